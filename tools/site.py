@@ -9,8 +9,10 @@ its pages, ``site_hook.py`` those that are made from the boards.
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -40,6 +42,34 @@ def pictures() -> Iterator[tuple[str, str]]:
         board = StoredBoard.read(BOARDS / suite / name)
         drawn = catalog.draw(board, figure, suites.get(suite), host)
         yield f"{suite}-{name}.svg", render.svg(drawn, adaptive=True)
+    yield "badges.svg", badges()
+
+
+def badges() -> str:
+    """What ``pyproject.toml`` says of the package, as one picture for the README."""
+    about = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    least = re.fullmatch(r">=([\d.]+)", about["project"]["requires-python"])
+    if least is None or not about["tool"]["mypy"]["strict"]:
+        raise ValueError("pyproject.toml: expected a least Python, and strict types.")
+    if not (ROOT / "uqbench" / "py.typed").is_file():
+        raise ValueError("uqbench/py.typed is missing: the package has types.")
+    pairs = {"Python": f"≥ {least[1]}", "licence": about["project"]["license"], "types": "strict"}
+    drawn, left = [], 0
+    for name, said in pairs.items():
+        for text, fill in ((name, "#555"), (said, "#2b6a99")):
+            width = 7 * len(text) + 10
+            drawn.append(
+                f'<rect x="{left}" width="{width}" height="20" fill="{fill}"/>'
+                f'<text x="{left + width / 2:g}" y="14">{text}</text>'
+            )
+            left += width
+        left += 6
+    words = ", ".join(" ".join(pair) for pair in pairs.items())
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{left - 6}" height="20" role="img" '
+        f'aria-label="{words}"><g fill="#fff" font-family="Verdana, sans-serif" font-size="11" '
+        f'text-anchor="middle">{"".join(drawn)}</g></svg>\n'
+    )
 
 
 def main() -> None:

@@ -1,0 +1,78 @@
+"""The README: three screens before what is folded, and nothing in it that is not so.
+
+Its boards are held by ``tests/test_leaderboards.py``, its pictures by ``tests/test_site.py``.
+"""
+
+import math
+import re
+import textwrap
+import tomllib
+from pathlib import Path
+
+import pandas as pd
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text("utf-8")
+FIRST, *_ = README.partition("<details>")
+SCREEN = 45
+"""Lines of 80 columns."""
+LINE_PX = 18
+
+
+def project(folder: Path) -> dict[str, str]:
+    return tomllib.loads((folder / "pyproject.toml").read_text("utf-8"))["project"]
+
+
+def lines(text: str) -> int:
+    """Lines that it takes, pictures included, links without their addresses."""
+    taken = 0
+    for line in text.splitlines():
+        if picture := re.search(r"!\[.*?\]\((.+?\.svg)\)", line):
+            height = re.search(r' height="([\d.]+)"', (ROOT / picture[1]).read_text("utf-8"))
+            taken += math.ceil(float(height[1]) / LINE_PX)
+        else:
+            shown = re.sub(r"\[(.*?)\]\(.*?\)", r"\1", line)
+            taken += max(1, len(textwrap.wrap(shown, 80)))
+    return taken
+
+
+def test_it_takes_three_screens_and_the_first_has_the_picture():
+    assert lines(FIRST) <= 3 * SCREEN
+    above, demo, after = FIRST.partition("uqbench demo\n")
+    picture, _, _ = after.partition("\n\nPSRL explores best")
+    assert "deepsea-demo.svg" in picture
+    assert lines(above + demo + picture) <= SCREEN
+
+
+def test_the_agent_is_twenty_lines():
+    own = FIRST.partition("```python\n# mine.py\n")[2].partition("```")[0]
+    assert sum(bool(line.strip()) for line in own.splitlines()) <= 20
+
+
+def test_the_rows_beside_the_agents_are_the_stored_boards():
+    table = pd.read_csv(ROOT / "leaderboards/deepsea/paper/leaderboard.csv").set_index("method")
+    shown = re.findall(r"^ +(\d)  (\S+) \(stored\) +(\S+) \[(.+?), (.+?)\] +(\w+)$", FIRST, re.M)
+    assert len(shown) == 2
+    for rank, method, *numbers, word in shown:
+        row = table.loc[method]
+        assert (int(rank), word) == (row["rank_low"], row["calibration"])
+        assert numbers == [f"{row[name]:.3f}" for name in ("mean", "mean_low", "mean_high")]
+
+
+def test_every_file_that_it_links_is_there():
+    places = set(re.findall(r"\]\(([^):#]+)(?:#[^)]*)?\)", README))
+    assert len(places) > 20
+    assert [place for place in places if not (ROOT / place).exists()] == []
+
+
+def test_licences_and_citation_are_those_of_the_packages():
+    own = project(ROOT)
+    cited = dict(
+        re.findall(r"^(version|license): (.+)$", (ROOT / "CITATION.cff").read_text(), re.M)
+    )
+    assert cited == {"version": own["version"], "license": own["license"]}
+    said = " ".join(FIRST.partition("Licence: ")[2].split())
+    assert said.startswith(f"{own['license']}, except the plugins")
+    plugins = {folder.name: project(folder)["license"] for folder in ROOT.glob("plugins/*")}
+    others = {name: text for name, text in plugins.items() if text != own["license"]}
+    assert dict(re.findall(r"`(uqbench-\w+)` \((\S+?),", said)) == others
