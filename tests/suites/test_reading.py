@@ -53,6 +53,11 @@ def test_a_suite_is_read(host):
     [
         ("summary", "sumary", "top level: unknown key 'sumary'. Did you mean 'summary'"),
         ("discount", "discont", "tasks.0: unknown key 'discont'. Did you mean 'discount'"),
+        (
+            "seeds = 2",
+            "seeds = 2\nqueries = { evaluation = true }",
+            "budgets.smoke.queries: unknown key 'evaluation'. Known: early_states",
+        ),
         ("max_steps", "maxsteps", "unknown key 'maxsteps'. Did you mean 'max_steps'"),
         ("seeds = 2", 'seeds = "2"', "budgets.smoke.seeds: Input should be a valid integer"),
         ("seeds = 2", "seeds = 0", "budgets.smoke.seeds: Input should be greater than 0"),

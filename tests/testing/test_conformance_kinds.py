@@ -19,6 +19,9 @@ from uqbench.environment import OptimalQ, TimeLimit
 from uqbench.errors import MissingDataError, UqbenchError
 from uqbench.estimator import Data, Estimator
 from uqbench.lanes import Uniform
+from uqbench.registry.classes import Added
+from uqbench.registry.load_host import load_host
+from uqbench.specs import EnvironmentSpec
 from uqbench.statistics.location import Value, location
 from uqbench.templates.render import KINDS, render
 from uqbench.testing.conformance.check import Failed, Subject, checks_for
@@ -28,6 +31,7 @@ from uqbench.testing.conformance.estimators import DatasetSubject, EstimatorSubj
 from uqbench.testing.conformance.loop_agents import LoopAgentSubject
 from uqbench.testing.conformance.packages import ComponentSubject, PackageSubject
 from uqbench.testing.conformance.risks import RiskSubject
+from uqbench.testing.conformance.subjects import subjects
 from uqbench.testing.results import results
 from uqbench.testing.worlds import RotatingPixels
 
@@ -573,6 +577,41 @@ def result_of_optimal_return(kind):
     subject = lanes(kind, optimal_return=lambda: 0.8)
     (result,) = results([subject], only="environment-optimal-return")
     return result
+
+
+def test_a_wrapper_that_gymnasium_could_not_make_again_passes():
+    class Wrapped(gymnasium.Wrapper):  # as Minigrid's: without RecordConstructorArgs
+        def __init__(self, _config):
+            super().__init__(gymnasium.make("CartPole-v1"))
+
+    (result,) = results([single(Wrapped)], only="environment-gymnasium")
+    assert result.status == "passed", result
+
+
+def test_a_vector_environment_is_checked_as_lanes():
+    spec = EnvironmentSpec(
+        name="poles",
+        version="1",
+        factory=lambda _, n: gymnasium.make_vec("CartPole-v1", n, "vector_entry_point"),
+        vector=True,
+    )
+    host = load_host()
+    added = Added({"environment": [spec]})
+    host.register(name="poles", distribution="local-poles", version="1", load=lambda: added)
+    made = {r.check.id: r for r in results(subjects(host, "local-poles:poles"), "environment-")}
+    assert [str(r) for r in made.values() if not r.ok] == []
+    assert made["environment-gymnasium"].status == "skipped"
+    assert made["environment-lanes"].status == "passed"
+
+
+def test_an_error_names_the_line_that_led_there():
+    class Typo(Bayes):
+        def predict(self, inputs):
+            return self.wieghts
+
+    (result,) = results([estimator(Typo)], only="estimator-forms")
+    assert "no attribute 'wieghts'" in str(result)
+    assert "of predict: return self.wieghts)" in str(result)
 
 
 def test_an_environment_that_breaks_under_a_constant_action_is_rejected():

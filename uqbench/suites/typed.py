@@ -9,14 +9,18 @@ from uqbench.config import explain
 from uqbench.errors import UqbenchError, did_you_mean
 from uqbench.suites.claims import Claim, Reading
 from uqbench.suites.metrics import Metric, Normalization, NormalizationConstants
-from uqbench.suites.tables import Budget, Evaluation, Method, Task
+from uqbench.suites.tables import Budget, Evaluation, Method, Queries, Task
 
 Models = dict[str, type[BaseModel]]
 LISTS: Models = {"tasks": Task, "metrics": Metric, "methods": Method, "claims": Claim}
 """Lists of tables."""
 NAMED: Models = {"normalization": Normalization, "budgets": Budget, "readings": Reading}
 """Tables by name."""
-_NESTED: Models = {"evaluation": Evaluation, "constants": NormalizationConstants}
+_NESTED: Models = {
+    "evaluation": Evaluation,
+    "queries": Queries,
+    "constants": NormalizationConstants,
+}
 _TABLES = LISTS | NAMED | _NESTED
 
 

@@ -16,7 +16,7 @@ if importlib.util.find_spec("jax") is None:
 import jax
 import jax.numpy as jnp
 from uqbench_jax import replay
-from uqbench_jax.agent import SMALL, Functions, JaxAgent, greedy, shared
+from uqbench_jax.agent import SMALL, Functions, JaxAgent, by_lane, greedy
 from uqbench_jax.config import RandomizedPriorConfig
 from uqbench_jax.plugin import uqbench_expected_failures
 from uqbench_jax.randomized_prior import RandomizedPriorDQN
@@ -73,18 +73,19 @@ class Kept(JaxAgent):
     functions = Keeper
 
 
-def kept(seeds=(1, 2)):
+def kept(seeds=(1, 2), shape=(3,)):
     info = replace(RotatingPixels.info(), n_actions=2)
     agent = Kept(info, list(seeds), CONFIG, CPU)
-    for step in transitions(seeds, (3,), 2, 5):
+    for step in transitions(seeds, shape, 2, 5):
         agent.observe(step)
         seen = step.obs.clone()
         step.obs.fill_(torch.nan)
     return agent, seen
 
 
-def test_a_state_has_memory_of_its_own():
-    agent, seen = kept()
+@pytest.mark.parametrize("shape", [(3,), (SMALL // 4,)], ids=["copied", "shared"])
+def test_a_state_has_memory_of_its_own(shape):
+    agent, seen = kept(shape=shape)
     saved = agent.state_dict()["state"]
     assert torch.equal(saved["last"], seen)
     assert torch.equal(saved["same"], seen)
@@ -103,11 +104,11 @@ def test_random_keys_are_saved_and_an_export_lacks_the_replay_buffer():
     assert torch.equal(fresh.uncertainty(seen).mean, agent.uncertainty(seen).mean)
 
 
-def test_large_tensors_are_shared_and_small_ones_are_numpy_views():
-    large, small = torch.zeros(SMALL), torch.zeros(3)
-    assert shared(large).unsafe_buffer_pointer() == large.data_ptr()
-    assert shared(small).ctypes.data == small.data_ptr()
-    assert shared(torch.ones(2, dtype=torch.int64)).dtype == np.int32
+def test_lanes_of_large_tensors_are_shared_and_small_ones_are_numpy_views():
+    large, small = torch.zeros(2, SMALL), torch.zeros(2, 3)
+    assert by_lane(large)[1].unsafe_buffer_pointer() == large[1].data_ptr()
+    assert by_lane(small)[1].ctypes.data == small[1].data_ptr()
+    assert by_lane(torch.ones(1, 2, dtype=torch.int64))[0].dtype == np.int32
 
 
 def test_another_device_is_an_error():

@@ -15,7 +15,7 @@ from uqbench.agent import Agent, EnvironmentInfo, Step
 from uqbench.environment import LaneEnv, Outcome
 from uqbench.runner.train.loop import by_actor, reset_by_actor
 from uqbench.specs import Role
-from uqbench.testing.conformance.check import Subject
+from uqbench.testing.conformance.check import Subject, located
 from uqbench.testing.same_bits import difference
 from uqbench.testing.worlds import RotatingPixels
 
@@ -143,7 +143,7 @@ class AgentSubject(Subject):
             try:
                 trace = self.run(seeds, first, steps=self.long if long else None, disturb=how)
             except Exception as error:  # overwritten integers may be indices
-                return f"it raised {type(error).__name__}: {error}"
+                return f"it raised {type(error).__name__}: {located(error)}"
             if long:
                 return trace.lane(int(among)).difference(self.long_alone)
             return trace.difference(self.baseline)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -108,7 +109,7 @@ class Subject:
         except UqbenchError as error:
             return Failed(str(error))
         except Exception as error:  # a plugin may raise anything
-            return Failed(f"it raised {type(error).__name__}: {error}")
+            return Failed(f"it raised {type(error).__name__}: {located(error)}")
         return None
 
     def once(self, name: str, compute: Callable[[], T]) -> T:
@@ -232,6 +233,14 @@ def all_checks() -> list[Check]:
         return depths[name]
 
     return sorted(_CHECKS.values(), key=lambda one: (one.kind, depth(one.id), one.id))
+
+
+def located(error: Exception) -> str:
+    """The message, and the last line of the plugin that led there."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [f for f in frames if not any(p in f.filename for p in ("/torch/", "/conformance/"))]
+    where = f" (line {own[-1].lineno} of {own[-1].name}: {own[-1].line})" if own else ""
+    return f"{str(error).splitlines()[0] if str(error) else type(error).__name__}{where}"
 
 
 def checks_for(subject: Subject) -> list[Check]:

@@ -7,7 +7,6 @@ the data on the host, for which a GPU would have to be waited for.
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import product
@@ -23,7 +22,7 @@ from uqbench.lanes import Capturable
 from uqbench.runner.train.compiling import compile_agent
 from uqbench.testing.capture import simulated
 from uqbench.testing.conformance.agent_runs import AgentSubject, Recorded, predictions, replay_step
-from uqbench.testing.conformance.check import Failed, Skipped, check
+from uqbench.testing.conformance.check import Failed, Skipped, check, located
 from uqbench.testing.same_bits import compare_captured
 
 ELSEWHERE = torch.device("meta")
@@ -45,7 +44,7 @@ def device(subject: AgentSubject) -> None:
     """
     error = _elsewhere(subject)
     if error is not None and not isinstance(error, _Wait):
-        raise Failed(_located(error))
+        raise Failed(located(error))
 
 
 @check(AgentSubject, "agent-waits", level="compiled", after=("agent-device",))
@@ -62,7 +61,7 @@ def waits(subject: AgentSubject) -> None:
         raise Skipped(f"its role is {subject.role!r}: its speed is nobody's concern")
     error = _elsewhere(subject)
     if isinstance(error, _Wait):
-        raise Failed(_located(error))
+        raise Failed(located(error))
 
 
 @check(AgentSubject, "agent-capture", level="compiled", after=("agent-repeats",))
@@ -165,7 +164,7 @@ def _built(subject: AgentSubject) -> Agent:
     except Exception as error:
         named = _named(error)
         if isinstance(named, _Wait):  # once, before any step: nobody waits for that
-            raise Skipped(f"its constructor computes with values: {_located(named)}") from error
+            raise Skipped(f"its constructor computes with values: {located(named)}") from error
         raise
 
 
@@ -225,11 +224,3 @@ def _named(error: Exception) -> Exception:
         wait = _Wait(f"the host needs the result of {error.func}")
         return wait.with_traceback(error.__traceback__)
     return error
-
-
-def _located(error: Exception) -> str:
-    """The message, and the last line of the plugin that led there."""
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [f for f in frames if not any(p in f.filename for p in ("/torch/", "/conformance/"))]
-    where = f" (line {own[-1].lineno} of {own[-1].name}: {own[-1].line})" if own else ""
-    return f"{str(error).splitlines()[0] if str(error) else type(error).__name__}{where}"

@@ -207,7 +207,7 @@ def _environment(name: str, host: Host, catalog: Catalog) -> Subject:
     make, discount = _lanes(task, host), float(task.discount or 0.0)
     config, factory = task_config(task, host, where=name), spec.load_factory()
     optimal_q, optimal_return = imported(spec.optimal_q), imported(spec.optimal_return)
-    single = isinstance(make([0], None), GymnasiumLanes)
+    single = not spec.vector and isinstance(make([0], None), GymnasiumLanes)
     return EnvironmentSubject(
         name=name,
         make=make,

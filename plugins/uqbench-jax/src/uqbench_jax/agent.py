@@ -6,7 +6,7 @@ lanes. Lanes run one after another through the same executable, so that a lane's
 on the others; a program vmapped over lanes is another program for every number of them, and
 rounds differently.
 
-JAX computes in the calling thread, on the CPU. Arrays are shared with torch by DLPack.
+JAX computes in the calling thread, on the CPU. It is given large arrays by DLPack.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, NamedTuple, cast
+from typing import Any, ClassVar, NamedTuple
 
 # before JAX makes its first array: workers are as many as cores, each with one thread
 os.environ["NPROC"] = "1"  # threads of XLA
@@ -24,7 +24,7 @@ os.environ["NPROC"] = "1"  # threads of XLA
 import jax
 import jax.numpy as jnp
 import numpy as np
-import torch.utils.dlpack
+import torch
 from jax import Array
 from torch import Tensor
 
@@ -133,42 +133,33 @@ class JaxAgent(Agent):
 
     def act(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
         """Training actions ``[L, K]``."""
-        t, f = np.int32(self.t), self._functions
+        t = np.int32(self.t)
         return self._stacked(
-            _act(f, state, seed, t, shared(obs[i]), self._valid(i, obs, valid))
-            for i, (state, seed) in enumerate(zip(self._states, self._seeds, strict=True))
+            _act(self._functions, state, seed, t, *lane)
+            for state, seed, *lane in self._each(obs, self._valid(obs, valid))
         ).long()
 
     def observe(self, step: Step) -> None:
         """One call of ``learn`` a lane; the state's memory is reused."""
-        t = np.int32(step.t)
-        for i, seed in enumerate(self._seeds):
-            own = Transition(
-                t=t,
-                obs=shared(step.obs[i]),
-                action=shared(step.action[i]),
-                reward=shared(step.reward[i]),
-                terminated=shared(step.terminated[i]),
-                truncated=shared(step.truncated[i]),
-                next_obs=shared(step.next_obs[i]),
-                next_valid=self._valid(i, step.next_obs, step.valid_actions),
-            )
-            self._states[i] = _learn(self._functions, self._states[i], seed, own)
+        t, valid = np.int32(step.t), self._valid(step.next_obs, step.valid_actions)
+        ends = step.terminated, step.truncated
+        lanes = self._each(step.obs, step.action, step.reward, *ends, step.next_obs, valid)
+        self._states = [
+            _learn(self._functions, state, seed, Transition(t, *lane))
+            for state, seed, *lane in lanes
+        ]
         self.t = step.t + self.info.actors
 
     def policy(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
         """The greedy actions ``[L, M]``."""
         return self._stacked(
-            _greedy(self._functions, state, shared(obs[i]), self._valid(i, obs, valid))
-            for i, state in enumerate(self._states)
+            _greedy(self._functions, state, *lane)
+            for state, _, *lane in self._each(obs, self._valid(obs, valid))
         ).long()
 
     def uncertainty(self, obs: Tensor) -> Uncertainty:
         """What the method states, ``[L, M, A, …]``."""
-        stated = [
-            _uncertainty(self._functions, state, shared(obs[i]))
-            for i, state in enumerate(self._states)
-        ]
+        stated = [_uncertainty(self._functions, state, lane) for state, _, lane in self._each(obs)]
         return Uncertainty(
             **{name: self._stacked(one[name] for one in stated) for name in stated[0]}
         )
@@ -215,16 +206,20 @@ class JaxAgent(Agent):
             for lane, own in enumerate(self._states)
         ]
 
-    def _valid(self, lane: int, obs: Tensor, valid: Tensor | None) -> Array | np.ndarray[Any, Any]:
-        """Valid actions ``[M, A]`` of a lane."""
+    def _each(self, *tensors: Tensor) -> Any:
+        """Of each lane its state, its seed, and its part of each tensor."""
+        return zip(self._states, self._seeds, *map(by_lane, tensors), strict=True)
+
+    def _valid(self, obs: Tensor, valid: Tensor | None) -> Tensor:
+        """Valid actions ``[L, M, A]``."""
         if valid is None:
-            return np.ones((obs.shape[1], self.info.n_actions), bool)
-        return shared(valid[lane])
+            return torch.ones(*obs.shape[:2], self.info.n_actions, dtype=torch.bool)
+        return valid
 
     @staticmethod
     def _stacked(lanes: Any) -> Tensor:
         """One array of each lane as a tensor ``[L, …]`` of its own."""
-        return torch.stack([torch.utils.dlpack.from_dlpack(array) for array in lanes])
+        return torch.from_numpy(np.stack([np.asarray(array) for array in lanes]))
 
 
 def greedy(values: Array, valid: Array) -> Array:
@@ -232,16 +227,16 @@ def greedy(values: Array, valid: Array) -> Array:
     return jnp.where(valid, values, -jnp.inf).argmax(-1)
 
 
-def shared(tensor: Tensor) -> Array | np.ndarray[Any, Any]:
-    """A tensor for a compiled function; 64-bit integers are converted, JAX has 32 bits.
+def by_lane(tensor: Tensor) -> Sequence[Array | np.ndarray[Any, Any]]:
+    """A tensor's lanes for a compiled function; 64-bit integers are converted, JAX has 32 bits.
 
-    A large one is shared by DLPack, without a copy. That takes 25 µs, ten times what it takes
+    Large ones are shared by DLPack, without a copy. That takes 25 µs, ten times what it takes
     to hand over a small one through NumPy, of which JAX makes a copy.
     """
     short = tensor.int() if tensor.dtype == torch.int64 else tensor
-    if short.numel() * short.element_size() < SMALL:
-        return short.numpy()
-    return cast(Array, jax.dlpack.from_dlpack(short.contiguous()))
+    if short[0].numel() * short.element_size() < SMALL:
+        return list(short.numpy())
+    return [jax.dlpack.from_dlpack(lane.contiguous()) for lane in short]
 
 
 def _key(seed: Array, stream: int, t: Array | int = 0) -> Array:
@@ -250,28 +245,23 @@ def _key(seed: Array, stream: int, t: Array | int = 0) -> Array:
     return jax.random.fold_in(jax.random.fold_in(key, stream), t)
 
 
-def _own(tree: Any) -> Any:
-    """Outputs in memory of their own: JAX returns an input that is passed through as it is."""
-    return jax.tree.map(jnp.copy, tree)
-
-
 def _compiled(*, donated: tuple[int, ...] = ()) -> Callable[[Any], Any]:
     return partial(jax.jit, static_argnums=0, donate_argnums=donated)
 
 
 @_compiled()
 def _init(functions: Functions, seed: Array) -> Any:
-    return _own(functions.init(_key(seed, 0)))
+    return functions.init(_key(seed, 0))
 
 
 @_compiled()
 def _act(functions: Functions, state: Any, seed: Array, t: Array, obs: Array, valid: Array) -> Any:
-    return _own(functions.act(state, _key(seed, 1, t), obs, valid).astype(jnp.int32))
+    return functions.act(state, _key(seed, 1, t), obs, valid).astype(jnp.int32)
 
 
 @_compiled(donated=(1,))
 def _learn(functions: Functions, state: Any, seed: Array, step: Transition) -> Any:
-    return _own(functions.learn(state, _key(seed, 2, step.t), step))
+    return functions.learn(state, _key(seed, 2, step.t), step)
 
 
 @_compiled()
@@ -281,12 +271,12 @@ def _greedy(functions: Functions, state: Any, obs: Array, valid: Array) -> Any:
 
 @_compiled()
 def _uncertainty(functions: Functions, state: Any, obs: Array) -> Any:
-    return _own(dict(functions.uncertainty(state, obs)))
+    return dict(functions.uncertainty(state, obs))
 
 
 @_compiled()
 def _metrics(functions: Functions, state: Any) -> Any:
-    return _own(dict(functions.metrics(state)))
+    return dict(functions.metrics(state))
 
 
 def _is_key(leaf: Array) -> bool:
