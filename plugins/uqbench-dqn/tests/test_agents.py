@@ -73,7 +73,14 @@ FAMILY: dict[str, tuple[Any, Any, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("name", FAMILY)
+VARIANTS = {"bootstrapped-dqn", "c51-risk", "vdqn-cvar", "vdqn-epsilon"}
+"""They share nearly all of their code with another kind: `tox -e long` checks them."""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.long if name in VARIANTS else ()) for name in FAMILY],
+)
 def test_it_conforms(name: str) -> None:
     """The start of learning, synced targets, new blocks of draws, a buffer that is overwritten."""
     kind, config, settings = FAMILY[name]

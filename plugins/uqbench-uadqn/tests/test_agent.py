@@ -312,7 +312,9 @@ def on_pixels(seeds: Sequence[int], device: torch.device = CPU, **settings: str)
     return UADQN(RotatingPixels.info(), seeds, config, device)
 
 
-@pytest.mark.parametrize("exploration", ["epsilon-greedy", "none"])
+@pytest.mark.parametrize(
+    "exploration", [pytest.param("epsilon-greedy", marks=pytest.mark.long), "none"]
+)
 def test_it_conforms(exploration):
     subject = AgentSubject(name="ua-dqn", make=partial(on_pixels, exploration=exploration))
     made = [subject.result(check) for check in checks_for(subject) if check.id != "agent-compiles"]
