@@ -121,6 +121,13 @@ def test_a_suite_that_is_taken_is_a_problem_of_the_second_plugin(site):
     assert "toy" in site.uqbench("list", "suites")[0]
 
 
+def test_the_file_of_an_installed_suite_is_checked_in_its_place(site, tmp_path):
+    toy = tmp_path / "toy.toml"
+    toy.write_text((TOY / "toy_uqbench" / "toy.toml").read_text())
+    stdout, _ = site.uqbench("suite", "check", str(toy))
+    assert stdout.startswith("toy: ")
+
+
 @pytest.mark.long
 def test_a_suite_that_needs_a_broken_plugin_refuses_to_start_and_says_why(site, tmp_path):
     site.install("zz-suite", SUITE)

@@ -78,7 +78,8 @@ def read_suites(host: Host, *, check: Container[str] | None = None) -> Catalog:
             extensions += [(name, t, where, plugin) for name, t in table.pop("extend", {}).items()]
             if table:
                 suite = _suite(table, where)
-                if suite.name in suites:
+                local = isinstance(path, SuiteTable)  # wins over the package that it is in
+                if suite.name in suites and (not local or suites[suite.name][1].shipped):
                     raise UqbenchError(
                         f"{where}: the suite {suite.name!r} is already defined by "
                         f"{suites[suite.name][1].distribution}; rename one of them."
