@@ -7,13 +7,16 @@ From Python::
     results = uqbench.run("windy-cliff", budget="smoke", seeds=3)
     results.board()
 
-What the other commands do with runs (boards, verdicts, verification, submissions) are methods of an
-:class:`~uqbench.api.experiment.Experiment`. All is imported when it is first used.
+``uqbench.profile("mine.py:Mine")`` draws what a method's uncertainty is good for; it is in the
+package uqbench-profile. What the other commands do with runs (boards, verdicts, verification,
+submissions) are methods of an :class:`~uqbench.api.experiment.Experiment`. All is imported when it
+is first used.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from uqbench.hookspecs import CONTRACT, hookimpl
@@ -47,7 +50,7 @@ __all__ = [
     "run", "status", "write_report",
 ]  # fmt: skip
 
-_LAZY = {
+_LAZY = {"profile": "uqbench_profile.profile"} | {
     name: f"uqbench.{module}"
     for module, names in {
         "api.experiment": ("Experiment",),
@@ -69,6 +72,8 @@ _LAZY = {
 def __getattr__(name: str) -> Any:
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name == "profile" and find_spec("uqbench_profile") is None:
+        raise ImportError("uqbench.profile needs the package uqbench-profile: install it.")
     value = getattr(import_module(_LAZY[name]), name)
     globals()[name] = value
     return value

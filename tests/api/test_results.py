@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+from importlib.machinery import BuiltinImporter
 from inspect import isfunction, signature
 from pathlib import Path
 
@@ -50,6 +51,21 @@ def test_importing_uqbench_imports_nothing_heavy():
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
     heavy = {"torch", "pandas", "pyarrow", "gymnasium", "pydantic", "rich", "rliable", "numpy"}
     assert not heavy & set(json.loads(done.stdout))
+
+
+def test_the_profile_is_of_a_package_that_is_imported_when_it_is_asked_for(monkeypatch):
+    script = (
+        "import sys, uqbench; assert 'uqbench_profile' not in sys.modules; "
+        "print(uqbench.profile is sys.modules['uqbench_profile.profile'].profile)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
+    assert done.stdout.split() == [b"True"]
+    monkeypatch.delitem(vars(uqbench), "profile", raising=False)
+    for name in [name for name in sys.modules if name.startswith("uqbench_profile")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(sys, "meta_path", [BuiltinImporter])  # nothing is installed
+    with pytest.raises(ImportError, match="needs the package uqbench-profile: install it"):
+        _ = uqbench.profile
 
 
 def test_all_of_its_names_are_there_and_no_other():

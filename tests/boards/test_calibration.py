@@ -115,3 +115,20 @@ def test_the_finding_says_who_is_first_and_whose_intervals_can_be_trusted(rows, 
 def test_a_budget_that_cannot_rank_is_said_first():
     told = finding(pd.DataFrame([row("a"), row("b")]), "iqm", ranks=False)
     assert told.startswith("The budget does not rank methods.")
+
+
+def test_where_a_budget_does_not_rank_the_numbers_that_tell_methods_apart_lead():
+    def of(method, speed, risk=0.0, beats="yes"):
+        return row(method, beats=beats, coverage=None) | {
+            f"{name}_mean{end}": value + shift
+            for name, value in (("top_speed", speed), ("risk", risk))
+            for end, shift in (("", 0.0), ("_low", -0.1), ("_high", 0.1))
+        }
+
+    rows = [of("a", 0.5), of("b", 0.45, 0.1), of("c", 0.2, 0.05)]
+    said = "Intervals tell methods apart in 1 of 2 numbers: top speed (highest: a and b). "
+    told = finding(pd.DataFrame(rows), "iqm", ranks=False)
+    assert told.startswith(f"{said}The budget does not rank methods.")
+    rows[2] = of("c", 0.2, beats="no")  # what does not learn is told from the others by anything
+    told = finding(pd.DataFrame([*rows, row("script", "trivial")]), "iqm", ranks=False)
+    assert told.startswith("The budget does not rank methods.")

@@ -82,10 +82,7 @@ def test_curves_of_uncertainty_are_of_the_last_occasion():
         for step, shift in ((10, 5.0), (20, 0.0))
         for name, x, y in (
             ("reliability", 0.5, 0.4 + 0.1 * seed + shift),
-            ("sparsification", 0.0, 2.0),
             ("sparsification", 0.5, 1.0),
-            ("sparsification_best", 0.0, 2.0),
-            ("sparsification_best", 0.5, 0.5),
         )
     ]
     table = pd.DataFrame(rows)
@@ -99,9 +96,6 @@ def test_curves_of_uncertainty_are_of_the_last_occasion():
     assert (
         uncertainty.frame(mean_curves(table[table["seed"] < 2]), "reliability")["low"].isna().all()
     )
-    shares = uncertainty.frame(means, "sparsification")
-    assert shares["y"].tolist() == [1.0, 0.5]
-    assert shares["gray"].tolist() == [1.0, 1.0]
     with pytest.raises(NotDrawableError, match="no run has the curve 'pit'"):
         uncertainty.frame(means, "pit")
 

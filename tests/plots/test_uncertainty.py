@@ -36,8 +36,3 @@ def test_a_figure_of_curves_says_how_far_from_perfect_each_method_is():
     gaps = (figure.data["y"] - figure.data["x"]).groupby(figure.data["method"]).mean()
     assert gaps["bql"] < -0.1 < gaps["psrl"]
     assert f"bql {gaps['bql']:+.3f}; " in figure.numbers
-
-
-def test_errors_of_what_is_left_are_not_below_zero():
-    figure = uncertainty.figure(StoredBoard.read(BOARDS / "minatar" / "cpu"), "sparsification")
-    assert figure.data["low"].min() == 0

@@ -2,7 +2,7 @@
 
 ``curves.parquet`` has a hundred points a run. ``uncertainty.parquet`` says how good its methods'
 uncertainty is: a run keeps such curves of its own (``docs/uncertainty.md``), a board each method's
-mean over its runs, so that reliability, sparsification and PIT can be drawn, and of what its
+mean over its runs, so that reliability and PIT can be drawn, and of what its
 agents stated about Q the coverage over training, and errors by stated standard deviation.
 """
 

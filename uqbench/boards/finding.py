@@ -28,7 +28,7 @@ def finding(leaderboard: pd.DataFrame, ranking: str, *, ranks: bool) -> str:
 def _ranking(methods: pd.DataFrame, ranks: bool) -> str:
     ranked = methods[methods["rank_low"].notna()]
     if not ranks:
-        return "The budget does not rank methods."
+        return f"{_differences(methods)}The budget does not rank methods."
     if len(ranked) < 2:
         return "Fewer than two methods have all of their runs."
     top = list(ranked.sort_values("rank").query("rank_low == 1")["method"])
@@ -37,6 +37,20 @@ def _ranking(methods: pd.DataFrame, ranks: bool) -> str:
     if len(top) == 1:
         return f"{top[0]} is first of {len(ranked)} methods."
     return f"{_names(top)} share the first place of {len(ranked)} methods."
+
+
+def _differences(methods: pd.DataFrame) -> str:
+    """The means whose 95 % intervals do not all overlap, among methods that learn."""
+    means = [name for name in methods if f"{name}_low" in methods and name.endswith("_mean")]
+    apart = []
+    for name in means:
+        own = methods[methods["beats_trivial"] != "no"].dropna(subset=[name, f"{name}_low"])
+        low, high = own[f"{name}_low"], own[f"{name}_high"]
+        if low.max() > high.min():
+            most = _names(list(own.loc[high >= low[own[name].idxmax()], "method"]))
+            apart.append(f"{name.removesuffix('_mean').replace('_', ' ')} (highest: {most})")
+    found = f"Intervals tell methods apart in {len(apart)} of {len(means)} numbers: "
+    return f"{found}{', '.join(apart)}. " if apart else ""
 
 
 def _against_trivial(leaderboard: pd.DataFrame, ranking: str) -> str:

@@ -25,8 +25,8 @@ def command(
 ) -> int:
     """Draw figures of a leaderboard: BOARD is its folder.
 
-    Figures: trust, coverage, intervals, pairs, curves, reliability, sparsification, pit, training,
-    errors, claim-NAME of each claim, and those that the plugin of the suite adds. Files are named
+    Figures: trust, coverage, intervals, pairs, curves, reliability, pit, training, errors,
+    claim-NAME of each claim, and those that the plugin of the suite adds. Files are named
     SUITE-BUDGET-FIGURE and have the same bytes every time; the CSV has the numbers that are drawn.
     A method has the same color in all figures of its board.
 

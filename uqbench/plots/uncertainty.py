@@ -1,4 +1,4 @@
-"""What runs say of their uncertainty, against the truth: reliability diagram, sparsification, PIT.
+"""What runs say of their uncertainty, against the truth: reliability diagram, PIT, errors.
 
 The curves are those of a board's ``uncertainty.parquet``, each method's mean over its runs: of the
 last occasion on which the agents were asked, ``training`` of all occasions.
@@ -17,12 +17,6 @@ from uqbench.plots import theme
 
 KINDS = {
     "reliability": ("stated level", "share covered", "Reliability", "gray is perfect"),
-    "sparsification": (
-        "share left out",
-        "mean error of the rest",
-        "Sparsification",
-        "over that of all; gray: an uncertainty that says nothing of errors",
-    ),
     "pit": ("predicted probability", "share of returns below", "PIT", "gray is perfect"),
     "training": (
         "environment steps",
@@ -43,7 +37,6 @@ KINDS = {
 def frame(curves: pd.DataFrame, kind: str) -> pd.DataFrame:
     """``task``, ``method``, ``x``, ``y``, ``low``, ``high``, ``runs``, ``gray``.
 
-    Sparsification is over the error of all, so that methods with different errors can be compared.
     ``gray`` is what to compare with.
 
     Args:
@@ -57,11 +50,6 @@ def frame(curves: pd.DataFrame, kind: str) -> pd.DataFrame:
             f"no run has the curve {kind!r}: its agents are not asked, or do not predict what it "
             f"takes (docs/uncertainty.md)."
         )
-    if kind == "sparsification":
-        first = points.groupby(["task", "method"])["y"].transform("first")
-        for column in ("y", "low", "high"):
-            points[column] = points[column] / first
-        return points.assign(low=points["low"].clip(0), gray=1.0)  # an error is no less
     if kind == "errors":  # a log scale has no zero
         stated = curves[curves["curve"] == "stated"].set_index(["task", "method", "x"])["y"]
         points["x"] = stated.loc[points[["task", "method", "x"]].apply(tuple, axis=1)].array

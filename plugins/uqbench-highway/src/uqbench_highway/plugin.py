@@ -43,13 +43,6 @@ def uqbench_agents() -> Iterable[AgentSpec]:
             role="trivial",
         ),
         AgentSpec(
-            name="highway-slower-right",
-            version="1",
-            factory="uqbench_highway.agents.keep_right:SlowerRight",
-            config="uqbench_highway.agents.config:KeepRightConfig",
-            role="trivial",
-        ),
-        AgentSpec(
             name="highway-planner",
             version="1",
             factory="uqbench_highway.agents.planner:Planner",

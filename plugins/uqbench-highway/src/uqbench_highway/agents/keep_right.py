@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from uqbench.agent import EnvironmentInfo, Step
+from uqbench.agent import EnvironmentInfo
 from uqbench.builtin.trivial import FixedPolicy
 from uqbench_highway.agents.config import KeepRightConfig
 from uqbench_highway.agents.road import ROAD, expect_kinematics
@@ -45,21 +45,3 @@ class KeepRight(FixedPolicy):
         settled = (y - road_lane * ROAD_LANE_WIDTH).abs() < SETTLED
         change = slow & settled & (road_lane < ROAD.lanes_count - 1)
         return torch.where(change, LANE_RIGHT, SLOWER)
-
-
-class SlowerRight(KeepRight):
-    """SLOWER and LANE_RIGHT in turn, whatever is observed; evaluated as :class:`KeepRight`.
-
-    An evaluated policy is a function of the observation, and which of the two was last is not.
-    """
-
-    _odd = False
-
-    def act(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
-        """The other one of the last step's actions, ``[L, K]``."""
-        action = LANE_RIGHT if self._odd else SLOWER
-        return torch.full(obs.shape[:2], action, dtype=torch.int64, device=obs.device)
-
-    def observe(self, step: Step) -> None:
-        """Take turns."""
-        self._odd = not self._odd
