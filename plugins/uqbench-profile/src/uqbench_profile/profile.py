@@ -31,8 +31,8 @@ def profile(method: str | type, budget: str | None = None, **options: Any) -> Fi
         UqbenchError: a name is unknown, a value is wrong, or a run failed.
 
     Example:
-        >>> from uqbench_profile.profile import profile
-        >>> profile("mine.py:Mine").data  # doctest: +SKIP
+        >>> import uqbench
+        >>> uqbench.profile("mine.py:Mine").data  # doctest: +SKIP
     """
     experiment = Experiment(Options("profile", budget, methods=[method], **options), Terminal())
     done = experiment.run()
