@@ -176,27 +176,33 @@ def test_batches_whose_steps_are_interleaved_share_the_time_that_is_left(groups)
     assert time_left.left() == pytest.approx(rest, rel=0.02)
 
 
-def test_the_time_left_of_a_real_run_is_within_30_percent_from_a_tenth_on():
-    """The events of minatar's ``quick`` with 25,600 steps, two processes on a busy machine.
+def replayed(machine=lambda now: now):
+    """(time, announced total) after each event of a real run, the true total, and the shares.
 
-    Speeds were measured by the same command; they are taken as known from the start. The machine
-    had five times as much to do as it has cores: single looks, when a process stalled, are off.
+    The events of minatar's ``quick`` with 25,600 steps, two processes on a busy machine. Speeds
+    were measured by the same command; they are taken as known from the start. The machine had five
+    times as much to do as it has cores: single looks, when a process stalled, are off.
+
+    Args:
+        machine: seconds, by those of the recording.
     """
     with (Path(__file__).parent / "quick_events.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
-    total, host = float(rows[-1]["time"]), Host.load()
+    host = Host.load()
     suite = read_suites(host, check=("minatar",)).suite("minatar")
     plan = make_plan(suite, host, "quick", device="cpu", steps=25_600)
     batches = {b.cell.method.name: b for (b,) in make_batch_groups(plan, plan.runs, "cpu", 3)}
     measured = [row for row in rows if row["kind"] == "measured"]
     costs = {row["method"]: float(row["step"]) for row in measured}
-    clock, guesses, shares = 0.0, [], []
+    clock, told, shares = 0.0, [], []
     groups = [(batch,) for batch in batches.values()]
     time_left = made(groups, Known(costs), 2, lambda: clock)
     for row in rows:
-        clock = float(row["time"])
+        recorded = float(row["time"])
+        clock = machine(recorded)
         if row["kind"] not in ("measured", "end"):
             batch, seconds = batches[row["method"]], float(row["seconds"])
+            seconds = clock - machine(recorded - seconds)
             time_left.show(
                 events.Started(batch)
                 if row["kind"] == "Started"
@@ -205,9 +211,26 @@ def test_the_time_left_of_a_real_run_is_within_30_percent_from_a_tenth_on():
                 else events.Progress(batch, int(row["step"]), seconds, {})
             )
             shares.append(time_left.share)
-            if clock >= total / 10:
-                guesses.append((clock + time_left.left()) / total)
+            told.append((clock, clock + time_left.left()))
+    return told, clock, shares
+
+
+def test_the_time_left_of_a_real_run_is_within_30_percent_from_a_tenth_on():
+    told, total, shares = replayed()
+    guesses = [guess / total for now, guess in told if now >= total / 10]
     assert len(guesses) > 100
     assert sum(0.7 <= guess <= 1.3 for guess in guesses) >= 0.97 * len(guesses)
     assert 0.7 <= min(guesses) <= max(guesses) <= 1.6
+    assert shares == sorted(shares)
+
+
+@pytest.mark.parametrize("slower", [0.5, 2.0])
+def test_a_machine_that_changes_its_speed_halfway_is_within_30_percent_a_tenth_later(slower):
+    """Before it changes, nobody can know: twice as slow, two thirds of the total are announced."""
+    half = replayed()[1] / 2
+    told, total, shares = replayed(lambda now: min(now, half) + max(now - half, 0.0) * slower)
+    assert total == pytest.approx(half * (1 + slower))
+    later = [guess / total for now, guess in told if now >= half + total / 10]
+    assert len(later) > 100
+    assert 0.7 <= min(later) <= max(later) <= 1.3
     assert shares == sorted(shares)
