@@ -7,9 +7,10 @@ nominal time.
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
+from statistics import fmean, median
 
 from uqbench.config import CountsGradientSteps
 from uqbench.identity import Run
@@ -19,7 +20,7 @@ from uqbench.runner.batches import Batch
 from uqbench.runner.resume import saved_step
 from uqbench.suites.plan import Plan
 
-LITTLE = 0.05
+LITTLE = 0.03
 """Share of the work that is assumed to have gone as expected before anything is observed, so that a
 first batch of seconds does not predict hours."""
 
@@ -143,7 +144,8 @@ class TimeLeft:
 
     Methods differ in cost by more than tenfold, so a share of steps says little. What is left of a
     batch takes its forecast times the ratio of actual to forecast time of its method's batches, as
-    far as they were observed; before that, times the ratio of all batches.
+    far as they were observed; before that, times the mean ratio of the other methods, each weighted
+    by the time that it took.
 
     Args:
         groups: what will run; the batches of a group are interleaved in one process.
@@ -189,20 +191,21 @@ class TimeLeft:
 
     def left(self) -> float:
         """Seconds until all is done."""
-        by_method: dict[str, list[_Course]] = {"": list(self._courses.values())}
+        spent, expected, little = (defaultdict[str, float](float) for _ in range(3))
         for course in self._courses.values():
-            by_method.setdefault(course.batch.cell.method.name, []).append(course)
-        factors, whole, longest = {"": 1.0}, 0.0, 0.0
-        for method, courses in by_method.items():  # of all batches first
-            seen = [course for course in courses if course.last[0]]
-            expected = LITTLE * sum(c.expected(c.start, c.batch.budget.steps) for c in courses)
-            taken = expected * factors[""]
-            taken += sum((c.last[1] - c.first[1]) / c.together for c in seen)
-            expected += sum(c.expected(c.first[0], c.last[0]) for c in seen)
-            factors[method] = taken / expected if expected else 1.0
-        total = 0.0
+            method, batch = course.batch.cell.method.name, course.batch
+            spent[method] += (course.last[1] - course.first[1]) / course.together
+            expected[method] += course.expected(course.first[0], course.last[0])
+            little[method] += LITTLE * course.expected(course.start, batch.budget.steps)
+        seen = [method for method in spent if expected[method]]
+        # weighted by time, not by forecast: what takes none says nothing about the others
+        ratios, weights = [spent[m] / expected[m] for m in seen], [spent[m] for m in seen]
+        usual = fmean([1.0, *ratios], [sum(little.values()) or 1.0, *weights])
+        whole = longest = total = 0.0
         for course in self._courses.values():
-            factor, batch = factors[course.batch.cell.method.name], course.batch
+            method, batch = course.batch.cell.method.name, course.batch
+            factor = spent[method] + usual * little[method]
+            factor /= expected[method] + little[method] or 1.0
             total += factor * course.expected(course.start, batch.budget.steps)
             at = batch.budget.steps if course.ended else course.last[0] or course.start
             rest = factor * course.expected(at, batch.budget.steps)

@@ -5,7 +5,7 @@ RL at the Edge of the Statistical Precipice).
 """
 
 from collections.abc import Callable
-from typing import Any, SupportsFloat
+from typing import SupportsFloat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,11 +42,11 @@ def contributions(name: str, scores: NDArray[np.float64]) -> NDArray[np.float64]
     return scores if name == "mean" else None
 
 
-def _iqm(scores: NDArray[np.float64]) -> np.floating[Any]:
+def _iqm(scores: NDArray[np.float64]) -> float:
     """The mean of the middle half of all runs."""
     cut = scores.size // 4
     ordered = np.partition(scores, (cut, scores.size - cut - 1), axis=None)
-    return ordered[cut : scores.size - cut].mean()
+    return float(ordered[cut : scores.size - cut].mean())
 
 
 def _worst_quarter(scores: NDArray[np.float64]) -> float:
