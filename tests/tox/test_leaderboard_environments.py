@@ -85,6 +85,7 @@ def test_a_fresh_clone_has_them_where_tox_is_installed_and_uqbench_is_not(tmp_pa
     assert "leaderboard-five-state-smoke" in done.stdout.split()
 
 
+@pytest.mark.long
 def test_two_leaderboards_are_made_at_once_from_one_installation(checkout):
     names = ",".join(f"leaderboard-{suite}-smoke" for suite in TWO)
     told = tox(checkout, "run-parallel", "-e", names, "--parallel-live", "--", "--workers", "1")

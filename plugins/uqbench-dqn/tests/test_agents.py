@@ -73,7 +73,7 @@ FAMILY: dict[str, tuple[Any, Any, dict[str, Any]]] = {
 }
 
 
-VARIANTS = {"bootstrapped-dqn", "c51-risk", "vdqn-cvar", "vdqn-epsilon"}
+VARIANTS = {"bootstrapped-dqn", "c51-risk", "vdqn", "vdqn-cvar", "vdqn-epsilon"}
 """They share nearly all of their code with another kind: `tox -e long` checks them."""
 
 
@@ -106,7 +106,7 @@ def test_a_number_of_the_host_in_a_step_shows_in_the_capture() -> None:
     assert not torch.equal(plain.metrics()["loss"], captured.metrics()["loss"])
 
 
-@pytest.mark.parametrize("kind", [DQN, QRDQN])
+@pytest.mark.parametrize("kind", [pytest.param(DQN, marks=pytest.mark.long), QRDQN])
 def test_compiled_updates_agree_with_eager_ones(kind: type[DeepQ]) -> None:
     """From the same state, update by update: losses, Adam's moments and what it is acted on.
 
@@ -134,7 +134,7 @@ def test_compiled_updates_agree_with_eager_ones(kind: type[DeepQ]) -> None:
         assert torch.equal(compiled.choose_action(obs, u, None), eager.choose_action(obs, u, None))
 
 
-@pytest.mark.parametrize("kind", [DQN, QRDQN])
+@pytest.mark.parametrize("kind", [DQN, pytest.param(QRDQN, marks=pytest.mark.long)])
 def test_a_compiled_lane_does_the_same_alone_and_among_others_bit_for_bit(
     kind: type[DeepQ],
 ) -> None:
