@@ -184,17 +184,17 @@ class StoredBoard:
 
     @cached_property
     def tasks(self) -> pd.DataFrame:
-        """A row a method and task."""
+        """One row per method and task."""
         return self._csv("tasks.csv", "task", "method")
 
     @cached_property
     def cost(self) -> pd.DataFrame:
-        """A row a method and task."""
+        """One row per method and task."""
         return self._csv("cost.csv", "task", "method", "steps_per_s", "device_hours")
 
     @cached_property
     def scores(self) -> pd.DataFrame:
-        """A row a run."""
+        """One row per run."""
         return self._csv("scores.csv", "task", "method", "seed", "status", "score", "run")
 
     @cached_property

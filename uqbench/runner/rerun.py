@@ -1,7 +1,7 @@
-"""Finished runs that were made with other code than is installed: they are said, or made again.
+"""Finished runs that were made by a different version of the code: reported, or made again.
 
-A run's identity has the versions that authors state, not the contents of files: an edit without a
-new version changes no identity. Each record has the contents' digests, so it can be seen.
+A run's identity has the versions that authors state, not digests of files: an edit without a new
+version changes no identity. Each record has the digests of its packages, which are compared here.
 """
 
 from collections.abc import Iterable

@@ -1,10 +1,11 @@
 """Ranks as sets: what the differences of all pairs of methods say, together at 95 %.
 
-A method's place lies between one plus the number of methods that are better than it and the number
-of those that it is not better than. Two methods differ where their studentized difference is beyond
-what all pairs' greatest one comes to by chance (max-T; Westfall & Young 1993), step by step for the
-pairs that are left (Romano & Wolf 2005): with probability 95 % all methods' true places lie in
-their sets at once (Mogstad, Romano, Shaikh & Wilhelm 2024, Inference for ranks).
+A method's best possible rank is 1 + the number of methods that are significantly better, its worst
+the number of methods that it is not significantly better than. Two methods differ where their
+studentized difference is beyond what all pairs' greatest one comes to by chance (max-T; Westfall &
+Young 1993), step by step for the pairs that are left (Romano & Wolf 2005): with probability 95 %
+all methods' true places lie in their sets at once (Mogstad, Romano, Shaikh & Wilhelm 2024,
+Inference for ranks).
 
 What comes by chance is drawn. Where the methods met the same seeds' worlds, the signs of whole
 seeds' differences are flipped, those of all pairs at once: exact for differences that are symmetric
