@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
@@ -156,3 +157,36 @@ def test_a_lane_of_which_nothing_is_known_has_no_scores():
     first, second = score_queries(stated, both)
     assert first.scores == {}
     assert second.scores == scores(KNOWN, REALIZED)
+
+
+def test_the_example_of_the_docs_has_these_numbers():
+    page = (Path(__file__).parents[2] / "docs" / "uncertainty.md").read_text()
+    rows = [line.split("|") for line in page.splitlines() if line.startswith("| `")]
+    here = {
+        name.strip(" `"): float(value)
+        for names, _, _, _, values, _ in (row[1:-1] for row in rows if len(row) == 8)
+        for name, value in zip(names.split(","), values.split(","), strict=values.strip() != "–")
+        if value.strip() != "–"
+    }
+
+    def of_both(right, around):
+        return torch.tensor([[[right, around]]]).double()
+
+    law = of_both([4.0, -3.0], [2.0, 2.0])
+    truth = Truth(
+        of_both(2.25, 2.0),
+        torch.zeros(1, 1, 2).double(),
+        returns=law,
+        probs=of_both([0.75, 0.25], [0.5, 0.5]),
+    )
+    stated = Uncertainty(
+        mean=of_both(3.0, 1.8),
+        epistemic_var=of_both(0.5, 0.3).square(),
+        aleatoric_var=of_both(6.0, 0.0),
+        return_atoms=of_both([4.0, -3.0], [1.8, 1.8]),
+        return_probs=of_both([6 / 7, 1 / 7], [0.5, 0.5]),
+    )
+    (found,) = score_queries(stated, truth, [Climatology(1.0, 2.0, 3.0)])
+    assert len(here) == 13
+    for name, value in here.items():
+        assert found.scores[name] == pytest.approx(value, abs=0.005), name
