@@ -20,9 +20,11 @@ uqbench plugin check my-method --json                # for other tools
 Levels: *required* for a row on a board; *checkpointable* runs resume where they were interrupted;
 *compiled* agents run at full speed, on a GPU too; *calibrated* ones, `AgentSpec(calibrated=True)`,
 have intervals for Q that cover what they say. A check whose prerequisite failed is blocked, so that
-one mistake is one message. It is a failure if there is nothing to check. Whatever no installed
-suite uses is skipped and listed; so is whatever needs data that is not on the machine (it raises a
-`uqbench.errors.MissingDataError`).
+one mistake is one message. A rule that applies, but that nothing could have
+broken here (no episode ended, the values still moved), is *vacuous*: it is no pass, and is printed
+with its reason. It is a failure if nothing was learned (`agent-learns`), and if there is nothing
+to check at all. Components that no installed suite uses, and those whose data is not on the machine
+(a `uqbench.errors.MissingDataError`), are skipped and listed.
 
 In a plugin's tests:
 

@@ -309,9 +309,16 @@ def broken(subject: Subject) -> set[str]:
 def test_a_correct_agent_passes_every_check(kind):
     made = results([agent(kind)])
     assert [str(r) for r in made if not r.ok] == []
-    skipped = {r.check.id for r in made if r.status == "skipped"}
+    skipped = {r.check.id for r in made if r.status in ("skipped", "vacuous")}
     uncaptured = set() if kind is Captured else {"agent-capture", "agent-compiles"}
     assert skipped == uncaptured | {"agent-new-process", "agent-hash-seed", "uncertainty-coverage"}
+
+
+def test_a_rule_that_nothing_tried_could_break_is_vacuous_and_shown(capsys):
+    subject = replace(agent(Linear), discounted=None)
+    made = results([subject], "uncertainty-values", show=_show)
+    assert [r.status for r in made] == ["vacuous"]
+    assert "uncertainty-values: vacuous: it cannot be made for another" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("check", AGENTS)

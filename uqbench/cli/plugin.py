@@ -111,7 +111,7 @@ def _show(subject: Subject, results: Sequence[Result]) -> None:
     ]
     say(f"{subject.kind} {subject.name}: {_summary(results)} ({', '.join(reached) or '-'})")
     for result in results:
-        if result.status in ("failed", "expected") or (
+        if result.status in ("failed", "expected", "vacuous") or (
             result.status == "passed" and result.message
         ):
             say(*(f"  {line}" for line in str(result).splitlines()))

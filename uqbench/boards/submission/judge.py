@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from uqbench.boards.scores import Score
     from uqbench.registry.plugins import Host
 
-STATUSES = ("passed", "failed", "expected", "skipped")
+STATUSES = ("passed", "failed", "expected", "skipped", "vacuous")
 PLAIN = r"[\w .,:;+()/@=~-]{0,200}"
 """What goes onto a page of a board: no other characters than words and numbers have."""
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TypeVar, get_args
+from typing import Any, ClassVar, Literal, TypeVar, cast, get_args
 
 from uqbench.errors import MissingDataError, UqbenchError, unknown
 from uqbench.registry.side_effects import watched
@@ -19,7 +19,7 @@ T = TypeVar("T")
 Level = Literal["required", "checkpointable", "compiled", "calibrated"]
 LEVELS: tuple[Level, ...] = get_args(Level)
 """*required* for a row on a board; the others say what else a subject can do."""
-Status = Literal["passed", "failed", "skipped", "blocked", "expected"]
+Status = Literal["passed", "failed", "skipped", "vacuous", "blocked", "expected"]
 
 PAGE = "docs/conformance.md"
 
@@ -30,6 +30,10 @@ class Failed(Exception):  # noqa: N818
 
 class Skipped(Exception):  # noqa: N818
     """A rule does not apply to the subject; the message says why."""
+
+
+class Vacuous(Skipped):
+    """A rule applies, but nothing that was tried could have broken it; the message says why."""
 
 
 class Blocked(Skipped):
@@ -90,8 +94,7 @@ class Subject:
             return Result(check, self, "failed", message)
         if error is None:
             return Result(check, self, "passed", self.reports[check.id])
-        status: dict[type[Exception], Status] = {Failed: "failed", Blocked: "blocked"}
-        return Result(check, self, status.get(type(error), "skipped"), str(error))
+        return Result(check, self, cast(Status, type(error).__name__.lower()), str(error))
 
     def _error(self, check: Check) -> Failed | Skipped | None:
         for other in checks_for(self):

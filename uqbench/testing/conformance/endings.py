@@ -8,7 +8,7 @@ from torch import Tensor
 
 from uqbench.environment import Outcome
 from uqbench.testing.conformance.agent_runs import AgentSubject, predictions, replay_step
-from uqbench.testing.conformance.check import Failed, Skipped, check
+from uqbench.testing.conformance.check import Failed, Skipped, Vacuous, check
 
 SEED = 5
 EVERY = 9
@@ -30,7 +30,7 @@ def terminal(subject: AgentSubject) -> None:
         Multiply the next value by ~step.terminated.
     """
     if not any(o.terminated.any() for *_, o in subject.alone.stream):
-        raise Skipped("no episode ended in its world")
+        raise Vacuous("no episode ended in its world")
     difference = _difference(subject, _elsewhere(subject, "terminated"))
     if difference:
         raise Failed(f"with another next_obs of terminated steps, {difference}")
@@ -46,7 +46,7 @@ def truncation(subject: AgentSubject) -> None:
         Use step.terminated, not step.terminated | step.truncated, in the target.
     """
     if not any(o.terminated.any() for *_, o in subject.alone.stream):
-        raise Skipped("no episode ended in its world")
+        raise Vacuous("no episode ended in its world")
     if not _difference(subject, _elsewhere(subject, "within")):
         raise Skipped("it does not learn from next_obs")
     if not _difference(subject, _elsewhere(subject, "truncated")):

@@ -19,7 +19,7 @@ from torch.utils._pytree import tree_map
 from uqbench.agent import Agent, Step, Uncertainty
 from uqbench.lanes import Normal, Uniform
 from uqbench.testing.conformance.agent_runs import CPU, SEEDS, AgentSubject, same
-from uqbench.testing.conformance.check import Failed, Skipped, check
+from uqbench.testing.conformance.check import Failed, Skipped, Vacuous, check
 from uqbench.testing.conformance.repeatability import state_of
 from uqbench.uncertainty.interval_scores import central_interval
 
@@ -97,7 +97,7 @@ def values(subject: AgentSubject) -> None:
     if learned.error() <= WRONG:
         return
     if not learned.has_converged():
-        raise Skipped("it learns too slowly to be judged: its mean still moves")
+        raise Vacuous("it learns too slowly to be judged: its mean still moves")
     said, true = _mean(learned.said[2]).mean(), learned.values.mean()
     raise Failed(
         f"after learning its mean is {said:.3g}, on average of five states where Q is {true:.3g}, "
@@ -143,7 +143,7 @@ def scale(subject: AgentSubject) -> None:
     """
     one = _in_five_states(subject)
     if one.error() > WRONG or (ten := _in_five_states(subject, SCALE)).error() > WRONG:
-        raise Skipped("it learns too slowly to be judged at both scales")
+        raise Vacuous("it learns too slowly to be judged at both scales")
     small, large = one.said[2].epistemic_var, ten.said[2].epistemic_var
     assert small is not None
     assert large is not None
@@ -208,11 +208,11 @@ def _learn(subject: AgentSubject, scale: float) -> Learned:
     if subject.role != "method":
         raise Skipped(f"its role is {subject.role!r}: it need not learn")
     if subject.discounted is None:
-        raise Skipped(f"it cannot be made for another discount than {subject.info.discount}")
+        raise Vacuous(f"it cannot be made for another discount than {subject.info.discount}")
     agent, lanes, states = subject.discounted(DISCOUNT)(SEEDS, CPU), len(SEEDS), _states(subject)
     size, n = len(states), subject.info.n_actions
     if size < 3:
-        raise Skipped(f"its world showed {size} different observations; three are needed")
+        raise Vacuous(f"its world showed {size} different observations; three are needed")
     half = min(VISITS * size * n, MOST_STEPS) // 2
     noise = Normal(SEEDS, "conformance/ring", (1,))
     rewards = scale * torch.tensor(REWARDS[:size])

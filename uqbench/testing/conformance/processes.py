@@ -26,7 +26,7 @@ from uqbench.testing.conformance.agent_runs import (
     replay_step,
     same,
 )
-from uqbench.testing.conformance.check import Failed, Skipped, check
+from uqbench.testing.conformance.check import Failed, Skipped, Vacuous, check
 from uqbench.testing.conformance.repeatability import state_of
 
 TASK, ANSWER = "task.pickle", "answer.pt"
@@ -81,7 +81,7 @@ def _answers(subject: AgentSubject) -> list[dict[int, Rest]]:
     """What each other process does, by the step from which it follows the baseline."""
     trace, stop = subject.baseline, max(subject.stops)
     if subject.recipe is None:
-        raise Skipped("another process cannot make it: it is not an installed agent")
+        raise Vacuous("another process cannot make it: it is not an installed agent")
     agent = subject.new()
     for t in range(stop):
         replay_step(agent, trace, t)
@@ -91,7 +91,7 @@ def _answers(subject: AgentSubject) -> list[dict[int, Rest]]:
             seen = trace.actions, trace.stream, trace.questions
             task = pickle.dumps((subject.recipe, stop, state_of(agent), seen))
         except (pickle.PicklingError, AttributeError, TypeError) as error:
-            raise Skipped(f"another process cannot make it: {error}") from error
+            raise Vacuous(f"another process cannot make it: {error}") from error
         (Path(folder) / TASK).write_bytes(task)
         for seed in HASH_SEEDS:
             done = subprocess.run(
@@ -100,7 +100,7 @@ def _answers(subject: AgentSubject) -> list[dict[int, Rest]]:
                 capture_output=True, text=True, check=False, timeout=SECONDS,
             )  # fmt: skip
             if done.returncode == UNKNOWN:
-                raise Skipped(f"another process cannot make it: {done.stderr.strip()[-300:]}")
+                raise Vacuous(f"another process cannot make it: {done.stderr.strip()[-300:]}")
             if done.returncode:
                 raise Failed(f"in another process it fails: {done.stderr.strip()[-300:]}")
             answers.append(torch.load(Path(folder) / ANSWER, weights_only=True))

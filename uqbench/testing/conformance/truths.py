@@ -9,7 +9,7 @@ from torch import Tensor
 from uqbench.environment import OptimalQ
 from uqbench.lanes import Uniform
 from uqbench.lanes.exploration import random_action
-from uqbench.testing.conformance.check import Failed, Skipped, check
+from uqbench.testing.conformance.check import Failed, Skipped, Vacuous, check
 from uqbench.testing.conformance.environments import EnvironmentSubject, Met, play
 
 LANES = 256
@@ -70,7 +70,7 @@ def greedy(subject: EnvironmentSubject) -> None:
         raise Skipped("without a discount a rollout may have no end")
     horizon = math.ceil(math.log(TAIL) / math.log(subject.discount))
     if horizon > 2_000:
-        raise Skipped(f"a rollout would take {horizon} steps")
+        raise Vacuous(f"a rollout would take {horizon} steps")
     env = subject.make(range(LANES), None)
     obs, _ = env.reset()
     begun = _at(rows, obs)
@@ -81,7 +81,7 @@ def greedy(subject: EnvironmentSubject) -> None:
     for t in range(horizon):
         at = _at(rows, obs)
         if any(row is None for row, on in zip(at, running, strict=True) if on):
-            raise Skipped("the greedy policy leaves the states that it has values for")
+            raise Vacuous("the greedy policy leaves the states that it has values for")
         action = torch.tensor([0 if row is None else int(policy[row]) for row in at])
         outcome = env.step(action)
         returns += torch.where(running, subject.discount**t * outcome.reward.double(), 0.0)
@@ -119,7 +119,7 @@ def optimal_return(subject: EnvironmentSubject) -> None:
     width = _width([best, *(value for returns in played.values() for value in returns)])
     enough = {who: returns for who, returns in played.items() if len(returns) >= 3}
     if not enough:
-        raise Skipped(f"no policy played three episodes to their end in {STEPS} steps")
+        raise Vacuous(f"no policy played three episodes to their end in {STEPS} steps")
     for who, returns in enough.items():
         values = torch.tensor(returns, dtype=torch.float64)
         chance = _margin(values, width, len(played)) if _is_random(subject) else 0.0
