@@ -456,7 +456,7 @@ class Experiment:
             raise UqbenchError(
                 f"{path} exists; nothing is overwritten: name another file with --to."
             )
-        packages = ", ".join(plugin.distribution for plugin in involved(plan, self.host))
+        packages = ", ".join(sorted({p.distribution for p in involved(plan, self.host)}))
         self._watcher.say(f"Making the checks of {packages}: a minute or so.")
         return Submission(path, submit(plan, self.host, self.store, path, _checks))
 

@@ -16,12 +16,8 @@ LISTS: Models = {"tasks": Task, "metrics": Metric, "methods": Method, "claims": 
 """Lists of tables."""
 NAMED: Models = {"normalization": Normalization, "budgets": Budget, "readings": Reading}
 """Tables by name."""
-_NESTED: Models = {
-    "evaluation": Evaluation,
-    "queries": Queries,
-    "constants": NormalizationConstants,
-}
-_TABLES = LISTS | NAMED | _NESTED
+_NESTED: Models = {"evaluation": Evaluation, "queries": Queries}
+_TABLES = LISTS | NAMED | _NESTED | {"constants": NormalizationConstants}
 
 
 def typed(model: type[Any], table: Any, where: str) -> Any:
