@@ -163,7 +163,7 @@ def verify(
     if len(drawn) < (needed := enough(len(rows))):
         bars.append(f"{len(drawn)} of {len(rows)} rows were re-made; {needed} are needed")
     if difference is None:
-        bars.append("new seeds: no interval of the difference to the public ones")
+        bars.append("new seeds: each task needs two public runs and two of new seeds, finished")
     elif difference[1] > 0:
         bars.append("the public seeds score better than new ones: {:.3g} [{:.3g}, {:.3g}]".format(
             *difference))  # fmt: skip
