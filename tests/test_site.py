@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import pkgutil
 import re
 from pathlib import Path
 from types import ModuleType
@@ -135,3 +136,11 @@ def test_notebooks_and_made_pages_are_in_the_nav(tools):
     notebooks = [f"notebooks/{p.stem}.md" for p in (ROOT / "docs/notebooks").glob("*.ipynb")]
     assert [name for name in [*tools.PAGES, *notebooks] if f": {name}\n" not in nav] == []
     assert "```python\nimport tempfile" in tools.notebook(ROOT / "docs/notebooks/first-board.ipynb")
+
+
+def test_each_page_of_the_api_is_in_the_nav_and_names_what_is_there():
+    nav = (ROOT / "mkdocs.yml").read_text("utf-8")
+    for page in (ROOT / "docs/api").glob("*.md"):
+        assert f": api/{page.name}\n" in nav
+        for name in re.findall(r"^::: (\S+)", page.read_text("utf-8"), re.MULTILINE):
+            assert pkgutil.resolve_name(name) is not None
