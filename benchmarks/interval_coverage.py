@@ -257,11 +257,11 @@ log-normal with σ = 1, or near 1 and fail one time in five, being near 0. The I
 what an IQM of that many runs is on average. A claim of one comparison errs as its interval does.
 """
 REMARKS = """\
-Why some cells stay above: three to ten runs of which none failed say nothing of the one in five
-that does, and no interval that looks at the others alone can. A metric whose runs may fail states
-so (`fails_beyond`) with its range (`lowest`, `highest`); its mean has the interval of “runs may
-fail” then, which is right however rare failures are; and so has
-a share (“share”, of runs' shares).
+Some cells stay above because three to ten runs without a failure say nothing about failures that
+occur in one run of five, and no interval computed from such runs can. A metric whose runs may fail
+states so (`fails_beyond`) with its range (`lowest`, `highest`); its mean then has the interval
+“runs may fail”, which is right however rare failures are. The same holds for shares (“share”, of
+runs' shares).
 Means of runs as skewed as these log-normal
 ones are not known from a few runs: Student's interval of one task misses in 16, 18, 17 and 14 %
 with 3, 5, 10 and 20 seeds, the bootstrap-t, which boards had before, in 16, 9, 8 and 7 %, Hall's
