@@ -7,6 +7,7 @@ import sys
 from itertools import takewhile
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from uqbench.cli import main
@@ -40,6 +41,18 @@ def test_a_committed_leaderboard_follows_from_its_scores(board, tmp_path, monkey
         return
     assert ended.value.code == 0, told
     assert "byte for byte" in told.out
+
+
+def test_intervals_of_a_metric_of_a_known_range_lie_in_it():
+    suites, looked = read_suites(Host.load(), check=()).suites, 0
+    for board in BOARDS:
+        tasks = pd.read_csv(board / "tasks.csv")
+        for metric in suites[board.parent.name].metrics:
+            if metric.bounds and f"{metric.name}_low" in tasks:
+                ends = tasks[[f"{metric.name}_low", f"{metric.name}_high"]].stack()
+                assert ends.between(*metric.bounds).all(), (board, metric.name)
+                looked += len(ends)
+    assert looked > 2_000
 
 
 def test_the_default_budget_of_a_suite_with_boards_has_one():
