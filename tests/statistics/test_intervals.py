@@ -649,6 +649,13 @@ def test_tasks_of_a_seed_that_fail_together_are_one_observation():
     assert wrong <= 15
 
 
+def test_two_means_have_weights_of_their_own():
+    """A difference of equal runs of two methods is as wide as those of independent means."""
+    of = BoundedMean.of(np.tile([0.2, 0.8], 50)[:, None], [SHARE])
+    (low, high), (smallest, greatest) = of.interval(0.05), Apart(of, of).interval(0.05)
+    assert (greatest - smallest) / (high - low) == pytest.approx(math.sqrt(2), rel=0.08)
+
+
 def test_a_value_outside_the_stated_range_is_an_error():
     with pytest.raises(ValueError, match=r"outside the range \[0, 1\]"):
         BoundedMean.of(np.array([[0.5], [1.5]]), [SHARE])
