@@ -467,6 +467,15 @@ def test_a_step_that_clearly_goes_the_other_way_refutes_a_trend():
     assert combine(evidence, [f.true for f in findings]) is Verdict.DOES_NOT_HOLD
 
 
+def test_a_published_number_may_be_off_by_twice_its_error_and_the_runs_own_together():
+    values = np.tile([0.9, 1.3], 5)[:, None]  # symmetric: Student's interval
+    kind = Band(metric="m", method="a", value={"task-0": 1.0}, error={"task-0": 0.05})
+    (comparison,) = kind.compare(observe({"a": values})).comparisons
+    own = stats.t.ppf(0.975, 9) * stats.sem(values[:, 0])
+    away = math.sqrt((2 * 0.05) ** 2 + own**2)
+    assert (comparison.region.low, comparison.region.high) == pytest.approx((1 - away, 1 + away))
+
+
 # -- equal as far as it matters --------------------------------------------------------------------
 
 
