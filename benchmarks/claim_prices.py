@@ -19,12 +19,21 @@ from uqbench.api.experiment import Experiment
 from uqbench.api.options import Options
 from uqbench.registry.load_host import load_host
 from uqbench.suites.reading import read_suites
+from uqbench.suites.suite import Suite
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "claims.md"
 BEGIN, END = "<!-- prices -->\n", "<!-- end of prices -->\n"
 MORE = re.compile(r"about ([\d,]+) more seeds? would decide with 80 % probability (\([^)]*\))")
 ORDER = ("holds", "does not hold", "equal", "undecided", "not applicable", "not run")
+
+
+def data_sets(suite: Suite) -> int | None:
+    """How many data sets a suite's problem has, where each has its own ground truth."""
+    specs = load_host().datasets
+    own = [specs[task.dataset].load_factory() for task in suite.tasks if task.dataset]
+    counts = [of.n_datasets for of in own if getattr(of, "n_datasets", None)]
+    return min(counts, default=None)
 
 
 def price(suite: str, budget: str, claim: str, more: int) -> float | None:
@@ -61,6 +70,10 @@ def table() -> list[str]:
         more = MORE.search(reason)
         hours = price(name, budget, which, int(more[1].replace(",", ""))) if more else None
         seeds = f"{more[1]} {more[2]}" if more else reason
+        board = ROOT / "leaderboards" / name / budget / "scores.csv"
+        needed = pd.read_csv(board)["seed"].nunique() + int(more[1].replace(",", "")) if more else 0
+        if (count := data_sets(suites[name])) is not None and count < needed:
+            seeds += f", but there are {count} data sets, and more need a ground truth first"
         told = "" if hours is None else f"{hours:.2g}"
         lines.append(f"| {name} {budget} | `{which}` | {seeds} | {told} |")
     return lines

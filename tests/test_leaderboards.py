@@ -7,10 +7,12 @@ import sys
 from itertools import takewhile
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from uqbench.cli import main
 from uqbench.registry.plugins import Host
+from uqbench.statistics.bounded import ranges_of
 from uqbench.suites.reading import read_suites
 
 LEADERBOARDS = Path(__file__).parents[1] / "leaderboards"
@@ -40,6 +42,19 @@ def test_a_committed_leaderboard_follows_from_its_scores(board, tmp_path, monkey
         return
     assert ended.value.code == 0, told
     assert "byte for byte" in told.out
+
+
+def test_intervals_of_shares_and_of_what_may_fail_lie_in_their_range():
+    suites, looked = read_suites(Host.load(), check=()).suites, 0
+    for board in BOARDS:
+        tasks = pd.read_csv(board / "tasks.csv")
+        for metric in suites[board.parent.name].metrics:
+            known = ranges_of(metric.fails_beyond, metric.bounds, ()) is not None
+            if known and f"{metric.name}_low" in tasks:
+                ends = tasks[[f"{metric.name}_low", f"{metric.name}_high"]].stack()
+                assert ends.between(*metric.bounds).all(), (board, metric.name)
+                looked += len(ends)
+    assert looked > 2_000
 
 
 def test_the_default_budget_of_a_suite_with_boards_has_one():

@@ -15,6 +15,7 @@ from uqbench.claims.order import Order
 from uqbench.claims.share import Share as ShareClaim
 from uqbench.claims.trend import Trend
 from uqbench.claims.verdict import Verdict, combine, find, seeds_needed, verdict
+from uqbench.statistics import ranks
 from uqbench.statistics.bounded import SHARE, Apart, BoundedMean, ranges_of
 from uqbench.statistics.bounded import share as share_of
 from uqbench.statistics.concordance import concordance, exchangeable_variance
@@ -22,8 +23,9 @@ from uqbench.statistics.estimate import estimate, share
 from uqbench.statistics.levels import ALPHA
 from uqbench.statistics.location import Difference, Ratio, Value, location
 from uqbench.statistics.location import paired_difference as paired
+from uqbench.statistics.ranks import compare
 from uqbench.statistics.statistic import contributions, point
-from uqbench.suites.metrics import NormalizationConstants
+from uqbench.suites.metrics import Metric, NormalizationConstants
 
 SIMULATIONS = 1_000
 
@@ -465,6 +467,15 @@ def test_a_step_that_clearly_goes_the_other_way_refutes_a_trend():
     assert combine(evidence, [f.true for f in findings]) is Verdict.DOES_NOT_HOLD
 
 
+def test_a_published_number_may_be_off_by_twice_its_error_and_the_runs_own_together():
+    values = np.tile([0.9, 1.3], 5)[:, None]  # symmetric: Student's interval
+    kind = Band(metric="m", method="a", value={"task-0": 1.0}, error={"task-0": 0.05})
+    (comparison,) = kind.compare(observe({"a": values})).comparisons
+    own = stats.t.ppf(0.975, 9) * stats.sem(values[:, 0])
+    away = math.sqrt((2 * 0.05) ** 2 + own**2)
+    assert (comparison.region.low, comparison.region.high) == pytest.approx((1 - away, 1 + away))
+
+
 # -- equal as far as it matters --------------------------------------------------------------------
 
 
@@ -597,6 +608,63 @@ def test_two_means_of_a_known_range_are_compared_by_their_draws():
     assert Apart(a, nothing, ratio=True).interval(0.05) == (-math.inf, math.inf)
 
 
+def fails(generator, share, size):
+    """Scores of mean 0.8 within [0, 1], of which so many fail."""
+    good = np.where(generator.random(size) < share, 0.0, 0.8 / (1 - share))
+    return np.clip(good + 0.02 * generator.normal(size=size) * (good > 0) * (good < 1), 0, 1)
+
+
+@pytest.mark.parametrize("by_seeds", [False, True])
+def test_an_order_by_mean_of_runs_that_may_fail_is_hardly_ever_wrong(by_seeds):
+    """Equal means; one method fails one time in five, the other never. By Welch's or Student's
+    interval one of them is called better in a fifth of 300 simulations."""
+    generator = np.random.default_rng(26)
+    kind = Order(metric="m", methods=("a", "b"), by="mean")
+    wrong = {0.0: 0, None: 0}
+    for _ in range(300):
+        values = {m: fails(generator, s, (8, 1)) for m, s in (("a", 0.2), ("b", 0.0))}
+        for beyond in wrong:
+            given = {"fails_beyond": beyond, "bounds": (0.0, 1.0) if beyond is not None else None}
+            observed = replace(observe(values), paired=by_seeds, **given)
+            wrong[beyond] += find(kind.compare(observed), intervals=True)[0].true is not None
+    assert wrong[0.0] <= 15 < 45 < wrong[None]
+
+
+def test_an_order_by_mean_and_a_board_compare_runs_that_may_fail_alike():
+    generator = np.random.default_rng(27)
+    values = {m: fails(generator, s, (30, 2)) for m, s in (("a", 0.1), ("b", 0.4))}
+    kind = Order(metric="m", methods=("a", "b"), by="mean")
+    for by_seeds in (False, True):
+        (pair,) = compare(values, "mean", paired=by_seeds, ranges=[SHARE] * 2)
+        given = replace(observe(values), paired=by_seeds, fails_beyond=0.5, bounds=SHARE)
+        (comparison,) = kind.compare(given).comparisons
+        found = comparison.measured.interval(0.05)
+        assert (pair.difference.low, pair.difference.high) == found
+        assert comparison.difference.interval(0.05) == found
+    raw = replace(observe(values), normalize={}, direction="min", fails_beyond=0.5, bounds=SHARE)
+    (comparison,) = (
+        replace(kind, tasks=("task-0",)).compare(replace(raw, tasks=("task-0",))).comparisons
+    )
+    assert comparison.measured.estimate == pytest.approx((values["b"] - values["a"])[:, 0].mean())
+
+
+def test_tasks_of_a_seed_that_fail_together_are_one_observation():
+    """Five tasks of eight seeds; each seed's world lets one of the two methods fail on all."""
+    generator, wrong = np.random.default_rng(28), 0
+    for _ in range(300):
+        failed = np.repeat(generator.integers(2, size=(8, 1)), 5, axis=1).astype(float)
+        (pair,) = compare({"a": failed, "b": 1 - failed}, "mean", paired=True, ranges=[SHARE] * 5)
+        wrong += pair.adjusted <= 0.05
+    assert wrong <= 15
+
+
+def test_two_means_have_weights_of_their_own():
+    """A difference of equal runs of two methods is as wide as those of independent means."""
+    of = BoundedMean.of(np.tile([0.2, 0.8], 50)[:, None], [SHARE])
+    (low, high), (smallest, greatest) = of.interval(0.05), Apart(of, of).interval(0.05)
+    assert (greatest - smallest) / (high - low) == pytest.approx(math.sqrt(2), rel=0.08)
+
+
 def test_a_value_outside_the_stated_range_is_an_error():
     with pytest.raises(ValueError, match=r"outside the range \[0, 1\]"):
         BoundedMean.of(np.array([[0.5], [1.5]]), [SHARE])
@@ -608,6 +676,15 @@ def test_ranges_are_in_the_units_of_the_score_and_of_metrics_that_may_fail_or_ar
     assert ranges_of(None, (0.0, 20.0), [float]) is None
     assert ranges_of(None, (0.0, 1.0), [float]) == [(0.0, 1.0)]
     assert ranges_of(None, None, [float]) is None
+
+
+def test_a_share_of_episodes_with_an_event_has_an_interval_among_shares():
+    metric = Metric(name="m", summary="s", kind="evaluation", statistic="episodes_with/crashes")
+    ranges = ranges_of(None, metric.bounds, [float])
+    for values in ([0.9, 1.0, 0.95], [0.0, 0.1, 0.0]):
+        of = estimate("mean", np.array(values)[:, None], ranges)
+        assert 0 <= of.low < of.value < of.high <= 1
+    assert metric.model_copy(update={"statistic": "events_per_episode/crashes"}).bounds is None
 
 
 # -- seed by seed ---------------------------------------------------------------------------------
@@ -627,6 +704,50 @@ def test_a_paired_difference_is_that_of_the_seeds_with_all_their_tasks():
     assert of.p_value() == pytest.approx(student.pvalue)
     assert of.runs == 48
     assert Difference(location(a, "mean"), location(b, "mean")).interval(0.05)[0] < 0
+
+
+# -- ranks ----------------------------------------------------------------------------------------
+
+
+def half_fail(generator, shape):
+    values = np.where(generator.random(shape) < 0.2, 0.0, 1.0)
+    values[1::2] = 0.8
+    return values + 0.1 * generator.normal(size=shape)
+
+
+def skewed_and_three_times_as_much(generator, shape):
+    return np.where(np.arange(9) % 2, 3.0, 1.0)[:, None, None] * (
+        generator.lognormal(size=shape) - math.exp(0.5)
+    )
+
+
+@pytest.mark.parametrize("draw", [half_fail, skewed_and_three_times_as_much])
+def test_a_board_of_few_runs_that_lie_close_together_by_chance_has_hardly_a_false_rank(
+    draw, monkeypatch
+):
+    """Nine methods of equal means, five seeds, 200 boards; with each pair's own variances half and
+    a fifth of the boards have one. 22 are two and a half standard errors above 6 %."""
+    monkeypatch.setattr(ranks, "DRAWS", 299)
+    generator, wrong = np.random.default_rng(33), 0
+    for _ in range(200):
+        scores = dict(zip("abcdefghi", draw(generator, (9, 5, 1)), strict=True))
+        measured = ranks.measure(scores, "mean", None, seedwise=False)
+        wrong += min(ranks._adjusted(measured, scores, "mean").values()) <= 0.05
+    assert wrong <= 22
+
+
+def test_methods_that_vary_alike_are_told_apart_more_often_than_by_their_own_variances():
+    """At most by Holm's procedure of Welch's tests, which has less than half of these pairs."""
+    generator, by_all, alone = np.random.default_rng(34), 0, 0
+    for _ in range(40):
+        scores = {m: k + generator.normal(size=(3, 1)) for k, m in enumerate("abcdefghi")}
+        measured = ranks.measure(scores, "mean", None, seedwise=False)
+        adjusted = ranks._adjusted(measured, scores, "mean")
+        own = [of.p_value() for of in measured.values()]
+        assert all(a >= p for a, p in zip(adjusted.values(), own, strict=True))
+        by_all += sum(p <= 0.05 for p in adjusted.values())
+        alone += sum(p <= 0.05 for p in ranks.holm(own))
+    assert by_all > 2 * alone > 0
 
 
 # -- seeds that would decide ----------------------------------------------------------------------

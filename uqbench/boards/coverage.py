@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from uqbench.boards.standings import ranges_by_task
 from uqbench.seeding import derive_seed
 
 if TYPE_CHECKING:
@@ -58,14 +59,12 @@ def coverage_note(board: Board) -> str:
     simulated laws those that its runs do not rule out.
     """
     seeds = len({score.seed for score in board.scores})
-    tasks = len({score.task for score in board.scores})
-    bounded = board.ranking == "mean" and board.primary.fails_beyond is not None
+    names = sorted({score.task for score in board.scores})
+    tasks, ranges = len(names), ranges_by_task(board.plan.suite, board.primary, names)
+    bounded = board.ranking == "mean" and ranges is not None
     brackets = "mean, runs may fail" if bounded else INTERVALS[board.ranking]
     ranks = "ranks, runs may fail" if bounded else "ranks" + ", paired" * board.plan.suite.paired
-    known = {name: of.normalized_primary for name, of in board.methods.items()}
-    runs = [
-        of for name, of in known.items() if of is not None and board.plan.roles[name] == "method"
-    ]
+    runs = [of for name, of in board.matrices.items() if board.plan.roles[name] == "method"]
     parts = []
     if missed := _often(brackets, seeds, tasks, runs):
         parts.append(f"a bracket misses the truth in {missed}")

@@ -108,7 +108,7 @@ class Board:
         """By method, its estimates by their columns of ``leaderboard.csv``."""
         name = self.plan.suite.baseline
         return {
-            method: estimates(self.plan, own, None if method == name else self._matrices.get(name))
+            method: estimates(self.plan, own, None if method == name else self.matrices.get(name))
             for method, own in self.methods.items()
         }
 
@@ -130,7 +130,7 @@ class Board:
     @cached_property
     def pairs(self) -> tuple[Pair, ...]:
         """All pairs of fully scored rows."""
-        return self._compare(self._matrices) if self.compared is None else self.compared
+        return self._compare(self.matrices) if self.compared is None else self.compared
 
     def _compare(self, matrices: Mapping[str, Matrix], *tasks: str) -> tuple[Pair, ...]:
         """All pairs of fully scored rows, on all tasks where none is named."""
@@ -147,7 +147,7 @@ class Board:
     @cached_property
     def places(self) -> dict[str, Place]:
         """Place of each fully scored method; none under a budget that cannot rank."""
-        return self._places(self._matrices, self.pairs) if self.ranks else {}
+        return self._places(self.matrices, self.pairs) if self.ranks else {}
 
     def _places(self, matrices: Mapping[str, Matrix], pairs: Sequence[Pair]) -> dict[str, Place]:
         roles = self.plan.roles
@@ -158,14 +158,14 @@ class Board:
         """Place of each fully scored method by its runs on one task alone."""
         matrices = {
             name: values[:, [self.methods[name].tasks.index(task)]]
-            for name, values in self._matrices.items()
+            for name, values in self.matrices.items()
         }
         return self._places(matrices, self._compare(matrices, task))
 
     @cached_property
     def trivial(self) -> TrivialBaseline | None:
         """The best trivial row, and which methods beat it."""
-        values = {name: point(self.ranking, matrix) for name, matrix in self._matrices.items()}
+        values = {name: point(self.ranking, matrix) for name, matrix in self.matrices.items()}
         return trivial_baseline(values, self.plan.roles, self.pairs)
 
     @property
@@ -183,7 +183,8 @@ class Board:
         )
 
     @cached_property
-    def _matrices(self) -> dict[str, Matrix]:
+    def matrices(self) -> dict[str, Matrix]:
+        """The normalized scores of each fully scored row, ``[runs, tasks]``."""
         matrices = {name: own.normalized_primary for name, own in self.methods.items()}
         return {name: values for name, values in matrices.items() if values is not None}
 

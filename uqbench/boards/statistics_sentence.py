@@ -2,6 +2,7 @@
 
 from uqbench.registry.papers import cited
 from uqbench.registry.plugins import Host
+from uqbench.statistics.bounded import ranges_of
 from uqbench.suites.plan import Plan
 from uqbench.suites.sources import sources_of
 from uqbench.suites.suite import Suite
@@ -21,7 +22,7 @@ def statistics_sentence(suite: Suite, budget: Budget) -> str:
     metric = suite.primary_metric(budget)
     several = len(suite.tasks_of(budget)) > 1
     what = _STATISTIC[suite.ranks_by] if several else "mean over runs"
-    if metric.fails_beyond is not None and suite.ranks_by == "mean":
+    if suite.ranks_by == "mean" and ranges_of(metric.fails_beyond, metric.bounds, ()) is not None:
         interval = (
             "Gaffke's (2005) bounds: the runs and one more at the end of the metric's range, "
             "randomly weighted"
@@ -35,7 +36,8 @@ def statistics_sentence(suite: Suite, budget: Budget) -> str:
         chance = (
             "where the signs of seeds' differences are flipped"
             if suite.paired
-            else "where means and variances are drawn from normal theory"
+            else "where means and variances are drawn from normal theory, no method's variance "
+            "counting as less than the mean one"
         )
         test = (
             f"their studentized difference is larger, at a familywise error of 5 %, than the "

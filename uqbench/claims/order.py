@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
+from operator import neg
 from typing import Literal
 
 from uqbench.claim import Comparison, Evidence, Measurement, Observations, Region
 from uqbench.claims.per_task import TaskwiseKind, check_normalized
-from uqbench.statistics.bounded import check_shares, share
+from uqbench.statistics.bounded import check_shares, difference, ranges_of, share
 from uqbench.statistics.concordance import check_concordance, concordance
 from uqbench.statistics.location import Difference, location, paired_difference
 
@@ -109,9 +110,9 @@ class Order(TaskwiseKind):
         self, observations: Observations, better: str, worse: str, tasks: Sequence[str]
     ) -> Measurement:
         if self.by != "improvement":
-            difference = self._difference(observations, better, worse, tasks)
-            assert difference is not None  # ``check`` has refused what has no scale
-            return difference
+            measured = self._difference(observations, better, worse, tasks)
+            assert measured is not None  # ``check`` has refused what has no scale
+            return measured
         first, second = (observations.signed(name, tasks) for name in (worse, better))
         if observations.paired:
             return share((second > first) + 0.5 * (second == first), methods=2)
@@ -126,12 +127,15 @@ class Order(TaskwiseKind):
         """
         by = "mean" if self.by == "improvement" else self.by
         if all(task in observations.normalize for task in tasks):
-            of = observations.scores
+            of, scales = observations.scores, [observations.normalize[task] for task in tasks]
         elif len(tasks) == 1:
-            of = observations.signed
+            of, scales = observations.signed, [float if observations.direction == "max" else neg]
         else:
             return None
         first, second = of(better, tasks), of(worse, tasks)
+        ranges = ranges_of(observations.fails_beyond, observations.bounds, scales)
+        if by == "mean" and ranges is not None:
+            return difference(first, second, ranges, seedwise=observations.paired)
         if observations.paired:
             return paired_difference(first, second, by)
         return Difference(location(first, by), location(second, by))

@@ -10,7 +10,8 @@ known for which they are wrong, and ``docs/coverage.md`` has what they came to.
 
 The runs of all tasks are taken together, which makes the bounds rather too wide where tasks differ.
 Where the tasks of a seed share something (a data set, a world, a trained predictor), a seed's mean
-over them is one observation. Two means are compared by independent draws of their weights.
+over them is one observation. Two means are compared by independent draws of their weights, or as
+the mean of seeds' differences.
 """
 
 from __future__ import annotations
@@ -129,6 +130,25 @@ class Apart:
             return low - most, high - least
         ratios = [a / b for a in (low, high) for b in (least, most)]
         return np.min(ratios, axis=0), np.max(ratios, axis=0)
+
+
+def difference(
+    first: NDArray[np.float64],
+    second: NDArray[np.float64],
+    ranges: Sequence[Interval],
+    *,
+    seedwise: bool,
+) -> Apart:
+    """The difference of two methods' means, of runs ``[runs, tasks]`` each.
+
+    Where ``seedwise``, that of seeds whose worlds both met: a seed with all its tasks is one
+    observation, which lies in a range of its own.
+    """
+    if not seedwise:
+        return Apart(BoundedMean.of(first, ranges), BoundedMean.of(second, ranges))
+    both = [(low - high, high - low) for low, high in ranges]
+    of = BoundedMean.of(first - second, both, clustered=True)
+    return Apart(of, replace(of, values=(0.0,), range=(0.0, 0.0)))
 
 
 def share(successes: NDArray[np.float64], methods: int = 1) -> BoundedMean:

@@ -12,9 +12,13 @@ seeds' differences are flipped, those of all pairs at once: exact for difference
 about zero. Of independent runs the means and variances of every method and task are drawn anew, as
 normal theory has them for so many runs: permutations of runs are exact only where all methods have
 the same distribution, and erred in more than one board of ten where one method's runs vary more
-(``docs/coverage.md``). Statistics of unlike degrees of freedom are compared as the normal
-deviates that are as rare (Wallace 1959). Means of runs that may fail are compared by their
-intervals instead (:mod:`uqbench.statistics.bounded`), adjusted by Holm's procedure (1979).
+(``docs/coverage.md``). A few runs that happen to lie close together would make a method surely
+better or worse: on each task no method's variance counts as less than the methods' mean one, in
+what is observed and in what is drawn alike (Tusher, Tibshirani & Chu 2001 add such a constant), and
+no pair differs of which Welch's test by itself does not say so. Statistics of unlike degrees of
+freedom are compared as the normal deviates that are as rare (Wallace 1959). Means of runs that may
+fail are compared by their intervals instead (:mod:`uqbench.statistics.bounded`), adjusted by Holm's
+procedure (1979).
 
 Within a ``margin`` that matters two methods are *equivalent*: the interval of their difference at
 1 − 2 · 0.05/pairs lies inside it (two one-sided tests, Schuirmann 1987). Of the two statements on
@@ -26,6 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -33,12 +38,11 @@ from numpy.typing import NDArray
 
 from uqbench.claim import Interval
 from uqbench.seeding import derive_seed
-from uqbench.statistics.bounded import Apart, BoundedMean
+from uqbench.statistics.bounded import Apart, difference
 from uqbench.statistics.estimate import Estimate, improvement
 from uqbench.statistics.levels import ALPHA, DRAWS, MINIMUM_SEEDS
 from uqbench.statistics.location import (
     Difference,
-    Location,
     Value,
     by_seed,
     location,
@@ -181,10 +185,9 @@ def check_ranking(
     if seeds < MINIMUM_SEEDS:
         least = 1.0
     elif ranges is not None:
-        worst, best = (
-            BoundedMean.of(np.array([ends] * seeds), ranges) for ends in zip(*ranges, strict=True)
-        )
-        least = Apart(best, worst).p_value() * methods * (methods - 1) / 2
+        worst, best = (np.array([ends] * seeds) for ends in zip(*ranges, strict=True))
+        apart = difference(best, worst, ranges, seedwise=paired)
+        least = apart.p_value() * methods * (methods - 1) / 2
     else:
         least = max(2.0 ** (1 - seeds), 2.0 / (DRAWS + 1)) if paired else 0.0
     if least > ALPHA:
@@ -196,17 +199,13 @@ def check_ranking(
 
 def holm(p: Sequence[float]) -> list[float]:
     """Holm's step-down: p-values that may be held against 5 % each, in their order."""
-    adjusted = [0.0] * len(p)
-    least = 0.0
-    for place, i in enumerate(sorted(range(len(p)), key=p.__getitem__)):
-        least = max(least, min(1.0, (len(p) - place) * p[i]))
-        adjusted[i] = least
-    return adjusted
+    order, adjusted = np.argsort(p), np.empty(len(p))
+    by_place = np.array(p)[order] * np.arange(len(p), 0, -1)
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(by_place))
+    return adjusted.tolist()
 
 
-def step_down(
-    observed: NDArray[np.float64], chance: NDArray[np.float64], drawn: int
-) -> NDArray[np.float64]:
+def step_down(observed: Matrix, chance: Matrix, drawn: int) -> Matrix:
     """Adjusted p-values of statistics, ``[pairs]``, by what they come to by chance.
 
     ``chance`` is ``[draws, pairs]``; ``drawn`` is 1 where they are a sample, to which the runs as
@@ -231,8 +230,8 @@ def measure(
     """The differences of all pairs."""
     pairs = combinations(sorted(scores), 2)
     if ranges is not None and statistic == "mean":
-        means = {name: BoundedMean.of(matrix, ranges) for name, matrix in scores.items()}
-        return {(a, b): Apart(means[a], means[b]) for a, b in pairs}
+        bounded = partial(difference, ranges=ranges, seedwise=seedwise)
+        return {(a, b): bounded(scores[a], scores[b]) for a, b in pairs}
     if seedwise:
         return {(a, b): paired_difference(scores[a], scores[b], statistic) for a, b in pairs}
     known = {name: location(matrix, statistic) for name, matrix in scores.items()}
@@ -255,12 +254,12 @@ def _adjusted(
     varying = {n: of for n, of in known.items() if of.first.variance + of.second.variance}
     exact = {n: min(1.0, p[n] * len(names)) for n in names if n not in varying}
     drawn = _drawn(varying).tolist() if varying else []
-    return exact | dict(zip(varying, drawn, strict=True))
+    return exact | {n: max(p[n], by_all) for n, by_all in zip(varying, drawn, strict=True)}
 
 
 def _flipped(
     scores: Mapping[str, Matrix], pairs: Sequence[tuple[str, str]], statistic: str
-) -> NDArray[np.float64]:
+) -> Matrix:
     """Of methods that met the same worlds: the signs of whole seeds' differences are flipped.
 
     A sum over the root of the sum of squares, which flips leave as it is, is monotone in t.
@@ -280,44 +279,34 @@ def _flipped(
     return step_down(np.abs(unit.sum(axis=0)), np.abs(signs @ unit), int(seeds > ALL_UP_TO))
 
 
-def _drawn(pairs: Mapping[tuple[str, str], Difference]) -> NDArray[np.float64]:
+def _drawn(pairs: Mapping[tuple[str, str], Difference]) -> Matrix:
     """Of independent runs: every mean and variance is drawn, as of so many normal runs."""
     known = {a: of.first for (a, _), of in pairs.items()}
     known |= {b: of.second for (_, b), of in pairs.items()}
-    number = {name: i for i, name in enumerate(known)}
-    first, second = (np.array([number[pair[k]] for pair in pairs]) for k in (0, 1))
+    contrasts = np.array([[(name == a) - float(name == b) for a, b in pairs] for name in known])
+    degrees = np.array([[of.seeds - 1.0] for of in known.values()])
+    true = np.array([of.variances for of in known.values()])
     generator = np.random.default_rng(derive_seed("differences"))
-    moments = [_moments(of, generator) for of in known.values()]
-    means, variances, imprecisions = np.stack(moments, axis=-1)  # [DRAWS, methods] each
-    by_chance = _deviates(
-        means[:, first] - means[:, second],
-        variances[:, first] + variances[:, second],
-        imprecisions[:, first] + imprecisions[:, second],
-    )
-    ends = [(of.first, of.second) for of in pairs.values()]
-    observed = _deviates(
-        np.array([a.value - b.value for a, b in ends]),
-        np.array([a.variance + b.variance for a, b in ends]),
-        np.array([a.imprecision + b.imprecision for a, b in ends]),
-    )
-    return step_down(observed, by_chance, 1)
+    means = generator.standard_normal((DRAWS, len(known))) * np.sqrt(true.sum(axis=1))
+    variances = true * generator.chisquare(degrees, (DRAWS, *true.shape)) / degrees
+    chance = _deviates(means, variances, degrees, contrasts)
+    values = np.array([of.value for of in known.values()])
+    return step_down(_deviates(values, true, degrees, contrasts), chance, 1)
 
 
-def _moments(of: Location, generator: np.random.Generator) -> NDArray[np.float64]:
-    """A mean without difference, its variance and the variance's imprecision: ``[3, DRAWS]``."""
-    true, degrees = np.array(of.variances), of.seeds - 1
-    means = generator.standard_normal(DRAWS) * np.sqrt(true.sum())
-    variances = true * generator.chisquare(degrees, (DRAWS, len(true))) / degrees
-    return np.stack([means, variances.sum(axis=1), (variances**2).sum(axis=1) / degrees])
+def _deviates(means: Matrix, variances: Matrix, degrees: Matrix, contrasts: Matrix) -> Matrix:
+    """The normal deviates that are about as rare as pairs' |t|, ``[…, pairs]``.
 
-
-def _deviates(
-    differences: NDArray[np.float64],
-    variances: NDArray[np.float64],
-    imprecisions: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """The normal deviates that are about as rare as |t| of these degrees of freedom."""
-    some = np.where(variances > 0, variances, 1.0)
-    degrees = np.where(variances > 0, some**2 / np.where(imprecisions > 0, imprecisions, 1.0), 1.0)
-    root = np.sqrt(degrees * np.log1p(differences**2 / some / degrees))
-    return np.where(variances > 0, (8 * degrees + 1) / (8 * degrees + 3) * root, 0.0)
+    Args:
+        means: ``[…, methods]``.
+        variances: that each task adds to them, ``[…, methods, tasks]``.
+        degrees: of freedom of each variance, ``[methods, 1]``.
+        contrasts: 1 for a pair's first method, −1 for its second, ``[methods, pairs]``.
+    """
+    of_runs = variances * (degrees + 1)
+    own = np.maximum(of_runs, of_runs.mean(axis=-2, keepdims=True)) / (degrees + 1)
+    both = np.abs(contrasts)
+    variance = own.sum(axis=-1) @ both
+    freedom = variance**2 / ((own**2 / degrees).sum(axis=-1) @ both)
+    root = np.sqrt(freedom * np.log1p((means @ contrasts) ** 2 / variance / freedom))
+    return np.asarray((8 * freedom + 1) / (8 * freedom + 3) * root)

@@ -19,7 +19,7 @@ EPISODE_STATISTICS = ("return", "discounted_return", "length", "regret")
 EVENT_STATISTICS = ("events", "events_per_step", "events_per_episode", "episodes_with")
 """Statistics of an event that the environment counts, as in ``events/falls``."""
 STATISTICS = (*EPISODE_STATISTICS, "reward_per_step", "cumulative_regret")
-_COVERAGE = re.compile(r"(.*/)?(difference_)?coverage_\d+")
+_SHARE = re.compile(r"episodes_with/.*|(.*/)?(difference_)?coverage_\d+")
 Group = Literal["return", "risk", "uncertainty"]
 """What a metric is about. Boards show these groups of columns, and never sum them."""
 RECORDS = 100
@@ -89,10 +89,10 @@ class Metric(Table):
 
     @property
     def bounds(self) -> tuple[float, float] | None:
-        """The range of its values, that of shares for a coverage; None where it is not known."""
+        """The range of its values, that of shares for coverages and episodes with an event."""
         if self.lowest is not None and self.highest is not None:
             return self.lowest, self.highest
-        return (0.0, 1.0) if _COVERAGE.fullmatch(self.statistic) else None
+        return (0.0, 1.0) if _SHARE.fullmatch(self.statistic) else None
 
     def suits(self, task: Task) -> bool:
         """Whether the metric applies to such a task."""
