@@ -32,7 +32,7 @@ def data_sets(suite: Suite) -> int | None:
     """How many data sets a suite's problem has, where each has its own ground truth."""
     specs = load_host().datasets
     own = [specs[task.dataset].load_factory() for task in suite.tasks if task.dataset]
-    counts = [of.n_datasets for of in own if getattr(of, "n_datasets", None)]
+    counts = [count for of in own if (count := getattr(of, "n_datasets", None))]
     return min(counts, default=None)
 
 
