@@ -102,19 +102,17 @@ def chart(own: pd.DataFrame) -> alt.LayerChart | alt.FacetChart:
     scale = alt.Scale(domain=domain, nice=False, zero=False)
     title = ", ".join(dict.fromkeys(map(spoken, own["statistic"])))
     x = alt.X("region_low:Q", scale=scale, title=title, axis=alt.Axis(tickCount=4, grid=False))
-    region = base.mark_bar(height=ROW, color=theme.GRID, opacity=0.9).encode(x, x2="region_high:Q")
+    bars = base.mark_bar(height=ROW, color=theme.GRID, opacity=0.9)
+    region = bars.encode(x, alt.X2("region_high:Q"))
     truth = ["true", "false", "open"]
     colors = alt.Scale(domain=truth, range=[theme.GREEN, theme.VERMILION, theme.ORANGE])
     shapes = alt.Scale(domain=truth, range=["circle", "cross", "diamond"])
     tint = alt.Color("is:N", scale=colors, legend=None)
-    rules = base.mark_rule(strokeWidth=1.5).encode(x="from_:Q", x2="to_:Q", color=tint)
-    points = base.mark_point(filled=True, size=48, opacity=1, aria=True).encode(
-        x="estimate:Q",
-        color=tint,
-        shape=alt.Shape("is:N", scale=shapes, legend=None),
-        description="said:N",
-    )
-    ticks = base.mark_tick(thickness=2, size=ROW, color=theme.INK).encode(x="published:Q")
+    rules = base.mark_rule(strokeWidth=1.5).encode(alt.X("from_:Q"), alt.X2("to_:Q"), tint)
+    shape, said_ = alt.Shape("is:N", scale=shapes, legend=None), alt.Description("said:N")
+    points = base.mark_point(filled=True, size=48, opacity=1, aria=True)
+    points = points.encode(alt.X("estimate:Q"), tint, shape, said_)
+    ticks = base.mark_tick(thickness=2, size=ROW, color=theme.INK).encode(alt.X("published:Q"))
     published = [ticks] if own["published"].notna().any() else []
     return alt.layer(region, *published, rules, points, data=shown)
 

@@ -44,7 +44,7 @@ def chart(data: pd.DataFrame, methods: Sequence[str], label: str = "return") -> 
     color, dash = theme.lines(methods, data["method"])
     y = alt.Y("value:Q", title=label, scale=alt.Scale(zero=False), axis=theme.up(4))
     base = alt.Chart(width=240, height=180).encode(x, color)
-    band = base.mark_area(opacity=0.14).encode(alt.Y("low:Q"), y2="high:Q")
+    band = base.mark_area(opacity=0.14).encode(alt.Y("low:Q"), alt.Y2("high:Q"))
     line = base.mark_line(strokeWidth=2).encode(y, dash)
     return theme.by_task(alt.layer(band, line, data=data), data["task"], own="xy")
 

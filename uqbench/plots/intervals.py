@@ -52,15 +52,15 @@ def chart(data: pd.DataFrame, label: str) -> alt.LayerChart | alt.FacetChart:
     x = alt.X(
         "low:Q", title=label, scale=alt.Scale(zero=False, nice=True), axis=alt.Axis(tickCount=5)
     )
-    rules = base.mark_rule(strokeWidth=1.5).encode(x, x2="high:Q", color=color)
+    rules = base.mark_rule(strokeWidth=1.5).encode(x, alt.X2("high:Q"), color=color)
     points = base.mark_point(size=46, opacity=1, strokeWidth=1.5, aria=True).encode(
         alt.X("estimate:Q"),
+        alt.Description("said:N"),
         color=color,
         fill=alt.condition("datum.first", alt.value(theme.BLUE), alt.value(theme.WHITE)),
         shape=alt.Shape("role:N", scale=ROLES, legend=None),
-        description="said:N",
     )
-    words = base.mark_text(align="right", dx=48).encode(x=alt.value("width"), text="text:N")
+    words = base.mark_text(align="right", dx=48).encode(alt.Text("text:N"), x=alt.value("width"))
     return alt.layer(rules, points, words, data=data)
 
 

@@ -31,10 +31,10 @@ def named(points: pd.DataFrame, size: Point, bars: Sequence[Box]) -> tuple[alt.C
     at = {name: alt.X(f"{name}:Q", scale=None) for name in ("x", "label_x")}
     up = {name: alt.Y(f"{name}:Q", scale=None) for name in ("y", "label_y")}
     lines = placed.mark_rule(color=theme.FAINT, strokeWidth=0.7).encode(
-        at["x"], up["y"], x2="line_x:Q", y2="line_y:Q"
+        at["x"], up["y"], alt.X2("line_x:Q"), alt.Y2("line_y:Q")
     )
     names = placed.mark_text(align="left", baseline="middle", fontSize=11)
-    return lines, names.encode(at["label_x"], up["label_y"], text="method:N")
+    return lines, names.encode(at["label_x"], up["label_y"], alt.Text("method:N"))
 
 
 def label_positions(points: pd.DataFrame, size: Point, bars: Sequence[Box] = ()) -> pd.DataFrame:

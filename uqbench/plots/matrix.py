@@ -32,11 +32,11 @@ def chart(
     )
     scale = alt.Scale(domain=[0, middle, 1], range=list(ENDS), interpolate="lab")
     cells = base.mark_rect(stroke=theme.WHITE, strokeWidth=2, aria=True).encode(
-        color=alt.Color("share:Q", scale=scale, legend=None), description="said:N"
+        alt.Color("share:Q", scale=scale, legend=None), alt.Description("said:N")
     )
     dark = f"datum.share < {0.28 * middle} || datum.share > {1 - 0.28 * (1 - middle)}"
     ink = alt.condition(dark, alt.value(theme.WHITE), alt.value(theme.INK))
-    words = base.mark_text(fontSize=11).encode(text="text:N", color=ink)
+    words = base.mark_text(fontSize=11).encode(alt.Text("text:N"), color=ink)
     dots = (
         base.transform_filter("datum.sure")
         .mark_point(shape="circle", size=9, filled=True, opacity=1, yOffset=10)

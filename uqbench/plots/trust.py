@@ -91,19 +91,19 @@ def chart(
     least, most = band(level)
     base = alt.Chart(methods, width=size[0], height=size[1])
     honest = alt.Chart(pd.DataFrame({"height": [least], "most": [most]}))
-    area = honest.mark_rect(color=theme.GREEN, opacity=0.14).encode(alt.Y("height:Q"), y2="most:Q")
+    area = honest.mark_rect(color=theme.GREEN, opacity=0.14)
+    area = area.encode(alt.Y("height:Q"), alt.Y2("most:Q"))
     baselines = data[data["role"] != "method"].sort_values("x", ignore_index=True)
     near = baselines["x"].diff() < 0.25 * (ends[1] - ends[0])  # so that the names would touch
     baselines["height"] = TOP + 0.025 + 0.05 * near
     line = alt.Chart(baselines).encode(alt.X("x:Q"))
     rules = line.mark_rule(color=theme.MUTED, strokeDash=[2, 3])
-    words = line.mark_text(color=theme.MUTED).encode(alt.Y("height:Q"), text="method:N")
-    points = base.mark_point(size=60, filled=True, opacity=1, aria=True).encode(
-        x, y, color=color, description="said:N"
-    )
+    words = line.mark_text(color=theme.MUTED).encode(alt.Y("height:Q"), alt.Text("method:N"))
+    points = base.mark_point(size=60, filled=True, opacity=1, aria=True)
+    points = points.encode(x, y, color, alt.Description("said:N"))
     rule = base.mark_rule(strokeWidth=1.4)
-    across_rule = rule.encode(alt.X("x_low:Q"), y, x2="x_high:Q", color=color)
-    up_rule = rule.encode(x, alt.Y("y_low:Q"), y2="y_high:Q", color=color)
+    across_rule = rule.encode(alt.X("x_low:Q"), y, alt.X2("x_high:Q"), color)
+    up_rule = rule.encode(x, alt.Y("y_low:Q"), alt.Y2("y_high:Q"), color)
 
     def left(x: Any) -> Any:
         return (x - ends[0]) / (ends[1] - ends[0]) * size[0]

@@ -87,7 +87,7 @@ def chart(data: pd.DataFrame, kind: str, methods: Sequence[str]) -> alt.FacetCha
     line = base.mark_line(strokeWidth=2, point=kind == "training").encode(
         alt.Y("y:Q", title=y, axis=theme.up(5), scale=scale), color, dash
     )
-    band = base.mark_area(opacity=0.1).encode(alt.Y("low:Q"), y2="high:Q", color=color)
+    band = base.mark_area(opacity=0.1).encode(alt.Y("low:Q"), alt.Y2("high:Q"), color)
     gray = base.mark_line(color=theme.FAINT, strokeWidth=1).encode(alt.Y("gray:Q"))
     return theme.by_task(alt.layer(gray, band, line, data=data), data["task"])
 
