@@ -64,10 +64,23 @@ def altered(folder, **fields):
     path.write_text(json.dumps(json.loads(path.read_text()) | fields))
 
 
-@pytest.mark.parametrize("version", [3, 99])
+def test_a_board_of_schema_3_is_read_and_a_rewrite_adds_the_digests_of_all_files(folder, host):
+    listed = json.loads((folder / "manifest.json").read_text())["sha256"]
+    tables = {name: digest for name, digest in listed.items() if name not in RECORDED}
+    altered(folder, schema_version=3, sha256=tables, rliable={"reps": 2000})
+    assert StoredBoard.read(folder).manifest.schema_version == 3
+    assert StoredBoard.read(folder).leaderboard is not None
+    assert StoredBoard.read(folder).altered() == []
+    assert rewrite(*read(folder, host), host)[-1] == folder / "manifest.json"
+    manifest = StoredBoard(board_at(folder)).manifest
+    assert manifest.schema_version == SCHEMA_VERSION
+    assert manifest.sha256.keys() >= RECORDED.keys()
+
+
+@pytest.mark.parametrize("version", [2, 99])
 def test_a_manifest_of_another_schema_is_refused_and_says_so(folder, host, version):
     altered(folder, schema_version=version)
-    with pytest.raises(UqbenchError, match=f"schema {version}, .* reads {SCHEMA_VERSION}"):
+    with pytest.raises(UqbenchError, match=f"schema {version}, .* reads 3 and {SCHEMA_VERSION}"):
         read(folder, host)
     with pytest.raises(UqbenchError, match=f"schema {version}"):
         StoredBoard.read(folder)

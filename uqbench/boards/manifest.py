@@ -22,7 +22,8 @@ from uqbench.suites.plan import Plan
 
 MANIFEST = "manifest.json"
 SCHEMA_VERSION: Literal[4] = 4
-"""4 since every other file of the board has its digest."""
+"""4 since every other file of the board has its digest; those of 3 list the tables' alone."""
+READ = (3, SCHEMA_VERSION)
 SHOWN = 12
 """Cells that a page names as missing; of the others it gives the number."""
 
@@ -126,14 +127,14 @@ class Manifest(BaseModel):
         content: the content hashes that each package had; mixed where one had several.
         devices: kinds of device that runs were made on.
         digests_of: what ``scores.csv`` has digests of.
-        intervals: how they were computed.
+        intervals: how they were computed; ``rliable`` of boards of schema 3, too.
         groups: the columns about return, risk and uncertainty; None where there are none.
         sha256: of each other file of the board.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    schema_version: Literal[4]
+    schema_version: Literal[3, 4]
     suite: SuiteVersion
     budget: BudgetThen
     standard: bool
@@ -149,6 +150,7 @@ class Manifest(BaseModel):
     devices: list[str]
     digests_of: DigestOf
     intervals: dict[str, int | float]
+    rliable: dict[str, int | float] | None = None
     groups: dict[Group, list[str]] | None = None
     sha256: dict[str, Digest]
 
@@ -196,10 +198,10 @@ def read_manifest(data: bytes, where: str) -> Manifest:
     """
     try:
         version = json.loads(data)["schema_version"]
-        if version != SCHEMA_VERSION:
+        if version not in READ:
             raise UqbenchError(
-                f"{where}: it has schema {version!s:.50}, this uqbench reads {SCHEMA_VERSION}: "
-                f"write the board again from its runs"
+                f"{where}: it has schema {version!s:.50}, this uqbench reads {READ[0]} and "
+                f"{SCHEMA_VERSION}: write the board again from its runs"
             )
         return Manifest.model_validate_json(data)
     except ValidationError as error:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from uqbench.boards.finding import finding
 from uqbench.boards.leaderboard import Board
-from uqbench.boards.manifest import MANIFEST, Manifest, Planned, read_manifest
+from uqbench.boards.manifest import MANIFEST, SCHEMA_VERSION, Manifest, Planned, read_manifest
 from uqbench.boards.protocol import departures, versions_here
 from uqbench.boards.provenance import MadeWith, read_provenance
 from uqbench.boards.scores import check_scores, from_csv
@@ -277,8 +277,12 @@ class StoredBoard:
 
     def altered(self) -> list[str]:
         """Files that are not those that the manifest lists, or that it lacks."""
+        listed = self.manifest.sha256
         there = {name: sha256(data).hexdigest() for name, data in self.recorded.items()}
-        return [n for n in RECORDED if there.get(n) != self.manifest.sha256.get(n)]
+        listable = RECORDED if self.manifest.schema_version == SCHEMA_VERSION else listed
+        return [
+            name for name in RECORDED if name in listable and there.get(name) != listed.get(name)
+        ]
 
     def board(self, plan: Plan, selection: Selection, host: Host, say: Say = warn) -> Board:
         """The board that its scores make, of the suite as it is installed.
