@@ -59,6 +59,20 @@ def test_the_rows_beside_the_agents_are_the_stored_boards():
         assert numbers == [f"{row[name]:.3f}" for name in ("mean", "mean_low", "mean_high")]
 
 
+def test_what_it_says_of_the_night_is_the_boards():
+    table = pd.read_csv(ROOT / "leaderboards/minatar/cpu/leaderboard.csv").set_index("method")
+    own = table[table["role"] == "method"]
+    best = own.loc[own["mean"].idxmax()]
+    tied = {6: "six", 7: "seven"}[int((own["rank_low"] == 1).sum())]
+    held = own["q_coverage_90_mean"].dropna() * 100
+    said = " ".join(FIRST.split())
+    numbers = "{mean:.3f} [{mean_low:.3f}, {mean_high:.3f}]".format(**best)
+    assert f"{best.name.upper()} has {numbers}, where 1 is DQN" in said
+    assert f"{tied} methods are statistically tied for first" in said
+    assert f"they hold {held.min():.0f} to {held.max():.0f} % of the true values" in said
+    assert not set(own["calibration"]) & {"honest", "underconfident"}
+
+
 def test_every_file_that_it_links_is_there():
     places = set(re.findall(r"\]\(([^):#]+)(?:#[^)]*)?\)", README))
     assert len(places) > 20
@@ -71,7 +85,7 @@ def test_licences_and_citation_are_those_of_the_packages():
         re.findall(r"^(version|license): (.+)$", (ROOT / "CITATION.cff").read_text(), re.M)
     )
     assert cited == {"version": own["version"], "license": own["license"]}
-    said = " ".join(FIRST.partition("Licence: ")[2].split())
+    said = " ".join(README.partition("Licence: ")[2].split())
     assert said.startswith(f"{own['license']}, except the plugins")
     plugins = {folder.name: project(folder)["license"] for folder in ROOT.glob("plugins/*")}
     others = {name: text for name, text in plugins.items() if text != own["license"]}
