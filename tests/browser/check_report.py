@@ -8,6 +8,7 @@ default tests, whose environment has neither.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -170,3 +171,12 @@ CONTRAST = """(selector) => {
   return (Math.max(ink, ground) + 0.05) / (Math.min(ink, ground) + 0.05);
 }"""
 """The contrast of an element's text with the page (WCAG 2.2, 1.4.3)."""
+
+
+@pytest.mark.parametrize("board", ["profile-paper", "minatar-cpu", "deepsea-paper"])
+def test_a_board_prints_on_six_pages(browser: Browser, report: str, board: str):
+    page = browser.new_page()
+    page.goto(f"{report}#board-{board}")
+    printed = page.pdf(format="A4")
+    page.close()
+    assert 1 <= len(re.findall(rb"/Type\s*/Page\b", printed)) <= 6

@@ -128,6 +128,13 @@ def test_the_front_page_begins_with_a_finding_and_the_picture_of_trust(host):
         assert f'data-column="calibration">{word}</td>' in row[: row.index("</tr>")]
 
 
+def test_the_front_page_has_the_board_whose_intervals_differ_most(host):
+    folders = [BOARDS / "minatar" / "quick", BOARDS / "priormdp-sbc" / "paper"]
+    found, _ = page(folders, "leaderboards", read_suites(host, check=()).suites, host)
+    front = found[found.index('id="front"') : found.index('id="suites"')]
+    assert '<a href="#board-priormdp-sbc-paper">' in front.partition("<svg")[0]
+
+
 def test_the_matrix_counts_each_claim_once_and_only_tested_ones_can_be_wrong():
     board = StoredBoard.read(FOLDER)
     judged = judged_claims(board)

@@ -57,14 +57,14 @@ def page(
                 damaged.append(str(error))
         if damaged and not boards:
             raise UqbenchError(damaged[0])
-        # the first board that ranks and has the picture of score against coverage
+        # of the boards that rank, the first whose methods' intervals get most different words
         of_trust = (
-            (section, figure)
+            (section.board.leaderboard["calibration"].nunique(), section, figure)
             for section in boards
             for figure, _ in section.figures
             if section.board.ranks and figure.name == "trust"
         )
-        front, figure = next(of_trust, (None, None))
+        _, front, figure = max(of_trust, key=lambda of: of[0], default=(0, None, None))
         trust = None if figure is None else picture("front-", figure)
     claims = [claim for section in boards for claim in section.claims]
     papers = by_paper(claims)

@@ -26,22 +26,22 @@ def profiles(board: StoredBoard) -> Iterator[Figure]:
     yield Figure(
         "profile",
         f"{board.title}: what each method's uncertainty is good for",
-        f"Means over seeds; {SCALE}. "
-        + spelled(
-            (f"{r.method} {r.capability}", r.estimate, r.low, r.high) for r in data.itertuples()
-        ),
+        f"Means over seeds; {SCALE}.",
         data,
         _all(data, methods),
+        spelled(
+            (f"{r.method} {r.capability}", r.estimate, r.low, r.high) for r in data.itertuples()
+        ),
     )
     for method in methods:
         own = data[data["method"] == method]
         yield Figure(
             f"profile-{method}"[:60],
             f"{board.title}: the profile of {method}",
-            f"Means with 95 % intervals over seeds; {SCALE}. "
-            + spelled((str(r.capability), r.estimate, r.low, r.high) for r in own.itertuples()),
+            f"Means with 95 % intervals over seeds; {SCALE}.",
             own,
             _strengths(own),
+            spelled((str(r.capability), r.estimate, r.low, r.high) for r in own.itertuples()),
         )
 
 
