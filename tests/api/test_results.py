@@ -82,6 +82,9 @@ def test_frames_of_several_boards_are_tidy():
     board, files = stored.board(), stored.table("leaderboard.csv")
     assert len(board) == len(files)
     assert {"suite", "board", "method", "rank", "mean", "mean_low", "mean_high"} < {*board}
+    asked = files[files["calibration"].notna()]
+    assert all(board.loc[asked.index, "calibration"] == asked["calibration"])
+    assert set(board.drop(asked.index)["calibration"]) == {""}
     for frame in (board, stored.estimates(), stored.tasks()):
         assert frame.isna().mean().mean() < 0.05
     for frame in (board, stored.estimates(), stored.tasks(), *(one.board() for one in stored)):

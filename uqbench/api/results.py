@@ -188,12 +188,17 @@ class Results:
         """The leaderboard: one row per method, with its rank and statistics of its score.
 
         Each has its 95 % interval. Of several boards, the columns that all of them have and that
-        are not empty. What a board says of other metrics is in :meth:`estimates`.
+        are not empty, and ``calibration``, the word for the method's stated intervals, which is
+        empty where a board asks for none. What a board says of other metrics is in
+        :meth:`estimates`.
         """
         tables = [(one, one.table("leaderboard.csv")) for one in self.boards]
         known = [(one, table) for one, table in tables if table is not None]
-        joined = self._joined([(one, summary(table)) for one, table in known], join="inner")
-        return joined.dropna(axis="columns", how="all") if len(known) > 1 else joined
+        if len(known) == 1:
+            return self._joined([(one, summary(table)) for one, table in known])
+        said = [(one, of.assign(calibration=of.get("calibration", ""))) for one, of in known]
+        joined = self._joined([(one, summary(table)) for one, table in said], join="inner")
+        return joined.dropna(axis="columns", how="all").fillna({"calibration": ""})
 
     def estimates(self) -> pd.DataFrame:
         """What boards estimate of each method, long: ``metric``, ``value``, ``low``, ``high``.
