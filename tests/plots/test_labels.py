@@ -1,5 +1,6 @@
 """Names beside points: none over another, none nearer to another's point than to its own."""
 
+import re
 from itertools import combinations
 from math import hypot
 from pathlib import Path
@@ -12,6 +13,7 @@ from uqbench.boards.stored import StoredBoard, board_folders
 from uqbench.figure import NotDrawableError
 from uqbench.plots import trust
 from uqbench.plots.labels import LETTERS, TALL, label_positions
+from uqbench.plots.render import svg
 
 BOARDS = Path(__file__).parents[2] / "leaderboards"
 SIZE = (400.0, 300.0)
@@ -84,6 +86,17 @@ def test_no_name_of_a_committed_board_is_nearest_to_anothers_point(wide):
         drawn, beside = drawn + len(placed), beside + (placed["label_x"] < trust.WIDTH * wide).sum()
     assert drawn > 70
     assert beside > 0.7 * drawn
+
+
+def test_points_are_drawn_where_their_names_are_placed_beside_them():
+    """Of a board whose scores are far from 0."""
+    figure = trust.figure(StoredBoard.read(BOARDS / "highway" / "paper"))
+    marks = r'translate\(([\d.]+),([\d.]+)\)"[^>]*><title>([^:]+): score'
+    drawn = {name: (float(x), float(y)) for x, y, name in re.findall(marks, svg(figure))}
+    placed = figure.chart.layer[-1].data.set_index("method")
+    assert set(drawn) == set(placed.index)
+    for name, point in drawn.items():
+        assert point == pytest.approx(tuple(placed.loc[name, ["x", "y"]]), abs=0.1), name
 
 
 def test_trust_has_coverage_of_methods_alone_and_one_baseline_of_a_kind():

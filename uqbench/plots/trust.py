@@ -78,7 +78,7 @@ def chart(
     lowest, highest = data[[f"x{end}" for end in ENDS]].stack().agg(["min", "max"])
     slack = 0.04 * (highest - lowest) or 1.0
     ends = [float(lowest - slack), float(highest + slack)]
-    x_scale, y_scale = (alt.Scale(domain=pair, nice=False) for pair in (ends, up_ends))
+    x_scale, y_scale = (alt.Scale(domain=pair, nice=False, zero=False) for pair in (ends, up_ends))
     percent = theme.up(5, "%")
     percent["values"] = [0, 0.25, 0.5, 0.75, 1]
     x = alt.X("x:Q", title=across, scale=x_scale, axis=alt.Axis(tickCount=6, grid=False))
