@@ -2,9 +2,9 @@
 
     python benchmarks/claim_prices.py
 
-Each claim counts once, on the committed board of a budget that it needs. A price is the number of
-seeds that would decide with 80 % probability, times what a seed of the methods that the claim names
-took on that board, by its ``cost.csv``.
+Each claim counts once, on the committed board of a budget that it needs: the one that decides, or
+has the most seeds. A price is the number of seeds that would decide with 80 % probability, times
+what a seed of the methods that the claim names took on that board, by its ``cost.csv``.
 """
 
 from __future__ import annotations
@@ -50,21 +50,21 @@ def price(suite: str, budget: str, claim: str, more: int) -> float | None:
 
 def table() -> list[str]:
     """The page's lines."""
-    found: dict[tuple[str, str], tuple[int, str, str]] = {}
+    found: dict[tuple[str, str], tuple[int, int, str, str]] = {}
     suites = read_suites(load_host(), check=()).suites
     for suite in suites.values():
-        found |= {(suite.name, of.id): (ORDER.index("not run"), "", "") for of in suite.claims}
+        found |= {(suite.name, of.id): (ORDER.index("not run"), 0, "", "") for of in suite.claims}
         for path in sorted((ROOT / "leaderboards" / suite.name).glob("*/claims.csv")):
             for row in pd.read_csv(path).drop_duplicates("claim").to_dict("records"):
                 key, reason = (suite.name, row["claim"]), str(row["reason"])
-                judged = ORDER.index(row["verdict"]), path.parent.name, reason
+                judged = ORDER.index(row["verdict"]), -int(row["seeds"]), path.parent.name, reason
                 if key in found:
                     found[key] = min(found[key], judged)
     words = Counter(ORDER[judged[0]] for judged in found.values())
     told = ", ".join(f"{words[word]} {word}" for word in ORDER if words[word])
     lines = [f"Of {len(found)} claims: {told}. Those that are undecided:", ""]
     lines += ["| suite | claim | more seeds | core-hours |", "| --- | --- | --- | --- |"]
-    for (name, which), (verdict, budget, reason) in sorted(found.items()):
+    for (name, which), (verdict, _, budget, reason) in sorted(found.items()):
         if ORDER[verdict] != "undecided":
             continue
         more = MORE.search(reason)
