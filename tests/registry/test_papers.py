@@ -80,6 +80,8 @@ def test_cite_names_the_nearest_name_of_what_there_is_not():
             "ube-chain",
             "Gaffke's (2005) bounds: the runs and one more at the end of the metric's range",
         ),
+        ("windy-cliff", "Gaffke's (2005) bounds"),  # a share
+        ("deepsea-deep", "no method's variance counting as less than the mean one"),
         ("cartpole", "Methods are equivalent (=) where two one-sided tests"),
         ("deepsea", "Satterthwaite's degrees of freedom over method × task cells"),
         ("simplex", "the signs of seeds' differences are flipped"),
