@@ -267,25 +267,37 @@ ones are not known from a few runs: Student's interval of one task misses in 16,
 with 3, 5, 10 and 20 seeds, the bootstrap-t, which boards had before, in 16, 9, 8 and 7 %, Hall's
 as above.
 
-Tried for ranks of nine methods of independent runs, by a criterion written first: false ranks on 6 % of boards at most, and at most a
-tenth fewer pairs told apart where runs are normal. Percent of boards with a false rank, of one task with 3, 5, 10 and 20 seeds (250
-boards, 120 in the last three rows, where the first row's procedure has 11 % of twenty normal seeds, too); then the pairs told apart of 36,
+Tried for ranks of nine methods of independent runs, by a criterion written first: false ranks on \
+6 % of boards at most, and at most a
+tenth fewer pairs told apart where runs are normal. Percent of boards with a false rank, of one \
+task with 3, 5, 10 and 20 seeds (250
+boards, 120 in the last three rows, where the first row's procedure has 11 % of twenty normal \
+seeds, too); then the pairs told apart of 36,
 where normal runs' means are evenly apart:
 
 | | normal | log-normal × 3 | half fail | pairs: all vary alike | one × 5 |
 | --- | --- | --- | --- | --- | --- |
-| each pair's own variances, as boards had before | 4, 4, 5, 3 | 4, 16, 18, 20 | 15, 49, 35, 12 | 5.2, 10.3, 13.6, 15.1 | 3.8, 7.3, 10.3, 9.8 |
-| **none below the methods' mean one** (taken) | 2, 4, 7, 3 | 1, 4, 3, 8 | 4, 4, 3, 2 | 17.3, 15.4, 15.5, 15.8 | 6.1, 4.7, 7.0, 6.4 |
-| none below half of it | 5, 6, 6, 3 | 2, 5, 9, 14 | 4, 4, 11, 7 | 14.6, 13.8, 14.3, 15.2 | 7.6, 7.9, 9.7, 9.1 |
-| chance from a law as skewed as all methods' runs together | 2, 3, 8, 12 | 5, 7, 8, 4 | 7, 27, 39, 9 | 4.1, 10.3, 14.8, 14.3 | 2.1, 6.1, 9.8, 10.3 |
-| Johnson's (1978) and Hall's cubic of each difference | 3, 3, 7, 12 | 10, 11, 19, 25 | 14, 31, 39, 6 | 4.0, 6.7, 12.6, 14.1 | 2.7, 4.1, 8.3, 9.6 |
-| bootstrap-t, residuals of each method | 0, 1, 5, 9 | 0, 2, 3, 1 | 0, 2, 8, 3 | 0, 3.9, 12.9, 14.0 | 0, 2.0, 8.1, 9.8 |
+| each pair's own variances, as boards had before | 4, 4, 5, 3 | 4, 16, 18, 20 | 15, 49, 35, 12 | \
+5.2, 10.3, 13.6, 15.1 | 3.8, 7.3, 10.3, 9.8 |
+| **none below the methods' mean one** (taken) | 2, 4, 7, 3 | 1, 4, 3, 8 | 4, 4, 3, 2 | 17.3, \
+15.4, 15.5, 15.8 | 6.1, 4.7, 7.0, 6.4 |
+| none below half of it | 5, 6, 6, 3 | 2, 5, 9, 14 | 4, 4, 11, 7 | 14.6, 13.8, 14.3, 15.2 | 7.6, \
+7.9, 9.7, 9.1 |
+| chance from a law as skewed as all methods' runs together | 2, 3, 8, 12 | 5, 7, 8, 4 | 7, 27, \
+39, 9 | 4.1, 10.3, 14.8, 14.3 | 2.1, 6.1, 9.8, 10.3 |
+| Johnson's (1978) and Hall's cubic of each difference | 3, 3, 7, 12 | 10, 11, 19, 25 | 14, 31, \
+39, 6 | 4.0, 6.7, 12.6, 14.1 | 2.7, 4.1, 8.3, 9.6 |
+| bootstrap-t, residuals of each method | 0, 1, 5, 9 | 0, 2, 3, 1 | 0, 2, 8, 3 | 0, 3.9, 12.9, \
+14.0 | 0, 2.0, 8.1, 9.8 |
 
-Residuals permuted or resampled over methods have false ranks in 11 and 14 % where spreads differ. The price of what is taken: where one
-method varies five times as much as the others, these are told apart less often from five or ten seeds on. In a paired suite, where
-signs are flipped, the same floor leaves 9 to 10 % of log-normal × 3 (12 to 26 % without), costs eleven of the 23 pairs that
+Residuals permuted or resampled over methods have false ranks in 11 and 14 % where spreads \
+differ. The price of what is taken: where one
+method varies five times as much as the others, these are told apart less often from five or ten \
+seeds on. In a paired suite, where
+signs are flipped, the same floor leaves 9 to 10 % of log-normal × 3 (12 to 26 % without), costs \
+eleven of the 23 pairs that
 `predictive/paper` tells apart, and is not taken: there a board says the number.
-"""  # noqa: E501
+"""
 
 
 def _error(number: int) -> float:

@@ -55,7 +55,7 @@ def imported(package: Path) -> set[str]:
 
 
 def test_what_uqbench_imports_is_installed_with_it():
-    """The environment of the tests has more: rliable was imported that only the tests require."""
+    """The environment of the tests has more, so that an import alone shows nothing."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = [text for texts in project["optional-dependencies"].values() for text in texts]
     declared = {Requirement(text).name for text in project["dependencies"] + extras}

@@ -30,14 +30,6 @@ from uqbench.suites.metrics import Metric, NormalizationConstants
 SIMULATIONS = 1_000
 
 
-@pytest.mark.parametrize("name", ["iqm", "mean", "median", "optimality_gap"])
-def test_statistics_of_a_matrix_are_rliables_bit_for_bit(name):
-    generator = np.random.default_rng(0)
-    for runs, tasks in [(1, 1), (3, 1), (500, 3), *generator.integers(1, 40, (50, 2))]:
-        scores = generator.lognormal(size=(runs, tasks)).round(2)
-        assert point(name, scores) == getattr(rliable_metrics, f"aggregate_{name}")(scores)
-
-
 # -- concordance ----------------------------------------------------------------------------------
 
 

@@ -99,8 +99,12 @@ UBE = UBEDQNConfig(hidden=(16,), horizon=3, beta=1.0, learning_starts=12, batch_
     ],
 )
 def test_an_agent_of_the_papers_passes_with_three_actors(kind, config):
-    with_actors(subject(kind, config))
-    mixes(subject(kind, config))
+    agent = subject(kind, config)
+    with_actors(agent)
+    mixes(agent)
+    assert agent.several is not None
+    learned = [m["loss"].isfinite().all() for m in agent.several.baseline.metrics]
+    assert sum(map(bool, learned)) > 10  # not of an agent that only acts
 
 
 def test_an_agent_that_mixes_the_observations_of_its_actors_is_found():

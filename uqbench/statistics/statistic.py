@@ -1,11 +1,8 @@
 """Statistics of normalized scores, by name: what boards show and rank by, over runs and tasks.
 
-Interquartile mean, median and optimality gap are rliable's, bit for bit (Agarwal et al. 2021, Deep
-RL at the Edge of the Statistical Precipice).
+Point estimates of the interquartile mean, median and optimality gap are rliable's own functions
+(Agarwal et al. 2021, Deep RL at the Edge of the Statistical Precipice).
 """
-
-from collections.abc import Callable
-from typing import SupportsFloat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +17,17 @@ def point(name: str, scores: NDArray[np.float64]) -> float:
     Raises:
         ValueError: there is none of that name.
     """
-    if name not in STATISTICS:
-        raise ValueError(f"no statistic {name!r}; known: {', '.join(STATISTICS)}")
-    return float(STATISTICS[name](scores))
+    if name == "mean":
+        return float(scores.mean(axis=0).mean())
+    if name == "worst_quarter":
+        return _worst_quarter(scores)
+    from rliable import metrics  # takes a second; suites are checked without it
+
+    if not hasattr(metrics, f"aggregate_{name}"):
+        raise ValueError(
+            f"no statistic {name!r}; known: iqm, mean, median, optimality_gap, worst_quarter"
+        )
+    return float(getattr(metrics, f"aggregate_{name}")(scores))
 
 
 def contributions(name: str, scores: NDArray[np.float64]) -> NDArray[np.float64] | None:
@@ -42,13 +47,6 @@ def contributions(name: str, scores: NDArray[np.float64]) -> NDArray[np.float64]
     return scores if name == "mean" else None
 
 
-def _iqm(scores: NDArray[np.float64]) -> float:
-    """The mean of the middle half of all runs."""
-    cut = scores.size // 4
-    ordered = np.partition(scores, (cut, scores.size - cut - 1), axis=None)
-    return float(ordered[cut : scores.size - cut].mean())
-
-
 def _worst_quarter(scores: NDArray[np.float64]) -> float:
     """CVaR 0.25 over the runs of a task, averaged over tasks.
 
@@ -58,12 +56,3 @@ def _worst_quarter(scores: NDArray[np.float64]) -> float:
     mass = TAIL * len(scores)
     weights = np.clip(mass - np.arange(len(scores)), 0.0, 1.0) / mass
     return float((weights @ np.sort(scores, axis=0)).mean())
-
-
-STATISTICS: dict[str, Callable[[NDArray[np.float64]], SupportsFloat]] = {
-    "iqm": _iqm,
-    "mean": lambda scores: scores.mean(axis=0).mean(),
-    "median": lambda scores: np.median(scores.mean(axis=0)),
-    "optimality_gap": lambda scores: 1 - np.minimum(scores, 1).mean(),
-    "worst_quarter": _worst_quarter,
-}
