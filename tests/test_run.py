@@ -76,7 +76,7 @@ def test_progress_goes_to_stderr_and_the_table_with_its_path_to_stdout(finished)
     out, stdout, stderr = finished
     assert stderr.count(": done in") == 4  # three seeds share a group
     assert "steps/s" in stderr
-    assert "worst quarter" in stdout
+    assert "CVaR 0.25" in stdout
     assert "steps/s" not in stdout
     *_, path, report = stdout.splitlines()
     assert path == str(out / "leaderboards/toy/paper/leaderboard.csv")

@@ -81,10 +81,14 @@ def test_every_file_that_it_links_is_there():
 
 def test_licences_and_citation_are_those_of_the_packages():
     own = project(ROOT)
-    cited = dict(
-        re.findall(r"^(version|license): (.+)$", (ROOT / "CITATION.cff").read_text(), re.M)
-    )
+    citation = (ROOT / "CITATION.cff").read_text()
+    cited = dict(re.findall(r"^(version|license): (.+)$", citation, re.M))
     assert cited == {"version": own["version"], "license": own["license"]}
+    entry = (ROOT / "uqbench" / "papers.bib").read_text().partition("@software{uqbench,")[2]
+    fields = dict(re.findall(r"^  (\w+) = \{(.+)\},?$", entry, re.M))
+    assert f'title: "{re.sub("[{}]", "", fields["title"])}"' in citation
+    assert re.findall(r"- name: (.+)", citation) == [fields["author"].strip("{}")]
+    assert fields["version"] == own["version"]
     said = " ".join(README.partition("Licence: ")[2].split())
     assert said.startswith(f"{own['license']}, except the plugins")
     plugins = {folder.name: project(folder)["license"] for folder in ROOT.glob("plugins/*")}

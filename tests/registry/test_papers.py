@@ -63,6 +63,7 @@ def test_cite_prints_the_papers_of_a_suite_and_of_a_method():
     done = CliRunner().invoke(command, ["ube-chain"], standalone_mode=False)
     assert done.return_value == 0
     assert done.output.startswith("@inproceedings{odonoghue2018uncertainty,")
+    assert re.findall(r"@\w+\{(\w+),", done.output)[-1] == "uqbench"
     done = CliRunner().invoke(command, ["bql"], standalone_mode=False)
     assert re.findall(r"@\w+\{(\w+),", done.output) == ["dearden1998bayesian", "markou2019bayesian"]
 

@@ -122,6 +122,10 @@ def test_the_front_page_begins_with_a_finding_and_the_picture_of_trust(host):
     assert board.title in front
     assert board.finding in html.unescape(found)
     assert front.count("<svg") == 1
+    of_board = found[found.index('<section class="page" id="board-') :]
+    places = [of_board.index(what) for what in ("finding", "f-trust", "<table", 'class="figures"')]
+    assert places == sorted(places)
+    assert of_board.count("f-trust") == 1
     rows = board.leaderboard[["method", "calibration"]].dropna()
     for method, word in rows.itertuples(index=False):
         row = found[found.index(f'data-method="{method}"') :]

@@ -5,6 +5,7 @@ import heapq
 import random
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from uqbench_sentinel.config import SentinelConfig
 
 from uqbench.identity import Run
 from uqbench.registry.plugins import Host
-from uqbench.runner import events
+from uqbench.runner import display, events
 from uqbench.runner.batches import BatchGroup, make_batch_groups
 from uqbench.runner.forecast import TimeLeft, seconds_left, work
 from uqbench.suites.plan import make_plan
@@ -89,6 +90,17 @@ def announced(groups, takes, expected, processes=2):
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
     return told, clock
+
+
+def test_the_time_left_is_said_with_the_total(groups, capsys, monkeypatch):
+    clock = SimpleNamespace(monotonic=lambda: 1000.0)
+    monkeypatch.setattr(display, "time", clock)
+    monkeypatch.setattr(TimeLeft, "left", lambda _: 300.0)
+    known: Any = Known({"slow": 1.0, "fast": 1.0})
+    with display.Terminal().watch(groups, known, 2) as show:
+        clock.monotonic = lambda: 1600.0
+        show(events.Finished(groups[0][0], 600.0, {}))
+    assert "; all runs: 0%, about 5 min left of 15 min\n" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("slowdown", [0.5, 1.0, 3.0])

@@ -89,7 +89,7 @@ def test_every_group_has_columns_the_score_and_proper_scores_first(cartpole):
         by_group.setdefault(column.group, []).append(column.header)
     assert list(by_group) == ["return", "risk", "uncertainty"]
     assert by_group["risk"][:2] == ["falls per step", "falls ↓"]
-    assert by_group["risk"][-1] == "worst quarter of runs"
+    assert by_group["risk"][-1] == "CVaR 0.25 of runs"
     assert by_group["uncertainty"][:2] == ["return proper", "proper"]
     assert all(len(headers) <= 7 for headers in by_group.values())
 

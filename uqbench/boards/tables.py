@@ -31,7 +31,7 @@ TEXT = frozenset(
 LABELS = {
     "iqm": "IQM",
     "optimality_gap": "optimality gap",
-    "worst_quarter": "worst quarter",
+    "worst_quarter": "CVaR 0.25",
 }
 
 PAIR_COLUMNS = (

@@ -8,8 +8,9 @@ from uqbench.cli.terminal import say
 def command(name: str, *, statistics: bool = False, budget: str | None = None) -> int:
     """Print the papers of a suite, or of a method, as BibTeX.
 
-    A suite's are those of its tasks, methods and claims. A method is one of any suite, or an agent
-    or estimator. Citations without an entry are named on stderr; then the exit code is 1.
+    A suite's are those of its tasks, methods and claims, and uqbench itself. A method is one of any
+    suite, or an agent or estimator. Citations without an entry are named on stderr; then the exit
+    code is 1.
 
     \b
     Examples:
@@ -39,7 +40,7 @@ def command(name: str, *, statistics: bool = False, budget: str | None = None) -
         say(statistics_sentence(suite, suite.budget(budget or suite.default_budget)))
         return 0
     if name in suites:
-        sources = sources_of(suites[name], host)
+        sources = [*sources_of(suites[name], host), "The uqbench maintainers"]
     else:
         methods = [method for suite in suites.values() for method in suite.methods]
         sources = [source(method.spec(host)) for method in methods if method.name == name]

@@ -18,7 +18,7 @@ from uqbench.boards.stored import StoredBoard
 from uqbench.errors import UqbenchError
 from uqbench.plots.render import DARK
 from uqbench.plots.theme import SIGNS
-from uqbench.report.sections import BoardSection, picture
+from uqbench.report.sections import BoardSection
 from uqbench.views.board_view import parts
 from uqbench.views.verdicts import COUNTED, Counted, by_paper, distinct
 from uqbench.wording import duration
@@ -59,13 +59,12 @@ def page(
             raise UqbenchError(damaged[0])
         # of the boards that rank, the first whose methods' intervals get most different words
         of_trust = (
-            (section.board.leaderboard["calibration"].nunique(), section, figure)
+            (section.board.leaderboard["calibration"].nunique(), section, drawn)
             for section in boards
-            for figure, _ in section.figures
-            if section.board.ranks and figure.name == "trust"
+            for drawn in section.figures
+            if section.board.ranks and drawn[0].name == "trust"
         )
-        _, front, figure = max(of_trust, key=lambda of: of[0], default=(0, None, None))
-        trust = None if figure is None else picture("front-", figure)
+        _, front, trust = max(of_trust, key=lambda of: of[0], default=(0, None, None))
     claims = [claim for section in boards for claim in section.claims]
     papers = by_paper(claims)
     script, style = _part("report.js"), _part("report.css") + DARK

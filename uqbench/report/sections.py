@@ -46,7 +46,7 @@ class BoardSection:
         panels: the picture of each claim that was compared, by the claim's name.
         figures: its pictures, plugins' first; those that could not be drawn are left out.
         missing: which figures of plugins it has not, and why.
-        hours: of one core or device a run, by method; none where they were not measured.
+        hours: of a core, or device, a run, by method; none where they were not measured.
         all_hours: of all of its runs; the template shows it.
 
     Args:
@@ -73,7 +73,7 @@ class BoardSection:
         added, problems = catalog.plugin_figures(board, suite, host)
         own, _ = catalog.drawable(board)
         panels = claims.figures(board, claims.published_numbers(suite))
-        draw = partial(picture, f"{board.suite}-{board.name}-")
+        draw = partial(picture, f"{self.id}-")
         self.figures: list[Picture] = []
         self.missing = problems
         for figure in added:

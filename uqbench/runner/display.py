@@ -50,18 +50,18 @@ class _Display:
     """
 
     def __init__(self, time_left: TimeLeft, bars: Progress) -> None:
-        self._time, self._bars = time_left, bars
+        self._time, self._bars, self._began = time_left, bars, time.monotonic()
         self._noticed: set[str] = set()
         self._rows: dict[str, TaskID] = {}
         self._next_line: dict[str, float] = {}
-        self._whole = bars.add_task("all runs", total=1.0, speed="", eta="")
+        self._whole = bars.add_task("all runs", total=1.0, speed="", eta="starting")
 
     def show(self, event: events.Event) -> None:
         """Show one event."""
         name, now = event.batch.name, time.monotonic()
         self._time.show(event)
-        left = f"about {duration(self._time.left())} left"
-        share = self._time.share
+        rest, share = self._time.left(), self._time.share
+        left = f"about {duration(rest)} left of {duration(rest + now - self._began)}"
         whole = f"all runs: {share:.0%}, {left}" if share < 1 else "all runs: 100%"
         goes_on = isinstance(event, events.Progress | events.Notice)
         if not goes_on and name in self._rows:  # it ended, or starts again
@@ -69,7 +69,7 @@ class _Display:
         match event:
             case events.Started():
                 steps = event.batch.budget.steps
-                self._rows[name] = self._bars.add_task(name, total=steps, speed="", eta="")
+                self._rows[name] = self._bars.add_task(name, total=steps, speed="preparing", eta="")
                 self._next_line[name] = now + LINE_SECONDS
                 how = f"resumed from step {event.step:,}" if event.step else "started"
                 self._line(f"{name}: {how}")

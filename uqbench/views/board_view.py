@@ -7,6 +7,7 @@ notebook and the report only lay it out. Rows are those of ``leaderboard.csv``.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -102,7 +103,7 @@ class BoardView:
     """A board's rows, the best first where its budget can rank.
 
     Attributes:
-        title: suite and name.
+        title: suite and name; of a selection without its hash.
         ranking: the statistic that it is ranked by.
     """
 
@@ -116,7 +117,7 @@ class BoardView:
         lines = _stored(board) if isinstance(board, StoredBoard) else _computed(board)
         if board.ranks:
             lines.sort(key=lambda line: -line.value(board.ranking))
-        return cls(board.title, board.ranking, tuple(lines))
+        return cls(re.sub("-selection.*", " (selection)", board.title), board.ranking, tuple(lines))
 
     @property
     def calibrated(self) -> bool:

@@ -1,4 +1,4 @@
-"""Who is told apart from whom, and performance profiles, as text for a board's page.
+"""Which methods differ significantly, and performance profiles, as text for a board's page.
 
 The first is a critical difference diagram (Demšar 2006, Statistical comparisons of classifiers over
 multiple data sets) set upright: methods that a bar joins are not told apart. The second is the
@@ -39,8 +39,8 @@ def differences(board: Board) -> str:
         lines.append(f"{name:{width}}  {marks:{max(len(bars), 6)}}       {shares}")
     block = "\n".join(line.rstrip() for line in lines)
     return (
-        "## Who is told apart\n\nMethods that a bar joins are not told apart; then the share of "
-        f"runs above a score.\n\n```\n{block}\n```"
+        "## Significant differences\n\nMethods that a bar joins do not differ significantly; then "
+        f"the share of runs above a score.\n\n```\n{block}\n```"
     )
 
 

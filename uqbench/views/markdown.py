@@ -68,18 +68,17 @@ def page(
         _ranking(board, view),
         missing_note(board.scores, board.planned),
         f"Score: `{board.primary.name}`, {board.primary.summary}; 0 = {normalization.zero}, "
-        f"1 = {normalization.one}. Ranked by {label(board.ranking)}. `worst quarter` is the CVaR "
-        f"0.25 over seeds." + (" The budget does not rank methods." if not board.ranks else ""),
+        f"1 = {normalization.one}. Ranked by {label(board.ranking)}. `CVaR 0.25`: mean of the worst"
+        f" quarter of seeds." + (" The budget does not rank methods." if not board.ranks else ""),
         f"> {statistics_sentence(suite, plan.budget)}",
         *board_notes(board, view),
         differences(board),
         _by_task(board, view),
         _groups(board, view),
-        older and f"**Of older code** than was installed when this page was written: {older}.",
         _claims(board),
         _readings(board),
         _cost(cost),
-        _made(board, made),
+        _made(board, made, older),
         _sources(board),
         bibtex and f"## BibTeX\n\nAlso in `papers.bib`.\n\n```bibtex\n{bibtex.strip()}\n```",
     ]
@@ -139,12 +138,13 @@ def _verdict(judged: Judgement) -> str:
 
 
 def _cost(text: str) -> str:
-    hours = [row.device_hours for row in read_cost(text)]
-    text = f"## Cost\n\n{sum(hours):.2f} hours of one core or device (`cost.csv`)."
-    return text if hours else ""
+    rows = read_cost(text)
+    unit = "core" if all(row.device == "cpu" for row in rows) else "device"
+    hours = sum(row.device_hours for row in rows)
+    return f"## Cost\n\n{hours:.2f} {unit}-hours (`cost.csv`)." if rows else ""
 
 
-def _made(board: Board, made: Sequence[MadeWith]) -> str:
+def _made(board: Board, made: Sequence[MadeWith], older: str) -> str:
     lines = ["## Made with", ""]
     alike: dict[tuple[str, str], list[MadeWith]] = {}
     for one in made:  # records of other packages are alike here; made_with.json tells them apart
@@ -164,6 +164,7 @@ def _made(board: Board, made: Sequence[MadeWith]) -> str:
     for package, hashes in board.content.items():
         mixed = " (mixed)" if len(hashes) > 1 else ""
         lines.append(f"- contents of `{package}`: {', '.join(f'`{h}`' for h in hashes)}{mixed}")
+    lines += [f"- other than installed when this page was written: {older}."] * bool(older)
     end = "`uqbench leaderboard … --check` says whether that is the code that is installed."
     return "\n".join([*lines, "", end])
 

@@ -72,9 +72,8 @@ def notes(board: Board, view: BoardView) -> list[str]:
             f"no aggregate is shown where one is missing."
         )
     mixed = [package for package, hashes in board.content.items() if len(hashes) > 1]
-    if mixed:
-        lines.append(f"Mixes runs of different contents of {', '.join(mixed)}.")
-    return lines
+    said = f"Runs were made with several versions of the code of {', '.join(mixed)}."
+    return lines + [said] * bool(mixed)
 
 
 def _columns(board: Board, view: BoardView) -> Iterator[Shown]:
