@@ -1,4 +1,4 @@
-"""Real data in setting (a): four of scikit-learn's own data sets, nothing to download.
+"""Real data in setting (a): scikit-learn's and statsmodels' own data sets, nothing to download.
 
 Every method makes its own predictions, so that accuracy, likelihood and calibration differ.
 """
@@ -11,10 +11,12 @@ from functools import cache
 from typing import Literal
 
 import numpy as np
+import pandas as pd
 import torch
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
+from statsmodels.datasets import engel, grunfeld, randhie, star98
 from torch import Tensor
 
 from uqbench.estimator import Data, Dataset, EvaluationSet
@@ -23,8 +25,15 @@ from uqbench_predictive.problems.detection import order
 from uqbench_predictive.problems.digits import CLASSES, digits, in_distribution
 
 Array = NDArray[np.float32]
-Name = Literal["digits", "breast-cancer", "wine", "diabetes"]
-N_CLASSES: dict[Name, int] = {"digits": CLASSES, "breast-cancer": 2, "wine": 3, "diabetes": 0}
+Name = Literal[
+    "digits", "breast-cancer", "wine", "diabetes", "engel", "grunfeld", "randhie", "star98"
+]
+REGRESSIONS: tuple[Name, ...] = ("diabetes", "engel", "grunfeld", "randhie", "star98")
+N_CLASSES: Mapping[Name, int] = {"digits": CLASSES, "breast-cancer": 2, "wine": 3} | dict.fromkeys(
+    REGRESSIONS, 0
+)
+MOST = 1000
+"""Rows of a table that a split draws from it; the others have fewer."""
 SHARES = (0.6, 0.8)
 """A table's rows up to the first are for training, up to the second for validation."""
 TRAINED, VALIDATED, TESTED = 300, 100, 300
@@ -41,7 +50,11 @@ class RealConfig:
 
     Attributes:
         name: of scikit-learn's: ``digits`` 0 to 7, ``breast-cancer`` and ``wine`` are
-            classifications, ``diabetes`` is a regression, its target standardized.
+            classifications, ``diabetes`` is a regression. Of statsmodels', all regressions:
+            ``engel``, what a household spends on food, by its income; ``grunfeld``, a firm's
+            investment, by its value, its capital, the year and the firm; ``randhie``, log(1 +
+            visits to a doctor), by health and insurance; ``star98``, the share of a district's
+            pupils above the national median. Targets of regressions are standardized.
     """
 
     name: Name = "digits"
@@ -92,12 +105,12 @@ class Real(Dataset):
     def _part(self, seed: int, part: int) -> tuple[Array, NDArray[np.generic]]:
         """Training, validation or test data of a lane."""
         inputs, targets = _rows(self.config.name)
-        index = order("real", self.config.name, seed, count=len(targets))
+        index = order("real", self.config.name, seed, count=len(targets))[:MOST]
         if self.config.name == "digits":
             ends = [0, TRAINED, TRAINED + VALIDATED, TRAINED + VALIDATED + TESTED]
             chosen = index[ends[part] : ends[part + 1]]
             return inputs[chosen], targets[chosen]
-        ends = [0, *(round(share * len(targets)) for share in SHARES), len(targets)]
+        ends = [0, *(round(share * len(index)) for share in SHARES), len(index)]
         train, chosen = index[: ends[1]], index[ends[part] : ends[part + 1]]
         x = _standardized(inputs, train)[chosen]
         y = targets if self.n_classes else _standardized(targets, train)
@@ -124,10 +137,38 @@ def corrupted(images: Array, generator: np.random.Generator) -> Array:
 def _rows(name: Name) -> tuple[Array, NDArray[np.generic]]:
     if name == "digits":
         return in_distribution()
+    if name in STATSMODELS:
+        inputs, targets = STATSMODELS[name]()
+        return inputs.to_numpy(np.float32), targets.to_numpy(np.float32)
     load = {"breast-cancer": load_breast_cancer, "wine": load_wine, "diabetes": load_diabetes}[name]
     loaded = load()
     kind = np.int64 if N_CLASSES[name] else np.float32
     return loaded.data.astype(np.float32), loaded.target.astype(kind)
+
+
+def _engel() -> tuple[pd.DataFrame, pd.Series]:
+    table = engel.load_pandas().data
+    return table[["income"]], table["foodexp"]
+
+
+def _grunfeld() -> tuple[pd.DataFrame, pd.Series]:
+    table = grunfeld.load_pandas().data
+    firms = pd.get_dummies(table["firm"])
+    return table[["value", "capital", "year"]].join(firms), table["invest"]
+
+
+def _randhie() -> tuple[pd.DataFrame, pd.Series]:
+    table = randhie.load_pandas().data
+    return table.drop(columns="mdvis"), np.log1p(table["mdvis"])
+
+
+def _star98() -> tuple[pd.DataFrame, pd.Series]:
+    table = star98.load_pandas().data
+    passed, failed = table["NABOVE"], table["NBELOW"]
+    return table.loc[:, "LOWINC":"PCTYRRND"], passed / (passed + failed)
+
+
+STATSMODELS = {"engel": _engel, "grunfeld": _grunfeld, "randhie": _randhie, "star98": _star98}
 
 
 def _standardized(array: NDArray[np.generic], train: NDArray[np.int64]) -> Array:
