@@ -235,3 +235,54 @@ def test_the_same_results_under_two_names_are_named():
     rows = [row(0, 0.5), row(1, 0.6), row(0, 0.5, "n", digest=row(0, 0.5).digest)]
     assert copies(rows) == ["1 run of t/m and t/n: the same results"]
     assert copies(rows[:2]) == []
+
+
+def wanted_seeds(monkeypatch, rows, numbered, new_scores=0.4):
+    """What is found where the data sets are numbered, and the seeds that were asked for."""
+    asked = set()
+
+    def remake(manifest, wanted, *rest):
+        asked.update(*wanted.values())
+        own = keyed(rows)
+        more = [row(s, new_scores + s % 7 / 100, m, t) for t, m, s in asked if (t, m, s) not in own]
+        return {key: score for key, score in (own | keyed(more)).items() if key in asked}
+
+    monkeypatch.setattr(reproduce, "_remake", remake)
+    found = reproduce.verify_rows(rows, None, [], None, numbered=numbered)["m"]
+    return found, {key for key in asked if key not in keyed(rows)}
+
+
+def test_where_all_numbered_data_sets_are_used_rows_are_verified_without_new_seeds(monkeypatch):
+    rows = truth(np.random.default_rng(13), 24)
+    found, new = wanted_seeds(monkeypatch, rows, {"t": 24})
+    assert not new
+    assert found.verified
+    assert found.sentence == (
+        "10 of 24 re-made, no new seeds exist (all 24 data sets are used): "
+        "at most 17 % of rows can be false (95 %)"
+    )
+    forged = [row(s.seed, s.score + 1) for s in rows]
+    again = keyed(rows)
+    found = verify(forged, forged[:10], again, [], same_machine=True, used_up={"t": 24})
+    assert not found.verified
+
+
+def test_new_seeds_are_numbers_of_data_sets_that_no_row_has(monkeypatch):
+    rows = truth(np.random.default_rng(14), 24)
+    found, new = wanted_seeds(monkeypatch, rows, {"t": 27})
+    assert {seed for _, _, seed in new} == {24, 25, 26}
+    assert found.verified
+    assert ", 3 runs of new seeds: " in found.sentence
+    found, _ = wanted_seeds(monkeypatch, rows, {"t": 27}, new_scores=-2.0)
+    assert found.bars[0].startswith("the public seeds score better than new ones")
+
+
+def test_a_task_without_new_seeds_does_not_spare_another_one_the_comparison(monkeypatch):
+    rng = np.random.default_rng(15)
+    rows = [*truth(rng, 24), *truth(rng, 24, task="u")]
+    found, new = wanted_seeds(monkeypatch, rows, {"t": 24})
+    assert {task for task, _, _ in new} == {"u"}
+    assert len(new) == 5
+    assert "5 runs of new seeds (none where all 24 data sets are used)" in found.sentence
+    found, _ = wanted_seeds(monkeypatch, rows, {"t": 24}, new_scores=-2.0)
+    assert not found.verified

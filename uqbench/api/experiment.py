@@ -424,8 +424,9 @@ class Experiment:
             if findings.follows:
                 manifest = read_manifest(bundle.files["manifest.json"], str(path))
                 made, _ = read_provenance(bundle.files[PROVENANCE])
+                out = self.options.folder
                 methods = verify_rows(
-                    scores, manifest, made, size, (), new_seeds, self.options.folder, hidden=(path,)
+                    scores, manifest, made, size, (), new_seeds, out, (path,), findings.numbered
                 )
         verified = Verified(methods, findings, tuple(copies(scores)))
         if add is None or not verified.good:

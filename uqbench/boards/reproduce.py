@@ -4,7 +4,7 @@ This process reads files and compares numbers: it imports no plugin before it is
 """
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -37,6 +37,7 @@ def verify_rows(
     new_seeds: int | None = None,
     out: Path | None = None,
     hidden: Sequence[Path] = (),
+    numbered: Mapping[str, int] | None = None,
 ) -> dict[str, Verification]:
     """Make rows of each method again, and runs of it with new seeds.
 
@@ -49,9 +50,12 @@ def verify_rows(
         new_seeds: how many of each task; None for :data:`NEW_RUNS` runs at least.
         out: folder of the runs; None for one that is removed.
         hidden: files that the methods must not see.
+        numbered: how many data sets each task has whose data sets are numbered. Its new seeds are
+            data sets that no row has; where all are used, there are none.
     """
     generator = np.random.default_rng(secrets.randbits(128))  # a draw that nobody can know
-    taken, drawn, wanted = {score.seed for score in scores}, {}, {}
+    taken, numbered = {score.seed for score in scores}, numbered or {}
+    drawn, wanted, used_up = {}, {}, {}
     finished = RunState.FINISHED.value
     rows_of = {
         method: [s for s in scores if (s.method, s.status) == (method, finished)]
@@ -61,25 +65,20 @@ def verify_rows(
     for method, rows in rows_of.items():
         if barred[method]:
             continue
-        tasks = sorted({row.task for row in rows})
-        many = max(2, -(-NEW_RUNS // len(tasks))) if new_seeds is None else new_seeds
-        seeds: set[int] = set()
-        while len(seeds) < many:
-            seeds |= {int(generator.integers(FIRST_NEW, LAST_NEW))} - taken
+        tasks = {row.task for row in rows}
+        used_up[method] = {t: n for t, n in numbered.items() if t in tasks and n <= len(taken)}
+        fresh = sorted(tasks - set(used_up[method]))
+        many = max(2, -(-NEW_RUNS // max(1, len(fresh)))) if new_seeds is None else new_seeds
         drawn[method] = draw(rows, size, generator)
         keys = {(row.task, method, row.seed) for row in drawn[method]}
-        wanted[method, rows[0].device] = keys | {(t, method, s) for t in tasks for s in seeds}
+        new = {(t, method, s) for t in fresh for s in _unused(taken, numbered.get(t), many)}
+        wanted[method, rows[0].device] = keys | new
     with results_folder(out) as folder:
         remade = _remake(manifest, wanted, scores, arguments, folder, hidden)
     machine = {_machine(one) for one in made}
     here = {_machine(one) for one in provenance(list(remade.values()))}
-    measured = [
-        name
-        for score in remade.values()
-        if score.made is not None
-        for name, metric in score.made.metrics.items()
-        if metric.get("kind") == "cost"
-    ]
+    metrics = [score.made.metrics for score in remade.values() if score.made is not None]
+    measured = [name for own in metrics for name, one in own.items() if one.get("kind") == "cost"]
     verified = {}
     for method, rows in rows_of.items():
         if barred[method]:
@@ -87,7 +86,7 @@ def verify_rows(
             continue
         own = {key: score for key, score in remade.items() if key[1] == method}
         machines = machine == here, len(machine) == 1
-        verified[method] = verify(rows, drawn[method], own, measured, *machines)
+        verified[method] = verify(rows, drawn[method], own, measured, *machines, used_up[method])
     return verified
 
 
@@ -107,6 +106,13 @@ def judged_elsewhere(bundle: Bundle, path: Path) -> Findings:
     if set(findings.methods) != set(bundle.index.methods):
         raise UqbenchError(f"{path} was judged as another file: a method meddled with it.")
     return findings
+
+
+def _unused(taken: set[int], data_sets: int | None, many: int) -> list[int]:
+    """Seeds that no row has, drawn anew: numbers of data sets, where these are numbered."""
+    seeds = range(FIRST_NEW, LAST_NEW) if data_sets is None else range(data_sets)
+    some = secrets.SystemRandom().sample(seeds, min(len(seeds), many + len(taken)))
+    return [seed for seed in some if seed not in taken][:many]
 
 
 def _barred(rows: Sequence[Score]) -> tuple[str, ...]:
@@ -137,15 +143,12 @@ def _remake(
 ) -> dict[Key, Score]:
     """The runs of some tasks, methods and seeds, from their files."""
     for (method, device), own in wanted.items():
-        tasks_of: dict[tuple[int, ...], list[str]] = {}
         for task in sorted({key[0] for key in own}):
-            seeds = tuple(sorted(key[2] for key in own if key[0] == task))
-            tasks_of.setdefault(seeds, []).append(task)
-        for seeds, tasks in tasks_of.items():
+            seeds = sorted(key[2] for key in own if key[0] == task)
             call(
                 [
                     "run", "--suite", manifest.suite["name"], "--budget", manifest.budget["name"],
-                    f"--methods={method}", f"--tasks={','.join(tasks)}", "--device", device,
+                    f"--methods={method}", f"--tasks={task}", "--device", device,
                     *(f"--seed={seed}" for seed in seeds), "--out", str(folder),
                     *arguments,
                 ],

@@ -67,6 +67,8 @@ class Verification:
         new_runs: how many runs were made with seeds that no board has.
         difference: mean score of the rows minus that of the runs with new seeds and of those that
             did not come out the same, with its interval.
+        used_up: how many data sets each task has whose data sets are numbered and all used by the
+            rows, so that there are no new seeds.
         bars: why the rows are not called verified; empty where they are.
     """
 
@@ -75,6 +77,7 @@ class Verification:
     new_runs: int = 0
     difference: tuple[float, float, float] | None = None
     bars: tuple[str, ...] = ()
+    used_up: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def verified(self) -> bool:
@@ -89,7 +92,11 @@ class Verification:
     @property
     def sentence(self) -> str:
         """What the re-made runs prove."""
-        proves = f"{self.exact} of {self.rows} re-made, {count(self.new_runs, 'run')} of new seeds"
+        new = f"{count(self.new_runs, 'run')} of new seeds"
+        if self.used_up:
+            why = f"all {sum(self.used_up.values())} data sets are used"
+            new = f"{new} (none where {why})" if self.new_runs else f"no new seeds exist ({why})"
+        proves = f"{self.exact} of {self.rows} re-made, {new}"
         if others := len(self.agreement) - self.exact:
             proves += f", {others} statistically consistent on another processor"
         if self.exact:
@@ -124,6 +131,7 @@ def verify(
     measured: Sequence[str],
     same_machine: bool,
     one_machine: bool = True,
+    used_up: Mapping[str, int] | None = None,
 ) -> Verification:
     """Compare a method's rows with runs that were made again, and with runs of new seeds.
 
@@ -135,6 +143,8 @@ def verify(
         same_machine: whether processor, versions and code are those of the rows.
         one_machine: whether all rows were made with the same: where one has the same bits, then,
             no other may differ.
+        used_up: number of data sets of the tasks that have no new seeds; these show nothing of the
+            public seeds' being better than others.
     """
     by_key = {(row.task, row.method, row.seed): row for row in rows}
     agreed = {}
@@ -157,17 +167,18 @@ def verify(
         for row in drawn
         if agreed[row.run] is Agreement.CONSISTENT
     ]
-    difference = _difference(rows, [*new, *others]) if new else None
+    compared = [row for row in rows if row.task not in (used_up or {})]
+    difference = _difference(compared, [*new, *others]) if new else None
     bars = [f"{run}: {Agreement.INCONSISTENT.value}" for run, one in agreed.items()
             if one is Agreement.INCONSISTENT]  # fmt: skip
     if len(drawn) < (needed := enough(len(rows))):
         bars.append(f"{len(drawn)} of {len(rows)} rows were re-made; {needed} are needed")
-    if difference is None:
+    if compared and difference is None:
         bars.append("new seeds: each task needs two public runs and two of new seeds, finished")
-    elif difference[1] > 0:
+    elif difference and difference[1] > 0:
         bars.append("the public seeds score better than new ones: {:.3g} [{:.3g}, {:.3g}]".format(
             *difference))  # fmt: skip
-    return Verification(len(rows), agreed, len(new), difference, tuple(bars))
+    return Verification(len(rows), agreed, len(new), difference, tuple(bars), used_up or {})
 
 
 def _difference(

@@ -102,16 +102,13 @@ def _say_findings(findings: Findings) -> None:
 def _show(verified: Verified, as_json: bool) -> None:
     words = {run: one.value for run, one in verified.agreement.items()}
     findings, methods = verified.findings, verified.methods if verified.findings is not None else {}
-    if as_json and findings is None:
-        print_json(words)
-    elif as_json and findings is not None:
+    if as_json:
         proofs = {
             name: {"verified": of.verified, "proves": of.sentence, "bars": list(of.bars)}
             for name, of in methods.items()
         }
         own = {"agreement": words, "verification": proofs, "copies": list(verified.copies)}
-        print_json(findings.model_dump(mode="json") | own)
-    if as_json:
+        print_json(words if findings is None else findings.model_dump(mode="json") | own)
         return
     if findings is not None:
         _say_findings(findings)

@@ -16,7 +16,7 @@ from uqbench.boards.scores import Score
 from uqbench.boards.stored import StoredBoard, board_at
 from uqbench.boards.submission.add import add
 from uqbench.boards.submission.bundle import read_bundle, write_bundle
-from uqbench.boards.submission.judge import judge
+from uqbench.boards.submission.judge import _numbered, judge
 from uqbench.boards.submission.make import lock, submit
 from uqbench.boards.verification import Agreement, Verification
 from uqbench.cli.verify import command
@@ -238,3 +238,12 @@ def test_the_command_adds_what_follows_and_nothing_else(host, tmp_path, capsys):
     assert (boards / "toy" / "paper" / "submissions.json").exists()
     with pytest.raises(UqbenchError, match="says what it is of"):
         command.main([str(good), "--suite", "toy"], standalone_mode=False)
+
+
+@pytest.mark.parametrize(
+    ("suite", "numbered"),
+    [("sine", {"sine": 24}), ("simplex", {"selected": 24, "given": 24}), ("predictive", {})],
+)
+def test_the_number_of_data_sets_is_known_of_each_task_that_numbers_them(suite, numbered):
+    host = Host.load()
+    assert _numbered(Selection(suite, "smoke").plan(host, "cpu"), host) == numbered

@@ -28,6 +28,7 @@ from uqbench.suites.selection import Selection
 if TYPE_CHECKING:
     from uqbench.boards.scores import Score
     from uqbench.registry.plugins import Host
+    from uqbench.suites.plan import Plan
 
 STATUSES = ("passed", "failed", "expected", "skipped", "vacuous")
 PLAIN = r"[\w .,:;+()/@=~-]{0,200}"
@@ -44,6 +45,7 @@ class Findings(BaseModel):
         checks: how many checks of its plugins were reported, by their outcome.
         broken: required rules that were reported as broken, or plugins of which none was reported.
         versions: libraries that the runs were made with and of which another version is here.
+        numbered: how many data sets there are, of each task whose data sets are numbered.
     """
 
     model_config = ConfigDict(extra="ignore", frozen=True)
@@ -56,6 +58,7 @@ class Findings(BaseModel):
     checks: dict[str, int]
     broken: tuple[str, ...]
     versions: tuple[str, ...]
+    numbered: dict[str, int]
 
     @property
     def follows(self) -> bool:
@@ -123,9 +126,16 @@ def judge(bundle: Bundle, host: Host, folder: Folder, say: Say) -> Judged:
     findings = Findings(
         suite=index.suite, budget=index.budget, methods=tuple(index.methods),
         rows=len(board.scores), differing=tuple(differing), checks=checks, broken=broken,
-        versions=_versions(made, bundle),
+        versions=_versions(made, bundle), numbered=_numbered(plan, host),
     )  # fmt: skip
     return Judged(bundle, board, made, cost, findings)
+
+
+def _numbered(plan: Plan, host: Host) -> dict[str, int]:
+    """Number of data sets by task, by the classes: their files need not be on this machine."""
+    made = {c.task.name: host.datasets[c.task.dataset] for c in plan.cells if c.task.dataset}
+    counts = {t: getattr(spec.load_factory(), "n_datasets", None) for t, spec in made.items()}
+    return {task: n for task, n in counts.items() if isinstance(n, int)}
 
 
 def _check_score(score: Score) -> None:
