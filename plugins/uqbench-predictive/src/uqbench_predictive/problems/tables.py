@@ -29,9 +29,8 @@ Name = Literal[
     "digits", "breast-cancer", "wine", "diabetes", "engel", "grunfeld", "randhie", "star98"
 ]
 REGRESSIONS: tuple[Name, ...] = ("diabetes", "engel", "grunfeld", "randhie", "star98")
-N_CLASSES: Mapping[Name, int] = {"digits": CLASSES, "breast-cancer": 2, "wine": 3} | dict.fromkeys(
-    REGRESSIONS, 0
-)
+CLASSIFICATIONS: Mapping[Name, int] = {"digits": CLASSES, "breast-cancer": 2, "wine": 3}
+N_CLASSES: Mapping[Name, int] = {**CLASSIFICATIONS, **dict.fromkeys(REGRESSIONS, 0)}
 MOST = 1000
 """Rows of a table that a split draws from it; the others have fewer."""
 SHARES = (0.6, 0.8)
