@@ -17,6 +17,7 @@ FIRST, *_ = README.partition("<details>")
 SCREEN = 45
 """Lines of 80 columns."""
 LINE_PX = 18
+NUMBERS = "no one two three four five six seven eight nine ten eleven".split()
 
 
 def project(folder: Path) -> dict[str, str]:
@@ -63,7 +64,7 @@ def test_what_it_says_of_the_night_is_the_boards():
     table = pd.read_csv(ROOT / "leaderboards/minatar/cpu/leaderboard.csv").set_index("method")
     own = table[table["role"] == "method"]
     best = own.loc[own["mean"].idxmax()]
-    tied = {6: "six", 7: "seven"}[int((own["rank_low"] == 1).sum())]
+    tied = NUMBERS[int((own["rank_low"] == 1).sum())]
     held = own["q_coverage_90_mean"].dropna() * 100
     said = " ".join(FIRST.split())
     numbers = "{mean:.3f} [{mean_low:.3f}, {mean_high:.3f}]".format(**best)
