@@ -11,13 +11,29 @@ import argparse
 from collections.abc import Callable
 from functools import partial
 from statistics import median
+from typing import NamedTuple
 
+from actors import measure
 from measure import Contestant, arguments, positive, report, seconds, take_turns
-from work import ACTIONS, BATCH, CHANNELS, HIDDEN, KERNEL, QUANTILES
+from work import ACTIONS, CHANNELS, HIDDEN, KERNEL, QUANTILES
 
 from uqbench.runner.executors.local import ENVIRONMENT
 
-METHODS = ("dqn", "qr-dqn", "ua-dqn")
+
+class Work(NamedTuple):
+    """What a method multiplies: networks, heads that share a convolution, outputs per action."""
+
+    networks: int = 1
+    heads: int = 1
+    outputs: int = 1
+
+
+METHODS = {
+    "dqn": Work(),
+    "qr-dqn": Work(outputs=QUANTILES),
+    "ua-dqn": Work(networks=3, outputs=QUANTILES),
+    "bootstrapped-dqn-masks": Work(heads=10),
+}
 IMAGE, DEPTH = 10, 4  # of Breakout
 FLOP_PER_PAIR = 6  # of the quantile loss: difference, maximum, sum, and backward
 PEAK, PEAK_AVX2 = "matrix products, GFLOP/s", "matrix products as uqbench sets MKL, GFLOP/s"
@@ -25,7 +41,7 @@ CACHE, MEMORY = "an update's working set, GB/s", "memory, GB/s"
 
 
 def layers(outputs: int) -> tuple[int, int, int]:
-    """Multiply-adds of one observation: convolution, hidden layer, last layer."""
+    """Multiply-adds of one observation: convolution, a head's hidden layer, its last layer."""
     side = IMAGE - KERNEL + 1
     return (
         side**2 * KERNEL**2 * DEPTH * CHANNELS,
@@ -34,33 +50,31 @@ def layers(outputs: int) -> tuple[int, int, int]:
     )
 
 
-def parameters(outputs: int) -> int:
+def parameters(work: Work) -> int:
     """Weights and biases of one network."""
-    convolution, hidden, last = layers(outputs)
+    convolution, hidden, last = layers(work.outputs)
     shared = (IMAGE - KERNEL + 1) ** 2
-    return convolution // shared + CHANNELS + hidden + HIDDEN + last + ACTIONS * outputs
+    head = hidden + HIDDEN + last + ACTIONS * work.outputs
+    return convolution // shared + CHANNELS + work.heads * head
 
 
-def flop(method: str) -> float:
-    """Of one step: acting, the target's forward, each network's forward and backward, the loss."""
-    outputs = 1 if method == "dqn" else QUANTILES
-    networks = 3 if method == "ua-dqn" else 1
-    convolution, hidden, last = layers(outputs)
-    forward = 2 * (convolution + hidden + last)
-    backward = forward + 2 * (hidden + last)  # weights; inputs, which the convolution's has not
-    pairs = 0 if method == "dqn" else networks * BATCH * QUANTILES**2
-    update = BATCH * (forward + networks * (forward + backward))
-    return networks * forward + update + FLOP_PER_PAIR * pairs
+def flop(work: Work, actors: int, batch: int) -> float:
+    """Of one gradient step, as many target forwards, and acting in one head of each network."""
+    convolution, hidden, last = layers(work.outputs)
+    head = hidden + last
+    forward = 2 * (convolution + work.heads * head)
+    backward = forward + 2 * work.heads * head  # of weights; of inputs, but for the convolution
+    pairs = 0 if work.outputs == 1 else work.networks * batch * work.outputs**2
+    update = batch * (forward + work.networks * (forward + backward))
+    return work.networks * actors * 2 * (convolution + head) + update + FLOP_PER_PAIR * pairs
 
 
-def traffic(method: str) -> float:
+def traffic(work: Work) -> float:
     """Bytes of one step's weights: Adam reads four numbers a weight and writes three.
 
     In addition the passes read the weights (target, forward, backward) and write a gradient.
     """
-    outputs = 1 if method == "dqn" else QUANTILES
-    networks = 3 if method == "ua-dqn" else 1
-    return 4 * parameters(outputs) * (networks * (7 + 2 + 1) + 1)
+    return 4 * parameters(work) * (work.networks * (7 + 2 + 1) + 1)
 
 
 def products(_options: argparse.Namespace, _turn: int) -> float:
@@ -92,22 +106,16 @@ def fastest(work: Callable[[], object], budget: float = 1.0) -> float:
     return best
 
 
-def ours(options: argparse.Namespace, turn: int, *, method: str) -> float:
-    from ours import measure_ours
-
-    return measure_ours(method, options.lanes, options.steps, turn, options.numerics)
-
-
-def table(rates: dict[str, list[float]]) -> str:
-    """Floors and what an update takes, in Markdown."""
+def table(rates: dict[str, list[float]], actors: int, batch: int) -> str:
+    """Floors and what a step takes, in Markdown."""
     head = "| a step of | MFLOP | MB | floor of products, ms | floor of bytes, ms "
     lines = [f"{head}| measured, ms | × the higher floor |"]
     lines.append("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
-    for method in METHODS:
-        compute = flop(method) / max(rates[PEAK]) / 1e6
-        memory = traffic(method) / max(rates[CACHE]) / 1e6
+    for method, work in METHODS.items():
+        needed, moved = flop(work, actors, batch), traffic(work)
+        compute, memory = needed / max(rates[PEAK]) / 1e6, moved / max(rates[CACHE]) / 1e6
         took = 1e3 / median(rates[method])
-        cells = [f"{flop(method) / 1e6:.1f}", f"{traffic(method) / 1e6:.1f}"]
+        cells = [f"{needed / 1e6:.1f}", f"{moved / 1e6:.1f}"]
         cells += [f"{value:.3f}" for value in (compute, memory, took)]
         lines.append(f"| {' | '.join([method, *cells])} | {took / max(compute, memory):.1f} |")
     return "\n".join(lines)
@@ -115,19 +123,23 @@ def table(rates: dict[str, list[float]]) -> str:
 
 def main() -> None:
     parser = arguments(__doc__ or "")
-    parser.add_argument("--steps", type=positive, default=2_000, help="timed steps of each lane")
-    parser.add_argument("--lanes", type=positive, default=5)
-    parser.add_argument("--numerics", default="eager")
+    parser.add_argument("--steps", type=positive, default=150, help="gradient steps timed")
+    parser.add_argument("--actors", type=positive, default=64)
+    parser.add_argument("--batch", type=positive, default=128)
+    parser.add_argument("--numerics", choices=("eager", "compiled"), default="eager")
     options = parser.parse_args()
-    held = 5 * parameters(QUANTILES) * options.lanes  # weights, target, gradient, two moments
+    held = 5 * parameters(METHODS["qr-dqn"])  # weights, target, gradient, two moments
     contestants = {
         PEAK: Contestant(products),
         PEAK_AVX2: Contestant(products, ENVIRONMENT),
         CACHE: Contestant(partial(bandwidth, floats=held)),
         MEMORY: Contestant(partial(bandwidth, floats=150_000_000)),
-    } | {method: Contestant(partial(ours, method=method), ENVIRONMENT) for method in METHODS}
+    }
+    for method in METHODS:
+        timed = partial(measure, method=method, actors=options.actors, batch_size=options.batch)
+        contestants[method] = Contestant(timed, ENVIRONMENT)
     rates = take_turns(options, contestants)
-    print(f"{table(rates)}\n")
+    print(f"{table(rates, options.actors, options.batch)}\n")
     report(options, rates, [])
 
 
