@@ -41,10 +41,7 @@ def stored(host, tmp_path):
 def test_only_installed_packages_whose_contents_differ_are_told(stored):
     plan, store, _, _ = stored
     note = code_note(stored_states(plan, store).values())
-    assert "1 finished run (" in note
-    assert f"uqbench 00000000, here {content_hash('uqbench')[:8]}" in note
-    assert "gone_package 22222222, here not installed" in note
-    assert "local-mine" not in note
+    assert "1 finished run (gone_package, uqbench)" in note
 
 
 def test_rerun_makes_runs_of_other_code_again_and_keeps_them_as_a_store(stored, tmp_path):

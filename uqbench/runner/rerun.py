@@ -20,7 +20,7 @@ from uqbench.wording import count
 
 
 def other_code(stored: StoredRun) -> tuple[str, ...]:
-    """The packages whose contents were others when a finished run was made, with both digests.
+    """The packages whose contents were others when a finished run was made, or that are gone.
 
     A local plugin is not among them: the digest of its file is part of its identity.
     """
@@ -32,11 +32,10 @@ def other_code(stored: StoredRun) -> tuple[str, ...]:
 @cache
 def _changed(content: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
     """The same of a record's contents, which many runs have in common."""
-    here = {p: installed_content(p) or "" for p, _ in content if not p.startswith(PREFIX)}
     return tuple(
-        f"{package} {then[:8]}, here {here[package][:8] or 'not installed'}"
+        package
         for package, then in content
-        if package in here and here[package] != then
+        if not package.startswith(PREFIX) and installed_content(package) != then
     )
 
 
@@ -54,10 +53,10 @@ def code_note(states: Iterable[StoredRun]) -> str:
     changed = [packages for state in states if (packages := other_code(state))]
     if not changed:
         return ""
-    texts = sorted({text for packages in changed for text in packages})
+    names = sorted({name for packages in changed for name in packages})
     return (
         f"Made with different code than is installed: {count(len(changed), 'finished run')} "
-        f"({'; '.join(texts)}); --rerun makes them again, and keeps these."
+        f"({', '.join(names)}); --rerun makes them again, and keeps these."
         f"{see('other-code')}"
     )
 
