@@ -17,7 +17,7 @@ FIRST, *_ = README.partition("<details>")
 SCREEN = 45
 """Lines of 80 columns."""
 LINE_PX = 18
-NUMBERS = "no one two three four five six seven eight nine ten eleven".split()
+NUMBERS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
 
 
 def project(folder: Path) -> dict[str, str]:
