@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 import torch
 from sklearn.linear_model import Ridge
+from uqbench_predictive.networks.learning import mean_loss
+from uqbench_predictive.networks.training import Trainer
 from uqbench_predictive.problems.digits import in_distribution
 from uqbench_predictive.problems.tables import (
     MOST,
@@ -15,6 +17,10 @@ from uqbench_predictive.problems.tables import (
     RealConfig,
     corrupted,
 )
+
+from uqbench.estimator import Data
+from uqbench.registry.plugins import Host
+from uqbench.suites.selection import Selection
 
 
 @pytest.mark.parametrize("name", sorted(set(N_CLASSES) - {"randhie"}))  # where people are alike
@@ -65,3 +71,18 @@ def test_corruptions_are_those_that_are_named():
     assert not made[4, 4:].any()
     assert np.allclose(np.ptp(made[2]), np.ptp(own[2]) / 3, atol=1e-6)
     assert made[1].std() < own[1].std()
+
+
+@pytest.mark.parametrize("name", ["diabetes", "star98"])
+def test_the_network_of_the_budget_regression_does_not_fit_the_noise(name):
+    """Training residuals are half the test residuals at least; with little decay a hundredth."""
+    plan = Selection("predictive", "regression", ("network",), (name,)).plan(Host.load(), "cpu")
+    (cell,) = plan.cells
+    task = Real(RealConfig(name=name))
+    trainer = Trainer(task, [1, 2], cell.config, torch.device("cpu"))
+    data, test = task.data([1, 2]), task.evaluation_sets([1, 2])["test"]
+    weights = trainer.train(data, plan.budget.steps)
+    trained = mean_loss(trainer.network, weights, data)
+    held = mean_loss(trainer.network, weights, Data(test.inputs, test.targets))
+    assert (held < 2 * trained).all()
+    assert (held < 0.8).all()  # 1 is to learn nothing
