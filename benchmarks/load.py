@@ -57,7 +57,11 @@ def make(root: Path, plan: Plan) -> None:
         names = [metric.name for metric in plan.suite.metrics if metric.suits(cell.task)]
         files, digests = data_files(steps)
         for run in cell.runs:
-            values = rng.normal(number, 1.0, len(names))
+            values = [
+                rng.uniform(*metric.bounds) if metric.bounds else rng.normal(number, 1.0)
+                for metric in plan.suite.metrics
+                if metric.name in names
+            ]
             record = RunRecord(
                 identity=dict(run.identity), status="finished", step=steps, began=now(),
                 updated=now(), process=this_process(), provenance=provenance,

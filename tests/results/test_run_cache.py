@@ -3,6 +3,7 @@
 import os
 import shutil
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -182,31 +183,61 @@ FORGERIES = {
 }
 
 
-@pytest.mark.parametrize("what", FORGERIES)
-def test_a_row_that_somebody_else_wrote_is_not_believed(what, cached):
-    """It may state any signature, and has no digest of its own that could be made to match."""
+def forged(path: Path, what: str, sealed: bool) -> None:
+    """Another row in place of a true one, perhaps with the digest of the whole made to match."""
     old, new = FORGERIES[what]
-    data = (cached / FILE).read_bytes()
-    assert old in data
-    (cached / FILE).write_bytes(data.replace(old, new))
-    assert look(cached) == [RunState.FINISHED] * RUNS
-    store = Store(cached)
+    first, rest = path.read_bytes().split(b"\n", 1)
+    assert old in rest
+    rest = rest.replace(old, new)
+    if sealed:
+        first = first.split()[0] + b" " + sha256(rest).hexdigest().encode()
+    path.write_bytes(first + b"\n" + rest)
+
+
+def check_is_not_believed(root: Path) -> None:
+    assert [remembered(root, seed) for seed in range(RUNS)] == [None] * RUNS
+    assert look(root) == [RunState.FINISHED] * RUNS
+    store = Store(root)
     for seed in range(RUNS):
         record = store.read(make_run(seed).folder).record
-        assert record == from_file(cached, seed)
+        assert record == from_file(root, seed)
         assert record.scalars == {"reward": 0.125}
 
 
-def test_a_template_with_other_holes_is_not_believed_though_every_digest_matches(cached):
-    """What runs of a cell share is read once for all of them."""
-    code, template, *lines = (cached / FILE).read_bytes().split(b"\n")
-    assert b'"reward":{}' in template
-    own = [line.split(b"\t") for line in lines]
-    moved = [b"\t".join((*line[:7], b"{}", *line[7:])) for line in own]
-    holed = template.replace(b'"reward":{}', b'"reward":\t', 1)
-    (cached / FILE).write_bytes(b"\n".join((code, holed, *moved)))
-    assert [remembered(cached, seed) for seed in range(RUNS)] == [None] * RUNS
-    assert look(cached) == [RunState.FINISHED] * RUNS
+@pytest.mark.parametrize("what", FORGERIES)
+def test_an_altered_row_is_not_believed(what, cached):
+    forged(cached / FILE, what, sealed=False)
+    check_is_not_believed(cached)
+
+
+def test_a_file_that_others_may_write_is_not_believed_and_not_written(cached):
+    forged(cached / FILE, "a run's own number", sealed=True)
+    believed = remembered(cached, 0)
+    assert believed is not None  # else nothing is tried
+    assert believed.scalars == {"reward": 99.0}
+    (cached / FILE).chmod(0o664)
+    umask = os.umask(0)
+    try:
+        check_is_not_believed(cached)
+    finally:
+        os.umask(umask)
+    assert not (cached / FILE).stat().st_mode & 0o022
+
+
+def test_a_file_of_another_user_is_not_believed(cached, monkeypatch):
+    forged(cached / FILE, "a run's own number", sealed=True)
+    other = os.geteuid() + 1
+    monkeypatch.setattr(os, "geteuid", lambda: other)
+    check_is_not_believed(cached)
+
+
+@pytest.mark.parametrize("name", ["method\ntask", "method\ttask", "meth\udcffod"])
+def test_a_folder_whose_name_could_be_a_line_is_not_remembered(name, cached):
+    run = make_run(0)
+    above = (cached / run.folder).parent
+    shutil.copytree(above, above.with_name(name))
+    assert len([*Store(cached).states()]) == 2 * RUNS
+    assert {*RunCache(Folder(cached))._lines} == {make_run(seed).place for seed in range(RUNS)}
 
 
 def test_a_file_that_has_just_changed_is_not_remembered(cached, monkeypatch):
@@ -269,10 +300,12 @@ def test_looking_at_the_runs_of_a_plan_keeps_what_was_read(cached):
     (cached / FILE).unlink()
     plan = SimpleNamespace(runs=[make_run(seed) for seed in range(RUNS)])
     stored_states(plan, Store(cached))
-    store, names = Store(cached), ("metrics.parquet", "episodes.parquet")
-    files = dict(zip(names, store.at(make_run(0).place).signatures(*names), strict=True))
-    assert RunCache(store.top).is_verified(make_run(0).place, files)
-    assert not RunCache(store.top).is_verified(make_run(0).place, files | {names[1]: (0, 0, 0, 0)})
+    run, cache = make_run(0), RunCache(Folder(cached))
+    above = Folder(cached).at(run.place).parent
+    assert cache.verified(run.place, run.digest, above) is not None
+    assert cache.verified(run.place, make_run(1).digest, above) is None
+    (cached / run.folder / "episodes.parquet").touch()
+    assert cache.verified(run.place, run.digest, above) is None
 
 
 def test_a_signature_is_that_of_a_regular_file(tmp_path):

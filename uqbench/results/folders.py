@@ -175,32 +175,22 @@ class Folder:
             return False
         return True
 
+    def has_folder(self, name: str) -> bool:
+        """Whether there is a folder of that name, and no link to one."""
+        with suppress(OSError), self._opened() as descriptor:
+            return stat.S_ISDIR(os.lstat(name, dir_fd=descriptor).st_mode)
+        return False
+
     def signatures(self, *names: str) -> list[Signature | None]:
-        """Of regular files; None where there is none of that name."""
+        """Of regular files; None where there is none of that name.
+
+        A name may lead through one folder, if it is known that no link is in its place.
+        """
         try:
             with self._opened() as folder:
                 return [_signature(name, folder) for name in names]
         except OSError:
             return [None] * len(names)
-
-    def ends(self, name: str, size: int) -> tuple[Signature | None, bytes, bytes]:
-        """A file's signature, its first and its last bytes; None where it is not a regular file.
-
-        A name may lead through one folder, if :meth:`kinds` has just said that it is none but that.
-
-        Raises:
-            OSError: it cannot be opened.
-        """
-        with self._opened() as folder:
-            file = os.open(name, _FILE, dir_fd=folder)
-        try:
-            status = os.fstat(file)
-            if not stat.S_ISREG(status.st_mode):
-                return None, b"", b""
-            last = max(0, status.st_size - size)
-            return _of(status), os.read(file, size), os.pread(file, size, last)
-        finally:
-            os.close(file)
 
     def open(self, name: str, most: int | None = None) -> BufferedReader:
         """Open a regular file for reading; links, folders, pipes and devices are refused.
@@ -360,8 +350,6 @@ def _signature(name: str, folder: int) -> Signature | None:
         status = os.lstat(name, dir_fd=folder)
     except OSError:
         return None
-    return _of(status) if stat.S_ISREG(status.st_mode) else None
-
-
-def _of(status: os.stat_result) -> Signature:
+    if not stat.S_ISREG(status.st_mode):
+        return None
     return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino

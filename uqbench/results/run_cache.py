@@ -1,53 +1,57 @@
 """``<root>/.index``: the records of finished runs, so that no later command reads them again.
 
 A cache of the files, and never a second truth. What it says of a run counts only while
-``run.json`` has the size, times of modification and change, and inode as when it was read, and
-itself states the digest of the row and that the run is finished; a record that is asked for must
-have that digest: a row that somebody else wrote is not believed. A program can set the time of
-modification, and a copy keeps it; the time of change it cannot set. A file that changed less than a
-minute before it was read is not remembered: a second change might fall into the same tick of the
-file system's clock.
+``run.json`` has the size, times of modification and change, and inode as when it was read. A
+program can set the time of modification, and a copy keeps it; the time of change it cannot set. A
+file that changed less than a minute before it was read is not remembered: a second change might
+fall into the same tick of the file system's clock.
 
-Only finished runs without a checkpoint are remembered, which no longer change. Rows that are
-damaged are ignored, and a file that was written by other code than this is written anew.
+Results come from anywhere, and whoever wrote the cache could state anything in it. So it is
+believed only by who wrote it: the file must belong to this user and nobody else may write to it,
+as a key of ``ssh``. Its first line has the digest of the rest, so that a damaged one is ignored,
+and that of the code that reads records; a file of other code is written anew.
 
-The file is text, a line a run, and no database: results come from anywhere, on any file system. It
-is read and replaced as every other file here, without a lock, and no journal beside it is
-replayed. A line has what is the run's own, in canonical JSON; what the runs of a cell share is a
-line above them, with a tab wherever something of a run's own belongs. Put together, they are what
-the digest of the record is of.
+Only finished runs without a checkpoint are remembered, which no longer change. The file is text, a
+line a run, and no database: it is read and replaced as every other file here, on any file system,
+without a lock, and no journal beside it is replayed. A line has what is the run's own, in canonical
+JSON; what the runs of a cell share is a line above them, with a tab wherever something of a run's
+own belongs.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import cache
 from itertools import chain
 from pathlib import Path
+from typing import BinaryIO
 
 from uqbench.errors import StorageError
-from uqbench.identity import canonical
+from uqbench.identity import canonical, digest_of
 from uqbench.results.folders import Folder, Signature
 from uqbench.results.record_files import RECORD
-from uqbench.results.records import Provenance, RunRecord
+from uqbench.results.records import Process, Provenance, Resumed, RunRecord, Timing
 
 FILE = ".index"
 MOST_BYTES = 2 << 30
+_HEAD = 200
+"""Bytes of the first line at most: two digests."""
+_OTHERS = 0o022
+"""Bits of a file's mode that let others write to it."""
 LEAST_AGE_NS = 60_000_000_000
+_KNOWN = 3
+"""Columns of a line before the run's own: signature, digest of the identity, data files."""
 FEWEST = 100
 """New runs that are worth writing the file anew for, plus a hundredth of those in it."""
-_ENDS = 400
-"""First bytes of ``run.json`` that hold its digest, last ones its status: its keys are sorted."""
 _HOLE = "\t"
 """In a record in place of what is the run's own: JSON has no tab but as an escape."""
 _OWN = ("began", "digests", "process", "resumed", "step", "timing", "updated")
 """Fields that are the run's own, beside the seed and the values of the scalars."""
-_NOTHING = Provenance(platform="", device="", versions={}, content={}, git_revision=None)
-"""In place of a provenance that is known already."""
 
 
 class RunCache:
@@ -60,20 +64,26 @@ class RunCache:
     def __init__(self, root: Folder) -> None:
         self._root = root
         self._lines: dict[str, tuple[bytes, bytes]] = {}
-        self._first: dict[bytes, tuple[RunRecord, bytes]] = {}
+        self._first: dict[bytes, RunRecord] = {}
         self._new = 0
         self._template = template = b""
+        lines: dict[str, tuple[bytes, bytes]] = {}
         with suppress(OSError, ValueError), root.open(FILE, MOST_BYTES) as file:
-            known = file.readline(_ENDS) == _code() + b"\n"
-            for line in file if known else ():
-                folder, _, own = line.removesuffix(b"\n").partition(b"\t")
-                if line.startswith(b"{"):
-                    template = folder + b"\t" + own
+            about, digest = os.fstat(file.fileno()), hashlib.sha256()
+            code, _, stated = file.readline(_HEAD).strip().partition(b" ")
+            own = about.st_uid == os.geteuid() and not about.st_mode & _OTHERS
+            for line in file if own and code == _code() else ():
+                digest.update(line)
+                place, _, rest = line.removesuffix(b"\n").partition(b"\t")
+                if place:
+                    lines[place.decode("utf-8", "replace")] = template, rest
                 else:
-                    self._lines[folder.decode("utf-8", "replace")] = template, own
+                    template = rest
+            if digest.hexdigest().encode() == stated:
+                self._lines = lines
 
     def is_finished(self, key: str, folder: Folder, name: str = RECORD) -> bool:
-        """Whether a run's ``run.json`` says so, and is as it was when it was read.
+        """Whether a run's ``run.json`` said so, and is as it was when it was read.
 
         Args:
             key: the run's folder below the root, as text.
@@ -82,42 +92,40 @@ class RunCache:
         """
         if key not in self._lines:
             return False
-        signature, digest, _ = self._lines[key][1].split(b"\t", 2)
-        with suppress(OSError):
-            there, head, tail = folder.ends(name, _ENDS)
-            if (
-                there is not None
-                and b'\n "digest": "%b",\n' % digest in head
-                and b'\n "status": "finished",\n' in tail
-                and _text(there) == signature
-            ):
-                return True
-        self._put(key, None)
+        [there] = folder.signatures(name)
+        if there is not None and self._lines[key][1].startswith(_text(there) + b"\t"):
+            return True
+        del self._lines[key]  # it is added again, if it is finished still
         return False
+
+    def verified(self, key: str, digest: str, above: Folder) -> Provenance | None:
+        """What a run was made with, if all its files are as when their digests were verified.
+
+        Args:
+            key: the run's folder below the root, as text.
+            digest: of the run's identity.
+            above: the folder that it is in.
+        """
+        if key not in self._lines:
+            return None
+        template, line = self._lines[key]
+        read, identity, files, *own = line.split(b"\t")
+        leaf, known = key.rpartition("/")[2], [part.split(b",", 1) for part in files.split(b";")]
+        if not files or identity.decode() != digest or not above.has_folder(leaf):
+            return None
+        names = [RECORD, *(name.decode() for name, _ in known)]
+        there = above.signatures(*(f"{leaf}/{name}" for name in names))
+        if [one and _text(one) for one in there] != [read, *(text for _, text in known)]:
+            return None
+        return self._first_of(template, own).provenance
 
     def read(self, key: str, folder: Folder) -> RunRecord | None:
         """The record of a finished run whose ``run.json`` is as it was when it was read."""
         if not self.is_finished(key, folder):
             return None
         template, line = self._lines[key]
-        _, digest, _, *own = line.split(b"\t")
-        if template not in self._first:
-            with suppress(ValueError):
-                record = RunRecord.model_validate_json(_together(template, own))
-                if _template(record) == template:
-                    self._first[template] = record, _short(template)
-        if template not in self._first or _digest(template, own).encode() != digest:
-            self._put(key, None)  # somebody else wrote the line
-            return None
-        first, short = self._first[template]
-        record = RunRecord.model_validate_json(_together(short, own))
-        return _shared(record, first, digest.decode())
-
-    def is_verified(self, key: str, files: Mapping[str, Signature | None]) -> bool:
-        """Whether data files are as they were when their digests were verified."""
-        if key not in self._lines:
-            return False
-        return self._lines[key][1].split(b"\t", 3)[2] == _files(files)
+        own = line.split(b"\t")[_KNOWN:]
+        return _record(self._first_of(template, own), own, _digest(template, own))
 
     def add(self, key: str, record: RunRecord, read: Signature | None, folder: Folder) -> RunRecord:
         """Remember a finished run's record; return it, with what others have, too, shared.
@@ -132,11 +140,12 @@ class RunCache:
             own = _own(record)
             if _digest(self._template, own) != record.digest:  # of another cell than the last
                 self._template = _template(record)
-            if _digest(self._template, own) == record.digest:
-                line = b"\t".join((_text(read), record.digest.encode(), b"", *own))
-                self._put(key, (self._template, line))
-                first, _ = self._first.setdefault(self._template, (record, _short(self._template)))
-                return _shared(record, first, record.digest)
+            # a folder from elsewhere cannot be named like lines
+            if key.isprintable() and _digest(self._template, own) == record.digest:
+                identity = digest_of(record.identity).encode()
+                line = b"\t".join((_text(read), identity, b"", *own))
+                self._put(key, self._template, line)
+                return _record(self._first_of(self._template, own), own, record.digest)
         return record
 
     def verify(self, key: str, files: Mapping[str, Signature | None], folder: Folder) -> None:
@@ -149,13 +158,14 @@ class RunCache:
         """
         if key in self._lines and _is_same(files, folder):
             template, line = self._lines[key]
-            read, digest, _, own = line.split(b"\t", 3)
-            self._put(key, (template, b"\t".join((read, digest, _files(files), own))))
+            read, identity, _, own = line.split(b"\t", _KNOWN)
+            self._put(key, template, b"\t".join((read, identity, _files(files), own)))
 
     def keep(self, keys: Iterable[str]) -> None:
         """Forget all runs but these."""
         for key in self._lines.keys() - set(keys):
-            self._put(key, None)
+            del self._lines[key]
+            self._new += 1
 
     def save(self) -> None:
         """Write the file, if enough is new; where it cannot be written, it is not."""
@@ -164,31 +174,41 @@ class RunCache:
         self._new = 0
         cells: dict[bytes, list[bytes]] = {}
         for key, (template, line) in self._lines.items():
-            cells.setdefault(template, [template]).append(key.encode() + b"\t" + line)
-        data = b"\n".join([_code(), *chain.from_iterable(cells.values())])
+            cells.setdefault(template, [b"\t" + template]).append(key.encode() + b"\t" + line)
+        data = b"".join(line + b"\n" for line in chain.from_iterable(cells.values()))
+        first = b"%b %b\n" % (_code(), hashlib.sha256(data).hexdigest().encode())
+
+        def write(file: BinaryIO) -> None:
+            os.fchmod(file.fileno(), os.fstat(file.fileno()).st_mode & ~_OTHERS)
+            file.writelines((first, data))
+
         with suppress(StorageError):  # a full disk, or a folder of somebody else's: no cache
-            self._root.write(FILE, data)
+            self._root.write(FILE, write)
 
-    def _put(self, key: str, line: tuple[bytes, bytes] | None) -> None:
+    def _first_of(self, template: bytes, own: Iterable[bytes]) -> RunRecord:
+        """A record of a cell, in memory once for all."""
+        if template not in self._first:
+            self._first[template] = RunRecord.model_validate_json(_together(template, own))
+        return self._first[template]
+
+    def _put(self, key: str, template: bytes, line: bytes) -> None:
         self._new += 1
-        if line is None:
-            del self._lines[key]
-        else:
-            self._lines[key] = line
+        self._lines[key] = template, line
 
 
-def _shared(record: RunRecord, first: RunRecord, digest: str) -> RunRecord:
-    """The same record, with what it has from the template in memory once for its cell."""
-    identity = {**first.identity, "seed": record.identity["seed"]}
-    same = {"identity": identity, "metrics": first.metrics, "provenance": first.provenance}
-    return record.model_copy(update={**same, "digest": digest})
-
-
-def _short(template: bytes) -> bytes:
-    """The template without what is in memory once for its cell, which is most of it."""
-    table = json.loads(template.replace(_HOLE.encode(), _json(_HOLE)))
-    same = {"identity": {"seed": _HOLE}, "metrics": {}, "provenance": _NOTHING.model_dump()}
-    return _json({**table, **same}).replace(_json(_HOLE), _HOLE.encode())
+def _record(first: RunRecord, own: Iterable[bytes], digest: str) -> RunRecord:
+    """A run's record: that of another of its cell, with what is its own, which was valid once."""
+    began, digests, seed, process, resumed, *values, step, timing, updated = json.loads(
+        b"[%b]" % b",".join(own)
+    )
+    parts = {
+        "identity": {**first.identity, "seed": seed}, "digest": digest, "digests": digests,
+        "scalars": dict(zip(sorted(first.scalars), values, strict=True)), "step": step,
+        "began": began, "updated": updated, "process": Process.model_construct(**process),
+        "resumed": tuple(Resumed.model_construct(**each) for each in resumed),
+        "timing": timing and Timing.model_construct(**timing),
+    }  # fmt: skip
+    return first.model_copy(update=parts)
 
 
 def _is_same(files: Mapping[str, Signature | None], folder: Folder) -> bool:

@@ -63,9 +63,3 @@ class StoredRun:
     def provenance(self) -> Provenance | None:
         """That of its record, which runs of a cell have in common."""
         return self._provenance or (None if self.record is None else self.record.provenance)
-
-    def lighter(self, read: Callable[[], RunRecord | None]) -> StoredRun:
-        """The same; of a finished run's record the provenance stays, ``read`` reads the rest."""
-        if self.state is not RunState.FINISHED:
-            return self
-        return StoredRun(self.state, read, _provenance=self.provenance)

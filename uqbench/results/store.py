@@ -12,7 +12,7 @@ import errno
 import json
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, nullcontext, suppress
+from contextlib import ExitStack, suppress
 from functools import partial
 from itertools import groupby
 from pathlib import Path, PurePosixPath
@@ -33,7 +33,7 @@ from uqbench.results.record_files import (
     check_place,
     read_record,
 )
-from uqbench.results.records import SCHEMA_VERSION, RunRecord, now, this_process
+from uqbench.results.records import SCHEMA_VERSION, Provenance, RunRecord, now, this_process
 from uqbench.results.run_cache import FILE, RunCache
 from uqbench.results.states import TO_DO, RunState, StoredRun
 from uqbench.results.tables import CURVES, EPISODES, METRICS
@@ -161,7 +161,14 @@ class Store:
                 with suppress(OSError):  # of each run it is said what is wrong
                     above = stack.enter_context(above.held())
                 for run in own:
-                    yield self._find(run, above.below(run.place.rpartition("/")[2]))
+                    cache, name = self._consulted(), run.place.rpartition("/")[2]
+                    made = cache and cache.verified(run.place, run.digest, above)
+                    yield self._finished(run, made) if made else self._find(run, above.below(name))
+
+    def _finished(self, run: Run, made: Provenance) -> StoredRun:
+        """A finished run: of its record the provenance; the rest is read when it is asked for."""
+        read = partial(self.record, run.place)
+        return StoredRun(RunState.FINISHED, read, _provenance=made)
 
     def _find(self, run: Run, folder: Folder) -> StoredRun:
         stored = self._stored(run.place, folder)
@@ -175,8 +182,6 @@ class Store:
             return StoredRun(RunState.DAMAGED, reason=str(error))
         digests = stored.record.digests
         before = dict(zip(listed, folder.signatures(*listed), strict=True))
-        if self._cache is not None and self._cache.is_verified(run.place, before):
-            return stored
         for name in listed:
             try:
                 digest = folder.digest(name, tables.MOST_BYTES)
@@ -190,7 +195,7 @@ class Store:
                 return StoredRun(RunState.DAMAGED, reason=f"{name} does not match its digest")
         if self._cache is not None:
             self._cache.verify(run.place, before, folder)
-        return stored
+        return self._finished(run, stored.record.provenance)
 
     def save_cache(self) -> None:
         """Keep what was read of many finished runs, for the next command."""
@@ -308,17 +313,16 @@ class Store:
         Args:
             suite: only its runs; all where it is None.
         """
-        top, known = self.top if suite is None else self.top.below(suite), []
-        for folder, error in _below(top, DEPTH - len(top.names)):
-            place, record = "/".join(folder.names), f"{folder.name}/{RECORD}"
+        top, known = self.top if suite is None else self.top.below(suite), list[str]()
+        for above, place, error in _below(top, DEPTH - len(top.names)):
+            name, cache = place.rpartition("/")[2], self._consulted()
             if error is not None:
-                stored = _unreadable("the folder", error)
-            elif (cache := self._consulted()) and cache.is_finished(place, folder.parent, record):
-                stored = StoredRun(RunState.FINISHED, partial(self.record, place))
-            else:
-                stored = self._stored(place, folder)
-            known += [place] if error is None else []
-            if stored.state is not RunState.MISSING:
+                yield place, _unreadable("the folder", error)
+                continue
+            known.append(place)
+            if cache and cache.is_finished(place, above, f"{name}/{RECORD}"):
+                yield place, StoredRun(RunState.FINISHED, partial(self.record, place))
+            elif (stored := self._stored(place, above.below(name))).state is not RunState.MISSING:
                 yield place, stored
         if self._cache is not None:
             if suite is None:
@@ -326,25 +330,28 @@ class Store:
             self._cache.save()
 
 
-def _below(folder: Folder, depth: int) -> Iterator[tuple[Folder, OSError | None]]:
-    """The folders some levels below one, sorted; those that cannot be listed with the error."""
+def _below(folder: Folder, depth: int) -> Iterator[tuple[Folder, str, OSError | None]]:
+    """The folders some levels below one, sorted; those that cannot be listed with the error.
+
+    Each comes as the folder that it is in, which is held meanwhile, and its place below the root.
+    """
     try:
-        with folder.held() if depth == 1 else nullcontext(folder) as opened:
+        with folder.held() as opened:
             for name, kind in sorted(opened.kinds().items()):
                 if name.startswith(".") or kind == "file" or ".damaged-" in name:
                     continue
                 if not folder.names and name in NO_SUITES:
                     continue
-                below = Folder(folder.root, (*folder.names, name), opened._held)
+                below = (*folder.names, name)
                 if kind == "link":
-                    yield below, OSError(errno.ELOOP, "it is a symbolic link")
+                    yield opened, "/".join(below), OSError(errno.ELOOP, "it is a symbolic link")
                 elif depth > 1:
-                    yield from _below(below, depth - 1)
+                    yield from _below(Folder(folder.root, below, opened._held), depth - 1)
                 else:
-                    yield below, None
+                    yield opened, "/".join(below), None
     except OSError as error:
         if error.errno not in NOT_A_FILE:  # else another process has removed it
-            yield folder, error
+            yield folder, "/".join(folder.names), error
 
 
 def _read(folder: Folder) -> StoredRun:

@@ -1,7 +1,6 @@
 """What is stored of a plan's runs, what is to do, and how that is said."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 
 from uqbench.errors import UqbenchError, see
 from uqbench.identity import Run
@@ -17,8 +16,7 @@ def stored_states(plan: Plan, store: Store) -> dict[Run, StoredRun]:
     Raises:
         UqbenchError: a run was stored by a newer uqbench.
     """
-    found = zip(plan.runs, store.find_all(plan.runs), strict=True)
-    states = {run: stored.lighter(partial(store.record, run.place)) for run, stored in found}
+    states = dict(zip(plan.runs, store.find_all(plan.runs), strict=True))
     store.save_cache()
     newer = [run for run, stored in states.items() if stored.state is RunState.NEWER]
     if newer:
