@@ -1,5 +1,7 @@
 """Files of figures: the same bytes, no markup from names, nothing from elsewhere."""
 
+import os
+import re
 import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -12,7 +14,7 @@ from uqbench.boards.stored import StoredBoard
 from uqbench.cli import main
 from uqbench.errors import UqbenchError
 from uqbench.figure import Figure
-from uqbench.plots import claims, render
+from uqbench.plots import claims, render, theme
 
 FOLDER = Path(__file__).parents[2] / "leaderboards" / "uncertainty-toy" / "paper"
 
@@ -33,6 +35,18 @@ def test_a_figure_has_the_same_bytes_every_time():
     for form in render.FORMATS:
         assert render.render(drawn, form) == render.render(drawn, form), form
     assert render.render(drawn, "pdf").startswith(b"%PDF")
+
+
+def test_letters_are_as_wide_on_every_machine(monkeypatch):
+    """A font that a machine may have is not looked for: all are of the renderer's own."""
+
+    def size(font: str) -> list[str]:
+        monkeypatch.setitem(theme.CONFIG, "font", font)
+        return re.findall(r' width="[0-9.]+"', render.svg(figure()))[:1]
+
+    monkeypatch.setenv("FONTCONFIG_FILE", "/etc/fonts/fonts.conf")
+    assert {*map(tuple, map(size, ("DejaVu Serif", "Liberation Mono")))} == {tuple(size("none"))}
+    assert os.environ["FONTCONFIG_FILE"] == "/etc/fonts/fonts.conf"
 
 
 def test_names_are_text_in_svg():

@@ -65,7 +65,7 @@ def test_a_plugin_that_fails_is_named_and_the_others_draw(host):
     ]  # fmt: skip
     assert catalog.draw(board, "two-points", None, host).data is DATA
     section = sections.BoardSection(board, None, {}, host)
-    assert [figure.name for figure, _ in section.figures[:2]] == ["two-points", "intervals"]
-    assert section.figures[0][1].startswith("<svg ")
+    assert list(section.figures)[:2] == ["two-points", "intervals"]
+    assert section.figures["two-points"][1].startswith("<svg ")
     assert any("refers to nothing outside of itself" in text for text in section.missing)
     assert any("hollow: AttributeError" in text for text in section.missing)

@@ -4,11 +4,13 @@ Vega-Lite is rendered by vl-convert, in this process and without a network. What
 come from a plugin: an image or a link in it is refused, so that showing it requests nothing.
 """
 
+import os
 import re
 import warnings
 from copy import deepcopy
 from functools import partial
 from html import escape
+from pathlib import Path
 from typing import Any
 
 import altair as alt
@@ -52,7 +54,7 @@ def render(figure: Figure, form: str, width: str | None = None) -> bytes:
         return text.encode()
     if form == "txt":
         return f"{figure.title.removesuffix('.')}. {figure.text}\n".encode()
-    drawn = svg(figure, width=width)
+    drawn = svg(figure, width=width or 1.0)
     if form == "svg":
         return drawn.encode()
     points = re.sub(r'(?<=\d)pt"', '"', drawn, count=2)  # a unit of an SVG is a point of a PDF
@@ -67,19 +69,19 @@ def render(figure: Figure, form: str, width: str | None = None) -> bytes:
 
 
 def svg(
-    figure: Figure, *, adaptive: bool = False, prefix: str = "", width: str | None = None
+    figure: Figure, *, adaptive: bool = False, prefix: str = "", width: str | float = 1.0
 ) -> str:
-    """A figure as SVG, with its title and text alternative.
+    """A figure as SVG, with its text alternative.
 
     Args:
         figure: to draw.
         adaptive: with a style that follows the reader's preference for light or dark.
-        prefix: of the ids in it, which are unique where several figures share a page.
-        width: that it is printed in; None for a page.
+        prefix: of the ids in it, which are unique where several figures share a page. Such a page
+            has their titles as text, and they none.
+        width: that it is printed in, or how many times as wide as usual its panels are.
     """
-    specify = partial(_specification, figure)
-    draw = partial(vl_convert.vegalite_to_svg, allowed_base_urls=[])
-    text = draw(specify(1.0)) if width is None else fitted(figure.name, specify, draw, width)
+    spec = partial(_specification, figure, titled=not prefix)
+    text = fitted(figure.name, spec, _draw, width) if isinstance(width, str) else _draw(spec(width))
     if _EXTERNAL.search(text):
         raise UqbenchError(
             f"the figure {figure.name!r} has an image or a link, which is not drawn: a figure "
@@ -88,12 +90,30 @@ def svg(
     return _with_text(_small(text, prefix + figure.name), figure, DARK if adaptive else "")
 
 
-def _specification(figure: Figure, wide: float) -> dict[str, Any]:
+def _draw(spec: dict[str, Any]) -> str:
+    """Its SVG, by the font that the renderer brings along: the same on every machine.
+
+    Of a font that this machine has, too, the renderer would read the file some 30 times a text. It
+    looks for fonts when it first draws.
+    """
+    before = os.environ.get("FONTCONFIG_FILE")
+    os.environ["FONTCONFIG_FILE"] = str(Path(__file__).with_name("fonts.conf"))
+    try:
+        drawn: str = vl_convert.vegalite_to_svg(spec, allowed_base_urls=[])
+    finally:
+        os.environ.pop("FONTCONFIG_FILE")
+        os.environ.update({} if before is None else {"FONTCONFIG_FILE": before})
+    return drawn
+
+
+def _specification(figure: Figure, wide: float, *, titled: bool) -> dict[str, Any]:
     """In Vega-Lite, with panels so many times as wide."""
     chart = figure.chart if figure.stretched is None else figure.stretched(wide)
     with warnings.catch_warnings(), alt.data_transformers.disable_max_rows():
         warnings.simplefilter("ignore")  # Altair's, of names that pandas may reserve some day
         spec: dict[str, Any] = chart.to_dict(validate=False)
+    if not titled:
+        spec.pop("title", None)
     spec["config"] = {**spec.get("config", {}), **deepcopy(theme.CONFIG)}
     if figure.stretched is None and wide != 1:
         stretch(spec, wide)

@@ -57,14 +57,9 @@ def page(
                 damaged.append(str(error))
         if damaged and not boards:
             raise UqbenchError(damaged[0])
-        # of the boards that rank, the first whose methods' intervals get most different words
-        of_trust = (
-            (section.board.leaderboard["calibration"].nunique(), section, drawn)
-            for section in boards
-            for drawn in section.figures
-            if section.board.ranks and drawn[0].name == "trust"
-        )
-        _, front, trust = max(of_trust, key=lambda of: of[0], default=(0, None, None))
+    # of the boards that rank, the first whose methods' intervals get most different words
+    ranked = [of for of in boards if of.board.ranks and "trust" in of.figures]
+    front = max(ranked, key=lambda x: x.board.leaderboard["calibration"].nunique(), default=None)
     claims = [claim for section in boards for claim in section.claims]
     papers = by_paper(claims)
     script, style = _part("report.js"), _part("report.css") + DARK
@@ -75,7 +70,6 @@ def page(
         papers=papers,
         every=Counted("all papers", tuple(distinct(claims))),
         front=front,
-        trust=trust,
         verdicts=COUNTED,
         signs=SIGNS,
         runs=sum(len(section.board.scores) for section in boards),

@@ -27,13 +27,17 @@ Picture = tuple[Figure, Markup]
 """A figure, and its SVG."""
 
 
-def picture(prefix: str, figure: Figure) -> Picture:
-    """A figure's picture, the ids in it having a prefix.
+PHONE = 0.7
+"""Panels of trust and claims are so many times as wide as usual; a wide page enlarges them."""
+
+
+def picture(prefix: str, figure: Figure, width: float = 1.0) -> Picture:
+    """A figure's picture without its title, the ids in it having a prefix.
 
     Raises:
         Exception: whatever is wrong with the chart.
     """
-    return figure, Markup(svg(figure, prefix=prefix))
+    return figure, Markup(svg(figure, prefix=prefix, width=width))
 
 
 class BoardSection:
@@ -44,7 +48,7 @@ class BoardSection:
         view: its rows and columns.
         claims: those of the board, as they were judged.
         panels: the picture of each claim that was compared, by the claim's name.
-        figures: its pictures, plugins' first; those that could not be drawn are left out.
+        figures: its pictures by name, plugins' first; those that could not be drawn are left out.
         missing: which figures of plugins it has not, and why.
         hours: of a core, or device, a run, by method; none where they were not measured.
         all_hours: of all of its runs; the template shows it.
@@ -74,16 +78,16 @@ class BoardSection:
         own, _ = catalog.drawable(board)
         panels = claims.figures(board, claims.published_numbers(suite))
         draw = partial(picture, f"{self.id}-")
-        self.figures: list[Picture] = []
+        self.figures: dict[str, Picture] = {}
         self.missing = problems
         for figure in added:
             try:
-                self.figures.append(draw(figure))
+                self.figures[figure.name] = draw(figure)
             except Exception as error:  # a plugin's chart may be wrong in any way
                 why = f"{type(error).__name__}: {error!s:.300}"
                 self.missing.append(f"{board.title}: {figure.name}: {why}")
-        self.figures += map(draw, own)
-        self.panels = {claim: draw(figure) for claim, figure in panels.items()}
+        self.figures |= {x.name: draw(x, PHONE if x.name == "trust" else 1.0) for x in own}
+        self.panels = {claim: draw(figure, PHONE) for claim, figure in panels.items()}
         sums = pd.DataFrame(columns=["device_hours", "runs"])
         if board.has("cost.csv"):
             sums = board.cost.groupby("method")[["device_hours", "runs"]].sum()
