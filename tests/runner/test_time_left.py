@@ -252,6 +252,9 @@ def test_the_time_left_of_a_real_run_is_within_30_percent_from_a_tenth_on(name):
     told, total, shares = replayed(name)
     hold([guess / total for now, guess in told if now >= total / 10])
     assert shares == sorted(shares)
+    # of what is left itself fewer looks are: nobody knows how busy the machine will be
+    looks = [(guess - now) / (total - now) for now, guess in told if total / 10 <= now < total]
+    assert sum(0.7 <= look <= 1.3 for look in looks) >= 0.8 * len(looks)
 
 
 @pytest.mark.parametrize("slower", [0.5, 2.0])
