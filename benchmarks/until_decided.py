@@ -4,7 +4,7 @@
     python benchmarks/until_decided.py [--simulations 500] [--adastop 100]
 
 Simulated methods whose scores are normal with a standard deviation of 1, and others that normal
-theory is not right for. A verdict is wrong where two methods are told apart that do not differ, or
+theory is not right for. A verdict is wrong where two methods that do not differ are said to, or
 in the wrong order; each number is of whole experiments, with any wrong verdict counting. Compared:
 all pairs at a fixed number of seeds; the analyses of ``--until-decided``; and AdaStop (Mathieu et
 al. 2023) with groups of five runs. The same for one claim of the kind ``order``. Prints the tables

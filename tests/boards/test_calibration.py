@@ -97,7 +97,7 @@ def row(method, role="method", rank=1, low=1, beats="yes", word="honest", covera
         (
             [row(name, beats="no", word="overconfident", coverage=0.1) for name in "ab"]
             + [row("script", "trivial")],
-            "The runs do not tell the 2 methods apart. No method beats script, which learns "
+            "No two of the 2 methods differ significantly. No method beats script, which learns "
             "nothing. Share of true values inside stated 90 % intervals: a and b 10 % "
             "(overconfident).",
         ),
@@ -126,7 +126,7 @@ def test_where_a_budget_does_not_rank_the_numbers_that_tell_methods_apart_lead()
         }
 
     rows = [of("a", 0.5), of("b", 0.45, 0.1), of("c", 0.2, 0.05)]
-    said = "Intervals tell methods apart in 1 of 2 numbers: top speed (highest: a and b). "
+    said = "In 1 of 2 numbers not all 95 % intervals overlap: top speed (highest: a and b). "
     told = finding(pd.DataFrame(rows), "iqm", ranks=False)
     assert told.startswith(f"{said}The budget does not rank methods.")
     rows[2] = of("c", 0.2, beats="no")  # what does not learn is told from the others by anything

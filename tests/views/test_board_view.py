@@ -8,6 +8,7 @@ import pytest
 from uqbench.boards.stored import StoredBoard
 from uqbench.registry.load_host import load_host
 from uqbench.statistics.estimate import Estimate
+from uqbench.suites.plan import board_title
 from uqbench.suites.selection import Selection
 from uqbench.views.board_view import BoardView, shown
 from uqbench.views.notebook import html
@@ -37,6 +38,15 @@ def test_a_stored_board_has_the_view_of_the_board_that_its_scores_make(stored, c
         assert line.estimates.keys() >= own.estimates.keys()
         for name, estimate in own.estimates.items():
             assert line.value(name) == pytest.approx(estimate.value, rel=1e-5, abs=1e-9)
+
+
+def test_a_selection_has_no_digest_in_its_title_and_a_method_alone_no_rank():
+    assert board_title("deepsea", "paper-selection-05fedb28") == "deepsea · paper (selection)"
+    alone = FOLDER.parents[1] / "priormdp" / "published"
+    board = StoredBoard.read(alone)
+    assert [line.place for line in BoardView.of(board).lines] == [None]
+    assert "rank" not in (alone / "README.md").read_text().lower()
+    assert board.finding.startswith("Share of true values inside stated 90 % intervals: mm 78 %")
 
 
 def test_ranks_that_are_open_are_a_set_and_an_estimate_has_its_interval_in_brackets(computed):

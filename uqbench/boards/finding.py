@@ -30,10 +30,10 @@ def _ranking(methods: pd.DataFrame, ranks: bool) -> str:
     if not ranks:
         return f"{_differences(methods)}The budget does not rank methods."
     if len(ranked) < 2:
-        return "Fewer than two methods have all of their runs."
+        return "" if len(methods) < 2 else "Fewer than two methods have all of their runs."
     top = list(ranked.sort_values("rank").query("rank_low == 1")["method"])
     if len(top) == len(ranked):
-        return f"The runs do not tell the {len(ranked)} methods apart."
+        return f"No two of the {len(ranked)} methods differ significantly."
     if len(top) == 1:
         return f"{top[0]} is first of {len(ranked)} methods."
     return f"{_names(top)} share the first place of {len(ranked)} methods."
@@ -49,7 +49,7 @@ def _differences(methods: pd.DataFrame) -> str:
         if low.max() > high.min():
             most = _names(list(own.loc[high >= low[own[name].idxmax()], "method"]))
             apart.append(f"{name.removesuffix('_mean').replace('_', ' ')} (highest: {most})")
-    found = f"Intervals tell methods apart in {len(apart)} of {len(means)} numbers: "
+    found = f"In {len(apart)} of {len(means)} numbers not all 95 % intervals overlap: "
     return f"{found}{', '.join(apart)}. " if apart else ""
 
 

@@ -35,7 +35,7 @@ from uqbench.statistics.levels import ALPHA, DRAWS, MINIMUM_SEEDS
 from uqbench.statistics.ranks import Pair, Place, compare, places
 from uqbench.statistics.statistic import point
 from uqbench.suites.metrics import Metric
-from uqbench.suites.plan import Plan
+from uqbench.suites.plan import Plan, board_title
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,8 +80,8 @@ class Board:
 
     @property
     def title(self) -> str:
-        """Suite and name."""
-        return f"{self.suite} · {self.name}"
+        """Suite and budget, and whether it is of a selection."""
+        return board_title(self.suite, self.name)
 
     @property
     def ranks(self) -> bool:

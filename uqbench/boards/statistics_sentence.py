@@ -17,8 +17,8 @@ _STATISTIC = {
 }
 
 
-def statistics_sentence(suite: Suite, budget: Budget) -> str:
-    """Two sentences: the brackets, and where methods differ."""
+def statistics_sentence(suite: Suite, budget: Budget, *, ranks: bool = True) -> str:
+    """Two sentences: the brackets, and where methods differ; without ranks the first alone."""
     metric = suite.primary_metric(budget)
     several = len(suite.tasks_of(budget)) > 1
     what = _STATISTIC[suite.ranks_by] if several else "mean over runs"
@@ -43,10 +43,10 @@ def statistics_sentence(suite: Suite, budget: Budget) -> str:
             f"their studentized difference is larger, at a familywise error of 5 %, than the "
             f"largest of all pairs is {chance} (step-down max-T; Romano & Wolf 2005)"
         )
-    text = (
-        f"Brackets are 95 % confidence intervals of the {what} ({interval}), over seeds. "
-        f"Two methods differ where {test}; sets of ranks follow (Mogstad et al. 2024)."
-    )
+    text = f"Brackets are 95 % confidence intervals of the {what} ({interval}), over seeds."
+    if not ranks:
+        return text
+    text += f" Two methods differ where {test}; sets of ranks follow (Mogstad et al. 2024)."
     if metric.margin is not None:
         text += (
             f" Methods are equivalent (=) where two one-sided tests, adjusted for all pairs, put "

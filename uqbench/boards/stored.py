@@ -25,6 +25,7 @@ from uqbench.results.files import reading, stored_text
 from uqbench.results.folders import Folder
 from uqbench.results.store import BOARDS
 from uqbench.results.tables import MOST_BYTES, parse_table
+from uqbench.suites.plan import board_title
 from uqbench.suites.selection import Selection
 
 if TYPE_CHECKING:
@@ -93,8 +94,8 @@ class StoredBoard:
 
     @property
     def title(self) -> str:
-        """Suite and name."""
-        return f"{self.suite} · {self.name}"
+        """Suite and budget, and whether it is of a selection."""
+        return board_title(self.suite, self.name)
 
     @property
     def ranks(self) -> bool:

@@ -83,7 +83,7 @@ class Place:
     """A method's place by the point estimates, and the places that the runs leave it.
 
     Attributes:
-        tied: whether it is equivalent to every method that it is not told apart from.
+        tied: whether it is equivalent to every method from which it does not differ significantly.
     """
 
     rank: int
@@ -149,6 +149,8 @@ def compare(
 def places(scores: Mapping[str, Matrix], pairs: Sequence[Pair], statistic: str) -> dict[str, Place]:
     """Each method's place by the ranking statistic (more is better) and its rank set.
 
+    A single method has none.
+
     Args:
         scores: of the methods that are ranked.
         pairs: those with another method do not count.
@@ -157,8 +159,9 @@ def places(scores: Mapping[str, Matrix], pairs: Sequence[Pair], statistic: str) 
     values = {name: point(statistic, matrix) for name, matrix in scores.items()}
     ordered = sorted(values, key=lambda name: (-values[name], name))
     places = {
-        name: Place(rank, 1, len(ordered), tied=len(ordered) > 1)
+        name: Place(rank, 1, len(ordered), tied=True)
         for rank, name in enumerate(ordered, start=1)
+        if len(ordered) > 1
     }
     for pair in pairs:
         if not {pair.first, pair.second} <= values.keys():

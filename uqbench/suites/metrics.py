@@ -43,7 +43,7 @@ class Metric(Table):
             share of episodes in which it occurs. Evaluation: those of episodes, and
             ``reward_per_step``. Agent: the name of its metric, averaged over the window's records.
             Queries: the name of the score, as in ``queries/crps``. Dataset and predictions: the
-            name of the score. Cost: ``steps_per_s``, of one core or device.
+            name of the score. Cost: ``steps_per_s``, on one core or device.
         tasks: that it applies to, and has its mean over; None for all of the fitting kind.
         window: online and agent: the last fraction of training that counts.
         risk: the risk measure that reduces the episodes to one number, such as ``"cvar(0.25)"``.

@@ -84,6 +84,17 @@ class Plan:
         return f"{self.budget_name}-selection-{digest[:8]}"
 
 
+def board_title(suite: str, name: str) -> str:
+    """What people call the board of a plan: ``cartpole · paper (selection)``, without a digest.
+
+    Args:
+        suite: its suite's name.
+        name: the plan's.
+    """
+    budget, selected, _ = name.partition("-selection-")
+    return f"{suite} · {budget}{' (selection)' if selected else ''}"
+
+
 def make_plan(
     suite: Suite,
     host: Host,

@@ -7,7 +7,6 @@ notebook and the report only lay it out. Rows are those of ``leaderboard.csv``.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -103,7 +102,7 @@ class BoardView:
     """A board's rows, the best first where its budget can rank.
 
     Attributes:
-        title: suite and name; of a selection without its hash.
+        title: suite and budget, and whether it is of a selection.
         ranking: the statistic that it is ranked by.
     """
 
@@ -117,7 +116,7 @@ class BoardView:
         lines = _stored(board) if isinstance(board, StoredBoard) else _computed(board)
         if board.ranks:
             lines.sort(key=lambda line: -line.value(board.ranking))
-        return cls(re.sub("-selection.*", " (selection)", board.title), board.ranking, tuple(lines))
+        return cls(board.title, board.ranking, tuple(lines))
 
     @property
     def calibrated(self) -> bool:

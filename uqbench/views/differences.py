@@ -1,8 +1,8 @@
 """Which methods differ significantly, and performance profiles, as text for a board's page.
 
 The first is a critical difference diagram (Demšar 2006, Statistical comparisons of classifiers over
-multiple data sets) set upright: methods that a bar joins are not told apart. The second is the
-share of runs above some scores (Agarwal et al. 2021).
+multiple data sets) set upright: methods that a bar joins do not differ significantly. The second is
+the share of runs above some scores (Agarwal et al. 2021).
 """
 
 from collections.abc import Iterable, Sequence
@@ -45,7 +45,7 @@ def differences(board: Board) -> str:
 
 
 def joined(methods: Sequence[str], apart: Iterable[set[str]]) -> list[tuple[str, ...]]:
-    """The largest sets of methods of which no two are told apart, the best method's first.
+    """The largest sets of methods of which no two differ significantly, the best method's first.
 
     By splitting (Piepho 2004, An algorithm for a letter-based representation of all-pairwise
     comparisons). A set of one is left out.

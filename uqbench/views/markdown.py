@@ -58,19 +58,21 @@ def page(
         bibtex: its ``papers.bib``; empty where there is none.
     """
     plan, suite, view = board.plan, board.plan.suite, BoardView.of(board)
+    several = len(view.lines) > 1
+    ranked = f"Ranked by {label(board.ranking)}. " * several
     normalization = suite.normalization[board.primary.normalized_as or board.primary.name]
     parts = [
         GENERATED,
-        f"# {suite.name} · {plan.name}",
+        f"# {board.title}",
         suite.summary,
         f"Budget `{plan.budget_name}`: {plan.budget.summary}",
         f"**{board.finding}**",
         _ranking(board, view),
         missing_note(board.scores, board.planned),
         f"Score: `{board.primary.name}`, {board.primary.summary}; 0 = {normalization.zero}, "
-        f"1 = {normalization.one}. Ranked by {label(board.ranking)}. `CVaR 0.25`: mean of the worst"
-        f" quarter of seeds." + (" The budget does not rank methods." if not board.ranks else ""),
-        f"> {statistics_sentence(suite, plan.budget)}",
+        f"1 = {normalization.one}. {ranked}`CVaR 0.25`: mean of the worst quarter of seeds."
+        + (" The budget does not rank methods." if not board.ranks else ""),
+        f"> {statistics_sentence(suite, plan.budget, ranks=several)}",
         *board_notes(board, view),
         differences(board),
         _by_task(board, view),
@@ -86,7 +88,8 @@ def page(
 
 
 def _ranking(board: Board, view: BoardView) -> str:
-    names = ["rank", "method", view.ranking, *["calibration"] * view.calibrated, "worst_quarter"]
+    names = ["rank"] * (len(view.lines) > 1) + ["method", view.ranking]
+    names += ["calibration"] * view.calibrated + ["worst_quarter"]
     names += [f"{IMPROVEMENT}{board.plan.suite.baseline}"]
     names += ["fail_share"] * (board.primary.fails_beyond is not None) + ["runs"]
     columns = [view.column(name) for name in dict.fromkeys(names)]
