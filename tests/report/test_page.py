@@ -121,7 +121,7 @@ def test_the_front_page_begins_with_a_finding_and_the_picture_of_trust(host):
     front = found[found.index('id="front"') : found.index('id="suites"')]
     assert board.title in front
     shown = html.unescape(re.sub(r"<[^>]*>", "", front))
-    assert shown.count(board.finding[:60]) == 1  # not in the picture, too
+    assert shown.count(board.finding[:30]) == 1  # not in the picture, too
     assert front.count("<svg") == 1
     of_board = found[found.index('<section class="page" id="board-') :]
     places = [of_board.index(what) for what in ("finding", "f-trust", "<table", 'class="figures"')]
