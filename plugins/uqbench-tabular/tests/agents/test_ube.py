@@ -23,6 +23,14 @@ def test_the_priors_local_uncertainty_is_known(states, expected, make):
     assert torch.allclose(discounted, torch.tensor(0.81 * expected + 0.375).double(), rtol=1e-6)
 
 
+@pytest.mark.parametrize("steps", [0, 20, 200, 2_000])
+def test_the_local_uncertainty_is_that_of_transitions_not_of_rewards(steps, taught):
+    """The term of Q_max is 98 % of it and more, however much was seen."""
+    posterior = taught(UBE, steps=steps).posterior
+    rewards, both = (local_uncertainty(posterior, q_max, 1.0) for q_max in (0.0, 10.0))
+    assert (rewards < 0.02 * both).all()
+
+
 def test_the_priors_uncertainty_solves_to_a_geometric_sum(make):
     """The same local term everywhere: ``u = ν / (1 − γ²)``."""
     ube = make(UBE, states=4)
