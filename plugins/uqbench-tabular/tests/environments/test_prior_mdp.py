@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 from scipy import stats
 from uqbench_tabular.environments.config import PriorMDPConfig
@@ -22,3 +23,12 @@ def test_priormdps_are_draws_of_the_prior_that_the_seed_decides():
     assert stats.kstest(first, stats.beta(1, 39).cdf).pvalue > 1e-4
     again = prior_mdp(PriorMDPConfig(states=40, actions=4, seed=3))
     assert torch.equal(again.mdp.transitions, worlds[3].mdp.transitions)
+
+
+def test_a_larger_lambda_shrinks_the_mean_rewards_and_nothing_else():
+    """By 1/√λ, and with them what the oracle earns: λ = 300 leaves a seventeenth."""
+    one, many = (prior_mdp(PriorMDPConfig(states=4, actions=2, lam=lam)) for lam in (1.0, 300.0))
+    assert torch.allclose(many.mdp.rewards * 300**0.5, one.mdp.rewards)
+    assert torch.equal(many.mdp.transitions, one.mdp.transitions)
+    assert torch.equal(many.deviations, one.deviations)
+    assert many.oracle_gain() * 300**0.5 == pytest.approx(one.oracle_gain())
