@@ -7,9 +7,23 @@ from importlib.resources import files
 
 import pytest
 
+from uqbench.registry.plugins import Host
+from uqbench.suites.selection import Selection
+
 
 @pytest.mark.parametrize("name", ["two-moons", "simplex", "sine"])
 def test_the_budget_paper_has_every_data_set_once(name):
     suite = tomllib.loads((files("uqbench_quam") / "suites" / f"{name}.toml").read_text())
     assert suite["paired"]
     assert suite["budgets"]["paper"]["seeds"] == 24
+
+
+@pytest.mark.parametrize(("budget", "models"), [("paper", "all"), ("regression", "best")])
+def test_quam_is_a_row_of_predictive_whose_searches_leave_its_own_network(budget, models):
+    """Weighted models of classes, the farthest ones of a regression; both under its penalty."""
+    plan = Selection("predictive", budget, ("quam", "network")).plan(Host.load(), "cpu")
+    own, plain = ({c.config for c in plan.cells if c.method.name == n} for n in ("quam", "network"))
+    (quam,), (network,) = own, plain
+    assert quam.models == models
+    assert quam.search_decay == quam.weight_decay == network.weight_decay
+    assert (quam.hidden, quam.learning_rate) == (network.hidden, network.learning_rate)
