@@ -139,6 +139,15 @@ def parents() -> dict[int, int]:
     return found
 
 
+def tasks() -> list[str]:
+    """Command lines of the cluster's processes that execute orders, or are idle after it."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):  # it has ended
+            found.append(path.read_bytes().replace(b"\0", b" ").decode())
+    return [line for line in found if line.startswith("ray::Task")]
+
+
 def ancestors(pid: int, parent: dict[int, int]) -> list[int]:
     above = [pid]
     while above[-1] in parent:
@@ -188,6 +197,7 @@ def test_a_batch_whose_node_is_killed_resumes_on_another_and_so_does_the_driver(
     assert again[-(STEPS - resumed["step"]) :] == list(range(resumed["step"], STEPS))  # once
     assert min(again) == resumed["step"]
     assert not (out / ".orders").exists()
+    wait_for(lambda: not tasks())  # nothing is left in the cluster
 
 
 def test_a_cluster_does_the_same_as_local_and_ctrl_c_leaves_it_working(
@@ -231,7 +241,7 @@ def test_a_file_is_a_plugin_on_the_nodes_too(cluster: Any, tmp_path: Path) -> No
     mine.write_text(MINE)
     common = ("--methods", f"{mine}:Mine", "--tasks", "short", "--seeds", "1")
     fast = ("--methods", "fast", "--tasks", "short", "--seeds", "1")
-    end(start(out, *fast, *on(cluster)))  # an owner of the tasks is there, without the file
+    end(start(out, *fast, *on(cluster)))  # without the file
     end(start(out, *common, *on(cluster)))
     here = tmp_path / "here"
     end(start(here, *common))
@@ -246,3 +256,55 @@ def test_what_no_node_has_is_refused_at_once(cluster: Any, tmp_path: Path) -> No
     assert "no node of the cluster has 8 CPUs, 0 GPUs and 0 GB of memory" in said
     assert "none has more than 1 CPUs, 0 GPUs" in said
     assert not records(out)
+
+
+def test_canceled_tasks_leave_a_checkpoint_and_resume(
+    cluster: Any, unbroken: dict[str, str], tmp_path: Path, pace: Path, log: Path
+) -> None:
+    out = tmp_path / "results"
+    one = (*SLOW, "--seeds", "1", "--checkpoint-seconds", "600", *on(cluster))
+    pace.write_text("1")  # 600 s of steps
+    driver = start(out, *one, log=log)
+    wait_for(lambda: len(steps_of(log)) > 2, driver)
+    driver.send_signal(signal.SIGINT)
+    driver.communicate(timeout=WAIT_SECONDS)
+    assert tasks()
+    assert "Canceled 1 job" in end(start(out, *one, "--cancel"))
+    wait_for(lambda: saved(out))  # though none was due
+    wait_for(lambda: not tasks())
+    pace.write_text("0.001")
+    assert "resumed from step" in end(start(out, *one, log=log))
+    assert results(out).items() <= unbroken.items()
+
+
+def test_memory_is_asked_for_and_is_refused_where_no_node_has_it(
+    cluster: Any, tmp_path: Path
+) -> None:
+    out = tmp_path / "results"
+    fast = ("--methods", "fast", "--tasks", "short", "--seeds", "1", *on(cluster))
+    said = end(start(out, *fast, "--memory", "100000"), code=2)
+    assert "no node of the cluster has 1 CPUs, 0 GPUs and 100000 GB of memory" in said
+    end(start(out, *fast, "--memory", "0.5"))
+    assert records(out)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounts a folder, which root alone may")
+def test_a_node_that_does_not_share_the_results_is_named(cluster: Any, tmp_path: Path) -> None:
+    out = tmp_path / "results"
+    out.mkdir()
+    start_ray = f"exec ray start --block --num-cpus=4 --address={cluster.address}"
+    script = f"mount -t tmpfs none {out} && {start_ray}"
+    blind = subprocess.Popen(["unshare", "--mount", "sh", "-c", script], start_new_session=True)
+    try:
+        import ray
+
+        ray.init(address=cluster.address, log_to_driver=False)
+        wait_for(lambda: ray.cluster_resources().get("CPU") == 6)
+        ray.shutdown()
+        fast = ("--methods", "fast", "--tasks", "short", "--seeds", "1")
+        said = end(start(out, *fast, "--cpus", "4", *on(cluster)), code=2)
+        assert f"what is written to {str(out)!r} here is not there on" in said
+        assert not records(out)
+    finally:
+        os.killpg(blind.pid, signal.SIGKILL)
+        blind.wait()

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+import os
+import secrets
+import time
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import ray
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from uqbench.errors import UqbenchError
-from uqbench.executor import ExecutorContext, JobState, JobStatus, Order, Resources
+from uqbench.executor import ORDERS, ExecutorContext, JobState, JobStatus, Order, Resources
 from uqbench.identity import digest_of
+from uqbench.registry.local import VARIABLE
 from uqbench.results.files import write_data
+from uqbench.runner.dispatch.node import LAST_SECONDS
+from uqbench.runner.executors.local import THREADS
 from uqbench_ray.config import RayConfig
-from uqbench_ray.owner import SUBMITTED, Owner, environment
+from uqbench_ray.task import NAMESPACE, Task, is_there
 
-NAMESPACE = "uqbench"
+PASSED_ON = ("UQBENCH_PLUGINS", VARIABLE)
+"""Variables of the driver that its nodes need."""
+STOP_SECONDS = 15.0
+"""For tasks to hear that they are to stop; those that are not started do not answer."""
 ANSWER_SECONDS = 120.0
-"""For the owner of the tasks to answer, which may have to be started again on another node."""
+"""For the nodes to say whether they have a file: Ray may have to start a process on each."""
 
 
 class Ray:
@@ -44,28 +55,38 @@ class Ray:
         """Have each executed by a task.
 
         Raises:
-            UqbenchError: no node of the cluster has what a task needs.
+            UqbenchError: no node of the cluster has what a task needs, or one that has does not
+                share the results folder.
         """
         self._connect()
-        nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
-        check_room({order.resources for order in orders}, nodes)
+        needs = {order.resources for order in orders}
+        nodes = [node for node in ray.nodes() if node["Alive"]]
+        check_room(needs, [node["Resources"] for node in nodes])
+        able = [n for n in nodes if any(has_room(n["Resources"], need) for need in needs)]
+        self._check_shared({node["NodeID"]: node["NodeManagerHostname"] for node in able})
         for order in orders:
-            write_data(order.path(self._root).with_suffix(SUBMITTED), b"")
-        self._ask(self._owner().submit.remote([order.name for order in orders], environment()))
+            name, own = self._name(order.name), order.resources
+            options: dict[str, Any] = {
+                "name": name,
+                "namespace": NAMESPACE,
+                "lifetime": "detached",
+                "get_if_exists": True,
+                "num_cpus": own.cpus,
+                "num_gpus": own.gpus,
+                "max_restarts": -1,
+                "runtime_env": {"env_vars": environment()},
+            }
+            if own.memory_gb is not None:
+                options["memory"] = int(1e9 * own.memory_gb)
+            ray.remote(Task).options(**options).remote(str(order.path(self._root)), name)
 
     def status(self, names: Collection[str]) -> Mapping[str, JobStatus]:
         """The status of each order."""
         self._connect()
-        try:
-            owner = ray.get_actor(self._name, NAMESPACE)
-        except ValueError:
-            none = JobStatus(JobState.ENDED, "no task of it is in this cluster")
-            return dict.fromkeys(names, none)
-        ends = self._ask(owner.ends.remote(list(names)))
-        return {
-            name: JobStatus(JobState.RUNNING if end is None else JobState.ENDED, end or "")
-            for name, end in ends.items()
-        }
+        living = set(ray.util.list_named_actors())
+        ended = JobStatus(JobState.ENDED, "no task of it is in this cluster")
+        running = JobStatus(JobState.RUNNING, "")
+        return {name: running if self._name(name) in living else ended for name in names}
 
     def preview(self, orders: Sequence[Order]) -> str:
         """What the tasks ask for."""
@@ -77,13 +98,21 @@ class Ray:
         )
 
     def cancel(self, names: Collection[str]) -> None:
-        """Cancel the tasks of orders."""
+        """End the tasks of orders, with a last checkpoint of those that are executed."""
         self._connect()
-        try:
-            owner = ray.get_actor(self._name, NAMESPACE)
-        except ValueError:
-            return
-        self._ask(owner.cancel.remote(list(names)))
+        asked, left = {}, {self._name(name) for name in names}
+        for name in left:
+            with suppress(ValueError):  # it has ended
+                task = ray.get_actor(name, NAMESPACE)
+                asked[task.stop.remote()] = task
+        deadline, heard = time.monotonic() + LAST_SECONDS, list(asked)
+        waiting = ray.wait(heard, num_returns=len(heard), timeout=STOP_SECONDS)[1] if heard else []
+        for answer in waiting:  # it has not begun, or is stuck
+            ray.kill(asked[answer], no_restart=True)
+        while left & set(ray.util.list_named_actors()) and time.monotonic() < deadline:
+            time.sleep(0.5)
+        for task in asked.values():
+            ray.kill(task, no_restart=True)
 
     def _connect(self) -> None:
         """Connect to the cluster, or start one, unless that is done.
@@ -106,28 +135,45 @@ class Ray:
                 f"--executor ray: no cluster at {address or 'this machine'!r}: {error}"
             ) from error
 
-    @property
-    def _name(self) -> str:
-        return f"owner-{digest_of(str(self._root))[:16]}"
+    def _name(self, order: str) -> str:
+        """Of an order's task: another results folder may have the same order."""
+        return f"{order}-{digest_of(str(self._root))[:16]}"
 
-    def _owner(self) -> Any:
-        options = {
-            "name": self._name,
-            "namespace": NAMESPACE,
-            "lifetime": "detached",
-            "get_if_exists": True,
-            "num_cpus": 0,
-            "max_restarts": -1,
-            "max_task_retries": -1,
-            "runtime_env": {"env_vars": environment()},
-        }
-        return ray.remote(Owner).options(**options).remote(str(self._root), environment())
+    def _check_shared(self, nodes: Mapping[str, str]) -> None:
+        """Check that a file which is written here is on each node, by its id and host name.
 
-    def _ask(self, answer: Any) -> Any:
+        Raises:
+            UqbenchError: it is not, or a node does not answer.
+        """
+        token = self._root / ORDERS / f"shared-{secrets.token_hex(8)}"
+        write_data(token, b"")
+        look = ray.remote(is_there).options
+        common = {"num_cpus": 0, "runtime_env": {"env_vars": environment()}}
+        on = [NodeAffinitySchedulingStrategy(node, soft=False) for node in nodes]
         try:
-            return ray.get(answer, timeout=ANSWER_SECONDS)
+            answers = [look(scheduling_strategy=each, **common).remote(str(token)) for each in on]
+            seen = ray.get(answers, timeout=ANSWER_SECONDS)
         except ray.exceptions.RayError as error:
             raise UqbenchError(f"--executor ray: the cluster does not answer: {error}") from error
+        finally:
+            token.unlink(missing_ok=True)
+        if blind := [host for host, sees in zip(nodes.values(), seen, strict=True) if not sees]:
+            raise UqbenchError(
+                f"--executor ray: what is written to {str(self._root)!r} here is not there on "
+                f"{', '.join(blind)}. Share the folder with all nodes, at the same path, or choose "
+                f"one that is by --out."
+            )
+
+
+def environment() -> dict[str, str]:
+    """Variables of a task's process, set before it loads anything."""
+    return THREADS | {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+
+
+def has_room(node: Mapping[str, float], need: Resources) -> bool:
+    """Whether a node with these resources, by Ray's names, could execute such a task."""
+    asked = {"CPU": need.cpus, "GPU": need.gpus, "memory": 1e9 * (need.memory_gb or 0)}
+    return all(node.get(name, 0) >= value for name, value in asked.items())
 
 
 def check_room(needs: Collection[Resources], nodes: Sequence[Mapping[str, float]]) -> None:
@@ -141,9 +187,8 @@ def check_room(needs: Collection[Resources], nodes: Sequence[Mapping[str, float]
         UqbenchError: no node has them; says what they have.
     """
     for need in needs:
-        asked = {"CPU": need.cpus, "GPU": need.gpus, "memory": 1e9 * (need.memory_gb or 0)}
-        if not any(all(node.get(k, 0) >= v for k, v in asked.items()) for node in nodes):
-            have = [max(node.get(name, 0) for node in nodes) for name in asked]
+        if not any(has_room(node, need) for node in nodes):
+            have = [max(node.get(name, 0) for node in nodes) for name in ("CPU", "GPU", "memory")]
             raise UqbenchError(
                 f"--executor ray: no node of the cluster has {need.cpus:g} CPUs, {need.gpus:g} "
                 f"GPUs and {need.memory_gb or 0:g} GB of memory; none has more than {have[0]:g} "
