@@ -26,6 +26,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from uqbench.identity import digest_of
 from uqbench.registry.plugins import Host
 from uqbench.results.columns import columns_digest
 from uqbench.results.records import Provenance, RunRecord, Timing
@@ -56,24 +57,27 @@ def make(root: Path, plan: Plan) -> None:
         steps = plan.budget.on(cell.task).steps
         names = [metric.name for metric in plan.suite.metrics if metric.suits(cell.task)]
         files, digests = data_files(steps)
+        table = RunRecord(
+            identity=dict(cell.runs[0].identity), status="finished", step=steps, began=now(),
+            updated=now(), process=this_process(), provenance=provenance,
+            timing=Timing(seconds=1.0, lanes=1, steps_per_s=float(steps)),
+            scalars=dict.fromkeys(names, 0.0), digests=digests,
+            metrics={name: definitions[name] for name in names},
+        ).model_dump(mode="json", exclude={"digest"})  # fmt: skip
         for run in cell.runs:
             values = [
                 rng.uniform(*metric.bounds) if metric.bounds else rng.normal(number, 1.0)
                 for metric in plan.suite.metrics
                 if metric.name in names
             ]
-            record = RunRecord(
-                identity=dict(run.identity), status="finished", step=steps, began=now(),
-                updated=now(), process=this_process(), provenance=provenance,
-                timing=Timing(seconds=1.0, lanes=1, steps_per_s=float(steps)),
-                scalars=dict(zip(names, map(float, values), strict=True)),
-                metrics={name: definitions[name] for name in names}, digests=digests,
-            ).sealed()  # fmt: skip
+            table["identity"] = dict(run.identity)
+            table["scalars"] = dict(zip(names, map(float, values), strict=True))
+            sealed = table | {"digest": digest_of(table)}
             folder = root / run.folder
             folder.mkdir(parents=True)
             for name, data in files.items():
                 (folder / name).write_bytes(data)
-            text = json.dumps(record.model_dump(mode="json"), indent=1, sort_keys=True) + "\n"
+            text = json.dumps(sealed, indent=1, sort_keys=True) + "\n"
             (folder / "run.json").write_text(text)
 
 
