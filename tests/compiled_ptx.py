@@ -2,6 +2,9 @@
 
 What a GPU would be given can so be checked for its types, on any machine: NVVM needs no driver. The
 game is a parameter of MinAtar's kernels, so that one of each serves all games.
+
+Where ``ptxas`` is on the path, which needs no GPU either, it compiles the kernels further, and the
+registers and spills of each are printed.
 """
 
 # numba.cuda has no types:
@@ -10,6 +13,9 @@ game is a parameter of MinAtar's kernels, so that one of each serves all games.
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
@@ -46,16 +52,55 @@ def ptx(kernel: Any, parameters: Any, lanes: Any, capability: tuple[int, int] = 
     return str(text)
 
 
-@pytest.mark.parametrize("capability", [(7, 5), (8, 0), (9, 0)], ids=["7.5", "8.0", "9.0"])
-@pytest.mark.parametrize("name", ["_begin", "_step"])
-@pytest.mark.parametrize("game", ["minatar", "highway"])
-def test_kernel_compiles_to_ptx(game: str, name: str, capability: tuple[int, int]) -> None:
+CAPABILITIES = pytest.mark.parametrize(
+    "capability", [(7, 5), (8, 0), (9, 0)], ids=["7.5", "8.0", "9.0"]
+)
+KERNELS = pytest.mark.parametrize("name", ["_begin", "_step"])
+GAMES = pytest.mark.parametrize("game", ["minatar", "highway"])
+
+
+def ptx_of(game: str, name: str, capability: tuple[int, int]) -> str:
+    """The PTX of one of a game's kernels."""
     env: Any
     if game == "minatar":
         kernel = getattr(uqbench_minatar.cuda, name)
         env = MinAtarLanes(GameConfig(game="breakout"), [0, 1])
     else:
         kernel, env = getattr(uqbench_highway.cuda, name), HighwayLanes(HighwayConfig(), [0, 1])
-    text = ptx(kernel, env._parameters, env.arrays, capability)
+    return ptx(kernel, env._parameters, env.arrays, capability)
+
+
+@CAPABILITIES
+@KERNELS
+@GAMES
+def test_kernel_compiles_to_ptx(game: str, name: str, capability: tuple[int, int]) -> None:
+    text = ptx_of(game, name, capability)
     assert len(re.findall(r"\.visible \.entry", text)) == 1
     assert f".target sm_{capability[0]}{capability[1]}" in text
+
+
+@pytest.mark.skipif(shutil.which("ptxas") is None, reason="needs ptxas, of NVIDIA's CUDA toolkit")
+@CAPABILITIES
+@KERNELS
+@GAMES
+def test_ptx_compiles_to_machine_code_without_spills(
+    game: str,
+    name: str,
+    capability: tuple[int, int],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    source = tmp_path / "kernel.ptx"
+    source.write_text(ptx_of(game, name, capability))
+    target = f"--gpu-name=sm_{capability[0]}{capability[1]}"
+    command = ["ptxas", "--verbose", target, "--output-file", str(tmp_path / "kernel"), str(source)]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    said = done.stdout + done.stderr
+    assert done.returncode == 0, said
+    registers = re.findall(r"Used (\d+) registers", said)
+    spills = re.findall(r"(\d+) bytes spill (?:stores|loads)", said)
+    with capsys.disabled():
+        at = ".".join(map(str, capability))
+        print(f"\n{game} {name} {at}: {registers} registers, {spills} bytes of spills")
+    assert len(registers) == 1
+    assert {*spills} == {"0"}
