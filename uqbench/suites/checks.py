@@ -221,11 +221,8 @@ def _check_ranking(suite: Suite, budget: Budget, host: Host, key: str) -> None:
     metric, tasks = suite.primary_metric(budget), suite.tasks_of(budget)
     unchanged = [float] * len(tasks)
     ranges = ranges_of(metric.fails_beyond, metric.bounds, unchanged)
-    methods = [
-        method
-        for method in suite.methods
-        if (spec := host.agents.get(method.agent or "")) is None or spec.role == "method"
-    ]
+    roles = {name: spec.role for name, spec in host.agents.items()}
+    methods = [m for m in suite.methods if (m.role or roles.get(m.agent or "")) in (None, "method")]
     try:
         check_ranking(budget.seeds, len(methods), paired=suite.paired, ranges=ranges)
     except ValueError as error:

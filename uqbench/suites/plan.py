@@ -197,7 +197,7 @@ def make_plan(
             names = (suite.name, budget_name, task.name, method.name)
             runs = runs_of(*names, identity, chosen_seeds)
             own_loop = isinstance(spec, AgentSpec) and owns_loop(spec)
-            role = spec.role if isinstance(spec, MethodSpec) else "method"
+            role = method.role or (spec.role if isinstance(spec, MethodSpec) else "method")
             cells.append(Cell(task, method, config, own_loop, runs, role))
     as_written = steps is None and not settings
     usual = usual_methods, suite.tasks_of(planned), tuple(range(planned.seeds))

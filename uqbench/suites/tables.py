@@ -18,7 +18,7 @@ from pydantic import (
 )
 
 from uqbench.registry.plugins import Host
-from uqbench.specs import Spec
+from uqbench.specs import Role, Spec
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*$", max_length=100)]
 """Names of suites, tasks, budgets and methods are names of folders too."""
@@ -186,9 +186,11 @@ class Method(Table):
     ``budgets`` are the budgets that include it, unless it is selected by name; None for all.
     ``budget_config`` holds values by budget; they override the budget's own ``config`` and are not
     scaled by its schedule either.
+    ``role`` replaces its agent's: ``trivial`` for one that its config keeps from learning.
     """
 
     name: Name
+    role: Role | None = None
     base: str | None = None
     agent: str | None = None
     estimator: str | None = None
@@ -208,6 +210,7 @@ class Method(Table):
         """This variant with what it inherits from its ``base``."""
         return Method(
             name=self.name,
+            role=self.role or base.role,
             agent=base.agent,
             estimator=base.estimator,
             config=base.config | self.config,
