@@ -172,7 +172,8 @@ class SiteBoard:
         top = tuple(line for line in ranked if line.place is not None and line.place.low == 1)
         column = self.board.ranking
         if len(ranked) < 2:
-            return Answer("nothing decided", ranked, len(ranked), column)
+            alone = ranked or self.methods  # a method by itself has no rank
+            return Answer("nothing decided", alone, len(alone), column)
         if all(line.beaten for line in top):
             return Answer("none", top, len(ranked), column)
         state = "decided" if len(top) == 1 else "nothing decided"
