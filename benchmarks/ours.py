@@ -95,7 +95,6 @@ def bare_loop(agent: Agent, env: LaneEnv, steps: int) -> Iterator[int]:
         outcome = env.step(action)
         agent.observe(
             step_of_actors(
-                t=t,
                 obs=obs,
                 action=action,
                 reward=outcome.reward,

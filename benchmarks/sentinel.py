@@ -59,11 +59,11 @@ def measure(options: argparse.Namespace, turn: int, *, name: str) -> float:
         four = SentinelConfig(risk=neutral, minibatch=minibatch, update_period=never)
         agent = Sentinel(info, seeds, four, device)
     generator = torch.Generator().manual_seed(turn)
-    for t in range(FILLED):
+    for _ in range(FILLED):
         obs, after = torch.rand(2, LANES, 4, generator=generator).unbind()
         ends = torch.rand(LANES, generator=generator) < 0.05
         step = step_of_actors(
-            t, obs, act(agent, obs), torch.ones(LANES), ends, torch.zeros_like(ends), after
+            obs, act(agent, obs), torch.ones(LANES), ends, torch.zeros_like(ends), after
         )
         agent.observe(step)
 

@@ -32,7 +32,7 @@ def uniform(seeds: list[int]) -> UniformRandom:
 def step(t: int, lanes: int) -> Step:
     obs, ends = torch.zeros(lanes, 2), torch.zeros(lanes, dtype=torch.bool)
     action = torch.zeros(lanes, dtype=torch.int64)
-    return step_of_actors(t, obs, action, torch.zeros(lanes), ends, ends, obs)
+    return step_of_actors(obs, action, torch.zeros(lanes), ends, ends, obs)
 
 
 def acted(agent: UniformRandom, steps: int, lanes: int, valid: Tensor | None = None) -> Tensor:

@@ -44,7 +44,11 @@ class Agent(ABC):
 
     @abstractmethod
     def observe(self, step: Step) -> None:
-        """Learn from one transition of every actor."""
+        """Learn from one transition of every actor, K environment steps.
+
+        An agent that needs to know the step counts: ``self.t += info.actors``, or a
+        :class:`uqbench.lanes.Clock`, which counts on the device, too.
+        """
 
     @abstractmethod
     def policy(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
@@ -142,8 +146,6 @@ class Step:
     the step in a :class:`uqbench.lanes.ReplayBuffer`. Nor may it write into them.
 
     Attributes:
-        t: environment steps of each run before this one, a multiple of K; a host integer: lanes
-            run in lock-step, so schedules cost no device synchronization.
         obs: ``[L, K, *obs]``, observed before the action.
         action: ``[L, K]`` int64.
         reward: ``[L, K]`` float32.
@@ -153,7 +155,6 @@ class Step:
         valid_actions: ``[L, K, A]`` bool for ``next_obs``, or None where all are valid.
     """
 
-    t: int
     obs: Tensor
     action: Tensor
     reward: Tensor
@@ -165,7 +166,7 @@ class Step:
     def of_actor(self, actor: int = 0) -> Step:
         """The transitions ``[L, …]`` of one actor; all there is where K = 1."""
         tensors = {name: x for name, x in vars(self).items() if isinstance(x, Tensor)}
-        return replace(self, **{name: x[:, actor] for name, x in tensors.items()})  # type: ignore[arg-type]
+        return replace(self, **{name: x[:, actor] for name, x in tensors.items()})
 
 
 @dataclass(frozen=True)

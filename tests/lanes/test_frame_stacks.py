@@ -61,7 +61,7 @@ def play(env: GymnasiumLanes, buffers: list[tuple[TransitionBuffer, Clock]], ste
         action = torch.tensor([t % 2] * LANES)
         outcome = env.step(action)
         step = step_of_actors(
-            t, obs, action, outcome.reward, outcome.terminated, outcome.truncated, outcome.next_obs
+            obs, action, outcome.reward, outcome.terminated, outcome.truncated, outcome.next_obs
         )
         for held, clock in buffers:
             held.store(step, step.reward)

@@ -234,7 +234,7 @@ def test_a_transition_of_one_actor_is_stored_whole():
 
 
 def test_a_step_of_one_actor_has_its_tensors():
-    step = step_of_actors(0, *(torch.arange(6) for _ in range(6)), actors=3)
+    step = step_of_actors(*(torch.arange(6) for _ in range(6)), actors=3)
     assert step.of_actor(1).reward.tolist() == [1, 4]
 
 

@@ -491,23 +491,24 @@ class ConstantVariance(Linear):
 
 class LeaksLate(Linear):
     def observe(self, step):
-        mean = step.reward.mean(0) if step.t >= 500 else 0.0
+        mean = step.reward.mean(0) if self.t >= 500 else 0.0
         super().observe(replace(step, reward=step.reward - mean))
 
 
 class KeepsLate(Linear):
     def observe(self, step):
-        if step.t == 300:
+        if self.t == 300:
             self.first = step.reward
-        more = 0.0 if step.t < 300 else 0.1 * self.first
+        more = 0.0 if self.t < 300 else 0.1 * self.first
         super().observe(replace(step, reward=step.reward + more))
 
 
 class WarmsUpTooLong(Linear):
     def observe(self, step):
-        if step.t >= 1_000:
+        if self.t < 1_000:
+            self.t += 1
+        else:
             super().observe(step)
-        self.t = step.t + 1
 
 
 FAULTS: dict[str, tuple[Any, str]] = {

@@ -85,7 +85,7 @@ class UniformRandom(Agent):
 
     def observe(self, step: Step) -> None:
         """Advance to the next step's draws."""
-        self._t = step.t + self._actors
+        self._t += self._actors
 
     def policy(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
         """A random action per observation, ``[L, M]``."""

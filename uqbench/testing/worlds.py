@@ -15,18 +15,18 @@ from uqbench.runner.train.loop import by_actor
 from uqbench.seeding import derive_seed
 
 
-def as_step(t: int, obs: Tensor, action: Tensor, outcome: Outcome, actors: int = 1) -> Step:
-    """Step ``t`` of an environment ``[L · K, …]``, as an agent observes it."""
+def as_step(obs: Tensor, action: Tensor, outcome: Outcome, actors: int = 1) -> Step:
+    """A step of an environment ``[L · K, …]``, as an agent observes it."""
     o = outcome
     after = o.reward, o.terminated, o.truncated, o.next_obs, o.next_valid
-    return step_of_actors(t, obs, action, *after, actors=actors)
+    return step_of_actors(obs, action, *after, actors=actors)
 
 
-def step_of_actors(t: int, *tensors: Tensor | None, actors: int = 1, **named: Any) -> Step:
+def step_of_actors(*tensors: Tensor | None, actors: int = 1, **named: Any) -> Step:
     """A step ``[L, K, …]`` from its tensors ``[L · K, …]``, in their order or by name."""
     streams: Any = tensors
-    given = vars(Step(t, *streams, **named))
-    return Step(t, **{name: by_actor(given[name], actors) for name in given if name != "t"})
+    given = vars(Step(*streams, **named))
+    return Step(**{name: by_actor(value, actors) for name, value in given.items()})
 
 
 def act(agent: Agent, obs: Tensor, valid: Tensor | None = None, actors: int = 1) -> Tensor:
@@ -47,7 +47,7 @@ def transitions(
         for seed in seeds
         for actor in range(actors)
     ]
-    for t in range(0, steps, actors):
+    for _ in range(0, steps, actors):
         lanes = []
         for generator in generators:
             obs, next_obs = torch.randn(2, *shape, generator=generator)
@@ -58,7 +58,7 @@ def transitions(
             torch.stack, zip(*lanes, strict=True)
         )
         cut = truncated & ~terminated
-        yield step_of_actors(t, obs, action, reward, terminated, cut, next_obs, actors=actors)
+        yield step_of_actors(obs, action, reward, terminated, cut, next_obs, actors=actors)
 
 
 class RotatingPixels(LaneEnv):

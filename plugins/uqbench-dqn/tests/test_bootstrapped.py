@@ -187,7 +187,6 @@ def test_an_episode_is_played_greedily_by_its_head():
 def step(t: int, terminated: bool = False, truncated: bool = False) -> Step:
     obs = torch.zeros(2, 3)
     return step_of_actors(
-        t=t,
         obs=obs,
         action=torch.zeros(2, dtype=torch.int64),
         reward=torch.zeros(2),
@@ -256,10 +255,10 @@ def test_it_learns_which_of_two_arms_pays():
     agent = make(learning_rate=1e-2, batch_size=16, epsilon_initial=1.0, epsilon_final=1.0)
     generator = torch.Generator().manual_seed(0)
     obs, done = torch.ones(2, 3), torch.ones(2, dtype=torch.bool)
-    for t in range(400):
+    for _ in range(400):
         action = torch.randint(2, (2,), generator=generator)
         reward = (action == 1).float() * (torch.rand(2, generator=generator) < 0.8)
-        agent.observe(step_of_actors(t, obs, action, reward, done, ~done, obs))
+        agent.observe(step_of_actors(obs, action, reward, done, ~done, obs))
     predicted = agent.uncertainty(obs[:, None])
     assert torch.allclose(predicted.mean[:, 0, 1], torch.tensor(0.8), atol=0.15)
     assert torch.allclose(predicted.mean[:, 0, 0], torch.tensor(0.0), atol=0.05)

@@ -98,9 +98,9 @@ def test_c51_learns_the_distribution_of_a_reward() -> None:
     agent = C51(info, [0, 1], config, CPU)
     obs, ends = torch.ones(2, 1), torch.ones(2, dtype=torch.bool)
     generator = torch.Generator().manual_seed(0)
-    for t in range(1_200):
+    for _ in range(1_200):
         reward = 4.0 * (torch.rand(2, generator=generator) < 0.25)
-        agent.observe(step_of_actors(t, obs, act(agent, obs), reward, ends, ~ends, obs))
+        agent.observe(step_of_actors(obs, act(agent, obs), reward, ends, ~ends, obs))
     probs = agent.uncertainty(obs[:, None]).return_probs[:, 0, 0]
     expected = torch.tensor([0.75, 0, 0, 0, 0.25]).expand(2, -1)
     torch.testing.assert_close(probs, expected, atol=0.07, rtol=0)

@@ -162,7 +162,7 @@ def test_learning_every_fourth_step_from_clipped_rewards_with_centered_rmsprop()
         before = agent.online.layers[0].weight.clone()
         obs, no = torch.full((1, 3), t / 24), torch.zeros(1, dtype=torch.bool)
         reward = torch.tensor([3.0 * (-1) ** t])
-        agent.observe(step_of_actors(t, obs, torch.tensor([t % 2]), reward, no, no, obs))
+        agent.observe(step_of_actors(obs, torch.tensor([t % 2]), reward, no, no, obs))
         if not torch.equal(before, agent.online.layers[0].weight):
             changed.append(t)
     assert changed == [8, 12, 16, 20]
@@ -276,11 +276,11 @@ def test_qr_dqn_takes_all_quantiles_of_the_action_with_the_best_mean() -> None:
 def test_truncated_steps_bootstrap_and_are_stored_as_not_terminated(kind: type[DeepQ]) -> None:
     agent = tabular(kind, 1, 0.9)
     yes, no = torch.tensor([True]), torch.tensor([False])
-    for t, (terminated, truncated) in enumerate([(no, yes), (yes, no), (yes, yes), (no, no)]):
+    for terminated, truncated in [(no, yes), (yes, no), (yes, yes), (no, no)]:
         obs = one_hot([[0]])[:, 0]
         act(agent, obs)
         agent.observe(
-            step_of_actors(t, obs, torch.tensor([1]), torch.ones(1), terminated, truncated, obs)
+            step_of_actors(obs, torch.tensor([1]), torch.ones(1), terminated, truncated, obs)
         )
     stored = agent.replay.gather(torch.arange(4)[None])
     assert stored["terminated"].tolist() == [[False, True, True, False]]
@@ -303,7 +303,7 @@ def feed(agent: DeepQ, t: int, valid: Tensor | None = None) -> Tensor:
     obs = one_hot(states)[:, 0]
     action = act(agent, obs, valid)
     no = torch.zeros(2, dtype=torch.bool)
-    agent.observe(step_of_actors(t, obs, action, torch.ones(2), no, no, obs))
+    agent.observe(step_of_actors(obs, action, torch.ones(2), no, no, obs))
     return action
 
 
@@ -514,7 +514,6 @@ def test_a_transition_is_stored_field_by_field(kind: type[DeepQ]) -> None:
     valid = torch.zeros(count, lanes.n_actions, dtype=torch.bool)
     valid[:, 1] = True
     stored = step_of_actors(
-        t=0,
         obs=torch.full(shape, 0.25),
         action=torch.ones(count, dtype=torch.int64),
         reward=torch.full((count,), 0.5),

@@ -34,7 +34,7 @@ def trained(agent: BootstrappedDQN) -> BootstrappedDQN:
     obs, ends = torch.eye(5)[:1].expand(2, 5), torch.ones(2, dtype=torch.bool)
     for t in range(400):
         action = torch.full((2,), t % 3)
-        agent.observe(step_of_actors(t, obs, action, action.float(), ends, ~ends, obs))
+        agent.observe(step_of_actors(obs, action, action.float(), ends, ~ends, obs))
     return agent
 
 

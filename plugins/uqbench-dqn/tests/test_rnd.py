@@ -29,7 +29,7 @@ def visited(agent: RND, steps: int = 300) -> RND:
         obs, after = (torch.eye(5)[[(t + k) % 2]].expand(2, 5) for k in (0, 1))
         nothing, never = torch.zeros(2), torch.zeros(2, dtype=torch.bool)
         action = torch.full((2,), t % 3)
-        agent.observe(step_of_actors(t, obs, action, nothing, never, never, after))
+        agent.observe(step_of_actors(obs, action, nothing, never, never, after))
     return agent
 
 
@@ -67,7 +67,7 @@ def test_where_every_step_ends_an_episode_there_is_no_bonus() -> None:
     ends, never = torch.ones(2, dtype=torch.bool), torch.zeros(2, dtype=torch.bool)
     for t in range(40):
         obs, action = torch.eye(5)[[t % 5]].expand(2, 5), torch.full((2,), t % 3)
-        agent.observe(step_of_actors(t, obs, action, torch.ones(2), ends, never, obs))
+        agent.observe(step_of_actors(obs, action, torch.ones(2), ends, never, obs))
     batch = agent.replay.gather(torch.arange(20).expand(2, -1))
     taken = agent.online(batch["obs"]).squeeze(-1).gather(-1, batch["action"][..., None])
     loss = F.huber_loss(taken.squeeze(-1), torch.ones(2, 20), reduction="none")

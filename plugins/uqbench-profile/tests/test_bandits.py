@@ -208,10 +208,10 @@ def test_the_slopes_of_bayes_are_those_of_its_formula() -> None:
 def played(agent: Agent, seeds: range) -> dict[str, Tensor]:
     env = BanditTable(NoConfig(), seeds)
     obs, valid = env.reset()
-    for t in range(2_150):
+    for _ in range(2_150):
         action = act(agent, obs, valid)
         out = env.step(action)
-        agent.observe(as_step(t, obs, action, out))
+        agent.observe(as_step(obs, action, out))
         obs, valid = out.obs, out.valid
     truth = exact_truth(NoConfig(), 0.9, seeds)
     asked = truth.obs.expand(len(seeds), *truth.obs.shape)

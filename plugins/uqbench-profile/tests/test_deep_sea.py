@@ -107,10 +107,10 @@ def scored(agent: Agent, env: DeepSea, episodes: int) -> Tensor:
     """``[L]`` sums of the event."""
     obs, _ = env.reset()
     total = torch.zeros(len(obs))
-    for t in range(episodes * env.config.size):
+    for _ in range(episodes * env.config.size):
         action = act(agent, obs)
         out = env.step(action)
-        agent.observe(as_step(t, obs, action, out))
+        agent.observe(as_step(obs, action, out))
         total, obs = total + out.events["exploration"], out.obs
     return total
 
@@ -141,10 +141,10 @@ def test_the_oracle_errs_once_in_half_of_the_diagonal() -> None:
     oracle = DeepSeaPSRL(info(env), range(500), NoConfig(), CPU)
     obs, _ = env.reset()
     goals = torch.zeros(500)
-    for t in range(20 * 14):
+    for _ in range(20 * 14):
         action = act(oracle, obs)
         out = env.step(action)
-        oracle.observe(as_step(t, obs, action, out))
+        oracle.observe(as_step(obs, action, out))
         goals, obs = goals + out.events["goals"], out.obs
     errors = 20 - goals
     assert errors.max() <= 14

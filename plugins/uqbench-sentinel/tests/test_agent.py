@@ -61,10 +61,10 @@ def train(agent: Sentinel, seeds: Sequence[int], steps: int) -> list[Tensor]:
     """Actions of every step."""
     env, actions = poles(seeds), []
     obs, _ = env.reset()
-    for t in range(steps):
+    for _ in range(steps):
         action = act(agent, obs)
         outcome = env.step(action)
-        agent.observe(as_step(t, obs, action, outcome))
+        agent.observe(as_step(obs, action, outcome))
         actions.append(action)
         obs = outcome.obs
     return actions
@@ -145,7 +145,7 @@ def test_steps_learn_and_sync_when_the_schedule_says_so() -> None:
     for t in range(60):
         action = act(agent, obs)
         outcome = env.step(action)
-        agent.observe(as_step(t, obs, action, outcome))
+        agent.observe(as_step(obs, action, outcome))
         obs = outcome.obs
         assert int(agent.optimizer.state_dict()["step"]) == 2 * ((t + 1) // 10)
         learned = any(

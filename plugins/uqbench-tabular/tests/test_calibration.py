@@ -34,7 +34,7 @@ def train(config: DrawnMDPConfig, discount: float) -> tuple[PSRL, Visits]:
         action = act(agent, obs, valid)
         out = env.step(action)
         agent.observe(
-            step_of_actors(t, obs, action, out.reward, out.terminated, out.truncated, out.next_obs)
+            step_of_actors(obs, action, out.reward, out.terminated, out.truncated, out.next_obs)
         )
         obs = out.obs
         visits.see(t + 1, env, obs[:, None])

@@ -285,11 +285,11 @@ def test_it_learns_both_uncertainties_of_a_bandit():
     g = torch.Generator().manual_seed(0)
     obs = torch.ones(3, 3)
     done = torch.ones(3, dtype=torch.bool)
-    for t in range(1_000):
+    for _ in range(1_000):
         action = torch.randint(2, (3,), generator=g)
         sign = torch.randint(2, (3,), generator=g) * 2.0 - 1.0
         reward = torch.where(action == 0, sign, 0.0)
-        agent.observe(step_of_actors(t, obs, action, reward, done, ~done, obs))
+        agent.observe(step_of_actors(obs, action, reward, done, ~done, obs))
     predicted = agent.uncertainty(obs[:, None])
     aleatoric, epistemic = predicted.aleatoric_var[:, 0], predicted.epistemic_var[:, 0]
     assert torch.allclose(aleatoric[:, 0], torch.tensor(1.0), atol=0.3)

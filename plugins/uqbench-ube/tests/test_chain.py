@@ -68,13 +68,11 @@ def decide(agent: Decider, env: LaneEnv, steps: int, first: int = 0) -> torch.Te
     """Regret per episode, ``[steps, L]``."""
     obs, _ = env.reset()
     regrets = []
-    for t in range(first, first + steps):
+    for _ in range(first, first + steps):
         action = act(agent, obs)
         outcome = env.step(action)
         agent.observe(
-            step_of_actors(
-                t, obs, action, outcome.reward, outcome.terminated, outcome.truncated, obs
-            )
+            step_of_actors(obs, action, outcome.reward, outcome.terminated, outcome.truncated, obs)
         )
         regrets.append(outcome.events["regret"])
     return torch.stack(regrets)
@@ -120,7 +118,7 @@ def test_means_are_those_of_the_returns():
     obs, yes = torch.zeros(1, dtype=torch.int64), torch.ones(1, dtype=torch.bool)
     for t, reward in enumerate(paid):
         action = torch.tensor([int(t == 1)])
-        agent.observe(step_of_actors(t, obs, action, torch.tensor([reward]), yes, ~yes, obs))
+        agent.observe(step_of_actors(obs, action, torch.tensor([reward]), yes, ~yes, obs))
     assert agent.mean[0].tolist() == pytest.approx([4 / 3, 5.0])
     assert agent.policy(obs[:, None]).tolist() == [[1]]
 

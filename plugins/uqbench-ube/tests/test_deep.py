@@ -75,7 +75,7 @@ def drive(agent: Agent, obs: Tensor, terminated: Sequence[int] = (), truncated: 
         ends = torch.full((obs.shape[1],), t in terminated)
         cut = torch.full((obs.shape[1],), t in truncated)
         last = obs[t + 1] + (10.0 if t in terminated or t in truncated else 0.0)
-        agent.observe(step_of_actors(t, obs[t], action, torch.ones(obs.shape[1]), ends, cut, last))
+        agent.observe(step_of_actors(obs[t], action, torch.ones(obs.shape[1]), ends, cut, last))
     return actions
 
 
@@ -237,7 +237,7 @@ def test_q_learning_is_dqns():
     for t in range(40):
         action = act(ube, obs[t])
         ends = torch.tensor([t % 7 == 0, False])
-        step = step_of_actors(t, obs[t], action, torch.ones(2), ends, ~ends, obs[t + 1])
+        step = step_of_actors(obs[t], action, torch.ones(2), ends, ~ends, obs[t + 1])
         ube.observe(step)
         dqn.observe(step)
     for one, other in zip(ube.online.parameters(), dqn.online.parameters(), strict=True):

@@ -43,10 +43,10 @@ class Walker(Agent):
         time.sleep(float(Path(pace).read_text()) if pace else self.config.step_seconds)
         if "TOY_STEPS" in os.environ:
             with Path(os.environ["TOY_STEPS"]).open("a") as file:
-                print(step.t, file=file)
-        if self.config.fails(self.config.raise_at, step.t):
+                print(self.t, file=file)
+        if self.config.fails(self.config.raise_at, self.t):
             raise RuntimeError("the walker stumbled")
-        if self.config.fails(self.config.die_at, step.t):
+        if self.config.fails(self.config.die_at, self.t):
             os.kill(os.getpid(), signal.SIGKILL)
         self.walked += (step.reward * self.uniform.at(self.t)).sum(-1)
         self.t += 1

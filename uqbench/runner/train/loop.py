@@ -75,7 +75,6 @@ def interact(
         check_outcome(env, outcome, obs.flatten(0, 1), t, recorder.events)
         agent.observe(
             Step(
-                t=t,
                 obs=obs,
                 action=action,
                 reward=by_actor(outcome.reward, actors),

@@ -75,15 +75,16 @@ def mixes(subject: AgentSubject) -> None:
                 one = copy.deepcopy(agent)
                 one.act(obs.clone(), valid)
                 cut = replace(outcome, truncated=truncated)
-                one.observe(step_of(t * ACTORS, obs, trace.actions[t], cut))
+                one.observe(step_of(obs, trace.actions[t], cut))
                 actions.append(one.act(following[0].clone(), following[1])[:, 1:])
             changed += int((actions[0] != actions[1]).sum())
             asked += actions[0].numel()
         reward = outcome.reward.clone()
         reward[:, 0] += 1
         replay_step(agent, trace, t)
-        replay_step(paid, trace, t, replace(outcome, reward=reward))
-        untaught = untaught and same(*(state_of(one, "exported_state") for one in (agent, paid)))
+        if untaught:
+            replay_step(paid, trace, t, replace(outcome, reward=reward))
+            untaught = same(*(state_of(one, "exported_state") for one in (agent, paid)))
         if untaught and not same(_of_others(agent), _of_others(paid)):
             raise Failed(
                 f"with other rewards of the first actor, another's transitions are stored "

@@ -171,9 +171,9 @@ class AgentSubject(Subject):
             if not same(list(given), [obs, valid]):
                 written.append(f"act wrote into its observations or mask at step {t}")
             outcome = copy_of(env.step(action.flatten()), actors)
-            step = step_of(t, obs, action, outcome)
+            step = step_of(obs, action, outcome)
             agent.observe(step)
-            if not same(vars(step), vars(step_of(t, obs, action, outcome))):
+            if not same(vars(step), vars(step_of(obs, action, outcome))):
                 written.append(f"observe wrote into its step at step {t}")
             actions.append(action)
             metrics.append({name: value.clone() for name, value in agent.metrics().items()})
@@ -191,8 +191,8 @@ class AgentSubject(Subject):
 
 def _overwrite(step: Step) -> None:
     """As the harness does after ``observe``, but with values that no agent can use."""
-    for name, value in vars(step).items():
-        if name != "t" and value is not None:
+    for value in vars(step).values():
+        if value is not None:
             if value.dtype.is_floating_point:
                 value.fill_(float("nan"))
             elif value.dtype == torch.bool:
@@ -222,16 +222,15 @@ def replay_step(agent: Agent, trace: Trace, t: int, outcome: Outcome | None = No
     """
     obs, valid, own = trace.stream[t]
     action = agent.act(obs.clone(), _copied(valid)).clone()
-    step = t * obs.shape[1]
-    agent.observe(step_of(step, obs, trace.actions[t], own if outcome is None else outcome))
+    agent.observe(step_of(obs, trace.actions[t], own if outcome is None else outcome))
     return action
 
 
-def step_of(t: int, obs: Tensor, action: Tensor, outcome: Outcome) -> Step:
-    """Step ``t``, in tensors that nobody else holds."""
+def step_of(obs: Tensor, action: Tensor, outcome: Outcome) -> Step:
+    """A step, in tensors that nobody else holds."""
     own = copy_of(outcome)
     after = own.reward, own.terminated, own.truncated, own.next_obs, own.next_valid
-    return Step(t, obs.clone(), action.clone(), *after)
+    return Step(obs.clone(), action.clone(), *after)
 
 
 def copy_of(outcome: Outcome, actors: int | None = None) -> Outcome:

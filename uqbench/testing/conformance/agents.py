@@ -43,7 +43,7 @@ def forms(subject: AgentSubject) -> None:
             check_action(agent, action, (lanes, 1), t, f"act with L = {lanes}, K = 1")
             check_range(agent, action, n_actions, t)
             outcome = copy_of(env.step(action.flatten()), 1)
-            agent.observe(step_of(t, obs, action, outcome))
+            agent.observe(step_of(obs, action, outcome))
             obs, valid = outcome.obs, outcome.valid
         asked = obs.expand(lanes, queries, *obs.shape[2:])
         action, where = agent.policy(asked), f"policy with L = {lanes}, M = {queries}"

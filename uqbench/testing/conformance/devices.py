@@ -147,10 +147,10 @@ def _run_elsewhere(subject: AgentSubject) -> None:
         never = torch.zeros(streams, dtype=torch.bool, device=ELSEWHERE)
         reward = torch.zeros(streams, device=ELSEWHERE)
         with _NoWaits():
-            for t in range(0, min(subject.steps, DEVICE_STEPS), info.actors):
+            for _ in range(0, min(subject.steps, DEVICE_STEPS), info.actors):
                 action = agent.act(obs, valid)
                 _is_elsewhere(action, "act")
-                agent.observe(Step(t, obs, action, reward, never, never, obs, valid))
+                agent.observe(Step(obs, action, reward, never, never, obs, valid))
             asked = obs[:, :1].expand(LANES, 5, *obs.shape[2:])
             for name, value in predictions(agent, asked).items():
                 _is_elsewhere(value, f"the predicted {name}")

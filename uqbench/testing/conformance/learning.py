@@ -178,7 +178,7 @@ def coverage(subject: AgentSubject) -> None:
     obs = first.expand(LANES, 1, *first.shape[1:])
     for t in range(STEPS):
         action = (draws.at(t) * n).long()  # whatever it chose: all are met as often
-        _teach(agent, t, obs, action, truth.gather(1, action) + noise.at(t), obs)
+        _teach(agent, obs, action, truth.gather(1, action) + noise.at(t), obs)
     predicted = agent.uncertainty(obs.clone())
     if predicted is None:
         raise Failed("it says that its intervals are calibrated, and predicts no uncertainty")
@@ -229,7 +229,7 @@ def _learn(subject: AgentSubject, scale: float) -> Learned:
     for t in range(2 * half):
         now, following = t % size, (t + 1) % size
         action = torch.full((lanes, 1), t // size % n)  # in every state each in turn
-        _teach(agent, t, at[now], action, rewards[now] + scale * noise.at(t), at[following])
+        _teach(agent, at[now], action, rewards[now] + scale * noise.at(t), at[following])
         if t + 1 in (half, 2 * half):
             said.append(say())
     ring = torch.eye(size).roll(1, 1)
@@ -237,13 +237,11 @@ def _learn(subject: AgentSubject, scale: float) -> Learned:
     return Learned(true, (said[0], said[1], said[2]))
 
 
-def _teach(
-    agent: Agent, t: int, obs: Tensor, action: Tensor, reward: Tensor, next_obs: Tensor
-) -> None:
-    """Let it learn from step ``t``, which ends no episode, whatever it would have done."""
+def _teach(agent: Agent, obs: Tensor, action: Tensor, reward: Tensor, next_obs: Tensor) -> None:
+    """Let it learn from a step that ends no episode, whatever it would have done."""
     agent.act(obs.clone())
     end, cut = torch.zeros(2, *action.shape, dtype=torch.bool)
-    agent.observe(Step(t, obs.clone(), action, reward.float(), end, cut, next_obs.clone()))
+    agent.observe(Step(obs.clone(), action, reward.float(), end, cut, next_obs.clone()))
 
 
 def _covered(predicted: Uncertainty, truth: Tensor, level: float) -> float | None:

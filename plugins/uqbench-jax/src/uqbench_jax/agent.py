@@ -141,14 +141,14 @@ class JaxAgent(Agent):
 
     def observe(self, step: Step) -> None:
         """One call of ``learn`` a lane; the state's memory is reused."""
-        t, valid = np.int32(step.t), self._valid(step.next_obs, step.valid_actions)
+        t, valid = np.int32(self.t), self._valid(step.next_obs, step.valid_actions)
         ends = step.terminated, step.truncated
         lanes = self._each(step.obs, step.action, step.reward, *ends, step.next_obs, valid)
         self._states = [
             _learn(self._functions, state, seed, Transition(t, *lane))
             for state, seed, *lane in lanes
         ]
-        self.t = step.t + self.info.actors
+        self.t += self.info.actors
 
     def policy(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
         """The greedy actions ``[L, M]``."""

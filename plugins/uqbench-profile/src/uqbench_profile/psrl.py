@@ -61,4 +61,4 @@ class DeepSeaPSRL(Agent):
         went_right = (after > column) | (after == size - 1)
         right = torch.where(went_right, step.action, 1 - step.action)
         self._known.scatter_(-1, cell, right)
-        self._t = step.t + self._actors
+        self._t += self._actors

@@ -48,7 +48,7 @@ def agent(seeds, steps: int, config: QuamDQNConfig = SMALL) -> QuamDQN:
         ended = reward > 0.9
         made.observe(
             step_of_actors(
-                t, observations(seeds, t), made.policy(observations(seeds, t)[:, None])[:, 0],
+                observations(seeds, t), made.policy(observations(seeds, t)[:, None])[:, 0],
                 reward, ended, torch.zeros_like(ended), observations(seeds, t + 1),
             )
         )  # fmt: skip

@@ -114,7 +114,7 @@ def learned_next_state(learner: BayesianQLearning) -> NormalGamma:
 
 def transition(reward: float) -> Step:
     zero, no = torch.zeros(1, dtype=torch.int64), torch.tensor([False])
-    return step_of_actors(0, zero, zero, torch.tensor([reward]), no, no, zero + 1)
+    return step_of_actors(zero, zero, torch.tensor([reward]), no, no, zero + 1)
 
 
 @pytest.mark.parametrize(

@@ -135,9 +135,9 @@ def test_an_episode_that_ends_is_refused(kind, end, make):
     obs = torch.tensor([0])
     flags = {"terminated": torch.tensor([False]), "truncated": torch.tensor([False])}
     flags[end] = torch.tensor([True])
-    with pytest.raises(ValueError, match=f"at step 7: {kind.__name__} expects a continuing task"):
+    with pytest.raises(ValueError, match=f"at step 0: {kind.__name__} expects a continuing task"):
         agent.observe(
-            step_of_actors(t=7, obs=obs, action=obs, reward=torch.zeros(1), next_obs=obs, **flags)
+            step_of_actors(obs=obs, action=obs, reward=torch.zeros(1), next_obs=obs, **flags)
         )
 
 

@@ -17,11 +17,11 @@ def test_the_plan_respects_the_masks_that_have_been_seen(make):
     agent = make(seeds=(0,), prior_mu0=5.0)
     everywhere = agent.action_values()
     assert torch.allclose(everywhere, torch.tensor(50.0, dtype=torch.float64))
-    for t in range(200):
+    for _ in range(200):
         act(agent, torch.tensor([4]), torch.tensor([[False, True]]))
         no = torch.tensor([False])
         state, action, reward = torch.tensor([4]), torch.tensor([1]), torch.tensor([0.0])
-        agent.observe(step_of_actors(t, state, action, reward, no, no, state))
+        agent.observe(step_of_actors(state, action, reward, no, no, state))
     value = agent.action_values()[0, 4]
     assert value[FORWARD] < 0.5 * value[BACK]
     assert agent.policy(torch.tensor([[4]])).tolist() == [[FORWARD]]

@@ -17,6 +17,6 @@ def test_q_learning_makes_the_known_step(make):
         agent = make(QLearning, seeds=(0,), states=2)
         agent.values = torch.tensor([[[0.5, 0.0], [2.0, 7.0]]], dtype=torch.float64)
         zero, no = torch.zeros(1, dtype=torch.int64), torch.tensor([False])
-        agent.observe(step_of_actors(0, zero, zero, torch.ones(1), no, no, zero + 1, valid))
+        agent.observe(step_of_actors(zero, zero, torch.ones(1), no, no, zero + 1, valid))
         expected = 0.5 + 0.1 * (1 + GAMMA * best - 0.5)
         assert agent.values[0].tolist() == [[pytest.approx(expected), 0.0], [2.0, 7.0]]

@@ -36,11 +36,11 @@ def learned(config: GaussianValuesConfig, discount: float, seeds: range) -> Gaus
     info = EnvironmentInfo(spaces.Box(0, 1, (STATES,)), ACTIONS, discount, 16 * config.n)
     agent = GaussianPosterior(info, seeds, config, CPU)
     obs, valid = env.reset()
-    for t in range(16 * config.n):
+    for _ in range(16 * config.n):
         action = agent.act(obs[:, None], valid[:, None])[:, 0]
         out = env.step(action)
         agent.observe(
-            step_of_actors(t, obs, action, out.reward, out.terminated, out.truncated, out.next_obs)
+            step_of_actors(obs, action, out.reward, out.terminated, out.truncated, out.next_obs)
         )
         obs, valid = out.obs, out.valid
     return agent

@@ -18,7 +18,7 @@ class Hostile(Walker):
 
     def observe(self, step: Step) -> None:
         super().observe(step)
-        if step.t == self.config.at and self.hurt.any():
+        if self.t == self.config.at + 1 and self.hurt.any():
             DEEDS[self.config.deed]()
 
 

@@ -43,11 +43,11 @@ def drive(
     about = EnvironmentInfo(env.observation_space, env.n_actions, float(task.discount or 0), steps)
     agent: Agent = spec.load_factory()(about, [0], config, CPU)
     obs = by_actor(env.reset()[0], 1).clone()
-    for t in range(steps):
+    for _ in range(steps):
         action = agent.act(obs)
         out = env.step(action.flatten())
         seen = (out.reward, out.terminated, out.truncated, out.next_obs)
-        agent.observe(Step(t, obs, action, *(by_actor(part, 1) for part in seen)))
+        agent.observe(Step(obs, action, *(by_actor(part, 1) for part in seen)))
         yield int(action), float(out.reward), out.next_obs[0].clone()
         obs = by_actor(out.obs, 1).clone()
 

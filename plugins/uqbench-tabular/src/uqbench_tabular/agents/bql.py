@@ -81,7 +81,7 @@ class BayesianQLearning(TabularAgent):
         else:
             moments = mixture_moments(mixture)
         self.returns = self.returns.replaced(at, nearest_normal_gamma(moments))
-        self.t = step.t + 1
+        self.t += 1
 
     def action_values(self) -> Tensor:
         """μ₀, ``[L, S, A]``."""

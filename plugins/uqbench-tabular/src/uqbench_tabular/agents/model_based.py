@@ -63,7 +63,7 @@ class ModelBased(TabularAgent):
         """
         self.require_continuing(step)
         self.posterior = self.posterior.updated(step.obs, step.action, step.reward, step.next_obs)
-        self.t = step.t + 1
+        self.t += 1
 
     def action_values(self) -> Tensor:
         """``Q*`` of the posterior-mean MDP, ``[L, S, A]``."""

@@ -53,7 +53,7 @@ class QLearning(TabularAgent):
         before = self.values[at]
         after = before + self.config.learning_rate * (target - before)
         self.values = self.values.index_put(at, after)
-        self.t = step.t + 1
+        self.t += 1
 
     def action_values(self) -> Tensor:
         """Q, ``[L, S, A]``."""

@@ -83,7 +83,7 @@ class TabularAgent(Agent):
         """
         if (step.terminated | step.truncated).any():
             raise ValueError(
-                f"an episode ended at step {step.t}: {type(self).__name__} expects a continuing "
+                f"an episode ended at step {self.t}: {type(self).__name__} expects a continuing "
                 f"task; remove its time limit or choose another method"
             )
 
