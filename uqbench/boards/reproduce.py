@@ -53,7 +53,7 @@ def verify_rows(
         numbered: how many data sets each task has whose data sets are numbered. Its new seeds are
             data sets that no row has; where all are used, there are none.
     """
-    generator = np.random.default_rng(secrets.randbits(128))  # a draw that nobody can know
+    rng = np.random.default_rng(secrets.randbits(128))  # a draw that nobody can know
     taken, numbered = {score.seed for score in scores}, numbered or {}
     drawn, wanted, used_up = {}, {}, {}
     finished = RunState.FINISHED.value
@@ -69,9 +69,9 @@ def verify_rows(
         used_up[method] = {t: n for t, n in numbered.items() if t in tasks and n <= len(taken)}
         fresh = sorted(tasks - set(used_up[method]))
         many = max(2, -(-NEW_RUNS // max(1, len(fresh)))) if new_seeds is None else new_seeds
-        drawn[method] = draw(rows, size, generator)
+        drawn[method] = draw(rows, size, rng)
         keys = {(row.task, method, row.seed) for row in drawn[method]}
-        new = {(t, method, s) for t in fresh for s in _unused(taken, numbered.get(t), many)}
+        new = {(t, method, s) for t in fresh for s in _unused(taken, numbered.get(t), many, rng)}
         wanted[method, rows[0].device] = keys | new
     with results_folder(out) as folder:
         remade = _remake(manifest, wanted, scores, arguments, folder, hidden)
@@ -108,11 +108,11 @@ def judged_elsewhere(bundle: Bundle, path: Path) -> Findings:
     return findings
 
 
-def _unused(taken: set[int], data_sets: int | None, many: int) -> list[int]:
-    """Seeds that no row has, drawn anew: numbers of data sets, where these are numbered."""
-    seeds = range(FIRST_NEW, LAST_NEW) if data_sets is None else range(data_sets)
-    some = secrets.SystemRandom().sample(seeds, min(len(seeds), many + len(taken)))
-    return [seed for seed in some if seed not in taken][:many]
+def _unused(taken: set[int], count: int | None, many: int, rng: np.random.Generator) -> list[int]:
+    """Seeds that no row has, drawn anew: of the ``count`` data sets, where these are numbered."""
+    seeds = range(FIRST_NEW, LAST_NEW) if count is None else range(count)
+    some = rng.choice(len(seeds), min(len(seeds), many + len(taken)), replace=False)
+    return [seeds[i] for i in some if seeds[i] not in taken][:many]
 
 
 def _barred(rows: Sequence[Score]) -> tuple[str, ...]:

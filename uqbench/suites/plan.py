@@ -143,6 +143,13 @@ def make_plan(
     usual_methods = suite.methods_of(budget_name)
     offered = usual_methods if methods is None else suite.methods
     bases = None if methods is None else [base_name(name) for name in methods]
+    classes = {*host.agents, *host.estimators}.intersection(bases or ())
+    for name in classes - {method.name for method in offered}:
+        raise UqbenchError(
+            f"{name!r} is installed, but no method of the suite {suite.name!r}: a suite file of "
+            f"its package makes it one (docs/write-a-plugin.md#joining-a-suite), and "
+            f"uqbench try {name} --suite {suite.name} needs none."
+        )
     chosen_methods = _choose("method", offered, bases)
     chosen_tasks = _choose("task", suite.tasks_of(planned), tasks)
     chosen_seeds = tuple(range(planned.seeds)) if seeds is None else tuple(sorted(seeds))

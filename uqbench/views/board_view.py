@@ -70,10 +70,11 @@ class Line:
         """A row of ``leaderboard.csv``, of text or of numbers."""
         ranks: list[Any] = [row.get(name) for name in ("rank", "rank_low", "rank_high")]
         submitted = row.get("submitted")
+        state = submitted.partition(":")[0] if isinstance(submitted, str) else ""
         notes = {
             str(row.get("role", "method")): row.get("role", "method") != "method",
             "local": row.get("local") == "yes",
-            str(submitted): isinstance(submitted, str) and submitted != "",
+            state: bool(state),
             "stored": bool(row.get("stored_in")),
         }
         return cls(
@@ -200,10 +201,8 @@ def board_notes(board: Board, view: BoardView) -> list[str]:
             "Local rows are of code that is in no installed package: their versions are digests."
         )
     if board.submitted:
-        sentences.append(
-            "Rows of others' runs are verified, some of them having been made again here with "
-            "agreeing results, or self-reported: submissions.json says how many."
-        )
+        sent = "; ".join(f"{method}, {said}" for method, said in sorted(board.submitted.items()))
+        sentences.append(f"Rows that others submitted (submissions.json): {sent}.")
     if board.origins:
         places = ", ".join(sorted(set(board.origins.values())))
         sentences.append(f"Stored rows are from {places} and were not run again.")

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from uqbench.registry.plugins import Host
     from uqbench.suites.plan import Plan
 
+DATASET = "uqbench.estimator:Dataset"
 STATUSES = ("passed", "failed", "expected", "skipped", "vacuous")
 PLAIN = r"[\w .,:;+()/@=~-]{0,200}"
 """What goes onto a page of a board: no other characters than words and numbers have."""
@@ -134,8 +135,8 @@ def judge(bundle: Bundle, host: Host, folder: Folder, say: Say) -> Judged:
 def _numbered(plan: Plan, host: Host) -> dict[str, int]:
     """Number of data sets by task, by the classes: their files need not be on this machine."""
     made = {c.task.name: host.datasets[c.task.dataset] for c in plan.cells if c.task.dataset}
-    counts = {t: getattr(spec.load_factory(), "n_datasets", None) for t, spec in made.items()}
-    return {task: n for task, n in counts.items() if isinstance(n, int)}
+    own: dict[str, Any] = {t: s.load_factory() for t, s in made.items() if s.makes(DATASET)}
+    return {task: of.n_datasets for task, of in own.items() if of.n_datasets is not None}
 
 
 def _check_score(score: Score) -> None:
