@@ -39,7 +39,9 @@ def test_it_conforms():
 It raises with every required rule that is broken; `only="agent-lanes"` makes that check alone,
 after those that it builds on. An agent with a config of your choice is an `AgentSubject`
 (`uqbench.testing.conformance.agent_runs`): `uqbench.testing.results.results([subject])` makes its
-checks. Known failures are declared, each with a reason, by the hook
+checks. An agent is tried on the task of the suites that use it whose steps cost least.
+
+Known failures are declared, each with a reason, by the hook
 `uqbench_expected_failures` (or the argument `expected_failures` of `AgentSubject`). If an expected
 failure passes, that is reported as a failure.
 """

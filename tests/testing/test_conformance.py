@@ -21,8 +21,11 @@ from uqbench.agent import Agent, Step, Uncertainty, observation_shape
 from uqbench.cli.plugin import _show
 from uqbench.config import Steps
 from uqbench.lanes import Capturable, Clock, Normal, Uniform, epsilon_greedy, greedy
+from uqbench.registry.load_host import load_host
+from uqbench.suites.reading import read_suites
 from uqbench.testing.conformance.agent_runs import AgentSubject
 from uqbench.testing.conformance.check import LEVELS, Failed, Subject, all_checks
+from uqbench.testing.conformance.subjects import _use
 from uqbench.testing.results import results
 from uqbench.testing.worlds import RotatingPixels
 
@@ -622,6 +625,17 @@ def test_a_part_of_a_name_chooses_checks_and_brings_those_they_build_on():
     for only in ("agent-pure", "Linear-agent-pure"):
         made = results([agent(Linear)], only=only)
         assert {r.check.id: r.status for r in made} == {"agent-pure": "passed"}
+
+
+def test_an_agent_is_tried_where_its_steps_cost_least():
+    catalog = read_suites(load_host(), check=())
+    cost = {
+        suite.name: suite.budget("smoke").step_ms
+        for suite in catalog.suites.values()
+        if any(method.agent == "ua-dqn" for method in suite.methods)
+    }
+    suite, *_ = _use(catalog, "agent", "ua-dqn")
+    assert cost[suite.name] == min(cost.values()) < max(cost.values())
 
 
 def test_checks_are_named_and_explained():

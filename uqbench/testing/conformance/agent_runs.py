@@ -119,7 +119,8 @@ class AgentSubject(Subject):
     @property
     def alone(self) -> Trace:
         """A run of one lane, of seed 5 in world 5."""
-        return self.once("alone", lambda: self.run([5], 5))
+        long = self.long == self.steps
+        return self.long_alone if long else self.once("alone", lambda: self.run([5], 5))
 
     @property
     def long_alone(self) -> Trace:

@@ -1,7 +1,8 @@
 """From what is registered to subjects, tried where installed suites use it.
 
-An agent is tried on the first task of a suite that uses it, with that method's config and steps
-that pass within a short run; one that no suite uses, in ``RotatingPixels``.
+An agent is tried on a task of the suites that use it, the one whose steps cost least, with that
+method's config and steps that pass within a short run; one that no suite uses, in
+``RotatingPixels``.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -109,7 +110,7 @@ Use = tuple[Suite, Method, Task]
 
 
 def _use(catalog: Catalog, kind: Literal["agent", "estimator"], name: str) -> Use | None:
-    """The first use of a method; the shortest config first."""
+    """The use of a method whose steps cost least, and of these the one of the shortest config."""
     uses = [
         (suite, method, task)
         for suite in catalog.suites.values()
@@ -118,7 +119,7 @@ def _use(catalog: Catalog, kind: Literal["agent", "estimator"], name: str) -> Us
         for task in suite.tasks_of(suite.budget("smoke"))
         if method.suits(task)
     ]
-    return min(uses, key=lambda use: len(use[1].config), default=None)
+    return min(uses, key=lambda u: (u[0].budget("smoke").step_ms, len(u[1].config)), default=None)
 
 
 def _config(use: Use, host: Host) -> Any:
