@@ -145,3 +145,16 @@ def test_each_page_of_the_api_is_in_the_nav_and_names_what_is_there():
         assert f": api/{page.name}\n" in nav
         for name in re.findall(r"^::: (\S+)", page.read_text("utf-8"), re.MULTILINE):
             assert pkgutil.resolve_name(name) is not None
+
+
+def test_pages_of_the_docs_link_to_pages_of_the_docs(tools):
+    """What lies outside is not on the site, which is built with ``strict``."""
+    docs = ROOT / "docs"
+    broken = [
+        f"{page.name}: {link}"
+        for page in docs.rglob("*.md")
+        for link in re.findall(r"\]\((?!https?:|#)([^)#\s]+)", page.read_text("utf-8"))
+        if docs not in (target := (page.parent / link).resolve()).parents
+        or not (target.exists() or link in tools.PAGES or target.with_suffix(".ipynb").exists())
+    ]
+    assert broken == []
