@@ -152,7 +152,7 @@ def test_headers_and_points_say_what_they_are_by_keyboard_and_pointer(visit: Vis
         page.keyboard.press("ArrowRight")
         seen.append(tip.inner_text())
     assert [text.split(":")[0] for text in seen] == [
-        "ua-dqn, Asterix", "ua-dqn, Breakout", "ua-dqn, Freeway"
+        "ube-dqn-150, Asterix", "ube-dqn-150, Breakout", "ube-dqn-150, Freeway"
     ]  # fmt: skip
     page.keyboard.press("Escape")
     assert not tip.is_visible()
@@ -171,6 +171,33 @@ CONTRAST = """(selector) => {
   return (Math.max(ink, ground) + 0.05) / (Math.min(ink, ground) + 0.05);
 }"""
 """The contrast of an element's text with the page (WCAG 2.2, 1.4.3)."""
+
+
+LETTERS = """() => [...document.querySelectorAll('.page:has(:target) *, .page:target *')]
+  .filter((of) => [...of.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim()))
+  .filter((of) => of.getBoundingClientRect().width)
+  .map((of) => {
+    const svg = of.closest('svg'), size = parseFloat(getComputedStyle(of).fontSize);
+    return svg ? size * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width : size;
+  })"""
+"""The sizes of all letters of a page, in pixels of the screen."""
+
+
+@pytest.mark.parametrize("board", ["minatar-cpu", "deepsea-paper", "priormdp-sbc-paper"])
+def test_a_phone_shows_trust_and_claims_whole_with_letters_of_ten_pixels(
+    browser: Browser, report: str, board: str
+):
+    page = browser.new_page(viewport={"width": 390, "height": 844})
+    page.goto(f"{report}#board-{board}")
+    sizes = page.evaluate(LETTERS)
+    hidden = page.evaluate(
+        "[...document.querySelectorAll('.f-trust .scroll, .card .scroll')]"
+        ".filter((of) => of.offsetParent).map((of) => of.scrollWidth - of.clientWidth)"
+    )
+    page.close()
+    assert min(sizes) >= 10
+    assert len(hidden) > 1
+    assert max(hidden) <= 0
 
 
 @pytest.mark.parametrize("board", ["profile-paper", "minatar-cpu", "deepsea-paper"])

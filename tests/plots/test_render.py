@@ -49,6 +49,13 @@ def test_letters_are_as_wide_on_every_machine(monkeypatch):
     assert os.environ["FONTCONFIG_FILE"] == "/etc/fonts/fonts.conf"
 
 
+def test_every_comparison_of_a_claim_has_its_mark():
+    board = StoredBoard.read(FOLDER.parents[1] / "cartpole" / "paper")
+    for figure in claims.figures(board, {}).values():
+        marks = re.findall(r'<path[^>]* fill="#[^>]*><title>', render.svg(figure))
+        assert len(marks) == len(figure.data), figure.name
+
+
 def test_names_are_text_in_svg():
     text = render.svg(figure(), adaptive=True)
     root = ET.fromstring(text)

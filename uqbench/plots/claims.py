@@ -52,7 +52,8 @@ def frame(claims: pd.DataFrame, published: Published | None = None) -> pd.DataFr
     """A row a comparison that was made, in the order of the board.
 
     ``claim``, ``verdict``, ``label``, ``group``, ``statistic``, ``estimate``, ``low``, ``high``,
-    ``above``, ``below`` (the region; NaN for no bound), ``is`` (true, false, open), ``published``.
+    ``above``, ``below`` (the region; NaN for no bound), ``is`` (true, false, open or equal),
+    ``published``.
     """
     made = claims[claims["estimate"].notna()]
     named = published or {}
@@ -104,9 +105,10 @@ def chart(own: pd.DataFrame) -> alt.LayerChart | alt.FacetChart:
     x = alt.X("region_low:Q", scale=scale, title=title, axis=alt.Axis(tickCount=4, grid=False))
     bars = base.mark_bar(height=ROW, color=theme.GRID, opacity=0.9)
     region = bars.encode(x, alt.X2("region_high:Q"))
-    truth = ["true", "false", "open"]
-    colors = alt.Scale(domain=truth, range=[theme.GREEN, theme.VERMILION, theme.ORANGE])
-    shapes = alt.Scale(domain=truth, range=["circle", "cross", "diamond"])
+    truth = ["true", "false", "open", "equal"]
+    tints = [theme.GREEN, theme.VERMILION, theme.ORANGE, theme.INK]
+    colors = alt.Scale(domain=truth, range=tints)
+    shapes = alt.Scale(domain=truth, range=["circle", "cross", "diamond", "square"])
     tint = alt.Color("is:N", scale=colors, legend=None)
     rules = base.mark_rule(strokeWidth=1.5).encode(alt.X("from_:Q"), alt.X2("to_:Q"), tint)
     shape, said_ = alt.Shape("is:N", scale=shapes, legend=None), alt.Description("said:N")

@@ -26,7 +26,8 @@ def chart(
     data = data.sort_values(["row", "column"], key=lambda of: of.map([*rows, *columns].index))
     data = data.assign(text=[f"{100 * value:.0f}" for value in data["share"]])
     top = alt.Axis(orient="top", labelAngle=-50, grid=False, labelLimit=180, labelColor=theme.INK)
-    base = alt.Chart(width=alt.Step(34), height=alt.Step(34)).encode(
+    side = max(22, min(34, 350 // len(columns)))  # 100 fits in the least
+    base = alt.Chart(width=alt.Step(side), height=alt.Step(side)).encode(
         alt.X("column:N", sort=list(columns), title=None, axis=top),
         alt.Y("row:N", sort=list(rows), title=None),
     )
@@ -39,7 +40,7 @@ def chart(
     words = base.mark_text(fontSize=11).encode(alt.Text("text:N"), color=ink)
     dots = (
         base.transform_filter("datum.sure")
-        .mark_point(shape="circle", size=9, filled=True, opacity=1, yOffset=10)
+        .mark_point(shape="circle", size=9, filled=True, opacity=1, yOffset=round(0.3 * side))
         .encode(color=ink)
     )
     return alt.layer(cells, words, dots, data=data)

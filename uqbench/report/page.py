@@ -111,7 +111,7 @@ def _number(value: float | None, digits: int = 3) -> Markup:
     """A number as people read it, with its full value for programs."""
     if value is None or not math.isfinite(value):
         return Markup('<span class="none">–</span>')
-    shown = f"{value:.{digits}f}" if abs(value) < 1000 else f"{value:,.0f}"
+    shown = f"{round(value, digits) + 0.0:.{digits}f}" if abs(value) < 1000 else f"{value:,.0f}"
     return Markup('<data value="{}">{}</data>').format(repr(float(value)), shown.replace("-", "−"))
 
 
