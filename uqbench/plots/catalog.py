@@ -1,19 +1,15 @@
 """Which figures there are, by name, and those that plugins add to boards of their suites."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from uqbench.boards.stored import StoredBoard
 from uqbench.errors import UqbenchError, unknown
 from uqbench.figure import Figure, NotDrawableError
 from uqbench.plots import claims, coverage, curves, intervals, pairs, trust, uncertainty
-
-if TYPE_CHECKING:
-    from uqbench.registry.plugins import Host
-    from uqbench.suites.suite import Suite
+from uqbench.registry.plugins import Host
+from uqbench.suites.suite import Suite
 
 FIGURES: Mapping[str, Callable[[StoredBoard], Figure]] = {
     "trust": trust.figure,

@@ -3,11 +3,8 @@
 Claims about probabilities have an axis from 0 to 1; every other claim has its own.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import altair as alt
 import numpy as np
@@ -17,9 +14,7 @@ from uqbench.boards.stored import StoredBoard
 from uqbench.figure import Figure
 from uqbench.plots import theme
 from uqbench.plots.words import said, spelled, spoken
-
-if TYPE_CHECKING:
-    from uqbench.suites.suite import Suite
+from uqbench.suites.suite import Suite
 
 PROBABILITIES = ("probability of improvement", "concordance", "share")
 """Statistics that lie between 0 and 1 whatever the claim; matched as beginnings."""

@@ -1,7 +1,5 @@
 """Some of a board's methods and tasks, for a figure of these alone."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any

@@ -1,18 +1,13 @@
 """Numbers and names in figures and their text alternatives."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
+import pandas as pd
+
+from uqbench.boards.stored import StoredBoard
 from uqbench.boards.tables import label
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from uqbench.boards.stored import StoredBoard
 
 MOST_SPELLED = 12
 """Rows that a text alternative spells out."""

@@ -1,13 +1,10 @@
 """The page: a template, a style, a script, and a policy that forbids every request."""
 
-from __future__ import annotations
-
 import base64
 import math
 from collections.abc import Sequence
 from hashlib import sha256
 from importlib import resources
-from typing import TYPE_CHECKING
 
 import jinja2
 from altair.utils.schemapi import debug_mode
@@ -18,16 +15,14 @@ from uqbench.boards.stored import StoredBoard
 from uqbench.errors import UqbenchError
 from uqbench.plots.render import DARK
 from uqbench.plots.theme import SIGNS
+from uqbench.registry.plugins import Host
 from uqbench.report.sections import BoardSection
+from uqbench.results.folders import Folder
+from uqbench.statistics.estimate import Estimate
+from uqbench.suites.suite import Suite
 from uqbench.views.board_view import parts
 from uqbench.views.verdicts import COUNTED, Counted, by_paper, distinct
 from uqbench.wording import duration
-
-if TYPE_CHECKING:
-    from uqbench.registry.plugins import Host
-    from uqbench.results.folders import Folder
-    from uqbench.statistics.estimate import Estimate
-    from uqbench.suites.suite import Suite
 
 
 def page(

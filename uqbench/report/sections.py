@@ -1,10 +1,7 @@
 """What the page says of each board: rows and figures as the template shows them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
 
 import pandas as pd
 from markupsafe import Markup
@@ -16,12 +13,10 @@ from uqbench.figure import Figure
 from uqbench.plots import catalog, claims
 from uqbench.plots.render import svg
 from uqbench.registry.definitions import source, summary
+from uqbench.registry.plugins import Host
+from uqbench.suites.suite import Suite
 from uqbench.views.board_view import IMPROVEMENT, BoardView, Column
 from uqbench.views.verdicts import judged_claims
-
-if TYPE_CHECKING:
-    from uqbench.registry.plugins import Host
-    from uqbench.suites.suite import Suite
 
 Picture = tuple[Figure, Markup]
 """A figure, and its SVG."""

@@ -1,25 +1,19 @@
 """Is a stored board what follows from its scores? And the same board written anew from these."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from uqbench.boards.leaderboard import Board
 from uqbench.boards.manifest import MANIFEST, Planned, missing_note
 from uqbench.boards.protocol import check_as_run
 from uqbench.boards.provenance import of_older_code, provenance_json
 from uqbench.boards.scores import gather
 from uqbench.boards.statistics_sentence import papers
 from uqbench.boards.stored import PROVENANCE, RECORDED, StoredBoard
-from uqbench.errors import UqbenchError
+from uqbench.errors import Say, UqbenchError
+from uqbench.registry.plugins import Host
+from uqbench.results.store import Store
 from uqbench.views.board_folders import all_files, write_files
-
-if TYPE_CHECKING:
-    from uqbench.boards.leaderboard import Board
-    from uqbench.errors import Say
-    from uqbench.registry.plugins import Host
-    from uqbench.results.store import Store
 
 
 def check(stored: StoredBoard, board: Board, store: Store, say: Say) -> bool:

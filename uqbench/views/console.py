@@ -1,7 +1,5 @@
 """Tables on a console: columns side by side, whose text no terminal obeys."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 

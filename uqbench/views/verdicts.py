@@ -1,7 +1,5 @@
 """The matrix of claims: papers by verdict, and how many verdicts may be wrong."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
