@@ -26,7 +26,7 @@ import os
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
@@ -35,7 +35,8 @@ from uqbench.errors import StorageError
 from uqbench.identity import canonical, digest_of
 from uqbench.results.folders import Folder, Signature
 from uqbench.results.record_files import RECORD
-from uqbench.results.records import Process, Provenance, Resumed, RunRecord, Timing
+from uqbench.results.records import Process, Resumed, RunRecord, Timing
+from uqbench.results.states import RunState, StoredRun
 
 FILE = ".index"
 MOST_BYTES = 2 << 30
@@ -98,8 +99,8 @@ class RunCache:
         del self._lines[key]  # it is added again, if it is finished still
         return False
 
-    def verified(self, key: str, digest: str, above: Folder) -> Provenance | None:
-        """What a run was made with, if all its files are as when their digests were verified.
+    def verified(self, key: str, digest: str, above: Folder) -> StoredRun | None:
+        """A finished run, if all its files are as when their digests were verified.
 
         Args:
             key: the run's folder below the root, as text.
@@ -117,15 +118,12 @@ class RunCache:
         there = above.signatures(*(f"{leaf}/{name}" for name in names))
         if [one and _text(one) for one in there] != [read, *(text for _, text in known)]:
             return None
-        return self._first_of(template, own).provenance
+        made = self._first_of(template, own).provenance
+        return StoredRun(RunState.FINISHED, partial(self._record, template, line), _provenance=made)
 
     def read(self, key: str, folder: Folder) -> RunRecord | None:
         """The record of a finished run whose ``run.json`` is as it was when it was read."""
-        if not self.is_finished(key, folder):
-            return None
-        template, line = self._lines[key]
-        own = line.split(b"\t")[_KNOWN:]
-        return _record(self._first_of(template, own), own, _digest(template, own))
+        return self._record(*self._lines[key]) if self.is_finished(key, folder) else None
 
     def add(self, key: str, record: RunRecord, read: Signature | None, folder: Folder) -> RunRecord:
         """Remember a finished run's record; return it, with what others have, too, shared.
@@ -145,7 +143,7 @@ class RunCache:
                 identity = digest_of(record.identity).encode()
                 line = b"\t".join((_text(read), identity, b"", *own))
                 self._put(key, self._template, line)
-                return _record(self._first_of(self._template, own), own, record.digest)
+                return self._record(self._template, line)
         return record
 
     def verify(self, key: str, files: Mapping[str, Signature | None], folder: Folder) -> None:
@@ -185,6 +183,20 @@ class RunCache:
         with suppress(StorageError):  # a full disk, or a folder of somebody else's: no cache
             self._root.write(FILE, write)
 
+    def _record(self, template: bytes, line: bytes) -> RunRecord:
+        """A run's record: that of another of its cell, with its own values."""
+        own = line.split(b"\t")[_KNOWN:]
+        first, values = self._first_of(template, own), json.loads(b"[%b]" % b",".join(own))
+        began, digests, seed, process, resumed, *scalars, step, timing, updated = values
+        parts = {
+            "identity": {**first.identity, "seed": seed}, "digest": _digest(template, own),
+            "scalars": dict(zip(sorted(first.scalars), scalars, strict=True)), "step": step,
+            "began": began, "updated": updated, "process": Process.model_construct(**process),
+            "resumed": tuple(Resumed.model_construct(**each) for each in resumed),
+            "timing": timing and Timing.model_construct(**timing), "digests": digests,
+        }  # fmt: skip
+        return first.model_copy(update=parts)
+
     def _first_of(self, template: bytes, own: Iterable[bytes]) -> RunRecord:
         """A record of a cell, in memory once for all."""
         if template not in self._first:
@@ -194,21 +206,6 @@ class RunCache:
     def _put(self, key: str, template: bytes, line: bytes) -> None:
         self._new += 1
         self._lines[key] = template, line
-
-
-def _record(first: RunRecord, own: Iterable[bytes], digest: str) -> RunRecord:
-    """A run's record: that of another of its cell, with what is its own, which was valid once."""
-    began, digests, seed, process, resumed, *values, step, timing, updated = json.loads(
-        b"[%b]" % b",".join(own)
-    )
-    parts = {
-        "identity": {**first.identity, "seed": seed}, "digest": digest, "digests": digests,
-        "scalars": dict(zip(sorted(first.scalars), values, strict=True)), "step": step,
-        "began": began, "updated": updated, "process": Process.model_construct(**process),
-        "resumed": tuple(Resumed.model_construct(**each) for each in resumed),
-        "timing": timing and Timing.model_construct(**timing),
-    }  # fmt: skip
-    return first.model_copy(update=parts)
 
 
 def _is_same(files: Mapping[str, Signature | None], folder: Folder) -> bool:

@@ -33,7 +33,7 @@ from uqbench.results.record_files import (
     check_place,
     read_record,
 )
-from uqbench.results.records import SCHEMA_VERSION, Provenance, RunRecord, now, this_process
+from uqbench.results.records import SCHEMA_VERSION, RunRecord, now, this_process
 from uqbench.results.run_cache import FILE, RunCache
 from uqbench.results.states import TO_DO, RunState, StoredRun
 from uqbench.results.tables import CURVES, EPISODES, METRICS
@@ -162,13 +162,8 @@ class Store:
                     above = stack.enter_context(above.held())
                 for run in own:
                     cache, name = self._consulted(), run.place.rpartition("/")[2]
-                    made = cache and cache.verified(run.place, run.digest, above)
-                    yield self._finished(run, made) if made else self._find(run, above.below(name))
-
-    def _finished(self, run: Run, made: Provenance) -> StoredRun:
-        """A finished run: of its record the provenance; the rest is read when it is asked for."""
-        read = partial(self.record, run.place)
-        return StoredRun(RunState.FINISHED, read, _provenance=made)
+                    known = cache and cache.verified(run.place, run.digest, above)
+                    yield known or self._find(run, above.below(name))
 
     def _find(self, run: Run, folder: Folder) -> StoredRun:
         stored = self._stored(run.place, folder)
@@ -195,7 +190,8 @@ class Store:
                 return StoredRun(RunState.DAMAGED, reason=f"{name} does not match its digest")
         if self._cache is not None:
             self._cache.verify(run.place, before, folder)
-        return self._finished(run, stored.record.provenance)
+        read, made = partial(self.record, run.place), stored.record.provenance
+        return StoredRun(RunState.FINISHED, read, _provenance=made)  # of many, few are asked for
 
     def save_cache(self) -> None:
         """Keep what was read of many finished runs, for the next command."""
