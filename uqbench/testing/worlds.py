@@ -22,10 +22,9 @@ def as_step(obs: Tensor, action: Tensor, outcome: Outcome, actors: int = 1) -> S
     return step_of_actors(obs, action, *after, actors=actors)
 
 
-def step_of_actors(*tensors: Tensor | None, actors: int = 1, **named: Any) -> Step:
+def step_of_actors(*tensors: Any, actors: int = 1, **named: Any) -> Step:
     """A step ``[L, K, …]`` from its tensors ``[L · K, …]``, in their order or by name."""
-    streams: Any = tensors
-    given = vars(Step(*streams, **named))
+    given = vars(Step(*tensors, **named))
     return Step(**{name: by_actor(value, actors) for name, value in given.items()})
 
 

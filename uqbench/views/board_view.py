@@ -69,8 +69,7 @@ class Line:
     def of(cls, row: Mapping[str, Any], estimates: Mapping[str, Estimate | None]) -> Line:
         """A row of ``leaderboard.csv``, of text or of numbers."""
         ranks: list[Any] = [row.get(name) for name in ("rank", "rank_low", "rank_high")]
-        submitted = row.get("submitted")
-        state = submitted.partition(":")[0] if isinstance(submitted, str) else ""
+        state = str(row["submitted"]).partition(":")[0] if _given(row.get("submitted")) else ""
         notes = {
             str(row.get("role", "method")): row.get("role", "method") != "method",
             "local": row.get("local") == "yes",

@@ -192,14 +192,13 @@ class AgentSubject(Subject):
 
 def _overwrite(step: Step) -> None:
     """As the harness does after ``observe``, but with values that no agent can use."""
-    for value in vars(step).values():
-        if value is not None:
-            if value.dtype.is_floating_point:
-                value.fill_(float("nan"))
-            elif value.dtype == torch.bool:
-                value.logical_not_()
-            else:
-                value.fill_(torch.iinfo(value.dtype).max)
+    for value in (tensor for tensor in vars(step).values() if tensor is not None):
+        if value.dtype.is_floating_point:
+            value.fill_(float("nan"))
+        elif value.dtype == torch.bool:
+            value.logical_not_()
+        else:
+            value.fill_(torch.iinfo(value.dtype).max)
 
 
 def predictions(agent: Agent, questions: Tensor) -> dict[str, Tensor]:

@@ -61,11 +61,9 @@ def subjects(host: Host, name: str) -> list[Subject]:
     chosen = one if distribution else ""
     catalog = read_suites(host, check=() if chosen else None)  # a class answers for no suite
     made = [subject for plugin in plugins for subject in _of(plugin, host, catalog, chosen)]
-    if not made and distribution:
-        names = [f"{p.distribution}:{n}" for p in host.plugins for _, n in _registered(host, p)]
-        raise unknown("plugin", name, names)
     if not made:
-        raise unknown("plugin", name, [plugin.name for plugin in host.plugins])
+        things = [f"{p.distribution}:{n}" for p in host.plugins for _, n in _registered(host, p)]
+        raise unknown("plugin", name, things if distribution else [p.name for p in host.plugins])
     return made
 
 
