@@ -68,6 +68,20 @@ def test_cite_prints_the_papers_of_a_suite_and_of_a_method():
     assert re.findall(r"@\w+\{(\w+),", done.output) == ["dearden1998bayesian", "markou2019bayesian"]
 
 
+def test_cite_knows_a_method_that_only_a_suite_has():
+    done = CliRunner().invoke(command, ["ube-zeta-1"], standalone_mode=False)
+    assert done.return_value == 0
+    assert "@inproceedings{odonoghue2018uncertainty," in done.output
+
+
+def test_cite_ends_with_1_where_a_citation_has_no_entry(monkeypatch):
+    lost = ([], ["Nobody et al. 2018"])
+    monkeypatch.setattr("uqbench.registry.papers.cited", lambda host, sources: lost)
+    done = CliRunner().invoke(command, ["ube"], standalone_mode=False)
+    assert done.return_value == 1
+    assert done.stderr.startswith("uqbench: Nobody et al. 2018: no plugin")
+
+
 def test_cite_names_the_nearest_name_of_what_there_is_not():
     done = CliRunner().invoke(command, ["ube-chian"], standalone_mode=False)
     assert "Did you mean 'ube-chain'" in str(done.exception)
