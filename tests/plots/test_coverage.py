@@ -42,4 +42,4 @@ def test_rows_are_in_the_order_of_the_board():
     chart = coverage.figure(NIGHT).chart.to_dict(validate=False)
     order = chart["layer"][0]["encoding"]["y"]["sort"]
     assert order == [name for name in NIGHT.methods if name in set(order)]
-    assert order[0] == "ua-dqn"
+    assert order[0] == "ube-dqn-150"
