@@ -112,7 +112,8 @@ def test_a_score_of_zero_is_the_worse_of_the_prior_and_of_certainty(monkeypatch)
     for task in suite.tasks:
         config = GaussianValuesConfig(**task.config)
         for budget in (suite.budgets["quick"], suite.budgets["paper"]):
-            assert budget.task_steps[task.name] == config.n * PAIRS + 256
+            if task in suite.tasks_of(budget):
+                assert budget.task_steps[task.name] == config.n * PAIRS + 256
         weight = config.n / (config.n + config.sigma**2)
         of_values = values_of_rewards(task.discount)
         prior = (of_values @ of_values.mT)[PLACE][:, PLACE]
