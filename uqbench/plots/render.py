@@ -35,7 +35,9 @@ _RESOURCES = re.compile(rb"(?:^ +/[a-z]{2}\d+ \d+ 0 R\n)+", re.M)
 _SAID = re.compile(r'<(\w+) aria-label="([^"]*)"([^>]*)/>')
 """A mark that says something when it is pointed at."""
 _TAG = re.compile(r"<[^>]*>")
-_NUMBER = re.compile(r'(?<![\w#.])(?<!opacity=")-?\d+\.\d{2,}')
+_NUMBER = re.compile(r'(?<![\d#.])(?<!opacity=")-?\d+\.\d{2,}')
+_BAND = re.compile(r'<path d="[^"]{200,}"(?= fill="[^"]+" opacity="0\.14"/>)')
+"""A shade of hundreds of points: nobody sees tenths of its pixels."""
 
 
 def render(figure: Figure, form: str, width: str | None = None) -> bytes:
@@ -128,7 +130,8 @@ def _small(text: str, name: str) -> str:
     """Without what no reader sees; ids are those of the figure, as several share a page."""
     text = _SAID.sub(r"<\1\3><title>\2</title></\1>", text)
     text = re.sub(r' (aria-[a-z]+|role|class|pointer-events|stroke-miterlimit)="[^"]*"', "", text)
-    text = re.sub(r' (font-family="[^"]*"|font-weight="normal"|stroke-width="1")', "", text)
+    usual = 'font-family="[^"]*"|font-size="11px"|font-weight="normal"|text-anchor="start"'
+    text = re.sub(rf' ({usual}|stroke-width="1")', "", text)
     text = re.sub(r'<path d="" ?(display="none")?/>|<path[^>]* display="none"/>', "", text)
     text = re.sub(r'<path d="M0,0h[\d.]+v[\d.]+h-?[\d.]+Z"/>', "", text)  # grounds without a fill
     before, text = None, text.replace(' transform="translate(0,0)"', "")
@@ -136,6 +139,7 @@ def _small(text: str, name: str) -> str:
         before, text = text, text.replace("<g></g>", "")
     text = text.replace(' opacity="1"', "").replace(' fill="transparent"', ' fill="none"')
     text = _TAG.sub(lambda tag: _NUMBER.sub(_short, tag[0]), text)
+    text = _BAND.sub(lambda band: re.sub(r"-?\d+\.\d", _whole, band[0]), text)
     ids = dict.fromkeys(re.findall(r'\bid="([^"]+)"', text))
     for number, old in enumerate(ids):
         new = f"{name}-{number}"
@@ -148,6 +152,10 @@ def _short(number: re.Match[str]) -> str:
     return f"{float(number[0]):.1f}".removesuffix(".0")
 
 
+def _whole(number: re.Match[str]) -> str:
+    return str(round(float(number[0])))
+
+
 def _with_text(text: str, figure: Figure, style: str) -> str:
     """The root with its font, and the title and description that screen readers say."""
     root, rest = text.split(">", 1)
@@ -155,5 +163,6 @@ def _with_text(text: str, figure: Figure, style: str) -> str:
         ' version="1.1"', ""
     )
     said = escape(f"{figure.title}. {figure.text} {figure.numbers}".strip())
-    described = f'{root} role="img" aria-label="{said}" font-family="{escape(theme.FONT)}">'
+    letters = f'font-family="{escape(theme.FONT)}" font-size="11px"'
+    described = f'{root} role="img" aria-label="{said}" {letters}>'
     return described + (f"<style>{style}</style>" if style else "") + rest + "\n"
