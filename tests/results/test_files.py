@@ -65,7 +65,6 @@ def test_a_name_that_is_no_name_makes_no_path(name, tmp_path):
 USES: dict[str, Callable[[Folder], object]] = {
     "read": lambda folder: folder.read("a"),
     "digest": lambda folder: folder.digest("a"),
-    "ends": lambda folder: folder.ends("a", 1),
     "kinds": Folder.kinds,
     "make": Folder.make,
     "write": lambda folder: folder.write("a", b"new"),
