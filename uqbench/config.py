@@ -188,7 +188,7 @@ def warm_up_field(config: object) -> str:
 def explain(error: ValidationError) -> str:
     """Return pydantic's errors as one line: for each the key, the problem and the value."""
     return "; ".join(
-        f"{'.'.join(str(part) for part in one['loc']) or 'value'}: "
-        f"{one['msg']} (given: {one['input']!r})"
+        f"{'.'.join(str(part) for part in one['loc']) or 'value'}: {one['msg']}"
+        + ("" if one["type"] == "missing" else f" (given: {one['input']!r})")
         for one in error.errors()
     )

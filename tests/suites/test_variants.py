@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from uqbench.cli.options import names
@@ -38,6 +38,7 @@ def host(monkeypatch: pytest.MonkeyPatch) -> Host:
     return Host.load()
 
 
+@example({"a": ")"})
 @given(st.dictionaries(st.sampled_from(["a", "b_c", "d"]), VALUES, min_size=1))
 def test_a_name_says_its_values(values):
     name = variant_name("dqn", values)

@@ -14,8 +14,8 @@ from typing import Any
 
 from uqbench.errors import UqbenchError
 
-_PLAIN = re.compile(r"[A-Za-z0-9_.()-]+")
-"""Text that is written without quotation marks."""
+_PLAIN = re.compile(r"[A-Za-z0-9_.-]+(\([A-Za-z0-9_.-]*\))?")
+"""Text that is written without quotation marks; its parentheses are a pair."""
 
 
 @dataclass(frozen=True)
