@@ -5,6 +5,7 @@ from uqbench.runner.batches import GPU_LANES, default_lanes, make_batch_groups
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import read_suites
 from uqbench.suites.suite import Suite
+from uqbench.suites.tables import Method
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +34,14 @@ def test_a_method_may_be_for_some_budgets_and_can_be_asked_for_in_all(host, suit
     assert variant not in methods("quick")[0]
     assert methods("quick")[1]
     assert methods("quick", variant) == ({variant}, False)
+
+
+def test_a_role_in_the_suite_replaces_the_agents_and_is_inherited(host, suite):
+    base = suite.method("dqn").model_copy(update={"role": "trivial"})
+    variant = Method(name="variant", base="dqn").on(base)
+    of = suite.model_copy(update={"methods": [suite.method("qr-dqn"), base, variant]})
+    plan = make_plan(of, host, "quick", device="cpu", methods=["qr-dqn", "dqn", "variant"])
+    assert plan.roles == {"qr-dqn": "method", "dqn": "trivial", "variant": "trivial"}
 
 
 def test_a_selection_has_a_leaderboard_of_its_own(host, suite):
