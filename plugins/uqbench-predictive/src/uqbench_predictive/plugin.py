@@ -206,6 +206,12 @@ def uqbench_estimators() -> Iterable[EstimatorSpec]:
             config="uqbench_predictive.baselines.post_hoc:PostHocConfig",
         ),
         EstimatorSpec(
+            name="scikit-learn",
+            version="1",
+            factory="uqbench_predictive.baselines.scikit_learn:ScikitLearn",
+            config="uqbench_predictive.baselines.scikit_learn:ScikitLearnConfig",
+        ),
+        EstimatorSpec(
             name="inputs",
             version="1",
             factory="uqbench_predictive.baselines.inputs:Inputs",

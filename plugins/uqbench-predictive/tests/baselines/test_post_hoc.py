@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from math import log
+from math import exp, log
 
 import pytest
 import torch
+from scipy.optimize import minimize_scalar
 from sklearn.covariance import EmpiricalCovariance
 from sklearn.neighbors import NearestNeighbors
 from uqbench_predictive.baselines.inputs import Inputs, InputsConfig, nearest
@@ -65,8 +66,34 @@ def test_the_temperature_undoes_a_scale_of_the_logits():
     """The labels are drawn from the logits: 15 % are about four standard errors."""
     logits = 2 * torch.randn(2, 2_000, 3, generator=GENERATOR, dtype=torch.float64)
     drawn = [torch.multinomial(lane.softmax(-1), 1, generator=GENERATOR)[:, 0] for lane in logits]
-    found = temperature(logits * torch.tensor([1.0, 3.0])[:, None, None], torch.stack(drawn))
-    assert found.tolist() == pytest.approx([1.0, 3.0], rel=0.15)
+    given = (logits * torch.tensor([1.0, 3.0])[:, None, None])[None]
+    for prior in (None, 0.5):
+        found = temperature(given, torch.stack(drawn), prior)
+        assert found.tolist() == pytest.approx([1.0, 3.0], rel=0.15)
+
+
+def test_a_prior_bounds_the_temperature_of_logits_that_make_no_error(toy):
+    """The optimum of Brent's method is within half a step of the grid, 1.2 %."""
+    logits = torch.tensor([[2.0, 0.0], [0.0, 2.0]], dtype=torch.float64).repeat(18, 1)
+    targets = logits.argmax(-1)
+    assert temperature(logits[None, None], targets[None]).item() == pytest.approx(0.1)
+
+    def objective(log_t: float) -> float:
+        loss = torch.nn.functional.cross_entropy(logits / exp(log_t), targets, reduction="sum")
+        return loss.item() + 0.5 * (log_t / 0.5) ** 2
+
+    best = exp(minimize_scalar(objective, bounds=(-2, 2), method="bounded").x)
+    assert 0.3 < best < 0.9
+    found = temperature(logits[None, None], targets[None], 0.5).item()
+    assert found == pytest.approx(best, rel=0.012)
+    task = toy()
+    data = task.data([1])
+    config = PostHocConfig(hidden=(8,), scaled=True, temperature_prior=0.05)
+    estimator = PostHoc(task, [1], config, CPU)
+    estimator.fit(Data(data.inputs, data.targets, data), None, steps=100)
+    assert estimator.temperature.item() == pytest.approx(1, abs=0.1)  # without a prior 0.35
+    with pytest.raises(ValueError, match="temperature_prior must be above 0, got 0"):
+        PostHocConfig(temperature_prior=0.0)
 
 
 def test_scores_of_logits_are_their_formulas(toy, points):

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import torch
 from torch import Tensor
 
+from uqbench.config import LATER
 from uqbench.estimator import Data, Dataset, Estimator, PredictiveUncertainty, ReferenceModel
+from uqbench_predictive.baselines.post_hoc import positive, temperature
 from uqbench_predictive.baselines.sample import NetworkSample
 from uqbench_predictive.networks.training import Trainer, TrainingConfig
-from uqbench_predictive.uncertainty import mean, setting_b
+from uqbench_predictive.uncertainty import classification, mean, setting_b
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,12 +25,17 @@ class DeepEnsembleConfig(TrainingConfig):
         members: number of networks.
         diverges_from: setting (b): what the members diverge from: the ``reference`` model, as for
             every estimator, or the members' ``mean``, as in the released code for MNIST.
+        temperature_prior: setting (a), classes: divide the members' logits by the temperature under
+            which the ensemble makes the validation data most probable (Ashukha et al. 2020), given
+            a normal prior of its logarithm around 0 with this standard deviation; None: do not.
     """
 
     members: int = 10
     diverges_from: Literal["reference", "mean"] = "reference"
+    temperature_prior: float | None = field(default=None, metadata=LATER)
 
     def __post_init__(self) -> None:
+        positive(self.temperature_prior)
         if self.members < 1:
             raise ValueError(f"members must be at least 1, got {self.members}")
 
@@ -47,14 +54,31 @@ class DeepEnsemble(Estimator):
         self.trainer = Trainer(task, seeds, config, device)
 
     def fit(self, data: Data, reference_model: ReferenceModel | None, steps: int) -> None:
-        """Train every member."""
-        members = self.trainer.config.members
+        """Train every member.
+
+        Raises:
+            ValueError: there is to be a temperature, and no validation data, or no classes to be
+                predicted.
+        """
+        members, prior = self.trainer.config.members, self.trainer.config.temperature_prior
+        held = data.validation
         data = self.trainer.to_device(data)
         weights = self.trainer.train(data, steps, members=members)
         self.sample = NetworkSample(self.trainer.network, weights, members, data, reference_model)
+        self.temperature = torch.ones(len(self.trainer.seeds), dtype=torch.float64)
+        if prior is not None:
+            if held is None or self.trainer.regression or reference_model is not None:
+                raise ValueError(
+                    "temperature_prior needs a classification in setting (a) with validation data; "
+                    "leave it out"
+                )
+            self.temperature = temperature(self.sample.outputs(held.inputs), held.targets, prior)
 
     def predict(self, inputs: Tensor) -> PredictiveUncertainty:
         """The members' disagreement (a), or their divergence from one prediction (b)."""
+        if self.trainer.config.temperature_prior is not None:
+            outputs = self.sample.outputs(inputs) / self.temperature[:, None, None]
+            return classification(None, inputs, outputs.log_softmax(-1))
         if self.trainer.config.diverges_from == "reference" or self.sample.reference_model is None:
             return self.sample.predict(inputs)
         members = self.sample.outputs(inputs).log_softmax(-1)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from math import log
 from typing import Literal
 
 import torch
 from torch import Tensor
 from torch.nn.functional import normalize, one_hot
 
+from uqbench.config import LATER
 from uqbench.estimator import Data, Dataset, Estimator, PredictiveUncertainty, ReferenceModel
 from uqbench_predictive.baselines.inputs import nearest
 from uqbench_predictive.networks.architectures import HEAD
-from uqbench_predictive.networks.learning import losses, mean_loss
+from uqbench_predictive.networks.learning import mean_loss
 from uqbench_predictive.networks.training import Trainer, TrainingConfig
 from uqbench_predictive.uncertainty import entropy, values
 
@@ -34,14 +36,19 @@ class PostHocConfig(TrainingConfig):
         scaled: whether logits are divided by the temperature under which the validation data are
             most likely (Guo et al. 2017); of a regression: whether the noise is that of validation
             data.
+        temperature_prior: standard deviation of a normal prior of the temperature's logarithm
+            around 0. Without one the most likely temperature has no lower bound where the network
+            makes no error on the validation data, and is the grid's end, 0.1.
         neighbors: k.
     """
 
     score: Literal["msp", "max-logit", "energy", "mahalanobis", "vim", "knn"] = "msp"
     scaled: bool = False
+    temperature_prior: float | None = field(default=None, metadata=LATER)
     neighbors: int = 10
 
     def __post_init__(self) -> None:
+        positive(self.temperature_prior)
         if self.neighbors < 1:
             raise ValueError(f"neighbors must be at least 1, got {self.neighbors}")
 
@@ -88,7 +95,10 @@ class PostHoc(Estimator):
         features, logits = self._outputs(data.inputs)
         self.head = {name: self.weights[name].double() for name in HEAD}
         if config.scaled and validation is not None:
-            self.temperature = temperature(self._outputs(validation.inputs)[1], validation.targets)
+            held_logits = self._outputs(validation.inputs)[1]
+            self.temperature = temperature(
+                held_logits[None], validation.targets, config.temperature_prior
+            )
         if config.neighbors > features.shape[1]:
             raise ValueError(
                 f"expected at most {features.shape[1]} neighbors, the training points, got "
@@ -133,10 +143,34 @@ class PostHoc(Estimator):
         return lambda x, _: nearest(normalize(x, dim=-1), known, config.neighbors)
 
 
-def temperature(logits: Tensor, targets: Tensor) -> Tensor:
-    """The temperature under which targets ``[L, n]`` are most likely, ``[L]`` (Guo et al. 2017)."""
-    each = [losses(logits / value, targets).mean(-1) for value in TEMPERATURES]
-    return TEMPERATURES.to(logits)[torch.stack(each, -1).argmin(-1)]
+def temperature(logits: Tensor, targets: Tensor, prior: float | None = None) -> Tensor:
+    """The temperature under which targets ``[L, n]`` are most likely, given a prior: ``[L]``.
+
+    ``argmax_T Σ_i log 1/S Σ_s softmax(f_s(x_i) / T)_{y_i} − ½ (log T / prior)²``, on a grid. With
+    one model and no prior: Guo et al. 2017; with several: Ashukha et al. 2020.
+
+    Args:
+        logits: of models that count equally, ``[S, L, n, C]``, float64.
+        targets: classes.
+        prior: standard deviation of ``log T``; None for a flat one.
+    """
+    each = []
+    for value in TEMPERATURES.tolist():
+        members = (logits / value).log_softmax(-1).movedim(0, -1).contiguous()
+        mixed = torch.logsumexp(members, -1) - log(len(logits))
+        likelihood = mixed.gather(-1, targets[..., None]).sum((-2, -1))
+        each.append(likelihood - (0 if prior is None else 0.5 * (log(value) / prior) ** 2))
+    return TEMPERATURES.to(logits)[torch.stack(each, -1).argmax(-1)]
+
+
+def positive(prior: float | None) -> None:
+    """Check a temperature's prior.
+
+    Raises:
+        ValueError: it has no width.
+    """
+    if prior is not None and prior <= 0:
+        raise ValueError(f"temperature_prior must be above 0, got {prior}")
 
 
 def mahalanobis(features: Tensor, targets: Tensor, n_classes: int) -> Score:

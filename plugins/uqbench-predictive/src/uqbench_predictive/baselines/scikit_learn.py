@@ -1,0 +1,104 @@
+"""Classifiers of scikit-learn: what a practitioner tries before a network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.gaussian_process import GaussianProcessClassifier
+from sklearn.gaussian_process.kernels import RBF
+from sklearn.neighbors import KNeighborsClassifier
+from torch import Tensor
+
+from uqbench.estimator import Data, Dataset, Estimator, PredictiveUncertainty, ReferenceModel
+from uqbench.seeding import derive_seed
+from uqbench_predictive.uncertainty import entropy
+
+VOTERS = {"random-forest": 500, "k-neighbors": 10}
+"""Trees, and neighbors: models whose probabilities are shares of votes, which may be zero."""
+LEAST = 1e-12
+"""A probability whose logarithm is taken."""
+
+
+def _gaussian_process(seed: int, inputs: np.ndarray[Any, Any]) -> GaussianProcessClassifier:
+    """One against the rest, a Gaussian kernel; its variance and length maximize the evidence."""
+    length = float(np.sqrt(2 * inputs.var(0).sum()))  # root mean square distance of two points
+    return GaussianProcessClassifier(1.0 * RBF(length), random_state=seed)
+
+
+Make = Callable[[int, np.ndarray[Any, Any]], Any]
+MODELS: Mapping[str, Make] = {
+    "random-forest": lambda seed, _: RandomForestClassifier(
+        VOTERS["random-forest"], random_state=seed
+    ),
+    "gradient-boosting": lambda seed, _: HistGradientBoostingClassifier(
+        early_stopping=True, random_state=seed
+    ),
+    "k-neighbors": lambda _, __: KNeighborsClassifier(VOTERS["k-neighbors"]),
+    "gaussian-process": _gaussian_process,
+}
+"""By name, from a seed and training inputs ``[n, D]``; else with scikit-learn's defaults."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScikitLearnConfig:
+    """Which classifier.
+
+    Attributes:
+        model: a ``random-forest`` of 500 trees; ``gradient-boosting`` of trees on histograms, which
+            stops when a tenth of the training data no longer become more likely; the ten nearest
+            points (``k-neighbors``); or a ``gaussian-process`` per class.
+        points: training points, the first; None for all. A Gaussian process takes a time that grows
+            with their cube.
+    """
+
+    model: Literal["random-forest", "gradient-boosting", "k-neighbors", "gaussian-process"]
+    points: int | None = None
+
+
+class ScikitLearn(Estimator):
+    """A classifier of scikit-learn, in setting (a).
+
+    Its probabilities are its prediction, their entropy is what inputs are ordered by, and it states
+    no epistemic uncertainty. One vote shared by all classes is added to those of trees and of
+    neighbors (Perks 1947): no finite number of votes makes a class impossible.
+    """
+
+    def __init__(
+        self, task: Dataset, seeds: Sequence[int], config: ScikitLearnConfig, device: torch.device
+    ) -> None:
+        self.n_classes, self.seeds, self.config = task.n_classes, seeds, config
+
+    def fit(self, data: Data, reference_model: ReferenceModel | None, steps: int) -> None:
+        """Fit one classifier per lane, however many steps there are.
+
+        Raises:
+            ValueError: the task is a regression, or has a reference model.
+        """
+        if self.n_classes == 0 or reference_model is not None:
+            raise ValueError(
+                f"{self.config.model} predicts classes, without a reference model: expected a "
+                f"classification in setting (a)"
+            )
+        self.models = []
+        for seed, inputs, targets in zip(self.seeds, data.inputs, data.targets, strict=True):
+            rows = inputs[: self.config.points].flatten(1).double().numpy()
+            known = targets[: self.config.points].numpy()
+            own = derive_seed("scikit-learn", seed) % 2**32
+            self.models.append(MODELS[self.config.model](own, rows).fit(rows, known))
+
+    def predict(self, inputs: Tensor) -> PredictiveUncertainty:
+        """The classifier's probabilities; zero for classes that its lane has not seen."""
+        probs = torch.zeros(*inputs.shape[:2], self.n_classes, dtype=torch.float64)
+        for model, rows, lane in zip(self.models, inputs, probs, strict=True):
+            found = model.predict_proba(rows.flatten(1).double().numpy())
+            lane[:, model.classes_] = torch.from_numpy(found)
+        votes = VOTERS.get(self.config.model)
+        if votes is not None:
+            probs = (votes * probs + 1 / self.n_classes) / (votes + 1)
+        own = entropy(probs.clamp(min=LEAST).log())
+        return PredictiveUncertainty(own, own, torch.zeros_like(own), probs, "nats", score=own)

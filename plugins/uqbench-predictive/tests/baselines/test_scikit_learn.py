@@ -1,0 +1,78 @@
+"""Classifiers of scikit-learn, against scikit-learn."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.gaussian_process import GaussianProcessClassifier
+from sklearn.gaussian_process.kernels import RBF
+from sklearn.neighbors import KNeighborsClassifier
+from uqbench_predictive.baselines.scikit_learn import MODELS, ScikitLearn, ScikitLearnConfig
+
+from uqbench.estimator import Data
+from uqbench.seeding import derive_seed
+
+CPU = torch.device("cpu")
+SEEDS = [3, 4]
+
+
+def fitted(task, model: str, data: Data, **config) -> ScikitLearn:
+    estimator = ScikitLearn(task, SEEDS, ScikitLearnConfig(model=model, **config), CPU)
+    estimator.fit(data, None, steps=1)
+    return estimator
+
+
+def test_probabilities_are_scikit_learns_and_a_vote_more(toy, points):
+    task = toy()
+    data = task.data(SEEDS)
+    forest = fitted(task, "random-forest", data).predict(points.expand(2, -1, -1)).probs
+    neighbors = fitted(task, "k-neighbors", data).predict(points.expand(2, -1, -1)).probs
+    for lane, seed in enumerate(SEEDS):
+        x, y = data.inputs[lane].double().numpy(), data.targets[lane].numpy()
+        new = points.double().numpy()
+        own = derive_seed("scikit-learn", seed) % 2**32
+        trees = RandomForestClassifier(500, random_state=own).fit(x, y).predict_proba(new)
+        assert torch.allclose(forest[lane], torch.tensor((500 * trees + 1 / 3) / 501))
+        ten = KNeighborsClassifier(10).fit(x, y).predict_proba(new)
+        assert torch.allclose(neighbors[lane], torch.tensor((10 * ten + 1 / 3) / 11))
+
+
+def test_a_gaussian_process_starts_at_the_distance_of_two_points_and_takes_the_first_ones(
+    toy, points
+):
+    task = toy()
+    data = task.data(SEEDS)
+    estimator = fitted(task, "gaussian-process", data, points=12)
+    said = estimator.predict(points.expand(2, -1, -1))
+    x, y = data.inputs[0, :12].double(), data.targets[0, :12]
+    length = torch.cdist(x, x).square().mean().sqrt().item()
+    model = GaussianProcessClassifier(1.0 * RBF(length)).fit(x.numpy(), y.numpy())
+    expected = torch.tensor(model.predict_proba(points.double().numpy()))
+    assert estimator.models[0].kernel.k2.length_scale == pytest.approx(length)
+    assert torch.allclose(said.probs[0], expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_class_that_was_not_seen_keeps_its_place_and_the_entropy_orders_inputs(toy, model):
+    task = toy()
+    data = task.data(SEEDS)
+    merged = Data(data.inputs, torch.where(data.targets == 1, 2, data.targets))
+    said = fitted(task, model, merged).predict(data.inputs)
+    assert said.probs.shape == (2, 24, 3)
+    assert torch.allclose(said.probs.sum(-1), torch.ones(2, 24).double())
+    assert (said.probs[..., 1] < 0.04).all()
+    assert ((said.probs.argmax(-1) == merged.targets).double().mean(-1) > 0.7).all()
+    assert said.total.isfinite().all()
+    assert torch.equal(said.novelty, said.aleatoric)
+    assert said.epistemic.abs().max() == 0
+    alone = ScikitLearn(task, SEEDS[1:], ScikitLearnConfig(model=model), CPU)
+    alone.fit(Data(merged.inputs[1:], merged.targets[1:]), None, steps=1)
+    assert torch.equal(alone.predict(data.inputs[1:]).probs[0], said.probs[1])
+
+
+def test_regressions_and_reference_models_are_refused(toy):
+    for task in (toy(0), toy(reference=True)):
+        estimator = ScikitLearn(task, [3], ScikitLearnConfig(model="k-neighbors"), CPU)
+        with pytest.raises(ValueError, match="expected a classification in setting"):
+            estimator.fit(task.data([3]), task.reference_model([3]), steps=1)
