@@ -29,7 +29,7 @@ def r_hat(draws: Draws) -> NDArray[np.float64]:
 
 
 def bulk_ess(draws: Draws) -> NDArray[np.float64]:
-    """Independent draws that would give the center as precisely, ``[...]``: at most all of them."""
+    """Independent draws that would give the center as precisely, ``[...]``."""
     return _effective(normal_scores(halves(draws)))
 
 
@@ -64,22 +64,26 @@ def _effective(split: Draws) -> NDArray[np.float64]:
     """The effective sample size of the mean of split chains.
 
     Autocorrelations are summed in pairs as long as those are positive, each no larger than the one
-    before (Geyer 1992). Constant draws give all of them.
+    before (Geyer 1992); of the pair after them the first counts where it is positive. It may exceed
+    the number of draws, of chains that swing about the mean: at most ``log10`` of it times
+    (Vehtari et al. 2021). Constant draws give all of them.
     """
     chains, length = split.shape[:2]
     means = split.mean(axis=1)
     within = split.var(axis=1, ddof=1).mean(axis=0)
     variance = (length - 1) / length * within + means.var(axis=0, ddof=1)
-    centered = split - means[:, None]
-    transformed = np.fft.rfft(centered, n=2 * length, axis=1)
-    covariance = np.fft.irfft(np.abs(transformed) ** 2, axis=1)[:, :length].mean(axis=0)
-    covariance /= length - np.arange(length).reshape(-1, *[1] * (covariance.ndim - 1))
+    transformed = np.fft.rfft(split - means[:, None], n=2 * length, axis=1)
+    covariance = np.fft.irfft(np.abs(transformed) ** 2, axis=1)[:, :length].mean(axis=0) / length
     with np.errstate(divide="ignore", invalid="ignore"):
-        correlation = 1 - (within - covariance * (length - 1) / length) / variance
+        correlation = 1 - (within - covariance) / variance
     correlation = np.where(variance > 0, correlation, 0.0)
     correlation[0] = 1.0
-    pairs = correlation[: length // 2 * 2].reshape(length // 2, 2, *correlation.shape[1:]).sum(1)
-    positive = np.logical_and.accumulate(pairs > 0, axis=0)
-    kept = np.where(positive, np.minimum.accumulate(pairs, axis=0), 0.0)
-    time = np.maximum(2 * kept.sum(axis=0) - 1, 1.0)
-    return np.asarray(chains * length / time)
+    count = (length - 1) // 2
+    pairs = correlation[: 2 * count].reshape(count, 2, *correlation.shape[1:])
+    sums = pairs.sum(axis=1)
+    positive = np.logical_and.accumulate(sums > 0, axis=0)
+    positive[-1] = False
+    kept = np.where(positive, np.minimum.accumulate(sums, axis=0), 0.0)
+    after = np.take_along_axis(pairs[:, 0], positive.sum(axis=0, keepdims=True), axis=0)[0]
+    time = 2 * kept.sum(axis=0) - 1 + np.maximum(after, 0.0)
+    return np.asarray(chains * length / np.maximum(time, 1 / np.log10(chains * length)))
