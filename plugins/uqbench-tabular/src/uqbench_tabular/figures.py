@@ -1,4 +1,4 @@
-"""Measured regret against the published panels (Markou & Rasmussen, read off their figures)."""
+"""Measured against published: regret, and UBE's local uncertainty (Markou & Rasmussen)."""
 
 from __future__ import annotations
 
@@ -10,11 +10,17 @@ import pandas as pd
 from uqbench.boards.stored import StoredBoard
 from uqbench.figure import Figure
 from uqbench.plots import claims, theme
-from uqbench.plots.words import natural
+from uqbench.plots.words import natural, number
 from uqbench.suites.suite import Suite
 
 CLAIMS = "published-"
 """Begins the names of the claims that a method has the published numbers."""
+
+PUBLISHED_TERMS = {"reward_term": (7e-4, 1.4e-2), "q_max_term": (0.26, 3.3)}
+"""Smallest and largest bars of the supplement's chart: ζ = 1, N = 4, one run; read off."""
+TERMS = {"reward_term": "variance of the mean reward", "q_max_term": "term of Q_max"}
+CHART = "deepsea-4", "ube-zeta-1"
+"""Of which task and method the chart is."""
 
 
 def published_panels(board: StoredBoard, suite: Suite) -> Iterator[Figure]:
@@ -69,3 +75,51 @@ def _chart(data: pd.DataFrame, order: list[str]) -> alt.FacetChart:
         .resolve_scale(x="independent")
     )
     return found
+
+
+def terms_of_ube(board: StoredBoard) -> Iterator[Figure]:
+    """How large both terms of UBE's local uncertainty are over (s, a), and the published ones."""
+    task, method = CHART
+    own = board.tasks[board.tasks["method"] == method]
+    if own.empty:
+        return
+    rows = [
+        {"world": row["task"], "term": TERMS[term], "low": row[f"{term}_low"],
+         "high": row[f"{term}_high"]}
+        for row in own.to_dict("records")
+        for term in TERMS
+    ]  # fmt: skip
+    rows += [
+        {"world": f"{task}, published", "term": TERMS[term], "low": low, "high": high}
+        for term, (low, high) in PUBLISHED_TERMS.items()
+    ]
+    data = pd.DataFrame(rows).sort_values(["world", "term"], kind="stable", ignore_index=True)
+    shares = own["reward_share"]
+    yield Figure(
+        "terms-of-ube",
+        f"{board.title}: the local uncertainty's two terms",
+        f"From the smallest to the largest over (s, a), at the end of training with ζ = 1, means "
+        f"of seeds; published: read off a bar chart of one run. At most {number(shares.max())} of "
+        f"the local uncertainty is due to rewards at any (s, a), mean over training.",
+        data,
+        _bars(data),
+    )
+
+
+def _bars(data: pd.DataFrame) -> alt.Chart:
+    terms = list(TERMS.values())
+    x = alt.X("low:Q", title="local uncertainty ν, squared units of return",
+              scale=alt.Scale(type="log"), axis=alt.Axis(format="~g", tickCount=6))  # fmt: skip
+    legend = alt.Legend(title=None, orient="bottom", direction="vertical")
+    worlds = sorted(set(data["world"]), key=natural)
+    return (
+        alt.Chart(data, width=330, height=alt.Step(12))
+        .mark_bar(height=9)
+        .encode(
+            x,
+            alt.Y("world:N", sort=worlds, title=None),
+            alt.Color("term:N", sort=terms, scale=theme.colors(terms), legend=legend),
+            x2="high:Q",
+            yOffset=alt.YOffset("term:N", sort=terms),
+        )
+    )

@@ -27,6 +27,7 @@ SUITES = (
     "widenarrow",
     "priormdp",
     "deepsea-deep",
+    "ube-terms",
     "priormdp-sbc",
     "noise-and-ignorance",
 )
@@ -56,6 +57,13 @@ def uqbench_agents() -> Iterable[AgentSpec]:
             name="ube",
             version="2",
             factory="uqbench_tabular.agents.ube:UBE",
+            config="uqbench_tabular.agents.config:UBEConfig",
+            actors=False,
+        ),
+        AgentSpec(
+            name="ube-terms",
+            version="1",
+            factory="uqbench_tabular.agents.ube:UBETerms",
             config="uqbench_tabular.agents.config:UBEConfig",
             actors=False,
         ),
@@ -175,7 +183,7 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
 
 @hookimpl
 def uqbench_suites() -> Iterable[Traversable]:
-    """The chain's suite, the paper's figures, a deeper DeepSea, and two about uncertainty."""
+    """The chain's suite, the paper's figures, a deeper DeepSea, and three about uncertainty."""
     return [files("uqbench_tabular") / "suites" / f"{name}.toml" for name in SUITES]
 
 
@@ -193,6 +201,7 @@ def uqbench_expected_failures() -> Mapping[str, Mapping[str, str]]:
             "certainty-equivalence",
             "moment-matching",
             "ube",
+            "ube-terms",
         ),
         "gamma variates are drawn by NumPy, on the host: tables are solved on a CPU": ("psrl",),
     }
@@ -205,9 +214,9 @@ def uqbench_expected_failures() -> Mapping[str, Mapping[str, str]]:
 
 @hookimpl
 def uqbench_figures(board: StoredBoard, suite: Suite | None) -> Iterable[Figure]:
-    """Measured regret against the published panels."""
-    if board.suite not in ("deepsea", "widenarrow", "priormdp") or suite is None:
+    """Measured regret against the published panels; the terms of UBE's local uncertainty."""
+    if board.suite not in ("deepsea", "widenarrow", "priormdp", "ube-terms") or suite is None:
         return []
-    from uqbench_tabular.figures import published_panels
+    from uqbench_tabular.figures import published_panels, terms_of_ube
 
-    return published_panels(board, suite)
+    return terms_of_ube(board) if board.suite == "ube-terms" else published_panels(board, suite)

@@ -22,7 +22,7 @@ from uqbench_tabular.agents.moment_matching import MomentMatching
 from uqbench_tabular.agents.psrl import PSRL
 from uqbench_tabular.agents.q_learning import QLearning
 from uqbench_tabular.agents.tabular import TabularAgent
-from uqbench_tabular.agents.ube import UBE
+from uqbench_tabular.agents.ube import UBE, UBETerms
 from uqbench_tabular.environments.chain import Chain
 from uqbench_tabular.environments.config import ChainConfig
 
@@ -36,6 +36,7 @@ CONFIGS = {
     PSRL: ModelBasedConfig,
     CertaintyEquivalence: CertaintyEquivalenceConfig,
     UBE: UBEConfig,
+    UBETerms: UBEConfig,
     MomentMatching: MomentMatchingConfig,
     QLearning: QLearningConfig,
     BayesianQLearning: BQLConfig,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 from uqbench_tabular.agents.moment_matching import MomentMatching
-from uqbench_tabular.agents.ube import UBE, local_uncertainty
+from uqbench_tabular.agents.ube import UBE, UBETerms, local_uncertainty
 
 from uqbench.lanes import greedy
 
@@ -29,6 +29,23 @@ def test_the_local_uncertainty_is_that_of_transitions_not_of_rewards(steps, taug
     posterior = taught(UBE, steps=steps).posterior
     rewards, both = (local_uncertainty(posterior, q_max, 1.0) for q_max in (0.0, 10.0))
     assert (rewards < 0.02 * both).all()
+
+
+def test_the_terms_that_are_reported_are_those_of_what_is_available(taught):
+    agent = taught(UBETerms, steps=200)
+    reward, both = (local_uncertainty(agent.posterior, q_max, 1.0) for q_max in (0.0, 10.0))
+    terms = {"reward_term": reward, "q_max_term": both - reward, "reward_share": reward / both}
+    for lane in range(2):  # what would be the largest, and the smallest, is not available
+        for pair in (reward[lane].argmax(), (both - reward)[lane].argmin()):
+            agent.available[lane].view(-1)[pair] = False
+    seen = agent.available
+    said = agent.metrics()
+    for name, term in terms.items():
+        for lane in range(2):
+            own = term[lane][seen[lane]]
+            assert said[f"{name}_low"][lane].item() == pytest.approx(own.min().item())
+            assert said[f"{name}_high"][lane].item() == pytest.approx(own.max().item())
+    assert "pairs_tried" in said
 
 
 def test_the_priors_uncertainty_solves_to_a_geometric_sum(make):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor
@@ -41,6 +41,25 @@ class UBE(FactoredThompson):
         policy = greedy_policy(values, self.available)
         local = local_uncertainty(self.posterior, self.q_max, self.bound_discount)
         return solve_uncertainty(local, policy, mean.transitions, self.discount)
+
+
+class UBETerms(UBE):
+    """UBE that reports the two terms of its local uncertainty, the supplement's bar chart.
+
+    Source: Markou & Rasmussen 2019, supplement, UBE with ζ = 1 on DeepSea with N = 4
+    """
+
+    def metrics(self) -> Mapping[str, Tensor]:
+        """Smallest and largest over the available (s, a), of either term and of their ratio."""
+        reward, both = (
+            local_uncertainty(self.posterior, q_max, self.bound_discount)
+            for q_max in (0.0, self.q_max)
+        )
+        terms = {"reward_term": reward, "q_max_term": both - reward, "reward_share": reward / both}
+        seen = self.available
+        low = {f"{n}_low": t.masked_fill(~seen, torch.inf).amin((1, 2)) for n, t in terms.items()}
+        high = {f"{n}_high": t.masked_fill(~seen, 0.0).amax((1, 2)) for n, t in terms.items()}
+        return {**super().metrics(), **low, **high}
 
 
 def local_uncertainty(posterior: MDPPosterior, q_max: float, discount: float) -> Tensor:
