@@ -83,9 +83,16 @@ def run(name: str, before: Passed) -> Passed:
     day = f"{datetime.now(UTC):%Y-%m-%d}"
     if code:
         return Passed(before.day, before.commit, before.minutes, day)
-    revision = ["git", "describe", "--always", "--dirty=+changes", "--exclude=*"]
-    commit = subprocess.run(revision, cwd=ROOT, check=True, capture_output=True, text=True).stdout
-    return Passed(day, commit.strip(), f"{(time.monotonic() - began) / 60:.1f}")
+    commit = _git("rev-parse", "--short=8", "HEAD")
+    changed = _git("status", "--porcelain", "-uno", "--", ".", f":!docs/{PAGE.name}")
+    minutes = f"{(time.monotonic() - began) / 60:.1f}"
+    return Passed(day, commit + ("+changes" if changed else ""), minutes)
+
+
+def _git(*arguments: str) -> str:
+    command = ["git", *arguments]
+    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
 
 
 def main(names: list[str]) -> int:

@@ -62,6 +62,7 @@ class Order(BaseModel):
         limits: ``run_minutes``, ``run_gigabytes``, ``stall_minutes`` of a run.
         keep_agents: whether the final state of each agent is stored.
         resources: what it needs.
+        place: name of the executor to which it was submitted, and values of its config.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -82,6 +83,7 @@ class Order(BaseModel):
     limits: dict[str, float | None] = {}
     keep_agents: bool = False
     resources: Resources = Resources()
+    place: tuple[str, dict[str, Any]] = ("", {})
 
     @model_validator(mode="after")
     def _check_runs(self) -> Order:

@@ -97,8 +97,9 @@ def main() -> None:
         error.show(shown)
         say(*shown.getvalue().splitlines(), err=True)
         code = error.exit_code
-    except (click.Abort, KeyboardInterrupt):
-        say("uqbench: interrupted; what was finished is kept.", err=True)
+    except (click.Abort, KeyboardInterrupt) as error:
+        said = str(error.__cause__ or "") or "what was finished is kept"
+        say(f"uqbench: interrupted; {said}.", err=True)
         code = 130
     except OSError as error:
         if error.errno not in (errno.EPIPE, *NO_ROOM) or error.filename is not None:

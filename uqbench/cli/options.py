@@ -42,6 +42,8 @@ PLACE = (
     "checkpoint_seconds", "run_minutes", "run_memory", "stall_minutes",
 )  # fmt: skip
 """Options that say where runs are executed, and what they may take."""
+_BETWEEN = re.compile(r",(?=\s*\w+\s*=)")
+"""Between two assignments; a value may have commas, such as a list of nodes."""
 _POSITIVE = click.FloatRange(min=0, min_open=True)
 
 
@@ -204,7 +206,7 @@ def _gathered(fields: Iterable[str], values: dict[str, Any]) -> Options:
     if "settings" in own:
         own["settings"] = settings(own["settings"])
     if "executor_config" in own:
-        example, texts = "KEY=VALUE, e.g. partition=gpu.", own["executor_config"].split(",")
+        example, texts = "KEY=VALUE, e.g. partition=gpu.", _BETWEEN.split(own["executor_config"])
         config = assigned("--executor-config", texts, example)
         own["executor_config"] = {key.strip(): toml_value(value) for key, value in config}
     return Options(**own | ({"seeds": exact} if exact else {}))

@@ -11,7 +11,8 @@ from uqbench.cli.terminal import print_json, say
 def command(options: Options, *, as_json: bool = False) -> None:
     """Show what is done, running and failed, with reasons and the time left.
 
-    Reads run.json of each run, and the progress of what is executed.
+    Reads run.json of each run, and the progress of what is executed; asks a cluster's scheduler
+    about the jobs that were submitted to it.
 
     \b
     Example:
@@ -20,8 +21,8 @@ def command(options: Options, *, as_json: bool = False) -> None:
     Args:
         as_json: Print JSON.
     """
-    from uqbench.api.status import status, summary
-    from uqbench.wording import duration
+    from uqbench.api.status import jobs, status, summary
+    from uqbench.wording import count, duration
 
     out = Path(options.out or "results")
     if as_json:
@@ -32,6 +33,8 @@ def command(options: Options, *, as_json: bool = False) -> None:
         say(f"No runs in {out}/.")
     for cell, counts in cells.items():
         say(f"{cell}: {', '.join(f'{n} {state}' for state, n in sorted(counts.items()))}")
+    for said, number in jobs(out).items():
+        say(f"{count(number, 'job')} {said}")
     for entry in unfinished:
         if entry["state"] == "running":
             left = entry["seconds_left"]

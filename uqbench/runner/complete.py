@@ -150,12 +150,9 @@ def complete(plan: Plan, execution: Execution, board: StepCosts) -> dict[Run, Ru
             at_once = min(execution.processes or len(plan.runs), len(groups) + len(before))
             expected = Forecast(plan, todo | runs_in(before), store, board)
             end = "Safe to interrupt; run again to resume." if execution.persistent else "Not kept."
+            noun, how = ("job", " at once, once begun") if driver.elsewhere else ("process", "")
             about = f"about {duration(expected.seconds / at_once)} (from {expected.basis})"
-            watcher.say(
-                f"On {execution.device}, "
-                f"{count(at_once, 'job' if driver.elsewhere else 'process')}"
-                f"{' at once' if driver.elsewhere else ''}: {about}. {end}"
-            )
+            watcher.say(f"On {execution.device}, {count(at_once, noun)}{how}: {about}. {end}")
             workers = execution.workers if driver.elsewhere else at_once
             executed = driver.execute(plan, groups, workers, before)
             everything = [*groups, *(group for _, group in before)]

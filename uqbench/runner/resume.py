@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
@@ -31,16 +31,12 @@ class ResumePoint:
     lanes: tuple[Run, ...]
 
 
-def named_folders(runs: Iterable[Run], store: Store) -> set[Folder | None]:
-    """The checkpoints that runs name, with None for a run that names none.
+def named_in(folders: Iterable[PurePosixPath], store: Store) -> set[Folder | None]:
+    """The checkpoints that the runs in some folders name, with None for one that names none.
 
     Raises:
         StorageError: what one names cannot be read.
     """
-    return _named((run.folder for run in runs), store)
-
-
-def _named(folders: Iterable[PurePosixPath], store: Store) -> set[Folder | None]:
     named: set[Folder | None] = set()
     for folder in folders:
         stored = store.read(folder)
@@ -60,7 +56,7 @@ def find_resume_point(
         UnusableError: there is one, and it is damaged or does not fit.
         StorageError: it cannot be read, and may be intact.
     """
-    folders = named_folders(runs, store)
+    folders = named_in((run.folder for run in runs), store)
     if folders == {None}:
         return None
     if len(folders) > 1:
@@ -107,14 +103,14 @@ def tidy(folder: Folder, store: Store, lanes: Iterable[Run] | None = None) -> No
     Raises:
         StorageError: what the runs name cannot be read.
     """
-    named = _named_in_cell(folder, store) if lanes is None else named_folders(lanes, store)
-    if folder not in named:
+    runs = _in_cell(folder) if lanes is None else (run.folder for run in lanes)
+    if folder not in named_in(runs, store):
         remove(folder)
 
 
-def _named_in_cell(folder: Folder, store: Store) -> set[Folder | None]:
-    """The checkpoints named by the runs of the cell that a checkpoint lies in."""
+def _in_cell(folder: Folder) -> Iterator[PurePosixPath]:
+    """The folders of the runs of the cell that a checkpoint lies in."""
     cell = folder.parent.parent
-    runs = (name for name, kind in cell.kinds().items() if kind == "folder")
-    place = PurePosixPath(*cell.names)
-    return _named((place / name for name in runs if ".damaged-" not in name), store)
+    for name, kind in cell.kinds().items():
+        if kind == "folder" and ".damaged-" not in name:
+            yield PurePosixPath(*cell.names) / name

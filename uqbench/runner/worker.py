@@ -20,7 +20,7 @@ from uqbench.runner.checkpoints import Checkpoint, Checkpointer, UnusableError, 
 from uqbench.runner.events import Event, Finished, Notice, Progress, Started
 from uqbench.runner.full_disk import WaitsForRoom
 from uqbench.runner.metric_values import final_metrics
-from uqbench.runner.resume import ResumePoint, find_resume_point, named_folders, tidy
+from uqbench.runner.resume import ResumePoint, find_resume_point, named_in, tidy
 from uqbench.runner.run_records import blank_record, device_name
 from uqbench.runner.stop import Stop
 from uqbench.runner.stopwatch import Stopwatch
@@ -72,10 +72,9 @@ class BatchWork:
             wrong = str(error)
         if wrong is not None:  # outside of the handler, which keeps what failed in memory
             self._notify(f"starting over: {wrong}")
-            wrong_folders = named_folders(runs, self.store) - {None}
+            named = named_in((run.folder for run in runs), self.store)
             self._begin(None)
-            for folder in wrong_folders:
-                assert folder is not None
+            for folder in filter(None, named):
                 with suppress(StorageError):  # another run may name it: it stays
                     tidy(folder, self.store)
             columns, seconds = yield from self._compute(None, checkpoint_seconds, stop)

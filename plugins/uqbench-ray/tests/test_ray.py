@@ -157,7 +157,7 @@ def ancestors(pid: int, parent: dict[int, int]) -> list[int]:
 
 def kill_the_node_that_works(cluster: Any, out: Path) -> None:
     """SIGKILL the raylet above the process that a record names, and all that is below it."""
-    [record] = records(out).values()
+    record, *_ = records(out).values()
     parent = parents()
     above = ancestors(record["process"]["pid"], parent)
     raylets = [node.all_processes["raylet"][0].process.pid for node in cluster.worker_nodes]
@@ -275,6 +275,31 @@ def test_canceled_tasks_leave_a_checkpoint_and_resume(
     pace.write_text("0.001")
     assert "resumed from step" in end(start(out, *one, log=log))
     assert results(out).items() <= unbroken.items()
+
+
+def test_a_task_that_waits_says_so(cluster: Any, tmp_path: Path, pace: Path) -> None:
+    out = tmp_path / "results"
+    pace.write_text("1")  # 600 s of steps
+
+    def status() -> str:
+        command = [sys.executable, "-m", "uqbench", "status", "--out", str(out)]
+        return subprocess.run(
+            command, env=variables(), capture_output=True, text=True, check=True
+        ).stdout
+
+    three = (*SLOW, "--seeds", "3", *on(cluster))
+    driver = start(out, *three)
+    waiting = "1 job waiting: waits for a node of the cluster that has room\n"
+    wait_for(lambda: {waiting, "2 jobs running\n"} <= set(status().splitlines(True)), driver)
+    wait_for(lambda: len(records(out)) == 2, driver)
+    kill_the_node_that_works(cluster, out)
+    wait_for(lambda: f"2 jobs {waiting[6:]}" in status(), driver)
+    driver.send_signal(signal.SIGINT)
+    said = end(driver, 130)
+    assert "the jobs go on; the same command follows them, --cancel ends them" in said
+    assert waiting.partition(": ")[2] in said
+    end(start(out, *three, "--cancel"))
+    assert not status().count("job")
 
 
 def test_memory_is_asked_for_and_is_refused_where_no_node_has_it(

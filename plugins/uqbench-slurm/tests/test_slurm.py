@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import socket
@@ -29,6 +30,20 @@ TOY = Path(__file__).parents[3] / "tests" / "toy"
 SLOW = ("--methods", "slow", "--tasks", "long", "--set", "slow.step_seconds=0.09")
 STEPS = 600  # 54 s: time for a command to start and to be heard, on a busy machine too
 WAIT_SECONDS = 400.0
+MINE = """
+import torch
+from uqbench.agent import Agent
+
+class Mine(Agent):
+    def __init__(self, info, seeds, config, device):
+        pass
+    def act(self, obs, valid=None):
+        return torch.ones(obs.shape[:2], dtype=torch.int64)
+    def observe(self, step):
+        pass
+    def policy(self, obs, valid=None):
+        return self.act(obs)
+"""
 
 
 def variables(log: Path | None = None, pace: Path | None = None) -> dict[str, str]:
@@ -37,6 +52,13 @@ def variables(log: Path | None = None, pace: Path | None = None) -> dict[str, st
     found["PATH"] += ":/usr/sbin"
     found |= {} if pace is None else {"TOY_PACE": str(pace)}
     return found | ({} if log is None else {"TOY_STEPS": str(log)})
+
+
+def uqbench(*arguments: str) -> str:
+    """What a command prints that succeeds."""
+    command = [sys.executable, "-m", "uqbench", *arguments]
+    done = subprocess.run(command, env=variables(), capture_output=True, text=True, check=True)
+    return done.stdout
 
 
 class Command:
@@ -127,11 +149,13 @@ MpiDefault=none
 ReturnToService=2
 SlurmdTimeout=20
 KillWait=30
-JobRequeue=1
+JobRequeue=0
+MaxArraySize=401
 PreemptType=preempt/partition_prio
 PreemptMode=REQUEUE
+SlurmctldParameters=enable_user_top
 NodeName=n[1-3] NodeHostname={host} NodeAddr=127.0.0.1 Port=[{first}-{last}] CPUs=1
-PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE PriorityTier=1
+PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE PriorityTier=1 GraceTime=0
 PartitionName=high Nodes=ALL MaxTime=INFINITE PriorityTier=10
 """
 
@@ -168,6 +192,13 @@ class Cluster:
     def start(self, node: str) -> None:
         (self.folder / f"spool-{node}").mkdir(exist_ok=True)
         self.call("slurmd", "-N", node)
+
+    def set(self, **values: object) -> None:
+        """Change values of the configuration."""
+        path = self.folder / "slurm.conf"
+        for name, value in values.items():
+            path.write_text(re.sub(rf"\b{name}=\S*", f"{name}={value}", path.read_text()))
+        self.call("scontrol", "reconfigure")
 
     def lose(self, node: str) -> None:
         """Kill a node with all that runs on it, as a power cut does."""
@@ -233,15 +264,19 @@ def test_a_job_whose_node_is_lost_is_requeued_and_resumes_and_nothing_is_failed(
     assert results(out).items() <= unbroken.items()
 
 
+@pytest.mark.parametrize("user_signal", [False, True])
 def test_a_job_that_is_preempted_is_requeued_and_resumes(
-    cluster: Cluster, unbroken: dict[str, str], tmp_path: Path
+    user_signal: bool, cluster: Cluster, unbroken: dict[str, str], tmp_path: Path
 ) -> None:
+    said = "preempt_send_user_signal" if user_signal else "enable_user_top"
+    cluster.set(SlurmctldParameters=said, GraceTime=30 if user_signal else 0)
     out, log = tmp_path / "results", tmp_path / "steps"
     one = (*SLOW, "--seeds", "1", "--checkpoint-seconds", "10000", *on(tmp_path, "time=30"))
     driver = Command(out, *one, "--wait", log=log)
     wait_for(lambda: len(steps_taken(log)) > 60)
     cluster.call("sbatch", "-p", "high", "-N3", "--wrap", "sleep 5")
     _, said = driver.end()
+    cluster.set(SlurmctldParameters="enable_user_top", GraceTime=0)
     assert "FAILED" not in said
     assert steps_taken(log) == list(range(STEPS))  # none is repeated
     assert results(out).items() <= unbroken.items()
@@ -290,10 +325,91 @@ def test_a_job_that_cannot_start_says_why_and_waits(cluster: Cluster, tmp_path: 
     driver = Command(
         out, "--methods", "slow", "--tasks", "long", "--seeds", "1", *on(tmp_path), "--wait"
     )
-    wait_for(lambda: "PartitionDown" in driver.said())
+    wait_for(lambda: "long/slow/0: PENDING (PartitionDown)" in driver.said())
+    assert "1 job waiting: PENDING (PartitionDown)" in uqbench("status", "--out", str(out))
     cluster.call("scontrol", "update", "PartitionName=main", "State=UP")
     _, said = driver.end()
     assert "FAILED" not in said
+
+
+def test_a_thousand_jobs_are_looked_at_by_one_call_a_minute(
+    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, calls = tmp_path / "results", tmp_path / "calls"
+    for name in ("squeue", "sacct", "sbatch"):
+        counts = tmp_path / "bin" / name
+        counts.parent.mkdir(exist_ok=True)
+        counts.write_text(f'#!/bin/sh\necho {name} >> {calls}\nexec {shutil.which(name)} "$@"\n')
+        counts.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=os.pathsep)
+    common = ("--methods", "slow", "--tasks", "long", "--seeds", "1000", "--workers", "1000")
+    held = ("--executor", "slurm", "--slurm", f"folder={tmp_path / 'jobs'},options=--hold")
+    driver = Command(out, *common, *held, "--wait")
+    wait_for(lambda: "JobHeldUser" in driver.said())
+    began = time.monotonic()
+    while (passed := time.monotonic() - began) < 95:
+        called = calls.read_text().split()
+        assert called.count("squeue") <= 1 + passed / 30
+        assert "sacct" not in called
+        time.sleep(1)
+    assert called.count("squeue") > 1
+    assert called.count("sbatch") == 3  # MaxArraySize is 401
+    assert driver.said().count("JobHeldUser") == 1
+    driver.process.send_signal(signal.SIGINT)
+    _, said = driver.end(130)
+    assert "the jobs go on; the same command follows them, --cancel ends them" in said
+    assert "1000 jobs waiting: PENDING (JobHeldUser)" in uqbench("status", "--out", str(out))
+    _, said = run(out, *common, *held, "--cancel")
+    assert "Canceled 1000 jobs" in said
+    assert not cluster.call("squeue", "--me", "-h").strip()
+
+
+def test_a_signal_before_a_worker_can_hear_it_costs_nothing(
+    cluster: Cluster, unbroken: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As while a busy node still loads Python."""
+    out, slow = tmp_path / "results", tmp_path / "slow"
+    slow.mkdir()
+    (slow / "sitecustomize.py").write_text(
+        "import os, time, pathlib\n"
+        "if 'SLURM_JOB_ID' in os.environ and 'SLURM_RESTART_COUNT' not in os.environ:\n"
+        f"    pathlib.Path({str(tmp_path / 'begun')!r}).touch()\n"
+        "    time.sleep(60)\n"
+    )
+    setup = f"setup=export PYTHONPATH={slow}:$PYTHONPATH"
+    one = (*SLOW, "--seeds", "1", *on(tmp_path, setup))
+    driver = Command(out, *one, "--wait")
+    wait_for((tmp_path / "begun").exists)
+    job = cluster.call("squeue", "--me", "-h", "-o", "%A", "--states=running").strip()
+    cluster.call("scancel", "--signal=TERM", f"{job}.0")
+    _, said = driver.end()
+    assert "FAILED" not in said
+    assert results(out).items() <= unbroken.items()
+
+
+def test_a_file_is_a_plugin_on_the_nodes_too(cluster: Cluster, tmp_path: Path) -> None:
+    mine = tmp_path / "mine.py"
+    mine.write_text(MINE)
+    common = ("--methods", f"{mine}:Mine", "--tasks", "short", "--seeds", "1")
+    run(tmp_path / "results", *common, *on(tmp_path), "--wait")
+    run(tmp_path / "here", *common)
+    assert results(tmp_path / "here").keys() == {"short/mine/0"}
+    assert results(tmp_path / "here") == results(tmp_path / "results")
+
+
+def test_a_node_that_does_not_share_the_folder_of_logs_is_told_of(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    cluster.lose("n3")
+    (tmp_path / "jobs").mkdir()
+    start = f"mount -t tmpfs none {tmp_path} && exec slurmd -N n3"
+    cluster.call("unshare", "--mount", "sh", "-c", start)
+    alone = on(tmp_path, "options=--nodelist=n3")
+    common = ("--methods", "fast", "--tasks", "short", "--seeds", "1", *alone)
+    _, said = run(tmp_path / "results", *common, "--wait", code=1)
+    cluster.lose("n3")
+    cluster.start("n3")
+    assert "do the nodes share that folder?" in said
 
 
 def test_what_would_be_submitted_can_be_read(cluster: Cluster, tmp_path: Path) -> None:
@@ -309,10 +425,22 @@ def test_what_would_be_submitted_can_be_read(cluster: Cluster, tmp_path: Path) -
     assert not (tmp_path / "results").exists()
 
 
-def test_what_slurm_refuses_is_passed_on(cluster: Cluster, tmp_path: Path) -> None:
-    refused = ("--seeds", "1", *on(tmp_path, "partition=none"))
-    _, said = run(tmp_path / "results", *refused, code=2)
-    assert "invalid partition" in said
+@pytest.mark.parametrize(
+    ("config", "more", "said"),
+    [
+        ("partition=none", (), "invalid partition"),
+        ("poll_seconds=3", ("--cpus", "2"), "Requested node configuration is not available"),
+        ("poll_seconds=3", ("--memory", "9999"), "Requested node configuration is not available"),
+        ("options=--gres=gpu:2,lic:1", (), "Invalid generic resource"),
+        ("options=--reservation=none", (), "Requested reservation is invalid"),
+        ("options=--exclude=n1,n2,n7", (), "Invalid node name specified"),
+    ],
+)
+def test_what_slurm_refuses_is_passed_on(
+    config: str, more: tuple[str, ...], said: str, cluster: Cluster, tmp_path: Path
+) -> None:
+    refused = ("--seeds", "1", *on(tmp_path, config), *more)
+    assert said in run(tmp_path / "results", *refused, code=2)[1]
 
 
 @pytest.mark.parametrize("suite", ["toy", "five-state", "windy-cliff"])

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Collection, Generator, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 
 from uqbench.config import resolve
 from uqbench.errors import StorageError, UqbenchError
-from uqbench.executor import ORDERS, Executor, ExecutorContext, JobState, Order
+from uqbench.executor import ORDERS, Executor, ExecutorContext, JobState, JobStatus, Order
 from uqbench.identity import Run
 from uqbench.registry.plugins import Host
 from uqbench.runner.batches import BatchGroup
@@ -29,6 +29,8 @@ from uqbench.runner.dispatch.orders import (
 from uqbench.runner.events import Event
 from uqbench.runner.executors.local import run_locally
 from uqbench.suites.plan import Plan
+
+GO_ON = "the jobs go on; the same command follows them, --cancel ends them"
 
 
 class Driver:
@@ -66,7 +68,7 @@ class Driver:
             return []
         cells = cells_by_digest(plan)
         orders = [order for order in stored_orders(self._root) if cells.keys() >= order.runs.keys()]
-        status = self._executor(None).status([order.name for order in orders]) if orders else {}
+        status = self.status(orders)
         submitted = []
         for order in orders:
             log = read_log(self._root, order.name)
@@ -87,7 +89,7 @@ class Driver:
         Closing the iterator stops what is executed in this process, and leaves alone what is
         executed elsewhere.
         """
-        with deferred_interrupts() as interrupts:
+        with deferred_interrupts(GO_ON if self.elsewhere else "") as interrupts:
             if self.elsewhere:
                 orders = zip(self.submit(plan, groups, workers), groups, strict=True)
                 everything = [*before, *orders]
@@ -125,6 +127,10 @@ class Driver:
         """What would be submitted, to read."""
         orders = [make_order(plan, group, self._host, self.where) for group in groups]
         return self._executor(workers).preview(orders) if orders else ""
+
+    def status(self, orders: Sequence[Order]) -> Mapping[str, JobStatus]:
+        """The status of each order's job, by the order's name."""
+        return self._executor(None).status([order.name for order in orders]) if orders else {}
 
     def cancel(self, orders: Collection[Order]) -> None:
         """Stop orders, which may write a last checkpoint, and forget them."""

@@ -164,8 +164,7 @@ class EventLogWriter:
         update: dict[str, Any] = {"steps": steps, "progress": progress}
         table = {} if self._order is None else EVENT.dump_python(event, mode="json")
         if isinstance(event, Progress):
-            latest = Latest(step=event.step, seconds_left=seconds_left(event))
-            steps |= dict.fromkeys(runs, latest)
+            steps |= dict.fromkeys(runs, Latest(step=event.step, seconds_left=seconds_left(event)))
             progress |= {runs[0]: table} if table else {}
             due = self._clock() >= self._due
         else:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from uqbench.executor import Executor, JobState, JobStatus, Order
+from uqbench.executor import Executor, JobState, Order
 from uqbench.results.store import RunState, Store
 from uqbench.runner.batches import BatchGroup
 from uqbench.runner.dispatch.event_log import EventLog, decode, forget, read_log
@@ -26,6 +26,7 @@ POLL_SECONDS = 0.1
 SHARE = 0.02
 """Largest share of the time that reading logs may take."""
 LONGEST_SECONDS = 10.0
+IDLE = (JobState.WAITING, JobState.RESTARTING, JobState.UNKNOWN)
 TIMES_ENDED = 2
 """In a row that a job's status must be *ended* before it is: a scheduler may requeue it between."""
 
@@ -49,18 +50,23 @@ def follow(
     """
     store, polled = Store(root), -executor.poll_seconds
     left = {order.name: FollowedOrder(group, store) for order, group in orders}
+    said: set[str] = set()
     while left:
         began = time.monotonic()
         due = began - polled >= executor.poll_seconds
         if due:
             polled = began
             status = executor.status(list(left))  # first: who has ended has written all it will
+            notes = {own.note: name for name, own in status.items() if own.state in IDLE}
+            for note in sorted(notes.keys() - said):  # once for all that wait for the same reason
+                yield Notice(left[notes[note]].group[0], note)
+            said = set(notes)
         for name, followed in list(left.items()):
             log = read_log(root, name)
             if log is not None:
                 yield from followed.news(log)
             if due:
-                yield from followed.note(status[name])
+                followed.note(status[name].state)
             if followed.ended or followed.times_ended >= TIMES_ENDED:
                 yield from followed.rest(status[name].note)
                 del left[name]
@@ -80,31 +86,24 @@ class FollowedOrder:
     """
 
     def __init__(self, group: BatchGroup, store: Store) -> None:
-        self._store, self._group, self._runs = store, group, runs_by_folder(group)
+        self._store, self.group, self._runs = store, group, runs_by_folder(group)
         self._reported = 0
         self._progress: Mapping[str, dict[str, Any]] = {}
         self._open = {run for batch in group for run in batch.runs}
-        self._said = ""
         self.ended, self.times_ended = False, 0
 
-    def note(self, status: JobStatus) -> Iterator[Event]:
-        """Take note of the job's status: why it waits is said once, and its end is counted.
-
-        What a process has locked is executed, whatever the scheduler says.
-        """
-        runs = [run for batch in self._group for run in batch.runs]
-        locked = any(self._store.read(run.folder).state is RunState.RUNNING for run in runs)
-        gone = status.state is JobState.ENDED and not locked
+    def note(self, state: JobState) -> None:
+        """Count how often the job was *ended*; what a process has locked is still executed."""
+        gone = state is JobState.ENDED and RunState.RUNNING not in self._states()
         self.times_ended = self.times_ended + 1 if gone else 0
-        waits = status.state in (JobState.WAITING, JobState.RESTARTING, JobState.UNKNOWN)
-        if waits and status.note and status.note != self._said:
-            self._said = status.note
-            yield Notice(self._group[0], status.note)
 
     def is_finished(self) -> bool:
         """Whether all of its runs are stored."""
-        runs = [run for batch in self._group for run in batch.runs]
-        return all(self._store.read(run.folder).state is RunState.FINISHED for run in runs)
+        return self._states() == {RunState.FINISHED}
+
+    def _states(self) -> set[RunState]:
+        runs = [run for batch in self.group for run in batch.runs]
+        return {self._store.read(run.folder).state for run in runs}
 
     def news(self, log: EventLog) -> Iterator[Event]:
         """What was not reported yet."""
@@ -126,7 +125,7 @@ class FollowedOrder:
 
     def rest(self, note: str) -> Iterator[Event]:
         """What becomes of runs of which nothing was reported, when the order ended or is gone."""
-        for batch in self._group:
+        for batch in self.group:
             lost = []
             for run in (run for run in batch.runs if run in self._open):
                 stored, alone = self._store.read(run.folder), batch.of([run])

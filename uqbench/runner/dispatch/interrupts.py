@@ -12,37 +12,42 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+GLANCE_SECONDS = 0.1
+"""Between two checks of whether one came, while nothing else is done."""
+
 
 class Interrupts:
-    """Whether an interrupt came."""
+    """Whether an interrupt came.
 
-    def __init__(self) -> None:
-        self.came = self._sleeps = False
+    Args:
+        said: to the user, when it is raised.
+    """
+
+    def __init__(self, said: str = "") -> None:
+        self.came, self.said = False, said
 
     def sleep(self, seconds: float) -> None:
         """Wait; an interrupt that came before, or comes now, is raised."""
-        self._sleeps = True
-        try:
-            if self.came:
-                raise KeyboardInterrupt
-            time.sleep(seconds)
-        finally:
-            self._sleeps = False
+        until = time.monotonic() + seconds
+        while not self.came and (left := until - time.monotonic()) > 0:
+            time.sleep(min(left, GLANCE_SECONDS))
+        if self.came:
+            raise KeyboardInterrupt(self.said)
 
     def handle(self, *_signal: object) -> None:
-        """Note an interrupt, or raise it: in a sleep, and if it is the second."""
-        if self._sleeps or self.came:
-            raise KeyboardInterrupt
+        """Note an interrupt, or raise it if it is the second."""
+        if self.came:
+            raise KeyboardInterrupt(self.said)
         self.came = True
 
 
 @contextmanager
-def deferred_interrupts() -> Iterator[Interrupts]:
+def deferred_interrupts(said: str = "") -> Iterator[Interrupts]:
     """Inside, an interrupt waits for the next sleep, or for the end; a second is raised at once.
 
     Outside of the main thread, which alone receives signals, there are none.
     """
-    interrupts = Interrupts()
+    interrupts = Interrupts(said)
     if threading.current_thread() is not threading.main_thread():
         yield interrupts
         return
@@ -53,7 +58,7 @@ def deferred_interrupts() -> Iterator[Interrupts]:
     try:
         yield interrupts
         if interrupts.came:
-            raise KeyboardInterrupt
+            raise KeyboardInterrupt(said)
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

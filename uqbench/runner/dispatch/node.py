@@ -4,11 +4,9 @@ Elsewhere each order has one, started by ``execute_order`` or ``python -m
 uqbench.runner.dispatch.node PATH``.
 """
 
-import signal
 import sys
 import time
 from contextlib import closing, suppress
-from functools import cache
 from pathlib import Path
 
 from uqbench.errors import StorageError, UqbenchError
@@ -19,6 +17,7 @@ from uqbench.runner.dispatch.event_log import REMOTE_SECONDS, EventLogWriter
 from uqbench.runner.dispatch.orders import plan_again, read_order
 from uqbench.runner.executors.limits import Limits
 from uqbench.runner.executors.local import STOPPED, run_locally
+from uqbench.runner.executors.spawn import listen
 from uqbench.runner.full_disk import WaitsForRoom
 from uqbench.runner.stop import Stop
 from uqbench.runner.stopwatch import Stopwatch
@@ -28,11 +27,6 @@ LOCK_SECONDS = 180.0
 POLL_SECONDS = 0.5
 LAST_SECONDS = 60.0
 """For a last checkpoint, when a scheduler asks."""
-
-
-@cache
-def _host() -> Host:
-    return Host.load()
 
 
 def execute_order(path: Path, stop_seconds: float | None = None, stop: Stop | None = None) -> bool:
@@ -50,7 +44,7 @@ def execute_order(path: Path, stop_seconds: float | None = None, stop: Stop | No
     writer = EventLogWriter(root, order, REMOTE_SECONDS)
     write = WaitsForRoom(Stopwatch(), stop, lambda text: print(text, file=sys.stderr))
     try:
-        group = plan_again(order, _host())
+        group = plan_again(order, Host.load())
     except UqbenchError as error:
         writer.refuse(str(error))
     else:
@@ -93,8 +87,7 @@ def main() -> None:
     """
     seconds = float(sys.argv[2]) if len(sys.argv) > 2 else LAST_SECONDS
     stop = Stop()
-    for asked in (signal.SIGTERM, signal.SIGUSR2):  # before plugins are imported
-        signal.signal(asked, lambda *_: setattr(stop, "asked", True))
+    listen(lambda *_: setattr(stop, "asked", True))  # before plugins are imported
     try:
         done = execute_order(Path(sys.argv[1]), seconds, stop)
     except UqbenchError as error:

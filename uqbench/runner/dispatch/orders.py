@@ -46,22 +46,10 @@ class Where:
     wait: bool | None = None
 
 
-def make_order(
-    plan: Plan,
-    group: BatchGroup,
-    host: Host,
-    where: Where,
-) -> Order:
-    """The order of a group of a plan's batches.
-
-    Args:
-        plan: what was planned.
-        group: some of its batches.
-        host: the plugins.
-        where: what is asked for.
-    """
+def make_order(plan: Plan, group: BatchGroup, host: Host, where: Where) -> Order:
+    """The order of a group of a plan's batches."""
     runs = [run for batch in group for run in batch.runs]
-    table = {
+    table: dict[str, Any] = {
         "suite": plan.suite.name,
         "budget": plan.budget_name,
         "device": group[0].device,
@@ -79,7 +67,8 @@ def make_order(
         "keep_agents": plan.keep_agents,
     }
     name = digest_of([table, ""])[:16]
-    return Order.model_validate(table | {"name": name, "resources": where.resources})
+    table |= {"resources": where.resources, "place": (where.executor, dict(where.config or {}))}
+    return Order.model_validate(table | {"name": name})
 
 
 def write_order(order: Order, root: Path) -> None:
@@ -98,13 +87,11 @@ def read_order(path: Path) -> Order:
         UqbenchError: there is none, or it is damaged.
     """
     try:
-        data = read_bytes(path, MOST_BYTES)
-    except (OSError, ValueError) as error:
-        raise UqbenchError(f"{path} cannot be read: {error}") from error
-    try:
-        return Order.model_validate_json(data)
+        return Order.model_validate_json(read_bytes(path, MOST_BYTES))
     except ValidationError as error:
         raise UqbenchError(f"{path} is no order: {explain(error)}") from error
+    except (OSError, ValueError) as error:
+        raise UqbenchError(f"{path} cannot be read: {error}") from error
 
 
 def stored_orders(root: Path) -> Iterator[Order]:

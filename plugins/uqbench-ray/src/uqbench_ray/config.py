@@ -13,6 +13,8 @@ class RayConfig:
         address: as ``ray.init`` takes it: ``auto`` for the cluster that this machine belongs to, or
             ``ray://host:port``. Empty: that of ``RAY_ADDRESS``, or a cluster of this machine alone,
             which ends with the command.
+        poll_seconds: between two looks at all tasks.
     """
 
     address: str = ""
+    poll_seconds: float = 60.0

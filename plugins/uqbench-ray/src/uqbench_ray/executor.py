@@ -25,8 +25,12 @@ from uqbench_ray.task import NAMESPACE, Task, is_there
 
 PASSED_ON = ("UQBENCH_PLUGINS", VARIABLE)
 """Variables of the driver that its nodes need."""
+RUNNING = JobStatus(JobState.RUNNING)
+WAITING = JobStatus(JobState.WAITING, "waits for a node of the cluster that has room")
+BEGUN_SECONDS = 0.5
+"""For tasks to answer; those that are not started do not."""
 STOP_SECONDS = 15.0
-"""For tasks to hear that they are to stop; those that are not started do not answer."""
+"""The same, for them to hear that they are to stop."""
 ANSWER_SECONDS = 120.0
 """For the nodes to say whether they have a file: Ray may have to start a process on each."""
 
@@ -49,7 +53,8 @@ class Ray:
                 "as the cluster has room for; --cpus, --memory and --gpus-per-batch say how much "
                 "one needs."
             )
-        self._root, self._config, self.poll_seconds = context.root, config, 1.0
+        self._root, self._config = context.root, config
+        self.poll_seconds = config.poll_seconds
 
     def submit(self, orders: Sequence[Order]) -> None:
         """Have each executed by a task.
@@ -61,7 +66,7 @@ class Ray:
         self._connect()
         needs = {order.resources for order in orders}
         nodes = [node for node in ray.nodes() if node["Alive"]]
-        check_room(needs, [node["Resources"] for node in nodes])
+        _check_room(needs, [node["Resources"] for node in nodes])
         able = [n for n in nodes if any(has_room(n["Resources"], need) for need in needs)]
         self._check_shared({node["NodeID"]: node["NodeManagerHostname"] for node in able})
         for order in orders:
@@ -81,12 +86,13 @@ class Ray:
             ray.remote(Task).options(**options).remote(str(order.path(self._root)), name)
 
     def status(self, names: Collection[str]) -> Mapping[str, JobStatus]:
-        """The status of each order."""
+        """The status of each order: a task answers unless it waits to be started, or again."""
         self._connect()
-        living = set(ray.util.list_named_actors())
-        ended = JobStatus(JobState.ENDED, "no task of it is in this cluster")
-        running = JobStatus(JobState.RUNNING, "")
-        return {name: running if self._name(name) in living else ended for name in names}
+        tasks = {name: task for name in names if (task := self._task(name))}
+        asked = {name: task.__ray_ready__.remote() for name, task in tasks.items()}
+        begun = _answered(list(asked.values()), BEGUN_SECONDS)[0]
+        found = dict.fromkeys(names, JobStatus(JobState.ENDED, "no task of it is in this cluster"))
+        return found | {name: RUNNING if asked[name] in begun else WAITING for name in asked}
 
     def preview(self, orders: Sequence[Order]) -> str:
         """What the tasks ask for."""
@@ -100,26 +106,18 @@ class Ray:
     def cancel(self, names: Collection[str]) -> None:
         """End the tasks of orders, with a last checkpoint of those that are executed."""
         self._connect()
-        asked, left = {}, {self._name(name) for name in names}
-        for name in left:
-            with suppress(ValueError):  # it has ended
-                task = ray.get_actor(name, NAMESPACE)
-                asked[task.stop.remote()] = task
-        deadline, heard = time.monotonic() + LAST_SECONDS, list(asked)
-        waiting = ray.wait(heard, num_returns=len(heard), timeout=STOP_SECONDS)[1] if heard else []
-        for answer in waiting:  # it has not begun, or is stuck
+        tasks = [task for name in names if (task := self._task(name))]
+        asked = {task.stop.remote(): task for task in tasks}
+        deadline = time.monotonic() + LAST_SECONDS
+        for answer in _answered(list(asked), STOP_SECONDS)[1]:  # it has not begun, or is stuck
             ray.kill(asked[answer], no_restart=True)
-        while left & set(ray.util.list_named_actors()) and time.monotonic() < deadline:
+        while any(map(self._task, names)) and time.monotonic() < deadline:
             time.sleep(0.5)
         for task in asked.values():
             ray.kill(task, no_restart=True)
 
     def _connect(self) -> None:
-        """Connect to the cluster, or start one, unless that is done.
-
-        Raises:
-            UqbenchError: there is none at the address.
-        """
+        """Connect to the cluster, or start one, unless that is done."""
         if ray.is_initialized():
             return
         address = self._config.address
@@ -135,16 +133,18 @@ class Ray:
                 f"--executor ray: no cluster at {address or 'this machine'!r}: {error}"
             ) from error
 
+    def _task(self, order: str) -> Any:
+        """An order's task; None if it has none, or it has ended."""
+        with suppress(ValueError):
+            return ray.get_actor(self._name(order), NAMESPACE)
+        return None
+
     def _name(self, order: str) -> str:
         """Of an order's task: another results folder may have the same order."""
         return f"{order}-{digest_of(str(self._root))[:16]}"
 
     def _check_shared(self, nodes: Mapping[str, str]) -> None:
-        """Check that a file which is written here is on each node, by its id and host name.
-
-        Raises:
-            UqbenchError: it is not, or a node does not answer.
-        """
+        """Check that a file which is written here is on each node, by its id and host name."""
         token = self._root / ORDERS / f"shared-{secrets.token_hex(8)}"
         write_data(token, b"")
         look = ray.remote(is_there).options
@@ -165,6 +165,11 @@ class Ray:
             )
 
 
+def _answered(answers: list[Any], seconds: float) -> tuple[list[Any], list[Any]]:
+    """Those of some answers that come within some seconds, and the others."""
+    return ray.wait(answers, num_returns=len(answers), timeout=seconds) if answers else ([], [])
+
+
 def environment() -> dict[str, str]:
     """Variables of a task's process, set before it loads anything."""
     return THREADS | {name: os.environ[name] for name in PASSED_ON if name in os.environ}
@@ -176,16 +181,8 @@ def has_room(node: Mapping[str, float], need: Resources) -> bool:
     return all(node.get(name, 0) >= value for name, value in asked.items())
 
 
-def check_room(needs: Collection[Resources], nodes: Sequence[Mapping[str, float]]) -> None:
-    """Check that some node could execute each task: Ray waits for ever for one that could.
-
-    Args:
-        needs: of tasks.
-        nodes: the resources of each node, by Ray's names.
-
-    Raises:
-        UqbenchError: no node has them; says what they have.
-    """
+def _check_room(needs: Collection[Resources], nodes: Sequence[Mapping[str, float]]) -> None:
+    """Refuse tasks that no node could execute: Ray waits for ever for one that could."""
     for need in needs:
         if not any(has_room(node, need) for node in nodes):
             have = [max(node.get(name, 0) for node in nodes) for name in ("CPU", "GPU", "memory")]

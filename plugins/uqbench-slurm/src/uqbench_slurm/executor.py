@@ -1,10 +1,10 @@
-"""The executor ``slurm``: ``sbatch``, ``squeue`` and ``scancel``."""
+"""The executor ``slurm``: ``sbatch``, ``squeue``, ``scancel`` and ``scontrol``."""
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
+import signal
 import subprocess
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -19,19 +19,16 @@ from uqbench_slurm.config import SlurmConfig
 
 HANDLE = ".slurm"
 """Ending of the file that holds the number of an order's job."""
-MOST_JOBS = 1000
-"""Of an array; Slurm's ``MaxArraySize`` is 1001 unless a cluster says otherwise."""
+AGAIN = (STOPPED, 128 + signal.SIGTERM, 128 + signal.SIGUSR2)
+"""Exit codes of a worker that was asked to stop; the last two before it could hear that."""
 STATES = dict.fromkeys(("PENDING", "CONFIGURING", "REQUEUE_HOLD", "SPECIAL_EXIT"), JobState.WAITING)
-STATES |= dict.fromkeys(
-    ("RUNNING", "COMPLETING", "SUSPENDED", "STOPPED", "SIGNALING", "RESIZING", "STAGE_OUT"),
-    JobState.RUNNING,
-)
 STATES |= dict.fromkeys(
     ("NODE_FAIL", "PREEMPTED", "BOOT_FAIL", "REQUEUED", "REQUEUE_FED"), JobState.RESTARTING
 )
 STATES |= dict.fromkeys(
     ("CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "OUT_OF_MEMORY", "TIMEOUT"), JobState.ENDED
 )
+"""By Slurm's names; a job in any other state has its nodes."""
 
 
 class Slurm:
@@ -45,21 +42,21 @@ class Slurm:
     def __init__(self, context: ExecutorContext, config: SlurmConfig) -> None:
         self._root, self._workers, self._config = context.root, context.workers, config
         self._orders = Folder(context.root, (ORDERS,))
+        self._logs = Path(config.folder).expanduser().absolute()
         self.poll_seconds = config.poll_seconds
 
     def submit(self, orders: Sequence[Order]) -> None:
         """Submit arrays of the orders that need the same, and store the numbers of their jobs."""
-        Path(self._config.folder).expanduser().mkdir(parents=True, exist_ok=True)
+        self._logs.mkdir(parents=True, exist_ok=True)
         for own in _arrays(orders):
-            text = self.script(own)
-            number = _call("sbatch", "--parsable", given=text).strip().partition(";")[0]
+            number, *_ = _call("sbatch", "--parsable", given=self._script(own)).split(";")
             for element, order in enumerate(own):
-                job = json.dumps(f"{number}_{element}")
+                job = f"{number.strip()}_{element}"
                 self._orders.write(f"{order.name}{HANDLE}", job.encode())
 
     def preview(self, orders: Sequence[Order]) -> str:
         """The scripts that would be submitted."""
-        return "\n".join(self.script(own) for own in _arrays(orders))
+        return "\n".join(map(self._script, _arrays(orders)))
 
     def status(self, names: Collection[str]) -> Mapping[str, JobStatus]:
         """The status of each order's job, by one ``squeue`` for all of them."""
@@ -70,7 +67,18 @@ class Slurm:
         except UqbenchError as error:
             return dict.fromkeys(names, JobStatus(JobState.UNKNOWN, str(error)))
         seen = dict(line.split("|", 1) for line in text.splitlines() if "|" in line)
-        return {name: _status(job, seen.get(job or "")) for name, job in jobs.items()}
+        return {name: self._status(job, seen.get(job or "")) for name, job in jobs.items()}
+
+    def _status(self, job: str | None, shown: str | None) -> JobStatus:
+        """The status of a job, by its state and reason as ``squeue`` shows them."""
+        if job is None:
+            return JobStatus(JobState.ENDED, "it was not submitted to Slurm")
+        log, (name, _, reason) = self._logs / f"{job}.log", (shown or "").partition("|")
+        state = STATES.get(name, JobState.RUNNING) if shown else JobState.ENDED
+        if state is not JobState.ENDED:
+            return JobStatus(state, f"{name} ({reason})" if reason != "None" else name)
+        seen = f"see {log}" if log.exists() else f"no {log}: do the nodes share that folder?"
+        return JobStatus(state, f"job {job}: {name or 'no longer in the queue'}; {seen}")
 
     def cancel(self, names: Collection[str]) -> None:
         """Cancel the orders' jobs; their workers write a last checkpoint."""
@@ -78,15 +86,11 @@ class Slurm:
         if jobs:
             _call("scancel", *jobs)
 
-    def script(self, orders: Sequence[Order]) -> str:
-        """A job array that executes orders; what is stopped in time is requeued until it is done.
-
-        Args:
-            orders: that need the same.
-        """
+    def _script(self, orders: Sequence[Order]) -> str:
         return "\n".join(self._lines(orders)) + "\n"
 
     def _lines(self, orders: Sequence[Order]) -> Iterator[str]:
+        """A job array; what is stopped in time is requeued until it is done."""
         config, most = self._config, f"%{self._workers}" if self._workers else ""
         yield "#!/bin/bash"
         for option, value in _asked(config, orders[0].resources):
@@ -95,7 +99,7 @@ class Slurm:
         yield f"#SBATCH --signal=USR2@{config.signal_seconds}"
         yield "#SBATCH --requeue"
         yield "#SBATCH --open-mode=append"
-        yield f"#SBATCH --output={Path(config.folder).expanduser().absolute()}/%A_%a.log"
+        yield f"#SBATCH --output={self._logs}/%A_%a.log"
         for option in shlex.split(config.options):
             yield f"#SBATCH {option}"
         yield "orders=("
@@ -111,45 +115,32 @@ class Slurm:
         )
         yield "code=$?"
         yield f"# {STOPPED}: it was asked to stop, and has written a last checkpoint"
-        again = f'[ $code = {STOPPED} ] && [ "${{SLURM_RESTART_COUNT:-0}}" -lt {config.restarts} ]'
-        yield f'if {again}; then scontrol requeue "$SLURM_JOB_ID"; fi'
+        again = f'if [ "${{SLURM_RESTART_COUNT:-0}}" -lt {config.restarts} ]; then'
+        requeue = f'{again} scontrol requeue "$SLURM_JOB_ID"; fi'
+        yield f"case $code in {'|'.join(map(str, AGAIN))}) {requeue};; esac"
         yield "exit $code"
 
     def _job_id(self, name: str) -> str | None:
         """The number of an order's job; None if it has none."""
         with suppress(OSError, ValueError):
-            number = json.loads(self._orders.read(f"{name}{HANDLE}", 100))
-            if isinstance(number, str) and re.fullmatch(r"[0-9]+_[0-9]+", number):
-                return number
+            job = self._orders.read(f"{name}{HANDLE}", 100).decode()
+            if re.fullmatch(r"[0-9]+_[0-9]+", job):
+                return job
         return None
 
 
 def _arrays(orders: Sequence[Order]) -> Iterator[list[Order]]:
-    """Orders that need the same, at most as many as an array has jobs."""
+    """Orders that need the same, at most as many as the cluster lets an array have jobs."""
+    config = _call("scontrol", "show", "config") if orders else ""
+    most = int((re.search(r"MaxArraySize += (\d+)", config) or ["", "1001"])[1]) - 1
     for resources in dict.fromkeys(order.resources for order in orders):
         alike = [order for order in orders if order.resources == resources]
-        for first in range(0, len(alike), MOST_JOBS):
-            yield alike[first : first + MOST_JOBS]
-
-
-def _status(job: str | None, shown: str | None) -> JobStatus:
-    """The status of a job, by its state and reason as ``squeue`` shows them."""
-    if job is None:
-        return JobStatus(JobState.ENDED, "it was not submitted to Slurm")
-    if shown is None:
-        return JobStatus(JobState.ENDED, f"job {job} is no longer in Slurm's queue")
-    name, _, reason = shown.partition("|")
-    state = STATES.get(name, JobState.UNKNOWN)
-    why = f" ({reason})" if state is JobState.WAITING and reason not in ("", "None") else ""
-    return JobStatus(state, f"job {job}: {name}{why}")
+        for first in range(0, len(alike), most):
+            yield alike[first : first + most]
 
 
 def _asked(config: SlurmConfig, resources: Resources) -> Iterator[tuple[str, object]]:
-    """Options of ``sbatch``.
-
-    Raises:
-        UqbenchError: a job asks for a fraction of a GPU.
-    """
+    """Options of ``sbatch``."""
     if resources.gpus != int(resources.gpus):
         raise UqbenchError(
             f"--gpus-per-batch {resources.gpus:g}: Slurm gives whole GPUs, or shards that a "
@@ -175,11 +166,7 @@ def _words(order: Order) -> str:
 
 
 def _call(*command: str, given: str = "") -> str:
-    """What one of Slurm's commands prints.
-
-    Raises:
-        UqbenchError: it is not installed, or fails.
-    """
+    """What one of Slurm's commands prints; raises what it complains about."""
     try:
         done = subprocess.run(
             command, input=given, text=True, capture_output=True, check=True, timeout=120
