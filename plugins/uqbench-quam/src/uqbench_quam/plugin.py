@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from typing import TYPE_CHECKING
 
 from uqbench import AgentSpec, EstimatorSpec, hookimpl
+
+if TYPE_CHECKING:
+    from uqbench.boards.stored import StoredBoard
+    from uqbench.figure import Figure
 
 
 @hookimpl
@@ -48,3 +53,13 @@ def uqbench_expected_failures() -> Mapping[str, Mapping[str, str]]:
     """Where a rule of conformance does not hold, and why."""
     reason = "search_steps are gradient steps of a search, which no budget shortens"
     return {"agent quam-dqn": {"agent-steps": reason}}
+
+
+@hookimpl
+def uqbench_figures(board: StoredBoard) -> Iterable[Figure]:
+    """Detection by forward passes."""
+    if board.suite != "ood-digits":
+        return []
+    from uqbench_quam.figures import auroc_by_passes
+
+    return auroc_by_passes(board)
