@@ -19,17 +19,17 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs/long-suites.md"
 SHORT = {
-    "ptx": "none: NVVM is not installed there",
+    "ptx": "none: numba-cuda, which compiles them, is not installed there",
     "ray": "`tests/runner/dispatch`, with an executor of processes",
     "slurm": "`tests/runner/dispatch`, with an executor of processes",
     "long": "the rest of each file's tests",
     "faults": "`tests/faults` with few inputs",
     "browser": "`tests/report`, without a browser",
-    "notebooks": "none",
+    "notebooks": "`tests/docs/test_notebooks.py`: the same code, without Jupyter",
     "site": "`tests/test_site.py`, without building it",
     "lowest": "`tests/test_requirements.py`: what is declared, not installed",
-    "newest": "none",
-    "jax": "none",
+    "newest": "none: it is an installation of its own",
+    "jax": "none: JAX is not installed there",
 }
 """The environments of tox.ini that CI leaves out, and what of each it runs all the same."""
 NEVER = "not on record"
