@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
+from uqbench.api.status import jobs
 from uqbench.executor import ORDERS, JobState, JobStatus, Order
 from uqbench.registry.plugins import Host
 from uqbench.results.store import RunState, Store
 from uqbench.runner import events
 from uqbench.runner.batches import Batch, BatchGroup, make_batch_groups
+from uqbench.runner.dispatch.drive import Driver
 from uqbench.runner.dispatch.event_log import EventLogWriter, decode, forget, latest_steps, read_log
 from uqbench.runner.dispatch.follow import follow
 from uqbench.runner.dispatch.orders import Where, make_order, write_order
@@ -130,6 +132,26 @@ def test_a_job_that_is_requeued_finds_its_order_and_is_not_failed(host, sent, tm
     execute(group, Store(tmp_path), host, writer.add, 0.0)
     assert "Failed" not in kinds(following)
     assert not (tmp_path / ORDERS).exists()
+
+
+def test_jobs_that_wait_for_the_same_reason_are_one_notice_and_status_counts_them(
+    host, tmp_path, monkeypatch
+):
+    plan = make_plan(
+        read_suites(host).suite("toy"), host, "smoke", device="cpu", methods=["fast"],
+        tasks=["short"],
+    )  # fmt: skip
+    groups = make_batch_groups(plan, set(plan.runs), "cpu", 1)
+    sent = [(make_order(plan, group, host, Where()), group) for group in groups]
+    for order, _ in sent:
+        write_order(order, tmp_path)
+    busy = Cluster(JobState.WAITING, JobState.ENDED, note="Priority")
+    monkeypatch.setattr(Driver, "_executor", lambda *_: Cluster(JobState.WAITING, note="Priority"))
+    assert jobs(tmp_path) == {"waiting: Priority": len(sent)}
+    followed = follow(busy, sent, tmp_path, lambda seconds: None)
+    assert kinds(followed) == ["Notice", *["Failed"] * len(sent)]
+    monkeypatch.setattr(Driver, "_executor", lambda *_: busy)
+    assert not jobs(tmp_path)
 
 
 def test_the_order_of_a_job_that_is_gone_stays_for_whoever_executes_it_after_all(sent, tmp_path):

@@ -11,15 +11,7 @@ from uqbench.executor import Executor, JobState, Order
 from uqbench.results.store import RunState, Store
 from uqbench.runner.batches import BatchGroup
 from uqbench.runner.dispatch.event_log import EventLog, decode, forget, read_log
-from uqbench.runner.events import (
-    END,
-    Event,
-    Failed,
-    Finished,
-    Notice,
-    Progress,
-    runs_by_folder,
-)
+from uqbench.runner.events import END, Event, Failed, Finished, Notice, Progress, runs_by_folder
 from uqbench.runner.run_records import failed
 
 POLL_SECONDS = 0.1
@@ -50,7 +42,6 @@ def follow(
     """
     store, polled = Store(root), -executor.poll_seconds
     left = {order.name: FollowedOrder(group, store) for order, group in orders}
-    said: set[str] = set()
     while left:
         began = time.monotonic()
         due = began - polled >= executor.poll_seconds
@@ -58,9 +49,8 @@ def follow(
             polled = began
             status = executor.status(list(left))  # first: who has ended has written all it will
             notes = {own.note: name for name, own in status.items() if own.state in IDLE}
-            for note in sorted(notes.keys() - said):  # once for all that wait for the same reason
-                yield Notice(left[notes[note]].group[0], note)
-            said = set(notes)
+            for note, name in notes.items():  # one for all that wait for the same reason
+                yield Notice(left[name].group[0], note)
         for name, followed in list(left.items()):
             log = read_log(root, name)
             if log is not None:
