@@ -8,6 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 from uqbench.cli import COMMANDS, list_
+from uqbench.cli.options import _gathered
+from uqbench.errors import UqbenchError
 from uqbench.registry import local
 
 HEAVY = ("torch", "pandas", "pyarrow", "gymnasium", "pydantic", "rich", "rliable", "numpy")
@@ -73,3 +75,24 @@ def test_planning_imports_no_torch_where_the_suite_names_what_needs_none(tmp_pat
     )  # fmt: skip
     assert "in all, on one core" in done.stdout
     assert done.stderr.splitlines()[-1] == "False"
+
+
+@pytest.mark.parametrize(
+    ("text", "config"),
+    [
+        ("partition=gpu,time=240", {"partition": "gpu", "time": 240}),
+        (
+            "options=--exclude=n7,n8 --hold,qos=low",
+            {"options": "--exclude=n7,n8 --hold", "qos": "low"},
+        ),
+        ("options={resources={a=1},b=2}", {"options": {"resources": {"a": 1}, "b": 2}}),
+    ],
+)
+def test_values_of_an_executors_config_may_have_commas(text, config):
+    taken = _gathered(("executor_config",), {"executor_config": text})
+    assert taken.executor_config == config
+
+
+def test_a_config_without_a_value_is_refused():
+    with pytest.raises(UqbenchError, match="expected KEY=VALUE"):
+        _gathered(("executor_config",), {"executor_config": "gpu"})

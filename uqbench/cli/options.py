@@ -42,8 +42,6 @@ PLACE = (
     "checkpoint_seconds", "run_minutes", "run_memory", "stall_minutes",
 )  # fmt: skip
 """Options that say where runs are executed, and what they may take."""
-_BETWEEN = re.compile(r",(?=\s*\w+\s*=)")
-"""Between two assignments; a value may have commas, such as a list of nodes."""
 _POSITIVE = click.FloatRange(min=0, min_open=True)
 
 
@@ -206,8 +204,13 @@ def _gathered(fields: Iterable[str], values: dict[str, Any]) -> Options:
     if "settings" in own:
         own["settings"] = settings(own["settings"])
     if "executor_config" in own:
-        example, texts = "KEY=VALUE, e.g. partition=gpu.", _BETWEEN.split(own["executor_config"])
-        config = assigned("--executor-config", texts, example)
+        texts: list[str] = []
+        for part in split_outside(own["executor_config"]):
+            if "=" in part or not texts:
+                texts.append(part)
+            else:  # of a value, such as a list of nodes
+                texts[-1] += f",{part}"
+        config = assigned("--executor-config", texts, "KEY=VALUE, e.g. partition=gpu.")
         own["executor_config"] = {key.strip(): toml_value(value) for key, value in config}
     return Options(**own | ({"seeds": exact} if exact else {}))
 

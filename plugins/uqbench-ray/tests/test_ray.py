@@ -255,7 +255,12 @@ def test_what_no_node_has_is_refused_at_once(cluster: Any, tmp_path: Path) -> No
     said = end(start(out, *fast, *on(cluster)), code=2)
     assert "no node of the cluster has 8 CPUs, 0 GPUs and 0 GB of memory" in said
     assert "none has more than 1 CPUs, 0 GPUs" in said
+    custom = f"address={cluster.address},options={{resources={{a100=1}},max_restarts=3}}"
+    said = end(start(out, *fast[:-2], "--executor", "ray", "--ray", custom), code=2)
+    assert "no node of the cluster has 1 CPUs, 0 GPUs and 0 GB of memory, 1 a100; none" in said
     assert not records(out)
+    cluster.add_node(num_cpus=1, resources={"a100": 1}, object_store_memory=1 << 27)
+    end(start(out, *fast[:-2], "--executor", "ray", "--ray", custom))
 
 
 def test_canceled_tasks_leave_a_checkpoint_and_resume(

@@ -23,6 +23,7 @@ from uqbench.runner.executors.local import THREADS
 from uqbench_ray.config import RayConfig
 from uqbench_ray.task import NAMESPACE, Task, is_there
 
+Numbers = Mapping[str, float]
 PASSED_ON = ("UQBENCH_PLUGINS", VARIABLE)
 """Variables of the driver that its nodes need."""
 RUNNING = JobStatus(JobState.RUNNING)
@@ -66,8 +67,9 @@ class Ray:
         self._connect()
         needs = {order.resources for order in orders}
         nodes = [node for node in ray.nodes() if node["Alive"]]
-        _check_room(needs, [node["Resources"] for node in nodes])
-        able = [n for n in nodes if any(has_room(n["Resources"], need) for need in needs)]
+        custom = self._config.options.get("resources", {})
+        _check_room(needs, custom, [node["Resources"] for node in nodes])
+        able = [n for n in nodes if any(_has_room(n["Resources"], need, custom) for need in needs)]
         self._check_shared({node["NodeID"]: node["NodeManagerHostname"] for node in able})
         for order in orders:
             name, own = self._name(order.name), order.resources
@@ -83,6 +85,7 @@ class Ray:
             }
             if own.memory_gb is not None:
                 options["memory"] = int(1e9 * own.memory_gb)
+            options |= self._config.options
             ray.remote(Task).options(**options).remote(str(order.path(self._root)), name)
 
     def status(self, names: Collection[str]) -> Mapping[str, JobStatus]:
@@ -175,20 +178,21 @@ def environment() -> dict[str, str]:
     return THREADS | {name: os.environ[name] for name in PASSED_ON if name in os.environ}
 
 
-def has_room(node: Mapping[str, float], need: Resources) -> bool:
+def _has_room(node: Numbers, need: Resources, custom: Numbers) -> bool:
     """Whether a node with these resources, by Ray's names, could execute such a task."""
-    asked = {"CPU": need.cpus, "GPU": need.gpus, "memory": 1e9 * (need.memory_gb or 0)}
+    asked = {"CPU": need.cpus, "GPU": need.gpus, "memory": 1e9 * (need.memory_gb or 0), **custom}
     return all(node.get(name, 0) >= value for name, value in asked.items())
 
 
-def _check_room(needs: Collection[Resources], nodes: Sequence[Mapping[str, float]]) -> None:
+def _check_room(needs: Collection[Resources], custom: Numbers, nodes: Sequence[Numbers]) -> None:
     """Refuse tasks that no node could execute: Ray waits for ever for one that could."""
     for need in needs:
-        if not any(has_room(node, need) for node in nodes):
+        if not any(_has_room(node, need, custom) for node in nodes):
+            more = "".join(f", {value:g} {name}" for name, value in custom.items())
             have = [max(node.get(name, 0) for node in nodes) for name in ("CPU", "GPU", "memory")]
             raise UqbenchError(
                 f"--executor ray: no node of the cluster has {need.cpus:g} CPUs, {need.gpus:g} "
-                f"GPUs and {need.memory_gb or 0:g} GB of memory; none has more than {have[0]:g} "
-                f"CPUs, {have[1]:g} GPUs and {have[2] / 1e9:.1f} GB. Ask for less by --cpus, "
+                f"GPUs and {need.memory_gb or 0:g} GB of memory{more}; none has more than "
+                f"{have[0]:g} CPUs, {have[1]:g} GPUs and {have[2] / 1e9:.1f} GB. Ask for less by --cpus, "
                 f"--memory and --gpus-per-batch, or start such a node."
             )
