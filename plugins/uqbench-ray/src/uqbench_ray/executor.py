@@ -193,6 +193,6 @@ def _check_room(needs: Collection[Resources], custom: Numbers, nodes: Sequence[N
             raise UqbenchError(
                 f"--executor ray: no node of the cluster has {need.cpus:g} CPUs, {need.gpus:g} "
                 f"GPUs and {need.memory_gb or 0:g} GB of memory{more}; none has more than "
-                f"{have[0]:g} CPUs, {have[1]:g} GPUs and {have[2] / 1e9:.1f} GB. Ask for less by --cpus, "
-                f"--memory and --gpus-per-batch, or start such a node."
+                f"{have[0]:g} CPUs, {have[1]:g} GPUs and {have[2] / 1e9:.1f} GB. Ask for less by "
+                f"--cpus, --memory and --gpus-per-batch, or start such a node."
             )
