@@ -29,7 +29,7 @@ if os.getuid() != 0:
 TOY = Path(__file__).parents[3] / "tests" / "toy"
 SLOW = ("--methods", "slow", "--tasks", "long", "--set", "slow.step_seconds=0.09")
 STEPS = 600  # 54 s: time for a command to start and to be heard, on a busy machine too
-WAIT_SECONDS = 400.0
+WAIT_SECONDS = 900.0
 MINE = """
 import torch
 from uqbench.agent import Agent
