@@ -123,7 +123,8 @@ def measure(
             continue
         for index in indexes:
             if index == "none":
-                (root / FILE).unlink(missing_ok=True)
+                for file in root.glob(f"{suite}/{budget}/*/*/{FILE}"):
+                    file.unlink()
             began = time.monotonic()
             child = subprocess.Popen(
                 [sys.executable, "-m", "uqbench", *arguments], stdout=subprocess.DEVNULL

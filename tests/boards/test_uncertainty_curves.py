@@ -2,6 +2,7 @@
 
 import io
 import math
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,10 +13,10 @@ import pytest
 from example_runs import EPISODES, METRICS, make_record, make_run
 
 from uqbench.boards.curves import uncertainty_parquet
-from uqbench.boards.scores import Making
 from uqbench.errors import UqbenchError
 from uqbench.plots import uncertainty
 from uqbench.results.columns import RunColumns
+from uqbench.results.scores import Making, Score, Scores
 from uqbench.results.store import Store
 from uqbench.results.tables import CURVES
 
@@ -48,18 +49,17 @@ def board(tmp_path: Path) -> tuple[Any, list[Any], Store]:
     store, scores = Store(tmp_path), []
     runs = [make_run(seed).on_device("cpu") for seed in range(5)]
     for run in runs:
-        score = SimpleNamespace(
-            task=run.task, method=run.method, seed=run.seed, made=None, device=""
-        )
+        score = Score(run.task, run.method, run.seed, "missing", "", None, {}, run.place)
         if run.seed < 4:
             asked = curves(0.1 * run.seed) if run.seed < 3 else None
             predicted = predictions(0.1 * run.seed) if run.seed < 3 else None
             record = make_record(run, status="finished", step=2)
             store.finish(run, record, RunColumns(METRICS, EPISODES, asked, predictions=predicted))
-            score.made, score.device = Making.of(store.read(run.folder).record), "cpu"
+            made = Making.of(store.read(run.folder).record)
+            score = replace(score, made=made, device="cpu")
         scores.append(score)
     plan = SimpleNamespace(runs=runs, cells=[SimpleNamespace(runs=runs)])
-    return plan, scores, store
+    return plan, Scores.of(scores), store
 
 
 def test_they_are_those_of_the_last_occasion_of_the_runs_that_were_asked(board):
@@ -97,7 +97,7 @@ def test_errors_by_stated_standard_deviation_leave_out_the_truths_own(board):
 
 def test_without_any_there_is_no_file(board):
     plan, scores, store = board
-    assert uncertainty_parquet(plan, scores[3:], store) is None
+    assert uncertainty_parquet(plan, Scores.of([*scores][3:]), store) is None
 
 
 def test_a_run_whose_file_was_altered_is_named(board):

@@ -25,7 +25,6 @@ from uqbench.errors import StorageError, UqbenchError
 from uqbench.identity import digest_of
 from uqbench.registry.plugins import Host
 from uqbench.results import run_cache
-from uqbench.results import store as store_module
 from uqbench.results.run_cache import FILE
 from uqbench.results.store import TO_DO, RunState, Store
 from uqbench.runner.batches import make_batch_groups
@@ -120,7 +119,6 @@ def plan(host: Host) -> Plan:
 
 @pytest.fixture(autouse=True)
 def a_cache_of_every_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store_module, "MANY", 0)
     monkeypatch.setattr(run_cache, "FEWEST", 0)
     monkeypatch.setattr(run_cache, "LEAST_AGE_NS", -(10**15))
 
@@ -194,7 +192,7 @@ def targets(root: Path, plan: Plan) -> Iterator[tuple[Path, Path]]:
     yield unfinished / "run.json", second / "run.json"
     yield unfinished / "checkpoint" / "checkpoint.json", first / "run.json"
     yield next(unfinished.glob("checkpoint/step-*.pt")), first / "metrics.parquet"
-    yield root / FILE, first / "run.json"
+    yield first.parent / FILE, first / "run.json"
 
 
 def chosen(cases: list[tuple[int, str]]) -> list[tuple[int, str]]:

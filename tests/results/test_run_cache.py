@@ -3,6 +3,7 @@
 import os
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,12 +20,12 @@ from uqbench.results.store import RunState, Store
 from uqbench.runner.states import stored_states
 
 RUNS = 4
+INDEX = make_run(0).folder.parent / FILE
 
 
 @pytest.fixture
 def cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A store of finished runs, all in its cache with their files."""
-    monkeypatch.setattr(store_module, "MANY", 0)
     monkeypatch.setattr(run_cache, "FEWEST", 0)
     monkeypatch.setattr(run_cache, "LEAST_AGE_NS", -(10**12))
     root = tmp_path / "results"
@@ -32,7 +33,7 @@ def cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for seed in range(RUNS):
         finish(store, make_run(seed), scalars={"reward": 0.125}, metrics={"reward": {}})
     look(root)
-    assert (root / FILE).is_file()
+    assert (root / INDEX).is_file()
     return root
 
 
@@ -113,7 +114,7 @@ def test_a_link_in_place_of_a_folder_is_damage_though_the_files_behind_it_are_th
 def test_a_cache_that_was_copied_with_its_folder_says_nothing_of_the_copy(cached, tmp_path):
     copy = tmp_path / "copy"
     shutil.copytree(cached, copy)  # with times of modification
-    assert (copy / FILE).is_file()
+    assert (copy / INDEX).is_file()
     assert [remembered(copy, seed) for seed in range(RUNS)] == [None] * RUNS
     assert look(copy) == [RunState.FINISHED] * RUNS
 
@@ -145,7 +146,7 @@ DAMAGE = {
     "empty": text(b""),
     "cut": lambda path: path.write_bytes(path.read_bytes()[:-9]),
     "no lines": text(b"{}\n{"),
-    "not UTF-8": lambda path: path.write_bytes(path.read_bytes().replace(b"suite", b"\xff\xfe")),
+    "not UTF-8": lambda path: path.write_bytes(path.read_bytes().replace(b"budget", b"\xff\xfe")),
     "deep": lambda path: path.write_bytes(path.read_bytes().replace(b"{", b"[" * 100_000)),
     "a flipped bit": flipped,
     "of other code": other_code,
@@ -156,30 +157,30 @@ DAMAGE = {
 
 @pytest.mark.parametrize("what", DAMAGE)
 def test_what_is_damaged_or_of_other_code_is_ignored_and_written_anew(what, cached):
-    DAMAGE[what](cached / FILE)
+    DAMAGE[what](cached / INDEX)
     records = [remembered(cached, seed) for seed in range(RUNS)]
     assert None in records
     assert all(record in (None, from_file(cached, seed)) for seed, record in enumerate(records))
     assert look(cached) == [RunState.FINISHED] * RUNS
     assert None not in [remembered(cached, seed) for seed in range(RUNS)]
-    assert (cached / FILE).is_file()
-    assert not (cached / FILE).is_symlink()
+    assert (cached / INDEX).is_file()
+    assert not (cached / INDEX).is_symlink()
 
 
 def test_a_folder_in_place_of_the_cache_costs_only_the_cache(cached):
-    (cached / FILE).unlink()
-    (cached / FILE).mkdir()
+    (cached / INDEX).unlink()
+    (cached / INDEX).mkdir()
     assert look(cached) == [RunState.FINISHED] * RUNS
 
 
 FORGERIES = {
-    "a run's own number": (b"\t0.125\t", b"\t99.0\t"),
+    "a run's own number": (b"[0.125]", b"[99.0]"),
     "the digest of its results": (b'"results":"', b'"results":"0'),
     "what its cell shares": (b'"platform":"p"', b'"platform":"q"'),
-    "another run's line": (b"task/method/1-", b"task/method/0-"),
-    "no number": (b"\t0.125\t", b"\tNaN\t"),
-    "a hole too many": (b'"platform":"p"', b'"platform":\t'),
-    "a column too many": (b"\t0.125\t", b"\t0.125\t0.125\t"),
+    "another run's line": (b"\n1-", b"\n0-"),
+    "no number": (b"[0.125]", b"[NaN]"),
+    "a number too many": (b"[0.125]", b"[0.125,0.125]"),
+    "a column too many": (b"[0.125]", b"[0.125]\t"),
 }
 
 
@@ -206,26 +207,26 @@ def check_is_not_believed(root: Path) -> None:
 
 @pytest.mark.parametrize("what", FORGERIES)
 def test_an_altered_row_is_not_believed(what, cached):
-    forged(cached / FILE, what, sealed=False)
+    forged(cached / INDEX, what, sealed=False)
     check_is_not_believed(cached)
 
 
 def test_a_file_that_others_may_write_is_not_believed_and_not_written(cached):
-    forged(cached / FILE, "a run's own number", sealed=True)
+    forged(cached / INDEX, "a run's own number", sealed=True)
     believed = remembered(cached, 0)
     assert believed is not None  # else nothing is tried
     assert believed.scalars == {"reward": 99.0}
-    (cached / FILE).chmod(0o664)
+    (cached / INDEX).chmod(0o664)
     umask = os.umask(0)
     try:
         check_is_not_believed(cached)
     finally:
         os.umask(umask)
-    assert not (cached / FILE).stat().st_mode & 0o022
+    assert not (cached / INDEX).stat().st_mode & 0o022
 
 
 def test_a_file_of_another_user_is_not_believed(cached, monkeypatch):
-    forged(cached / FILE, "a run's own number", sealed=True)
+    forged(cached / INDEX, "a run's own number", sealed=True)
     other = os.geteuid() + 1
     monkeypatch.setattr(os, "geteuid", lambda: other)
     check_is_not_believed(cached)
@@ -237,14 +238,16 @@ def test_a_folder_whose_name_could_be_a_line_is_not_remembered(name, cached):
     above = (cached / run.folder).parent
     shutil.copytree(above, above.with_name(name))
     assert len([*Store(cached).states()]) == 2 * RUNS
-    assert {*RunCache(Folder(cached))._lines} == {make_run(seed).place for seed in range(RUNS)}
+    cell = str(make_run(0).folder.parent)
+    names = {make_run(seed).folder.name for seed in range(RUNS)}
+    assert {*RunCache(Folder(cached))._of(cell)} == names
 
 
 def test_a_file_that_has_just_changed_is_not_remembered(cached, monkeypatch):
     monkeypatch.setattr(run_cache, "LEAST_AGE_NS", 60_000_000_000)
-    (cached / FILE).unlink()
+    (cached / INDEX).unlink()
     look(cached)
-    assert not (cached / FILE).exists()
+    assert not (cached / INDEX).exists()
 
 
 def test_only_finished_runs_are_remembered(cached):
@@ -255,11 +258,15 @@ def test_only_finished_runs_are_remembered(cached):
     assert remembered(cached, RUNS) is None
 
 
-def test_runs_that_are_gone_are_forgotten(cached):
-    shutil.rmtree(cached / make_run(1).folder)
-    shutil.rmtree(cached / make_run(2).folder)
-    assert len(list(Store(cached).records())) == RUNS - 2
-    assert len(RunCache(Folder(cached))._lines) == RUNS - 2
+def test_what_is_remembered_goes_with_the_folder_of_its_cell(cached):
+    other = replace(make_run(1), method="other")
+    finish(Store(cached), other)
+    assert len(list(Store(cached).records())) == RUNS + 1
+    place = other.place.rpartition("/")[0]
+    assert [*RunCache(Folder(cached))._of(place)] == [other.folder.name]
+    shutil.rmtree(cached / place)
+    assert not RunCache(Folder(cached))._of(place)
+    assert len(list(Store(cached).records())) == RUNS
 
 
 def test_another_command_that_writes_the_cache_at_the_same_time_leaves_a_whole_one(cached):
@@ -297,7 +304,7 @@ def test_many_runs_are_found_as_each_is_alone(cached):
 
 
 def test_looking_at_the_runs_of_a_plan_keeps_what_was_read(cached):
-    (cached / FILE).unlink()
+    (cached / INDEX).unlink()
     plan = SimpleNamespace(runs=[make_run(seed) for seed in range(RUNS)])
     stored_states(plan, Store(cached))
     run, cache = make_run(0), RunCache(Folder(cached))

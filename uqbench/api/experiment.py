@@ -416,7 +416,7 @@ class Experiment:
             UqbenchError: it is damaged, or of methods that are not installed.
         """
         bundle, methods = read_bundle(path), {}
-        scores = from_csv(stored_text(bundle.files["scores.csv"], path), str(path))
+        scores = [*from_csv(stored_text(bundle.files["scores.csv"], path), str(path))]
         if size == 0:
             findings = self.judged(path).findings
         else:
@@ -438,7 +438,7 @@ class Experiment:
         if not judged.findings.follows:
             return replace(verified, findings=judged.findings)
         write_files(all_files(board, recorded), folder, self.host)
-        return replace(verified, copies=tuple(copies(board.scores)), added=folder.path)
+        return replace(verified, copies=tuple(copies([*board.scores])), added=folder.path)
 
     def submit(self, to: Path | None = None) -> Submission:
         """Put scores, manifest, versions and conformance of methods into one file.

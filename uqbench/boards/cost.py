@@ -9,12 +9,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from uqbench.boards.scores import DEVICES, Score
+from uqbench.boards.scores import DEVICES
 from uqbench.boards.stored import StoredBoard, board_folder
 from uqbench.boards.tables import csv_text
 from uqbench.errors import UqbenchError
 from uqbench.results.files import reading, stored_text
 from uqbench.results.folders import Folder
+from uqbench.results.scores import Scores
 from uqbench.runner.forecast import StepCosts
 from uqbench.suites.plan import Plan
 
@@ -40,21 +41,17 @@ class CellCost:
     device_hours: float
 
 
-def cost_csv(plan: Plan, scores: Sequence[Score]) -> str:
+def cost_csv(plan: Plan, scores: Scores) -> str:
     """``cost.csv``: a row for each task and method with finished runs."""
-    finished: dict[tuple[str, str], list[Score]] = {}
-    for score in scores:
-        if score.digest:
-            finished.setdefault((score.task, score.method), []).append(score)
-    rows = []
-    for cell in plan.cells:
-        name = (cell.task.name, cell.method.name)
-        own = finished.get(name, [])
-        timings = [s.made.timing for s in own if s.made is not None and s.made.timing]
-        if timings:
+    cells, rows = {(cell.task, cell.method): cell for cell in scores.cells}, []
+    for planned in plan.cells:
+        name = (planned.task.name, planned.method.name)
+        own = cells.get(name)
+        timings = [] if own is None else [m.timing for m in own.made if m is not None and m.timing]
+        if own is not None and timings:
             speed = median(timing.steps_per_s for timing in timings)
             hours = sum(timing.seconds / timing.lanes for timing in timings) / 3600
-            devices = "+".join(sorted({score.device for score in own}))
+            devices = "+".join(sorted({*own.device} - {""}))
             rows.append(CellCost(*name, devices, len(timings), speed, hours))
     return to_csv(rows)
 

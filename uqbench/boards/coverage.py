@@ -58,8 +58,9 @@ def coverage_note(board: Board) -> str:
     Of the simulated numbers of seeds and tasks the nearest below the board's counts, and of the
     simulated laws those that its runs do not rule out.
     """
-    seeds = len({score.seed for score in board.scores})
-    names = sorted({score.task for score in board.scores})
+    cells = board.scores.cells
+    seeds = len({seed for cell in cells for seed in cell.seeds})
+    names = sorted({cell.task for cell in cells})
     tasks, ranges = len(names), ranges_by_task(board.plan.suite, board.primary, names)
     bounded = board.ranking == "mean" and ranges is not None
     brackets = "mean, runs may fail" if bounded else INTERVALS[board.ranking]

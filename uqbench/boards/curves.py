@@ -8,14 +8,15 @@ agents stated about Q the coverage over training, and errors by stated standard 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from uqbench.boards.scores import Score, finished_runs
+from uqbench.boards.scores import finished_runs
 from uqbench.identity import Run
 from uqbench.results.columns import Columns
+from uqbench.results.scores import Scores
 from uqbench.results.store import Store
 from uqbench.results.tables import CURVES, PREDICTIONS, table_bytes
 from uqbench.runner.metric_values import record_step
@@ -35,14 +36,14 @@ TRAINING, LEVEL = "training", 0.9
 """The curve of coverage by step, and the level of its intervals."""
 
 
-def curve_files(plan: Plan, scores: Sequence[Score], store: Store) -> dict[str, bytes]:
+def curve_files(plan: Plan, scores: Scores, store: Store) -> dict[str, bytes]:
     """The curves of a board's runs, by file; without those that no run has."""
     made = {"curves.parquet": curves_parquet, "uncertainty.parquet": uncertainty_parquet}
     files = {name: make(plan, scores, store) for name, make in made.items()}
     return {name: data for name, data in files.items() if data is not None}
 
 
-def curves_parquet(plan: Plan, scores: Sequence[Score], store: Store) -> bytes | None:
+def curves_parquet(plan: Plan, scores: Scores, store: Store) -> bytes | None:
     """The curves of the finished runs of environments; None where there are none in the store.
 
     A row is a hundredth of a run: ``task``, ``method``, ``seed``, the ``step`` at its end,
@@ -98,7 +99,7 @@ def mean_curves(curves: pd.DataFrame) -> pd.DataFrame:
     return means[["task", "method", "curve", "x", "y", "low", "high", "runs"]]
 
 
-def uncertainty_parquet(plan: Plan, scores: Sequence[Score], store: Store) -> bytes | None:
+def uncertainty_parquet(plan: Plan, scores: Scores, store: Store) -> bytes | None:
     """The mean curves of a board's runs; None where no run in the store has any."""
     import pandas as pd
     import pyarrow as pa

@@ -6,7 +6,7 @@ counts and never averaged away.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
@@ -18,17 +18,13 @@ from uqbench.boards.finding import finding
 from uqbench.boards.manifest import MANIFEST, SCHEMA_VERSION, Manifest, Planned
 from uqbench.boards.matrices import Matrix, MethodScores, by_method
 from uqbench.boards.provenance import contents
-from uqbench.boards.scores import Score, gather, to_csv
-from uqbench.boards.standings import (
-    TrivialBaseline,
-    estimates,
-    ranges_by_task,
-    trivial_baseline,
-)
+from uqbench.boards.scores import gather, to_csv
+from uqbench.boards.standings import TrivialBaseline, estimates, ranges_by_task, trivial_baseline
 from uqbench.boards.tables import PAIR_COLUMNS, Row, cells, csv_text, frame, pair_row
 from uqbench.claims import table
 from uqbench.claims.judge import Judgement, judge
 from uqbench.registry.local import is_local
+from uqbench.results.scores import Score, Scores
 from uqbench.results.store import RunState, Store
 from uqbench.statistics.estimate import Estimate, estimate
 from uqbench.statistics.levels import ALPHA, DRAWS, MINIMUM_SEEDS
@@ -55,7 +51,7 @@ class Board:
     """
 
     plan: Plan
-    gathered: Sequence[Score] | Callable[[], Sequence[Score]]
+    gathered: Scores | Callable[[], Scores]
     planned: Planned
     judged: tuple[Judgement, ...] | None = None
     compared: tuple[Pair, ...] | None = None
@@ -63,9 +59,9 @@ class Board:
     submitted: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, plan: Plan, scores: Sequence[Score] | Callable[[], Sequence[Score]]) -> Board:
+    def of(cls, plan: Plan, scores: Scores | Iterable[Score] | Callable[[], Scores]) -> Board:
         """The board of a plan and the plugins that are installed."""
-        gathered = scores if callable(scores) else tuple(scores)
+        gathered = scores if callable(scores) else Scores.of(scores)
         return cls(plan, gathered, Planned.of(plan))
 
     @property
@@ -89,9 +85,9 @@ class Board:
         return self.plan.budget.ranks
 
     @cached_property
-    def scores(self) -> tuple[Score, ...]:
+    def scores(self) -> Scores:
         """A row a planned run."""
-        return tuple(self.gathered() if callable(self.gathered) else self.gathered)
+        return self.gathered() if callable(self.gathered) else self.gathered
 
     @cached_property
     def claims(self) -> tuple[Judgement, ...]:
@@ -134,7 +130,7 @@ class Board:
 
     def _compare(self, matrices: Mapping[str, Matrix], *tasks: str) -> tuple[Pair, ...]:
         """All pairs of fully scored rows, on all tasks where none is named."""
-        of = sorted(tasks or {score.task for score in self.scores})
+        of = sorted(tasks or {cell.task for cell in self.scores.cells})
         return compare(
             matrices,
             self.ranking,
@@ -216,7 +212,7 @@ class Board:
 
     def rows(self) -> list[Row]:
         """The lines of ``leaderboard.csv``."""
-        coverage = coverage_column(column.name for column in self.columns)
+        coverage, failed = coverage_column(c.name for c in self.columns), RunState.FAILED.value
         rows = []
         for method, own in self.methods.items():
             place = self.places.get(method)
@@ -230,9 +226,9 @@ class Board:
                 "rank_high": "" if place is None else str(place.high),
                 "tied": "" if place is None else "yes" if place.tied else "no",
                 "tasks": str(len(own.tasks)),
-                "runs_planned": str(len(own.scores)),
-                "runs_scored": str(sum(score.score is not None for score in own.scores)),
-                "runs_failed": str([s.status for s in own.scores].count(RunState.FAILED.value)),
+                "runs_planned": str(sum(map(len, own.cells.values()))),
+                "runs_scored": str(sum(cell.scored for cell in own.cells.values())),
+                "runs_failed": str(sum(c.status.count(failed) for c in own.cells.values())),
             }
             if self.local:
                 row["local"] = "yes" if method in self.local else "no"
@@ -250,19 +246,16 @@ class Board:
 
     def _task_rows(self) -> list[Row]:
         rows = []
-        cells_of: dict[tuple[str, str], list[Score]] = {}
-        for score in self.scores:
-            cells_of.setdefault((score.task, score.method), []).append(score)
-        for (task, method), own in sorted(cells_of.items()):
+        for cell in self.scores.cells:
             row = {
-                "task": task,
-                "method": method,
-                "runs_planned": str(len(own)),
-                "runs_scored": str(sum(score.score is not None for score in own)),
+                "task": cell.task,
+                "method": cell.method,
+                "runs_planned": str(len(cell)),
+                "runs_scored": str(cell.scored),
             }
             for metric in self.plan.suite.metrics:
-                values = self.methods[method].on(task, metric)
-                ranges = ranges_by_task(self.plan.suite, metric, [task], normalized=False)
+                values = self.methods[cell.method].on(cell.task, metric)
+                ranges = ranges_by_task(self.plan.suite, metric, [cell.task], normalized=False)
                 mean = None if values is None else estimate("mean", values, ranges)
                 row |= cells(metric.name, mean)
             rows.append(row)
@@ -300,13 +293,13 @@ class Board:
                 },
                 "planned": self.planned,
                 "runs": {
-                    state.value: sum(score.status == state.value for score in self.scores)
+                    state.value: sum(c.status.count(state.value) for c in self.scores.cells)
                     for state in RunState
                 },
                 "content": self.content,
                 "mixes_content": any(len(hashes) > 1 for hashes in self.content.values()),
-                "devices": sorted({score.device for score in self.scores if score.device}),
-                "digests_of": self.scores[0].digest_of if self.scores else "results",
+                "devices": sorted({d for cell in self.scores.cells for d in cell.device} - {""}),
+                "digests_of": self.scores.digest_of,
                 "intervals": {
                     "confidence": 1 - ALPHA,
                     "minimum_seeds": MINIMUM_SEEDS,

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import groupby
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 from typing_extensions import TypedDict
 
-from uqbench.boards.scores import DigestOf, Score
 from uqbench.config import explain
 from uqbench.errors import UqbenchError
+from uqbench.results.scores import DigestOf, Scores
 from uqbench.suites.metrics import Group
 from uqbench.suites.plan import Plan
 
@@ -93,19 +93,17 @@ class Planned(BaseModel):
             },
         )
 
-    def absent(self, scores: Sequence[Score]) -> list[str]:
+    def absent(self, scores: Scores) -> list[str]:
         """Methods of the suite that have no row."""
-        shown = {score.method for score in scores}
+        shown = {cell.method for cell in scores.cells}
         return [name for name in self.methods if name not in shown]
 
-    def without_rows(self, scores: Sequence[Score]) -> list[str]:
+    def without_rows(self, scores: Scores) -> list[str]:
         """The planned cells whose rows are not those of the scores, as ``task/method``.
 
         Those without any row, or else those of other seeds, which are named.
         """
-        seeds: dict[str, list[int]] = {}
-        for score in scores:
-            seeds.setdefault(f"{score.task}/{score.method}", []).append(score.seed)
+        seeds = {f"{cell.task}/{cell.method}": cell.seeds for cell in scores.cells}
         return sorted(self.runs.keys() - seeds) or [
             f"{name} (seeds {planned})"
             for name, planned in sorted(self.runs.items())
@@ -161,13 +159,13 @@ class Manifest(BaseModel):
         return json.dumps(table, indent=1, sort_keys=True, allow_nan=False) + "\n"
 
 
-def missing_note(scores: Sequence[Score], planned: Planned) -> str:
+def missing_note(scores: Scores, planned: Planned) -> str:
     """What a board lacks: planned runs without a score, methods without runs; empty if nothing."""
-    states: dict[str, Counter[str]] = {}
-    for score in scores:
-        if score.score is None:
-            word = "without a value" if score.status == "finished" else score.status
-            states.setdefault(f"{score.task}/{score.method}", Counter())[word] += 1
+    states = {
+        f"{cell.task}/{cell.method}": Counter(cell.without_score("without a value"))
+        for cell in scores.cells
+        if cell.scored < len(cell)
+    }
     parts = []
     if states:
         named = [

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Mapping
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from uqbench.boards.scores import Score
+from uqbench.results.scores import CellScores, Scores
 from uqbench.suites.metrics import Metric
 from uqbench.suites.suite import Suite
 
@@ -23,27 +23,22 @@ class MethodScores:
 
     Args:
         suite: whose metrics they are.
-        scores: of the method, in any order of tasks.
+        cells: of the method, by task.
     """
 
-    def __init__(self, suite: Suite, scores: Iterable[Score]) -> None:
-        self.scores = list(scores)
+    def __init__(self, suite: Suite, cells: Mapping[str, CellScores]) -> None:
+        self.cells = dict(sorted(cells.items()))
         self._suite = suite
-        by_task: dict[str, list[Score]] = {}
-        for score in self.scores:
-            by_task.setdefault(score.task, []).append(score)
-        self._by_task = dict(sorted(by_task.items()))
-        self._raw: dict[str, dict[str, Matrix | None]] = {}
 
     @property
     def tasks(self) -> list[str]:
         """By name: the matrices' columns."""
-        return list(self._by_task)
+        return list(self.cells)
 
     @cached_property
     def normalized_primary(self) -> Matrix | None:
         """The scores: the primary metric, normalized."""
-        return _stacked(self._columns(lambda score: score.score))
+        return _stacked({task: _whole(cell.score) for task, cell in self.cells.items()})
 
     def raw(self, metric: Metric) -> Matrix | None:
         """Raw values of a metric."""
@@ -66,27 +61,21 @@ class MethodScores:
         return _stacked({task: self._of(metric).get(task)})
 
     def _of(self, metric: Metric) -> dict[str, Matrix | None]:
-        name = metric.name
-        if name not in self._raw:
-            columns = self._columns(lambda score: score.values.get(name)).items()
-            suits = {task.name for task in self._suite.tasks if metric.suits(task)}
-            self._raw[name] = {task: column for task, column in columns if task in suits}
-        return self._raw[name]
-
-    def _columns(self, value: Callable[[Score], float | None]) -> dict[str, Matrix | None]:
-        columns: dict[str, Matrix | None] = {}
-        for task, own in self._by_task.items():
-            column = np.array([value(score) for score in own], dtype=np.float64)  # None is NaN
-            columns[task] = column if np.isfinite(column).all() else None
-        return columns
+        suits = {task.name for task in self._suite.tasks if metric.suits(task)}
+        cells = ((task, cell) for task, cell in self.cells.items() if task in suits)
+        return {task: _whole(cell.values(metric.name)) for task, cell in cells}
 
 
-def by_method(suite: Suite, scores: Iterable[Score]) -> dict[str, MethodScores]:
+def by_method(suite: Suite, scores: Scores) -> dict[str, MethodScores]:
     """The scores of each method, by name."""
-    rows: dict[str, list[Score]] = {}
-    for score in scores:
-        rows.setdefault(score.method, []).append(score)
-    return {method: MethodScores(suite, own) for method, own in sorted(rows.items())}
+    cells: dict[str, dict[str, CellScores]] = {}
+    for cell in scores.cells:
+        cells.setdefault(cell.method, {})[cell.task] = cell
+    return {method: MethodScores(suite, own) for method, own in sorted(cells.items())}
+
+
+def _whole(column: Matrix) -> Matrix | None:
+    return column if np.isfinite(column).all() else None
 
 
 def _stacked(columns: dict[str, Matrix | None]) -> Matrix | None:

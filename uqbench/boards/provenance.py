@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 
 from pydantic import TypeAdapter
 
-from uqbench.boards.scores import Making, Score
 from uqbench.registry.contents import content_hash
 from uqbench.results.files import reading
 from uqbench.results.folders import Folder
 from uqbench.results.merge import ORIGIN
+from uqbench.results.scores import Making, Score, Scores
 from uqbench.results.store import Store
 
 
@@ -47,7 +47,7 @@ class MadeWith:
     origin: str = ""
 
 
-def provenance(scores: Sequence[Score], store: Store | None = None) -> list[MadeWith]:
+def provenance(scores: Scores | Iterable[Score], store: Store | None = None) -> list[MadeWith]:
     """What the scored runs were made with, the most frequent first, and where in if not in a store.
 
     Args:
@@ -55,11 +55,12 @@ def provenance(scores: Sequence[Score], store: Store | None = None) -> list[Made
         store: of the runs.
     """
     groups: dict[tuple[str, str], list[Making]] = {}
-    for score in scores:
-        if score.made is not None:
-            origin = "" if store is None else _origin(store.at(score.run))
-            key = score.made.provenance.model_dump_json(), origin
-            groups.setdefault(key, []).append(score.made)
+    for cell in Scores.of(scores).cells:
+        for run, made in zip(cell.run, cell.made, strict=True):
+            if made is not None:
+                origin = "" if store is None else _origin(store.at(run))
+                key = made.provenance.model_dump_json(), origin
+                groups.setdefault(key, []).append(made)
     rows = [
         MadeWith(
             device=(of := made[0].provenance).device,
@@ -117,7 +118,7 @@ def read_provenance(text: bytes | None) -> tuple[list[MadeWith], str]:
     return read.runs, read.older
 
 
-def of_older_code(scores: Sequence[Score]) -> str:
+def of_older_code(scores: Scores) -> str:
     """The packages whose content was another than what is installed; empty where none was."""
     parts = []
     for package, values in sorted(contents(scores).items()):
@@ -130,10 +131,10 @@ def of_older_code(scores: Sequence[Score]) -> str:
     return ", ".join(parts)
 
 
-def contents(scores: Sequence[Score]) -> dict[str, set[str]]:
+def contents(scores: Scores) -> dict[str, set[str]]:
     """The content hashes that each package had in the runs; one, unless mixed."""
     hashes: dict[str, set[str]] = {}
-    for part in {part for score in scores for part in score.content.split()}:
+    for part in {part for cell in scores.cells for own in {*cell.content} for part in own.split()}:
         package, _, value = part.partition(":")
         hashes.setdefault(package, set()).add(value)
     return hashes

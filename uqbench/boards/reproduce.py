@@ -13,13 +13,14 @@ from pydantic import ValidationError
 from uqbench.boards.manifest import Manifest
 from uqbench.boards.provenance import MadeWith, provenance
 from uqbench.boards.sandbox import call, results_folder
-from uqbench.boards.scores import Making, Score, is_finite
+from uqbench.boards.scores import score_of
 from uqbench.boards.submission.bundle import Bundle
 from uqbench.boards.submission.judge import Findings
 from uqbench.boards.verification import NEW_RUNS, Key, Verification, draw, verify
 from uqbench.config import explain
 from uqbench.errors import UqbenchError
 from uqbench.results.files import write_data
+from uqbench.results.scores import Score
 from uqbench.results.states import RunState
 from uqbench.results.store import Store
 from uqbench.suites.metrics import NormalizationConstants
@@ -160,17 +161,12 @@ def _remake(
         record, (_, _, task, method, _) = stored.record, place.split("/")
         if stored.state is not RunState.FINISHED or record is None:
             continue
-        values = {name: value for name, value in record.scalars.items() if name in metrics}
-        raw = values.get(manifest.primary_metric["name"])
-        scale = NormalizationConstants.model_validate(manifest.normalization["constants"][task])
-        seed = record.identity["seed"]
-        if (task, method, seed) not in keys:  # a plugin may write what it likes
+        key = task, method, record.identity["seed"]
+        if key not in keys:  # a plugin may write what it likes
             continue
-        rerun[task, method, seed] = Score(
-            task, method, seed, stored.state.value, str(record.identity["device"]),
-            scale.normalize(raw) if is_finite(raw) else None, values, place,
-            record.digests.get("results", ""), "", made=Making.of(record),
-        )  # fmt: skip
+        primary, digest = manifest.primary_metric["name"], record.digests.get("results", "")
+        scale = NormalizationConstants.model_validate(manifest.normalization["constants"][task])
+        rerun[key] = score_of(record, place, metrics, primary, scale, digest)
     return rerun
 
 

@@ -12,92 +12,29 @@ import csv
 import io
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, TypeGuard
+from itertools import islice, repeat
+from typing import Any, TypeGuard
 
-from uqbench.boards.tables import csv_text
+import numpy as np
+from numpy.typing import NDArray
+
 from uqbench.errors import UqbenchError, see
 from uqbench.identity import DeviceKind, Run
 from uqbench.results.columns import columns_digest
 from uqbench.results.files import reading
-from uqbench.results.records import Provenance, RunRecord, Timing
+from uqbench.results.records import RunRecord
+from uqbench.results.scores import CellScores, DigestOf, Making, Score, Scores, Values
 from uqbench.results.store import RunState, Store, StoredRun
-from uqbench.suites.metrics import Metric
+from uqbench.suites.metrics import Metric, NormalizationConstants
 from uqbench.suites.plan import Plan
 
 DEVICES: tuple[DeviceKind, ...] = ("cpu", "cuda")
 _FIXED = ("task", "method", "seed", "status", "device", "score")
-DigestOf = Literal["results", "record"]
 _DIGEST_COLUMNS: dict[DigestOf, str] = {"results": "results_digest", "record": "digest"}
-_NO_VALUE = "none"
+_NO_VALUES: dict[DigestOf, str] = {"results": "none", "record": ""}
 
 
-class Making(NamedTuple):
-    """How a finished run was made: what its record has beside its scores."""
-
-    timing: Timing | None
-    began: str
-    updated: str
-    provenance: Provenance
-    metrics: Mapping[str, Mapping[str, Any]]
-
-    @classmethod
-    def of(cls, record: RunRecord) -> Making:
-        """What a record says."""
-        return cls(*(getattr(record, name) for name in cls._fields))
-
-
-@dataclass(frozen=True)
-class Score:
-    """A planned run's outcome.
-
-    Attributes:
-        status: the run's state; values are there only where it is ``finished``.
-        score: the primary metric, normalized; None where there is none that is a number.
-        values: raw metrics by name; those that the run was not measured by are not in it.
-        run: folder of the run, below the store's root.
-        digest: sha256 of what ``digest_of`` says.
-        content: first digits of the content hash of each package that took part,
-            ``"uqbench:1a2b3c4d uqbench_dqn:…"``.
-        made: how, where the run is in the store; none of scores that are read from a board.
-    """
-
-    task: str
-    method: str
-    seed: int
-    status: str
-    device: str
-    score: float | None
-    values: dict[str, float | None]
-    run: str
-    digest: str
-    content: str
-    digest_of: DigestOf = "results"
-    made: Making | None = field(default=None, compare=False, repr=False)
-
-    def same_result(self, other: Score, measured: Sequence[str] = ()) -> bool:
-        """Whether another run came to the same, bit for bit.
-
-        Metrics that are ``measured`` (of cost) differ from run to run and do not count; neither
-        does the digest of a record, in which times are.
-        """
-        return self._result(measured) == other._result(measured) and (
-            self.digest == other.digest or "record" in (self.digest_of, other.digest_of)
-        )
-
-    def _result(self, measured: Sequence[str]) -> tuple[object, ...]:
-        """What two runs that are the same agree on; NaN equals NaN."""
-        known = {
-            name: repr(value)
-            for name, value in self.values.items()
-            # the older form does not tell what is missing from what has no value
-            if name not in measured and value is not None
-        }
-        score = None if self.score is None else repr(self.score)
-        return self.task, self.method, self.seed, self.status, self.device, score, self.run, known
-
-
-def check_scores(scores: Sequence[Score], plan: Plan, where: str) -> None:
+def check_scores(scores: Scores, plan: Plan, where: str) -> None:
     """See that stored scores are those of a plan, and normalized as its suite says.
 
     Raises:
@@ -121,60 +58,97 @@ def check_scores(scores: Sequence[Score], plan: Plan, where: str) -> None:
             )
 
 
-def gather(plan: Plan, store: Store) -> list[Score]:
+def gather(plan: Plan, store: Store) -> Scores:
     """The scores of all planned runs, from the store; runs of either kind of device count."""
+    rows = _rows(plan, store)
+    scores = Scores(
+        CellScores(cell.task.name, cell.method.name, islice(rows, len(cell.runs)))
+        for cell in plan.cells
+    )
+    store.save_cache()
+    return scores
+
+
+def _rows(plan: Plan, store: Store) -> Iterator[Score]:
+    """The scores in the order of the plan's runs."""
     primary = plan.suite.primary_metric(plan.budget)
     constants = plan.suite.normalization_constants(primary)
     definitions = {metric.name: metric.definition() for metric in plan.suite.metrics}
-    scores = []
+    known: RunRecord | None = None  # of the last run, with which others of its cell share much
+    content = ""
     for planned, found in zip(plan.runs, store.find_all(plan.runs), strict=True):
         run, stored = _either_device(planned, found, store)
-        values, device, digest, content = {}, "", "", ""
-        finished = stored.record if stored.state is RunState.FINISHED else None
-        if finished is not None:
-            values, device = _values(run, finished, definitions), str(run.identity["device"])
-            digest = finished.digests.get("results") or columns_digest(*store.columns(run))
-            packages = sorted(finished.provenance.content.items())
+        record = stored.record if stored.state is RunState.FINISHED else None
+        if record is None:
+            yield Score(run.task, run.method, run.seed, stored.state.value, "", None, {}, run.place)
+            continue
+        if known is None or known.metrics is not record.metrics:
+            _check_definitions(run, record, definitions)
+        if known is None or known.provenance is not record.provenance:
+            packages = sorted(record.provenance.content.items())
             content = " ".join(f"{name}:{value[:8]}" for name, value in packages)
-        raw = values.get(primary.name)
-        score = constants[run.task].normalize(raw) if is_finite(raw) else None
-        scores.append(
-            Score(
-                run.task, run.method, run.seed, stored.state.value, device, score, values,
-                run.place, digest, content, made=None if finished is None else Making.of(finished),
-            )
-        )  # fmt: skip
-    store.save_cache()
-    return sorted(scores, key=lambda s: (s.task, s.method, s.seed))
+        known, digest = record, record.digests.get("results")
+        digest = digest or columns_digest(*store.columns(run))
+        constant = constants[run.task]
+        yield score_of(record, run.place, definitions, primary.name, constant, digest, content)
 
 
-def finished_runs(runs: Iterable[Run], scores: Iterable[Score]) -> Iterator[tuple[Score, Run]]:
+def score_of(
+    record: RunRecord, place: str, metrics: Iterable[str], primary: str,
+    scale: NormalizationConstants, digest: str, content: str = "",
+) -> Score:  # fmt: skip
+    """The score of a finished run in a folder, by those of some metrics that it has."""
+    values = {name: record.scalars[name] for name in metrics if name in record.scalars}
+    (_, _, task, method, _), raw = place.split("/"), values.get(primary)
+    return Score(
+        task, method, record.identity["seed"], record.status, str(record.identity["device"]),
+        scale.normalize(raw) if is_finite(raw) else None, values, place, digest, content,
+        made=Making.of(record),
+    )  # fmt: skip
+
+
+def finished_runs(runs: Iterable[Run], scores: Scores) -> Iterator[tuple[Score, Run]]:
     """The scores whose records are in a store, each with its run on the device that it was made on.
 
     Scores of other than these ``runs`` are left out.
     """
     known = {(run.task, run.method, run.seed): run for run in runs}
-    for score in scores:
-        run = known.get((score.task, score.method, score.seed))
-        if run is not None and score.made is not None:
-            yield score, run.on_device("cuda" if score.device == "cuda" else "cpu")
+    for cell in scores.cells:
+        for i, seed in enumerate(cell.seeds):
+            run = known.get((cell.task, cell.method, seed))
+            if run is not None and cell.made[i] is not None:
+                yield cell[i], run.on_device("cuda" if cell.device[i] == "cuda" else "cpu")
 
 
-def to_csv(scores: Sequence[Score], metrics: Sequence[Metric]) -> str:
+def to_csv(scores: Scores, metrics: Sequence[Metric]) -> str:
     """``scores.csv``: numbers in full, so that reading gives back the same."""
     names = [metric.name for metric in metrics]
-    digest_of = scores[0].digest_of if scores else "results"
-    digest, no_value = _DIGEST_COLUMNS[digest_of], _NO_VALUE if digest_of == "results" else None
-    rows = []
-    for score in scores:
-        row = {name: getattr(score, name) for name in (*_FIXED, "run", "content")}
-        values = {name: score.values[name] for name in names if name in score.values}
-        row |= {name: no_value if value is None else value for name, value in values.items()}
-        rows.append(row | {digest: score.digest})
-    return csv_text(rows, (*_FIXED, *names, "run", digest, "content"))
+    digest, no_value = _DIGEST_COLUMNS[scores.digest_of], _NO_VALUES[scores.digest_of]
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow((*_FIXED, *names, "run", digest, "content"))
+    for cell in scores.cells:
+        columns = [_cells(cell.values(name), cell.measured(name), no_value) for name in names]
+        score = _cells(cell.score, np.isfinite(cell.score), "")
+        named = repeat(cell.task), repeat(cell.method)
+        about = cell.run, cell.digest, cell.content
+        writer.writerows(
+            zip(*named, cell.seeds, cell.status, cell.device, score, *columns, *about, strict=False)
+        )
+    return text.getvalue()
 
 
-def from_csv(text: str, where: str) -> list[Score]:
+def _cells(values: Values, measured: NDArray[np.bool_], no_value: str) -> Iterable[float | str]:
+    """A column of the file: empty where not measured, ``no_value`` where there is no number."""
+    if not measured.any():
+        return repeat("")
+    column: list[float | str] = values.tolist()
+    for i in np.flatnonzero(np.isnan(values)):
+        column[i] = no_value if measured[i] else ""
+    return column
+
+
+def from_csv(text: str, where: str) -> Scores:
     """Read ``scores.csv``, in either form.
 
     Raises:
@@ -189,26 +163,19 @@ def from_csv(text: str, where: str) -> list[Score]:
         if missing:
             raise UqbenchError(f"{where}: expected the columns {', '.join(sorted(missing))}.")
         names = [name for name in columns if name not in (*_FIXED, *trace)]
-        return [
+        return Scores.of(
             Score(
-                task=row["task"],
-                method=row["method"],
-                seed=int(row["seed"]),
-                status=row["status"],
-                device=row["device"],
-                score=_number(row["score"]),
-                values={
+                row["task"], row["method"], int(row["seed"]), row["status"], row["device"],
+                _number(row["score"]),
+                {
                     name: _number(row[name])
                     for name in names
                     if row[name] or (digest_of == "record" and row["status"] == "finished")
                 },
-                run=row["run"],
-                digest=row[_DIGEST_COLUMNS[digest_of]],
-                content=row["content"],
-                digest_of=digest_of,
+                row["run"], row[_DIGEST_COLUMNS[digest_of]], row["content"], digest_of,
             )
             for row in rows
-        ]
+        )  # fmt: skip
 
 
 def is_finite(value: float | None) -> TypeGuard[float]:
@@ -227,10 +194,10 @@ def _either_device(run: Run, planned: StoredRun, store: Store) -> tuple[Run, Sto
     return run, planned
 
 
-def _values(
+def _check_definitions(
     run: Run, record: RunRecord, definitions: Mapping[str, Mapping[str, Any]]
-) -> dict[str, float | None]:
-    """A run's scalars, refused where a metric has changed since they were computed."""
+) -> None:
+    """Refuse scores of a metric that has changed since they were computed."""
     scalars, theirs = record.scalars, record.metrics
     for name, definition in definitions.items():
         if theirs.get(name, definition) != definition:
@@ -242,8 +209,7 @@ def _values(
     if not scalars.keys() <= theirs.keys():
         unknown = ", ".join(sorted(scalars.keys() - theirs.keys()))
         raise UqbenchError(f"{run.folder} does not say how it was scored by {unknown}.")
-    return {name: scalars[name] for name in definitions if name in scalars}
 
 
 def _number(text: str) -> float | None:
-    return float(text) if text not in ("", _NO_VALUE) else None
+    return float(text) if text not in _NO_VALUES.values() else None

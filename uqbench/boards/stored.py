@@ -323,7 +323,7 @@ class StoredBoard:
                     f"{' …' if len(lacking) > 5 else ''}, which {MANIFEST} lists: restore them, or "
                     f"write the board again from its runs."
                 )
-        if methods := tuple(sorted({score.method for score in scores})):
+        if methods := tuple(sorted({cell.method for cell in scores.cells})):
             own = replace(selection, methods=methods).plan(host, "cpu", say)
             absent = sorted({cell.method.name for cell in plan.cells} - set(methods))
             if absent:

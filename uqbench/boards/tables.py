@@ -28,11 +28,7 @@ TEXT = frozenset(
 )  # fmt: skip
 """Columns that are text, whatever is in them: a method may be called ``1``."""
 
-LABELS = {
-    "iqm": "IQM",
-    "optimality_gap": "optimality gap",
-    "worst_quarter": "CVaR 0.25",
-}
+LABELS = {"iqm": "IQM", "optimality_gap": "optimality gap", "worst_quarter": "CVaR 0.25"}
 
 PAIR_COLUMNS = (
     "first", "second", "improvement", "improvement_low", "improvement_high", "difference",

@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.random import Generator
 
-from uqbench.boards.scores import Score, is_finite
+from uqbench.boards.scores import is_finite
+from uqbench.results.scores import Score
 from uqbench.statistics.levels import ALPHA, MINIMUM_SEEDS
 from uqbench.statistics.quantiles import t_quantile
 from uqbench.wording import count

@@ -13,6 +13,7 @@ from uqbench.boards.scores import gather
 from uqbench.boards.stored import StoredBoard, board_folder
 from uqbench.errors import Say, UqbenchError
 from uqbench.results.folders import Folder
+from uqbench.results.scores import Scores
 from uqbench.suites.selection import Selection
 
 if TYPE_CHECKING:
@@ -39,9 +40,7 @@ class Reference:
         """The board with a plan's runs in it: ranks, pairs and claims are of all of them."""
         own = self.board
         cells = (*own.plan.cells, *plan.cells)
-        scores = sorted(
-            [*own.scores, *gather(plan, store)], key=lambda s: (s.task, s.method, s.seed)
-        )
+        scores = Scores([*own.scores.cells, *gather(plan, store).cells])
         return replace(
             Board.of(replace(plan, cells=cells, standard=False), scores),
             origins=dict.fromkeys(own.plan.roles, str(self.folder)),

@@ -18,14 +18,7 @@ from uqbench.claim import (
 from uqbench.claims.per_task import TaskwiseKind, check_normalized
 from uqbench.statistics.bounded import Apart, BoundedMean, ranges_of
 from uqbench.statistics.levels import ALPHA, MINIMUM_SEEDS
-from uqbench.statistics.location import (
-    MINIMUM_TASKS,
-    Exact,
-    OverTasks,
-    Ratio,
-    Value,
-    location,
-)
+from uqbench.statistics.location import MINIMUM_TASKS, Exact, OverTasks, Ratio, Value, location
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from uqbench.claim import CannotCompareError, ClaimKind, Evidence, Observations
 from uqbench.claims.verdict import DECIDED, Finding, Verdict, find, seeds_needed, verdict
+from uqbench.results.scores import CellScores, Score, Scores
 from uqbench.results.store import RunState
 from uqbench.statistics.levels import ALPHA, MINIMUM_SEEDS, MOST_SEEDS
 from uqbench.suites.claims import Claim, Reading
@@ -18,30 +18,6 @@ from uqbench.suites.plan import Plan
 
 MOST_NAMED = 5
 """Runs that a reason names one by one."""
-
-
-class Outcome(Protocol):
-    """What a planned run came to: a row of ``scores.csv``."""
-
-    @property
-    def task(self) -> str:
-        """Of the suite."""
-
-    @property
-    def method(self) -> str:
-        """Of the suite."""
-
-    @property
-    def seed(self) -> int:
-        """From 0 on."""
-
-    @property
-    def status(self) -> str:
-        """The run's state; values are there only where it is ``finished``."""
-
-    @property
-    def values(self) -> Mapping[str, float | None]:
-        """Raw metrics by name."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +59,7 @@ class Judgement:
 
 
 def judge(
-    plan: Plan, scores: Sequence[Outcome], level: Callable[[int], float] | None = None
+    plan: Plan, scores: Scores | Iterable[Score], level: Callable[[int], float] | None = None
 ) -> tuple[Judgement, ...]:
     """Judge all claims of a plan, in their order in the suite.
 
@@ -92,9 +68,7 @@ def judge(
         scores: of its runs.
         level: the error that a claim of so many comparisons may make; 5 % where it is None.
     """
-    by_cell: dict[tuple[str, str], list[Outcome]] = {}
-    for score in sorted(scores, key=lambda score: score.seed):
-        by_cell.setdefault((score.method, score.task), []).append(score)
+    by_cell = {(cell.method, cell.task): cell for cell in Scores.of(scores).cells}
     return tuple(
         _Case(plan, claim, kind, by_cell, level).judgement() for claim, kind in plan.claims
     )
@@ -108,7 +82,7 @@ class _Case:
         plan: Plan,
         claim: Claim,
         kind: ClaimKind,
-        scores: Mapping[tuple[str, str], Sequence[Outcome]],
+        scores: Mapping[tuple[str, str], CellScores],
         level: Callable[[int], float] | None,
     ) -> None:
         suite = plan.suite
@@ -120,7 +94,7 @@ class _Case:
         ]
         self.tasks = tuple(task.name for task in suite.tasks if task.name in named)
         self.scores = {
-            (method, task): scores.get((method, task), ())
+            (method, task): scores.get((method, task)) or CellScores(task, method, ())
             for method in kind.named_methods
             for task in self.tasks
         }
@@ -195,26 +169,28 @@ class _Case:
         absent = [task for task in self.tasks if not self.scores[method, task]]
         if absent:
             return f"{method} is not for {_listed(absent)}"
-        own = [score for task in self.tasks for score in self.scores[method, task]]
-        unfinished = [score for score in own if score.status != RunState.FINISHED.value]
-        if not unfinished:
+        cells = [self.scores[method, task] for task in self.tasks]
+        named: dict[str, list[str]] = {}
+        for cell in cells:
+            for seed, state in zip(cell.seeds, cell.status, strict=True):
+                named.setdefault(state, []).append(f"{cell.task}/{seed}")
+        finished = len(named.pop(RunState.FINISHED.value, []))
+        if not named:
             return ""
-        failed = [_name(s) for s in unfinished if s.status == RunState.FAILED.value]
-        others = [_name(s) for s in unfinished if s.status != RunState.FAILED.value]
-        text = f"{method} {len(own) - len(unfinished)} of {len(own)} runs"
-        if failed:
+        text = f"{method} {finished} of {sum(map(len, cells))} runs"
+        if failed := named.pop(RunState.FAILED.value, []):
             text += f", failed {_listed(failed)}"
-        if others and len(unfinished) < len(own):
+        if named and finished:
+            others = [name for names in named.values() for name in names]
             text += f", missing {_listed(others)}"
         return text
 
     def _unusable(self) -> str:
         """Which runs have no value that can be compared."""
         without = [
-            _name(score, method)
-            for (method, _), own in self.scores.items()
-            for score in own
-            if (value := score.values.get(self.metric.name)) is None or not math.isfinite(value)
+            f"{task}/{method}/{own.seeds[i]}"
+            for (method, task), own in self.scores.items()
+            for i in np.flatnonzero(~np.isfinite(own.values(self.metric.name)))
         ]
         if not without:
             return ""
@@ -229,10 +205,7 @@ class _Case:
         return Observations(
             direction=self.metric.direction,
             tasks=self.tasks,
-            raw={
-                cell: np.array([score.values[self.metric.name] for score in own], dtype=np.float64)
-                for cell, own in self.scores.items()
-            },
+            raw={cell: own.values(self.metric.name) for cell, own in self.scores.items()},
             configs={cell: configs[cell] for cell in self.scores},
             task_configs={task: suite.task(task).config for task in self.tasks},
             normalize={
@@ -253,7 +226,7 @@ class _Case:
         findings: tuple[Finding, ...] = (),
         **more_seeds: int | None,
     ) -> Judgement:
-        states = [score.status for own in self.scores.values() for score in own]
+        states = [status for own in self.scores.values() for status in own.status]
         finished, failed = (states.count(s.value) for s in (RunState.FINISHED, RunState.FAILED))
         runs = Runs(len(states), finished, failed)
         readings = {name: self.plan.suite.readings[name] for name in self.claim.readings}
@@ -284,10 +257,6 @@ def _parts(findings: Sequence[Finding], reached: Verdict) -> str:
 def _about(finding: Finding) -> str:
     comparison = finding.comparison
     return comparison.about + (f" on {comparison.group}" if comparison.group else "")
-
-
-def _name(score: Outcome, method: str | None = None) -> str:
-    return "/".join([score.task, *([method] if method else []), str(score.seed)])
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -10,13 +10,14 @@ by permutations of all runs so far; ``docs/claims.md`` compares the two.)
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 from uqbench.claim import Interval
-from uqbench.claims.judge import Judgement, Outcome, judge
+from uqbench.claims.judge import Judgement, judge
 from uqbench.claims.verdict import DECIDED, Verdict
+from uqbench.results.scores import Score, Scores
 from uqbench.statistics.interim_analyses import level_of_claim, repeated
 from uqbench.statistics.levels import ALPHA, MINIMUM_SEEDS
 from uqbench.statistics.ranks import Matrix, Pair, compare
@@ -62,7 +63,7 @@ class Sequential:
     pairs: dict[tuple[str, str], Pair] = field(default_factory=dict)
     decided_at: dict[str | tuple[str, str], int] = field(default_factory=dict)
 
-    def judge(self, plan: Plan, scores: Sequence[Outcome]) -> None:
+    def judge(self, plan: Plan, scores: Scores | Iterable[Score]) -> None:
         """Judge the claims that are open, by the runs of a look."""
         level = partial(level_of_claim, self.schedule)
         for judged in judge(plan, scores, level=level):

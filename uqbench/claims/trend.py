@@ -10,14 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from uqbench.claim import (
-    CannotCompareError,
-    ClaimKind,
-    Comparison,
-    Evidence,
-    Observations,
-    Region,
-)
+from uqbench.claim import CannotCompareError, ClaimKind, Comparison, Evidence, Observations, Region
 from uqbench.errors import did_you_mean
 from uqbench.statistics.concordance import check_concordance, concordance
 

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic.dataclasses import dataclass
 
 from uqbench.identity import digest_of
 
@@ -40,7 +41,12 @@ class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Process(_Part):
+_STRICT = ConfigDict(extra="forbid")
+"""The same for dataclasses: what every run has of its own takes a fifth of the memory as one."""
+
+
+@dataclass(frozen=True, slots=True, config=_STRICT)
+class Process:
     """The process that works, or worked, on the run."""
 
     host: str
@@ -76,7 +82,8 @@ class Saved(_Part):
     step: Count
 
 
-class Resumed(_Part):
+@dataclass(frozen=True, slots=True, config=_STRICT)
+class Resumed:
     """The run resumed from a checkpoint.
 
     Attributes:
@@ -92,7 +99,8 @@ class Resumed(_Part):
     device: str
 
 
-class Timing(_Part):
+@dataclass(frozen=True, slots=True, config=_STRICT)
+class Timing:
     """Cost of the run.
 
     Attributes:

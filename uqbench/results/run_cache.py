@@ -1,4 +1,4 @@
-"""``<root>/.index``: the records of finished runs, so that no later command reads them again.
+"""``.index`` of each cell: the records of its finished runs, so that no later command reads them.
 
 A cache of the files, and never a second truth. What it says of a run counts only while
 ``run.json`` has the size, times of modification and change, and inode as when it was read. A
@@ -13,9 +13,10 @@ and that of the code that reads records; a file of other code is written anew.
 
 Only finished runs without a checkpoint are remembered, which no longer change. The file is text, a
 line a run, and no database: it is read and replaced as every other file here, on any file system,
-without a lock, and no journal beside it is replayed. A line has what is the run's own, in canonical
-JSON; what the runs of a cell share is a line above them, with a tab wherever something of a run's
-own belongs.
+without a lock, and no journal beside it is replayed. It is in the folder of the cell, with which it
+goes; besides what is new, the lines of one cell at a time are in memory. A line has what is the
+run's own, below the record of a run of its cell, from which it differs in that alone; both are
+canonical JSON.
 """
 
 from __future__ import annotations
@@ -23,20 +24,20 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache, partial
-from itertools import chain
+from itertools import groupby
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
-from uqbench.errors import StorageError
+from uqbench.errors import StorageError, UqbenchError
 from uqbench.identity import canonical, digest_of
 from uqbench.results.folders import Folder, Signature
 from uqbench.results.record_files import RECORD
 from uqbench.results.records import Process, Resumed, RunRecord, Timing
-from uqbench.results.states import RunState, StoredRun
 
 FILE = ".index"
 MOST_BYTES = 2 << 30
@@ -44,15 +45,20 @@ _HEAD = 200
 """Bytes of the first line at most: two digests."""
 _OTHERS = 0o022
 """Bits of a file's mode that let others write to it."""
+_UNREADABLE = (OSError, ValueError, UqbenchError)
 LEAST_AGE_NS = 60_000_000_000
-_KNOWN = 3
-"""Columns of a line before the run's own: signature, digest of the identity, data files."""
 FEWEST = 100
-"""New runs that are worth writing the file anew for, plus a hundredth of those in it."""
-_HOLE = "\t"
-"""In a record in place of what is the run's own: JSON has no tab but as an escape."""
-_OWN = ("began", "digests", "process", "resumed", "step", "timing", "updated")
-"""Fields that are the run's own, beside the seed and the values of the scalars."""
+"""New runs that are worth writing files anew for."""
+_OWN = (
+    "began", "digest", "digests", "process", "resumed", "scalars", "step", "timing", "updated",
+)  # fmt: skip
+"""Fields of a record that are the run's own, beside its seed."""
+_Lines = dict[str, tuple[bytes, bytes]]
+"""Of a cell: the shared record and the line, by the last name of the run's folder.
+
+Columns of a line: signatures of ``run.json`` and, once they are verified, of the data files, digest
+of the identity, what is the run's own.
+"""
 
 
 class RunCache:
@@ -64,24 +70,32 @@ class RunCache:
 
     def __init__(self, root: Folder) -> None:
         self._root = root
-        self._lines: dict[str, tuple[bytes, bytes]] = {}
-        self._first: dict[bytes, RunRecord] = {}
         self._new = 0
-        self._template = template = b""
-        lines: dict[str, tuple[bytes, bytes]] = {}
-        with suppress(OSError, ValueError), root.open(FILE, MOST_BYTES) as file:
-            about, digest = os.fstat(file.fileno()), hashlib.sha256()
-            code, _, stated = file.readline(_HEAD).strip().partition(b" ")
+        self._changed: dict[str, _Lines] = {}
+        self._last: tuple[str, _Lines] = "", {}
+        self._first: dict[bytes, RunRecord] = {}
+        self._shared = b""
+
+    def _of(self, cell: str) -> _Lines:
+        """What is remembered of a cell's runs."""
+        if cell in self._changed:
+            return self._changed[cell]
+        if self._last[0] != cell:
+            self._last = cell, self._read(cell)
+        return self._last[1]
+
+    def _read(self, cell: str) -> _Lines:
+        lines, shared = _Lines(), b""
+        with suppress(*_UNREADABLE), self._root.at(cell).open(FILE, MOST_BYTES) as file:
+            about, first, data = os.fstat(file.fileno()), file.readline(_HEAD), file.read()
             own = about.st_uid == os.geteuid() and not about.st_mode & _OTHERS
-            for line in file if own and code == _code() else ():
-                digest.update(line)
-                place, _, rest = line.removesuffix(b"\n").partition(b"\t")
-                if place:
-                    lines[place.decode("utf-8", "replace")] = template, rest
+            for line in data.splitlines() if own and first == _first_line(data) else ():
+                leaf, _, rest = line.partition(b"\t")
+                if leaf:
+                    lines[leaf.decode()] = shared, rest
                 else:
-                    template = rest
-            if digest.hexdigest().encode() == stated:
-                self._lines = lines
+                    shared = rest
+        return lines
 
     def is_finished(self, key: str, folder: Folder, name: str = RECORD) -> bool:
         """Whether a run's ``run.json`` said so, and is as it was when it was read.
@@ -91,39 +105,44 @@ class RunCache:
             folder: the run's, or the one that it is in.
             name: of the record in that folder.
         """
-        if key not in self._lines:
+        cell, _, leaf = key.rpartition("/")
+        if leaf not in self._of(cell):
             return False
         [there] = folder.signatures(name)
-        if there is not None and self._lines[key][1].startswith(_text(there) + b"\t"):
+        if re.split(rb"[;\t]", self._of(cell)[leaf][1], maxsplit=1)[0] == _files({RECORD: there}):
             return True
-        del self._lines[key]  # it is added again, if it is finished still
+        del self._change(cell)[leaf]  # it is added again, if it is finished still
         return False
 
-    def verified(self, key: str, digest: str, above: Folder) -> StoredRun | None:
-        """A finished run, if all its files are as when their digests were verified.
+    def verified(self, key: str, digest: str, above: Folder) -> RunRecord | None:
+        """The shared record of a finished run, if its files are as when they were verified.
 
         Args:
             key: the run's folder below the root, as text.
             digest: of the run's identity.
             above: the folder that it is in.
         """
-        if key not in self._lines:
+        cell, _, leaf = key.rpartition("/")
+        if leaf not in (lines := self._of(cell)):
             return None
-        template, line = self._lines[key]
-        read, identity, files, *own = line.split(b"\t")
-        leaf, known = key.rpartition("/")[2], [part.split(b",", 1) for part in files.split(b";")]
-        if not files or identity.decode() != digest or not above.has_folder(leaf):
+        shared, line = lines[leaf]
+        files, identity, _ = line.split(b"\t")
+        names = [part.partition(b",")[0].decode() for part in files.split(b";")]
+        if len(names) == 1 or identity.decode() != digest or not above.has_folder(leaf):
             return None
-        names = [RECORD, *(name.decode() for name, _ in known)]
         there = above.signatures(*(f"{leaf}/{name}" for name in names))
-        if [one and _text(one) for one in there] != [read, *(text for _, text in known)]:
-            return None
-        made = self._first_of(template, own).provenance
-        return StoredRun(RunState.FINISHED, partial(self._record, template, line), _provenance=made)
+        same = _files(dict(zip(names, there, strict=True))) == files
+        return self._first_of(shared) if same else None
+
+    def record(self, key: str) -> RunRecord | None:
+        """What is remembered of a run: the record of another of its cell, with its own values."""
+        cell, _, leaf = key.rpartition("/")
+        lines = self._of(cell)
+        return _record(self._first_of(lines[leaf][0]), lines[leaf][1]) if leaf in lines else None
 
     def read(self, key: str, folder: Folder) -> RunRecord | None:
         """The record of a finished run whose ``run.json`` is as it was when it was read."""
-        return self._record(*self._lines[key]) if self.is_finished(key, folder) else None
+        return self.record(key) if self.is_finished(key, folder) else None
 
     def add(self, key: str, record: RunRecord, read: Signature | None, folder: Folder) -> RunRecord:
         """Remember a finished run's record; return it, with what others have, too, shared.
@@ -134,16 +153,15 @@ class RunCache:
             read: signature of ``run.json`` before it was read.
             folder: the run's.
         """
-        if record.checkpoint is None and read is not None and _is_same({RECORD: read}, folder):
-            own = _own(record)
-            if _digest(self._template, own) != record.digest:  # of another cell than the last
-                self._template = _template(record)
-            # a folder from elsewhere cannot be named like lines
-            if key.isprintable() and _digest(self._template, own) == record.digest:
-                identity = digest_of(record.identity).encode()
-                line = b"\t".join((_text(read), identity, b"", *own))
-                self._put(key, self._template, line)
-                return self._record(self._template, line)
+        plain = key.isprintable()  # a folder from elsewhere cannot be named like lines
+        if plain and not record.checkpoint and _is_same({RECORD: read}, folder):
+            cell, _, leaf = key.rpartition("/")
+            identity = digest_of(record.identity).encode()
+            line = b"\t".join((_files({RECORD: read}), identity, _own(record)))
+            if not self._shared or _record(self._first_of(self._shared), line) != record:
+                self._shared = canonical(record.model_dump(mode="json")).encode()  # another cell
+            self._change(cell)[leaf] = self._shared, line
+            return _record(self._first_of(self._shared), line)
         return record
 
     def verify(self, key: str, files: Mapping[str, Signature | None], folder: Folder) -> None:
@@ -154,58 +172,41 @@ class RunCache:
             files: signatures before they were read.
             folder: the run's.
         """
-        if key in self._lines and _is_same(files, folder):
-            template, line = self._lines[key]
-            read, identity, _, own = line.split(b"\t", _KNOWN)
-            self._put(key, template, b"\t".join((read, identity, _files(files), own)))
-
-    def keep(self, keys: Iterable[str]) -> None:
-        """Forget all runs but these."""
-        for key in self._lines.keys() - set(keys):
-            del self._lines[key]
-            self._new += 1
+        cell, _, leaf = key.rpartition("/")
+        if leaf in self._of(cell) and _is_same(files, folder):
+            shared, line = self._of(cell)[leaf]
+            before, identity, own = line.split(b"\t")
+            known = b";".join((before.partition(b";")[0], _files(files)))
+            self._change(cell)[leaf] = shared, b"\t".join((known, identity, own))
 
     def save(self) -> None:
-        """Write the file, if enough is new; where it cannot be written, it is not."""
-        if self._new <= FEWEST + len(self._lines) // 100:
+        """Write the cells that changed, if enough is new; where they cannot be written, not."""
+        if self._new <= FEWEST:
             return
-        self._new = 0
-        cells: dict[bytes, list[bytes]] = {}
-        for key, (template, line) in self._lines.items():
-            cells.setdefault(template, [b"\t" + template]).append(key.encode() + b"\t" + line)
-        data = b"".join(line + b"\n" for line in chain.from_iterable(cells.values()))
-        first = b"%b %b\n" % (_code(), hashlib.sha256(data).hexdigest().encode())
+        for cell, lines in self._changed.items():
+            groups = groupby(sorted(lines.items(), key=lambda of: of[1][0]), lambda of: of[1][0])
+            data = b"".join(
+                line
+                for shared, own in groups
+                for line in (
+                    b"\t%b\n" % shared,
+                    *(b"%b\t%b\n" % (n.encode(), o[1]) for n, o in own),
+                )
+            )
+            with suppress(StorageError):  # a full disk, or a folder of somebody else's: no cache
+                self._root.at(cell).write(FILE, partial(_write, data), flush=False)
+        self._new, self._changed, self._last = 0, {}, ("", {})
 
-        def write(file: BinaryIO) -> None:
-            os.fchmod(file.fileno(), os.fstat(file.fileno()).st_mode & ~_OTHERS)
-            file.writelines((first, data))
-
-        with suppress(StorageError):  # a full disk, or a folder of somebody else's: no cache
-            self._root.write(FILE, write)
-
-    def _record(self, template: bytes, line: bytes) -> RunRecord:
-        """A run's record: that of another of its cell, with its own values."""
-        own = line.split(b"\t")[_KNOWN:]
-        first, values = self._first_of(template, own), json.loads(b"[%b]" % b",".join(own))
-        began, digests, seed, process, resumed, *scalars, step, timing, updated = values
-        parts = {
-            "identity": {**first.identity, "seed": seed}, "digest": _digest(template, own),
-            "scalars": dict(zip(sorted(first.scalars), scalars, strict=True)), "step": step,
-            "began": began, "updated": updated, "process": Process.model_construct(**process),
-            "resumed": tuple(Resumed.model_construct(**each) for each in resumed),
-            "timing": timing and Timing.model_construct(**timing), "digests": digests,
-        }  # fmt: skip
-        return first.model_copy(update=parts)
-
-    def _first_of(self, template: bytes, own: Iterable[bytes]) -> RunRecord:
-        """A record of a cell, in memory once for all."""
-        if template not in self._first:
-            self._first[template] = RunRecord.model_validate_json(_together(template, own))
-        return self._first[template]
-
-    def _put(self, key: str, template: bytes, line: bytes) -> None:
+    def _change(self, cell: str) -> _Lines:
+        """The lines of a cell, to be changed."""
         self._new += 1
-        self._lines[key] = template, line
+        return self._changed.setdefault(cell, self._of(cell))
+
+    def _first_of(self, shared: bytes) -> RunRecord:
+        """The record that a cell's runs share, in memory once for all."""
+        if shared not in self._first:
+            self._first[shared] = RunRecord.model_validate_json(shared)
+        return self._first[shared]
 
 
 def _is_same(files: Mapping[str, Signature | None], folder: Folder) -> bool:
@@ -216,42 +217,36 @@ def _is_same(files: Mapping[str, Signature | None], folder: Folder) -> bool:
     )
 
 
-def _text(signature: Signature) -> bytes:
-    return b"%d,%d,%d,%d" % signature
+def _first_line(data: bytes) -> bytes:
+    return b"%b %b\n" % (_code(), hashlib.sha256(data).hexdigest().encode())
+
+
+def _write(data: bytes, file: BinaryIO) -> None:
+    os.fchmod(file.fileno(), os.fstat(file.fileno()).st_mode & ~_OTHERS)
+    file.writelines((_first_line(data), data))
 
 
 def _files(files: Mapping[str, Signature | None]) -> bytes:
-    return b";".join(name.encode() + b"," + _text(s) for name, s in files.items() if s is not None)
+    return b";".join(b"%b,%d,%d,%d,%d" % (name.encode(), *s) for name, s in files.items() if s)
 
 
-def _own(record: RunRecord) -> list[bytes]:
-    """What is the run's own, in the order in which it stands in canonical JSON."""
-    table = record.model_dump(mode="json", include={*_OWN, "scalars"})
-    began, digests, process, resumed, *rest = (table[key] for key in _OWN)
-    scalars = [value for _, value in sorted(table["scalars"].items())]
-    seed = record.identity["seed"]
-    return [*map(_json, (began, digests, seed, process, resumed, *scalars, *rest))]
+def _own(record: RunRecord) -> bytes:
+    """What is the run's own: its seed, and the fields by name; scalars in the order of theirs."""
+    table: dict[str, Any] = record.model_dump(mode="json", include={*_OWN})
+    table["scalars"] = [value for _, value in sorted(table["scalars"].items())]
+    return canonical([record.identity["seed"], *(table[name] for name in _OWN)]).encode()
 
 
-def _template(record: RunRecord) -> bytes:
-    """What it shares with others of its cell, with a tab for each part of its own."""
-    table = record.model_dump(mode="json", exclude={"digest"}) | dict.fromkeys(_OWN, _HOLE)
-    table["identity"] |= {"seed": _HOLE}
-    table["scalars"] = dict.fromkeys(table["scalars"], _HOLE)
-    return _json(table).replace(_json(_HOLE), _HOLE.encode())
-
-
-def _json(value: object) -> bytes:
-    return canonical(value).encode()
-
-
-def _together(template: bytes, own: Iterable[bytes]) -> bytes:
-    """The record in canonical JSON."""
-    return b"".join(chain.from_iterable(zip(template.split(b"\t"), [*own, b""], strict=False)))
-
-
-def _digest(template: bytes, own: Iterable[bytes]) -> str:
-    return hashlib.sha256(_together(template, own)).hexdigest()
+def _record(first: RunRecord, line: bytes) -> RunRecord:
+    """A run's record: that of another of its cell, with its own values."""
+    seed, *values = json.loads(line.rpartition(b"\t")[2])
+    own = dict(zip(_OWN, values, strict=True))
+    own["identity"] = {**first.identity, "seed": seed}
+    own["process"] = Process(**own["process"])
+    own["resumed"] = tuple(Resumed(**each) for each in own["resumed"])
+    own["scalars"] = dict(zip(sorted(first.scalars), own["scalars"], strict=False))
+    own["timing"] = own["timing"] and Timing(**own["timing"])
+    return first.model_copy(update=own)
 
 
 @cache

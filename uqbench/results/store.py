@@ -26,15 +26,9 @@ from uqbench.results import tables
 from uqbench.results.columns import Columns, RunColumns
 from uqbench.results.folders import NOT_A_FILE, Folder
 from uqbench.results.locks import RunLock, RunLocks
-from uqbench.results.record_files import (
-    RECORD,
-    DamagedError,
-    NewerError,
-    check_place,
-    read_record,
-)
+from uqbench.results.record_files import RECORD, DamagedError, NewerError, check_place, read_record
 from uqbench.results.records import SCHEMA_VERSION, RunRecord, now, this_process
-from uqbench.results.run_cache import FILE, RunCache
+from uqbench.results.run_cache import RunCache
 from uqbench.results.states import TO_DO, RunState, StoredRun
 from uqbench.results.tables import CURVES, EPISODES, METRICS
 
@@ -46,8 +40,6 @@ __all__ = [
 CHECKPOINT = "checkpoint"
 BOARDS = "leaderboards"
 """Folder of the boards of a store's runs."""
-MANY = 100
-"""Runs that a command reads before it consults the cache: few are read as fast without."""
 DEPTH = 5
 """Of a run's folder: suite, budget, task, method, run."""
 NO_SUITES = {BOARDS, "logs"}
@@ -60,8 +52,7 @@ class Store:
         self.root = root
         self.top = Folder(root)
         self._locks = RunLocks(root)
-        self._cache: RunCache | None = None
-        self._asked = 0
+        self._cache = RunCache(self.top)
 
     def folder(self, run: Run) -> Path:
         """Where a run is stored, in words: :meth:`at` reads and writes there."""
@@ -93,7 +84,7 @@ class Store:
         """
         try:
             self.top.make()
-            self.top.remove_temporaries((FILE, ".speeds.json", "lock"))
+            self.top.remove_temporaries((".speeds.json", "lock"))
             return self._locks.prepare(shared)
         except OSError as error:
             raise UqbenchError(
@@ -110,16 +101,12 @@ class Store:
             return StoredRun(RunState.DAMAGED, reason=str(error))
 
     def _stored(self, key: str, folder: Folder) -> StoredRun:
-        cache = self._consulted()
-        if cache is None:
-            return self._read(folder)
-        record = cache.read(key, folder)
-        if record is not None:
+        if record := self._cache.read(key, folder):
             return StoredRun(RunState.FINISHED, record)
         [before] = folder.signatures(RECORD)
         stored = self._read(folder)
         if stored.state is RunState.FINISHED and stored.record is not None:
-            return StoredRun(RunState.FINISHED, cache.add(key, stored.record, before, folder))
+            return StoredRun(RunState.FINISHED, self._cache.add(key, stored.record, before, folder))
         return stored
 
     def _read(self, folder: Folder) -> StoredRun:
@@ -161,9 +148,10 @@ class Store:
                 with suppress(OSError):  # of each run it is said what is wrong
                     above = stack.enter_context(above.held())
                 for run in own:
-                    cache, name = self._consulted(), run.place.rpartition("/")[2]
-                    known = cache and cache.verified(run.place, run.digest, above)
-                    yield known or self._find(run, above.below(name))
+                    if first := self._cache.verified(run.place, run.digest, above):
+                        yield self._known(run, first)
+                    else:
+                        yield self._find(run, above.below(run.folder.name))
 
     def _find(self, run: Run, folder: Folder) -> StoredRun:
         stored = self._stored(run.place, folder)
@@ -188,22 +176,21 @@ class Store:
                 return StoredRun(RunState.DAMAGED, reason=f"{name}: {error}")
             if digest != digests[name]:
                 return StoredRun(RunState.DAMAGED, reason=f"{name} does not match its digest")
-        if self._cache is not None:
-            self._cache.verify(run.place, before, folder)
-        read, made = partial(self.record, run.place), stored.record.provenance
-        return StoredRun(RunState.FINISHED, read, _provenance=made)  # of many, few are asked for
+        self._cache.verify(run.place, before, folder)
+        return self._known(run, stored.record)
+
+    def _known(self, run: Run, shared: RunRecord) -> StoredRun:
+        """A finished run, whose record is made when it is asked for: of many, few are."""
+        return StoredRun(
+            RunState.FINISHED, partial(self._remembered, run.place), _provenance=shared.provenance
+        )
+
+    def _remembered(self, place: str) -> RunRecord | None:
+        return self._cache.record(place) or self.record(place)
 
     def save_cache(self) -> None:
         """Keep what was read of many finished runs, for the next command."""
-        if self._cache is not None:
-            self._cache.save()
-
-    def _consulted(self) -> RunCache | None:
-        """The cache, once many runs were asked for."""
-        self._asked += 1
-        if self._cache is None and self._asked > MANY:
-            self._cache = RunCache(self.top)
-        return self._cache
+        self._cache.save()
 
     def lock(self, run: Run) -> RunLock | None:
         """Lock a run for this process; None where another process has locked it.
@@ -309,21 +296,17 @@ class Store:
         Args:
             suite: only its runs; all where it is None.
         """
-        top, known = self.top if suite is None else self.top.below(suite), list[str]()
+        top = self.top if suite is None else self.top.below(suite)
         for above, place, error in _below(top, DEPTH - len(top.names)):
-            name, cache = place.rpartition("/")[2], self._consulted()
+            name = place.rpartition("/")[2]
             if error is not None:
                 yield place, _unreadable("the folder", error)
                 continue
-            known.append(place)
-            if cache and cache.is_finished(place, above, f"{name}/{RECORD}"):
+            if self._cache.is_finished(place, above, f"{name}/{RECORD}"):
                 yield place, StoredRun(RunState.FINISHED, partial(self.record, place))
             elif (stored := self._stored(place, above.below(name))).state is not RunState.MISSING:
                 yield place, stored
-        if self._cache is not None:
-            if suite is None:
-                self._cache.keep(known)
-            self._cache.save()
+        self.save_cache()
 
 
 def _below(folder: Folder, depth: int) -> Iterator[tuple[Folder, str, OSError | None]]:

@@ -32,6 +32,9 @@ Draws = NDArray[np.float64]
 SHARE = (0.0, 1.0)
 PLANNED = 1_999
 """Draws where a number of seeds that would decide is searched for."""
+MANY = 1_600
+"""Runs whose weights are all drawn and kept, in 130 MB; of more they are drawn for a part."""
+PART = 400
 
 
 @dataclass(frozen=True)
@@ -192,10 +195,34 @@ def _quantiles(low: Draws, high: Draws, alpha: float) -> Interval:
 @lru_cache(maxsize=256)
 def _draws(of: BoundedMean, seeds: int | None, stream: int) -> tuple[Draws, Draws]:
     """Lower and upper bounds of a mean, with other weights for each ``stream``."""
-    weights = _weights(len(of.values), 1.0 if seeds is None else seeds / of.seeds, stream)
-    of_runs = weights[:, :-1] @ np.array(of.values)
-    low, high = (np.clip(of_runs + weights[:, -1] * end, *of.range) for end in of.range)
+    factor, values = 1.0 if seeds is None else seeds / of.seeds, np.array(of.values)
+    weights = _weights(PART if len(values) > MANY else len(values), factor, stream)
+    if len(values) > MANY:
+        of_runs, last = _in_parts(values, weights, factor, stream)
+    else:
+        of_runs, last = weights[:, :-1] @ values, weights[:, -1]
+    low, high = (np.clip(of_runs + last * end, *of.range) for end in of.range)
     return low, high
+
+
+def _in_parts(values: Draws, weights: Draws, factor: float, stream: int) -> tuple[Draws, Draws]:
+    """Weighted means of many runs, and the weight of the one run more, ``[draws]``.
+
+    Each part of the runs has the weights of another draw, so that a draw has the same law as if all
+    were its own, and different draws share one part at most. Weights that sum to one, times a gamma
+    variable of their number, are independent gamma variables. Which run is in which part is random:
+    parts that are alike would make the draws alike.
+    """
+    generator = np.random.default_rng(derive_seed("parts", stream))
+    parts = np.zeros((2, PART, -(-len(values) // PART)))  # the runs; where one is
+    parts.reshape(2, -1)[:, : len(values)] = generator.permutation(values), np.ones(len(values))
+    mass = generator.standard_gamma(PART * factor + 1, (len(weights), 1))
+    sums, total = (
+        sum(np.roll(column, k) for k, column in enumerate((mass * of).T))
+        for of in weights[:, :-1] @ parts
+    )
+    last = mass[:, 0] * weights[:, -1]
+    return sums / (total + last), last / (total + last)
 
 
 @lru_cache(maxsize=2)

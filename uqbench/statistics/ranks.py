@@ -41,13 +41,7 @@ from uqbench.seeding import derive_seed
 from uqbench.statistics.bounded import Apart, difference
 from uqbench.statistics.estimate import Estimate, improvement
 from uqbench.statistics.levels import ALPHA, DRAWS, MINIMUM_SEEDS
-from uqbench.statistics.location import (
-    Difference,
-    Value,
-    by_seed,
-    location,
-    paired_difference,
-)
+from uqbench.statistics.location import Difference, Value, by_seed, location, paired_difference
 from uqbench.statistics.statistic import point
 
 Matrix = NDArray[np.float64]
@@ -242,9 +236,7 @@ def measure(
 
 
 def _adjusted(
-    measured: Mapping[tuple[str, str], Measured],
-    scores: Mapping[str, Matrix],
-    statistic: str,
+    measured: Mapping[tuple[str, str], Measured], scores: Mapping[str, Matrix], statistic: str
 ) -> dict[tuple[str, str], float]:
     """Adjusted p-values of a family of pairs."""
     names = list(measured)

@@ -62,7 +62,7 @@ def check(stored: StoredBoard, board: Board, store: Store, say: Say) -> bool:
             f"{folder}: {', '.join(follow)} follow from scores.csv, byte for byte; "
             f"{len(rerun)} of its {len(scores)} rows compared with runs in {store.root}"
         )
-    if rerun and scores[0].digest_of == "record":
+    if rerun and scores.digest_of == "record":
         say(
             f"{folder / 'scores.csv'}: its digests are of run.json, times and all: values were "
             f"compared, digests were not"

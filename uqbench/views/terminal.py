@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from textwrap import wrap
 
 from rich.console import Console
@@ -60,11 +61,8 @@ def notes(board: Board, view: BoardView) -> list[str]:
             " Ranks that the runs leave open are sets such as 1–3; together they hold with 95 %."
         )
     lines += board_notes(board, view)
-    without = Counter(
-        "finished without a value" if score.status == "finished" else score.status
-        for score in board.scores
-        if score.score is None
-    )
+    unscored = (cell.without_score("finished without a value") for cell in board.scores.cells)
+    without = Counter(chain.from_iterable(unscored))
     if without:
         states = ", ".join(f"{number} {state}" for state, number in sorted(without.items()))
         lines.append(

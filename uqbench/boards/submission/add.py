@@ -16,6 +16,7 @@ from uqbench.boards.verification import Verification
 from uqbench.boards.with_stored import as_run_today
 from uqbench.errors import Say, UqbenchError
 from uqbench.results.folders import Folder
+from uqbench.results.scores import Scores
 from uqbench.suites.selection import Selection
 
 if TYPE_CHECKING:
@@ -68,8 +69,8 @@ def add(
             verified.get(method), judged.bundle.digest, judged.findings.checks, sandbox
         )
     own = [score for score in there if score.method not in index.methods]
-    scores = sorted([*own, *judged.board.scores], key=lambda s: (s.task, s.method, s.seed))
-    methods = tuple(sorted({score.method for score in scores}))
+    scores = Scores.of([*own, *judged.board.scores])
+    methods = tuple(sorted({cell.method for cell in scores.cells}))
     plan = replace(
         Selection(index.suite, index.budget, methods).plan(host, "cpu", say), standard=True
     )

@@ -26,8 +26,8 @@ from uqbench.results.states import RunState
 from uqbench.suites.selection import Selection
 
 if TYPE_CHECKING:
-    from uqbench.boards.scores import Score
     from uqbench.registry.plugins import Host
+    from uqbench.results.scores import Score
     from uqbench.suites.plan import Plan
 
 DATASET = "uqbench.estimator:Dataset"

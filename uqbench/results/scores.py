@@ -1,0 +1,181 @@
+"""Scores of planned runs, as columns: a method's values of a metric on a task are one array."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from sys import intern
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from uqbench.results.records import Provenance, RunRecord, Timing
+
+Values = NDArray[np.float64]
+DigestOf = Literal["results", "record"]
+
+
+class Making(NamedTuple):
+    """How a finished run was made: what its record has beside its scores."""
+
+    timing: Timing | None
+    began: str
+    updated: str
+    provenance: Provenance
+    metrics: Mapping[str, Mapping[str, Any]]
+
+    @classmethod
+    def of(cls, record: RunRecord) -> Making:
+        """What a record says."""
+        when = intern(record.began), intern(record.updated)
+        return cls(record.timing, *when, record.provenance, record.metrics)
+
+
+@dataclass(frozen=True)
+class Score:
+    """A planned run's outcome.
+
+    Attributes:
+        status: the run's state; values are there only where it is ``finished``.
+        score: the primary metric, normalized; None where there is none that is a number.
+        values: raw metrics by name; those that the run was not measured by are not in it.
+        run: folder of the run, below the store's root.
+        digest: sha256 of what ``digest_of`` says.
+        content: first digits of the content hash of each package that took part,
+            ``"uqbench:1a2b3c4d uqbench_dqn:…"``.
+        made: how, where the run is in the store; none of scores that are read from a board.
+    """
+
+    task: str
+    method: str
+    seed: int
+    status: str
+    device: str
+    score: float | None
+    values: dict[str, float | None]
+    run: str
+    digest: str = ""
+    content: str = ""
+    digest_of: DigestOf = "results"
+    made: Making | None = field(default=None, compare=False, repr=False)
+
+    def same_result(self, other: Score, measured: Sequence[str] = ()) -> bool:
+        """Whether another run came to the same, bit for bit.
+
+        Metrics that are ``measured`` (of cost) differ from run to run and do not count; neither
+        does the digest of a record, in which times are.
+        """
+        return self._result(measured) == other._result(measured) and (
+            self.digest == other.digest or "record" in (self.digest_of, other.digest_of)
+        )
+
+    def _result(self, measured: Sequence[str]) -> tuple[object, ...]:
+        """What two runs that are the same agree on; NaN equals NaN."""
+        known = {
+            name: repr(value)
+            for name, value in self.values.items()
+            # the older form does not tell what is missing from what has no value
+            if name not in measured and value is not None
+        }
+        score = None if self.score is None else repr(self.score)
+        return self.task, self.method, self.seed, self.status, self.device, score, self.run, known
+
+
+class CellScores:
+    """The scores of one method on one task, in the order of seeds.
+
+    Columns have the names of :class:`Score`'s fields.
+
+    Args:
+        task: its name.
+        method: its name.
+        rows: the scores; no number is kept as None, and as NaN in columns.
+    """
+
+    def __init__(self, task: str, method: str, rows: Iterable[Score]) -> None:
+        ordered = sorted(rows, key=lambda score: score.seed)
+        self.task, self.method = task, method
+        self.seeds = [score.seed for score in ordered]
+        self.status = [score.status for score in ordered]
+        self.device = [score.device for score in ordered]
+        self.score = np.array([score.score for score in ordered], np.float64)
+        self.run = [score.run for score in ordered]
+        self.digest = [score.digest for score in ordered]
+        self.content = [score.content for score in ordered]
+        self.made = [score.made for score in ordered]
+        self.digest_of: DigestOf = ordered[0].digest_of if ordered else "results"
+        values = [score.values for score in ordered]
+        names = dict.fromkeys(name for of in values for name in of)
+        self._values = {
+            name: np.array([of.get(name) for of in values], np.float64) for name in names
+        }
+        self._measured = {name: np.array([name in of for of in values]) for name in names}
+
+    def __len__(self) -> int:
+        return len(self.seeds)
+
+    @property
+    def scored(self) -> int:
+        """How many runs have a score."""
+        return int(np.isfinite(self.score).sum())
+
+    def without_score(self, finished: str) -> list[str]:
+        """The states of the runs that have none; ``finished`` is the word for those that ended."""
+        states = zip(self.status, np.isfinite(self.score), strict=True)
+        return [finished if s == "finished" else s for s, scored in states if not scored]
+
+    def values(self, metric: str) -> Values:
+        """Raw values of a metric, ``[runs]``; NaN where there is none."""
+        return self._values.get(metric, np.full(len(self), np.nan))
+
+    def measured(self, metric: str) -> NDArray[np.bool_]:
+        """Whether runs were measured by a metric, ``[runs]``."""
+        return self._measured.get(metric, np.zeros(len(self), np.bool_))
+
+    def __getitem__(self, i: int) -> Score:
+        known = {name: of[i] for name, of in self._values.items() if self._measured[name][i]}
+        return Score(
+            self.task, self.method, self.seeds[i], self.status[i], self.device[i],
+            _number(self.score[i]), {name: _number(value) for name, value in known.items()},
+            self.run[i], self.digest[i], self.content[i], self.digest_of, self.made[i],
+        )  # fmt: skip
+
+
+class Scores:
+    """The scores of a plan's runs, a row a run: by task, method and seed.
+
+    Args:
+        cells: of different tasks or methods.
+    """
+
+    def __init__(self, cells: Iterable[CellScores]) -> None:
+        self.cells = sorted(cells, key=lambda cell: (cell.task, cell.method))
+
+    @classmethod
+    def of(cls, rows: Scores | Iterable[Score]) -> Scores:
+        """Of rows in any order."""
+        if isinstance(rows, Scores):
+            return rows
+        ordered = sorted(rows, key=_cell)
+        return cls(CellScores(*cell, own) for cell, own in groupby(ordered, _cell))
+
+    @property
+    def digest_of(self) -> DigestOf:
+        """What their digests are of."""
+        return self.cells[0].digest_of if self.cells else "results"
+
+    def __len__(self) -> int:
+        return sum(map(len, self.cells))
+
+    def __iter__(self) -> Iterator[Score]:
+        return (cell[i] for cell in self.cells for i in range(len(cell)))
+
+
+def _cell(score: Score) -> tuple[str, str]:
+    return score.task, score.method
+
+
+def _number(value: np.float64) -> float | None:
+    return None if np.isnan(value) else float(value)
