@@ -201,7 +201,7 @@ def board_notes(board: Board, view: BoardView) -> list[str]:
         )
     if board.submitted:
         sent = "; ".join(f"{method}, {said}" for method, said in sorted(board.submitted.items()))
-        sentences.append(f"Rows that others submitted (submissions.json): {sent}.")
+        sentences.append(f"Submitted rows (submissions.json): {sent}.")
     if board.origins:
         places = ", ".join(sorted(set(board.origins.values())))
         sentences.append(f"Stored rows are from {places} and were not run again.")
