@@ -112,7 +112,7 @@ def _bars(data: pd.DataFrame) -> alt.Chart:
               scale=alt.Scale(type="log"), axis=alt.Axis(format="~g", tickCount=6))  # fmt: skip
     legend = alt.Legend(title=None, orient="bottom", direction="vertical")
     worlds = sorted(set(data["world"]), key=natural)
-    return (
+    found: alt.Chart = (
         alt.Chart(data, width=330, height=alt.Step(12))
         .mark_bar(height=9)
         .encode(
@@ -123,3 +123,4 @@ def _bars(data: pd.DataFrame) -> alt.Chart:
             yOffset=alt.YOffset("term:N", sort=terms),
         )
     )
+    return found
