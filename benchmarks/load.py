@@ -2,12 +2,13 @@
 
 ::
 
-    python benchmarks/load.py make /tmp/load --runs 100000
-    python benchmarks/load.py measure /tmp/load --runs 100000
+    python benchmarks/load.py make /tmp/load --seeds 1052
+    python benchmarks/load.py measure /tmp/load --seeds 100 235 999 1052
 
-The runs are those of a suite that is installed, with more seeds; their files are written at once,
-without training. ``measure`` runs each command twice: without the index, and with it. Files must
-be a minute old to be in the index.
+The runs are those of a suite that is installed, with so many seeds; their files are written at
+once, without training. ``measure`` runs each command on the first seeds of each method and task,
+twice: without the index, and with it. Files must be a minute old to be in the index. ``status`` is
+always of all runs that were made.
 """
 
 from __future__ import annotations
@@ -38,11 +39,10 @@ from uqbench.suites.plan import Plan, make_plan
 from uqbench.suites.reading import read_suites
 
 
-def plan_of(suite: str, budget: str, runs: int) -> Plan:
+def plan_of(suite: str, budget: str, seeds: int) -> Plan:
     host = Host.load()
     found = read_suites(host, check=()).suite(suite)
-    cells = len(make_plan(found, host, budget, device="cpu", seeds=[0]).cells)
-    return make_plan(found, host, budget, device="cpu", seeds=range(runs // cells))
+    return make_plan(found, host, budget, device="cpu", seeds=range(seeds))
 
 
 def make(root: Path, plan: Plan) -> None:
@@ -117,7 +117,6 @@ def measure(
         "leaderboard": ["leaderboard", *select],
         "claims": ["claims", *select],
     }
-    print(f"{'command':16} {'index':8} {'wall s':>8} {'CPU s':>8} {'peak MB':>8}")
     for name, arguments in commands.items():
         if only and name not in only:
             continue
@@ -132,7 +131,8 @@ def measure(
             _, status, usage = os.wait4(child.pid, 0)
             wall, cpu = time.monotonic() - began, usage.ru_utime + usage.ru_stime
             memory = usage.ru_maxrss / 1024
-            print(f"{name:16} {index:8} {wall:8.1f} {cpu:8.1f} {memory:8.0f}", flush=True)
+            row = f"{name:16} {seeds:6} {index:8} {wall:8.1f} {cpu:8.1f} {memory:8.0f}"
+            print(row, flush=True)
             if status:
                 raise SystemExit(f"{name} ended with {os.waitstatus_to_exitcode(status)}")
 
@@ -141,17 +141,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("do", choices=["make", "measure"])
     parser.add_argument("root", type=Path)
-    parser.add_argument("--runs", type=int, default=100_000)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1052], help="of each cell")
     parser.add_argument("--suite", default="minatar")
     parser.add_argument("--budget", default="paper")
     parser.add_argument("--only", action="append", help="a command, such as 'run --dry-run'")
     parser.add_argument("--index", nargs="+", choices=["none", "there"], default=["none", "there"])
     args = parser.parse_args()
-    plan = plan_of(args.suite, args.budget, args.runs)
     if args.do == "make":
-        make(args.root, plan)
-    else:
-        seeds = len(plan.cells[0].runs)
+        make(args.root, plan_of(args.suite, args.budget, max(args.seeds)))
+        return
+    print(f"{'command':16} {'seeds':>6} {'index':8} {'wall s':>8} {'CPU s':>8} {'peak MB':>8}")
+    for seeds in args.seeds:
         measure(args.root, args.suite, args.budget, seeds, args.only or [], args.index)
 
 

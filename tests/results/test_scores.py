@@ -1,12 +1,20 @@
 """Scores in columns are those in rows, whatever a run has and has not."""
 
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
+from example_runs import finish, make_record, make_run
 
-from uqbench.boards.scores import from_csv, to_csv
+from uqbench.boards.scores import from_csv, gather, to_csv
+from uqbench.results import run_cache
+from uqbench.results import store as store_module
+from uqbench.results.run_cache import FILE, RunCache
 from uqbench.results.scores import Score, Scores
+from uqbench.results.store import Store
 from uqbench.suites.metrics import Metric
 
 METRICS = [
@@ -53,3 +61,65 @@ def test_what_is_not_a_number_is_no_value():
     [read] = Scores.of([one])
     assert read.values == {"first": None}
     assert ",none," in to_csv(Scores.of([one]), METRICS)
+
+
+def planned(seeds: int) -> Any:
+    """A plan of one cell, as far as scores need it."""
+    runs = [make_run(seed).on_device("cpu") for seed in range(seeds)]
+    names = {"task": SimpleNamespace(name="task"), "method": SimpleNamespace(name="method")}
+    scale = {"task": SimpleNamespace(normalize=lambda value: 2 * value)}
+    suite = SimpleNamespace(
+        metrics=METRICS, primary_metric=lambda budget: METRICS[0],
+        normalization_constants=lambda metric: scale,
+    )  # fmt: skip
+    cell = SimpleNamespace(runs=runs, **names)
+    return SimpleNamespace(runs=runs, cells=[cell], budget=None, suite=suite)
+
+
+def store_of(root: Path, plan: Any) -> Store:
+    """Some of the runs finished, with some of the metrics; some failed."""
+    store, rng = Store(root), np.random.default_rng(0)
+    definitions = {metric.name: metric.definition() for metric in METRICS}
+    for number, run in enumerate(plan.runs):
+        if number % 5 == 0:
+            store.write(run, make_record(run, status="failed", reason="why"))
+        elif number % 7:
+            names = [metric.name for metric in METRICS if rng.random() < 0.8]
+            values = {name: float(rng.normal()) if rng.random() < 0.8 else None for name in names}
+            finish(store, run, scalars=values, metrics={n: definitions[n] for n in names})
+    return store
+
+
+@pytest.mark.parametrize("damage", ["none", "cut", "foreign"])
+def test_scores_are_those_of_the_files_from_what_is_remembered_and_without(
+    damage, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(run_cache, "FEWEST", 0)
+    monkeypatch.setattr(run_cache, "LEAST_AGE_NS", -(10**12))
+    plan, read, root = planned(40), [], tmp_path / "results"
+    store_of(root, plan)
+    with monkeypatch.context() as patch:
+        patch.setattr(RunCache, "add", lambda self, key, record, *files: record)
+        of_files = [*gather(plan, Store(root))]
+    assert [*gather(plan, Store(root))] == of_files
+    index = (root / plan.runs[0].folder).parent / FILE
+    text = index.read_bytes()
+    if damage == "cut":
+        index.write_bytes(text[:-3])
+    if damage == "foreign":
+        index.chmod(0o666)
+    monkeypatch.setattr(
+        store_module,
+        "read_record",
+        lambda at, of=store_module.read_record: read.append(at) or of(at),
+    )
+    scores = gather(plan, Store(root))
+    assert [*scores] == of_files
+    finished = {one.run for one in of_files if one.status == "finished"}
+    assert len(finished) > 10
+    assert {str(Path(*at.names)) for at in read} & finished == (
+        finished if damage != "none" else set()
+    )
+    assert index.read_bytes().splitlines()[0] == text.splitlines()[0]
+    assert {one.status for one in of_files} == {"finished", "failed", "missing"}
+    assert {None} < {one.values.get("first") for one in of_files}

@@ -15,7 +15,7 @@ from uqbench.claims.order import Order
 from uqbench.claims.share import Share as ShareClaim
 from uqbench.claims.trend import Trend
 from uqbench.claims.verdict import Verdict, combine, find, seeds_needed, verdict
-from uqbench.statistics import ranks
+from uqbench.statistics import bounded, ranks
 from uqbench.statistics.bounded import SHARE, Apart, BoundedMean, ranges_of
 from uqbench.statistics.bounded import share as share_of
 from uqbench.statistics.concordance import concordance, exchangeable_variance
@@ -797,3 +797,20 @@ def test_claims_that_no_runs_of_a_budget_could_decide_are_told_and_indeed_never_
         found = [f.true for f in find(evidence, intervals=True)]
         assert combine(evidence, found) is Verdict.UNDECIDED
     kind.check_seeds(4 * seeds, names, paired=paired)
+
+
+@pytest.mark.parametrize("failures", [0, 2, 200])
+@pytest.mark.parametrize("seeds", [None, 300])
+def test_bounds_of_runs_in_parts_are_those_of_weights_of_their_own(failures, seeds, monkeypatch):
+    generator = np.random.default_rng(failures)
+    values = np.where(np.arange(640) < failures, 1.0, generator.uniform(0, 0.1, 640))
+    ends = []
+    for many in (640, 100):
+        monkeypatch.setattr(bounded, "MANY", many)
+        monkeypatch.setattr(bounded, "PART", 100)
+        bounded._draws.cache_clear()
+        ends.append(BoundedMean.of(values[:, None], [SHARE]).interval(ALPHA, seeds))
+    bounded._draws.cache_clear()
+    width = ends[0][1] - ends[0][0]
+    assert ends[0] != ends[1]
+    assert ends[1] == pytest.approx(ends[0], abs=(0.06 if seeds is None else 0.15) * width)
