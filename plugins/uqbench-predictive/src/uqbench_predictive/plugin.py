@@ -23,6 +23,8 @@ SCORES: dict[str, tuple[Literal["max", "min"], str]] = {
     "auroc": ("max", "area under the ROC curve for telling other inputs from test inputs"),
     "near_auroc": ("max", "the same for classes of the same data that were held out"),
     "far_auroc": ("max", "the same for inputs of other data"),
+    "rotated_auroc": ("max", "the same for test inputs by a quarter turn"),
+    "inverted_auroc": ("max", "the same for test inputs with black for white"),
     "corrupted_nll": ("min", "negative log-likelihood on corrupted test inputs, nats"),
     "corrupted_ece": ("min", "calibration error on corrupted test inputs"),
     "shifted_nll": ("min", "negative log-likelihood, mean of five strengths of a shift, nats"),
@@ -77,7 +79,7 @@ def uqbench_datasets() -> Iterable[DatasetSpec]:
         ),
         DatasetSpec(
             name="shifted-digits",
-            version="1",
+            version="2",
             factory="uqbench_predictive.problems.shifted:ShiftedDigits",
             config="uqbench_predictive.problems.shifted:ShiftedConfig",
         ),
@@ -110,11 +112,10 @@ def uqbench_datasets() -> Iterable[DatasetSpec]:
             scores=DETECTION,
         ),
         DatasetSpec(
-            name="ood-fashion",
+            name="fashion",
             version="1",
             factory="uqbench_predictive.problems.fashion:Fashion",
             config="uqbench_predictive.problems.fashion:FashionConfig",
-            scores=DETECTION,
         ),
         DatasetSpec(
             name="ood-imagenet",

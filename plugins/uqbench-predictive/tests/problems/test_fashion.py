@@ -1,4 +1,4 @@
-"""Fashion-MNIST and the images it is distinguished from, on small files made here."""
+"""Fashion-MNIST in setting (a), on small files made here."""
 
 from __future__ import annotations
 
@@ -8,27 +8,37 @@ from hashlib import sha256
 import numpy as np
 import pytest
 import torch
-from uqbench_predictive.baselines.laplace import Laplace, LaplaceConfig
-from uqbench_predictive.problems.fashion import Fashion, FashionConfig
+from uqbench_predictive.problems import fashion
+from uqbench_predictive.problems.corruptions import ON_CLOTHES, corrupted
+from uqbench_predictive.problems.fashion import Fashion, FashionConfig, normalized
 from uqbench_predictive.problems.idx import File
+from uqbench_predictive.problems.image_files import VARIABLE
+from uqbench_predictive.scores.registered import far_auroc, near_auroc, rotated_auroc, shifted_nll
 
-CPU = torch.device("cpu")
+from uqbench.estimator import PredictiveUncertainty
+
+LABELS = (np.arange(60) % 10).astype(np.uint8)
 
 
 def images(count: int, seed: int) -> np.ndarray:
-    return np.random.default_rng(seed).integers(0, 256, (count, 28, 28), dtype=np.uint8)
+    """Random images, their first pixel their number."""
+    made = np.random.default_rng(seed).integers(0, 256, (count, 28, 28), dtype=np.uint8)
+    made[:, 0, 0] = np.arange(count)
+    return made
+
+
+TRAIN, TEST, DIGITS = images(60, 1), images(60, 2), images(6, 3)
 
 
 @pytest.fixture
-def folder(tmp_path, small_lenet, idx):
-    """Small files in the place of the published ones, identified by their contents."""
-    labels = (np.arange(40) % 10).astype(np.uint8)
-    rows = np.concatenate([images(6, 3).reshape(6, -1), np.arange(6)[:, None]], 1)
+def task(tmp_path, monkeypatch, idx):
+    """On small files in the place of the published ones, identified by their contents."""
+    rows = np.concatenate([DIGITS.reshape(6, -1), np.arange(6)[:, None]], 1)
     contents = {
-        "train-images": idx(images(40, 1)),
-        "train-labels": idx(labels),
-        "test-images": idx(images(20, 2)),
-        "test-labels": idx(labels[:20]),
+        "train-images": idx(TRAIN),
+        "train-labels": idx(LABELS),
+        "test-images": idx(TEST),
+        "test-labels": idx(LABELS),
         "digits": "\n".join(",".join(map(str, row)) for row in rows.tolist()).encode(),
     }
 
@@ -39,43 +49,86 @@ def folder(tmp_path, small_lenet, idx):
         return File(file.path, file.md5, file.where, sha256(inside).hexdigest())
 
     files = {name: write(Fashion.files[name], inside) for name, inside in contents.items()}
-    small_lenet(Fashion, files, tmp_path)
+    monkeypatch.setattr(Fashion, "files", files)
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    sizes = {"TRAINED": 20, "VALIDATED": 9, "TESTED": 30, "OUTSIDE": 5, "CORRUPTED": 15}
+    for name, size in sizes.items():
+        monkeypatch.setattr(fashion, name, size)
+    return Fashion(FashionConfig())
 
 
-def asked(task: Fashion, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """The test and the out-of-distribution images that a task asks an estimator about."""
-    sets = task.evaluation_sets([seed])
-    return sets["test"].inputs[0], sets["outside"].inputs[0]
+def numbers(inputs: torch.Tensor) -> np.ndarray:
+    """The numbers of images ``[M, 28, 28]``."""
+    return np.rint((inputs[:, 0, 0].numpy() * Fashion.deviation + Fashion.mean) * 255).astype(int)
 
 
-def test_test_images_are_rotated_or_inverted_and_digits_are_others(folder):
-    tested, rotated = asked(Fashion(FashionConfig(against="rotated", points=4)), 0)
-    assert torch.equal(rotated, torch.rot90(tested, dims=(1, 2)))
-    same, inverted = asked(Fashion(FashionConfig(against="inverted", points=4)), 0)
-    assert torch.equal(same, tested)
-    gray = (tested * Fashion.deviation + Fashion.mean) * 255
-    assert torch.allclose(
-        (inverted * Fashion.deviation + Fashion.mean) * 255, 255 - gray, atol=1e-3
-    )
-    _, digits = asked(Fashion(FashionConfig(against="digits", points=4)), 0)
-    known = {row.numpy().tobytes() for row in Fashion.normalized(images(6, 3))}
-    assert {row.numpy().tobytes() for row in digits} <= known
-
-
-def test_an_estimator_goes_through_and_tasks_of_a_seed_share_the_reference_model(folder):
-    task, other = (
-        Fashion(FashionConfig(against=against, points=2)) for against in ("digits", "rotated")
-    )
+def test_learned_classes_are_eight_and_their_images_are_in_one_set_only(task):
     data = task.data([0, 1])
-    assert data.inputs.shape == (2, 40, 28, 28)
-    estimator = Laplace(task, [0, 1], LaplaceConfig(samples=5), CPU)
-    estimator.fit(data, task.reference_model([0, 1]), steps=1)
-    given = task.predictions([0, 1], estimator.predict, task.reference_model([0, 1]))
-    scores = task.score([0, 1], given)
-    assert all(score.shape == (2,) and score.isfinite().all() for score in scores.values())
-    points = Fashion.normalized(images(3, 4))[None]
-    one = other.reference_model([1]).log_probs(points)
-    assert torch.equal(
-        task.reference_model([0, 1]).log_probs(points.expand(2, -1, -1, -1))[1], one[0]
+    held = data.validation
+    assert data.inputs.shape == (2, 20, 28, 28)
+    assert held.targets.shape == (2, 9)
+    for lane in range(2):
+        known, further = numbers(data.inputs[lane]), numbers(held.inputs[lane])
+        assert len({*known, *further}) == 29
+        for index, targets in ((known, data.targets[lane]), (further, held.targets[lane])):
+            names = {0: 0, 1: 1, 3: 2, 4: 3, 5: 4, 6: 5, 7: 6, 8: 7}
+            assert targets.tolist() == [names[n] for n in LABELS[index].tolist()]
+        assert torch.equal(data.inputs[lane], normalized(TRAIN[known]))
+    assert not torch.equal(data.inputs[0], data.inputs[1])
+    assert torch.equal(task.data([1]).inputs[0], data.inputs[1])
+
+
+def test_foreign_images_are_held_out_classes_digits_and_altered_test_images(task):
+    sets = task.evaluation_sets([4, 5])
+    test = sets["test"].inputs
+    for lane in range(2):
+        assert set(LABELS[numbers(sets["near"].inputs[lane])].tolist()) <= {2, 9}
+        assert torch.equal(test[lane], normalized(TEST[numbers(test[lane])]))
+        digits = normalized(DIGITS)[numbers(sets["far"].inputs[lane])]
+        assert torch.equal(sets["far"].inputs[lane], digits)
+        assert len(set(numbers(sets["far"].inputs[lane]))) == 5
+    assert torch.equal(sets["rotated"].inputs, torch.rot90(test[:, :5], dims=(2, 3)))
+    white, black = (
+        s * Fashion.deviation + Fashion.mean for s in (sets["inverted"].inputs, test[:, :5])
     )
-    assert not torch.equal(task.reference_model([0]).log_probs(points), one)
+    assert torch.allclose(white, 1 - black, atol=1e-6)
+
+
+def test_five_strengths_are_the_first_test_images_and_are_left_out_where_there_is_no_shift(task):
+    sets = task.evaluation_sets([4, 5])
+    test = sets["test"]
+    for strength in range(1, 6):
+        one = sets[f"strength-{strength}"]
+        assert torch.equal(one.targets, test.targets[:, :15])
+        clean = TEST[numbers(test.inputs[1, :15])].astype(np.float32) / 255
+        made = normalized(255 * corrupted(clean, ON_CLOTHES, strength, seed=5))
+        assert torch.allclose(one.inputs[1], made, atol=1e-5)
+    without = Fashion(FashionConfig(shifts=False)).evaluation_sets([4, 5])
+    assert list(without) == ["test", "near", "far", "rotated", "inverted"]
+    assert torch.equal(without["near"].inputs, sets["near"].inputs)
+
+
+def test_what_knows_the_answers_is_best_what_knows_nothing_is_at_chance(task):
+    sets = task.evaluation_sets([4])
+    everything = {one.inputs.numpy().tobytes(): name for name, one in sets.items()}
+
+    def knowing(inputs: torch.Tensor) -> PredictiveUncertainty:
+        name = everything[inputs.numpy().tobytes()]
+        targets = sets[name].targets
+        right = torch.zeros(1, inputs.shape[1], dtype=torch.int64) if targets is None else targets
+        probs = torch.nn.functional.one_hot(right, 8).double()
+        zero = torch.zeros(1, inputs.shape[1], dtype=torch.float64)
+        score = zero + (name in ("near", "far", "rotated"))
+        return PredictiveUncertainty(zero, zero, zero, probs, "nats", score=score)
+
+    def ignorant(inputs: torch.Tensor) -> PredictiveUncertainty:
+        zero = torch.zeros(1, inputs.shape[1], dtype=torch.float64)
+        probs = torch.full((1, inputs.shape[1], 8), 1 / 8, dtype=torch.float64)
+        return PredictiveUncertainty(zero, zero, zero, probs, "nats")
+
+    best, worst = (task.predictions([4], predict, None) for predict in (knowing, ignorant))
+    assert shifted_nll(best) == 0
+    assert shifted_nll(worst) == pytest.approx(np.log(8))
+    for auroc in (near_auroc, far_auroc, rotated_auroc):
+        assert auroc(best) == 1
+        assert auroc(worst) == 0.5

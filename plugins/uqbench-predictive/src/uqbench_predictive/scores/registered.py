@@ -151,8 +151,9 @@ def auroc(given: Given, outside: str = "outside") -> float:
     return float(detection(positive, negative)["auroc"][0])
 
 
-near_auroc = partial(auroc, outside="near")
-far_auroc = partial(auroc, outside="far")
+near_auroc, far_auroc, rotated_auroc, inverted_auroc = (
+    partial(auroc, outside=name) for name in ("near", "far", "rotated", "inverted")
+)
 
 
 def corrupted_nll(given: Given) -> float:
