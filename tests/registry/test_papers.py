@@ -115,7 +115,8 @@ def test_cite_prints_the_statistics_of_a_suite_as_they_stand_on_its_board(suite,
 def test_a_method_has_no_statistics():
     done = CliRunner().invoke(command, ["--statistics", "ube"], standalone_mode=False)
     assert done.return_value is None
-    assert "There is no suite 'ube'. Did you mean 'ube-terms' or 'ube-chain'?" in str(done.exception)
+    said = "There is no suite 'ube'. Did you mean 'ube-terms' or 'ube-chain'?"
+    assert said in str(done.exception)
 
 
 def test_the_sentence_is_that_of_the_budget_that_is_asked_for():
