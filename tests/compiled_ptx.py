@@ -1,7 +1,6 @@
 """The CUDA kernels compile to PTX on a machine without a GPU: ``tox -e ptx``.
 
-What a GPU would be given can so be checked for its types, on any machine: NVVM needs no driver. The
-game is a parameter of MinAtar's kernels, so that one of each serves all games.
+What a GPU would be given can so be checked for its types, on any machine: NVVM needs no driver.
 
 Where ``ptxas`` is on the path, which needs no GPU either, it compiles the kernels further, and the
 registers and spills of each are printed.
@@ -27,7 +26,7 @@ from numba import cuda, typeof
 from torch import Tensor
 from uqbench_highway.config import HighwayConfig
 from uqbench_highway.lanes import HighwayLanes
-from uqbench_minatar.config import GameConfig
+from uqbench_minatar.config import GAMES, GameConfig
 from uqbench_minatar.lanes import MinAtarLanes
 
 
@@ -55,24 +54,27 @@ def ptx(kernel: Any, parameters: Any, lanes: Any, capability: tuple[int, int] = 
 CAPABILITIES = pytest.mark.parametrize(
     "capability", [(7, 5), (8, 0), (9, 0)], ids=["7.5", "8.0", "9.0"]
 )
-KERNELS = pytest.mark.parametrize("name", ["_begin", "_step"])
-GAMES = pytest.mark.parametrize("game", ["minatar", "highway"])
+NAMES = ["begin", "step"]
+KERNELS = pytest.mark.parametrize("name", NAMES)
+ENVIRONMENTS = pytest.mark.parametrize("game", [*GAMES, "highway"])
 
 
 def ptx_of(game: str, name: str, capability: tuple[int, int]) -> str:
     """The PTX of one of a game's kernels."""
     env: Any
-    if game == "minatar":
-        kernel = getattr(uqbench_minatar.cuda, name)
-        env = MinAtarLanes(GameConfig(game="breakout"), [0, 1])
+    if game == "highway":
+        env = HighwayLanes(HighwayConfig(), [0, 1])
+        kernels = uqbench_highway.cuda._begin, uqbench_highway.cuda._step
     else:
-        kernel, env = getattr(uqbench_highway.cuda, name), HighwayLanes(HighwayConfig(), [0, 1])
+        env = MinAtarLanes(GameConfig(game=game), [0, 1])
+        kernels = uqbench_minatar.cuda.compiled(env._game)
+    kernel = kernels[NAMES.index(name)]
     return ptx(kernel, env._parameters, env.arrays, capability)
 
 
 @CAPABILITIES
 @KERNELS
-@GAMES
+@ENVIRONMENTS
 def test_kernel_compiles_to_ptx(game: str, name: str, capability: tuple[int, int]) -> None:
     text = ptx_of(game, name, capability)
     assert len(re.findall(r"\.visible \.entry", text)) == 1
@@ -82,7 +84,7 @@ def test_kernel_compiles_to_ptx(game: str, name: str, capability: tuple[int, int
 @pytest.mark.skipif(shutil.which("ptxas") is None, reason="needs ptxas, of NVIDIA's CUDA toolkit")
 @CAPABILITIES
 @KERNELS
-@GAMES
+@ENVIRONMENTS
 def test_ptx_compiles_to_machine_code_without_spills(
     game: str,
     name: str,

@@ -10,36 +10,40 @@ from pathlib import Path
 from typing import Any
 
 from filelock import FileLock, Timeout
-from numba import njit, typeof
+from numba import typeof
 from numba.core.dispatcher import Dispatcher
 
 from uqbench.errors import UqbenchError
+from uqbench.kernels import compiled
 
 
-def compiled_once(package: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def compiled_once(
+    package: str, variant: str = "", *, allocates: bool = False
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Compile a function that calls others in ``package``, and cache it on disk.
 
     Numba looks it up by name and checks only the function's own file for changes. A digest of all
     sources in the name keeps the cache from going stale.
+
+    Args:
+        package: whose sources are part of the name.
+        variant: part of the name, too, of functions that differ in what they close over.
+        allocates: whether the function makes arrays; what it calls never does.
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        function.__qualname__ += _digest(package)
-        compiled: Callable[..., Any] = njit(
-            cache=True, nogil=True, boundscheck=False, error_model="numpy"
-        )(function)
-        return compiled
+        function.__name__ += variant
+        function.__qualname__ += variant + _digest(package)
+        return compiled(function, cache=True, forceinline=not allocates, allocates=allocates)
 
     return decorate
 
 
 def _digest(package: str) -> str:
     """Digest of the package's sources and of ``uqbench.kernels``."""
-    digest = hashlib.sha256()
-    for folder in (Path(str(files(package))), Path(__file__).parent):
-        for source in sorted(folder.rglob("*.py")):
-            digest.update(source.read_bytes())
-    return digest.hexdigest()[:16]
+    folders = Path(str(files(package))), Path(__file__).parent
+    sources = [path.read_bytes() for folder in folders for path in sorted(folder.rglob("*.py"))]
+    return hashlib.sha256(b"".join(sources)).hexdigest()[:16]
 
 
 def _compile(function: Any, arguments: tuple[Any, ...], wait: float) -> None:

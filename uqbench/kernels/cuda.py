@@ -30,33 +30,30 @@ class CudaKernels:
     """
 
     def __init__(self, begin: Any, step: Any, parameters: Any, lanes: Any) -> None:
-        self._begin, self._step = begin, step
+        self._kernels = begin, step
         self._arguments = parameters, type(lanes)(*(_shared(tensor) for tensor in lanes))
         self._device = lanes.action.device
         self._blocks = -(-len(lanes.action) // THREADS)
-        self._launchers: dict[int, tuple[Callable[..., None], Callable[..., None]]] = {}
+        self._launchers: dict[int, list[Callable[..., None]]] = {}
 
     def begin(self) -> None:
         """Begin an episode in every lane."""
-        begin, _ = self._on_current_stream()
-        begin(*self._arguments)
+        self._on_current_stream()[0](*self._arguments)
 
     def step(self) -> None:
         """Step all lanes."""
-        _, step = self._on_current_stream()
-        step(*self._arguments)
+        self._on_current_stream()[1](*self._arguments)
 
-    def _on_current_stream(self) -> tuple[Callable[..., None], Callable[..., None]]:
+    def _on_current_stream(self) -> list[Callable[..., None]]:
         if self._device.type != "cuda":  # in the simulator
-            return self._begin[self._blocks, THREADS], self._step[self._blocks, THREADS]
+            return [kernel[self._blocks, THREADS] for kernel in self._kernels]
         handle = torch.cuda.current_stream(self._device).cuda_stream
         if handle not in self._launchers:
             stream = cuda.external_stream(handle)
             with warnings.catch_warnings(action="ignore", category=NumbaPerformanceWarning):
-                self._launchers[handle] = (  # it warns that the GPU has more processors than blocks
-                    self._begin[self._blocks, THREADS, stream],
-                    self._step[self._blocks, THREADS, stream],
-                )
+                # it warns that the GPU has more processors than blocks
+                launchers = [kernel[self._blocks, THREADS, stream] for kernel in self._kernels]
+            self._launchers[handle] = launchers
         return self._launchers[handle]
 
 

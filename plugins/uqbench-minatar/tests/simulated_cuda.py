@@ -31,7 +31,7 @@ def _simulated() -> None:
 def on_kernels(game: str, seeds: list[int]) -> MinAtarLanes:
     """Lanes in the CPU's memory that the simulated kernels step."""
     env = MinAtarLanes(GameConfig(game=game), seeds)
-    env.kernels = cuda.kernels(env._parameters, env.arrays)
+    env.kernels = cuda.kernels(env._game, env._parameters, env.arrays)
     return env
 
 

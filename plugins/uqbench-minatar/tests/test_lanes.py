@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections import Counter
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -269,3 +271,24 @@ def test_registering_and_configuring_import_neither_numba_nor_minatar() -> None:
     )
     done = subprocess.run([sys.executable, "-c", command], capture_output=True, check=True)
     assert done.stdout.decode().strip() == "set()"
+
+
+def test_a_games_kernels_are_compiled_by_themselves_and_cached_for_other_processes(
+    tmp_path: Path,
+) -> None:
+    code = """
+from uqbench_minatar import cpu
+from uqbench_minatar.config import GameConfig
+from uqbench_minatar.games import breakout
+from uqbench_minatar.lanes import MinAtarLanes
+MinAtarLanes(GameConfig(game="breakout"), [0])
+print([sum(loop.stats.cache_misses.values()) for loop in cpu._loops(breakout)])
+"""
+    variables = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    for compiled in ("[1, 1]", "[0, 0]"):
+        command = [sys.executable, "-c", code]
+        done = subprocess.run(command, capture_output=True, text=True, env=variables, check=True)
+        assert done.stdout.strip() == compiled
+    indices = [path.name for path in tmp_path.rglob("*.nbi")]
+    assert len(indices) == 2
+    assert all("uqbench_minatar.games.breakout" in name for name in indices)

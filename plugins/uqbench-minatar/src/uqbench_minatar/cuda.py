@@ -5,28 +5,36 @@
 
 from __future__ import annotations
 
+from functools import cache
+from typing import Any
+
 from numba import cuda
 
 from uqbench.kernels.cuda import CudaKernels
-from uqbench_minatar.stepping import LaneArrays, Parameters, begin_episode, step_lane
+from uqbench_minatar.stepping import LaneArrays, Parameters
 
 
-@cuda.jit
-def _step(parameters: Parameters, lanes: LaneArrays) -> None:
-    """Step every lane; an invalid action has no effect of its own."""
-    lane = cuda.grid(1)
-    if lane < len(lanes.action):
-        step_lane(parameters, lanes, lane)
+@cache
+def compiled(game: Any) -> tuple[Any, Any]:
+    """The two kernels of a game, a module of ``games``."""
+
+    @cuda.jit
+    def begin(_parameters: Parameters, lanes: LaneArrays) -> None:
+        """Begin an episode in every lane."""
+        lane = cuda.grid(1)
+        if lane < len(lanes.action):
+            game.begin_episode(lanes, lane)
+
+    @cuda.jit
+    def step(parameters: Parameters, lanes: LaneArrays) -> None:
+        """Step every lane; an invalid action has no effect of its own."""
+        lane = cuda.grid(1)
+        if lane < len(lanes.action):
+            game.step_lane(parameters, lanes, lane)
+
+    return begin, step
 
 
-@cuda.jit
-def _begin(parameters: Parameters, lanes: LaneArrays) -> None:
-    """Begin an episode in every lane."""
-    lane = cuda.grid(1)
-    if lane < len(lanes.action):
-        begin_episode(parameters, lanes, lane)
-
-
-def kernels(parameters: Parameters, lanes: LaneArrays) -> CudaKernels:
-    """The two kernels on the memory of the tensors in ``lanes``."""
-    return CudaKernels(_begin, _step, parameters, lanes)
+def kernels(game: Any, parameters: Parameters, lanes: LaneArrays) -> CudaKernels:
+    """The kernels of a game, a module of ``games``, on the memory of the tensors in ``lanes``."""
+    return CudaKernels(*compiled(game), parameters, lanes)

@@ -14,8 +14,11 @@ from uqbench.environment import Outcome, TimeLimit
 from uqbench.kernels.lanes import KernelLanes
 from uqbench_minatar import cpu, random
 from uqbench_minatar.config import GAMES, N_ACTIONS, GameConfig
+from uqbench_minatar.games import asterix, breakout, freeway, seaquest, space_invaders
 from uqbench_minatar.games.board import WIDTH
-from uqbench_minatar.stepping import MODULES, LaneArrays, Parameters
+from uqbench_minatar.stepping import LaneArrays, Parameters
+
+MODULES = (asterix, breakout, freeway, seaquest, space_invaders)  # in the order of GAMES
 
 
 class MinAtarLanes(KernelLanes):
@@ -34,8 +37,7 @@ class MinAtarLanes(KernelLanes):
         time_limit: TimeLimit | None = None,
         device: torch.device | None = None,
     ) -> None:
-        number = GAMES.index(config.game)
-        game = MODULES[number]
+        self._game = game = MODULES[GAMES.index(config.game)]
         n, cells, device = len(seeds), game.CHANNELS * WIDTH * WIDTH, device or torch.device("cpu")
 
         def zeros(dtype: torch.dtype, *shape: int) -> Tensor:
@@ -65,7 +67,6 @@ class MinAtarLanes(KernelLanes):
             obs=self.arrays.obs.view(torch.bool).view(n, *shape),
         )
         self._parameters = Parameters(
-            game=number,
             sticky_action_prob=float(config.sticky_action_prob),
             difficulty_ramping=config.difficulty_ramping,
             limit=0 if time_limit is None else time_limit.steps,
@@ -74,9 +75,9 @@ class MinAtarLanes(KernelLanes):
         if device.type == "cuda":
             from uqbench_minatar import cuda
 
-            self.kernels = cuda.kernels(self._parameters, self.arrays)
+            self.kernels = cuda.kernels(game, self._parameters, self.arrays)
         else:
-            self.kernels = cpu.kernels(self._parameters, self.arrays)
+            self.kernels = cpu.kernels(game, self._parameters, self.arrays)
 
     def reset(self) -> tuple[Tensor, None]:
         """Seed every lane, clear the last actions and begin."""

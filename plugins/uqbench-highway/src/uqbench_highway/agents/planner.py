@@ -99,7 +99,7 @@ def reconstruct(obs: Obs, road_lanes: int, motion: Motion, status: Status) -> in
     return cars
 
 
-@compiled_once("uqbench_highway")
+@compiled_once("uqbench_highway", allocates=True)
 def _plan(
     parameters: Any,
     obs: NDArray[np.float32],

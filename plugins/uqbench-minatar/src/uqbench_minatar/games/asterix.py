@@ -6,6 +6,7 @@ from uqbench.kernels import compiled
 from uqbench_minatar.arrays import Obs, State, Stream
 from uqbench_minatar.games.board import DOWN, LAST, UP, left_or_right, put, put_on_board
 from uqbench_minatar.random import below, uniform
+from uqbench_minatar.stepping import of_lanes
 
 CHANNELS = 4
 PLAYER, ENEMY, TRAIL, GOLD = range(CHANNELS)
@@ -21,7 +22,7 @@ RAMP_INTERVAL = 100
 
 
 @compiled
-def reset(state: State) -> None:
+def reset(state: State, _stream: Stream) -> None:
     """Begin an episode on an empty board."""
     state[X], state[Y] = 5, 5
     state[SPAWN_SPEED] = state[SPAWN_TIMER] = 10
@@ -116,3 +117,6 @@ def draw(state: State, obs: Obs) -> None:
             x = state[COLUMNS + slot]
             put(obs, kind, x, slot + 1)
             put_on_board(obs, TRAIL, x - state[DIRECTIONS + slot], slot + 1)
+
+
+step_lane, begin_episode = of_lanes(reset, step, draw)

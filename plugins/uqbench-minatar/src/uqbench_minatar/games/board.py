@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from uqbench.kernels import compiled
+from uqbench.kernels import compiled, inlined
 from uqbench_minatar.arrays import Obs
 
 WIDTH = 10
@@ -12,13 +12,13 @@ LAST = WIDTH - 1  # column or row
 LEFT, UP, RIGHT, DOWN, FIRE = range(1, 6)  # the actions; 0 does nothing
 
 
-@compiled
+@inlined
 def put(obs: Obs, channel: int, x: int, y: int) -> None:
     """Set a cell of an observation."""
     obs[CELLS * channel + WIDTH * y + x] = 1
 
 
-@compiled
+@inlined
 def put_on_board(obs: Obs, channel: int, x: int, y: int) -> None:
     """Set a cell of an observation unless ``x`` is off the board."""
     if 0 <= x <= LAST:

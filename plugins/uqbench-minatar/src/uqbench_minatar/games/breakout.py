@@ -6,6 +6,7 @@ from uqbench.kernels import compiled
 from uqbench_minatar.arrays import Obs, State, Stream
 from uqbench_minatar.games.board import CELLS, LAST, WIDTH, left_or_right, put
 from uqbench_minatar.random import below
+from uqbench_minatar.stepping import of_lanes
 
 CHANNELS = 4
 PADDLE, BALL, TRAIL, BRICK = range(CHANNELS)
@@ -31,7 +32,7 @@ def reset(state: State, stream: Stream) -> None:
 
 
 @compiled
-def step(state: State, action: int) -> tuple[int, bool]:
+def step(state: State, _stream: Stream, action: int, _ramping: bool) -> tuple[int, bool]:
     """Move the paddle, then the ball; the reward is 1 for a brick."""
     reward, terminated = 0, False
     state[POSITION] = left_or_right(state[POSITION], action)
@@ -79,3 +80,6 @@ def draw(state: State, obs: Obs) -> None:
     bricks = state[BRICKS]
     for k in range(WIDTH * BRICK_ROWS):
         obs[CELLS * BRICK + WIDTH * TOP + k] = (bricks >> k) & 1
+
+
+step_lane, begin_episode = of_lanes(reset, step, draw)

@@ -6,6 +6,7 @@ from uqbench.kernels import compiled
 from uqbench_minatar.arrays import Obs, State, Stream
 from uqbench_minatar.games.board import DOWN, LAST, UP, put
 from uqbench_minatar.random import below, uniform
+from uqbench_minatar.stepping import of_lanes
 
 CARS = 8  # car i is in row i + 1
 CHANNELS = 7
@@ -34,7 +35,7 @@ def reset(state: State, stream: Stream) -> None:
 
 
 @compiled
-def step(state: State, stream: Stream, action: int) -> tuple[int, bool]:
+def step(state: State, stream: Stream, action: int, _ramping: bool) -> tuple[int, bool]:
     """Move the chicken, then the cars; the reward is 1 for reaching the other side."""
     reward = 0
     if state[MOVE_TIMER] == 0:
@@ -94,3 +95,6 @@ def draw(state: State, obs: Obs) -> None:
         put(obs, CAR, x, car + 1)
         behind = _wrapped(x - state[DIRECTIONS + car])
         put(obs, SPEED1 + state[INTERVALS + car] - 1, behind, car + 1)
+
+
+step_lane, begin_episode = of_lanes(reset, step, draw)

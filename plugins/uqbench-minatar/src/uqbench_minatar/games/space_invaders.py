@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from uqbench.kernels import compiled
-from uqbench_minatar.arrays import Obs, State
+from uqbench_minatar.arrays import Obs, State, Stream
 from uqbench_minatar.games.board import CELLS, FIRE, LAST, WIDTH, left_or_right, put
+from uqbench_minatar.stepping import of_lanes
 
 CHANNELS = 6
 CANNON, ALIEN, ALIEN_LEFT, ALIEN_RIGHT, FRIENDLY_BULLET, ENEMY_BULLET = range(CHANNELS)
@@ -31,7 +32,7 @@ SLOWEST, FASTEST = 12, 6  # steps between the aliens' moves while there are many
 
 
 @compiled
-def reset(state: State) -> None:
+def reset(state: State, _stream: Stream) -> None:
     """Begin an episode with a block of aliens and no bullets."""
     state[X] = 5
     state[DIRECTION] = -1
@@ -45,7 +46,7 @@ def reset(state: State) -> None:
 
 
 @compiled
-def step(state: State, action: int, ramping: bool) -> tuple[int, bool]:
+def step(state: State, _stream: Stream, action: int, ramping: bool) -> tuple[int, bool]:
     """Move cannon, bullets and aliens; the reward is the number of aliens shot."""
     if action == FIRE and state[SHOT_TIMER] == 0:
         state[FRIENDLY + LAST] |= 1 << state[X]
@@ -163,3 +164,6 @@ def _draw_rows(state: State, rows: int, obs: Obs, channel: int) -> None:
         row = state[rows + y]
         for x in range(WIDTH):
             obs[CELLS * channel + WIDTH * y + x] = (row >> x) & 1
+
+
+step_lane, begin_episode = of_lanes(reset, step, draw)

@@ -46,12 +46,13 @@ from uqbench_minatar.games.seaquest.state import (
     SUBMARINES,
     SURFACED,
 )
+from uqbench_minatar.stepping import of_lanes
 
-__all__ = ["CHANNELS", "SIZE", "draw", "reset", "step"]
+__all__ = ["CHANNELS", "SIZE", "begin_episode", "draw", "reset", "step", "step_lane"]
 
 
 @compiled
-def reset(state: State) -> None:
+def reset(state: State, _stream: Stream) -> None:
     """Begin an episode at the surface of an empty sea."""
     state[SUB_X], state[SUB_Y], state[SUB_DIRECTION] = 5, 0, -1
     state[OXYGEN] = FULL_OXYGEN
@@ -117,3 +118,6 @@ def surface(state: State, ramping: bool) -> int:
             state[SPAWN_SPEED] -= 1
         state[LEVEL] += 1
     return reward
+
+
+step_lane, begin_episode = of_lanes(reset, step, draw)

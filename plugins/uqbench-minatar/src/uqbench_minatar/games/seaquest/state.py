@@ -7,7 +7,7 @@ that is *equal*, which may be another one.
 
 from __future__ import annotations
 
-from uqbench.kernels import compiled
+from uqbench.kernels import compiled, inlined
 from uqbench_minatar.arrays import State
 from uqbench_minatar.games.board import LAST
 
@@ -63,13 +63,13 @@ ENEMY_SHOT_INTERVAL = 10
 FASTEST_MOVE, FASTEST_SPAWN = 2, 1
 
 
-@compiled
+@inlined
 def index_of(members: int, width: int, i: int) -> int:
     """Index of member ``i`` of a list in the state."""
     return members + 1 + width * i
 
 
-@compiled
+@inlined
 def append(state: State, members: int, width: int) -> int:
     """Make room for another member; returns its index in the state."""
     state[members] += 1
@@ -106,13 +106,13 @@ def find(state: State, members: int, width: int, x: int, y: int) -> int:
     return -1
 
 
-@compiled
+@inlined
 def off_board(x: int) -> bool:
     """Whether a column is off the board."""
     return x < 0 or x > LAST
 
 
-@compiled
+@inlined
 def meets(state: State, item: int) -> bool:
     """Whether a member of a list is in the cell of the player's front."""
     return bool(state[item + X] == state[SUB_X] and state[item + Y] == state[SUB_Y])
