@@ -8,6 +8,7 @@ import torch
 from sklearn.linear_model import Ridge
 from uqbench_predictive.networks.learning import mean_loss
 from uqbench_predictive.networks.training import Trainer
+from uqbench_predictive.problems.corruptions import altered
 from uqbench_predictive.problems.digits import in_distribution
 from uqbench_predictive.problems.tables import (
     MOST,
@@ -15,7 +16,6 @@ from uqbench_predictive.problems.tables import (
     REGRESSIONS,
     Real,
     RealConfig,
-    corrupted,
 )
 
 from uqbench.estimator import Data
@@ -65,7 +65,7 @@ def test_digits_have_corrupted_near_and_far_inputs():
 def test_corruptions_are_those_that_are_named():
 
     images = in_distribution()[0][:10]
-    made = corrupted(images, np.random.default_rng(0)).reshape(-1, 8, 8)
+    made = altered(images, np.random.default_rng(0)).reshape(-1, 8, 8)
     own = images.reshape(-1, 8, 8)
     assert np.array_equal(made[3], np.roll(own[3], 1, axis=1))
     assert not made[4, 4:].any()

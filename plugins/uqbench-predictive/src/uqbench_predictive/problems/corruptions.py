@@ -254,3 +254,19 @@ def corrupted(
         chosen = slice(first, None, len(graded))
         made[chosen] = corrupt(made[chosen], parameters[strength - 1], generator)
     return made.clip(0, 1).astype(np.float32)
+
+
+def altered(images: NDArray[np.float32], generator: np.random.Generator) -> NDArray[np.float32]:
+    """Images ``[M, 64]``, one after the other by the next of five changes.
+
+    Normal noise of 0.3, a blur of one pixel, a third of the contrast, a shift by a pixel to the
+    right, and the lower half set to zero.
+    """
+    made = images.reshape(-1, 8, 8).copy()
+    kinds = np.arange(len(made)) % 5
+    made[kinds == 0] += generator.normal(0, 0.3, made[kinds == 0].shape).astype(np.float32)
+    made[kinds == 1] = gaussian_filter(made[kinds == 1], (0, 1, 1))
+    made[kinds == 2] = 0.5 + (made[kinds == 2] - 0.5) / 3
+    made[kinds == 3] = np.roll(made[kinds == 3], 1, axis=2)
+    made[kinds == 4, 4:] = 0
+    return made.clip(0, 1).reshape(images.shape)

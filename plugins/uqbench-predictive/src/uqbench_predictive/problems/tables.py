@@ -14,13 +14,13 @@ import numpy as np
 import pandas as pd
 import torch
 from numpy.typing import NDArray
-from scipy.ndimage import gaussian_filter
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from statsmodels.datasets import engel, grunfeld, randhie, star98
 from torch import Tensor
 
 from uqbench.estimator import Data, Dataset, EvaluationSet
 from uqbench.seeding import derive_seed
+from uqbench_predictive.problems.corruptions import altered
 from uqbench_predictive.problems.detection import order
 from uqbench_predictive.problems.digits import CLASSES, digits, in_distribution
 
@@ -39,8 +39,6 @@ TRAINED, VALIDATED, TESTED = 300, 100, 300
 """Digits."""
 OUTSIDE = 150
 """Inputs of other classes, and of noise."""
-CORRUPTIONS = ("noise", "blur", "contrast", "shift", "missing")
-"""Of digits, in turn; see :func:`corrupted`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,14 +87,14 @@ class Real(Dataset):
             return sets
         images, labels = digits()
         others = images[labels >= CLASSES]
-        near, far, altered = [], [], []
+        near, far, worse = [], [], []
         for seed, own in zip(seeds, inputs.numpy(), strict=True):
             generator = np.random.default_rng(derive_seed("real", "altered", seed))
-            altered.append(corrupted(own, generator))
+            worse.append(altered(own, generator))
             near.append(others[generator.permutation(len(others))[:OUTSIDE]])
             far.append(generator.random((OUTSIDE, own.shape[1]), dtype=np.float32))
         return sets | {
-            "corrupted": EvaluationSet(torch.from_numpy(np.stack(altered)), targets),
+            "corrupted": EvaluationSet(torch.from_numpy(np.stack(worse)), targets),
             "near": EvaluationSet(torch.from_numpy(np.stack(near))),
             "far": EvaluationSet(torch.from_numpy(np.stack(far))),
         }
@@ -114,22 +112,6 @@ class Real(Dataset):
         x = _standardized(inputs, train)[chosen]
         y = targets if self.n_classes else _standardized(targets, train)
         return x, y[chosen]
-
-
-def corrupted(images: Array, generator: np.random.Generator) -> Array:
-    """Images ``[M, 64]``, one after the other by the next of :data:`CORRUPTIONS`.
-
-    Normal noise of 0.3, a blur of one pixel, a third of the contrast, a shift by a pixel to the
-    right, and the lower half set to zero.
-    """
-    made = images.reshape(-1, 8, 8).copy()
-    kinds = np.arange(len(made)) % len(CORRUPTIONS)
-    made[kinds == 0] += generator.normal(0, 0.3, made[kinds == 0].shape).astype(np.float32)
-    made[kinds == 1] = gaussian_filter(made[kinds == 1], (0, 1, 1))
-    made[kinds == 2] = 0.5 + (made[kinds == 2] - 0.5) / 3
-    made[kinds == 3] = np.roll(made[kinds == 3], 1, axis=2)
-    made[kinds == 4, 4:] = 0
-    return made.clip(0, 1).reshape(images.shape)
 
 
 @cache
