@@ -10,6 +10,8 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
+from itertools import cycle, product
+from typing import Any
 
 import torch
 from measure import positive
@@ -21,21 +23,29 @@ from uqbench.runner.train.recorder import Recorder
 
 TARGETS = {10: 3.0, 50: 1.5}  # µs a seed-update, by lanes
 CHUNK = 1024
+EPISODE = 100  # steps, in every lane
 
 
-def replays_nothing(step: Callable[[], None]) -> Callable[[], None]:
-    """A capture: the step is taken once."""
-    step()
-    return lambda: None
-
-
-def measure(method: str, seeds: int, chunks: int) -> float:
-    """The least µs of process time of a seed-update, over so many chunks of steps."""
+def measure(method: str, seeds: int, actors: int, chunks: int) -> float:
+    """The least µs of process time of a seed-update, over so many chunks of vector steps."""
     device = torch.device("cpu")
-    env = minatar_lanes("breakout", range(seeds), device)
-    agent = make_agent(method, env, range(seeds), "eager", device)
-    recorder = Recorder(seeds, PLANNED_STEPS, (), device)
-    steps = interact(agent, env, PLANNED_STEPS, recorder, capture=replays_nothing)
+    env: Any = minatar_lanes("breakout", range(seeds * actors), device)
+    agent = make_agent(method, env, range(seeds), "eager", device, actors)
+    ends = cycle(
+        (torch.arange(seeds * actors) % EPISODE == torch.arange(EPISODE)[:, None]).unbind()
+    )
+
+    def replays_nothing(step: Callable[[], None]) -> Callable[[], None]:
+        """A capture: the step is taken once, and its outcome stays but for the ends of episodes."""
+        step()
+
+        def replay() -> None:
+            env.outcome.terminated.copy_(next(ends))
+
+        return replay
+
+    recorder = Recorder(seeds, PLANNED_STEPS, (), device, actors=actors)
+    steps = interact(agent, env, PLANNED_STEPS, recorder, actors=actors, capture=replays_nothing)
     for _ in range(LEARNING_STARTS + WARM_UP):
         next(steps)
     found = []
@@ -50,12 +60,14 @@ def measure(method: str, seeds: int, chunks: int) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--chunks", type=positive, default=5, help=f"of {CHUNK} steps")
+    parser.add_argument("--actors", nargs="+", type=positive, default=[1], help="of a run")
     options = parser.parse_args()
     torch.set_num_threads(1)
     for method in ("dqn", "qr-dqn", "ua-dqn"):
-        for seeds, target in TARGETS.items():
-            taken = measure(method, seeds, options.chunks)
-            print(f"{method}, {seeds} lanes: {taken:.2f} µs a seed-update (target ≤ {target:.1f})")
+        for actors, (seeds, target) in product(options.actors, TARGETS.items()):
+            taken = measure(method, seeds, actors, options.chunks)
+            what = f"{method}, {seeds} lanes of {actors} {'actor' if actors == 1 else 'actors'}"
+            print(f"{what}: {taken:.2f} µs a seed-update (target ≤ {target:.1f})", flush=True)
 
 
 if __name__ == "__main__":

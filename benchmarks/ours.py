@@ -67,22 +67,29 @@ def with_numerics(agent: Agent, numerics: str) -> Agent:
 
 
 def make_agent(
-    method: str, env: LaneEnv, seeds: Sequence[int], numerics: str, device: torch.device
+    method: str,
+    env: LaneEnv,
+    seeds: Sequence[int],
+    numerics: str,
+    device: torch.device,
+    actors: int = 1,
 ) -> Agent:
-    """An agent with the settings of the common work."""
+    """An agent with the settings of the common work, and an update a step of so many actors."""
+    common = COMMON | {"learn_period": actors, "learning_starts": LEARNING_STARTS * actors}
     info = EnvironmentInfo(
         observation_space=env.observation_space,
         n_actions=env.n_actions,
         discount=DISCOUNT,
         total_steps=PLANNED_STEPS,
+        actors=actors,
     )
     agent: Agent
     if method == "dqn":
-        agent = DQN(info, seeds, DQNConfig(**COMMON, **GREEDY), device)
+        agent = DQN(info, seeds, DQNConfig(**common, **GREEDY), device)
     elif method == "qr-dqn":
-        agent = QRDQN(info, seeds, QRDQNConfig(**COMMON, **GREEDY, quantiles=QUANTILES), device)
+        agent = QRDQN(info, seeds, QRDQNConfig(**common, **GREEDY, quantiles=QUANTILES), device)
     else:
-        agent = UADQN(info, seeds, UADQNConfig(**COMMON, quantiles=QUANTILES), device)
+        agent = UADQN(info, seeds, UADQNConfig(**common, quantiles=QUANTILES), device)
     return with_numerics(agent, numerics)
 
 
