@@ -361,7 +361,7 @@ def test_a_thousand_jobs_are_looked_at_by_one_call_a_minute(
     assert "1000 jobs waiting: PENDING (JobHeldUser)" in uqbench("status", "--out", str(out))
     _, said = run(out, *common, *held, "--cancel")
     assert "Canceled 1000 jobs" in said
-    assert not cluster.call("squeue", "--me", "-h").strip()
+    wait_for(lambda: not cluster.call("squeue", "--me", "-h").strip())
 
 
 def test_a_signal_before_a_worker_can_hear_it_costs_nothing(
