@@ -28,6 +28,11 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[1]
 BOARDS = ROOT / "leaderboards"
+UNSEARCHED = ("verdicts.md", "scale.md", "reliability.md")
+"""Pages whose texts are not in the index that the first load brings, which may have a megabyte.
+
+Other pages are about the same claims and commands, and are found.
+"""
 PAGES = {
     "boards.md": ("Boards", "boards", "Every committed leaderboard. Open one: its table sorts by a "
                   "click on a header and filters by words."),
@@ -115,8 +120,10 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
-def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Put the README's section where a page asks for it."""
+def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
+    """Put the README's section where a page asks for it; leave long pages out of the search."""
+    if page.file.src_uri in UNSEARCHED:
+        page.meta["search"] = {"exclude": True}
     return markdown.replace("<!-- your method -->", your_method())
 
 
