@@ -258,13 +258,21 @@ def test_where_all_numbered_data_sets_are_used_rows_are_verified_without_new_see
     assert not new
     assert found.verified
     assert found.sentence == (
-        "10 of 24 re-made, no new seeds exist (all 24 data sets are used): "
+        "10 of 24 re-made, no new seeds exist (all 24 data sets of a task are used): "
         "at most 17 % of rows can be false (95 %)"
     )
     forged = [row(s.seed, s.score + 1) for s in rows]
     again = keyed(rows)
     found = verify(forged, forged[:10], again, [], same_machine=True, used_up={"t": 24})
     assert not found.verified
+
+
+def test_data_sets_of_several_tasks_are_counted_task_by_task(monkeypatch):
+    rng = np.random.default_rng(16)
+    rows = [*truth(rng, 24), *truth(rng, 24, task="u")]
+    found, new = wanted_seeds(monkeypatch, rows, {"t": 24, "u": 24})
+    assert not new
+    assert "no new seeds exist (all 24 data sets of a task are used)" in found.sentence
 
 
 def test_new_seeds_are_numbers_of_data_sets_that_no_row_has(monkeypatch):
@@ -283,6 +291,6 @@ def test_a_task_without_new_seeds_does_not_spare_another_one_the_comparison(monk
     found, new = wanted_seeds(monkeypatch, rows, {"t": 24})
     assert {task for task, _, _ in new} == {"u"}
     assert len(new) == 5
-    assert "5 runs of new seeds (none where all 24 data sets are used)" in found.sentence
+    assert "5 runs of new seeds (none where all 24 data sets of a task are used)" in found.sentence
     found, _ = wanted_seeds(monkeypatch, rows, {"t": 24}, new_scores=-2.0)
     assert not found.verified

@@ -95,7 +95,8 @@ class Verification:
         """What the re-made runs prove."""
         new = f"{count(self.new_runs, 'run')} of new seeds"
         if self.used_up:
-            why = f"all {sum(self.used_up.values())} data sets are used"
+            numbers = " or ".join(map(str, sorted({*self.used_up.values()})))
+            why = f"all {numbers} data sets of a task are used"
             new = f"{new} (none where {why})" if self.new_runs else f"no new seeds exist ({why})"
         proves = f"{self.exact} of {self.rows} re-made, {new}"
         if others := len(self.agreement) - self.exact:
