@@ -49,7 +49,7 @@ def columns(plan: Plan) -> list[Column]:
             chosen.append(Column(metric, ranking, normalized=True))
         elif metric.about is not None and (one_task or on_one_scale(metric)):
             chosen.append(Column(metric, "mean", normalized=False))
-    return sorted(chosen, key=lambda column: _place(column.metric))
+    return sorted(chosen, key=lambda column: (*GROUPS, None).index(column.metric.about))
 
 
 def on_one_scale(metric: Metric) -> bool:
@@ -66,7 +66,3 @@ def grouped(chosen: Sequence[Column]) -> dict[str, list[str]]:
         for group in GROUPS
         if (names := [column.name for column in chosen if column.metric.about == group])
     }
-
-
-def _place(metric: Metric) -> int:
-    return len(GROUPS) if metric.about is None else GROUPS.index(metric.about)

@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from statistics import median
+from typing import Annotated
 
-from uqbench.boards.scores import DEVICES
+from pydantic import Field, StringConstraints, TypeAdapter
+from pydantic.dataclasses import dataclass
+
 from uqbench.boards.stored import StoredBoard, board_folder
 from uqbench.boards.tables import csv_text
 from uqbench.errors import UqbenchError
 from uqbench.results.files import reading, stored_text
 from uqbench.results.folders import Folder
+from uqbench.results.records import Count
 from uqbench.results.scores import Scores
 from uqbench.runner.forecast import StepCosts
 from uqbench.suites.plan import Plan
 
 COLUMNS = ("task", "method", "device", "runs", "steps_per_s", "device_hours")
 
+_Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, config={"extra": "forbid"})
 class CellCost:
     """What the finished runs of a task and method cost.
 
@@ -35,10 +40,13 @@ class CellCost:
 
     task: str
     method: str
-    device: str
-    runs: int
-    steps_per_s: float
-    device_hours: float
+    device: Annotated[str, StringConstraints(pattern=r"^(cpu|cuda)(\+(cpu|cuda))*$")]
+    runs: Count
+    steps_per_s: _Amount
+    device_hours: _Amount
+
+
+_ROWS = TypeAdapter(list[CellCost])
 
 
 def cost_csv(plan: Plan, scores: Scores) -> str:
@@ -72,19 +80,8 @@ def read_cost(text: str) -> list[CellCost]:
     Raises:
         UqbenchError: it is damaged.
     """
-    rows = []
     with reading("cost.csv", csv.Error, ValueError):
-        header, *lines = list(csv.reader(io.StringIO(text))) or [list(COLUMNS)]
-        if header != list(COLUMNS):
-            raise ValueError(f"expected the columns {', '.join(COLUMNS)}")
-        for task, method, device, runs, speed, hours in lines:
-            row = CellCost(task, method, device, int(runs), float(speed), float(hours))
-            if not all(math.isfinite(n) and n >= 0 for n in (row.steps_per_s, row.device_hours)):
-                raise ValueError(f"a row of {task[:50]!r} and {method[:50]!r} has no such numbers")
-            if set(device.split("+")) - set(DEVICES):
-                raise ValueError(f"a device {device[:50]!r}")
-            rows.append(row)
-    return rows
+        return _ROWS.validate_python([*csv.DictReader(io.StringIO(text))])
 
 
 def step_costs(plan: Plan, roots: Iterable[Folder]) -> StepCosts:

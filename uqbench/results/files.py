@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from pydantic import ValidationError
+
+from uqbench.config import explain
 from uqbench.errors import UqbenchError
 from uqbench.results.folders import Folder
 
@@ -30,7 +33,8 @@ def reading(where: object, *errors: type[Exception]) -> Iterator[None]:
     try:
         yield
     except errors as error:
-        raise UqbenchError(f"{where} is damaged, because {error!s:.300}") from error
+        why = explain(error) if isinstance(error, ValidationError) else str(error)
+        raise UqbenchError(f"{where} is damaged, because {why:.300}") from error
 
 
 def stored_text(data: bytes, path: Path) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 TAIL = 0.25
-"""Of the runs, the share whose mean is ``worst_quarter``."""
+"""Of a task's runs, the share whose mean, over tasks, is ``worst_quarter`` (CVaR 0.25)."""
 
 
 def point(name: str, scores: NDArray[np.float64]) -> float:
@@ -20,7 +20,10 @@ def point(name: str, scores: NDArray[np.float64]) -> float:
     if name == "mean":
         return float(scores.mean(axis=0).mean())
     if name == "worst_quarter":
-        return _worst_quarter(scores)
+        # of five runs the worst counts fully, and a quarter of the second
+        mass = TAIL * len(scores)
+        weights = np.clip(mass - np.arange(len(scores)), 0.0, 1.0) / mass
+        return float((weights @ np.sort(scores, axis=0)).mean())
     from rliable import metrics  # takes a second; suites are checked without it
 
     if not hasattr(metrics, f"aggregate_{name}"):
@@ -45,14 +48,3 @@ def contributions(name: str, scores: NDArray[np.float64]) -> NDArray[np.float64]
         order, tasks = np.argsort(scores.mean(axis=0), kind="stable"), scores.shape[1]
         return scores[:, order[(tasks - 1) // 2 : tasks // 2 + 1]]
     return scores if name == "mean" else None
-
-
-def _worst_quarter(scores: NDArray[np.float64]) -> float:
-    """CVaR 0.25 over the runs of a task, averaged over tasks.
-
-    The mean of the worst quarter of the runs' mass: of five runs the worst counts fully, and a
-    quarter of the second.
-    """
-    mass = TAIL * len(scores)
-    weights = np.clip(mass - np.arange(len(scores)), 0.0, 1.0) / mass
-    return float((weights @ np.sort(scores, axis=0)).mean())

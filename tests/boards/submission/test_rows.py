@@ -144,7 +144,7 @@ def test_a_row_that_uqbench_does_not_write_is_refused(host, tmp_path, column, va
         ("cost_csv", b"task,method,device,runs,steps_per_s,device_hours\nshort,x,cpu,1,1,1\n",
          "other tasks or methods"),
         ("cost_csv", b"task,method,device,runs,steps_per_s,device_hours\nshort,fast,|,1,1,1\n",
-         "a device"),
+         "cost.csv is damaged, because 0.device"),
         ("check_json", b'{"toy-uqbench": 3}', "check.json is damaged"),
         ("check_json", b"[" * 10_000, "check.json is damaged"),
         ("manifest_json", b"{}", "manifest.json is damaged"),
