@@ -82,7 +82,7 @@ def test_point_estimates_are_rliables(plan, scores):
 def test_the_same_scores_give_the_same_bytes_in_any_order(plan, scores):
     files = Board.of(plan, scores).files()
     assert Board.of(plan, scores).files() == files
-    again = from_csv(to_csv(Scores.of(scores), plan.suite.metrics), "scores.csv")
+    again = from_csv(to_csv(Scores.of(scores), plan.suite.metrics).decode(), "scores.csv")
     assert Board.of(plan, again).files() == files
     np.random.default_rng(1).shuffle(scores)
     shuffled = Board.of(plan, sorted(scores, key=lambda s: (s.task, s.method, s.seed)))
@@ -129,10 +129,10 @@ def test_a_board_that_mixes_contents_says_so(plan, scores):
 
 def test_scores_are_read_back_exactly(plan, scores):
     scores[0] = failed(scores[0])
-    text = to_csv(Scores.of(scores), plan.suite.metrics)
+    text = to_csv(Scores.of(scores), plan.suite.metrics).decode()
     read = from_csv(text, "scores.csv")
     assert [s.score for s in read] == [s.score for s in scores]
-    assert to_csv(read, plan.suite.metrics) == text
+    assert to_csv(read, plan.suite.metrics).decode() == text
 
 
 # -- what is ranked by, and how surely ------------------------------------------------------------
@@ -359,7 +359,7 @@ def test_a_missing_value_is_not_an_empty_one(plan, scores):
     without = {n: v for n, v in scores[0].values.items() if n != "evaluation_return"}
     scores[0] = replace(scores[0], values=without)
     scores[1] = replace(scores[1], values=scores[1].values | {"evaluation_return": None})
-    text = to_csv(Scores.of(scores), plan.suite.metrics)
+    text = to_csv(Scores.of(scores), plan.suite.metrics).decode()
     cells = [row["evaluation_return"] for row in csv.DictReader(io.StringIO(text))]
     assert cells[:2] == ["", "none"]
     assert [*from_csv(text, "scores.csv")] == scores
@@ -368,12 +368,12 @@ def test_a_missing_value_is_not_an_empty_one(plan, scores):
 def test_a_board_of_the_older_form_keeps_its_form(plan, scores):
     old = [replace(s, digest_of="record") for s in scores]
     old[0] = replace(old[0], values=old[0].values | {"evaluation_return": None})
-    text = to_csv(Scores.of(old), plan.suite.metrics)
+    text = to_csv(Scores.of(old), plan.suite.metrics).decode()
     assert "digest" in text.splitlines()[0].split(",")
     assert "none" not in text
     read = from_csv(text, "scores.csv")
     assert {s.digest_of for s in read} == {"record"}
-    assert to_csv(read, plan.suite.metrics) == text
+    assert to_csv(read, plan.suite.metrics).decode() == text
     assert json.loads(Board.of(plan, read).files()["manifest.json"])["digests_of"] == "record"
 
 

@@ -323,5 +323,9 @@ def test_a_signature_is_that_of_a_regular_file(tmp_path):
     (tmp_path / "link").symlink_to(path)
     (tmp_path / "below").mkdir()
     assert folder.signatures("link", "below", "none") == [None, None, None]
+    (tmp_path / "below" / "file").write_text("a")
+    (tmp_path / "elsewhere").symlink_to(tmp_path / "below")
+    assert folder.signatures("file", inside="below") == folder.signatures("below/file")
+    assert folder.signatures("file", inside="elsewhere") == [None]
     path.write_text("b")
     assert folder.signatures("file") != [first]

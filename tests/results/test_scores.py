@@ -53,14 +53,14 @@ def test_columns_give_back_the_rows_in_order_whatever_is_missing(seed):
             found = [None if np.isnan(v) else v for v in cell.values(metric.name)]
             assert found == [one.values.get(metric.name) for one in own]
             assert [*cell.measured(metric.name)] == [metric.name in one.values for one in own]
-    assert [*from_csv(to_csv(scores, METRICS), "scores.csv")] == expected
+    assert [*from_csv(to_csv(scores, METRICS).decode(), "scores.csv")] == expected
 
 
 def test_what_is_not_a_number_is_no_value():
     one = Score("t", "a", 0, "finished", "cpu", None, {"first": float("nan")}, "place")
     [read] = Scores.of([one])
     assert read.values == {"first": None}
-    assert ",none," in to_csv(Scores.of([one]), METRICS)
+    assert ",none," in to_csv(Scores.of([one]), METRICS).decode()
 
 
 def planned(seeds: int) -> Any:

@@ -143,8 +143,7 @@ def _errors(predicted: Columns) -> Iterator[pd.DataFrame]:
 
 def drawn(plan: Plan) -> Iterator[Run]:
     """The runs whose curves are kept: of very many the first seeds of each method and task."""
-    many = len(plan.runs) > MOST_RUNS
-    seeds = max(10, FEWER_RUNS // len(plan.cells)) if many else None
+    seeds = max(10, FEWER_RUNS // len(plan.cells)) if len(plan.runs) > MOST_RUNS else None
     for cell in plan.cells:
         yield from cell.runs[:seeds]
 

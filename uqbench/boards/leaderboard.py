@@ -185,29 +185,30 @@ class Board:
         return {name: values for name, values in matrices.items() if values is not None}
 
     @cached_property
-    def tables(self) -> dict[str, str]:
+    def tables(self) -> dict[str, bytes]:
         """What follows from the scores, by name, deterministic to the byte."""
         return {
-            "claims.csv": csv_text(table.rows(self.claims), table.COLUMNS),
-            "leaderboard.csv": csv_text(self.rows()),
-            "pairs.csv": csv_text(list(map(pair_row, self.pairs)), PAIR_COLUMNS),
+            "claims.csv": csv_text(table.rows(self.claims), table.COLUMNS).encode(),
+            "leaderboard.csv": csv_text(self.rows()).encode(),
+            "pairs.csv": csv_text(list(map(pair_row, self.pairs)), PAIR_COLUMNS).encode(),
             "scores.csv": to_csv(self.scores, self.plan.suite.metrics),
-            "tasks.csv": csv_text(self._task_rows()),
+            "tasks.csv": csv_text(self._task_rows()).encode(),
         }
 
     def files(self) -> dict[str, str]:
         """The tables, and a manifest of these."""
-        return {**self.tables, MANIFEST: self.manifest({}).text}
+        tables = {name: data.decode() for name, data in self.tables.items()}
+        return {**tables, MANIFEST: self.manifest({}).text}
 
     def table(self, name: str) -> pd.DataFrame | None:
         """A table as a frame; None where there is none of that name."""
-        text = self.tables.get(name)
-        return None if text is None else frame(text, f"{self.suite}/{self.name}/{name}")
+        data = self.tables.get(name)
+        return None if data is None else frame(data.decode(), f"{self.suite}/{self.name}/{name}")
 
     @property
     def finding(self) -> str:
         """What the board comes to, in a sentence or two."""
-        table = frame(self.tables["leaderboard.csv"], self.title)
+        table = frame(self.tables["leaderboard.csv"].decode(), self.title)
         return finding(table, self.ranking, ranks=self.ranks)
 
     def rows(self) -> list[Row]:
@@ -266,7 +267,7 @@ class Board:
         suite, budget = self.plan.suite, self.plan.budget
         normalization = self.primary.normalized_as or self.primary.name
         groups = grouped(self.columns)
-        digests = {name: sha256(text.encode()).hexdigest() for name, text in self.tables.items()}
+        digests = {name: sha256(data).hexdigest() for name, data in self.tables.items()}
         left_out = set() if budget.task_steps else {"task_steps"}
         return Manifest.model_validate(
             ({"groups": groups} if groups else {})

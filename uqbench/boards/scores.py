@@ -13,6 +13,7 @@ import io
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, repeat
+from sys import intern
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -100,10 +101,11 @@ def score_of(
     """The score of a finished run in a folder, by those of some metrics that it has."""
     values = {name: record.scalars[name] for name in metrics if name in record.scalars}
     (_, _, task, method, _), raw = place.split("/"), values.get(primary)
+    when = intern(record.began), intern(record.updated)
     return Score(
         task, method, record.identity["seed"], record.status, str(record.identity["device"]),
         scale.normalize(raw) if is_finite(raw) else None, values, place, digest, content,
-        made=Making.of(record),
+        made=Making(record.timing, *when, record.provenance, record.metrics),
     )  # fmt: skip
 
 
@@ -120,11 +122,11 @@ def finished_runs(runs: Iterable[Run], scores: Scores) -> Iterator[tuple[Score, 
                 yield cell[i], run.on_device("cuda" if cell.device[i] == "cuda" else "cpu")
 
 
-def to_csv(scores: Scores, metrics: Sequence[Metric]) -> str:
+def to_csv(scores: Scores, metrics: Sequence[Metric]) -> bytes:
     """``scores.csv``: numbers in full, so that reading gives back the same."""
     names = [metric.name for metric in metrics]
     digest, no_value = _DIGEST_COLUMNS[scores.digest_of], _NO_VALUES[scores.digest_of]
-    text = io.StringIO()
+    text = io.TextIOWrapper(data := io.BytesIO(), "utf-8", newline="", write_through=True)
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow((*_FIXED, *names, "run", digest, "content"))
     for cell in scores.cells:
@@ -135,7 +137,7 @@ def to_csv(scores: Scores, metrics: Sequence[Metric]) -> str:
         writer.writerows(
             zip(*named, cell.seeds, cell.status, cell.device, score, *columns, *about, strict=False)
         )
-    return text.getvalue()
+    return data.getvalue()
 
 
 def _cells(values: Values, measured: NDArray[np.bool_], no_value: str) -> Iterable[float | str]:

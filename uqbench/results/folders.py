@@ -175,22 +175,20 @@ class Folder:
             return False
         return True
 
-    def has_folder(self, name: str) -> bool:
-        """Whether there is a folder of that name, and no link to one."""
-        with suppress(OSError), self._opened() as descriptor:
-            return stat.S_ISDIR(os.lstat(name, dir_fd=descriptor).st_mode)
-        return False
-
-    def signatures(self, *names: str) -> list[Signature | None]:
+    def signatures(self, *names: str, inside: str = "") -> list[Signature | None]:
         """Of regular files; None where there is none of that name.
 
         A name may lead through one folder, if it is known that no link is in its place.
+
+        Args:
+            names: of the files.
+            inside: a folder in this one that they are in; no file is found where it is a link.
         """
-        try:
-            with self._opened() as folder:
-                return [_signature(name, folder) for name in names]
-        except OSError:
-            return [None] * len(names)
+        with suppress(OSError), self._opened() as folder:
+            if not inside or stat.S_ISDIR(os.lstat(inside, dir_fd=folder).st_mode):
+                above = f"{inside}/" if inside else ""
+                return [_signature(above + name, folder) for name in names]
+        return [None] * len(names)
 
     def open(self, name: str, most: int | None = None) -> BufferedReader:
         """Open a regular file for reading; links, folders, pipes and devices are refused.

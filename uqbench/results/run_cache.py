@@ -22,16 +22,16 @@ canonical JSON.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 import time
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache, partial
-from itertools import groupby
 from pathlib import Path
 from typing import Any, BinaryIO
+
+from pydantic_core import from_json
 
 from uqbench.errors import StorageError, UqbenchError
 from uqbench.identity import canonical, digest_of
@@ -128,9 +128,9 @@ class RunCache:
         shared, line = lines[leaf]
         files, identity, _ = line.split(b"\t")
         names = [part.partition(b",")[0].decode() for part in files.split(b";")]
-        if len(names) == 1 or identity.decode() != digest or not above.has_folder(leaf):
+        if len(names) == 1 or identity.decode() != digest:
             return None
-        there = above.signatures(*(f"{leaf}/{name}" for name in names))
+        there = above.signatures(*names, inside=leaf)
         same = _files(dict(zip(names, there, strict=True))) == files
         return self._first_of(shared) if same else None
 
@@ -184,17 +184,14 @@ class RunCache:
         if self._new <= FEWEST:
             return
         for cell, lines in self._changed.items():
-            groups = groupby(sorted(lines.items(), key=lambda of: of[1][0]), lambda of: of[1][0])
-            data = b"".join(
-                line
-                for shared, own in groups
-                for line in (
-                    b"\t%b\n" % shared,
-                    *(b"%b\t%b\n" % (n.encode(), o[1]) for n, o in own),
-                )
-            )
+            parts, last = [b""], b""
+            for leaf, (shared, line) in lines.items():
+                if shared != last:
+                    parts.append(b"\t%b\n" % shared)
+                parts.append(b"%b\t%b\n" % (leaf.encode(), line))
+                last = shared
             with suppress(StorageError):  # a full disk, or a folder of somebody else's: no cache
-                self._root.at(cell).write(FILE, partial(_write, data), flush=False)
+                self._root.at(cell).write(FILE, partial(_write, b"".join(parts)), flush=False)
         self._new, self._changed, self._last = 0, {}, ("", {})
 
     def _change(self, cell: str) -> _Lines:
@@ -239,7 +236,7 @@ def _own(record: RunRecord) -> bytes:
 
 def _record(first: RunRecord, line: bytes) -> RunRecord:
     """A run's record: that of another of its cell, with its own values."""
-    seed, *values = json.loads(line.rpartition(b"\t")[2])
+    seed, *values = from_json(line.rpartition(b"\t")[2])
     own = dict(zip(_OWN, values, strict=True))
     own["identity"] = {**first.identity, "seed": seed}
     own["process"] = Process(**own["process"])

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from sys import intern
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from uqbench.results.records import Provenance, RunRecord, Timing
+from uqbench.results.records import Provenance, Timing
 
 Values = NDArray[np.float64]
 DigestOf = Literal["results", "record"]
@@ -25,12 +24,6 @@ class Making(NamedTuple):
     updated: str
     provenance: Provenance
     metrics: Mapping[str, Mapping[str, Any]]
-
-    @classmethod
-    def of(cls, record: RunRecord) -> Making:
-        """What a record says."""
-        when = intern(record.began), intern(record.updated)
-        return cls(record.timing, *when, record.provenance, record.metrics)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import errno
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from functools import partial
 from itertools import groupby
@@ -136,24 +136,28 @@ class Store:
         [stored] = self.find_all([run])
         return stored
 
-    def find_all(self, runs: Iterable[Run]) -> Iterator[StoredRun]:
+    def find_all(self, runs: Sequence[Run]) -> Iterator[StoredRun]:
         """The same of each of many; the folder of those that follow one another is opened once.
 
         Raises:
             UqbenchError: a name of one of them cannot be that of a folder.
         """
-        for cell, own in groupby(runs, lambda run: run.place.rpartition("/")[0]):
+        for run, above in zip(runs, self.above(run.place for run in runs), strict=True):
+            first = self._cache.verified(run.place, run.digest, above)
+            yield self._known(run, first) if first else self._find(run, above)
+
+    def above(self, places: Iterable[str]) -> Iterator[Folder]:
+        """The folder that each run's is in, held while the runs of one follow one another."""
+        for cell, own in groupby(places, lambda place: place.rpartition("/")[0]):
             with ExitStack() as stack:
                 above = self.at(cell)
-                with suppress(OSError):  # of each run it is said what is wrong
+                with suppress(OSError):  # what is read there says what is wrong
                     above = stack.enter_context(above.held())
-                for run in own:
-                    if first := self._cache.verified(run.place, run.digest, above):
-                        yield self._known(run, first)
-                    else:
-                        yield self._find(run, above.below(run.folder.name))
+                for _ in own:
+                    yield above
 
-    def _find(self, run: Run, folder: Folder) -> StoredRun:
+    def _find(self, run: Run, above: Folder) -> StoredRun:
+        folder = above.below(run.folder.name)
         stored = self._stored(run.place, folder)
         if stored.state is not RunState.FINISHED or stored.record is None:
             return stored

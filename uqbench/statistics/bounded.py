@@ -192,7 +192,7 @@ def _quantiles(low: Draws, high: Draws, alpha: float) -> Interval:
     return float(np.quantile(low, alpha / 2)), float(np.quantile(high, 1 - alpha / 2))
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def _draws(of: BoundedMean, seeds: int | None, stream: int) -> tuple[Draws, Draws]:
     """Lower and upper bounds of a mean, with other weights for each ``stream``."""
     factor, values = 1.0 if seeds is None else seeds / of.seeds, np.array(of.values)
@@ -231,7 +231,8 @@ def _weights(runs: int, factor: float, stream: int) -> Draws:
     draws = DRAWS if factor == 1 else PLANNED
     generator = np.random.default_rng(derive_seed("weights", stream))
     weights = np.empty((draws, runs + 1))
-    weights[:, :-1] = generator.standard_gamma(factor, (draws, runs))
+    for some in np.array_split(weights, 10):  # the same numbers as at once, in half the memory
+        some[:, :-1] = generator.standard_gamma(factor, (len(some), runs))
     weights[:, -1] = generator.standard_exponential(draws)
     weights /= weights.sum(axis=1, keepdims=True)
     return weights

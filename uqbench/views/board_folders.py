@@ -65,7 +65,7 @@ def all_files(
         digests = {name: sha256(data).hexdigest() for name, data in recorded.items()}
     others = {"README.md": sha256(text).hexdigest(), **digests}
     return {
-        **{name: table.encode() for name, table in board.tables.items()},
+        **board.tables,
         **recorded,
         "README.md": text,
         MANIFEST: board.manifest(others).text.encode(),

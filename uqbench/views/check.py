@@ -43,7 +43,8 @@ def check(stored: StoredBoard, board: Board, store: Store, say: Say) -> bool:
     follow = [name for name in expected if name not in recorded]
     differing = [n for n in follow if not stored.has(n) or stored.unchecked(n) != expected[n]]
     for name in differing:
-        say(f"{folder / name}: differs from what follows from scores.csv")
+        which = {"scores.csv": "its own rows by task, method and seed"}
+        say(f"{folder / name}: differs from {which.get(name, 'what follows from scores.csv')}")
     rerun = {(s.task, s.method, s.seed): s for s in gather(board.plan, store) if s.digest}
     measured = [metric.name for metric in board.plan.suite.metrics if metric.kind == "cost"]
     for score in scores:
