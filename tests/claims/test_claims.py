@@ -251,6 +251,16 @@ def test_under_another_budget_a_claim_is_not_applicable_whatever_the_runs_say(ho
     assert nothing.verdict is Verdict.NOT_APPLICABLE
 
 
+def test_a_claim_about_one_raw_task_is_not_applicable_where_a_budget_has_several(host):
+    """Raw values have no common scale: there is nothing to compare, and that is no fault."""
+    order = 'kind = "order"\nmetric = "falls"\nmethods = ["a", "c"]\nby = "mean"'
+    suite = parse_suite(stated(order, '["one-task"]'), host, "claims.toml")
+    for budget, verdict in (("one-task", Verdict.HOLDS), ("paper", Verdict.NOT_APPLICABLE)):
+        plan = make_plan(suite, host, budget, device="cpu")
+        (judgement,) = judge(plan, scores_of(plan, spread))
+        assert judgement.verdict is verdict
+
+
 def test_steps_or_settings_that_were_set_by_hand_decide_nothing(host):
     for by_hand in ({"steps": 5}, {"settings": {"c": {"forward": 0.99}}}):
         judgement = judged(host, ORDER, **by_hand)

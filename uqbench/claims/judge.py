@@ -114,6 +114,8 @@ class _Case:
         try:
             evidence = self.kind.compare(self._observations())
         except CannotCompareError as error:
+            if elsewhere:
+                return self._say(Verdict.NOT_APPLICABLE, needs)
             return self._say(Verdict.UNDECIDED, str(error))
         enough = self.seeds >= MINIMUM_SEEDS
         together = ALPHA if self.level is None else self.level(len(evidence.comparisons))

@@ -8,7 +8,14 @@ from itertools import pairwise, product
 from operator import neg
 from typing import Literal
 
-from uqbench.claim import Comparison, Evidence, Measurement, Observations, Region
+from uqbench.claim import (
+    CannotCompareError,
+    Comparison,
+    Evidence,
+    Measurement,
+    Observations,
+    Region,
+)
 from uqbench.claims.per_task import TaskwiseKind, check_normalized
 from uqbench.statistics.bounded import check_shares, difference, ranges_of, share
 from uqbench.statistics.concordance import check_concordance, concordance
@@ -111,7 +118,8 @@ class Order(TaskwiseKind):
     ) -> Measurement:
         if self.by != "improvement":
             measured = self._difference(observations, better, worse, tasks)
-            assert measured is not None  # ``check`` has refused what has no scale
+            if measured is None:  # ``check`` has looked at the tasks of the claim's own budget
+                raise CannotCompareError(f"{self.metric} of {', '.join(tasks)} has no common scale")
             return measured
         first, second = (observations.signed(name, tasks) for name in (worse, better))
         if observations.paired:
