@@ -241,7 +241,7 @@ def _record(first: RunRecord, line: bytes) -> RunRecord:
     own["identity"] = {**first.identity, "seed": seed}
     own["process"] = Process(**own["process"])
     own["resumed"] = tuple(Resumed(**each) for each in own["resumed"])
-    own["scalars"] = dict(zip(sorted(first.scalars), own["scalars"], strict=False))
+    own["scalars"] = dict(zip(first.scalars, own["scalars"], strict=False))  # from sorted JSON
     own["timing"] = own["timing"] and Timing(**own["timing"])
     return first.model_copy(update=own)
 
