@@ -159,6 +159,40 @@ def test_lanes_do_not_see_each_other() -> None:
             np.testing.assert_array_equal(together[lane][1][name], column)
 
 
+@pytest.mark.parametrize("ends", [0.01, 0.3])  # often in a block, at the same step, in every step
+@pytest.mark.parametrize("actors", [1, 4])
+@pytest.mark.parametrize("at_once", [1, 7 * LANES * 4, 10**6])
+def test_blocks_have_the_bits_of_one_step_after_another(
+    ends: float, actors: int, at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("uqbench.runner.train.recorder._AT_ONCE", at_once)
+    streams, steps, discount = LANES * actors, 600, 0.97
+    generator = np.random.default_rng(5)
+    rewards = generator.normal(size=(steps, streams)).astype(np.float32)
+    rewards[:300][generator.random((300, streams)) < 0.5] = -0.0
+    terminated, truncated = generator.random((2, steps, streams)) < ends
+    made = Recorder(LANES, steps * actors, (), CPU, discount, actors=actors)
+    expected: list[list[tuple[int, str, int, float, float]]] = [[] for _ in range(LANES)]
+    began, sums = np.zeros(streams, int), np.zeros((2, streams))
+    for t, reward in enumerate(rewards):
+        given = (torch.from_numpy(values[t]) for values in (rewards, terminated, truncated))
+        made.step(outcome(*given))
+        for stream in range(streams):
+            sums[:, stream] += [reward[stream], discount ** (t - began[stream]) * reward[stream]]
+            over = terminated[t, stream], truncated[t, stream], t == steps - 1
+            if any(over):
+                end = ("terminated", "truncated", "unfinished")[over.index(True)]
+                length = int(t + 1 - began[stream])
+                episode = ((t + 1) * actors, end, length, *sums[:, stream].tolist())
+                expected[stream // actors].append(episode)
+                began[stream], sums[:, stream] = t + 1, 0
+    columns = "step", "end", "length", "return", "discounted_return"
+    for lane, (_, episodes) in enumerate(made.finish()):
+        found = list(zip(*(episodes[name].tolist() for name in columns), strict=True))
+        expected[lane].sort(key=lambda episode: episode[1] == "unfinished")
+        assert repr(found) == repr(expected[lane])  # tells −0.0 from 0.0
+
+
 def test_a_terminal_state_at_a_time_limit_counts_as_terminated() -> None:
     yes = torch.tensor([True])
     made = recorder(1, lanes=1, events=())

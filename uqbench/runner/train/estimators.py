@@ -14,7 +14,7 @@ from uqbench.runner.train.recorder import EPISODES, RECORD, columns
 from uqbench.suites.configs import task_config
 from uqbench.uncertainty.predictions import check_size, prediction_columns, score_rows
 
-NO_EPISODES = columns([], EPISODES)
+NO_EPISODES = columns([()] * len(EPISODES), EPISODES)
 
 
 def fit_estimator(batch: Batch, host: Host, device: torch.device) -> list[RunColumns]:
@@ -52,7 +52,7 @@ def fit_estimator(batch: Batch, host: Host, device: torch.device) -> list[RunCol
         stored = prediction_columns(predictions, lane, dataset.members)
         values = {name: float(scores[name][lane]) for name in sorted(scores)}
         values |= score_rows(batch.metrics, stored, host)
-        records = columns([(steps, name, value) for name, value in values.items()], RECORD)
+        records = columns([[steps] * len(values), [*values], [*values.values()]], RECORD)
         lanes.append(RunColumns(records, NO_EPISODES, predictions=stored))
     return lanes
 

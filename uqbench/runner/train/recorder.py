@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,9 @@ from uqbench.runner.train.evaluation import Evaluated
 from uqbench.suites.metrics import RECORDS
 
 _BLOCK = 256
+_AT_ONCE = 32768  # steps of all streams that are summed together: their arrays fit in a cache
+_PHASES = np.array(["training", "evaluation"], object)
+_ENDS = np.array(["terminated", "truncated", "ended", "unfinished"], object)
 RECORD = {"step": np.int64, "metric": object, "value": np.float64}
 EPISODES = {
     **{"step": np.int64, "phase": object, "end": object, "length": np.int64},
@@ -57,21 +60,21 @@ class Recorder:
         environment: str = "?",
         actors: int = 1,
     ) -> None:
-        self._steps = steps
-        self._actors = actors
-        streams = lanes * actors
-        self._discount = discount
-        self._environment = environment
+        self._actors, streams = actors, lanes * actors
+        self._discount, self._environment = discount, environment
         self._names = ("reward", *(f"events/{name}" for name in events))
         self.events = tuple(events)
-        self._counts = torch.zeros(_BLOCK, len(self._names), streams, device=device)
-        self._ends = torch.zeros(_BLOCK, 2, streams, dtype=torch.bool, device=device)
+        # by step: rewards, events, whether terminated, and whether truncated
+        self._seen = torch.zeros(_BLOCK, len(self._names) + 2, streams, device=device)
+        self._places = [step.unbind() for step in self._seen]
         self._filled = 0
         self._taken = 0
         self._totals = np.zeros((len(self._names), lanes))
         self._episode = np.zeros((2 + len(self.events), streams))
-        self._began = np.zeros(streams, np.int64)  # in vector steps
-        self._episodes: list[list[Sequence[Any]]] = [[] for _ in range(lanes)]
+        self._lengths = np.zeros(streams, np.int64)
+        # rows of lane, step, phase, end, length and counts
+        self._episodes = [np.empty((0, 5 + len(self._episode)))]
+        self._powers = np.empty(0)  # of the discount
         self._records: list[list[Sequence[Any]]] = [[] for _ in range(lanes)]
         boundaries = (record_step(k, steps) for k in range(1, RECORDS + 1))
         self._due = frozenset(step for step in boundaries if step)
@@ -82,11 +85,10 @@ class Recorder:
 
     def step(self, outcome: Outcome) -> None:
         """Record one vector step of all lanes, ``[L · K]``."""
-        self._counts[self._filled, 0] = outcome.reward
-        for i, name in enumerate(self.events, start=1):
-            self._counts[self._filled, i] = outcome.events[name]
-        self._ends[self._filled, 0] = outcome.terminated
-        self._ends[self._filled, 1] = outcome.truncated
+        events = (outcome.events[name] for name in self.events)
+        values = outcome.reward, *events, outcome.terminated, outcome.truncated
+        for place, value in zip(self._places[self._filled], values, strict=True):
+            place.copy_(value)
         self._filled += 1
         if self._filled == _BLOCK:
             self._flush()
@@ -129,69 +131,80 @@ class Recorder:
                 f"lane {lane}, in episode {episode} of the evaluation after step {self._taken}"
                 f"{see('wrong-outcome')}"
             )
-        for lane, episodes in enumerate(self._episodes):
-            for counts, length, ended in zip(
-                evaluated.counts[:, lane].T,
-                evaluated.lengths[lane],
-                evaluated.ended[lane],
-                strict=True,
-            ):
-                end = "ended" if ended else "unfinished"
-                episodes.append((self._taken, "evaluation", end, int(length), *counts.tolist()))
-            mean = float(evaluated.returns[lane].mean())
-            self._records[lane].append((self._taken, "evaluation_return", mean))
+        lane, end = np.arange(len(evaluated.ended))[:, None], np.where(evaluated.ended, 2, 3)
+        self._add_episodes(lane, self._taken, 1, end, evaluated.lengths, *evaluated.counts)
+        self.add({"evaluation_return": evaluated.returns.mean(1)}, self._taken)
 
     def finish(self) -> list[tuple[Columns, Columns]]:
         """The metrics and episodes of each lane; episodes in progress are kept as unfinished."""
         self._flush()
-        for stream in range(len(self._began)):
-            if self._taken > self._began[stream] * self._actors:
-                self._end_episode(stream, self._taken, "unfinished")
+        (stream,) = self._lengths.nonzero()
+        lanes, length = stream // self._actors, self._lengths[stream]
+        self._add_episodes(lanes, self._taken, 0, 3, length, *self._episode[:, stream])
+        rows = np.concatenate(self._episodes)
         kinds = EPISODES | {f"event_{name}": np.float64 for name in self.events}
-        return [
-            (columns(records, RECORD), columns(episodes, kinds))
-            for records, episodes in zip(self._records, self._episodes, strict=True)
-        ]
+        found = []
+        for lane, records in enumerate(self._records):
+            step, phase, end, *rest = rows[rows[:, 0] == lane, 1:].T
+            values = step, _PHASES[phase.astype(int)], _ENDS[end.astype(int)], *rest
+            recorded = np.array(records, object).reshape(-1, len(RECORD)).T
+            found.append((columns(recorded, RECORD), columns(values, kinds)))
+        return found
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything so far; the rows as JSON, which is written much faster than nested lists."""
+        """Everything so far; records as JSON, which is written much faster than nested lists."""
         self._flush()
+        self._episodes = [np.concatenate(self._episodes)]
         return {
             "taken": self._taken,
             "totals": self._totals.tolist(),
             "episode": self._episode.tolist(),
-            "began": self._began.tolist(),
-            "rows": json.dumps([self._records, self._episodes]),
+            "lengths": self._lengths.tolist(),
+            "records": json.dumps(self._records),
+            "episodes": torch.from_numpy(self._episodes[0]),
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore from ``state_dict()``."""
         self._filled, self._taken = 0, state["taken"]
         self._totals, self._episode = np.array(state["totals"]), np.array(state["episode"])
-        self._began = np.array(state["began"])
-        self._records, self._episodes = json.loads(state["rows"])
+        self._lengths = np.array(state["lengths"])
+        self._records = json.loads(state["records"])
+        self._episodes = [state["episodes"].numpy()]
 
     def _flush(self) -> None:
-        counts = self._counts[: self._filled].double().cpu().numpy()
-        ends = self._ends[: self._filled].cpu().numpy()
-        self._check(counts)
-        streams = np.arange(len(self._began))
-        for count, (terminated, truncated) in zip(counts, ends, strict=True):
-            # a power, not a running product: the same bits after a checkpoint
-            discounted = self._discount ** (self._taken // self._actors - self._began) * count[0]
-            self._taken += self._actors
-            self._totals += count.reshape(len(count), -1, self._actors).sum(-1)
-            self._episode[0] += count[0]
-            self._episode[1] += discounted
-            self._episode[2:] += count[1:]
-            for stream in streams[terminated | truncated]:
-                self._end_episode(
-                    stream, self._taken, "terminated" if terminated[stream] else "truncated"
-                )
+        seen = self._seen[: self._filled].cpu().numpy()
+        self._check(seen)
+        size = max(1, _AT_ONCE // len(self._lengths))
+        for first in range(0, self._filled, size):
+            self._take(seen[first : first + size].astype(np.float64))
         self._filled = 0
 
-    def _check(self, counts: NDArray[np.float64]) -> None:
-        """Check that all rewards and counts of a block ``[steps, names, L · K]`` are finite."""
+    def _take(self, seen: NDArray[np.float64]) -> None:
+        """Take in T steps ``[T, names + 2, L · K]``, added up one by one."""
+        counts, (terminated, truncated) = seen[:, :-2], seen[:, -2:].swapaxes(0, 1) > 0
+        ended = terminated | truncated
+        by_lane = counts.reshape(*counts.shape[:2], -1, self._actors).sum(-1)
+        by_lane[0] += self._totals
+        self._totals = np.add.accumulate(by_lane)[-1]
+        lengths = sums_so_far(np.ones_like(ended, np.int64), self._lengths, ended)
+        if len(self._powers) < (longest := lengths.max()):
+            # not a running product: the same bits after a checkpoint
+            self._powers = self._discount ** np.arange(2 * longest + _BLOCK)
+        discounted = self._powers[lengths - 1] * counts[:, 0]
+        # + 0.0, since the sum of nothing but −0.0 is 0.0
+        values = np.concatenate([counts[:, :1], discounted[:, None], counts[:, 1:]], 1) + 0.0
+        sums = sums_so_far(values, self._episode, ended)
+        t, stream = divmod(np.flatnonzero(ended), ended.shape[1])
+        lane, step = stream // self._actors, self._taken + (t + 1) * self._actors
+        end, length = np.where(terminated[t, stream], 0, 1), lengths[t, stream]
+        self._add_episodes(lane, step, 0, end, length, *sums[t, :, stream].T)
+        self._lengths = np.where(ended[-1], 0, lengths[-1])
+        self._episode = np.where(ended[-1], 0.0, sums[-1])
+        self._taken += len(seen) * self._actors
+
+    def _check(self, counts: NDArray[np.float32]) -> None:
+        """Check that all rewards and counts of a block ``[steps, names + 2, L · K]`` are finite."""
         if np.isfinite(counts).all():
             return
         step, name, stream = np.argwhere(~np.isfinite(counts))[0]
@@ -202,13 +215,24 @@ class Recorder:
             f"expected a finite number"
         )
 
-    def _end_episode(self, stream: int, step: int, end: str) -> None:
-        vector_step = step // self._actors
-        length = int(vector_step - self._began[stream])
-        counts = self._episode[:, stream].tolist()
-        self._episodes[stream // self._actors].append((step, "training", end, length, *counts))
-        self._episode[:, stream] = 0
-        self._began[stream] = vector_step
+    def _add_episodes(self, *values: NDArray[Any] | int) -> None:
+        """Add episodes: lane, step, phase and end (by index), length and counts, ``[…]`` each."""
+        rows = np.stack(np.broadcast_arrays(*values), -1, dtype=np.float64)
+        self._episodes.append(rows.reshape(-1, len(values)))
+
+
+def sums_so_far(values: NDArray[Any], before: NDArray[Any], ended: NDArray[Any]) -> NDArray[Any]:
+    """Sums of an episode's values up to each step, in place and in order.
+
+    Args:
+        values: ``[T, …, S]``.
+        before: sums before the first step, ``[…, S]``.
+        ended: whether an episode ends with the step, ``[T, S]``.
+    """
+    values[0] += before
+    for last, now, goes_on in zip(values[:-1], values[1:], ~ended[:-1], strict=True):
+        np.add(now, last, out=now, where=goes_on)
+    return values
 
 
 def passed(points: Collection[int], step: int, actors: int) -> list[int]:
@@ -216,8 +240,7 @@ def passed(points: Collection[int], step: int, actors: int) -> list[int]:
     return [point for point in range(step - actors + 1, step + 1) if point in points]
 
 
-def columns(rows: Sequence[Sequence[Any]], kinds: Mapping[str, type]) -> Columns:
-    """Rows as columns of these names and kinds."""
-    values = zip(*rows, strict=True) if rows else [()] * len(kinds)
+def columns(values: Iterable[Any], kinds: Mapping[str, type]) -> Columns:
+    """Columns of these names and kinds."""
     pairs = zip(kinds.items(), values, strict=True)
     return {name: np.array(column, kind) for (name, kind), column in pairs}
