@@ -14,6 +14,7 @@ from torch import Tensor
 
 SHORTEST_EPISODES = 16  # mean length for which there is room: a frame more for every episode
 LEAST_SPARE = 64  # frames, for runs of a few steps
+PLACES = "count", "age", "begins"  # of each lane: where its frames end, and the coming one's place
 
 
 class FrameStacks:
@@ -104,16 +105,11 @@ class FrameStacks:
     def state_dict(self) -> dict[str, Any]:
         """The frames, without room never used, and where they end."""
         used = min(int(self._count.max()), self._room)
-        return {
-            "frames": self._frames[:used].clone(),
-            "count": self._count.clone(),
-            "age": self._age.clone(),
-            "begins": self._begins.clone(),
-        }
+        places = {name: getattr(self, f"_{name}").clone() for name in PLACES}
+        return {"frames": self._frames[:used].clone(), **places}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore from ``state_dict()``."""
         self._frames[: len(state["frames"])].copy_(state["frames"])
-        self._count.copy_(state["count"])
-        self._age.copy_(state["age"])
-        self._begins.copy_(state["begins"])
+        for name in PLACES:
+            getattr(self, f"_{name}").copy_(state[name])
