@@ -5,6 +5,7 @@ The seeds are fixed, so a test passes always or never; "one in N" is how often a
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from itertools import combinations
 
@@ -166,3 +167,25 @@ def test_old_and_new_items_of_a_growing_pool_are_equally_likely() -> None:
     pool = torch.arange(steps.start, steps.stop)[:, None, None] + 1
     tenths = (draws(source, steps) * 10 // pool).flatten()
     assert stats.chisquare(np.bincount(tenths.numpy(), minlength=10)).pvalue > RARE
+
+
+@every_source
+def test_blocks_that_a_thread_draws_ahead_have_the_same_values(
+    make: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = [*STEPS, 0, 256, 100_000, 100_300, 100_400]
+    plain = make(SEEDS, "s")
+    expected = [plain.at(t) for t in steps]
+    monkeypatch.setattr("uqbench.lanes.random.DRAWN_AHEAD", {"cpu"})
+    source, drawn = make(SEEDS, "s"), []
+    whole_block = source._block
+
+    def noted(index: int) -> Tensor:
+        drawn.append((index, threading.current_thread() is threading.main_thread()))
+        return whole_block(index)
+
+    monkeypatch.setattr(source, "_block", noted)
+    for t, values in zip(steps, expected, strict=True):
+        assert torch.equal(source.at(t), values)
+    jumps = {0, 390}  # where no block was drawn ahead
+    assert {index for index, by_main in drawn if by_main} == jumps

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from hashlib import sha256
 from typing import Any
 
@@ -20,6 +21,9 @@ from uqbench.lanes.clock import Clock
 
 BLOCK = 256
 """Steps whose numbers are drawn at once."""
+DRAWN_AHEAD = frozenset({"cuda"})
+"""Kinds of devices whose next blocks a thread draws, so that they do not wait for them."""
+_THREAD = ThreadPoolExecutor(1, "draws")
 
 
 def generators(seeds: Sequence[int], stream: str, index: int) -> list[np.random.Generator]:
@@ -58,23 +62,33 @@ class Draws(FunctionOfStep, ABC):
 
     ``at(t)`` looks up a step by its number, ``at(clock)`` by the clock's tensor, as captured steps
     must. Steps are a clock's vector steps: actors need a dimension of the draws.
+
+    Args:
+        seeds: one per lane.
+        stream: name of the purpose.
+        shape: of a lane's draws of a step.
+        device: of the draws; None for the CPU.
+        block: steps that are drawn at once; the numbers depend on it.
+        blocks: that are cached.
     """
 
     def __init__(
         self,
         seeds: Sequence[int],
         stream: str,
-        device: torch.device,
+        shape: Sequence[int] = (),
+        device: torch.device | None = None,
         block: int = BLOCK,
         blocks: int = 1,
     ) -> None:
-        self._seeds = list(seeds)
-        self._stream = stream
-        self._device = device
+        self._seeds, self._stream = list(seeds), stream
+        self._shape = block, *shape
+        self._device = device or torch.device("cpu")
         self._size = block
         self._cached = [-1] * blocks
         self._rows = torch.empty(0)  # [blocks * block, L, …]
         self._clock: Clock | None = None
+        self._ahead: dict[int, Future[Tensor]] = {}
 
     @abstractmethod
     def _draw(self, generator: np.random.Generator, first: int) -> NDArray[np.generic]:
@@ -87,18 +101,24 @@ class Draws(FunctionOfStep, ABC):
             place = index % len(self._cached)
             if index == self._cached[place]:
                 continue
-            lanes = [
-                self._draw(generator, index * self._size)
-                for generator in generators(self._seeds, self._stream, index)
-            ]
-            block = torch.from_numpy(np.stack(lanes, axis=1))
+            ahead = self._ahead.pop(index, None)
+            block = ahead.result() if ahead else self._block(index)
             if not len(self._rows):
                 shape = (len(self._cached) * self._size, *block.shape[1:])
                 self._rows = torch.empty(shape, dtype=block.dtype, device=self._device)
-            self._rows[place * self._size : (place + 1) * self._size].copy_(block)
+            self._rows.unflatten(0, (-1, self._size))[place].copy_(block)
             self._cached[place] = index
+            if self._device.type in DRAWN_AHEAD:
+                self._ahead = {index + 1: _THREAD.submit(self._block, index + 1)}
 
-    def _values(self, t: int | Clock) -> Tensor:
+    def _block(self, index: int) -> Tensor:
+        """The draws of a block, ``[block, L, …]``, on the CPU."""
+        lanes = generators(self._seeds, self._stream, index)
+        drawn = [self._draw(generator, index * self._size) for generator in lanes]
+        return torch.from_numpy(np.stack(drawn, axis=1))
+
+    def at(self, t: int | Clock) -> Tensor:
+        """The draws of step ``t``, ``[L, *shape]``."""
         if isinstance(t, int):
             self.prepare(t)
             return self._rows[t % len(self._rows)].clone()
@@ -109,37 +129,17 @@ class Draws(FunctionOfStep, ABC):
 
 
 class Uniform(Draws):
-    """Uniform numbers in [0, 1) of a fixed shape per lane and step.
-
-    ``block`` steps are drawn at once and ``blocks`` of them cached; the numbers depend on the
-    former.
-    """
-
-    def __init__(
-        self,
-        seeds: Sequence[int],
-        stream: str,
-        shape: Sequence[int] = (),
-        device: torch.device | None = None,
-        block: int = BLOCK,
-        blocks: int = 1,
-    ) -> None:
-        super().__init__(seeds, stream, device or torch.device("cpu"), block, blocks)
-        self._shape = tuple(shape)
-
-    def at(self, t: int | Clock) -> Tensor:
-        """The draws of step ``t``, ``[L, *shape]`` float32."""
-        return self._values(t)
+    """Uniform numbers in [0, 1) of a fixed shape per lane and step, float32."""
 
     def _draw(self, generator: np.random.Generator, first: int) -> NDArray[np.generic]:
-        return generator.random((self._size, *self._shape), dtype=np.float32)
+        return generator.random(self._shape, dtype=np.float32)
 
 
 class Normal(Uniform):
-    """Standard normal numbers of a fixed shape per lane and step."""
+    """Standard normal numbers of a fixed shape per lane and step, float32."""
 
     def _draw(self, generator: np.random.Generator, first: int) -> NDArray[np.generic]:
-        return generator.standard_normal((self._size, *self._shape), dtype=np.float32)
+        return generator.standard_normal(self._shape, dtype=np.float32)
 
 
 class DistinctIntegers(Draws):
@@ -164,7 +164,7 @@ class DistinctIntegers(Draws):
         draws: int = 1,
     ) -> None:
         block = draws * max(1, BLOCK // draws)
-        super().__init__(seeds, stream, device or torch.device("cpu"), block)
+        super().__init__(seeds, stream, (count,), device, block)
         self._count = count
         self._capacity = capacity
         self._added, self._draws = added, draws
@@ -178,13 +178,13 @@ class DistinctIntegers(Draws):
                 f"expected at least {self._count} stored items to draw from, got {pool} at "
                 f"step {draw // self._draws * self._added}; start learning later or draw fewer"
             )
-        return self._values(t)
+        return super().at(t)
 
     def _draw(self, generator: np.random.Generator, first: int) -> NDArray[np.generic]:
         additions = np.arange(first, first + self._size) // self._draws + 1
         pool = np.minimum(additions * self._added, self._capacity)
         pool = np.maximum(pool, self._count)  # rows that ``at`` rejects
-        return distinct(generator.random((self._size, self._count)), pool)
+        return distinct(generator.random(self._shape), pool)
 
 
 def distinct(u: NDArray[np.float64], pool: NDArray[np.int64]) -> NDArray[np.int64]:
