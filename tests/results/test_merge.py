@@ -7,11 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from uqbench.boards.provenance import provenance
 from uqbench.errors import UqbenchError
 from uqbench.identity import Run
 from uqbench.results.columns import RunColumns
 from uqbench.results.merge import Outcome, merge
 from uqbench.results.records import Provenance, RunRecord
+from uqbench.results.scores import Making, Score
 from uqbench.results.store import RunState, Store, now, this_process
 
 
@@ -75,6 +77,24 @@ def test_runs_of_both_are_copied_once_and_a_second_time_nothing_happens(two):
     assert fates(a, b, into=c) == {"there already": ["a/0", "a/1", "b/1", "b/2"]}
     assert snapshot(c) == before
     assert {name: before[name] for name in snapshot(a)} == snapshot(a)
+
+
+def test_a_board_tells_of_merged_runs_where_they_are_from(two):
+    a, b, c = two
+    write(c, 3)
+    fates(a, b, into=c)
+    link = c / make_run(2).place / "origin.json"
+    link.unlink()
+    link.symlink_to(c / make_run(0).place / "origin.json")
+    store, scores = Store(c), []
+    for seed in range(4):
+        record = store.find(run := make_run(seed)).record
+        made = Making(None, record.began, record.updated, record.provenance, record.metrics)
+        row = (run.task, run.method, seed, "finished", "cpu", None, {}, run.place)
+        scores.append(Score(*row, made=made))
+    origins = {one.origin.split(" of ")[0].rpartition("?")[2]: one.runs
+               for one in provenance(scores, store)}  # fmt: skip
+    assert origins == {"a": 2, "": 1, "unknown": 1}
 
 
 @pytest.mark.parametrize("dry_run", [True, False])
