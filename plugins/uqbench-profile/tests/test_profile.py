@@ -8,10 +8,10 @@ import pytest
 from uqbench_profile.profile import profile
 
 from uqbench.boards.matrices import MethodScores
-from uqbench.boards.scores import Score
 from uqbench.errors import UqbenchError
 from uqbench.plots.render import render
 from uqbench.registry.plugins import Host
+from uqbench.results.scores import Score, Scores
 from uqbench.suites.reading import read_suites
 
 CLASSES = """
@@ -56,14 +56,12 @@ def test_a_capability_s_column_is_the_mean_over_its_own_tasks() -> None:
     suite = read_suites(Host.load()).suite("profile")
     values = {"risk-bets": {"risk_control": 0.25}, "sea-6": {"exploration": 0.5},
               "sea-8": {"exploration": 0.0}}  # fmt: skip
-    own = MethodScores(
-        suite,
-        [
-            Score(task, "mine", seed, "finished", "cpu", 1.0, found, "", "", "")
-            for task, found in values.items()
-            for seed in range(2)
-        ],
+    scores = Scores.of(
+        Score(task, "mine", seed, "finished", "cpu", 1.0, found, "", "", "")
+        for task, found in values.items()
+        for seed in range(2)
     )
+    own = MethodScores(suite, {cell.task: cell for cell in scores.cells})
     assert own.raw(suite.metric("risk_control")).tolist() == [[0.25], [0.25]]
     assert own.normalized(suite.metric("exploration")).tolist() == [[0.5, 0.0]] * 2
     assert own.raw(suite.metric("decisions")) is None  # of the bandits alone
