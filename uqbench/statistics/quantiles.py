@@ -3,6 +3,8 @@
 scipy is imported when one is asked for: suites are checked without it, and it takes a while.
 """
 
+from sys import float_info
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -35,4 +37,5 @@ def t_tail(value: float, degrees: float) -> float:
     """The probability that Student's t, of ``degrees`` of freedom, is above ``value``."""
     from scipy.special import stdtr
 
-    return float(stdtr(degrees, -value))
+    tail = float(stdtr(degrees, -value))
+    return tail if tail >= float_info.min else 0.0  # denormal before SciPy 1.17, 0 since
