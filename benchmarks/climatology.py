@@ -17,6 +17,7 @@ from dataclasses import replace
 
 import torch
 
+from uqbench.contract.truth import Climatology, Truth
 from uqbench.registry.plugins import Host
 from uqbench.runner.batches import make_batch_groups
 from uqbench.runner.train.agents import make_agent
@@ -24,7 +25,6 @@ from uqbench.runner.train.environments import TaskEnvironment
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import read_suites
 from uqbench.suites.tables import Queries
-from uqbench.truth import Climatology, Truth
 
 CPU = torch.device("cpu")
 

@@ -15,9 +15,9 @@ from importlib.metadata import version
 import torch
 from timed_steps import learning_at_once
 
-from uqbench.agent import Agent
-from uqbench.environment import LaneEnv
-from uqbench.errors import UqbenchError
+from uqbench.contract.agent import Agent
+from uqbench.contract.environment import LaneEnv
+from uqbench.contract.errors import UqbenchError
 from uqbench.registry.plugins import Host
 from uqbench.runner.batches import Batch
 from uqbench.runner.executors.local import prepare_process

@@ -53,7 +53,7 @@ def uqbench(options: argparse.Namespace, turn: int, *, lanes: int) -> float:
     from uqbench_highway.config import HighwayConfig
     from uqbench_highway.environment import make
 
-    from uqbench.environment import TimeLimit
+    from uqbench.contract.environment import TimeLimit
 
     torch.set_num_threads(1)
     seeds = range(turn * lanes, (turn + 1) * lanes)

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uqbench.boards.coverage import FAILS, above, half_fail, one_in_five
-from uqbench.claim import Interval
+from uqbench.contract.claim import Interval
 from uqbench.statistics import ranks
 from uqbench.statistics.bounded import SHARE, Apart, BoundedMean, share
 from uqbench.statistics.concordance import concordance

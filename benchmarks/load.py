@@ -27,7 +27,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from uqbench.identity import digest_of
+from uqbench.contract.identity import digest_of
 from uqbench.registry.plugins import Host
 from uqbench.results.columns import columns_digest
 from uqbench.results.records import Provenance, RunRecord, Timing

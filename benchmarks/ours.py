@@ -30,8 +30,8 @@ from work import (
     Clock,
 )
 
-from uqbench.agent import Agent, EnvironmentInfo
-from uqbench.environment import LaneEnv
+from uqbench.contract.agent import Agent, EnvironmentInfo
+from uqbench.contract.environment import LaneEnv
 from uqbench.runner.executors.local import prepare_process
 from uqbench.runner.train.compiling import compile_agent
 from uqbench.runner.train.loop import interact

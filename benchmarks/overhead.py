@@ -57,7 +57,7 @@ def bare(options: argparse.Namespace, _turn: int) -> float:
     import torch
     from ours import bare_loop, minatar_lanes, with_numerics
 
-    from uqbench.agent import EnvironmentInfo
+    from uqbench.contract.agent import EnvironmentInfo
 
     prepare_process()
     device = torch.device("cpu")

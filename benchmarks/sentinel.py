@@ -36,8 +36,8 @@ def measure(options: argparse.Namespace, turn: int, *, name: str) -> float:
     from uqbench_sentinel.agent import Sentinel
     from uqbench_sentinel.config import CARTPOLE_V_MAX, SentinelConfig
 
-    from uqbench.agent import EnvironmentInfo
-    from uqbench.risk import CVaR, compose
+    from uqbench.contract.agent import EnvironmentInfo
+    from uqbench.contract.risk import CVaR, compose
     from uqbench.runner.executors.local import prepare_process
 
     prepare_process()

@@ -7,7 +7,7 @@ from dataclasses import replace
 import torch
 from measure import seconds
 
-from uqbench.config import warm_up_field
+from uqbench.contract.config import warm_up_field
 from uqbench.registry.plugins import Host
 from uqbench.runner.batches import Batch
 from uqbench.runner.forecast import work

@@ -21,8 +21,8 @@ from importlib.util import find_spec
 import numpy as np
 from numpy.typing import NDArray
 
-from uqbench.claim import Interval
-from uqbench.claims.sequential import Sequential, interim_schedule
+from uqbench.boards.claims.sequential import Sequential, interim_schedule
+from uqbench.contract.claim import Interval
 from uqbench.statistics import ranks
 from uqbench.statistics.concordance import concordance
 from uqbench.statistics.interim_analyses import level_of_claim

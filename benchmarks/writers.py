@@ -19,7 +19,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from uqbench.executor import JobState, JobStatus, Order
+from uqbench.contract.executor import JobState, JobStatus, Order
 from uqbench.registry.plugins import Host
 from uqbench.results.records import Provenance, RunRecord
 from uqbench.results.store import Store, now, this_process

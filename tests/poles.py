@@ -8,7 +8,7 @@ from gymnasium.envs.classic_control.cartpole import CartPoleVectorEnv
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from uqbench import AgentSpec, EnvironmentSpec, hookimpl
-from uqbench.agent import Agent
+from uqbench.contract.agent import Agent
 
 
 def pole() -> gymnasium.Env:

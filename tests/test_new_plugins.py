@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from uqbench.errors import UqbenchError
-from uqbench.templates.render import KINDS, render, write
+from uqbench.contract.errors import UqbenchError
+from uqbench.testing.templates.render import KINDS, render, write
 
 ROOT = Path(__file__).parent.parent
 MINUTES = 3.0

@@ -16,7 +16,7 @@ import jsonschema
 import pandas
 import pytest
 
-from uqbench.seeding import derive_seed
+from uqbench.contract.seeding import derive_seed
 
 TOY = Path(__file__).parent / "toy"
 N_RUNS = 12  # two tasks, two methods, three seeds

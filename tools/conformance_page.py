@@ -24,7 +24,7 @@ one mistake is one message. A rule that applies, but that nothing could have
 broken here (no episode ended, the values still moved), is *vacuous*: it is no pass, and is printed
 with its reason. It is a failure if nothing was learned (`agent-learns`), and if there is nothing
 to check at all. Components that no installed suite uses, and those whose data is not on the machine
-(a `uqbench.errors.MissingDataError`), are skipped and listed.
+(a `uqbench.contract.errors.MissingDataError`), are skipped and listed.
 
 In a plugin's tests:
 

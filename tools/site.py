@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from uqbench.boards.stored import StoredBoard
-from uqbench.plots import catalog, render
+from uqbench.pages.plots import catalog, render
 from uqbench.registry.load_host import load_host
 from uqbench.suites.reading import read_suites
 

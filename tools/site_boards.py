@@ -20,8 +20,10 @@ from uqbench.boards.calibration import WORDS, coverage_column
 from uqbench.boards.protocol import departures, versions_here
 from uqbench.boards.stored import StoredBoard, board_folders
 from uqbench.boards.tables import label
-from uqbench.figure import NotDrawableError
-from uqbench.plots import catalog, render
+from uqbench.contract.figure import NotDrawableError
+from uqbench.pages.board_view import IMPROVEMENT, BoardView, Line
+from uqbench.pages.plots import catalog, render
+from uqbench.pages.verdicts import JudgedClaim, judged_claims
 from uqbench.registry.definitions import source, summary
 from uqbench.registry.load_host import load_host
 from uqbench.registry.plugins import Host
@@ -30,8 +32,6 @@ from uqbench.statistics.estimate import Estimate
 from uqbench.suites.configs import task_config
 from uqbench.suites.reading import read_suites
 from uqbench.suites.suite import Suite
-from uqbench.views.board_view import IMPROVEMENT, BoardView, Line
-from uqbench.views.verdicts import JudgedClaim, judged_claims
 
 World = Literal["tabular", "small", "pixels", "predictions"]
 WORLDS: dict[World, str] = {

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 import jinja2
 from site_boards import NEEDS, NONE_OF, SECONDS, WORLDS, SiteBoard, profiles, site_boards, tally
 
-from uqbench.plots.theme import SIGNS
-from uqbench.views.board_view import shown
-from uqbench.views.verdicts import COUNTED, Counted, by_paper, distinct
+from uqbench.pages.board_view import shown
+from uqbench.pages.plots.theme import SIGNS
+from uqbench.pages.verdicts import COUNTED, Counted, by_paper, distinct
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig

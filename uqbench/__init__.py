@@ -15,12 +15,18 @@ is first used.
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from importlib import import_module
-from importlib.util import find_spec
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec, spec_from_loader
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from uqbench.hookspecs import CONTRACT, hookimpl
-from uqbench.specs import (
+from uqbench.contract.figure import Figure
+from uqbench.contract.hookspecs import CONTRACT, hookimpl
+from uqbench.contract.specs import (
     AgentSpec,
     DatasetSpec,
     EnvironmentSpec,
@@ -29,7 +35,7 @@ from uqbench.specs import (
     ScoreSpec,
     Spec,
 )
-from uqbench.version import __version__
+from uqbench.contract.version import __version__
 
 if TYPE_CHECKING:
     from uqbench.api.experiment import Experiment
@@ -67,6 +73,63 @@ _LAZY = {"profile": "uqbench_profile.profile"} | {
     for name in names
 }
 """Modules by the name that they define."""
+
+IMPORT_NAMES = {
+    **dict.fromkeys(
+        (
+            "agent", "claim", "config", "environment", "errors", "estimator", "executor",
+            "figure", "hookspecs", "identity", "pictures", "queries", "risk", "seeding", "specs",
+            "truth", "updates", "version", "wording",
+        ),
+        "contract",
+    ),
+    "adapters": "lanes",
+    "kernels": "lanes",
+    "builtin": "registry",
+    "plots": "pages",
+}  # fmt: skip
+"""Rooms by the name of what plugins import from here: ``uqbench.agent`` is the module
+``uqbench.contract.agent``. So plugins need not know where a module lives."""
+
+
+class _ImportNames(MetaPathFinder, Loader):
+    """Finds the modules of :data:`IMPORT_NAMES`, and what is in them, under their short names.
+
+    Both names are one module: a class is the same by either.
+    """
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        top, _, rest = fullname.partition(".")
+        if top != __name__ or rest.partition(".")[0] not in IMPORT_NAMES:
+            return None
+        return spec_from_loader(fullname, self, origin=f"{__name__}.{_room(rest)}.{rest}")
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        module = import_module(str(spec.origin))
+        spec.loader_state = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Give the module, which has been executed, its own specification back."""
+        assert module.__spec__ is not None
+        module.__spec__ = module.__spec__.loader_state
+
+
+def _room(name: str) -> str:
+    return IMPORT_NAMES[name.partition(".")[0]]
+
+
+def _draw(figure: Figure) -> str:
+    """A figure as SVG, for a notebook; what draws is imported with the first one."""
+    from uqbench.pages.plots.render import svg
+
+    return svg(figure)
+
+
+sys.meta_path.insert(0, _ImportNames())
+Figure.draw = staticmethod(_draw)
 
 
 def __getattr__(name: str) -> Any:

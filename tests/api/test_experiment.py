@@ -10,7 +10,7 @@ from click.testing import CliRunner
 import uqbench
 from uqbench.boards.verification import Agreement
 from uqbench.cli import claims as claims_command
-from uqbench.errors import UqbenchError
+from uqbench.contract.errors import UqbenchError
 from uqbench.results.merge import Outcome, merge
 
 TOY = Path(__file__).parents[1] / "toy"

@@ -11,7 +11,7 @@ import pytest
 
 import uqbench
 from uqbench.api.options import Options
-from uqbench.errors import UqbenchError
+from uqbench.contract.errors import UqbenchError
 from uqbench.registry import local
 from uqbench.registry.plugins import Host
 from uqbench.suites.selection import Selection
@@ -20,7 +20,7 @@ TOY = Path(__file__).parents[1] / "toy"
 CLASS = """
 import dataclasses
 import torch
-from uqbench.agent import Agent
+from uqbench.contract.agent import Agent
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class MyConfig:

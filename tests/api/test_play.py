@@ -10,9 +10,9 @@ import pytest
 import torch
 
 import uqbench
-from uqbench.agent import Agent
 from uqbench.api.playing import play
-from uqbench.errors import CannotSaveError, UqbenchError
+from uqbench.contract.agent import Agent
+from uqbench.contract.errors import CannotSaveError, UqbenchError
 from uqbench.runner.train.exported_agents import exported_agent
 
 TOY = Path(__file__).parents[1] / "toy"

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import uqbench
-from uqbench.errors import UqbenchError, UqbenchWarning
+from uqbench.contract.errors import UqbenchError, UqbenchWarning
 
 TOY = Path(__file__).parents[1] / "toy"
 

@@ -11,12 +11,12 @@ from uqbench.boards.leaderboard import Board
 from uqbench.boards.manifest import SCHEMA_VERSION, Manifest, read_manifest
 from uqbench.boards.scores import gather
 from uqbench.boards.stored import StoredBoard, board_at
-from uqbench.errors import UqbenchError
+from uqbench.contract.errors import UqbenchError
+from uqbench.pages.board_folders import all_files, write_files
+from uqbench.pages.check import check, rewrite
 from uqbench.results.folders import Folder
 from uqbench.results.store import Store
 from uqbench.suites.selection import Selection
-from uqbench.views.board_folders import all_files, write_files
-from uqbench.views.check import check, rewrite
 
 ROOT = Path(__file__).parents[2]
 COMMITTED = sorted((ROOT / "leaderboards").glob("*/*/manifest.json"))

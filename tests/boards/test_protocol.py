@@ -9,12 +9,12 @@ import pytest
 from uqbench.boards.leaderboard import board
 from uqbench.boards.manifest import Manifest
 from uqbench.boards.protocol import departures
+from uqbench.pages.markdown import index_page
 from uqbench.registry.plugins import Host
 from uqbench.results.folders import Folder
 from uqbench.results.store import Store
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import read_suites
-from uqbench.views.markdown import index_page
 
 VERSIONS = {"psrl": "2"}
 

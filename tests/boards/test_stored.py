@@ -11,12 +11,12 @@ import pytest
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.scores import gather
 from uqbench.boards.stored import StoredBoard, board_at
-from uqbench.errors import UqbenchError
+from uqbench.contract.errors import UqbenchError
+from uqbench.pages.board_folders import all_files
+from uqbench.pages.check import check, rewrite
+from uqbench.pages.markdown import page
 from uqbench.results.store import Store
 from uqbench.suites.selection import Selection
-from uqbench.views.board_folders import all_files
-from uqbench.views.check import check, rewrite
-from uqbench.views.markdown import page
 
 SELECTION = Selection("toy", "paper", None, None, None, None)
 

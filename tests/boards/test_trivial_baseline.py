@@ -10,12 +10,12 @@ import pytest
 from uqbench import AgentSpec
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.scores import Score
+from uqbench.pages.board_view import BoardView
+from uqbench.pages.markdown import page
+from uqbench.pages.terminal import notes
 from uqbench.registry.plugins import Host
 from uqbench.suites.plan import Plan, make_plan
 from uqbench.suites.reading import read_suites
-from uqbench.views.board_view import BoardView
-from uqbench.views.markdown import page
-from uqbench.views.terminal import notes
 
 MEANS = {
     "uniform-random": 0.0,

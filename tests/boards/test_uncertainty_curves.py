@@ -13,8 +13,8 @@ import pytest
 from example_runs import EPISODES, METRICS, make_record, make_run
 
 from uqbench.boards.curves import uncertainty_parquet
-from uqbench.errors import UqbenchError
-from uqbench.plots import uncertainty
+from uqbench.contract.errors import UqbenchError
+from uqbench.pages.plots import uncertainty
 from uqbench.results.columns import RunColumns
 from uqbench.results.scores import Making, Score, Scores
 from uqbench.results.store import Store

@@ -18,8 +18,8 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from uqbench.boards.stored import board_folders
+from uqbench.pages.report.page import page
 from uqbench.registry.load_host import load_host
-from uqbench.report.page import page
 from uqbench.suites.reading import read_suites
 
 ROOT = Path(__file__).parents[2]

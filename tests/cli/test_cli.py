@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from uqbench.cli import COMMANDS, list_
 from uqbench.cli.options import _gathered
-from uqbench.errors import UqbenchError
+from uqbench.contract.errors import UqbenchError
 from uqbench.registry import local
 
 HEAVY = ("torch", "pandas", "pyarrow", "gymnasium", "pydantic", "rich", "rliable", "numpy")

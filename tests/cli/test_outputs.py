@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from uqbench.cli.report import command
-from uqbench.errors import UqbenchError
+from uqbench.contract.errors import UqbenchError
 from uqbench.results.files import write_output
 
 LIST = [sys.executable, "-m", "uqbench", "list", "risks"]

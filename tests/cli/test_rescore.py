@@ -16,7 +16,8 @@ PLUGIN = """
 import dataclasses
 import torch
 from uqbench import DatasetSpec, EstimatorSpec, hookimpl
-from uqbench.estimator import Data, Dataset, Estimator, EvaluationSet, PredictiveUncertainty
+from uqbench.contract.estimator import Data, Dataset, Estimator, EvaluationSet,
+PredictiveUncertainty
 
 
 class Coins(Dataset):

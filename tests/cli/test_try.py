@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from uqbench.cli.try_ import command
-from uqbench.errors import UqbenchError
+from uqbench.contract.errors import UqbenchError
 from uqbench.registry import local
 from uqbench.registry.definitions import owns_loop
 from uqbench.registry.plugins import Host
@@ -17,7 +17,7 @@ TOY = Path(__file__).parents[1] / "toy"
 MINE = """
 import dataclasses
 import torch
-from uqbench.agent import Agent, LoopAgent
+from uqbench.contract.agent import Agent, LoopAgent
 
 @dataclasses.dataclass(frozen=True)
 class MineConfig:
@@ -35,7 +35,7 @@ class Mine(Agent):
         return torch.full(obs.shape[:2], self.action)
 """
 FITS = """
-from uqbench.estimator import Estimator
+from uqbench.contract.estimator import Estimator
 
 class Fits(Estimator):
     def __init__(self, task, seeds, config: MineConfig, device):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from uqbench.boards.submission.bundle import read_bundle
-from uqbench.errors import UqbenchError, see
+from uqbench.contract.errors import UqbenchError, see
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")

@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 
 from uqbench.suites.claims import Claim
-from uqbench.templates.render import KINDS
+from uqbench.testing.templates.render import KINDS
 
 PAGES = sorted((Path(__file__).parents[2] / "docs" / "tutorials").glob("*.md"))
 BLOCK = re.compile(r"^```(python|text)\n(.*?)^```$", re.DOTALL | re.MULTILINE)

@@ -23,15 +23,15 @@ from test_damaged_files import DAMAGES, chosen, complete, files, results
 
 from uqbench.boards.leaderboard import board
 from uqbench.boards.stored import board_at, board_folders
-from uqbench.errors import StorageError, UqbenchError
+from uqbench.contract.errors import StorageError, UqbenchError
+from uqbench.pages.board_folders import write_board
+from uqbench.pages.report.page import page
 from uqbench.registry.plugins import Host
-from uqbench.report.page import page
 from uqbench.results.folders import Folder
 from uqbench.results.merge import Outcome, merge
 from uqbench.results.store import RunState, Store
 from uqbench.suites.plan import Plan, make_plan
 from uqbench.suites.reading import read_suites
-from uqbench.views.board_folders import write_board
 
 LONG = pytest.mark.skipif("UQBENCH_FAULTS" not in os.environ, reason="tox -e faults")
 TOY = Path(__file__).parents[1] / "toy"

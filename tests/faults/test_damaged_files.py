@@ -21,8 +21,10 @@ from uqbench.api.status import run_status
 from uqbench.boards.leaderboard import board
 from uqbench.boards.stored import StoredBoard, board_at
 from uqbench.cli.terminal import warn
-from uqbench.errors import StorageError, UqbenchError
-from uqbench.identity import digest_of
+from uqbench.contract.errors import StorageError, UqbenchError
+from uqbench.contract.identity import digest_of
+from uqbench.pages.board_folders import write_board
+from uqbench.pages.check import check
 from uqbench.registry.plugins import Host
 from uqbench.results import run_cache
 from uqbench.results.run_cache import FILE
@@ -35,8 +37,6 @@ from uqbench.runner.stop import Stop
 from uqbench.suites.plan import Plan, make_plan
 from uqbench.suites.reading import read_suites
 from uqbench.suites.selection import Selection
-from uqbench.views.board_folders import write_board
-from uqbench.views.check import check
 
 LONG = "UQBENCH_FAULTS" in os.environ
 SHORT_FORM = 5

@@ -10,9 +10,9 @@ import pytest
 import torch
 from gymnasium.wrappers import FrameStackObservation
 
-from uqbench.adapters.gymnasium_lanes import GymnasiumLanes
-from uqbench.agent import EnvironmentInfo
+from uqbench.contract.agent import EnvironmentInfo
 from uqbench.lanes import Clock
+from uqbench.lanes.adapters.gymnasium_lanes import GymnasiumLanes
 from uqbench.lanes.replay_buffer import TransitionBuffer
 from uqbench.testing.worlds import step_of_actors
 

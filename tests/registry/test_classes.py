@@ -11,7 +11,7 @@ from uqbench.registry.contents import content_hash, package_of
 from uqbench.registry.definitions import _tree, definition, owns_loop
 from uqbench.registry.plugins import Host
 from uqbench.suites.selection import Selection
-from uqbench.templates.render import KINDS, render, write
+from uqbench.testing.templates.render import KINDS, render, write
 
 
 def install(folder: Path, name: str, kinds: tuple[str, ...]) -> Path:

@@ -7,13 +7,13 @@ import pytest
 import torch
 
 from uqbench import AgentSpec, EnvironmentSpec, Spec, hookimpl
-from uqbench.config import as_table, resolve
-from uqbench.errors import UqbenchError
+from uqbench.contract.config import as_table, resolve
+from uqbench.contract.errors import UqbenchError
+from uqbench.contract.specs import NoConfig, imported
 from uqbench.registry.contents import content_hash
 from uqbench.registry.plugins import Host
 from uqbench.registry.registry import Plugin
 from uqbench.results.provenance import provenance
-from uqbench.specs import NoConfig, imported
 
 
 class Module:
@@ -112,7 +112,7 @@ def test_versions_of_measures_are_told_but_of_uqbenchs_own_first_ones():
     def versions(version: str) -> dict[str, str]:
         @hookimpl
         def uqbench_risk_measures() -> list[Spec]:
-            factory = "uqbench.risk.distortion:CVaR"
+            factory = "uqbench.contract.risk.distortion:CVaR"
             return [Spec(name="tail", version=version, factory=factory, summary="")]
 
         host = Host.load()
@@ -164,7 +164,7 @@ def test_a_factory_given_as_a_string_is_imported_when_it_is_asked_for():
     from collections import OrderedDict
 
     assert spec.load_factory() is OrderedDict
-    held = Spec(name="x", version="1", factory="uqbench.risk:CVaR", summary="")
+    held = Spec(name="x", version="1", factory="uqbench.contract.risk:CVaR", summary="")
     assert held.load_config() is held.load_factory()  # a dataclass holds its own values
     missing = Spec(name="x", version="1", factory="nowhere_at_all:X", summary="")
     with pytest.raises(ModuleNotFoundError):

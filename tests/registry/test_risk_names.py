@@ -8,11 +8,9 @@ import pytest
 from torch import Tensor
 
 from uqbench import hookimpl
-from uqbench.config import as_table, resolve
-from uqbench.errors import UqbenchError
-from uqbench.registry.plugins import Host
-from uqbench.registry.risk_names import MeasuresByName
-from uqbench.risk import (
+from uqbench.contract.config import as_table, resolve
+from uqbench.contract.errors import UqbenchError
+from uqbench.contract.risk import (
     CVaR,
     DecisionRule,
     Expectation,
@@ -24,13 +22,15 @@ from uqbench.risk import (
     additive,
     compose,
 )
-from uqbench.risk.config import (
+from uqbench.contract.risk.config import (
     CompositeRiskField,
     DecisionRuleField,
     MarginalRuleField,
     RiskField,
 )
-from uqbench.specs import Spec
+from uqbench.contract.specs import Spec
+from uqbench.registry.plugins import Host
+from uqbench.registry.risk_names import MeasuresByName
 
 NAMES = MeasuresByName(Host.load().risk_measures)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from example_runs import EPISODES, METRICS, finish, make_record, make_run
 
-from uqbench.identity import Run
+from uqbench.contract.identity import Run
 from uqbench.results import tables
 from uqbench.results.columns import RunColumns
 from uqbench.results.merge import Outcome, merge

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from uqbench.boards.provenance import provenance
-from uqbench.errors import UqbenchError
-from uqbench.identity import Run
+from uqbench.contract.errors import UqbenchError
+from uqbench.contract.identity import Run
 from uqbench.results.columns import RunColumns
 from uqbench.results.merge import Outcome, merge
 from uqbench.results.records import Provenance, RunRecord

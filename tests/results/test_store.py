@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from example_runs import EPISODES, METRICS, finish, make_record, make_run
 
-from uqbench.errors import UqbenchError
-from uqbench.identity import digest_of
+from uqbench.contract.errors import UqbenchError
+from uqbench.contract.identity import digest_of
 from uqbench.results.columns import columns_digest
 from uqbench.results.records import SCHEMA_VERSION, RunRecord
 from uqbench.results.store import RunState, Store

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from uqbench_sentinel.config import SentinelConfig
 
-from uqbench.identity import Run
+from uqbench.contract.identity import Run
 from uqbench.registry.plugins import Host
 from uqbench.runner import display, events
 from uqbench.runner.batches import BatchGroup, make_batch_groups

@@ -9,12 +9,12 @@ import pytest
 from rliable import metrics as rliable_metrics
 from scipy import stats
 
-from uqbench.claim import Comparison, Evidence, Observations, Region
-from uqbench.claims.band import Band
-from uqbench.claims.order import Order
-from uqbench.claims.share import Share as ShareClaim
-from uqbench.claims.trend import Trend
-from uqbench.claims.verdict import Verdict, combine, find, seeds_needed, verdict
+from uqbench.boards.claims.band import Band
+from uqbench.boards.claims.order import Order
+from uqbench.boards.claims.share import Share as ShareClaim
+from uqbench.boards.claims.trend import Trend
+from uqbench.boards.claims.verdict import Verdict, combine, find, seeds_needed, verdict
+from uqbench.contract.claim import Comparison, Evidence, Observations, Region
 from uqbench.statistics import bounded, ranks
 from uqbench.statistics.bounded import SHARE, Apart, BoundedMean, ranges_of
 from uqbench.statistics.bounded import share as share_of

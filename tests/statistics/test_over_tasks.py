@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from uqbench.boards.claims.band import Band
+from uqbench.boards.claims.judge import judge
+from uqbench.boards.claims.verdict import Verdict, combine, find
 from uqbench.boards.scores import Score
-from uqbench.claim import CannotCompareError, Observations
-from uqbench.claims.band import Band
-from uqbench.claims.judge import judge
-from uqbench.claims.verdict import Verdict, combine, find
+from uqbench.contract.claim import CannotCompareError, Observations
 from uqbench.registry.plugins import Host
 from uqbench.statistics.levels import ALPHA
 from uqbench.statistics.location import OverTasks

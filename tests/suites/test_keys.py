@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 
 from uqbench.cli.suite import check
-from uqbench.errors import UqbenchError
+from uqbench.contract.errors import UqbenchError
 from uqbench.registry import local
 
 ROOT = Path(__file__).parents[2]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from uqbench.errors import UqbenchError
+from uqbench.contract.errors import UqbenchError
 from uqbench.registry.plugins import Host
 from uqbench.suites.configs import method_config
 from uqbench.suites.plan import make_plan

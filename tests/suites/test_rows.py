@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from uqbench import Spec, hookimpl
+from uqbench.contract.risk import RiskMeasure
 from uqbench.registry.plugins import Host
-from uqbench.risk import RiskMeasure
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import Catalog, read_suites
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from uqbench.cli.options import names
 from uqbench.cli.options import settings as parsed
-from uqbench.errors import UqbenchError
+from uqbench.contract.errors import UqbenchError
 from uqbench.registry.plugins import Host
 from uqbench.suites.selection import Selection
 from uqbench.suites.variants import (

@@ -17,9 +17,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from uqbench.agent import Agent, Step, Uncertainty, observation_shape
 from uqbench.cli.plugin import _show
-from uqbench.config import Steps
+from uqbench.contract.agent import Agent, Step, Uncertainty, observation_shape
+from uqbench.contract.config import Steps
 from uqbench.lanes import Capturable, Clock, Normal, Uniform, epsilon_greedy, greedy
 from uqbench.registry.load_host import load_host
 from uqbench.suites.reading import read_suites

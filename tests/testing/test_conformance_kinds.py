@@ -15,16 +15,15 @@ import torch
 from packaging.version import Version
 
 from uqbench import testing
-from uqbench.adapters.gymnasium_lanes import GymnasiumLanes
-from uqbench.environment import OptimalQ, TimeLimit
-from uqbench.errors import MissingDataError, UqbenchError
-from uqbench.estimator import Data, Estimator
+from uqbench.contract.environment import OptimalQ, TimeLimit
+from uqbench.contract.errors import MissingDataError, UqbenchError
+from uqbench.contract.estimator import Data, Estimator
+from uqbench.contract.specs import EnvironmentSpec
 from uqbench.lanes import Uniform
+from uqbench.lanes.adapters.gymnasium_lanes import GymnasiumLanes
 from uqbench.registry.classes import Added
 from uqbench.registry.load_host import load_host
-from uqbench.specs import EnvironmentSpec
 from uqbench.statistics.location import Value, location
-from uqbench.templates.render import KINDS, render
 from uqbench.testing.conformance.check import Failed, Subject, checks_for
 from uqbench.testing.conformance.claims import ClaimSubject
 from uqbench.testing.conformance.environments import EnvironmentSubject
@@ -34,6 +33,7 @@ from uqbench.testing.conformance.packages import ComponentSubject, PackageSubjec
 from uqbench.testing.conformance.risks import RiskSubject
 from uqbench.testing.conformance.subjects import subjects
 from uqbench.testing.results import results
+from uqbench.testing.templates.render import KINDS, render
 from uqbench.testing.worlds import RotatingPixels
 
 CPU = torch.device("cpu")

@@ -15,7 +15,7 @@ import pytest
 
 pytest.importorskip("tox", reason="tox is not installed beside the tests")
 
-from uqbench.templates.render import render, write
+from uqbench.testing.templates.render import render, write
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "write-a-plugin.md"

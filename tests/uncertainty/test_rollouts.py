@@ -10,7 +10,7 @@ import torch
 from gymnasium import spaces
 from torch import Tensor
 
-from uqbench.environment import LaneEnv, Outcome
+from uqbench.contract.environment import LaneEnv, Outcome
 from uqbench.lanes import Uniform
 from uqbench.uncertainty import rollouts
 from uqbench.uncertainty.rollouts import rollout_returns

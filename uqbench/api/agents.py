@@ -14,11 +14,11 @@ from pathlib import PurePosixPath
 
 import torch
 
-from uqbench.agent import Agent
-from uqbench.config import resolve
-from uqbench.environment import LaneEnv
-from uqbench.errors import UqbenchError
-from uqbench.identity import Run
+from uqbench.contract.agent import Agent
+from uqbench.contract.config import resolve
+from uqbench.contract.environment import LaneEnv
+from uqbench.contract.errors import UqbenchError
+from uqbench.contract.identity import Run
 from uqbench.registry.definitions import owns_loop
 from uqbench.registry.plugins import Host
 from uqbench.results.records import RunRecord

@@ -16,6 +16,9 @@ import numpy as np
 from uqbench.api.claims import SuiteVerdicts, budgets_with_runs
 from uqbench.api.options import Options
 from uqbench.api.plan import Planned
+from uqbench.boards.claims.judge import Judgement
+from uqbench.boards.claims.judge import judge as judge_claims
+from uqbench.boards.claims.verdict import Verdict
 from uqbench.boards.cost import step_costs
 from uqbench.boards.detectable import detectable_note
 from uqbench.boards.leaderboard import Board, board
@@ -34,11 +37,11 @@ from uqbench.boards.submission.make import involved, submit
 from uqbench.boards.until_decided import DEFAULT_SEEDS, Decided, run_until_decided
 from uqbench.boards.verification import Agreement, Verification, copies, draw
 from uqbench.boards.with_stored import read_reference
-from uqbench.claims.judge import Judgement
-from uqbench.claims.judge import judge as judge_claims
-from uqbench.claims.verdict import Verdict
-from uqbench.errors import Say, UqbenchError, warn
-from uqbench.identity import DeviceKind, Run
+from uqbench.contract.errors import Say, UqbenchError, warn
+from uqbench.contract.identity import DeviceKind, Run
+from uqbench.contract.seeding import derive_seed
+from uqbench.pages.board_folders import all_files, write_board, write_files
+from uqbench.pages.check import check, rewrite
 from uqbench.registry import local
 from uqbench.registry.load_host import load_host
 from uqbench.registry.plugins import Host
@@ -52,12 +55,9 @@ from uqbench.runner.dispatch.drive import Driver
 from uqbench.runner.forecast import Forecast
 from uqbench.runner.rerun import code_note, make_room
 from uqbench.runner.states import describe, stored_states, to_do
-from uqbench.seeding import derive_seed
 from uqbench.suites.plan import Plan
 from uqbench.suites.reading import read_suites
 from uqbench.suites.selection import Selection
-from uqbench.views.board_folders import all_files, write_board, write_files
-from uqbench.views.check import check, rewrite
 
 SEEDS_ARE_CHOSEN = (
     "--until-decided chooses the seeds as it goes: leave out --seeds, --seed, --dry-run, --beside "

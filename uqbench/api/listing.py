@@ -2,10 +2,10 @@
 
 import pandas as pd
 
+from uqbench.pages.listing import listing, named
 from uqbench.registry.definitions import summary
 from uqbench.registry.load_host import load_host
 from uqbench.suites.reading import read_suites
-from uqbench.views.listing import listing, named
 
 
 def list_suites() -> pd.DataFrame:

@@ -7,7 +7,7 @@ from uqbench.api.results import Results
 from uqbench.api.run_tables import stored_runs
 from uqbench.boards.of_runs import boards_of
 from uqbench.boards.stored import StoredBoard, board_folders
-from uqbench.errors import UqbenchError
+from uqbench.contract.errors import UqbenchError
 from uqbench.results.record_files import RECORD
 from uqbench.results.store import Store
 

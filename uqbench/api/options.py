@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from uqbench.errors import UqbenchError
+from uqbench.contract.errors import UqbenchError
 from uqbench.suites.selection import Selection
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class Options:
         Raises:
             UqbenchError: what is asked of a cluster is asked of this machine.
         """
-        from uqbench.executor import Resources
+        from uqbench.contract.executor import Resources
         from uqbench.runner.dispatch.orders import Where
         from uqbench.runner.executors.limits import Limits
 

@@ -7,12 +7,12 @@ from html import escape
 
 import pandas as pd
 
-from uqbench.identity import DeviceKind, Run
+from uqbench.contract.identity import DeviceKind, Run
+from uqbench.contract.wording import count, duration
 from uqbench.results.states import StoredRun
 from uqbench.runner.forecast import Forecast
 from uqbench.runner.states import to_do
 from uqbench.suites.plan import Plan
-from uqbench.wording import count, duration
 
 
 @dataclass(frozen=True)

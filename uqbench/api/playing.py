@@ -10,11 +10,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from uqbench.agent import Uncertainty
 from uqbench.api.agents import ExportedAgent
-from uqbench.errors import UqbenchError
-from uqbench.pictures import StateMap
-from uqbench.specs import imported
+from uqbench.contract.agent import Uncertainty
+from uqbench.contract.errors import UqbenchError
+from uqbench.contract.pictures import StateMap
+from uqbench.contract.specs import imported
 
 Beliefs = Mapping[str, NDArray[np.float64]]
 """What an agent predicts at an observation, a number an action; without what it does not predict.

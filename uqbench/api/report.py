@@ -4,7 +4,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from uqbench.boards.stored import board_folders
-from uqbench.errors import Say, UqbenchError, warn
+from uqbench.contract.errors import Say, UqbenchError, warn
 from uqbench.registry.load_host import load_host
 from uqbench.results.files import write_output
 from uqbench.suites.reading import read_suites
@@ -44,7 +44,7 @@ def write_report(folder: Path | str, output: Path | str = "report.html", say: Sa
         UqbenchError: the extra ``uqbench[report]`` is not installed, or a board is damaged.
     """
     require("report", *LIBRARIES)
-    from uqbench.report.page import page
+    from uqbench.pages.report.page import page
 
     folders = board_folders(Path(folder))
     if not folders:

@@ -11,11 +11,11 @@ import pandas as pd
 from uqbench.api.run_tables import CELL, Found, data_frame, estimates, runs_frame, summary
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.stored import StoredBoard
-from uqbench.errors import UqbenchError, unknown
+from uqbench.contract.errors import UqbenchError, unknown
+from uqbench.contract.wording import count
+from uqbench.pages.board_view import BoardView
+from uqbench.pages.notebook import html
 from uqbench.results.store import CURVES, EPISODES, METRICS
-from uqbench.views.board_view import BoardView
-from uqbench.views.notebook import html
-from uqbench.wording import count
 
 if TYPE_CHECKING:
     from uqbench.api.agents import ExportedAgent

@@ -9,12 +9,12 @@ from uqbench.api.options import Options, Place
 from uqbench.api.plan import Planned
 from uqbench.api.results import Results
 from uqbench.boards.leaderboard import Board
-from uqbench.errors import UqbenchWarning
+from uqbench.contract.errors import UqbenchWarning
+from uqbench.contract.wording import count
 from uqbench.registry import local
 from uqbench.results.store import Store
 from uqbench.runner.complete import Quiet, Watcher
 from uqbench.runner.display import Terminal
-from uqbench.wording import count
 
 
 @local.joined()

@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 
 from uqbench.boards.of_runs import seed_of
-from uqbench.errors import warn
+from uqbench.contract.errors import warn
 from uqbench.results.states import RunState, StoredRun
 from uqbench.results.store import Store
 from uqbench.results.tables import read_table

@@ -5,10 +5,10 @@ import numpy as np
 import pandas as pd
 
 from uqbench.api.playing import Beliefs
-from uqbench.figure import Figure, NotDrawableError
-from uqbench.pictures import StateMap
-from uqbench.plots import theme
-from uqbench.plots.words import number
+from uqbench.contract.figure import Figure, NotDrawableError
+from uqbench.contract.pictures import StateMap
+from uqbench.pages.plots import theme
+from uqbench.pages.plots.words import number
 
 SIDE = 60
 """Pixels of a state."""

@@ -6,7 +6,7 @@ from os import PathLike
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from uqbench.executor import JobState, Order
+from uqbench.contract.executor import JobState, Order
 from uqbench.registry.plugins import Host
 from uqbench.results.store import RunState, Store, StoredRun
 from uqbench.runner.dispatch.drive import Driver

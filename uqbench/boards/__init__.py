@@ -3,5 +3,5 @@
 Read ``scores`` (a row a planned run), ``leaderboard`` (the tables, a function of the scores) and
 ``standings`` (a method's estimates) first; then ``stored`` and ``manifest`` (a folder and its
 digests), ``reproduce`` (runs made again), and ``submission``. How boards look is in
-:mod:`uqbench.views`.
+:mod:`uqbench.pages`.
 """

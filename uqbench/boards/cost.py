@@ -14,7 +14,7 @@ from pydantic.dataclasses import dataclass
 
 from uqbench.boards.stored import StoredBoard, board_folder
 from uqbench.boards.tables import csv_text
-from uqbench.errors import UqbenchError
+from uqbench.contract.errors import UqbenchError
 from uqbench.results.files import reading, stored_text
 from uqbench.results.folders import Folder
 from uqbench.results.records import Count

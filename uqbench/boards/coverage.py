@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uqbench.boards.standings import ranges_by_task
-from uqbench.seeding import derive_seed
+from uqbench.contract.seeding import derive_seed
 
 if TYPE_CHECKING:
     from uqbench.boards.leaderboard import Board

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from uqbench.boards.scores import finished_runs
-from uqbench.identity import Run
+from uqbench.contract.identity import Run
 from uqbench.results.columns import Columns
 from uqbench.results.scores import Scores
 from uqbench.results.store import Store

@@ -7,12 +7,12 @@ import numpy as np
 
 from uqbench.boards.standings import ranges_by_task
 from uqbench.boards.stored import StoredBoard, board_folder
-from uqbench.errors import UqbenchError
+from uqbench.contract.errors import UqbenchError
+from uqbench.contract.wording import count
 from uqbench.results.folders import Folder
 from uqbench.statistics.levels import ALPHA, MINIMUM_SEEDS, POWER
 from uqbench.statistics.ranks import measure
 from uqbench.suites.plan import Plan
-from uqbench.wording import count
 
 
 def detectable_note(plan: Plan, roots: Iterable[Folder]) -> str:

@@ -13,6 +13,8 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from uqbench.boards.calibration import calibration, coverage_column
+from uqbench.boards.claims import table
+from uqbench.boards.claims.judge import Judgement, judge
 from uqbench.boards.columns import Column, columns, grouped
 from uqbench.boards.finding import finding
 from uqbench.boards.manifest import MANIFEST, SCHEMA_VERSION, Manifest, Planned
@@ -21,8 +23,6 @@ from uqbench.boards.provenance import contents
 from uqbench.boards.scores import gather, to_csv
 from uqbench.boards.standings import TrivialBaseline, estimates, ranges_by_task, trivial_baseline
 from uqbench.boards.tables import PAIR_COLUMNS, Row, cells, csv_text, frame, pair_row
-from uqbench.claims import table
-from uqbench.claims.judge import Judgement, judge
 from uqbench.registry.local import is_local
 from uqbench.results.scores import Score, Scores
 from uqbench.results.store import RunState, Store

@@ -14,8 +14,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 from typing_extensions import TypedDict
 
-from uqbench.config import explain
-from uqbench.errors import UqbenchError
+from uqbench.contract.config import explain
+from uqbench.contract.errors import UqbenchError
 from uqbench.results.scores import DigestOf, Scores
 from uqbench.suites.metrics import Group
 from uqbench.suites.plan import Plan

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.scores import DEVICES, gather
-from uqbench.errors import warn
+from uqbench.contract.errors import warn
 from uqbench.registry.load_host import load_host
 from uqbench.registry.plugins import Host
 from uqbench.results.store import Store

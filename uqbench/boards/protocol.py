@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.manifest import Manifest
 from uqbench.boards.scores import DEVICES
-from uqbench.errors import UqbenchError, see
+from uqbench.contract.errors import UqbenchError, see
 from uqbench.registry.plugins import Host
 from uqbench.suites.suite import Suite
 

@@ -17,8 +17,8 @@ from uqbench.boards.scores import score_of
 from uqbench.boards.submission.bundle import Bundle
 from uqbench.boards.submission.judge import Findings
 from uqbench.boards.verification import NEW_RUNS, Key, Verification, draw, verify
-from uqbench.config import explain
-from uqbench.errors import UqbenchError
+from uqbench.contract.config import explain
+from uqbench.contract.errors import UqbenchError
 from uqbench.results.files import write_data
 from uqbench.results.scores import Score
 from uqbench.results.states import RunState

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.scores import finished_runs, gather, is_finite
-from uqbench.errors import UqbenchError, unknown
+from uqbench.contract.errors import UqbenchError, unknown
 from uqbench.registry.definitions import summary
 from uqbench.registry.plugins import Host
 from uqbench.results.store import Store

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
-from uqbench.errors import UqbenchError
+from uqbench.contract.errors import UqbenchError
 
 NO_SANDBOX = (
     "there is no bubblewrap (bwrap) here that works: the methods run with the network and all "

@@ -19,8 +19,8 @@ from typing import Any, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from uqbench.errors import UqbenchError, see
-from uqbench.identity import DeviceKind, Run
+from uqbench.contract.errors import UqbenchError, see
+from uqbench.contract.identity import DeviceKind, Run
 from uqbench.results.columns import columns_digest
 from uqbench.results.files import reading
 from uqbench.results.records import RunRecord

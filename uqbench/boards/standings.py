@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from uqbench.boards.columns import columns
 from uqbench.boards.matrices import Matrix, MethodScores
-from uqbench.claim import Interval
-from uqbench.specs import Role
+from uqbench.contract.claim import Interval
+from uqbench.contract.specs import Role
 from uqbench.statistics.bounded import ranges_of
 from uqbench.statistics.estimate import Estimate, estimate, improvement, share
 from uqbench.statistics.ranks import Pair

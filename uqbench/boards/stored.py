@@ -19,8 +19,8 @@ from uqbench.boards.provenance import MadeWith, read_provenance
 from uqbench.boards.scores import check_scores, from_csv
 from uqbench.boards.submitted import NAME, Submitted, read_submitted, states
 from uqbench.boards.tables import frame
-from uqbench.errors import Say, UqbenchError, see, warn
-from uqbench.figure import NotDrawableError
+from uqbench.contract.errors import Say, UqbenchError, see, warn
+from uqbench.contract.figure import NotDrawableError
 from uqbench.results.files import reading, stored_text
 from uqbench.results.folders import Folder
 from uqbench.results.store import BOARDS

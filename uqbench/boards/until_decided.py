@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
+from uqbench.boards.claims.sequential import Sequential, interim_schedule
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.matrices import by_method
 from uqbench.boards.scores import gather
 from uqbench.boards.standings import ranges_by_task
-from uqbench.claims.sequential import Sequential, interim_schedule
-from uqbench.errors import Say, UqbenchError
-from uqbench.identity import Run
+from uqbench.contract.errors import Say, UqbenchError
+from uqbench.contract.identity import Run
+from uqbench.contract.wording import count
 from uqbench.results.store import RunState, Store
 from uqbench.suites.plan import Cell, Plan
 from uqbench.suites.selection import Selection
-from uqbench.wording import count
 
 DEFAULT_SEEDS = 40
 """Of a method, unless the user says otherwise."""

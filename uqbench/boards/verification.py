@@ -17,10 +17,10 @@ import numpy as np
 from numpy.random import Generator
 
 from uqbench.boards.scores import is_finite
+from uqbench.contract.wording import count
 from uqbench.results.scores import Score
 from uqbench.statistics.levels import ALPHA, MINIMUM_SEEDS
 from uqbench.statistics.quantiles import t_quantile
-from uqbench.wording import count
 
 CLOSE = 1e-6
 """Relative difference of numbers that agree to the last places."""

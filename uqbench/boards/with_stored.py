@@ -11,7 +11,7 @@ from uqbench.boards.protocol import check_as_run
 from uqbench.boards.provenance import MadeWith
 from uqbench.boards.scores import gather
 from uqbench.boards.stored import StoredBoard, board_folder
-from uqbench.errors import Say, UqbenchError
+from uqbench.contract.errors import Say, UqbenchError
 from uqbench.results.folders import Folder
 from uqbench.results.scores import Scores
 from uqbench.suites.selection import Selection

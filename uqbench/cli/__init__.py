@@ -16,9 +16,9 @@ import sys
 import click
 
 from uqbench.cli.terminal import say
-from uqbench.errors import StorageError, UqbenchError, did_you_mean
+from uqbench.contract.errors import StorageError, UqbenchError, did_you_mean
+from uqbench.contract.version import __version__
 from uqbench.results.folders import NO_ROOM
-from uqbench.version import __version__
 
 COMMANDS = {
     "list": "list_",

@@ -23,7 +23,7 @@ def command(name: str, *, statistics: bool = False, budget: str | None = None) -
         budget: Of that board; the suite names the default.
     """
     from uqbench.boards.statistics_sentence import statistics_sentence
-    from uqbench.errors import UqbenchError, unknown
+    from uqbench.contract.errors import UqbenchError, unknown
     from uqbench.registry.definitions import source
     from uqbench.registry.papers import cited
     from uqbench.suites.reading import read_suites

@@ -39,7 +39,7 @@ def command(options: Options, *, boards: FolderThere | None = None, as_json: boo
         as_json: Print JSON.
     """
     from uqbench.api.experiment import Experiment
-    from uqbench.claims import table
+    from uqbench.boards.claims import table
 
     experiment = Experiment(options, say=warn)
     if not options.suite:

@@ -20,8 +20,8 @@ def command(options: Options) -> int:
     """
     from uqbench.api.experiment import Experiment
     from uqbench.api.report import can_report, write_report
+    from uqbench.pages.terminal import print_ranking
     from uqbench.runner.display import Terminal
-    from uqbench.views.terminal import print_ranking
 
     out = Path(options.out or "results")
     demo = Options("deepsea", "demo", out=out, device="cpu")

@@ -34,7 +34,7 @@ def _installation(out: Path) -> Iterator[tuple[bool, str]]:
 
     import torch
 
-    from uqbench.errors import UqbenchError
+    from uqbench.contract.errors import UqbenchError
     from uqbench.registry.plugins import Host
     from uqbench.results.store import Store
     from uqbench.suites.reading import read_suites

@@ -40,8 +40,8 @@ def command(
         as_json: Print JSON.
     """
     from uqbench.api.experiment import Experiment
-    from uqbench.errors import UqbenchError
-    from uqbench.views.terminal import print_board
+    from uqbench.contract.errors import UqbenchError
+    from uqbench.pages.terminal import print_board
 
     if (check, rewrite, risk is not None, rescore is not None).count(True) > 1:
         raise UqbenchError(

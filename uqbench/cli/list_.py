@@ -4,7 +4,7 @@ from typing import Any
 
 from uqbench.cli.options import takes
 from uqbench.cli.terminal import print_json, say, warn
-from uqbench.views.listing import Kind, listing
+from uqbench.pages.listing import Kind, listing
 
 
 @takes(names={"kind": "KIND"})
@@ -21,7 +21,7 @@ def command(kind: Kind | None = None, *, as_json: bool = False) -> None:
     Args:
         as_json: Print JSON.
     """
-    from uqbench.views.suites import print_suites
+    from uqbench.pages.suites import print_suites
 
     listed = listing(kind, warn)
     if as_json:

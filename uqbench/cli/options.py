@@ -19,7 +19,7 @@ import click
 
 from uqbench.api.options import Options
 from uqbench.cli.terminal import warn
-from uqbench.errors import UqbenchError, did_you_mean
+from uqbench.contract.errors import UqbenchError, did_you_mean
 from uqbench.registry import load_host as plugins
 from uqbench.suites.variants import setting, split_outside, toml_value
 

@@ -30,7 +30,7 @@ def command(
     from uqbench.api.agents import restore
     from uqbench.api.playing import map_beliefs, map_truth, play
     from uqbench.api.report import require
-    from uqbench.errors import UqbenchError
+    from uqbench.contract.errors import UqbenchError
     from uqbench.results.files import write_output
     from uqbench.results.store import Store
 
@@ -52,7 +52,7 @@ def command(
     if state_map is not None:
         require("plots", "altair", "vl_convert")
         from uqbench.api.state_map import figure
-        from uqbench.plots.render import render
+        from uqbench.pages.plots.render import render
 
         states, beliefs = map_beliefs(exported)
         title = f"{exported.run.suite} {exported.run.name}"

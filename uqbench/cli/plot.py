@@ -9,7 +9,7 @@ from uqbench.cli.options import Folder, FolderThere, load_host, names, takes
 from uqbench.cli.terminal import say
 
 if TYPE_CHECKING:
-    from uqbench.figure import Figure
+    from uqbench.contract.figure import Figure
 
 
 @takes(names={"formats": "--format"})
@@ -46,7 +46,7 @@ def command(
     from uqbench.api.report import require
 
     require("plots", "altair", "vl_convert")
-    from uqbench.plots.render import render
+    from uqbench.pages.plots.render import render
     from uqbench.results.files import write_output
 
     folder = Path() if to is None else to
@@ -65,8 +65,8 @@ def _listed(text: str | None) -> list[str]:
 
 def _figures(folder: Path, what: list[str], methods: list[str], tasks: list[str]) -> list[Figure]:
     from uqbench.boards.stored import StoredBoard
-    from uqbench.plots.catalog import draw, drawable, further
-    from uqbench.plots.selected import SelectedRows
+    from uqbench.pages.plots.catalog import draw, drawable, further
+    from uqbench.pages.plots.selected import SelectedRows
     from uqbench.suites.reading import read_suites
 
     host = load_host()

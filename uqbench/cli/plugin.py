@@ -11,8 +11,8 @@ import click
 
 from uqbench.cli.options import Folder, takes
 from uqbench.cli.terminal import print_json, say
-from uqbench.templates.render import KINDS, LEARNS_FROM_DATA, render, write
-from uqbench.wording import count
+from uqbench.contract.wording import count
+from uqbench.testing.templates.render import KINDS, LEARNS_FROM_DATA, render, write
 
 if TYPE_CHECKING:
     from uqbench.testing.conformance.check import Result, Subject

@@ -10,7 +10,7 @@ import click
 from uqbench.api.options import Options
 from uqbench.cli.options import MOST_SEEDS, PLACE, RUNS, FolderThere, takes
 from uqbench.cli.terminal import say, warn
-from uqbench.errors import UqbenchError
+from uqbench.contract.errors import UqbenchError
 
 if TYPE_CHECKING:
     from uqbench.api.plan import Planned
@@ -54,9 +54,9 @@ def command(
     """
     from uqbench.api.experiment import SEEDS_ARE_CHOSEN, Experiment
     from uqbench.api.report import can_report, write_report
+    from uqbench.contract.wording import count
+    from uqbench.pages.terminal import print_board
     from uqbench.runner.display import Terminal
-    from uqbench.views.terminal import print_board
-    from uqbench.wording import count
 
     if until_decided and (dry_run or rerun or beside is not None):
         raise UqbenchError(SEEDS_ARE_CHOSEN)
@@ -104,7 +104,7 @@ def _say_decided(decided: Decided) -> None:
 
 def _show_cost(left: Planned) -> None:
     """Print what would run, and how long each method would take."""
-    from uqbench.wording import duration
+    from uqbench.contract.wording import duration
 
     err = bool(left.script)  # a script is the result
     say(f"method                 to do  have  {left.where:>10}", err=err)

@@ -22,7 +22,7 @@ def command(options: Options, *, as_json: bool = False) -> None:
         as_json: Print JSON.
     """
     from uqbench.api.status import jobs, status, summary
-    from uqbench.wording import count, duration
+    from uqbench.contract.wording import count, duration
 
     out = Path(options.out or "results")
     if as_json:

@@ -3,7 +3,7 @@
 from uqbench.api.options import Options
 from uqbench.cli.options import File, takes
 from uqbench.cli.terminal import say, warn
-from uqbench.errors import UqbenchError
+from uqbench.contract.errors import UqbenchError
 
 
 @takes("suite", "budget", "methods", "out")

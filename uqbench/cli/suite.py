@@ -4,8 +4,8 @@ import click
 
 from uqbench.cli.options import FileThere, load_host, takes
 from uqbench.cli.terminal import say
-from uqbench.errors import UqbenchError
-from uqbench.wording import count
+from uqbench.contract.errors import UqbenchError
+from uqbench.contract.wording import count
 
 
 @click.group(name="suite")

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from uqbench.wording import visible as visible
+from uqbench.contract.wording import visible as visible
 
 
 def say(

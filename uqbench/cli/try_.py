@@ -39,10 +39,10 @@ def command(
         as_json: Print JSON.
     """
     from uqbench.api.experiment import Experiment
-    from uqbench.config import resolve
+    from uqbench.contract.config import resolve
+    from uqbench.pages.terminal import print_board
     from uqbench.registry import named
     from uqbench.runner.display import Terminal
-    from uqbench.views.terminal import print_board
 
     example = "KEY=VALUE, e.g. learning_rate=0.001: the class is named already."
     values = {key: setting(value) for key, value in assigned("--set", settings, example)}

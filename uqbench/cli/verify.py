@@ -11,8 +11,8 @@ import click
 from uqbench.api.options import Options
 from uqbench.cli.options import RUNS, FileThere, Folder, FolderThere, takes
 from uqbench.cli.terminal import print_json, say, warn
-from uqbench.errors import UqbenchError
-from uqbench.wording import count
+from uqbench.contract.errors import UqbenchError
+from uqbench.contract.wording import count
 
 if TYPE_CHECKING:
     from uqbench.api.experiment import Verified

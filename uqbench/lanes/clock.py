@@ -90,7 +90,7 @@ class Clock:
 
 
 class Capturable:
-    """Mixin for an :class:`uqbench.agent.Agent` whose steps differ only in the tensors' values.
+    """Mixin for a :class:`uqbench.agent.Agent` whose steps differ only in the tensors' values.
 
     Where a budget's numerics are ``compiled``, the methods in ``compiled`` are compiled, and on a
     GPU whole steps, including the environment's, are captured once per phase and replayed.

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from uqbench.agent import EnvironmentInfo, Step, observation_dtype, observation_shape
+from uqbench.contract.agent import EnvironmentInfo, Step, observation_dtype, observation_shape
 from uqbench.lanes.clock import Clock
 from uqbench.lanes.frame_stacks import FrameStacks
 

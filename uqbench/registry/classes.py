@@ -20,22 +20,25 @@ from dataclasses import dataclass, field
 from importlib import metadata
 from typing import Any
 
-from uqbench import specs
-from uqbench.errors import UqbenchError
-from uqbench.hookspecs import ENTRY_POINT_GROUP
+from uqbench.contract import specs
+from uqbench.contract.errors import UqbenchError
+from uqbench.contract.hookspecs import ENTRY_POINT_GROUP
 from uqbench.registry.contents import content_hash, package_of
 from uqbench.registry.definitions import definition, path_of, stated
 
 KINDS: dict[str, tuple[type[specs.Spec], tuple[str, ...]]] = {
-    "agent": (specs.AgentSpec, ("uqbench.agent:Agent", "uqbench.agent:LoopAgent")),
-    "estimator": (specs.EstimatorSpec, ("uqbench.estimator:Estimator",)),
+    "agent": (
+        specs.AgentSpec,
+        ("uqbench.contract.agent:Agent", "uqbench.contract.agent:LoopAgent"),
+    ),
+    "estimator": (specs.EstimatorSpec, ("uqbench.contract.estimator:Estimator",)),
     "environment": (
         specs.EnvironmentSpec,
-        ("gymnasium:Env", "uqbench.environment:LaneEnv", "gymnasium.vector:VectorEnv"),
+        ("gymnasium:Env", "uqbench.contract.environment:LaneEnv", "gymnasium.vector:VectorEnv"),
     ),
-    "dataset": (specs.DatasetSpec, ("uqbench.estimator:Dataset",)),
-    "risk measure": (specs.Spec, ("uqbench.risk.measure:RiskMeasure",)),
-    "claim kind": (specs.Spec, ("uqbench.claim:ClaimKind",)),
+    "dataset": (specs.DatasetSpec, ("uqbench.contract.estimator:Dataset",)),
+    "risk measure": (specs.Spec, ("uqbench.contract.risk.measure:RiskMeasure",)),
+    "claim kind": (specs.Spec, ("uqbench.contract.claim:ClaimKind",)),
 }
 """The kinds, their specs, and what their classes derive from."""
 SUITES = f"{ENTRY_POINT_GROUP}.suites"

@@ -11,9 +11,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from uqbench.specs import AgentSpec, Spec, derives
+from uqbench.contract.specs import AgentSpec, Spec, derives
 
-LOOP_AGENT = "uqbench.agent:LoopAgent"
+LOOP_AGENT = "uqbench.contract.agent:LoopAgent"
 SOURCE = "Source: "
 """Prefix of the docstring line that cites the paper, with equation or figure."""
 

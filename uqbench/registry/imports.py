@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from importlib import metadata
 from pathlib import Path
 
-from uqbench.hookspecs import ENTRY_POINT_GROUP
+from uqbench.contract.hookspecs import ENTRY_POINT_GROUP
 from uqbench.registry.classes import added
 
 HANG_SECONDS = 10.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from uqbench.errors import Say, warn
+from uqbench.contract.errors import Say, warn
 
 if TYPE_CHECKING:
     from uqbench.registry.plugins import Host

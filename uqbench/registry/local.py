@@ -22,7 +22,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from uqbench.errors import UqbenchError, see, unknown
+from uqbench.contract.errors import UqbenchError, see, unknown
 from uqbench.registry import classes
 
 VARIABLE = "UQBENCH_LOCAL"

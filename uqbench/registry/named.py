@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from uqbench.errors import unknown
+from uqbench.contract.errors import unknown
 from uqbench.registry import local
 from uqbench.registry.plugins import Host
 

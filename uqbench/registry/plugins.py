@@ -22,8 +22,8 @@ import pluggy
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from uqbench import hookspecs, specs
-from uqbench.errors import see, unknown
+from uqbench.contract import hookspecs, specs
+from uqbench.contract.errors import see, unknown
 from uqbench.registry import imports, local
 from uqbench.registry.classes import GROUPS, SUITES, Added
 from uqbench.registry.contents import package_of

@@ -9,8 +9,8 @@ from typing import Generic, TypeVar
 
 from packaging.utils import canonicalize_name
 
-from uqbench.errors import UnknownNameError, see, unknown
-from uqbench.specs import Spec
+from uqbench.contract.errors import UnknownNameError, see, unknown
+from uqbench.contract.specs import Spec
 
 S = TypeVar("S", bound=Spec)
 

@@ -18,14 +18,14 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from uqbench.config import as_table, resolve
-from uqbench.errors import UqbenchError
-from uqbench.specs import Spec
+from uqbench.contract.config import as_table, resolve
+from uqbench.contract.errors import UqbenchError
+from uqbench.contract.specs import Spec
 
 if TYPE_CHECKING:  # imports torch, which would slow down reading suites
-    from uqbench.risk.composite import CompositeRisk
-    from uqbench.risk.decision import DecisionRule
-    from uqbench.risk.measure import RiskMeasure
+    from uqbench.contract.risk.composite import CompositeRisk
+    from uqbench.contract.risk.decision import DecisionRule
+    from uqbench.contract.risk.measure import RiskMeasure
 
 _MEASURE = re.compile(r"(?P<name>[a-z0-9_.:-]+)\s*(?:\((?P<values>[^()]*)\))?", re.IGNORECASE)
 _SUM = re.compile(r"\s+\+\s+")
@@ -59,7 +59,7 @@ class MeasuresByName:
         Raises:
             UqbenchError: the text does not parse, or there is no such measure or value.
         """
-        from uqbench.risk.composite import additive, compose
+        from uqbench.contract.risk.composite import additive, compose
 
         parts = _parts(text)
         if len(parts) > 2:
@@ -76,7 +76,7 @@ class MeasuresByName:
         Raises:
             UqbenchError: the text does not parse, or there is no such measure or value.
         """
-        from uqbench.risk.decision import WeightedRisk
+        from uqbench.contract.risk.decision import WeightedRisk
 
         terms = [self._term(part) for part in _SUM.split(text.strip())]
         if len(terms) == 1 and terms[0][0] is None:
@@ -85,7 +85,7 @@ class MeasuresByName:
 
     def _term(self, text: str) -> tuple[float | None, DecisionRule]:
         """The weight, None where there is none, and the rule of one term of a sum."""
-        from uqbench.risk.decision import MarginalRisk
+        from uqbench.contract.risk.decision import MarginalRisk
 
         factor, times, rest = text.rpartition("*")
         weight = None
@@ -109,8 +109,8 @@ class MeasuresByName:
         Raises:
             UqbenchError: no plugin registered its class.
         """
-        from uqbench.risk.composite import CompositeRisk
-        from uqbench.risk.decision import MarginalRisk, WeightedRisk
+        from uqbench.contract.risk.composite import CompositeRisk
+        from uqbench.contract.risk.decision import MarginalRisk, WeightedRisk
 
         if isinstance(measure, CompositeRisk):
             return f"{self.text(measure.epistemic)} of {self.text(measure.aleatoric)}"

@@ -7,8 +7,8 @@ results/.earlier/1``. Nothing below is ever written to again.
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from uqbench.errors import StorageError
-from uqbench.identity import Run
+from uqbench.contract.errors import StorageError
+from uqbench.contract.identity import Run
 from uqbench.results.folders import Folder
 from uqbench.results.states import StoredRun
 from uqbench.results.store import Store

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from uqbench.config import explain
-from uqbench.errors import UqbenchError
+from uqbench.contract.config import explain
+from uqbench.contract.errors import UqbenchError
 from uqbench.results.folders import Folder
 
 

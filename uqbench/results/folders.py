@@ -21,7 +21,7 @@ from io import BufferedReader
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
-from uqbench.errors import StorageError, UqbenchError
+from uqbench.contract.errors import StorageError, UqbenchError
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 NOT_A_FILE = (

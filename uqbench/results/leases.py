@@ -14,7 +14,7 @@ from pathlib import Path
 
 from filelock import SoftFileLease, Timeout
 
-from uqbench.errors import StorageError
+from uqbench.contract.errors import StorageError
 from uqbench.results.folders import NO_ROOM
 
 SECONDS = 60.0

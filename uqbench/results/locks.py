@@ -16,8 +16,8 @@ from pathlib import Path, PurePosixPath
 
 from filelock import SoftFileLease
 
-from uqbench.errors import StorageError
-from uqbench.identity import digest_of
+from uqbench.contract.errors import StorageError
+from uqbench.contract.identity import digest_of
 from uqbench.results.folders import NOT_A_FILE, Folder
 from uqbench.results.leases import Leases, creating
 from uqbench.results.lock_probe import why_flock_fails

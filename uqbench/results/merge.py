@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from uqbench.errors import UqbenchError
-from uqbench.identity import Run
+from uqbench.contract.errors import UqbenchError
+from uqbench.contract.identity import Run
 from uqbench.results.record_files import RECORD
 from uqbench.results.records import RunRecord
 from uqbench.results.states import RunState

@@ -7,8 +7,8 @@ from typing import Any, TypeGuard
 
 from pydantic import ValidationError
 
-from uqbench.config import explain
-from uqbench.identity import digest_of
+from uqbench.contract.config import explain
+from uqbench.contract.identity import digest_of
 from uqbench.results.folders import Folder
 from uqbench.results.records import MOST_BYTES, SCHEMA_VERSION, RunRecord
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
-from uqbench.identity import digest_of
+from uqbench.contract.identity import digest_of
 
 SCHEMA_VERSION: Literal[2] = 2
 

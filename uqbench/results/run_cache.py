@@ -33,8 +33,8 @@ from typing import Any, BinaryIO
 
 from pydantic_core import from_json
 
-from uqbench.errors import StorageError, UqbenchError
-from uqbench.identity import canonical, digest_of
+from uqbench.contract.errors import StorageError, UqbenchError
+from uqbench.contract.identity import canonical, digest_of
 from uqbench.results.folders import Folder, Signature
 from uqbench.results.record_files import RECORD
 from uqbench.results.records import Process, Resumed, RunRecord, Timing

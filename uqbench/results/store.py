@@ -19,9 +19,9 @@ from pathlib import Path, PurePosixPath
 
 from pydantic import ValidationError
 
-from uqbench.config import explain
-from uqbench.errors import StorageError, UqbenchError
-from uqbench.identity import Run
+from uqbench.contract.config import explain
+from uqbench.contract.errors import StorageError, UqbenchError
+from uqbench.contract.identity import Run
 from uqbench.results import tables
 from uqbench.results.columns import Columns, RunColumns
 from uqbench.results.folders import NOT_A_FILE, Folder

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from uqbench.errors import StorageError, UqbenchError
+from uqbench.contract.errors import StorageError, UqbenchError
 from uqbench.results.columns import Columns, RunColumns, columns_digest
 from uqbench.results.folders import NOT_A_FILE, Folder
 from uqbench.results.record_files import RECORD

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from uqbench.identity import DeviceKind, Run
+from uqbench.contract.identity import DeviceKind, Run
 from uqbench.registry.plugins import Host
 from uqbench.registry.registry import Plugin, Registry
 from uqbench.suites.metrics import Metric

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from uqbench.config import explain
-from uqbench.errors import CannotSaveError, StorageError, UqbenchError, see
-from uqbench.identity import digest_of
+from uqbench.contract.config import explain
+from uqbench.contract.errors import CannotSaveError, StorageError, UqbenchError, see
+from uqbench.contract.identity import digest_of
 from uqbench.results.folders import NOT_A_FILE, Folder
 from uqbench.results.records import MOST_BYTES, Count, Moment, Provenance, Resumed, Seconds
 from uqbench.runner.full_disk import WaitsForRoom

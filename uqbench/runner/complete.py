@@ -8,7 +8,8 @@ from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
 from typing import Protocol
 
-from uqbench.identity import DeviceKind, Run
+from uqbench.contract.identity import DeviceKind, Run
+from uqbench.contract.wording import count, duration
 from uqbench.registry.plugins import Host
 from uqbench.results.store import TO_DO, RunState, Store
 from uqbench.runner import events
@@ -24,7 +25,6 @@ from uqbench.runner.forecast import Forecast, StepCosts
 from uqbench.runner.rerun import code_note
 from uqbench.runner.states import describe, stored_states, to_do
 from uqbench.suites.plan import Plan
-from uqbench.wording import count, duration
 
 
 class Watcher(Protocol):

@@ -6,8 +6,8 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from uqbench.errors import UqbenchError
-from uqbench.identity import DeviceKind
+from uqbench.contract.errors import UqbenchError
+from uqbench.contract.identity import DeviceKind
 
 CHOICES = ("auto", "cpu", "cuda")
 

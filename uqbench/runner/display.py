@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
+from uqbench.contract.wording import duration, visible
 from uqbench.runner import events
 from uqbench.runner.batches import BatchGroup
 from uqbench.runner.forecast import Forecast, TimeLeft, seconds_left
-from uqbench.wording import duration, visible
 
 LINE_SECONDS = 15.0
 

@@ -19,7 +19,7 @@ from pydantic import (
     ValidationInfo,
 )
 
-from uqbench.identity import Run
+from uqbench.contract.identity import Run
 from uqbench.results.records import Count, Seconds
 from uqbench.runner.batches import Batch, BatchGroup
 

@@ -12,8 +12,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 
-from uqbench.config import CountsGradientSteps
-from uqbench.identity import Run
+from uqbench.contract.config import CountsGradientSteps
+from uqbench.contract.identity import Run
 from uqbench.results.store import Store
 from uqbench.runner import events
 from uqbench.runner.batches import Batch

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from uqbench.errors import StorageError
+from uqbench.contract.errors import StorageError
 from uqbench.results.records import now
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from uqbench.errors import StorageError
+from uqbench.contract.errors import StorageError
 from uqbench.registry.plugins import Host
 from uqbench.results.store import RunState, Store
 from uqbench.runner.batches import Batch, BatchGroup

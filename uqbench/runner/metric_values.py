@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from uqbench.contract.risk import RiskMeasure
+from uqbench.contract.specs import imported
 from uqbench.registry.plugins import Host
 from uqbench.results.columns import Columns
 from uqbench.results.records import Timing
-from uqbench.risk import RiskMeasure
 from uqbench.runner.batches import Batch
-from uqbench.specs import imported
 from uqbench.suites.configs import task_config
 from uqbench.suites.metrics import RECORDS, Metric
 from uqbench.suites.tables import Task

@@ -7,8 +7,9 @@ version changes no identity. Each record has the digests of its packages, which 
 from collections.abc import Iterable
 from functools import cache
 
-from uqbench.errors import Say, see
-from uqbench.identity import Run
+from uqbench.contract.errors import Say, see
+from uqbench.contract.identity import Run
+from uqbench.contract.wording import count
 from uqbench.registry.contents import content_hash
 from uqbench.registry.local import PREFIX
 from uqbench.results.earlier import move_earlier
@@ -16,7 +17,6 @@ from uqbench.results.states import RunState, StoredRun
 from uqbench.results.store import Store
 from uqbench.runner.states import stored_states
 from uqbench.suites.plan import Plan
-from uqbench.wording import count
 
 
 def other_code(stored: StoredRun) -> tuple[str, ...]:

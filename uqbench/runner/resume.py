@@ -7,8 +7,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
-from uqbench.errors import StorageError
-from uqbench.identity import Run
+from uqbench.contract.errors import StorageError
+from uqbench.contract.identity import Run
 from uqbench.results.folders import Folder
 from uqbench.results.records import Provenance, RunRecord
 from uqbench.results.store import Store

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from uqbench.errors import StorageError, UqbenchError
-from uqbench.identity import Run
+from uqbench.contract.errors import StorageError, UqbenchError
+from uqbench.contract.identity import Run
 from uqbench.registry.registry import Plugin
 from uqbench.results.provenance import provenance
 from uqbench.results.records import RunRecord

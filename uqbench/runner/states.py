@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from uqbench.errors import UqbenchError, see
-from uqbench.identity import Run
+from uqbench.contract.errors import UqbenchError, see
+from uqbench.contract.identity import Run
+from uqbench.contract.wording import count
 from uqbench.results.store import TO_DO, RunState, Store, StoredRun
 from uqbench.runner.resume import saved_step
 from uqbench.suites.plan import Plan
-from uqbench.wording import count
 
 
 def stored_states(plan: Plan, store: Store) -> dict[Run, StoredRun]:

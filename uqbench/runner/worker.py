@@ -9,7 +9,7 @@ from functools import partial
 
 import torch
 
-from uqbench.errors import StorageError, UqbenchError
+from uqbench.contract.errors import StorageError, UqbenchError
 from uqbench.registry.plugins import Host
 from uqbench.results.columns import RunColumns
 from uqbench.results.folders import Folder

@@ -24,8 +24,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from uqbench.claim import Interval
-from uqbench.seeding import derive_seed
+from uqbench.contract.claim import Interval
+from uqbench.contract.seeding import derive_seed
 from uqbench.statistics.levels import ALPHA, DRAWS
 
 Draws = NDArray[np.float64]

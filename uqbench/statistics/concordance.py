@@ -28,7 +28,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from uqbench.claim import Interval
+from uqbench.contract.claim import Interval
 from uqbench.statistics.levels import ALPHA
 from uqbench.statistics.quantiles import normal_quantile, t_quantile
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from uqbench.claim import Interval, Measurement
+from uqbench.contract.claim import Interval, Measurement
 from uqbench.statistics import bounded
 from uqbench.statistics.concordance import concordance
 from uqbench.statistics.levels import ALPHA, MINIMUM_SEEDS

@@ -25,7 +25,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from uqbench.claim import CannotCompareError, Interval
+from uqbench.contract.claim import CannotCompareError, Interval
 from uqbench.statistics.quantiles import t_quantile, t_tail
 from uqbench.statistics.statistic import contributions, point
 

@@ -36,8 +36,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from uqbench.claim import Interval
-from uqbench.seeding import derive_seed
+from uqbench.contract.claim import Interval
+from uqbench.contract.seeding import derive_seed
 from uqbench.statistics.bounded import Apart, difference
 from uqbench.statistics.estimate import Estimate, improvement
 from uqbench.statistics.levels import ALPHA, DRAWS, MINIMUM_SEEDS

@@ -6,9 +6,9 @@ Every error names the file, the key, the value and the nearest known name.
 import math
 from collections.abc import Collection
 
-from uqbench.errors import UqbenchError, did_you_mean
+from uqbench.contract.errors import UqbenchError, did_you_mean
+from uqbench.contract.specs import EnvironmentSpec
 from uqbench.registry.plugins import Host
-from uqbench.specs import EnvironmentSpec
 from uqbench.suites.claims import NOT_VERIFIABLE, Claim
 from uqbench.suites.configs import field_names, method_config, task_config
 from uqbench.suites.metrics import (

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
 
-from uqbench.claim import ClaimKind
-from uqbench.config import resolve
-from uqbench.errors import UqbenchError, unknown
+from uqbench.contract.claim import ClaimKind
+from uqbench.contract.config import resolve
+from uqbench.contract.errors import UqbenchError, unknown
 from uqbench.registry.plugins import Host
 from uqbench.suites.tables import Name, Table
 

@@ -4,10 +4,10 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from uqbench.config import resolve
-from uqbench.errors import UqbenchError, did_you_mean
+from uqbench.contract.config import resolve
+from uqbench.contract.errors import UqbenchError, did_you_mean
+from uqbench.contract.specs import Spec
 from uqbench.registry.plugins import Host
-from uqbench.specs import Spec
 from uqbench.suites.tables import Budget, Method, Task
 
 _FOLLOWING = {"task", "plus", "times"}

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from uqbench.claim import ClaimKind
-from uqbench.config import as_table
-from uqbench.errors import UqbenchError, see, unknown
-from uqbench.identity import DeviceKind, Run, digest_of, runs_of
+from uqbench.contract.claim import ClaimKind
+from uqbench.contract.config import as_table
+from uqbench.contract.errors import UqbenchError, see, unknown
+from uqbench.contract.identity import DeviceKind, Run, digest_of, runs_of
+from uqbench.contract.specs import AgentSpec, MethodSpec, Role
 from uqbench.registry.definitions import owns_loop, takes_actors
 from uqbench.registry.plugins import Host
-from uqbench.specs import AgentSpec, MethodSpec, Role
 from uqbench.suites.claims import Claim
 from uqbench.suites.configs import method_config, task_spec
 from uqbench.suites.suite import Suite

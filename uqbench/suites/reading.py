@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
-from uqbench.errors import UqbenchError, did_you_mean, unknown
+from uqbench.contract.errors import UqbenchError, did_you_mean, unknown
 from uqbench.registry.local import PREFIX, SuiteTable
 from uqbench.registry.plugins import Host
 from uqbench.registry.registry import Plugin, Registry

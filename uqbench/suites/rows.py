@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import Field
 
-from uqbench.errors import UqbenchError, did_you_mean
+from uqbench.contract.errors import UqbenchError, did_you_mean
 from uqbench.registry.plugins import Host
 from uqbench.suites.checks import check_head, check_row
 from uqbench.suites.claims import Reading

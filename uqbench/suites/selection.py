@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from uqbench.errors import Say, warn
+from uqbench.contract.errors import Say, warn
 
 if TYPE_CHECKING:
-    from uqbench.identity import DeviceKind
+    from uqbench.contract.identity import DeviceKind
     from uqbench.registry.plugins import Host
     from uqbench.suites.plan import Plan
 

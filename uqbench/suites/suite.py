@@ -7,7 +7,7 @@ from typing import Literal, TypeVar
 
 from pydantic import Field, PrivateAttr
 
-from uqbench.errors import unknown
+from uqbench.contract.errors import unknown
 from uqbench.suites.claims import Claim, Reading
 from uqbench.suites.metrics import Metric, Normalization, NormalizationConstants
 from uqbench.suites.tables import Budget, Method, Name, Table, Task

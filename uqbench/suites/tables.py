@@ -17,8 +17,8 @@ from pydantic import (
     model_validator,
 )
 
+from uqbench.contract.specs import Role, Spec
 from uqbench.registry.plugins import Host
-from uqbench.specs import Role, Spec
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*$", max_length=100)]
 """Names of suites, tasks, budgets and methods are names of folders too."""

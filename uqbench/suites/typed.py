@@ -5,8 +5,8 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from uqbench.config import explain
-from uqbench.errors import UqbenchError, did_you_mean
+from uqbench.contract.config import explain
+from uqbench.contract.errors import UqbenchError, did_you_mean
 from uqbench.suites.claims import Claim, Reading
 from uqbench.suites.metrics import Metric, Normalization, NormalizationConstants
 from uqbench.suites.tables import Budget, Evaluation, Method, Queries, Task

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from uqbench.errors import UqbenchError
+from uqbench.contract.errors import UqbenchError
 
 _PLAIN = re.compile(r"[A-Za-z0-9_.-]+(\([A-Za-z0-9_.-]*\))?")
 """Text that is written without quotation marks; its parentheses are a pair."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from uqbench.errors import UqbenchError
+from uqbench.contract.errors import UqbenchError
 from uqbench.registry import named
 from uqbench.registry.classes import Added, kind_of, name_of, spec_of
 from uqbench.registry.load_host import load_host

@@ -9,8 +9,8 @@ from typing import Any
 from torch import Tensor
 from torch.utils._pytree import keystr, tree_flatten_with_path
 
-from uqbench.agent import Agent
-from uqbench.environment import LaneEnv, Outcome
+from uqbench.contract.agent import Agent
+from uqbench.contract.environment import LaneEnv, Outcome
 from uqbench.runner.train.compiling import Capture
 from uqbench.runner.train.loop import Position, interact
 from uqbench.runner.train.recorder import Recorder

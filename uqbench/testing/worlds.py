@@ -9,10 +9,10 @@ import torch
 from gymnasium import spaces
 from torch import Tensor
 
-from uqbench.agent import Agent, EnvironmentInfo, Step
-from uqbench.environment import LaneEnv, Outcome
+from uqbench.contract.agent import Agent, EnvironmentInfo, Step
+from uqbench.contract.environment import LaneEnv, Outcome
+from uqbench.contract.seeding import derive_seed
 from uqbench.runner.train.loop import by_actor
-from uqbench.seeding import derive_seed
 
 
 def as_step(obs: Tensor, action: Tensor, outcome: Outcome, actors: int = 1) -> Step:

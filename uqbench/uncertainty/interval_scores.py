@@ -14,7 +14,7 @@ from statistics import NormalDist
 import torch
 from torch import Tensor
 
-from uqbench.agent import Uncertainty
+from uqbench.contract.agent import Uncertainty
 from uqbench.uncertainty.epistemic import reaches
 
 LEVELS = (0.50, 0.90, 0.95)

@@ -8,11 +8,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from uqbench.agent import Queried
-from uqbench.identity import Run
+from uqbench.contract.agent import Queried
+from uqbench.contract.identity import Run
+from uqbench.contract.seeding import derive_seed
+from uqbench.contract.truth import Truth
 from uqbench.lanes.random import generators
-from uqbench.seeding import derive_seed
-from uqbench.truth import Truth
 from uqbench.uncertainty.rollouts import Make
 
 EACH = 8

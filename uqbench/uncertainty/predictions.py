@@ -11,8 +11,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from uqbench.errors import UqbenchError
-from uqbench.estimator import Dataset, EvaluationSet, Predictions, PredictiveUncertainty
+from uqbench.contract.errors import UqbenchError
+from uqbench.contract.estimator import Dataset, EvaluationSet, Predictions, PredictiveUncertainty
 from uqbench.registry.plugins import Host
 from uqbench.results.columns import Columns
 from uqbench.suites.metrics import Metric

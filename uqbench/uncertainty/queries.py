@@ -13,8 +13,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from uqbench.agent import Queried
-from uqbench.environment import LaneEnv
+from uqbench.contract.agent import Queried
+from uqbench.contract.environment import LaneEnv
 from uqbench.uncertainty.epistemic import auroc
 from uqbench.uncertainty.lane_columns import CURVES, PREDICTIONS, LaneColumns
 from uqbench.uncertainty.query_scores import PREFIX, contraction, novelty, score_queries

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from uqbench.agent import Uncertainty
-from uqbench.truth import Climatology, Truth
+from uqbench.contract.agent import Uncertainty
+from uqbench.contract.truth import Climatology, Truth
 from uqbench.uncertainty import epistemic, forecasts
 from uqbench.uncertainty.epistemic import Predictions
 from uqbench.uncertainty.interval_scores import LEVELS, central_interval

@@ -9,14 +9,14 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from uqbench.agent import Queried, Uncertainty
-from uqbench.environment import LaneEnv
-from uqbench.errors import UqbenchError
-from uqbench.identity import Run
-from uqbench.queries import QueryStates, visit
-from uqbench.seeding import derive_seed
+from uqbench.contract.agent import Queried, Uncertainty
+from uqbench.contract.environment import LaneEnv
+from uqbench.contract.errors import UqbenchError
+from uqbench.contract.identity import Run
+from uqbench.contract.queries import QueryStates, visit
+from uqbench.contract.seeding import derive_seed
+from uqbench.contract.truth import Climatology, ExactTruth, Truth
 from uqbench.suites.tables import Queries
-from uqbench.truth import Climatology, ExactTruth, Truth
 from uqbench.uncertainty.monte_carlo_returns import MonteCarloSource
 from uqbench.uncertainty.rollouts import Make, rollout_returns
 from uqbench.uncertainty.visits import Visits

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from uqbench.agent import Policy
-from uqbench.environment import LaneEnv
+from uqbench.contract.agent import Policy
+from uqbench.contract.environment import LaneEnv
 
 SLAB = 64
 """Observations of a lane that the policy is asked about at once: always as many, so that a lane's

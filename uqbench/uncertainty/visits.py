@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from uqbench.environment import LaneEnv
+from uqbench.contract.environment import LaneEnv
 
 
 class Visits:

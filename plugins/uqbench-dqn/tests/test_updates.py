@@ -11,7 +11,7 @@ from torch import Tensor
 from uqbench_dqn.config import DQNConfig
 from uqbench_dqn.dqn import DQN
 
-from uqbench.agent import EnvironmentInfo
+from uqbench.contract.agent import EnvironmentInfo
 from uqbench.testing.worlds import transitions
 
 EVENTS = [1, 3, 6, 10, 15, 21, 28, 36, 45, 55]

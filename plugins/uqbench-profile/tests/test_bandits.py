@@ -20,8 +20,8 @@ from uqbench_profile.bandit_scores import (
 from uqbench_profile.bandit_table import ACTIONS, CELLS, EACH, KINDS, STATES, BanditTable, Table
 from uqbench_profile.laws import Law, excess, mean_distance
 
-from uqbench.agent import Agent, EnvironmentInfo, Uncertainty
-from uqbench.specs import NoConfig
+from uqbench.contract.agent import Agent, EnvironmentInfo, Uncertainty
+from uqbench.contract.specs import NoConfig
 from uqbench.testing.worlds import act, as_step
 
 CPU = torch.device("cpu")

@@ -8,8 +8,8 @@ import pytest
 from uqbench_profile.profile import profile
 
 from uqbench.boards.matrices import MethodScores
-from uqbench.errors import UqbenchError
-from uqbench.plots.render import render
+from uqbench.contract.errors import UqbenchError
+from uqbench.pages.plots.render import render
 from uqbench.registry.plugins import Host
 from uqbench.results.scores import Score, Scores
 from uqbench.suites.reading import read_suites

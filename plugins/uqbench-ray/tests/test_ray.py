@@ -23,7 +23,7 @@ STEPS = 600
 WAIT_SECONDS = 150.0
 MINE = """
 import torch
-from uqbench.agent import Agent
+from uqbench.contract.agent import Agent
 
 class Mine(Agent):
     def __init__(self, info, seeds, config, device):

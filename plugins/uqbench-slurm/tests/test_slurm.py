@@ -32,7 +32,7 @@ STEPS = 600  # 54 s: time for a command to start and to be heard, on a busy mach
 WAIT_SECONDS = 900.0
 MINE = """
 import torch
-from uqbench.agent import Agent
+from uqbench.contract.agent import Agent
 
 class Mine(Agent):
     def __init__(self, info, seeds, config, device):

@@ -8,7 +8,7 @@ import pytest
 from uqbench_tabular.plugin import uqbench_figures
 
 from uqbench.boards.stored import StoredBoard
-from uqbench.plots.render import svg
+from uqbench.pages.plots.render import svg
 from uqbench.registry.plugins import Host
 from uqbench.suites.reading import read_suites
 

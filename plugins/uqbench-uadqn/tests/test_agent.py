@@ -15,7 +15,7 @@ from uqbench_uadqn.agent import UADQN
 from uqbench_uadqn.config import UADQNConfig
 from uqbench_uadqn.uncertainty import aleatoric_var, epistemic_var
 
-from uqbench.agent import EnvironmentInfo
+from uqbench.contract.agent import EnvironmentInfo
 from uqbench.lanes import Normal
 from uqbench.registry.plugins import Host
 from uqbench.runner.train.compiling import compile_agent

@@ -7,7 +7,7 @@ from uqbench_uadqn.cliff.policy_truth import exact_truth
 import uqbench
 from uqbench.api.playing import map_beliefs, map_truth
 from uqbench.api.state_map import figure
-from uqbench.plots.render import svg
+from uqbench.pages.plots.render import svg
 
 
 @pytest.fixture(scope="module")

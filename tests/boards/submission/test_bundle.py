@@ -11,7 +11,7 @@ import pytest
 from uqbench.boards.submission import bundle
 from uqbench.boards.submission.bundle import INDEX, REQUIRED, read_bundle, write_bundle
 from uqbench.boards.submission.judge import PLAIN
-from uqbench.errors import UqbenchError
+from uqbench.contract.errors import UqbenchError
 
 FILES = {name: f"{name}\n".encode() * 50 for name in REQUIRED}
 

@@ -3,7 +3,7 @@
 import pytest
 
 from uqbench.boards.submission.make import components, involved, report
-from uqbench.errors import UqbenchError
+from uqbench.contract.errors import UqbenchError
 from uqbench.registry.plugins import Host
 from uqbench.suites.selection import Selection
 

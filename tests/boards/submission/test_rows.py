@@ -20,13 +20,13 @@ from uqbench.boards.submission.judge import _numbered, judge
 from uqbench.boards.submission.make import lock, submit
 from uqbench.boards.verification import Agreement, Verification
 from uqbench.cli.verify import command
-from uqbench.errors import UqbenchError
+from uqbench.contract.errors import UqbenchError
+from uqbench.pages.board_folders import all_files, write_files
+from uqbench.pages.check import check
 from uqbench.registry.plugins import Host
 from uqbench.results.folders import Folder
 from uqbench.results.store import Store
 from uqbench.suites.selection import Selection
-from uqbench.views.board_folders import all_files, write_files
-from uqbench.views.check import check
 
 PROVES = "5 of 6 re-made, 6 runs of new seeds: at most 17 % of rows can be false (95 %)"
 MADE = MadeWith("cpu", "Linux x86_64", {"numpy": "1.0"}, {}, None, "2026-01-01", "2026-01-02", 6)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from uqbench.api.status import jobs
-from uqbench.executor import ORDERS, JobState, JobStatus, Order
+from uqbench.contract.executor import ORDERS, JobState, JobStatus, Order
 from uqbench.registry.plugins import Host
 from uqbench.results.store import RunState, Store
 from uqbench.runner import events

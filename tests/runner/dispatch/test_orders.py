@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from uqbench.errors import UqbenchError
-from uqbench.executor import Order, Resources
+from uqbench.contract.errors import UqbenchError
+from uqbench.contract.executor import Order, Resources
 from uqbench.registry.plugins import Host
 from uqbench.runner.batches import BatchGroup, make_batch_groups
 from uqbench.runner.dispatch.orders import (

@@ -12,8 +12,8 @@ import torch
 from gymnasium import spaces
 from torch import Tensor
 
-from uqbench.agent import Agent, Step
-from uqbench.environment import LaneEnv, Outcome
+from uqbench.contract.agent import Agent, Step
+from uqbench.contract.environment import LaneEnv, Outcome
 from uqbench.runner.train.evaluation import Evaluated, evaluate
 
 

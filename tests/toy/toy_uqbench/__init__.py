@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from uqbench import AgentSpec, EnvironmentSpec, hookimpl
-from uqbench.identity import Run
+from uqbench.contract.identity import Run
 
 if "TOY_ROOM_SECONDS" in os.environ:
     from uqbench.runner import full_disk as patience
@@ -18,7 +18,7 @@ if "TOY_ROOM_SECONDS" in os.environ:
     patience.POLL_SECONDS = 0.1
 
 if TYPE_CHECKING:
-    from uqbench.environment import OptimalQ
+    from uqbench.contract.environment import OptimalQ
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from toy_uqbench import WalkerConfig
-from uqbench.agent import Agent, EnvironmentInfo, Step, Uncertainty
+from uqbench.contract.agent import Agent, EnvironmentInfo, Step, Uncertainty
 from uqbench.lanes import Uniform
 
 

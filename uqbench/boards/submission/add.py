@@ -14,7 +14,7 @@ from uqbench.boards.stored import PROVENANCE, StoredBoard, board_folder
 from uqbench.boards.submitted import NAME, Submitted, states, submitted_json
 from uqbench.boards.verification import Verification
 from uqbench.boards.with_stored import as_run_today
-from uqbench.errors import Say, UqbenchError
+from uqbench.contract.errors import Say, UqbenchError
 from uqbench.results.folders import Folder
 from uqbench.results.scores import Scores
 from uqbench.suites.selection import Selection

@@ -20,8 +20,8 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 
 from uqbench.boards.manifest import Digest
-from uqbench.config import explain
-from uqbench.errors import UqbenchError, see
+from uqbench.contract.config import explain
+from uqbench.contract.errors import UqbenchError, see
 from uqbench.results.files import read_bytes, write_data
 
 INDEX = "submission.json"
@@ -93,7 +93,7 @@ def write_bundle(
         UqbenchError: it is too large.
         StorageError: it cannot be written.
     """
-    from uqbench.version import __version__
+    from uqbench.contract.version import __version__
 
     digests = {name: hashlib.sha256(data).hexdigest() for name, data in sorted(files.items())}
     index = Index(suite=suite, budget=budget, methods=methods, uqbench=__version__, sha256=digests)

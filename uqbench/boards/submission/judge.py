@@ -20,7 +20,7 @@ from uqbench.boards.scores import DEVICES
 from uqbench.boards.stored import PROVENANCE, StoredBoard
 from uqbench.boards.submission.bundle import CHECK, LOCK, TABLES, Bundle
 from uqbench.boards.submission.make import DONE, involved
-from uqbench.errors import Say, UqbenchError
+from uqbench.contract.errors import Say, UqbenchError
 from uqbench.results.folders import Folder
 from uqbench.results.states import RunState
 from uqbench.suites.selection import Selection
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from uqbench.results.scores import Score
     from uqbench.suites.plan import Plan
 
-DATASET = "uqbench.estimator:Dataset"
+DATASET = "uqbench.contract.estimator:Dataset"
 STATUSES = ("passed", "failed", "expected", "skipped", "vacuous")
 PLAIN = r"[\w .,:;+()/@=~-]{0,200}"
 """What goes onto a page of a board: no other characters than words and numbers have."""

@@ -16,9 +16,9 @@ from uqbench.boards.leaderboard import board
 from uqbench.boards.provenance import of_older_code, provenance, provenance_json
 from uqbench.boards.stored import PROVENANCE
 from uqbench.boards.submission.bundle import CHECK, LOCK, write_bundle
-from uqbench.errors import UqbenchError, see
+from uqbench.contract.errors import UqbenchError, see
+from uqbench.contract.wording import count
 from uqbench.results.store import RunState, Store
-from uqbench.wording import count
 
 if TYPE_CHECKING:
     from uqbench.registry.plugins import Host

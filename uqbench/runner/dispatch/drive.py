@@ -8,10 +8,10 @@ from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 
-from uqbench.config import resolve
-from uqbench.errors import StorageError, UqbenchError
-from uqbench.executor import ORDERS, Executor, ExecutorContext, JobState, JobStatus, Order
-from uqbench.identity import Run
+from uqbench.contract.config import resolve
+from uqbench.contract.errors import StorageError, UqbenchError
+from uqbench.contract.executor import ORDERS, Executor, ExecutorContext, JobState, JobStatus, Order
+from uqbench.contract.identity import Run
 from uqbench.registry.plugins import Host
 from uqbench.runner.batches import BatchGroup
 from uqbench.runner.device import share_out, visible

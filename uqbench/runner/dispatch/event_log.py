@@ -20,8 +20,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from uqbench.errors import StorageError
-from uqbench.executor import ORDERS, Order, order_path
+from uqbench.contract.errors import StorageError
+from uqbench.contract.executor import ORDERS, Order, order_path
 from uqbench.results.folders import Folder
 from uqbench.results.records import MOST_BYTES, Count, Seconds
 from uqbench.runner.events import END, EVENT, Event, Progress, Runs, folders

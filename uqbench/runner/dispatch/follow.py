@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from uqbench.executor import Executor, JobState, Order
+from uqbench.contract.executor import Executor, JobState, Order
 from uqbench.results.store import RunState, Store
 from uqbench.runner.batches import BatchGroup
 from uqbench.runner.dispatch.event_log import EventLog, decode, forget, read_log

@@ -9,7 +9,7 @@ import time
 from contextlib import closing, suppress
 from pathlib import Path
 
-from uqbench.errors import StorageError, UqbenchError
+from uqbench.contract.errors import StorageError, UqbenchError
 from uqbench.registry.plugins import Host
 from uqbench.results.store import RunState, Store
 from uqbench.runner.batches import BatchGroup

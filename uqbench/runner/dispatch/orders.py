@@ -10,10 +10,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from uqbench.config import explain
-from uqbench.errors import UqbenchError
-from uqbench.executor import ORDERS, Order, Resources
-from uqbench.identity import Run, digest_of
+from uqbench.contract.config import explain
+from uqbench.contract.errors import UqbenchError
+from uqbench.contract.executor import ORDERS, Order, Resources
+from uqbench.contract.identity import Run, digest_of
 from uqbench.registry.contents import content_hash
 from uqbench.registry.plugins import Host
 from uqbench.results.files import read_bytes, write_data

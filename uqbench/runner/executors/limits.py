@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from uqbench.errors import UqbenchError
+from uqbench.contract.errors import UqbenchError
 
 if TYPE_CHECKING:  # a spawned process imports the executor before it limits threads
     from uqbench.runner.batches import BatchGroup

@@ -26,7 +26,7 @@ from uqbench.runner.executors.spawn import listen, start
 from uqbench.runner.stop import Stop
 
 if TYPE_CHECKING:  # a spawned process imports this module before it limits threads
-    from uqbench.identity import Run
+    from uqbench.contract.identity import Run
     from uqbench.results.store import Store
     from uqbench.runner.batches import Batch, BatchGroup
     from uqbench.runner.events import Event
@@ -140,7 +140,7 @@ def _stop_all(team: Collection[_Worker], seconds: float) -> None:
 
 def _isolate(batches: Sequence[Batch], store: Store, excess: str) -> Iterator[Event]:
     """What becomes of the unfinished batches of a process that exceeded a limit."""
-    from uqbench.errors import UqbenchError
+    from uqbench.contract.errors import UqbenchError
     from uqbench.runner.events import Split
     from uqbench.runner.run_records import failed, forget_checkpoint
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import torch
 
-from uqbench.agent import Agent, EnvironmentInfo, LoopAgent
-from uqbench.environment import HasState, LaneEnv
-from uqbench.errors import CannotSaveError
+from uqbench.contract.agent import Agent, EnvironmentInfo, LoopAgent
+from uqbench.contract.environment import HasState, LaneEnv
+from uqbench.contract.errors import CannotSaveError
 from uqbench.lanes.networks import use_onednn
 from uqbench.registry.plugins import Host
 from uqbench.results.columns import RunColumns

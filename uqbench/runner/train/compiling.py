@@ -12,9 +12,9 @@ from collections.abc import Callable, Hashable
 
 import torch
 
-from uqbench.agent import Agent
-from uqbench.environment import LaneEnv, Outcome
-from uqbench.errors import UqbenchError
+from uqbench.contract.agent import Agent
+from uqbench.contract.environment import LaneEnv, Outcome
+from uqbench.contract.errors import UqbenchError
 from uqbench.lanes import Capturable
 
 WARM_UP = 3

@@ -9,12 +9,12 @@ from typing import Any
 
 import torch
 
-from uqbench.adapters.gymnasium_lanes import GymnasiumLanes
-from uqbench.environment import LaneEnv, OptimalQ, TimeLimit
-from uqbench.errors import UqbenchError
+from uqbench.contract.environment import LaneEnv, OptimalQ, TimeLimit
+from uqbench.contract.errors import UqbenchError
+from uqbench.contract.specs import EnvironmentSpec, imported
+from uqbench.lanes.adapters.gymnasium_lanes import GymnasiumLanes
 from uqbench.registry.plugins import Host
 from uqbench.runner.batches import Batch
-from uqbench.specs import EnvironmentSpec, imported
 from uqbench.suites.configs import task_config
 from uqbench.uncertainty.monte_carlo_returns import MonteCarloSource
 from uqbench.uncertainty.queries import QueryScorer
@@ -113,7 +113,7 @@ def lanes_of(
     if spec.makes_vector:
         from gymnasium.vector import VectorEnv
 
-        from uqbench.adapters.vector import SEEDS, OnlyEnv, VectorLanes, steps_together
+        from uqbench.lanes.adapters.vector import SEEDS, OnlyEnv, VectorLanes, steps_together
 
         seeded = "seeds" in signature(make).parameters
 
@@ -132,7 +132,7 @@ def lanes_of(
     if spec.makes_lanes:
         lanes = make(config, seeds, limit, device)
         if not isinstance(lanes, LaneEnv):
-            raise _wrong(spec, "lanes=True", lanes, "uqbench.environment.LaneEnv")
+            raise _wrong(spec, "lanes=True", lanes, "uqbench.contract.environment.LaneEnv")
         return lanes
     saved = spec.has_state_dict
     return GymnasiumLanes(single, seeds, limit, spec.events, device, has_state_dict=saved)

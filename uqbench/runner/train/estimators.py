@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import torch
 
-from uqbench.errors import UqbenchError
-from uqbench.estimator import Dataset, Estimator
-from uqbench.identity import Run
+from uqbench.contract.errors import UqbenchError
+from uqbench.contract.estimator import Dataset, Estimator
+from uqbench.contract.identity import Run
 from uqbench.registry.plugins import Host
 from uqbench.results.columns import RunColumns
 from uqbench.runner.batches import Batch

@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from uqbench.agent import Policy
-from uqbench.environment import LaneEnv
+from uqbench.contract.agent import Policy
+from uqbench.contract.environment import LaneEnv
 from uqbench.runner.train.guards import check_action
 
 

@@ -1,7 +1,7 @@
 """The final state of each run's agent, cut out of that of a batch.
 
 The agents of a batch are one object whose tensors have the lanes first, or are declared to be
-shared (:meth:`uqbench.agent.Agent.exported_state`).
+shared (:meth:`uqbench.contract.agent.Agent.exported_state`).
 """
 
 import io
@@ -11,8 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from uqbench.agent import Agent
-from uqbench.errors import CannotSaveError
+from uqbench.contract.agent import Agent
+from uqbench.contract.errors import CannotSaveError
 from uqbench.runner.checkpoints import plain
 from uqbench.runner.train.loop_agent import SinglePolicy
 

@@ -9,9 +9,9 @@ from collections.abc import Collection, Mapping
 import torch
 from torch import Tensor
 
-from uqbench.agent import Queried, Uncertainty
-from uqbench.environment import Outcome
-from uqbench.errors import UqbenchError, see
+from uqbench.contract.agent import Queried, Uncertainty
+from uqbench.contract.environment import Outcome
+from uqbench.contract.errors import UqbenchError, see
 
 VARIANCES = ("epistemic_var", "quantile_epistemic_var", "aleatoric_var", "oracle_var")
 VALUES = ("mean", "epistemic_dof", *VARIANCES)
@@ -135,7 +135,7 @@ def check_uncertainty(agent: Queried, obs: Tensor, n_actions: int, step: int) ->
     if not isinstance(predicted, Uncertainty):
         raise UqbenchError(
             f"the agent's uncertainty returned a {type(predicted).__name__}; expected a "
-            f"uqbench.agent.Uncertainty or None ({named(agent)}, step {step})"
+            f"uqbench.contract.agent.Uncertainty or None ({named(agent)}, step {step})"
             f"{see('wrong-uncertainty')}"
         )
     shape = (*obs.shape[:2], n_actions)

@@ -11,8 +11,8 @@ from typing import NamedTuple, overload
 
 from torch import Tensor
 
-from uqbench.agent import Agent, Step
-from uqbench.environment import LaneEnv, Outcome
+from uqbench.contract.agent import Agent, Step
+from uqbench.contract.environment import LaneEnv, Outcome
 from uqbench.lanes import Capturable
 from uqbench.runner.train.compiling import Capture, CapturedSteps
 from uqbench.runner.train.guards import check_action, check_outcome, check_range

@@ -12,10 +12,10 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 from torch import Tensor
 
-from uqbench.adapters.vector import LaneVectorEnv
-from uqbench.agent import LoopAgent, Uncertainty
-from uqbench.environment import LaneEnv, Outcome
-from uqbench.errors import UqbenchError
+from uqbench.contract.agent import LoopAgent, Uncertainty
+from uqbench.contract.environment import LaneEnv, Outcome
+from uqbench.contract.errors import UqbenchError
+from uqbench.lanes.adapters.vector import LaneVectorEnv
 from uqbench.runner.train.recorder import Recorder
 
 

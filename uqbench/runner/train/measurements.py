@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from uqbench.agent import Agent
+from uqbench.contract.agent import Agent
 from uqbench.registry.plugins import Host
 from uqbench.results.columns import Columns, RunColumns
 from uqbench.runner.batches import Batch

@@ -11,8 +11,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from uqbench.environment import Outcome
-from uqbench.errors import UqbenchError, see
+from uqbench.contract.environment import Outcome
+from uqbench.contract.errors import UqbenchError, see
 from uqbench.results.columns import Columns
 from uqbench.runner.metric_values import record_step
 from uqbench.runner.train.evaluation import Evaluated

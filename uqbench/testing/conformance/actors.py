@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from uqbench.agent import Agent
+from uqbench.contract.agent import Agent
 from uqbench.lanes import ReplayBuffer
 from uqbench.runner.train.guards import check_action, check_metrics
 from uqbench.testing.conformance.agent_runs import SEEDS, AgentSubject, replay_step, same, step_of

@@ -11,10 +11,10 @@ import torch
 from torch import Tensor
 from torch.utils._pytree import tree_map
 
-from uqbench.agent import Agent, EnvironmentInfo, Step
-from uqbench.environment import LaneEnv, Outcome
+from uqbench.contract.agent import Agent, EnvironmentInfo, Step
+from uqbench.contract.environment import LaneEnv, Outcome
+from uqbench.contract.specs import Role
 from uqbench.runner.train.loop import by_actor, reset_by_actor
-from uqbench.specs import Role
 from uqbench.testing.conformance.check import Subject, located
 from uqbench.testing.same_bits import difference
 from uqbench.testing.worlds import RotatingPixels

@@ -7,8 +7,8 @@ from typing import get_type_hints
 
 import torch
 
-from uqbench.agent import Agent
-from uqbench.config import is_scheduled, scaled
+from uqbench.contract.agent import Agent
+from uqbench.contract.config import is_scheduled, scaled
 from uqbench.runner.train.guards import check_action, check_metrics, check_range
 from uqbench.runner.train.loop import reset_by_actor
 from uqbench.testing.conformance.agent_runs import AgentSubject, copy_of, same, step_of
@@ -109,7 +109,7 @@ def masks(subject: AgentSubject) -> None:
 
 @check(AgentSubject, "agent-steps")
 def steps(subject: AgentSubject) -> None:
-    """Config fields that count environment steps are annotated as uqbench.config.Steps.
+    """Config fields that count environment steps are annotated as uqbench.contract.config.Steps.
 
     Fields with such names are scaled, and the config takes scaled values.
 

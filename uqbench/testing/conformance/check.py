@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeVar, cast, get_args
 
-from uqbench.errors import MissingDataError, UqbenchError, unknown
+from uqbench.contract.errors import MissingDataError, UqbenchError, unknown
 from uqbench.registry.side_effects import watched
 
 T = TypeVar("T")

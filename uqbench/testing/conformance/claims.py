@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from uqbench.claim import CannotCompareError, ClaimKind, Observations
+from uqbench.contract.claim import CannotCompareError, ClaimKind, Observations
 from uqbench.testing.conformance.check import Failed, Subject, Vacuous, check
 
 RUNS = 10

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from uqbench.agent import Agent, Step, observation_dtype, observation_shape
+from uqbench.contract.agent import Agent, Step, observation_dtype, observation_shape
 from uqbench.lanes import Capturable
 from uqbench.runner.train.compiling import compile_agent
 from uqbench.testing.capture import simulated

@@ -6,7 +6,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from uqbench.environment import Outcome
+from uqbench.contract.environment import Outcome
 from uqbench.testing.conformance.agent_runs import AgentSubject, predictions, replay_step
 from uqbench.testing.conformance.check import Failed, Skipped, Vacuous, check
 

@@ -14,7 +14,7 @@ from gymnasium.utils.env_checker import check_env
 from torch import Tensor
 from torch.utils._pytree import tree_map
 
-from uqbench.environment import LaneEnv, OptimalQ, Outcome, TimeLimit
+from uqbench.contract.environment import LaneEnv, OptimalQ, Outcome, TimeLimit
 from uqbench.lanes import Uniform
 from uqbench.lanes.exploration import random_action
 from uqbench.runner.train.guards import check_outcome

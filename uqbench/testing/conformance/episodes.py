@@ -9,9 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from uqbench.adapters.gymnasium_lanes import GymnasiumLanes
-from uqbench.environment import LaneEnv, TimeLimit
-from uqbench.errors import CannotSaveError
+from uqbench.contract.environment import LaneEnv, TimeLimit
+from uqbench.contract.errors import CannotSaveError
+from uqbench.lanes.adapters.gymnasium_lanes import GymnasiumLanes
 from uqbench.testing.conformance.agent_runs import same, through_a_file
 from uqbench.testing.conformance.check import Failed, Skipped, check
 from uqbench.testing.conformance.environments import (

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from uqbench.estimator import Dataset, Estimator, PredictiveUncertainty
+from uqbench.contract.estimator import Dataset, Estimator, PredictiveUncertainty
 from uqbench.testing.conformance.agent_runs import same
 from uqbench.testing.conformance.check import Failed, Skipped, Subject, check, unchanged
 
@@ -53,7 +53,7 @@ def forms(subject: EstimatorSubject) -> None:
         One number for each input of each lane; unit is 'nats', 'variance' or 'return'.
     """
     if not isinstance(subject.make(subject.dataset, SEEDS), Estimator):
-        raise Failed("the factory did not make a uqbench.estimator.Estimator")
+        raise Failed("the factory did not make a uqbench.contract.estimator.Estimator")
     predicted, _, inputs = subject.predicted()
     shape = tuple(inputs.shape[:2])
     for name in ("total", "aleatoric", "epistemic"):

@@ -16,7 +16,7 @@ from gymnasium import spaces
 from torch import Tensor
 from torch.utils._pytree import tree_map
 
-from uqbench.agent import Agent, Step, Uncertainty
+from uqbench.contract.agent import Agent, Step, Uncertainty
 from uqbench.lanes import Normal, Uniform
 from uqbench.testing.conformance.agent_runs import CPU, SEEDS, AgentSubject, same
 from uqbench.testing.conformance.check import Failed, Skipped, Vacuous, check
@@ -67,7 +67,7 @@ def learns(subject: AgentSubject) -> None:
     """What an agent has learned changes within the run that other checks look at.
 
     Floating-point tensors of ``exported_state()``, at the start and after 160 steps in which all
-    :data:`~uqbench.config.Steps` have passed; otherwise the other checks would be vacuous.
+    :data:`~uqbench.contract.config.Steps` have passed; otherwise the other checks would be vacuous.
 
     Fix:
         Annotate the steps before learning, `warm_up: WarmUpSteps = 1_000`, and every other

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 
-from uqbench.agent import LoopAgent
-from uqbench.environment import LaneEnv
+from uqbench.contract.agent import LoopAgent
+from uqbench.contract.environment import LaneEnv
 from uqbench.runner.train.loop_agent import RecordedLanes, SinglePolicy, train
 from uqbench.runner.train.recorder import Recorder
 from uqbench.testing.conformance.check import Failed, Skipped, Subject, check

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from uqbench.errors import MissingDataError
+from uqbench.contract.errors import MissingDataError
 from uqbench.testing.conformance.check import Failed, Skipped, Subject, check
 
 IMPORT_SECONDS = 0.5
@@ -127,8 +127,8 @@ def made(subject: ComponentSubject) -> None:
     Missing data and missing suites are no failures, and are said.
 
     Fix:
-        Follow the message; raise uqbench.errors.MissingDataError where files are missing that a
-        user has to put there.
+        Follow the message; raise uqbench.contract.errors.MissingDataError where files are missing
+        that a user has to put there.
     """
     if isinstance(subject.problem, str):
         raise Skipped(subject.problem)

@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from uqbench.agent import Agent
+from uqbench.contract.agent import Agent
 from uqbench.registry import local
 from uqbench.testing.conformance.agent_runs import (
     CPU,

@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from uqbench.agent import Agent
+from uqbench.contract.agent import Agent
 from uqbench.testing.conformance.agent_runs import (
     SEEDS,
     AgentSubject,

@@ -8,7 +8,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from uqbench.risk import RiskMeasure
+from uqbench.contract.risk import RiskMeasure
 from uqbench.testing.conformance.check import Failed, Skipped, Subject, check
 
 ATOL = 1e-4

@@ -12,18 +12,18 @@ from typing import Any, Literal
 
 import torch
 
-from uqbench.adapters.gymnasium_lanes import GymnasiumLanes
-from uqbench.agent import Agent, EnvironmentInfo
-from uqbench.config import as_table, at_most
-from uqbench.environment import LaneEnv, TimeLimit
-from uqbench.errors import unknown
-from uqbench.estimator import Dataset
+from uqbench.contract.agent import Agent, EnvironmentInfo
+from uqbench.contract.config import as_table, at_most
+from uqbench.contract.environment import LaneEnv, TimeLimit
+from uqbench.contract.errors import unknown
+from uqbench.contract.estimator import Dataset
+from uqbench.contract.seeding import derive_seed
+from uqbench.contract.specs import imported
+from uqbench.lanes.adapters.gymnasium_lanes import GymnasiumLanes
 from uqbench.registry.definitions import owns_loop, summary, takes_actors
 from uqbench.registry.plugins import Host
 from uqbench.registry.registry import Plugin, Registry
 from uqbench.runner.train.environments import lanes_of
-from uqbench.seeding import derive_seed
-from uqbench.specs import imported
 from uqbench.suites.configs import method_config, task_config
 from uqbench.suites.reading import Catalog, read_suites
 from uqbench.suites.suite import Suite

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from uqbench.environment import OptimalQ
+from uqbench.contract.environment import OptimalQ
 from uqbench.lanes import Uniform
 from uqbench.lanes.exploration import random_action
 from uqbench.testing.conformance.check import Failed, Skipped, Vacuous, check

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from uqbench.agent import Uncertainty
+from uqbench.contract.agent import Uncertainty
 from uqbench.runner.train.guards import UNBOUNDED, VALUES, VARIANCES
 from uqbench.testing.conformance.agent_runs import AgentSubject
 from uqbench.testing.conformance.agents import FORMS

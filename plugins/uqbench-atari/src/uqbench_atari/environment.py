@@ -11,7 +11,7 @@ import torch
 from ale_py.env import AtariEnv
 from gymnasium.wrappers import AtariPreprocessing, FrameStackObservation
 
-from uqbench.errors import UqbenchError
+from uqbench.contract.errors import UqbenchError
 from uqbench_atari.config import AtariConfig
 
 

@@ -8,7 +8,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 
 from uqbench import EnvironmentSpec, hookimpl
-from uqbench.errors import UqbenchError
+from uqbench.contract.errors import UqbenchError
 
 
 @hookimpl

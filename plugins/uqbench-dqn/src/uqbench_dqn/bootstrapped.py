@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from uqbench.agent import EnvironmentInfo, Step, Uncertainty
+from uqbench.contract.agent import EnvironmentInfo, Step, Uncertainty
 from uqbench.lanes import ReplayBuffer, Uniform, greedy, initialize_uniform
 from uqbench_dqn.bootstrapped_network import HeadsNetwork, RandomizedPriors, heads_network
 from uqbench_dqn.config import BootstrappedDQNConfig

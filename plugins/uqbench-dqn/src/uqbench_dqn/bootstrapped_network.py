@@ -10,7 +10,7 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
-from uqbench.agent import EnvironmentInfo, observation_dtype, observation_shape
+from uqbench.contract.agent import EnvironmentInfo, observation_dtype, observation_shape
 from uqbench.lanes import LaneLinear
 from uqbench_dqn.config import BootstrappedDQNConfig, RandomizedPriorConfig
 from uqbench_dqn.networks import QNetwork

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor
 
-from uqbench.agent import EnvironmentInfo, Uncertainty
+from uqbench.contract.agent import EnvironmentInfo, Uncertainty
 from uqbench.lanes import greedy
 from uqbench_dqn.categorical import cross_entropy, project, support
 from uqbench_dqn.config import C51Config

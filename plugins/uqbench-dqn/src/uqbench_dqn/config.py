@@ -12,9 +12,9 @@ import math
 from dataclasses import dataclass, field
 from typing import Literal
 
-from uqbench.config import LATER, Steps, WarmUpSteps
-from uqbench.risk.config import MarginalRuleField
-from uqbench.updates import triangular_numbers
+from uqbench.contract.config import LATER, Steps, WarmUpSteps
+from uqbench.contract.risk.config import MarginalRuleField
+from uqbench.contract.updates import triangular_numbers
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from uqbench.agent import Agent, EnvironmentInfo, Step
+from uqbench.contract.agent import Agent, EnvironmentInfo, Step
 from uqbench.lanes import (
     Adam,
     Capturable,

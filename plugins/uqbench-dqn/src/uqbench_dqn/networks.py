@@ -8,7 +8,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
-from uqbench.agent import EnvironmentInfo, observation_dtype, observation_shape
+from uqbench.contract.agent import EnvironmentInfo, observation_dtype, observation_shape
 from uqbench.lanes import LaneConv2d, LaneLinear
 from uqbench_dqn.config import DeepQConfig
 

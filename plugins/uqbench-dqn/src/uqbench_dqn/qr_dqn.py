@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from uqbench.agent import EnvironmentInfo, Uncertainty
+from uqbench.contract.agent import EnvironmentInfo, Uncertainty
 from uqbench_dqn.config import QRDQNConfig
 from uqbench_dqn.deep_q import DeepQ
 from uqbench_dqn.quantiles import midpoint_levels, quantile_loss

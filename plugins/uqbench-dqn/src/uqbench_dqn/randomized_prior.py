@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import torch
 
-from uqbench.agent import EnvironmentInfo
+from uqbench.contract.agent import EnvironmentInfo
 from uqbench_dqn.bootstrapped import BootstrappedDQN
 from uqbench_dqn.bootstrapped_network import RandomizedPriors
 from uqbench_dqn.config import RandomizedPriorConfig

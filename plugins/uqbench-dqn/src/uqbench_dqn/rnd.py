@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor
 
-from uqbench.agent import EnvironmentInfo
+from uqbench.contract.agent import EnvironmentInfo
+from uqbench.contract.seeding import derive_seed
 from uqbench.lanes import initialize, lane_generators
-from uqbench.seeding import derive_seed
 from uqbench_dqn.config import RNDConfig
 from uqbench_dqn.dqn import DQN
 from uqbench_dqn.networks import q_network

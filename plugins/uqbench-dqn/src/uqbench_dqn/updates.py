@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 
 from torch import Tensor
 
+from uqbench.contract.updates import triangular_numbers
 from uqbench.lanes import Clock, DistinctIntegers, TransitionBuffer, Uniform
 from uqbench.lanes.random import FunctionOfStep
-from uqbench.updates import triangular_numbers
 from uqbench_dqn.config import DeepQConfig
 
 

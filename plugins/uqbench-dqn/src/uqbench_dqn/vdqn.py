@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor
 
-from uqbench.agent import EnvironmentInfo, Uncertainty, observation_shape
+from uqbench.contract.agent import EnvironmentInfo, Uncertainty, observation_shape
 from uqbench.lanes import Normal, greedy, lane_generators
 from uqbench_dqn.config import VDQNConfig
 from uqbench_dqn.deep_q import DeepQ

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from uqbench.kernels import cpu
+from uqbench.lanes.kernels import cpu
 from uqbench_highway.config import N_ACTIONS
 from uqbench_highway.stepping import LaneArrays, Parameters, begin_episode, step_lane
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from numba import cuda
 
-from uqbench.kernels.cuda import CudaKernels
+from uqbench.lanes.kernels.cuda import CudaKernels
 from uqbench_highway.stepping import LaneArrays, Parameters, begin_episode, step_lane
 
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import torch
 
-from uqbench.adapters.gymnasium_lanes import GymnasiumLanes
-from uqbench.environment import LaneEnv, TimeLimit
+from uqbench.contract.environment import LaneEnv, TimeLimit
+from uqbench.lanes.adapters.gymnasium_lanes import GymnasiumLanes
 from uqbench_highway.config import HighwayConfig
 
 

@@ -8,8 +8,8 @@ import altair as alt
 import pandas as pd
 
 from uqbench.boards.stored import StoredBoard
-from uqbench.figure import Figure
-from uqbench.plots import theme
+from uqbench.contract.figure import Figure
+from uqbench.pages.plots import theme
 
 TABLE_1 = {
     "sentinel-4-composite": (27.43, 24.16, 341),

@@ -9,8 +9,8 @@ import torch
 from gymnasium import spaces
 from torch import Tensor
 
-from uqbench.environment import Outcome, TimeLimit
-from uqbench.kernels.lanes import KernelLanes
+from uqbench.contract.environment import Outcome, TimeLimit
+from uqbench.lanes.kernels.lanes import KernelLanes
 from uqbench_highway import cpu, random
 from uqbench_highway.config import FEATURES, N_ACTIONS, HighwayConfig
 from uqbench_highway.simulation.cars import N_FIELDS, N_STATUS

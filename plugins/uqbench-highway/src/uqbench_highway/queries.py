@@ -11,7 +11,7 @@ from importlib.resources import files
 
 from torch import Tensor
 
-from uqbench.queries import QueryStates, read_trajectories
+from uqbench.contract.queries import QueryStates, read_trajectories
 from uqbench_highway.config import HighwayConfig
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from uqbench.kernels import compiled
+from uqbench.lanes.kernels import compiled
 from uqbench_highway.arrays import Stream
 
 WORDS = 4

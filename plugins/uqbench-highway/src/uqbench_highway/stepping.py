@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from uqbench.kernels import compiled, inlined
+from uqbench.lanes.kernels import compiled, inlined
 from uqbench_highway.arrays import Motion, Status
 from uqbench_highway.simulation.cars import CRASHED, EGO
 from uqbench_highway.simulation.collisions import collide

@@ -18,8 +18,8 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 from torch import Tensor
 
-from uqbench.adapters.vector import LaneVectorEnv
-from uqbench.environment import Outcome, TimeLimit
+from uqbench.contract.environment import Outcome, TimeLimit
+from uqbench.lanes.adapters.vector import LaneVectorEnv
 from uqbench_highway.config import FEATURES, HighwayConfig
 from uqbench_highway.lanes import HighwayLanes
 

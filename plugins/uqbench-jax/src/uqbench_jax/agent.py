@@ -28,7 +28,7 @@ import torch
 from jax import Array
 from torch import Tensor
 
-from uqbench.agent import Agent, EnvironmentInfo, Step, Uncertainty
+from uqbench.contract.agent import Agent, EnvironmentInfo, Step, Uncertainty
 
 jax.config.update("jax_cpu_enable_async_dispatch", False)  # in the calling thread
 jax.config.update("jax_platforms", "cpu")
@@ -39,7 +39,7 @@ SMALL = 1 << 18
 
 
 class Transition(NamedTuple):
-    """One transition of every actor of a run: :class:`uqbench.agent.Step` without lanes.
+    """One transition of every actor of a run: :class:`uqbench.contract.agent.Step` without lanes.
 
     Attributes:
         t: environment steps of the run before this one, ``[]`` int32.
@@ -99,7 +99,7 @@ class Functions(ABC):
         """Q ``[M, A]`` of ``obs`` ``[M, *obs]``; the evaluated policy is greedy in it."""
 
     def uncertainty(self, state: Any, obs: Array) -> Mapping[str, Array]:
-        """Fields of :class:`uqbench.agent.Uncertainty` by name, ``[M, A, …]``."""
+        """Fields of :class:`uqbench.contract.agent.Uncertainty` by name, ``[M, A, …]``."""
         return {"mean": self.q(state, obs)}
 
     def metrics(self, state: Any) -> Mapping[str, Array]:

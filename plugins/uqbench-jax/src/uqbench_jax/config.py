@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from uqbench.config import Steps, WarmUpSteps
+from uqbench.contract.config import Steps, WarmUpSteps
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from uqbench.agent import EnvironmentInfo, observation_shape
+from uqbench.contract.agent import EnvironmentInfo, observation_shape
 
 Ring = dict[str, Array]
 """Fields ``[capacity, …]`` by name."""

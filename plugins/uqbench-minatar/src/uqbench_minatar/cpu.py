@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from uqbench.kernels import cpu
+from uqbench.lanes.kernels import cpu
 from uqbench_minatar.config import N_ACTIONS
 from uqbench_minatar.stepping import LaneArrays, Parameters
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from numba import cuda
 
-from uqbench.kernels.cuda import CudaKernels
+from uqbench.lanes.kernels.cuda import CudaKernels
 from uqbench_minatar.stepping import LaneArrays, Parameters
 
 

@@ -10,8 +10,8 @@ import torch
 from gymnasium import spaces
 from torch import Tensor
 
-from uqbench.environment import Outcome, TimeLimit
-from uqbench.kernels.lanes import KernelLanes
+from uqbench.contract.environment import Outcome, TimeLimit
+from uqbench.lanes.kernels.lanes import KernelLanes
 from uqbench_minatar import cpu, random
 from uqbench_minatar.config import GAMES, N_ACTIONS, GameConfig
 from uqbench_minatar.games import asterix, breakout, freeway, seaquest, space_invaders

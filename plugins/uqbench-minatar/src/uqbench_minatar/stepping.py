@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from uqbench.kernels import inlined
+from uqbench.lanes.kernels import inlined
 from uqbench_minatar.random import uniform
 
 

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 import gymnasium
 from torch import Tensor
 
-from uqbench.adapters.vector import LaneVectorEnv
-from uqbench.environment import TimeLimit
+from uqbench.contract.environment import TimeLimit
+from uqbench.lanes.adapters.vector import LaneVectorEnv
 from uqbench_minatar.config import GAMES, GameConfig
 from uqbench_minatar.lanes import MinAtarLanes
 

@@ -21,7 +21,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from uqbench.estimator import Dataset
+from uqbench.contract.estimator import Dataset
 from uqbench_predictive.baselines.hmc import HMC, HMCConfig
 from uqbench_predictive.problems import simplex, sine, two_moons
 from uqbench_predictive.problems.diagnostics import bulk_ess, r_hat, tail_ess

@@ -8,7 +8,13 @@ from typing import Any
 import pytest
 import torch
 
-from uqbench.estimator import Data, Dataset, Estimator, EvaluationSet, PredictiveUncertainty
+from uqbench.contract.estimator import (
+    Data,
+    Dataset,
+    Estimator,
+    EvaluationSet,
+    PredictiveUncertainty,
+)
 from uqbench_predictive.networks.reference import ReferenceNetwork
 from uqbench_predictive.networks.training import Trainer, TrainingConfig
 

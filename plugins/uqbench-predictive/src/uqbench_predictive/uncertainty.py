@@ -14,7 +14,7 @@ from math import log, pi
 import torch
 from torch import Tensor
 
-from uqbench.estimator import PredictiveUncertainty, ReferenceModel
+from uqbench.contract.estimator import PredictiveUncertainty, ReferenceModel
 
 
 def entropy(log_probs: Tensor) -> Tensor:

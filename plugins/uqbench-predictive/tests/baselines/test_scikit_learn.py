@@ -10,8 +10,8 @@ from sklearn.gaussian_process.kernels import RBF
 from sklearn.neighbors import KNeighborsClassifier
 from uqbench_predictive.baselines.scikit_learn import MODELS, ScikitLearn, ScikitLearnConfig
 
-from uqbench.estimator import Data
-from uqbench.seeding import derive_seed
+from uqbench.contract.estimator import Data
+from uqbench.contract.seeding import derive_seed
 
 CPU = torch.device("cpu")
 SEEDS = [3, 4]

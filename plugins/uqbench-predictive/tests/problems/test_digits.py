@@ -6,7 +6,7 @@ import pytest
 import torch
 from uqbench_predictive.problems.digits import CLASSES, Digits, DigitsConfig, in_distribution, split
 
-from uqbench.estimator import PredictiveUncertainty
+from uqbench.contract.estimator import PredictiveUncertainty
 
 
 def test_digits_keep_training_test_and_out_of_distribution_images_apart():

@@ -15,7 +15,7 @@ from uqbench_predictive.problems.idx import File
 from uqbench_predictive.problems.image_files import VARIABLE
 from uqbench_predictive.scores.registered import far_auroc, near_auroc, rotated_auroc, shifted_nll
 
-from uqbench.estimator import PredictiveUncertainty
+from uqbench.contract.estimator import PredictiveUncertainty
 
 LABELS = (np.arange(60) % 10).astype(np.uint8)
 

@@ -18,7 +18,7 @@ from uqbench_predictive.problems.tables import (
     RealConfig,
 )
 
-from uqbench.estimator import Data
+from uqbench.contract.estimator import Data
 from uqbench.registry.plugins import Host
 from uqbench.suites.selection import Selection
 

@@ -11,7 +11,7 @@ from sklearn.metrics import log_loss
 from uqbench_predictive.plugin import SCORES
 from uqbench_predictive.scores import registered
 
-from uqbench.estimator import Predictions, PredictiveUncertainty
+from uqbench.contract.estimator import Predictions, PredictiveUncertainty
 
 GENERATOR = torch.Generator().manual_seed(0)
 

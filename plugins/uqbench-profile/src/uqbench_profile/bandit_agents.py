@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from uqbench.agent import Agent, EnvironmentInfo, Step, Uncertainty, observation_shape
+from uqbench.contract.agent import Agent, EnvironmentInfo, Step, Uncertainty, observation_shape
+from uqbench.contract.specs import NoConfig
 from uqbench.lanes import greedy
-from uqbench.specs import NoConfig
 from uqbench_profile.bandit_scores import climatology, posterior
 from uqbench_profile.bandit_table import (
     ACTIONS,

@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor
 
-from uqbench.agent import Uncertainty
-from uqbench.specs import NoConfig
-from uqbench.truth import ExactTruth, Truth
+from uqbench.contract.agent import Uncertainty
+from uqbench.contract.specs import NoConfig
+from uqbench.contract.truth import ExactTruth, Truth
 from uqbench_profile.bandit_table import (
     CELLS,
     FEW,

@@ -17,9 +17,9 @@ from gymnasium import spaces
 from torch import Tensor
 from torch.nn import functional as F
 
-from uqbench.environment import LaneEnv, Outcome, TimeLimit
+from uqbench.contract.environment import LaneEnv, Outcome, TimeLimit
+from uqbench.contract.specs import NoConfig
 from uqbench.lanes import generators
-from uqbench.specs import NoConfig
 from uqbench_profile.laws import Law
 
 

@@ -11,7 +11,7 @@ import torch
 from gymnasium import spaces
 from torch import Tensor
 
-from uqbench.environment import LaneEnv, Outcome, TimeLimit
+from uqbench.contract.environment import LaneEnv, Outcome, TimeLimit
 from uqbench.lanes import Normal, generators
 from uqbench_profile.config import DeepSeaConfig
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor
 
-from uqbench.truth import ExactTruth, Truth
+from uqbench.contract.truth import ExactTruth, Truth
 from uqbench_profile.config import DeepSeaConfig
 from uqbench_profile.deep_sea import MOVE_COST, TELEVISION, right_actions
 

@@ -5,9 +5,9 @@ from typing import Any
 from uqbench.api.experiment import Experiment
 from uqbench.api.options import Options
 from uqbench.boards.stored import StoredBoard
-from uqbench.errors import UqbenchError
-from uqbench.figure import Figure
-from uqbench.plots.catalog import draw
+from uqbench.contract.errors import UqbenchError
+from uqbench.contract.figure import Figure
+from uqbench.pages.plots.catalog import draw
 from uqbench.registry import local
 from uqbench.runner.display import Terminal
 

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from uqbench.agent import Agent, EnvironmentInfo, Step, observation_shape
+from uqbench.contract.agent import Agent, EnvironmentInfo, Step, observation_shape
+from uqbench.contract.specs import NoConfig
 from uqbench.lanes import Uniform
-from uqbench.specs import NoConfig
 
 
 class DeepSeaPSRL(Agent):

@@ -10,11 +10,11 @@ import torch
 from gymnasium import spaces
 from torch import Tensor
 
-from uqbench.agent import EnvironmentInfo
-from uqbench.builtin.trivial import FixedPolicy
-from uqbench.environment import LaneEnv, Outcome, TimeLimit
+from uqbench.contract.agent import EnvironmentInfo
+from uqbench.contract.environment import LaneEnv, Outcome, TimeLimit
+from uqbench.contract.specs import NoConfig
 from uqbench.lanes import Uniform, greedy
-from uqbench.specs import NoConfig
+from uqbench.registry.builtin.trivial import FixedPolicy
 from uqbench_profile.risk_truth import best_for_cvar
 from uqbench_profile.risk_worlds import ACTIONS, WORLDS
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor
 
-from uqbench.risk import CVaR
-from uqbench.specs import NoConfig
-from uqbench.truth import ExactTruth, Truth
+from uqbench.contract.risk import CVaR
+from uqbench.contract.specs import NoConfig
+from uqbench.contract.truth import ExactTruth, Truth
 from uqbench_profile.risk_worlds import STRETCHES, WORLDS
 
 ALPHA = 0.25

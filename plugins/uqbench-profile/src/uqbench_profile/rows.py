@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import torch
 
-from uqbench.agent import Agent, EnvironmentInfo, observation_shape
-from uqbench.specs import NoConfig
+from uqbench.contract.agent import Agent, EnvironmentInfo, observation_shape
+from uqbench.contract.specs import NoConfig
 from uqbench_profile.bandit_agents import Bayes
 from uqbench_profile.bandit_table import BanditTable
 from uqbench_profile.psrl import DeepSeaPSRL

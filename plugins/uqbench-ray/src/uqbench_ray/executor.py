@@ -13,9 +13,9 @@ from typing import Any
 import ray
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from uqbench.errors import UqbenchError
-from uqbench.executor import ORDERS, ExecutorContext, JobState, JobStatus, Order, Resources
-from uqbench.identity import digest_of
+from uqbench.contract.errors import UqbenchError
+from uqbench.contract.executor import ORDERS, ExecutorContext, JobState, JobStatus, Order, Resources
+from uqbench.contract.identity import digest_of
 from uqbench.registry.local import VARIABLE
 from uqbench.results.files import write_data
 from uqbench.runner.dispatch.node import LAST_SECONDS

@@ -16,7 +16,7 @@ from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from stable_baselines3.common.vec_env.base_vec_env import VecEnv, VecEnvStepReturn
 from torch import Tensor, nn
 
-from uqbench.agent import EnvironmentInfo, LoopAgent, Uncertainty
+from uqbench.contract.agent import EnvironmentInfo, LoopAgent, Uncertainty
 from uqbench_sb3.config import SB3Config
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from uqbench.config import LATER, Steps, WarmUpSteps
+from uqbench.contract.config import LATER, Steps, WarmUpSteps
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,8 @@ import torch
 from torch import Tensor, nn
 from uqbench_dqn.categorical import cross_entropy, project, support
 
-from uqbench.agent import Agent, EnvironmentInfo, Step, Uncertainty, observation_shape
+from uqbench.contract.agent import Agent, EnvironmentInfo, Step, Uncertainty, observation_shape
+from uqbench.contract.updates import triangular_numbers
 from uqbench.lanes import (
     Adam,
     Capturable,
@@ -28,7 +29,6 @@ from uqbench.lanes import (
     sync_target,
     target_copy,
 )
-from uqbench.updates import triangular_numbers
 from uqbench_sentinel import ftrl
 from uqbench_sentinel.bootstrap import Bootstrap
 from uqbench_sentinel.config import SentinelConfig

@@ -19,8 +19,8 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 from torch import Tensor
 
-from uqbench.environment import LaneEnv, Outcome, TimeLimit
-from uqbench.errors import UqbenchError
+from uqbench.contract.environment import LaneEnv, Outcome, TimeLimit
+from uqbench.contract.errors import UqbenchError
 
 GRAVITY = 9.8
 POLE_MASS = 0.1

@@ -10,9 +10,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from uqbench.agent import EnvironmentInfo, observation_shape
-from uqbench.builtin.trivial import FixedPolicy
-from uqbench.errors import UqbenchError
+from uqbench.contract.agent import EnvironmentInfo, observation_shape
+from uqbench.contract.errors import UqbenchError
+from uqbench.registry.builtin.trivial import FixedPolicy
 from uqbench_sentinel.cartpole import FORCE, N_ACTIONS, dynamics
 
 STATES = 4

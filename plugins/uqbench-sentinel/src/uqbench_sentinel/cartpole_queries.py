@@ -6,9 +6,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from uqbench.queries import QueryStates
-from uqbench.seeding import derive_seed
-from uqbench.truth import Climatology
+from uqbench.contract.queries import QueryStates
+from uqbench.contract.seeding import derive_seed
+from uqbench.contract.truth import Climatology
 from uqbench_sentinel.cartpole import CartPoleConfig
 
 TRAJECTORIES, STEPS, PARTS = 64, 32, 4

@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass, field
 from typing import Literal
 
-from uqbench.config import LATER, Steps
-from uqbench.risk import CVaR, compose
-from uqbench.risk.config import CompositeRiskField
-from uqbench.updates import triangular_numbers
+from uqbench.contract.config import LATER, Steps
+from uqbench.contract.risk import CVaR, compose
+from uqbench.contract.risk.config import CompositeRiskField
+from uqbench.contract.updates import triangular_numbers
 
 CARTPOLE_V_MAX = (1 - 0.99**200) / (1 - 0.99)
 """V_max of the paper's CartPole, (1 − γ²⁰⁰) / (1 − γ): the return of 200 rewards of 1."""

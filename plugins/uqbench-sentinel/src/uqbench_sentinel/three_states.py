@@ -15,7 +15,7 @@ import torch
 from gymnasium import spaces
 from torch import Tensor
 
-from uqbench.environment import LaneEnv, OptimalQ, Outcome, TimeLimit
+from uqbench.contract.environment import LaneEnv, OptimalQ, Outcome, TimeLimit
 from uqbench.lanes import Normal, Uniform
 from uqbench_sentinel.estimation.composite import standard_atoms
 

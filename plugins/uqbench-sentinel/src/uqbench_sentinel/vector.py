@@ -14,8 +14,8 @@ from collections.abc import Sequence
 import gymnasium
 from torch import Tensor
 
-from uqbench.adapters.vector import LaneVectorEnv
-from uqbench.environment import TimeLimit
+from uqbench.contract.environment import TimeLimit
+from uqbench.lanes.adapters.vector import LaneVectorEnv
 from uqbench_sentinel.cartpole import CartPoleConfig, CartPoleLanes
 
 ID = "uqbench/CartPole-v0"

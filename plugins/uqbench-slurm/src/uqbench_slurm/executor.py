@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from uqbench.errors import UqbenchError
-from uqbench.executor import ORDERS, ExecutorContext, JobState, JobStatus, Order, Resources
+from uqbench.contract.errors import UqbenchError
+from uqbench.contract.executor import ORDERS, ExecutorContext, JobState, JobStatus, Order, Resources
 from uqbench.results.folders import Folder
 from uqbench.runner.executors.local import STOPPED
 from uqbench_slurm.config import SlurmConfig

@@ -8,9 +8,9 @@ import altair as alt
 import pandas as pd
 
 from uqbench.boards.stored import StoredBoard
-from uqbench.figure import Figure
-from uqbench.plots import claims, theme
-from uqbench.plots.words import natural, number
+from uqbench.contract.figure import Figure
+from uqbench.pages.plots import claims, theme
+from uqbench.pages.plots.words import natural, number
 from uqbench.suites.suite import Suite
 
 CLAIMS = "published-"

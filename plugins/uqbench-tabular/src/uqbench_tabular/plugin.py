@@ -18,7 +18,7 @@ from uqbench_tabular.environments.ground_truth import (
 
 if TYPE_CHECKING:
     from uqbench.boards.stored import StoredBoard
-    from uqbench.figure import Figure
+    from uqbench.contract.figure import Figure
     from uqbench.suites.suite import Suite
 
 SUITES = (

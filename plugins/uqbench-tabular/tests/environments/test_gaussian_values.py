@@ -20,7 +20,7 @@ from uqbench_tabular.environments.gaussian_values import (
 )
 from uqbench_tabular.environments.posterior_scores import score_posterior
 
-from uqbench.agent import EnvironmentInfo, Uncertainty
+from uqbench.contract.agent import EnvironmentInfo, Uncertainty
 from uqbench.registry.plugins import Host
 from uqbench.suites.reading import read_suites
 from uqbench.testing.worlds import step_of_actors

@@ -14,9 +14,9 @@ from uqbench_dqn.deep_q import DeepQ, of_action
 from uqbench_dqn.networks import q_network
 from uqbench_dqn.quantiles import midpoint_levels, quantile_loss
 
-from uqbench.agent import EnvironmentInfo, Uncertainty
+from uqbench.contract.agent import EnvironmentInfo, Uncertainty
+from uqbench.contract.seeding import derive_seed
 from uqbench.lanes import ThompsonSampling, greedy, initialize, lane_generators
-from uqbench.seeding import derive_seed
 from uqbench_uadqn.anchor import Anchor
 from uqbench_uadqn.config import UADQNConfig
 from uqbench_uadqn.share import RecentShare

@@ -7,7 +7,7 @@ from typing import Literal
 
 from uqbench_dqn.config import EpsilonGreedyConfig
 
-from uqbench.risk.config import DecisionRuleField
+from uqbench.contract.risk.config import DecisionRuleField
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,7 @@ from uqbench import AgentSpec, DatasetSpec, EnvironmentSpec, Spec, hookimpl
 
 if TYPE_CHECKING:
     from uqbench.boards.stored import StoredBoard
-    from uqbench.figure import Figure
+    from uqbench.contract.figure import Figure
 
 
 @hookimpl

@@ -12,7 +12,7 @@ from uqbench_ube.chain.config import best_return
 
 if TYPE_CHECKING:
     from uqbench.boards.stored import StoredBoard
-    from uqbench.figure import Figure
+    from uqbench.contract.figure import Figure
 
 SUITES = ("ube-chain", "minatar", "atari", "noise-and-ignorance", "profile")
 
@@ -54,8 +54,8 @@ def uqbench_agents() -> Iterable[AgentSpec]:
         AgentSpec(
             name="decision-oracle",
             version="1",
-            factory="uqbench.builtin.trivial:ConstantAction",
-            config="uqbench.builtin.trivial:ConstantActionConfig",
+            factory="uqbench.registry.builtin.trivial:ConstantAction",
+            config="uqbench.registry.builtin.trivial:ConstantActionConfig",
             summary="always the action that it is told, which is the better one",
             role="oracle",
         ),

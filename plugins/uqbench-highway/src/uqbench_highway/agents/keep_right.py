@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from uqbench.agent import EnvironmentInfo
-from uqbench.builtin.trivial import FixedPolicy
+from uqbench.contract.agent import EnvironmentInfo
+from uqbench.registry.builtin.trivial import FixedPolicy
 from uqbench_highway.agents.config import KeepRightConfig
 from uqbench_highway.agents.road import ROAD, expect_kinematics
 from uqbench_highway.config import FEATURES

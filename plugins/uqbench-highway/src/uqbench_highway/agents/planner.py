@@ -26,10 +26,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from uqbench.agent import EnvironmentInfo
-from uqbench.builtin.trivial import FixedPolicy
-from uqbench.kernels import compiled
-from uqbench.kernels.cpu import compiled_once
+from uqbench.contract.agent import EnvironmentInfo
+from uqbench.lanes.kernels import compiled
+from uqbench.lanes.kernels.cpu import compiled_once
+from uqbench.registry.builtin.trivial import FixedPolicy
 from uqbench_highway.agents.config import PlannerConfig
 from uqbench_highway.agents.road import ROAD, expect_kinematics
 from uqbench_highway.arrays import Motion, Obs, Status

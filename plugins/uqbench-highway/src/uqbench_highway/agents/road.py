@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from uqbench.agent import EnvironmentInfo, observation_shape
-from uqbench.errors import UqbenchError
+from uqbench.contract.agent import EnvironmentInfo, observation_shape
+from uqbench.contract.errors import UqbenchError
 from uqbench_highway.config import FEATURES, N_ACTIONS, HighwayConfig
 
 ROAD = HighwayConfig()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from uqbench.kernels import compiled
+from uqbench.lanes.kernels import compiled
 from uqbench_highway.arrays import Motion, Status
 
 EGO = 0

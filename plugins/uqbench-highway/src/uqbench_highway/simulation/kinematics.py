@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from uqbench.kernels import compiled
+from uqbench.lanes.kernels import compiled
 from uqbench_highway.arrays import Motion, Status
 from uqbench_highway.simulation.cars import (
     ACCELERATION,

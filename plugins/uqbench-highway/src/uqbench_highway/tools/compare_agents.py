@@ -15,9 +15,9 @@ from typing import Literal
 
 import torch
 
-from uqbench.agent import Agent, EnvironmentInfo, Step
-from uqbench.config import resolve, scaled
-from uqbench.environment import TimeLimit
+from uqbench.contract.agent import Agent, EnvironmentInfo, Step
+from uqbench.contract.config import resolve, scaled
+from uqbench.contract.environment import TimeLimit
 from uqbench.registry.plugins import Host
 from uqbench.runner.executors.local import prepare_process
 from uqbench.runner.train.loop import by_actor

@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from uqbench.agent import EnvironmentInfo
-from uqbench.environment import TimeLimit
-from uqbench.queries import trajectory_table
-from uqbench.seeding import derive_seed
+from uqbench.contract.agent import EnvironmentInfo
+from uqbench.contract.environment import TimeLimit
+from uqbench.contract.queries import trajectory_table
+from uqbench.contract.seeding import derive_seed
 from uqbench_highway.agents.config import PlannerConfig
 from uqbench_highway.agents.planner import Planner
 from uqbench_highway.config import N_ACTIONS, HighwayConfig

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from uqbench.environment import TimeLimit
+from uqbench.contract.environment import TimeLimit
 from uqbench_highway.config import N_ACTIONS, HighwayConfig
 from uqbench_highway.lanes import HighwayLanes
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from uqbench.agent import EnvironmentInfo, observation_shape
-from uqbench.builtin.trivial import FixedPolicy
-from uqbench.errors import UqbenchError
+from uqbench.contract.agent import EnvironmentInfo, observation_shape
+from uqbench.contract.errors import UqbenchError
+from uqbench.registry.builtin.trivial import FixedPolicy
 from uqbench_minatar.agents.config import ScriptConfig
 from uqbench_minatar.agents.seeking import NOTHING, place, safe_step
 from uqbench_minatar.games import asterix, breakout, freeway, space_invaders

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from uqbench.kernels import compiled, inlined
+from uqbench.lanes.kernels import compiled, inlined
 from uqbench_minatar.arrays import Obs
 
 WIDTH = 10

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from uqbench.kernels import compiled
+from uqbench.lanes.kernels import compiled
 from uqbench_minatar.arrays import Obs, State, Stream
 from uqbench_minatar.games.board import DOWN, LAST, UP, put
 from uqbench_minatar.random import below, uniform

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from uqbench.kernels import compiled
+from uqbench.lanes.kernels import compiled
 from uqbench_minatar.arrays import Obs, State, Stream
 from uqbench_minatar.games.board import CELLS, FIRE, LAST, WIDTH, left_or_right, put
 from uqbench_minatar.stepping import of_lanes

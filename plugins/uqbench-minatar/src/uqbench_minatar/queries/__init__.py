@@ -14,7 +14,7 @@ from importlib.resources import files
 import torch
 from torch import Tensor
 
-from uqbench.queries import QueryStates, read_trajectories
+from uqbench.contract.queries import QueryStates, read_trajectories
 from uqbench_minatar.config import GameConfig
 
 

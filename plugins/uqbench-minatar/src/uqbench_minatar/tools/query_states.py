@@ -15,8 +15,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from uqbench.queries import trajectory_table
-from uqbench.seeding import derive_seed
+from uqbench.contract.queries import trajectory_table
+from uqbench.contract.seeding import derive_seed
 from uqbench_minatar.config import GAMES, N_ACTIONS, GameConfig
 from uqbench_minatar.lanes import MinAtarLanes
 

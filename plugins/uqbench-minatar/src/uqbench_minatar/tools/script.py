@@ -13,7 +13,7 @@ import argparse
 import numpy as np
 import torch
 
-from uqbench.agent import EnvironmentInfo
+from uqbench.contract.agent import EnvironmentInfo
 from uqbench.runner.train.evaluation import evaluate
 from uqbench_minatar.agents.config import ScriptConfig
 from uqbench_minatar.agents.script import Script

@@ -8,7 +8,13 @@ from dataclasses import asdict, replace
 import torch
 from torch import Tensor
 
-from uqbench.estimator import Data, Dataset, Estimator, PredictiveUncertainty, ReferenceModel
+from uqbench.contract.estimator import (
+    Data,
+    Dataset,
+    Estimator,
+    PredictiveUncertainty,
+    ReferenceModel,
+)
 from uqbench_predictive.baselines.post_hoc import PostHoc, PostHocConfig
 from uqbench_predictive.networks.training import TrainingConfig
 

@@ -9,8 +9,14 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from uqbench.config import LATER
-from uqbench.estimator import Data, Dataset, Estimator, PredictiveUncertainty, ReferenceModel
+from uqbench.contract.config import LATER
+from uqbench.contract.estimator import (
+    Data,
+    Dataset,
+    Estimator,
+    PredictiveUncertainty,
+    ReferenceModel,
+)
 from uqbench_predictive.baselines.post_hoc import positive, temperature
 from uqbench_predictive.baselines.sample import NetworkSample
 from uqbench_predictive.networks.training import Trainer, TrainingConfig

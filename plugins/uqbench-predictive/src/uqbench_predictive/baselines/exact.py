@@ -9,8 +9,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from uqbench.estimator import Data, Dataset, Estimator, PredictiveUncertainty, ReferenceModel
-from uqbench.seeding import derive_seed
+from uqbench.contract.estimator import (
+    Data,
+    Dataset,
+    Estimator,
+    PredictiveUncertainty,
+    ReferenceModel,
+)
+from uqbench.contract.seeding import derive_seed
 from uqbench_predictive.problems.testbed import Testbed
 
 

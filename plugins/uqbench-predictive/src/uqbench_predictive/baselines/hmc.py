@@ -12,8 +12,14 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from uqbench.config import Steps
-from uqbench.estimator import Data, Dataset, Estimator, PredictiveUncertainty, ReferenceModel
+from uqbench.contract.config import Steps
+from uqbench.contract.estimator import (
+    Data,
+    Dataset,
+    Estimator,
+    PredictiveUncertainty,
+    ReferenceModel,
+)
 from uqbench_predictive.baselines.sample import NetworkSample, by_lane
 from uqbench_predictive.networks.architectures import Network, initial_weights
 from uqbench_predictive.networks.learning import Stack, losses, standard_normal

@@ -9,7 +9,13 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from uqbench.estimator import Data, Dataset, Estimator, PredictiveUncertainty, ReferenceModel
+from uqbench.contract.estimator import (
+    Data,
+    Dataset,
+    Estimator,
+    PredictiveUncertainty,
+    ReferenceModel,
+)
 from uqbench_predictive.networks.architectures import ROWS
 from uqbench_predictive.uncertainty import entropy, values
 

@@ -17,7 +17,13 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from uqbench.estimator import Data, Dataset, Estimator, PredictiveUncertainty, ReferenceModel
+from uqbench.contract.estimator import (
+    Data,
+    Dataset,
+    Estimator,
+    PredictiveUncertainty,
+    ReferenceModel,
+)
 from uqbench_predictive.networks.architectures import HEAD
 from uqbench_predictive.networks.learning import losses, mean_loss
 from uqbench_predictive.networks.training import Trainer, TrainingConfig

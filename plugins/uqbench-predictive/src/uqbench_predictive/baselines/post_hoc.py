@@ -11,8 +11,14 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize, one_hot
 
-from uqbench.config import LATER
-from uqbench.estimator import Data, Dataset, Estimator, PredictiveUncertainty, ReferenceModel
+from uqbench.contract.config import LATER
+from uqbench.contract.estimator import (
+    Data,
+    Dataset,
+    Estimator,
+    PredictiveUncertainty,
+    ReferenceModel,
+)
 from uqbench_predictive.baselines.inputs import nearest
 from uqbench_predictive.networks.architectures import HEAD
 from uqbench_predictive.networks.learning import mean_loss

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from uqbench.estimator import Data, PredictiveUncertainty, ReferenceModel
+from uqbench.contract.estimator import Data, PredictiveUncertainty, ReferenceModel
 from uqbench_predictive.networks.architectures import Network, Weights
 from uqbench_predictive.networks.learning import mean_loss
 from uqbench_predictive.networks.training import repeat

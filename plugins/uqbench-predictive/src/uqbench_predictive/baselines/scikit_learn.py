@@ -14,8 +14,14 @@ from sklearn.gaussian_process.kernels import RBF
 from sklearn.neighbors import KNeighborsClassifier
 from torch import Tensor
 
-from uqbench.estimator import Data, Dataset, Estimator, PredictiveUncertainty, ReferenceModel
-from uqbench.seeding import derive_seed
+from uqbench.contract.estimator import (
+    Data,
+    Dataset,
+    Estimator,
+    PredictiveUncertainty,
+    ReferenceModel,
+)
+from uqbench.contract.seeding import derive_seed
 from uqbench_predictive.uncertainty import entropy
 
 VOTERS = {"random-forest": 500, "k-neighbors": 10}

@@ -9,8 +9,14 @@ from math import sqrt
 import torch
 from torch import Tensor
 
-from uqbench.config import Steps
-from uqbench.estimator import Data, Dataset, Estimator, PredictiveUncertainty, ReferenceModel
+from uqbench.contract.config import Steps
+from uqbench.contract.estimator import (
+    Data,
+    Dataset,
+    Estimator,
+    PredictiveUncertainty,
+    ReferenceModel,
+)
 from uqbench_predictive.baselines.sample import NetworkSample, by_lane
 from uqbench_predictive.networks.learning import Stack, losses, shuffled, standard_normal
 from uqbench_predictive.networks.training import Trainer, TrainingConfig

@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.nn import functional as F
 from torch.optim.adam import adam
 
-from uqbench.estimator import Data
+from uqbench.contract.estimator import Data
 from uqbench.lanes.numerics import VECTOR
 from uqbench_predictive.networks.architectures import ROWS, Drop, Network, Weights
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from uqbench.estimator import OpenReferenceModel, ReferenceModel
+from uqbench.contract.estimator import OpenReferenceModel, ReferenceModel
 from uqbench_predictive.networks.architectures import Network, Weights
 
 

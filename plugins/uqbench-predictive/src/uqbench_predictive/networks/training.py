@@ -10,9 +10,9 @@ from typing import Generic, TypeVar
 import torch
 from torch import Tensor
 
-from uqbench.estimator import Data, Dataset, ReferenceModel
+from uqbench.contract.estimator import Data, Dataset, ReferenceModel
+from uqbench.contract.seeding import derive_seed
 from uqbench.lanes import lane_generators
-from uqbench.seeding import derive_seed
 from uqbench_predictive.networks.architectures import (
     LeNet,
     Mlp,

@@ -21,7 +21,7 @@ from scipy.ndimage import (
 )
 from scipy.stats import poisson
 
-from uqbench.seeding import derive_seed
+from uqbench.contract.seeding import derive_seed
 
 Images = NDArray[np.float64]
 Corruption = Callable[[Images, float, np.random.Generator], Images]

@@ -10,8 +10,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from uqbench.estimator import Dataset, EvaluationSet, Predictions
-from uqbench.seeding import derive_seed
+from uqbench.contract.estimator import Dataset, EvaluationSet, Predictions
+from uqbench.contract.seeding import derive_seed
 from uqbench_predictive.scores.detection import detection, retention_auc
 
 INSIDE, OUTSIDE = "test", "outside"

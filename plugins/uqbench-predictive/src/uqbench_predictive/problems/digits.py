@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 from torch import Tensor
 
-from uqbench.estimator import Data, EvaluationSet
-from uqbench.seeding import derive_seed
+from uqbench.contract.estimator import Data, EvaluationSet
+from uqbench.contract.seeding import derive_seed
 from uqbench_predictive.networks.reference import ReferenceNetwork
 from uqbench_predictive.networks.training import TrainingConfig, trained_reference
 from uqbench_predictive.problems.detection import Detection, order

@@ -18,7 +18,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from uqbench.estimator import Data, Dataset, EvaluationSet
+from uqbench.contract.estimator import Data, Dataset, EvaluationSet
 from uqbench_predictive.problems.corruptions import ON_CLOTHES
 from uqbench_predictive.problems.detection import order
 from uqbench_predictive.problems.idx import File, content, decompressed

@@ -34,7 +34,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from uqbench.estimator import Data, EvaluationSet
+from uqbench.contract.estimator import Data, EvaluationSet
 from uqbench_predictive.networks.architectures import HEAD, Mlp
 from uqbench_predictive.networks.reference import ReferenceNetwork
 from uqbench_predictive.problems.detection import Detection, order

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
-from uqbench.estimator import PredictiveUncertainty
+from uqbench.contract.estimator import PredictiveUncertainty
 from uqbench_predictive.problems.testbed import TOGETHER, Testbed
 from uqbench_predictive.uncertainty import divergence, entropy
 

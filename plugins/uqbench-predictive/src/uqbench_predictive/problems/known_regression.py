@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from uqbench.estimator import PredictiveUncertainty
+from uqbench.contract.estimator import PredictiveUncertainty
 from uqbench_predictive.problems.infinite_width import kernel, posterior
 from uqbench_predictive.problems.testbed import TOGETHER, Testbed
 from uqbench_predictive.uncertainty import gaussian_divergence

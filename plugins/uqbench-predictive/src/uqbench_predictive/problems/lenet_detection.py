@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from uqbench.estimator import Data, EvaluationSet
+from uqbench.contract.estimator import Data, EvaluationSet
 from uqbench_predictive.networks.architectures import LeNet, Weights
 from uqbench_predictive.networks.reference import ReferenceNetwork
 from uqbench_predictive.networks.training import TrainingConfig, trained_reference

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from uqbench.estimator import EvaluationSet
+from uqbench.contract.estimator import EvaluationSet
 from uqbench_predictive.problems.corruptions import ON_DIGITS, STRENGTHS, Graded, corrupted
 from uqbench_predictive.problems.tables import Real, RealConfig
 

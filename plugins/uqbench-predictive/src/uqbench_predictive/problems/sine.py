@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from uqbench.estimator import Data, Dataset, EvaluationSet, Predictions
-from uqbench.seeding import derive_seed
+from uqbench.contract.estimator import Data, Dataset, EvaluationSet, Predictions
+from uqbench.contract.seeding import derive_seed
 from uqbench_predictive.problems.ground_truth import read
 from uqbench_predictive.scores.detection import rank_correlation
 

@@ -18,8 +18,8 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from statsmodels.datasets import engel, grunfeld, randhie, star98
 from torch import Tensor
 
-from uqbench.estimator import Data, Dataset, EvaluationSet
-from uqbench.seeding import derive_seed
+from uqbench.contract.estimator import Data, Dataset, EvaluationSet
+from uqbench.contract.seeding import derive_seed
 from uqbench_predictive.problems.corruptions import altered
 from uqbench_predictive.problems.detection import order
 from uqbench_predictive.problems.digits import CLASSES, digits, in_distribution

@@ -17,8 +17,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from uqbench.estimator import Data, Dataset, EvaluationSet, Predictions, PredictiveUncertainty
-from uqbench.seeding import derive_seed
+from uqbench.contract.estimator import (
+    Data,
+    Dataset,
+    EvaluationSet,
+    Predictions,
+    PredictiveUncertainty,
+)
+from uqbench.contract.seeding import derive_seed
 
 TEST = "test"
 TOGETHER = 10

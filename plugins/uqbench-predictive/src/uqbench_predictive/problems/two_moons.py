@@ -11,8 +11,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from uqbench.estimator import Data, Dataset, EvaluationSet, Predictions
-from uqbench.seeding import derive_seed
+from uqbench.contract.estimator import Data, Dataset, EvaluationSet, Predictions
+from uqbench.contract.seeding import derive_seed
 from uqbench_predictive.networks.reference import ReferenceNetwork
 from uqbench_predictive.networks.training import TrainingConfig, trained_reference
 from uqbench_predictive.problems.ground_truth import ClassTruth, read

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from uqbench.estimator import Predictions
+from uqbench.contract.estimator import Predictions
 from uqbench_predictive.scores.detection import detection
 
 Given = Mapping[str, Predictions]

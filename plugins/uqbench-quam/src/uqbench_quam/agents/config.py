@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from uqbench_dqn.config import DeepQConfig
 
-from uqbench.config import WarmUpSteps
+from uqbench.contract.config import WarmUpSteps
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,7 +18,7 @@ from torch.nn import functional as F
 from uqbench_dqn.dqn import ScalarQ
 from uqbench_dqn.networks import QNetwork
 
-from uqbench.agent import EnvironmentInfo, Uncertainty
+from uqbench.contract.agent import EnvironmentInfo, Uncertainty
 from uqbench.lanes import LaneLinear, Uniform, epsilon_greedy, greedy
 from uqbench_quam.agents.config import QuamDQNConfig as QuamDQNConfig
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 from uqbench_predictive.networks.training import TrainingConfig
 
-from uqbench.config import Steps
+from uqbench.contract.config import Steps
 
 
 @dataclass(frozen=True, kw_only=True)

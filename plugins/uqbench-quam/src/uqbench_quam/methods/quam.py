@@ -13,7 +13,13 @@ from uqbench_predictive.networks.learning import mean_loss
 from uqbench_predictive.networks.training import Trainer
 from uqbench_predictive.uncertainty import regression, setting_a, setting_b
 
-from uqbench.estimator import Data, Dataset, Estimator, PredictiveUncertainty, ReferenceModel
+from uqbench.contract.estimator import (
+    Data,
+    Dataset,
+    Estimator,
+    PredictiveUncertainty,
+    ReferenceModel,
+)
 from uqbench_quam.methods.config import QuamConfig
 from uqbench_quam.methods.importance import posterior_weights
 from uqbench_quam.methods.search import SearchTrace, away, search, toward

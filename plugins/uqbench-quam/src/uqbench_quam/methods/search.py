@@ -19,7 +19,7 @@ from torch.nn import functional as F
 from uqbench_predictive.networks.architectures import Network, Weights
 from uqbench_predictive.networks.learning import Stack, batches, losses
 
-from uqbench.estimator import Data
+from uqbench.contract.estimator import Data
 from uqbench_quam.methods.config import QuamConfig
 
 Attack = Callable[[Tensor], Tensor]

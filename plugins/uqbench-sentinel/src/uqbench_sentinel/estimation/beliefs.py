@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from uqbench.estimator import (
+from uqbench.contract.estimator import (
     Data,
     Dataset,
     EvaluationSet,

@@ -9,8 +9,8 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from uqbench.estimator import Data, Dataset, Estimator
-from uqbench.risk.config import CompositeRiskField
+from uqbench.contract.estimator import Data, Dataset, Estimator
+from uqbench.contract.risk.config import CompositeRiskField
 from uqbench_sentinel.config import CVAR_OF_CVAR
 from uqbench_sentinel.estimation.beliefs import BeliefRisk, divergences
 

@@ -15,8 +15,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from uqbench.agent import EnvironmentInfo
-from uqbench.environment import TimeLimit
+from uqbench.contract.agent import EnvironmentInfo
+from uqbench.contract.environment import TimeLimit
 from uqbench.lanes import Clock, EpsilonGreedy
 from uqbench_sentinel.cartpole import CartPoleConfig, CartPoleLanes
 from uqbench_sentinel.cartpole_agents import CartPoleScriptConfig, LinearQuadratic

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from uqbench.agent import EnvironmentInfo
+from uqbench.contract.agent import EnvironmentInfo
 from uqbench_tabular.agents.config import CertaintyEquivalenceConfig
 from uqbench_tabular.agents.exploration import EpsilonGreedy
 from uqbench_tabular.agents.model_based import ModelBased

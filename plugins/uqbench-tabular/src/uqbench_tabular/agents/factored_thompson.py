@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from uqbench.agent import EnvironmentInfo, Uncertainty
+from uqbench.contract.agent import EnvironmentInfo, Uncertainty
 from uqbench.lanes import Normal, greedy
 from uqbench_tabular.agents.config import MomentMatchingConfig, UBEConfig
 from uqbench_tabular.agents.model_based import ModelBased

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from uqbench.agent import Agent, EnvironmentInfo, Step, Uncertainty
+from uqbench.contract.agent import Agent, EnvironmentInfo, Step, Uncertainty
 from uqbench_tabular.environments.config import GaussianValuesConfig
 from uqbench_tabular.environments.gaussian_values import (
     ACTIONS,

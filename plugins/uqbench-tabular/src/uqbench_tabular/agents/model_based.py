@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from uqbench.agent import EnvironmentInfo, Step, Uncertainty
+from uqbench.contract.agent import EnvironmentInfo, Step, Uncertainty
 from uqbench.lanes import generators
 from uqbench_tabular.agents.config import ModelBasedConfig
 from uqbench_tabular.agents.tabular import TabularAgent, at_states

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from uqbench_ube.equation import solve_uncertainty
 
-from uqbench.agent import EnvironmentInfo
+from uqbench.contract.agent import EnvironmentInfo
 from uqbench_tabular.agents.config import MomentMatchingConfig
 from uqbench_tabular.agents.factored_thompson import FactoredThompson
 from uqbench_tabular.planning import greedy_policy, greedy_values

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from uqbench.agent import EnvironmentInfo, Uncertainty
-from uqbench.builtin.trivial import FixedPolicy
+from uqbench.contract.agent import EnvironmentInfo, Uncertainty
 from uqbench.lanes import greedy
+from uqbench.registry.builtin.trivial import FixedPolicy
 from uqbench_tabular.environments.ground_truth import Config, model
 from uqbench_tabular.planning import policy_iteration
 

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from uqbench.agent import EnvironmentInfo, Step, Uncertainty
+from uqbench.contract.agent import EnvironmentInfo, Step, Uncertainty
 from uqbench_tabular.agents.config import QLearningConfig
 from uqbench_tabular.agents.exploration import EpsilonGreedy
 from uqbench_tabular.agents.tabular import TabularAgent, at_states

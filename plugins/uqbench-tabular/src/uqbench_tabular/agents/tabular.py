@@ -9,7 +9,7 @@ import torch
 from gymnasium import spaces
 from torch import Tensor
 
-from uqbench.agent import Agent, EnvironmentInfo, Step
+from uqbench.contract.agent import Agent, EnvironmentInfo, Step
 from uqbench.lanes import greedy
 
 

@@ -9,7 +9,7 @@ from torch import Tensor
 from uqbench_ube.equation import solve_uncertainty
 from uqbench_ube.local import dirichlet_moments, ratio
 
-from uqbench.agent import EnvironmentInfo
+from uqbench.contract.agent import EnvironmentInfo
 from uqbench_tabular.agents.config import UBEConfig
 from uqbench_tabular.agents.factored_thompson import FactoredThompson
 from uqbench_tabular.planning import greedy_policy

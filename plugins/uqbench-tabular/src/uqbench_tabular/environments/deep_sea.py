@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import torch
 
-from uqbench.environment import TimeLimit
+from uqbench.contract.environment import TimeLimit
 from uqbench_tabular.environments.config import DeepSeaConfig
 from uqbench_tabular.environments.world import World, WorldLanes
 from uqbench_tabular.planning import MDP

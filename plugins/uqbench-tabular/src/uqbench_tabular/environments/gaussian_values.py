@@ -16,9 +16,9 @@ from gymnasium import spaces
 from torch import Tensor
 from torch.nn import functional as F
 
-from uqbench.environment import LaneEnv, Outcome, TimeLimit
+from uqbench.contract.environment import LaneEnv, Outcome, TimeLimit
+from uqbench.contract.truth import Climatology, ExactTruth, Truth
 from uqbench.lanes import Normal
-from uqbench.truth import Climatology, ExactTruth, Truth
 from uqbench_tabular.environments.config import GaussianValuesConfig
 from uqbench_tabular.environments.posterior_scores import Posterior, score_posterior
 

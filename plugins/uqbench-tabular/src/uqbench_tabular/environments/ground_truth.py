@@ -19,8 +19,8 @@ from uqbench_tabular.environments.config import (
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from uqbench.environment import OptimalQ
-    from uqbench.truth import ExactTruth, Truth
+    from uqbench.contract.environment import OptimalQ
+    from uqbench.contract.truth import ExactTruth, Truth
     from uqbench_tabular.planning import MDP
 
 PRIOR_WORLDS = 1_000
@@ -40,7 +40,7 @@ def optimal_q(config: Config, discount: float) -> OptimalQ:
     """Q* in every state, NaN where an action is not available."""
     import torch
 
-    from uqbench.environment import OptimalQ
+    from uqbench.contract.environment import OptimalQ
     from uqbench_tabular.planning import policy_iteration
 
     mdp = model(config)
@@ -52,7 +52,7 @@ def exact_truth(config: Config, discount: float, _seeds: Sequence[int]) -> Exact
     """Values and variances of the return of any policy, in every state, whatever the seeds."""
     import torch
 
-    from uqbench.truth import ExactTruth
+    from uqbench.contract.truth import ExactTruth
 
     mdp = model(config)
     evaluate = truth_of_policies(mdp, reward_variance(config), discount)
@@ -63,7 +63,7 @@ def truth_of_policies(mdp: MDP, reward_var: Tensor, discount: float) -> Callable
     """From the actions ``[L, S]`` of policies in an MDP to what they are worth, exactly."""
     import torch
 
-    from uqbench.truth import Truth
+    from uqbench.contract.truth import Truth
     from uqbench_tabular.planning import MDP, action_values, evaluate_policy, return_variance
 
     def evaluate(actions: Tensor) -> Truth:
@@ -86,7 +86,7 @@ def drawn_optimal_truth(
     """
     import torch
 
-    from uqbench.truth import Climatology, ExactTruth, Truth
+    from uqbench.contract.truth import Climatology, ExactTruth, Truth
     from uqbench_tabular.environments.prior_mdp import drawn
     from uqbench_tabular.planning import policy_iteration
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from uqbench.pictures import StateMap
+from uqbench.contract.pictures import StateMap
 from uqbench_tabular.environments.config import DeepSeaConfig
 
 

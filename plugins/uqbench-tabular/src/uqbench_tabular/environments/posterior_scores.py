@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from uqbench.agent import Uncertainty
+from uqbench.contract.agent import Uncertainty
 
 JOINT = (1, 10)
 """τ: of how many pairs, drawn with repeats, the values are predicted at once."""

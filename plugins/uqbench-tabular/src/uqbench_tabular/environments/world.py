@@ -14,8 +14,8 @@ import torch
 from gymnasium import spaces
 from torch import Tensor
 
-from uqbench.environment import LaneEnv, Outcome, TimeLimit
-from uqbench.errors import UqbenchError
+from uqbench.contract.environment import LaneEnv, Outcome, TimeLimit
+from uqbench.contract.errors import UqbenchError
 from uqbench.lanes import Normal, Uniform, greedy
 from uqbench_tabular.planning import MDP, gain, policy_iteration
 

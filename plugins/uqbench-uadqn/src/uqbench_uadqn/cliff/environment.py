@@ -11,7 +11,7 @@ from gymnasium import spaces
 from torch import Tensor
 from torch.nn import functional as F
 
-from uqbench.environment import LaneEnv, Outcome, TimeLimit
+from uqbench.contract.environment import LaneEnv, Outcome, TimeLimit
 from uqbench.lanes import Clock, Uniform
 from uqbench_uadqn.cliff.config import CliffConfig
 from uqbench_uadqn.cliff.grid import (

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from uqbench.environment import OptimalQ
+from uqbench.contract.environment import OptimalQ
 from uqbench_uadqn.cliff.config import CliffConfig
 from uqbench_uadqn.cliff.grid import ACTIONS, CELLS, GOAL, GOAL_REWARD, START, STEP_REWARD, grid
 from uqbench_uadqn.cliff.truth import HORIZON, optimal_values

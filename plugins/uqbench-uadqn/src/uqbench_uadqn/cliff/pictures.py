@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch.nn import functional as F
 
-from uqbench.pictures import StateMap
+from uqbench.contract.pictures import StateMap
 from uqbench_uadqn.cliff.config import CliffConfig
 from uqbench_uadqn.cliff.grid import CELLS, HEIGHT, WIDTH
 from uqbench_uadqn.cliff.ground_truth import reachable

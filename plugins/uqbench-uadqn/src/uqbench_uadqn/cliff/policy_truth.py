@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from uqbench.risk import CVaR
-from uqbench.truth import ExactTruth, Truth
+from uqbench.contract.risk import CVaR
+from uqbench.contract.truth import ExactTruth, Truth
 from uqbench_uadqn.cliff.config import CliffConfig
 from uqbench_uadqn.cliff.grid import CELLS, START
 from uqbench_uadqn.cliff.ground_truth import reachable, return_atoms, return_probs

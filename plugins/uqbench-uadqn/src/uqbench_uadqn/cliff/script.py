@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from uqbench.agent import EnvironmentInfo, observation_shape
-from uqbench.builtin.trivial import FixedPolicy
-from uqbench.errors import UqbenchError
+from uqbench.contract.agent import EnvironmentInfo, observation_shape
+from uqbench.contract.errors import UqbenchError
+from uqbench.registry.builtin.trivial import FixedPolicy
 from uqbench_uadqn.cliff.config import CliffScriptConfig
 from uqbench_uadqn.cliff.grid import CELLS, DOWN, LEDGE, RIGHT, START, UP
 

@@ -12,7 +12,13 @@ import torch
 from torch import Tensor
 from uqbench_dqn.quantiles import midpoint_levels, quantile_loss
 
-from uqbench.estimator import Data, Dataset, Estimator, PredictiveUncertainty, ReferenceModel
+from uqbench.contract.estimator import (
+    Data,
+    Dataset,
+    Estimator,
+    PredictiveUncertainty,
+    ReferenceModel,
+)
 from uqbench.lanes import Adam, Uniform, initialize, lane_generators
 from uqbench_uadqn.regression.config import AnchoredOutputsConfig, AnchoredQuantilesConfig
 from uqbench_uadqn.regression.networks import Perceptrons, draw_from, prior_stds

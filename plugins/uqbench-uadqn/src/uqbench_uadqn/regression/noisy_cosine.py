@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from uqbench.estimator import Data, Dataset, EvaluationSet, Predictions
-from uqbench.seeding import derive_seed
+from uqbench.contract.estimator import Data, Dataset, EvaluationSet, Predictions
+from uqbench.contract.seeding import derive_seed
 from uqbench_uadqn.regression.config import NoisyCosineConfig
 from uqbench_uadqn.regression.scores import epistemic_scores
 

@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor
 
-from uqbench.estimator import Data, Dataset, EvaluationSet, Predictions
+from uqbench.contract.estimator import Data, Dataset, EvaluationSet, Predictions
+from uqbench.contract.seeding import derive_seed
 from uqbench.lanes import lane_generators
-from uqbench.seeding import derive_seed
 from uqbench_uadqn.regression.config import PriorFunctionConfig
 from uqbench_uadqn.regression.infinite_width import kernel, posterior_var
 from uqbench_uadqn.regression.scores import epistemic_scores

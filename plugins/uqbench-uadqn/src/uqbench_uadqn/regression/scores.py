@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from torch import Tensor
 
-from uqbench.estimator import PredictiveUncertainty
+from uqbench.contract.estimator import PredictiveUncertainty
 
 
 def epistemic_scores(on: PredictiveUncertainty, off: PredictiveUncertainty) -> Mapping[str, Tensor]:

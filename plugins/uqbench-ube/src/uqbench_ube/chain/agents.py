@@ -16,7 +16,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from uqbench.agent import Agent, EnvironmentInfo, Step, Uncertainty
+from uqbench.contract.agent import Agent, EnvironmentInfo, Step, Uncertainty
 from uqbench.lanes import Normal, greedy
 from uqbench_ube.chain.process import bonus_per_visit, uncertainty_per_visit
 

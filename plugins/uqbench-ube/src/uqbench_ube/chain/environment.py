@@ -9,7 +9,7 @@ import torch
 from gymnasium import spaces
 from torch import Tensor
 
-from uqbench.environment import LaneEnv, Outcome, TimeLimit
+from uqbench.contract.environment import LaneEnv, Outcome, TimeLimit
 from uqbench.lanes import Normal
 from uqbench_ube.chain.config import ChainConfig, best_return, mean_returns
 

@@ -9,7 +9,7 @@ from torch import Tensor
 from uqbench_dqn.dqn import DQN
 from uqbench_dqn.networks import QNetwork
 
-from uqbench.agent import EnvironmentInfo, Step
+from uqbench.contract.agent import EnvironmentInfo, Step
 from uqbench_ube.deep.config import IntrinsicDQNConfig
 from uqbench_ube.linear import InverseCounts
 

@@ -16,10 +16,10 @@ from torch import Tensor
 from uqbench_dqn.dqn import ScalarQ
 from uqbench_dqn.networks import QNetwork
 
-from uqbench.agent import EnvironmentInfo, Step, Uncertainty
+from uqbench.contract.agent import EnvironmentInfo, Step, Uncertainty
+from uqbench.contract.seeding import derive_seed
 from uqbench.lanes import RMSProp, ThompsonSampling, initialize, lane_generators
 from uqbench.lanes.numerics import dot
-from uqbench.seeding import derive_seed
 from uqbench_ube.deep.config import UBEDQNConfig
 from uqbench_ube.deep.head import UncertaintyHead
 from uqbench_ube.deep.windows import Windows

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from uqbench.kernels import compiled
+from uqbench.lanes.kernels import compiled
 from uqbench_minatar.arrays import State, Stream
 from uqbench_minatar.games.seaquest.drawing import draw
 from uqbench_minatar.games.seaquest.moving import (

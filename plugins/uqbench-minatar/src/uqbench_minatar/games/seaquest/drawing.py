@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from uqbench.kernels import compiled
+from uqbench.lanes.kernels import compiled
 from uqbench_minatar.arrays import Obs, State
 from uqbench_minatar.games.board import LAST, put, put_on_board
 from uqbench_minatar.games.seaquest.state import (

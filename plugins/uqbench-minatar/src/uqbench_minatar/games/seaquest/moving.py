@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from uqbench.kernels import compiled
+from uqbench.lanes.kernels import compiled
 from uqbench_minatar.arrays import State
 from uqbench_minatar.games.board import DOWN, FIRE, LAST, LEFT, RIGHT, UP, left_or_right
 from uqbench_minatar.games.seaquest.state import (

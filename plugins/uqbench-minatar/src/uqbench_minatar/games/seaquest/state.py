@@ -7,7 +7,7 @@ that is *equal*, which may be another one.
 
 from __future__ import annotations
 
-from uqbench.kernels import compiled, inlined
+from uqbench.lanes.kernels import compiled, inlined
 from uqbench_minatar.arrays import State
 from uqbench_minatar.games.board import LAST
 

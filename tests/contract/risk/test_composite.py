@@ -1,0 +1,111 @@
+"""Composite risk: theorem 3, coherence, example 1."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from uqbench.contract.risk import (
+    CVaR,
+    Expectation,
+    RiskMeasure,
+    Wang,
+    additive,
+    compose,
+)
+
+K, N = 3, 4
+examples = settings(max_examples=20, deadline=None, derandomize=True)
+tables = st.lists(st.integers(-400, 400), min_size=K * N, max_size=K * N).map(
+    lambda numbers: torch.tensor(numbers, dtype=torch.float64).view(K, N) / 8
+)
+counts = st.lists(st.integers(1, 9), min_size=K * N + K, max_size=K * N + K)
+AVERSE = [CVaR(0.4), Wang(0.1), Expectation()]
+pairs = pytest.mark.parametrize(
+    ("epistemic", "aleatoric"), [(e, a) for e in AVERSE for a in AVERSE], ids=str
+)
+
+
+def masses(drawn: list[int]) -> tuple[Tensor, Tensor]:
+    """Laws of the returns ``[K, N]`` and a belief ``[K]``."""
+    numbers = torch.tensor(drawn, dtype=torch.float64)
+    laws, belief = numbers[: K * N].view(K, N), numbers[K * N :]
+    return laws / laws.sum(-1, keepdim=True), belief / belief.sum()
+
+
+def test_the_worst_models_worst_returns_by_hand() -> None:
+    """CVaR_½ of each: −1, 0, −4; the worse half of the belief: the last, a part of the first."""
+    values = torch.tensor([[-1.0, 3.0], [0.0, 0.0], [2.0, -4.0]])
+    even = torch.full((3, 2), 0.5)
+    belief = torch.tensor([0.4, 0.35, 0.25])
+    given = compose(CVaR(0.5), CVaR(0.5))(values, even, belief)
+    assert given.item() == pytest.approx((0.25 * -4 + 0.25 * -1) / 0.5)
+
+
+@examples
+@given(values=tables, drawn=counts)
+def test_a_neutral_epistemic_measure_makes_it_additive(values: Tensor, drawn: list[int]) -> None:
+    """Theorem 3 (i): α_E = 1."""
+    laws, belief = masses(drawn)
+    for aleatoric in AVERSE:
+        torch.testing.assert_close(
+            compose(CVaR(1.0), aleatoric)(values, laws, belief),
+            additive(aleatoric)(values, laws, belief),
+        )
+        by_hand = (belief * aleatoric(values, laws)).sum()
+        torch.testing.assert_close(additive(aleatoric)(values, laws, belief), by_hand)
+
+
+@examples
+@given(values=tables, drawn=counts)
+def test_it_is_risk_neutral_where_both_are(values: Tensor, drawn: list[int]) -> None:
+    laws, belief = masses(drawn)
+    mean = (belief[:, None] * laws * values).sum()
+    torch.testing.assert_close(compose(CVaR(1.0), CVaR(1.0))(values, laws, belief), mean)
+
+
+@pairs
+@examples
+@given(values=tables, drawn=counts)
+def test_it_is_below_the_additive_one(
+    epistemic: RiskMeasure, aleatoric: RiskMeasure, values: Tensor, drawn: list[int]
+) -> None:
+    """Theorem 3 (ii), in the sign for returns; and the total risk is below the additive one too."""
+    laws, belief = masses(drawn)
+    composite = compose(epistemic, aleatoric)(values, laws, belief)
+    sum_ = additive(aleatoric)(values, laws, belief)
+    assert composite <= sum_ + 1e-9
+    assert aleatoric(values.flatten(), (belief[:, None] * laws).flatten()) <= sum_ + 1e-9
+
+
+def test_it_need_not_be_below_the_total_risk() -> None:
+    """That order holds on the paper's example 1, not always: −2.71 is below −2 here."""
+    values = torch.tensor([[-10.0, 0.0], [-1.9, -1.9]], dtype=torch.float64)
+    laws = torch.tensor([[0.1, 0.9], [0.5, 0.5]], dtype=torch.float64)
+    belief = torch.tensor([0.5, 0.5], dtype=torch.float64)
+    half = CVaR(0.5)
+    assert compose(half, half)(values, laws, belief).item() == pytest.approx(-2)
+    total = half(values.flatten(), (belief[:, None] * laws).flatten())
+    assert total.item() == pytest.approx(-2.71)
+
+
+@pairs
+@examples
+@given(x=tables, y=tables, drawn=counts)
+def test_it_is_coherent(
+    epistemic: RiskMeasure, aleatoric: RiskMeasure, x: Tensor, y: Tensor, drawn: list[int]
+) -> None:
+    """Theorem 2: monotone, translation-equivariant, positively homogeneous, superadditive."""
+    laws, belief = masses(drawn)
+    risk = compose(epistemic, aleatoric)
+
+    def rho(values: Tensor) -> Tensor:
+        return risk(values, laws, belief)
+
+    assert rho(torch.maximum(x, y)) >= rho(x) - 1e-9
+    torch.testing.assert_close(rho(x + 7), rho(x) + 7)
+    torch.testing.assert_close(rho(2.5 * x), 2.5 * rho(x))
+    assert rho(x + y) >= rho(x) + rho(y) - 1e-9

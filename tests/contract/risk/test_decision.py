@@ -1,0 +1,90 @@
+"""Decision rules: what risk makes of several models' return distributions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+import torch
+from torch import Tensor
+
+from uqbench.contract.risk import (
+    CVaR,
+    DecisionRule,
+    Expectation,
+    MarginalRisk,
+    MeanStd,
+    RiskMeasure,
+    WeightedRisk,
+    compose,
+)
+
+EXACT = torch.float64
+VALUES = torch.tensor([[0.0, 4.0], [2.0, 10.0]], dtype=EXACT)  # two models
+PROBS = torch.tensor([[0.5, 0.5], [0.75, 0.25]], dtype=EXACT)
+BELIEF = torch.tensor([0.4, 0.6], dtype=EXACT)
+
+
+@dataclass(frozen=True)
+class Best(RiskMeasure):
+    """A third party's measure: the highest value with mass."""
+
+    def __call__(self, values: Tensor, probabilities: Tensor, dim: int = -1) -> Tensor:
+        return values.masked_fill(probabilities == 0, -torch.inf).amax(dim)
+
+
+def test_the_marginal_is_the_mixture_of_the_models() -> None:
+    """Masses 0.2, 0.2 of the first model, 0.45, 0.15 of the second; the worst half by hand."""
+    given = MarginalRisk(CVaR(0.5))(VALUES, PROBS, BELIEF)
+    assert given.item() == pytest.approx((0.2 * 0 + 0.3 * 2) / 0.5)
+    assert MarginalRisk(Expectation())(VALUES, PROBS, BELIEF).item() == pytest.approx(3.2)
+    assert compose(CVaR(0.5), CVaR(0.5))(VALUES, PROBS, BELIEF).item() == pytest.approx(
+        (0.4 * 0 + 0.1 * 2) / 0.5
+    )
+
+
+def test_a_weighted_sum_is_one() -> None:
+    mean, tail = MarginalRisk(Expectation()), MarginalRisk(CVaR(0.5))
+    both = WeightedRisk(((0.25, mean), (0.75, tail)))
+    expected = 0.25 * mean(VALUES, PROBS, BELIEF) + 0.75 * tail(VALUES, PROBS, BELIEF)
+    assert both(VALUES, PROBS, BELIEF).item() == pytest.approx(expected.item())
+
+
+def test_penalties_on_aleatoric_and_epistemic_deviations_are_a_weighted_sum() -> None:
+    """``mean − λ E_θ[σ_θ] − κ std_θ(mean)``: a rule of the form of UA-DQN's."""
+    rule = WeightedRisk(
+        ((0.5, compose(Expectation(), MeanStd(0.6))), (0.5, compose(MeanStd(0.4), Expectation())))
+    )
+    means = (VALUES * PROBS).sum(-1)
+    stds = (PROBS * (VALUES - means[:, None]).square()).sum(-1).sqrt()
+    mean = (BELIEF * means).sum()
+    epistemic = (BELIEF * (means - mean).square()).sum().sqrt()
+    expected = mean - 0.3 * (BELIEF * stds).sum() - 0.2 * epistemic
+    assert rule(VALUES, PROBS, BELIEF).item() == pytest.approx(expected.item())
+
+
+def test_which_rules_need_more_than_the_mixture() -> None:
+    mean, nested = MarginalRisk(Expectation()), compose(CVaR(0.5), CVaR(0.5))
+    assert mean.marginal
+    assert compose(Expectation(), Expectation()).marginal
+    assert not nested.marginal
+    assert not WeightedRisk(((0.5, mean), (0.5, nested))).marginal
+
+
+@pytest.mark.parametrize("measure", [CVaR(0.25), MeanStd(0.5), Best()])
+def test_one_model_or_samples_of_q_are_what_the_measure_says_bit_for_bit(
+    measure: RiskMeasure,
+) -> None:
+    generator = torch.Generator().manual_seed(0)
+    values, probs = torch.rand(2, 4, 3, 7, generator=generator)
+    rule: DecisionRule = MarginalRisk(measure)
+    assert torch.equal(rule.of_distribution(values, probs), measure(values, probs))
+    assert torch.equal(rule.of_samples(values), measure.of_quantiles(values))
+
+
+@pytest.mark.parametrize("terms", [(), ((float("nan"), MarginalRisk(CVaR())),)])
+def test_a_sum_needs_terms_with_finite_weights(
+    terms: tuple[tuple[float, DecisionRule], ...],
+) -> None:
+    with pytest.raises(ValueError, match="at least one term, with finite weights"):
+        WeightedRisk(terms)

@@ -1,0 +1,167 @@
+"""Risk measures against closed forms and against one another, and their gradients."""
+
+from __future__ import annotations
+
+import math
+from statistics import NormalDist
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from uqbench.contract.risk import (
+    CVaR,
+    EVaR,
+    Expectation,
+    MeanStd,
+    ProportionalHazard,
+    RiskMeasure,
+    VaR,
+    Wang,
+)
+
+ATOMS = 200_000
+examples = settings(max_examples=25, deadline=None, derandomize=True)
+laws = st.integers(1, 9).flatmap(
+    lambda n: st.tuples(
+        st.lists(st.integers(-1000, 1000), min_size=n, max_size=n),
+        st.lists(st.integers(1, 50), min_size=n, max_size=n),
+    )
+)
+
+
+def law(drawn: tuple[list[int], list[int]]) -> tuple[Tensor, Tensor]:
+    values, counts = (torch.tensor(numbers, dtype=torch.float64) for numbers in drawn)
+    return values / 8, counts / counts.sum()
+
+
+def normal_quantiles(mean: float, std: float) -> Tensor:
+    levels = (torch.arange(ATOMS, dtype=torch.float64) + 0.5) / ATOMS
+    return mean + std * torch.special.ndtri(levels)
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.25, 0.5, 0.9])
+def test_measures_of_a_normal_law_are_their_closed_forms(alpha: float) -> None:
+    """CVaR: μ − σφ(z)/α. Wang: μ + σz. EVaR: μ − σ√(−2 ln α). VaR: μ + σz. mean − c std."""
+    normal, mu, sigma = NormalDist(), 2.0, 3.0
+    z = normal.inv_cdf(alpha)
+    expected: list[tuple[RiskMeasure, float, float]] = [
+        (CVaR(alpha), mu - sigma * normal.pdf(z) / alpha, 1e-4),
+        (Wang(alpha), mu + sigma * z, 1e-2),
+        (EVaR(alpha), mu - sigma * math.sqrt(-2 * math.log(alpha)), 1e-2),
+        (VaR(alpha), mu + sigma * z, 1e-4),
+        (MeanStd(alpha), mu - alpha * sigma, 1e-4),
+    ]
+    for risk, value, error in expected:
+        given = risk.of_quantiles(normal_quantiles(mu, sigma)).item()
+        assert given == pytest.approx(value, abs=error), risk
+
+
+@pytest.mark.parametrize("alpha", [0.3, 1.0, 2.5])
+def test_proportional_hazard_of_a_uniform_law(alpha: float) -> None:
+    """Of U(0, 1): ``∫ q dg(q) = α / (α + 1)``."""
+    levels = (torch.arange(ATOMS, dtype=torch.float64) + 0.5) / ATOMS
+    given = ProportionalHazard(alpha).of_quantiles(levels).item()
+    assert given == pytest.approx(alpha / (alpha + 1), abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("alpha", "expected"),
+    [(0.1, -3.0), (0.2, -3.0), (0.21, 1.0), (0.7, 1.0), (0.71, 5.0), (1.0, 5.0)],
+)
+def test_var_is_the_lower_quantile(alpha: float, expected: float) -> None:
+    values, mass = torch.tensor([5.0, -3.0, 1.0]), torch.tensor([0.3, 0.2, 0.5])
+    assert VaR(alpha)(values, mass).item() == expected
+
+
+def test_var_takes_ten_times_a_tenth_for_what_it_is() -> None:
+    """0.1 + 0.1 + 0.1 is more than 0.3 in double precision, 0.7 summed so is less."""
+    values = torch.arange(10, dtype=torch.float64)
+    for k in range(1, 11):
+        assert VaR(k / 10)(values, torch.full((10,), 0.1, dtype=torch.float64)).item() == k - 1
+
+
+def test_evar_of_two_atoms_is_the_mean_of_the_farthest_law_allowed() -> None:
+    """The lowest mean of Q = (q, 1 − q) with KL(Q ‖ (p, 1 − p)) = −ln α, q found on a fine grid."""
+    p, alpha = 0.3, 0.6
+    q = torch.linspace(p, 1, 2_000_001, dtype=torch.float64)[:-1]
+    divergence = q * (q / p).log() + (1 - q) * ((1 - q) / (1 - p)).log()
+    farthest = q[divergence <= -math.log(alpha)].max()
+    given = EVaR(alpha)(torch.tensor([10.0, -2.0]).double(), torch.tensor([1 - p, p]).double())
+    assert given.item() == pytest.approx((10 - 12 * farthest).item(), abs=1e-4)
+
+
+def test_evar_is_the_worst_value_where_that_is_likely_enough() -> None:
+    mass = torch.tensor([0.3, 0.7], dtype=torch.float64)
+    given = EVaR(0.25)(torch.tensor([-4.0, 1.0], dtype=torch.float64), mass)
+    assert given.item() == pytest.approx(-4, abs=1e-6)
+
+
+@examples
+@given(drawn=laws, alpha=st.sampled_from([0.05, 0.25, 0.5, 0.9]))
+def test_worst_is_below_evar_below_cvar_below_var_and_mean(
+    drawn: tuple[list[int], list[int]], alpha: float
+) -> None:
+    values, mass = law(drawn)
+    evar, cvar, var = (kind(alpha)(values, mass).item() for kind in (EVaR, CVaR, VaR))
+    mean = Expectation()(values, mass).item()
+    assert values.min() - 1e-6 <= evar <= cvar + 1e-6
+    assert cvar <= min(var, mean) + 1e-9
+
+
+@pytest.mark.parametrize(
+    "risk", [VaR(0.3), CVaR(0.3), Wang(0.3), EVaR(0.3), ProportionalHazard(0.3), MeanStd(0.3)]
+)
+@examples
+@given(drawn=laws)
+def test_sorted_values_need_no_sorting(
+    risk: RiskMeasure, drawn: tuple[list[int], list[int]]
+) -> None:
+    values, mass = law(drawn)
+    ordered, order = values.sort()
+    torch.testing.assert_close(risk.of_sorted(ordered, mass[order]), risk(values, mass))
+
+
+def test_var_is_not_superadditive_and_a_std_is_not_monotone() -> None:
+    """Why they do not say that they are coherent."""
+    a, b = torch.tensor([-10.0, 0, 0, 0, 0]), torch.tensor([0.0, -10, 0, 0, 0])
+    risk = VaR(0.3)
+    assert risk.of_quantiles(a + b) < risk.of_quantiles(a) + risk.of_quantiles(b)
+    low, high = torch.tensor([0.0, 0, 0, 1]), torch.tensor([0.0, 0, 0, 100])
+    assert MeanStd(1.0).of_quantiles(high) < MeanStd(1.0).of_quantiles(low)
+
+
+@pytest.mark.parametrize(
+    "risk",
+    [CVaR(0.37), Wang(0.2), EVaR(0.37), ProportionalHazard(0.4), MeanStd(0.7), Expectation()],
+    ids=repr,
+)
+def test_gradients_are_those_of_finite_differences(risk: RiskMeasure) -> None:
+    """In the values and in the weights, at a law with no ties."""
+    values = torch.tensor([0.3, -1.2, 2.5, 0.9], dtype=torch.float64, requires_grad=True)
+    mass = torch.tensor([0.2, 0.31, 0.19, 0.3], dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(risk, (values, mass), eps=1e-6, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "risk", [CVaR(0.25), Wang(0.25), EVaR(0.25), ProportionalHazard(0.4), MeanStd(1.0)], ids=repr
+)
+def test_gradients_are_finite_where_atoms_have_no_mass_or_one_has_all(risk: RiskMeasure) -> None:
+    for mass in ([0.0, 0.4, 0.6, 0.0], [0.0, 1.0, 0.0, 0.0]):
+        values = torch.tensor([-5.0, 1.0, 2.0, 9.0], requires_grad=True)
+        weights = torch.tensor(mass, requires_grad=True)
+        risk(values, weights).backward()
+        assert values.grad is not None
+        assert weights.grad is not None
+        assert values.grad.isfinite().all()
+        assert weights.grad.isfinite().all()
+
+
+@pytest.mark.parametrize("kind", [ProportionalHazard, MeanStd])
+def test_settings_outside_their_interval_are_refused(
+    kind: type[ProportionalHazard | MeanStd],
+) -> None:
+    with pytest.raises(ValueError, match=r"got -0\.1"):
+        kind(-0.1)

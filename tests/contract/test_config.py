@@ -1,0 +1,200 @@
+"""Typed settings: wrong ones are named, step counts are scaled, the user's own values are not."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import FrozenInstanceError, dataclass, field
+from typing import Any, Literal
+
+import pytest
+
+from uqbench.contract.config import LATER, Steps, as_table, resolve
+from uqbench.contract.errors import UqbenchError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    learning_rate: float = 1e-4
+    batch_size: int = 32
+    learning_starts: Steps = 5_000
+    target_sync_period: Steps = 1_000
+    hidden: tuple[int, ...] = (128,)
+    dueling: bool = False
+    norm: Literal["none", "layer"] = "none"
+    name: str = "x"
+
+
+@dataclass(frozen=True)
+class Required:
+    game: str
+    lives: int = 3
+
+    def __post_init__(self) -> None:
+        if self.lives < 1:
+            raise ValueError(f"lives must be positive; got {self.lives}")
+
+
+def read(settings: dict[str, Any], config: type[Any] = Settings, **keywords: Any) -> Any:
+    return resolve(config, settings, where="minatar.toml: methods.dqn.config", **keywords)
+
+
+def refusal(settings: dict[str, Any], config: type[Any] = Settings, **keywords: Any) -> str:
+    with pytest.raises(UqbenchError) as caught:
+        read(settings, config, **keywords)
+    return str(caught.value)
+
+
+def test_without_settings_the_defaults_hold() -> None:
+    assert read({}) == Settings()
+
+
+def test_a_field_that_came_later_is_in_no_identity_at_its_default() -> None:
+    @dataclass(frozen=True)
+    class Grown(Required):
+        speed: float = field(default=1.0, metadata=LATER)
+
+    assert as_table(Grown("x")) == as_table(Required("x"))
+    assert as_table(Grown("x", speed=2.0)) == {"game": "x", "lives": 3, "speed": 2.0}
+    assert resolve(Grown, {"game": "x"}, where="", overrides={"lives": 2}) == Grown("x", 2)
+
+
+def test_settings_replace_defaults() -> None:
+    given = {"learning_rate": 0.5, "batch_size": 8, "dueling": True, "norm": "layer", "name": "32"}
+    assert read(given) == Settings(
+        learning_rate=0.5, batch_size=8, dueling=True, norm="layer", name="32"
+    )
+
+
+def test_arrays_become_tuples() -> None:
+    assert read({"hidden": [64, 64]}).hidden == (64, 64)
+    assert read({}, overrides={"hidden": []}).hidden == ()
+
+
+def test_a_whole_number_serves_as_a_float() -> None:
+    rate = read({"learning_rate": 1}).learning_rate
+    assert rate == 1.0
+    assert isinstance(rate, float)
+
+
+@pytest.mark.parametrize("of", ["settings", "overrides"])
+def test_an_unknown_key_is_told_with_its_place_and_the_nearest_name(of: str) -> None:
+    wrong = {"learning_rat": 0.1}
+    text = refusal(wrong) if of == "settings" else refusal({}, overrides=wrong)
+    assert text == (
+        "minatar.toml: methods.dqn.config: unknown key 'learning_rat'. "
+        "Did you mean 'learning_rate' or 'learning_starts'?"
+    )
+
+
+def test_an_unknown_key_far_from_all_is_told_with_all_names() -> None:
+    assert refusal({"zzz": 1}, Required).endswith("unknown key 'zzz'. Known: game, lives.")
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("batch_size", "32"),
+        ("batch_size", 32.5),
+        ("batch_size", True),
+        ("batch_size", None),
+        ("learning_starts", "5000"),
+        ("learning_rate", "1e-4"),
+        ("dueling", 1),
+        ("dueling", "true"),
+        ("norm", "batch"),
+        ("name", 32),
+        ("hidden", 64),
+        ("hidden", ["64"]),
+    ],
+)
+@pytest.mark.parametrize("of", ["settings", "overrides"])
+def test_a_value_of_the_wrong_type_is_told_with_place_key_and_value(
+    key: str, value: object, of: str
+) -> None:
+    text = refusal({key: value}) if of == "settings" else refusal({}, overrides={key: value})
+    assert text.startswith(f"minatar.toml: methods.dqn.config: {key}")
+    assert repr(value[0] if isinstance(value, list) else value) in text
+
+
+def test_every_wrong_value_is_told_at_once() -> None:
+    text = refusal({"batch_size": "a", "name": 3})
+    assert "batch_size" in text
+    assert "name" in text
+
+
+def test_a_setting_without_default_must_be_given() -> None:
+    assert "game" in refusal({}, Required)
+    assert read({"game": "breakout"}, Required) == Required("breakout")
+
+
+@pytest.mark.parametrize("of", ["settings", "overrides"])
+def test_what_the_config_itself_refuses_is_told_with_its_place(of: str) -> None:
+    settings = {"game": "breakout"}
+    wrong = {"lives": 0}
+    text = (
+        refusal(settings | wrong, Required)
+        if of == "settings"
+        else refusal(settings, Required, overrides=wrong)
+    )
+    assert text.startswith("minatar.toml: methods.dqn.config: ")
+    assert "lives must be positive; got 0" in text
+
+
+def test_a_config_that_is_no_dataclass_is_refused() -> None:
+    assert "dict is not a dataclass" in refusal({}, dict)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "start", "period"),
+    [(1.0, 5000, 1000), (0.05, 250, 50), (0.033, 165, 33), (2.0, 10_000, 2000), (1e-6, 1, 1)],
+)
+def test_step_counts_are_scaled_and_never_fall_below_one(
+    schedule: float, start: int, period: int
+) -> None:
+    scaled = read({}, schedule=schedule)
+    assert scaled == Settings(learning_starts=start, target_sync_period=period)
+    assert isinstance(scaled.learning_starts, int)
+
+
+def test_a_suites_step_counts_are_scaled_like_defaults() -> None:
+    assert read({"learning_starts": 200}, schedule=0.1).learning_starts == 20
+
+
+def test_the_users_own_values_are_not_scaled() -> None:
+    given = read({"learning_starts": 200}, schedule=0.1, overrides={"learning_starts": 70})
+    assert given == Settings(learning_starts=70, target_sync_period=100)
+
+
+def test_overrides_win_over_the_suites_settings() -> None:
+    given = read({"batch_size": 8, "name": "suite"}, overrides={"batch_size": 4})
+    assert given == Settings(batch_size=4, name="suite")
+
+
+def test_floats_come_through_unchanged() -> None:
+    """They go through text on the way; 0.1 + 0.2 needs all its digits."""
+    given = read({"learning_rate": 0.1 + 0.2}, overrides={"name": "y"})
+    assert given.learning_rate == 0.1 + 0.2
+
+
+def test_a_config_cannot_be_changed_by_an_agent() -> None:
+    with pytest.raises(FrozenInstanceError):
+        read({}).batch_size = 1
+
+
+def test_a_table_holds_plain_json_values_and_reads_back_to_the_same_config() -> None:
+    config = Settings(learning_rate=0.1 + 0.2, hidden=(3, 4), dueling=True)
+    table = as_table(config)
+    assert table == json.loads(json.dumps(table))
+    assert table["hidden"] == [3, 4]
+    assert list(table) == list(Settings.__dataclass_fields__)
+    assert read(table) == config
+
+
+@dataclass(frozen=True)
+class Optional:
+    burn_in: Steps | None = 500
+
+
+def test_an_optional_step_count_is_scaled_too() -> None:
+    assert read({}, Optional, schedule=0.1).burn_in == 50
+    assert read({}, Optional, schedule=1.0, overrides={"burn_in": None}).burn_in is None

@@ -1,0 +1,499 @@
+"""Gymnasium environments as lanes: same-step autoreset, time limits, events, masks, seeds."""
+
+from __future__ import annotations
+
+import io
+import os
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+import torch
+from gymnasium import spaces
+from gymnasium.utils import EzPickle
+from numpy.typing import NDArray
+
+from uqbench.contract.environment import LaneEnv, Outcome, TimeLimit
+from uqbench.contract.errors import CannotSaveError, UqbenchError
+from uqbench.lanes.adapters.gymnasium_lanes import GymnasiumLanes
+
+
+class Counter(gymnasium.Env[NDArray[np.float32], int]):
+    """Shows (episode, steps in it, a number drawn at reset); the action is the reward.
+
+    Action 1 terminates, action 2 truncates, action 3 does both, and action 4 is an accident.
+    """
+
+    observation_space = spaces.Box(0, np.inf, (3,), np.float32)
+    action_space = spaces.Discrete(5)
+
+    def __init__(self) -> None:
+        self.episode = -1
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[NDArray[np.float32], dict[str, Any]]:
+        super().reset(seed=seed)
+        self.episode, self.steps = self.episode + 1, 0
+        self.drawn = self.np_random.random()
+        return self.observation(), {"events": {"accidents": 99}}
+
+    def step(self, action: int) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
+        self.steps += 1
+        info = {"events": {"accidents": 2}} if action == 4 else {}
+        return self.observation(), float(action), action in (1, 3), action in (2, 3), info
+
+    def observation(self) -> NDArray[np.float32]:
+        return np.array([self.episode, self.steps, self.drawn], np.float32)
+
+
+def lanes(
+    seeds: Sequence[int] = (0, 1, 2), make: Callable[[], gymnasium.Env] = Counter, **keywords: Any
+) -> GymnasiumLanes:
+    return GymnasiumLanes(make, seeds, **keywords)
+
+
+def act(env: GymnasiumLanes, *actions: int) -> Outcome:
+    return env.step(torch.tensor(actions))
+
+
+def where(observations: torch.Tensor) -> list[list[int]]:
+    """(episode, steps) of every lane."""
+    return observations[:, :2].int().tolist()
+
+
+def test_reset_gives_the_first_observations_in_the_spaces_dtype() -> None:
+    env = lanes()
+    obs, valid = env.reset()
+    assert obs.dtype == torch.float32
+    assert where(obs) == [[0, 0]] * 3
+    assert valid is None
+    assert env.n_actions == 5
+    assert env.observation_space == Counter.observation_space
+
+
+def test_an_ended_episode_gives_its_last_and_the_next_first_observation_in_the_same_step() -> None:
+    env = lanes()
+    env.reset()
+    act(env, 0, 0, 0)
+    outcome = act(env, 0, 1, 2)
+    assert where(outcome.next_obs) == [[0, 2], [0, 2], [0, 2]]
+    assert where(outcome.obs) == [[0, 2], [1, 0], [1, 0]]
+    assert outcome.terminated.tolist() == [False, True, False]
+    assert outcome.truncated.tolist() == [False, False, True]
+    assert where(act(env, 0, 0, 0).next_obs) == [[0, 3], [1, 1], [1, 1]]
+
+
+def test_rewards_and_endings_are_those_of_each_lane() -> None:
+    env = lanes()
+    env.reset()
+    outcome = act(env, 4, 2, 3)
+    assert outcome.reward.dtype == torch.float32
+    assert outcome.reward.tolist() == [4.0, 2.0, 3.0]
+    assert outcome.terminated.dtype == outcome.truncated.dtype == torch.bool
+    assert outcome.terminated.tolist() == [False, False, True]
+    assert outcome.truncated.tolist() == [False, True, True]
+
+
+@pytest.mark.parametrize("kind", ["terminal", "truncation"])
+def test_a_time_limit_ends_each_lane_after_its_own_steps(kind: str) -> None:
+    env = lanes(time_limit=TimeLimit(3, kind))
+    env.reset()
+    act(env, 0, 1, 0)  # lane 1 begins again
+    assert where(act(env, 0, 0, 0).obs) == [[0, 2], [1, 1], [0, 2]]
+    third = act(env, 0, 0, 0)
+    ended = third.terminated if kind == "terminal" else third.truncated
+    other = third.truncated if kind == "terminal" else third.terminated
+    assert ended.tolist() == [True, False, True]
+    assert not other.any()
+    assert where(third.next_obs) == [[0, 3], [1, 2], [0, 3]]
+    assert where(third.obs) == [[1, 0], [1, 2], [1, 0]]
+    fourth = act(env, 0, 0, 0)
+    assert (fourth.terminated | fourth.truncated).tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize("kind", ["terminal", "truncation"])
+def test_a_terminal_state_at_the_time_limit_is_terminal_only(kind: str) -> None:
+    env = lanes([0], time_limit=TimeLimit(2, kind))
+    env.reset()
+    act(env, 0)
+    outcome = act(env, 1)
+    assert (outcome.terminated.item(), outcome.truncated.item()) == (True, False)
+
+
+def test_a_time_limit_of_one_step_ends_every_step() -> None:
+    env = lanes([0], time_limit=TimeLimit(1, "truncation"))
+    env.reset()
+    assert [act(env, 0).truncated.item() for _ in range(3)] == [True, True, True]
+
+
+def test_without_a_time_limit_episodes_go_on() -> None:
+    env = lanes([0])
+    env.reset()
+    outcomes = [act(env, 0) for _ in range(500)]
+    assert not any(outcome.terminated or outcome.truncated for outcome in outcomes)
+    assert where(outcomes[-1].obs) == [[0, 500]]
+
+
+def test_declared_events_are_counted_in_the_step_they_happen() -> None:
+    env = lanes(events=("accidents", "falls"))
+    env.reset()
+    counts = act(env, 4, 0, 1).events
+    assert {name: count.tolist() for name, count in counts.items()} == {
+        "accidents": [2.0, 0.0, 0.0],
+        "falls": [0.0, 0.0, 0.0],
+    }
+    assert counts["accidents"].dtype == torch.float32
+    assert act(env, 0, 0, 0).events["accidents"].tolist() == [0.0, 0.0, 0.0]
+
+
+def test_undeclared_events_are_refused_and_the_nearest_name_is_told() -> None:
+    env = lanes(events=["accident"])
+    env.reset()
+    with pytest.raises(UqbenchError, match=r"'accidents', which its plugin does not.*'accident'"):
+        act(env, 4, 4, 4)
+
+
+def test_where_nothing_is_said_of_events_none_are_counted() -> None:
+    env = lanes()
+    env.reset()
+    assert act(env, 4, 4, 4).events == {}
+
+
+def drawn(seeds: Sequence[int], episodes: int = 4) -> torch.Tensor:
+    """The number that every episode's reset drew, ``[episodes, L]``."""
+    env = lanes(seeds)
+    numbers = [env.reset()[0][:, 2]]
+    numbers += [act(env, *[1] * len(seeds)).obs[:, 2] for _ in range(episodes - 1)]
+    return torch.stack(numbers)
+
+
+def test_a_lane_depends_on_its_own_seed_only() -> None:
+    together = drawn([5, 7, 6, 7])
+    assert torch.equal(together[:, [1]], drawn([7]))
+    assert torch.equal(together[:, 1], together[:, 3])
+    assert not torch.equal(together[:, 0], together[:, 1])
+
+
+def test_only_the_first_reset_is_seeded_so_that_episodes_differ() -> None:
+    assert len(set(drawn([5], episodes=50).flatten().tolist())) == 50
+
+
+def test_reset_starts_over_in_every_lane() -> None:
+    env = lanes([3, 4], time_limit=TimeLimit(3, "truncation"))
+    first, _ = env.reset()
+    act(env, 0, 1)
+    act(env, 0, 0)
+    again, _ = env.reset()
+    assert torch.equal(again[:, 2], first[:, 2])
+    act(env, 0, 0)
+    assert not act(env, 0, 0).truncated.any()  # lengths start over too
+    assert act(env, 0, 0).truncated.all()
+
+
+class Masked(Counter):
+    """Step k of an episode forbids action k; ``silent_end`` leaves the mask out in a last state."""
+
+    silent_end = False
+
+    def reset(self, **keywords: Any) -> tuple[NDArray[np.float32], dict[str, Any]]:
+        obs, _ = super().reset(**keywords)
+        return obs, {"action_mask": self.mask()}
+
+    def step(self, action: int) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
+        *rest, _ = super().step(action)
+        info = {} if self.silent_end and action == 1 else {"action_mask": self.mask()}
+        return *rest, info
+
+    def mask(self) -> NDArray[np.int8]:
+        mask = np.ones(5, np.int8)
+        mask[4 - self.steps] = 0
+        return mask
+
+
+class SilentMasked(Masked):
+    silent_end = True
+
+
+def forbidden(valid: torch.Tensor | None) -> list[list[int]]:
+    assert valid is not None
+    assert valid.dtype == torch.bool
+    return [(~lane).nonzero().flatten().tolist() for lane in valid]
+
+
+def test_masks_belong_to_the_observation_before_and_after_a_reset() -> None:
+    env = lanes(make=Masked)
+    assert forbidden(env.reset()[1]) == [[4], [4], [4]]
+    act(env, 1, 0, 0)
+    outcome = act(env, 0, 1, 0)
+    assert forbidden(outcome.next_valid) == [[3], [2], [2]]
+    assert forbidden(outcome.valid) == [[3], [4], [2]]
+
+
+@pytest.mark.parametrize("action", [-1, 4, 5])
+def test_an_action_that_is_not_valid_is_refused(action: int) -> None:
+    env = lanes(make=Masked)
+    env.reset()
+    with pytest.raises(UqbenchError, match=f"chose action {action}; expected a valid one of 0 to"):
+        act(env, 0, action, 0)
+
+
+@pytest.mark.parametrize("lane", [0, 1, 2])
+def test_a_lane_that_gives_no_mask_has_all_actions_and_leaves_other_lanes_theirs(
+    lane: int,
+) -> None:
+    env = lanes(make=SilentMasked)
+    env.reset()
+    outcome = act(env, *(int(i == lane) for i in range(3)))
+    assert forbidden(outcome.next_valid) == [[] if i == lane else [3] for i in range(3)]
+    assert forbidden(outcome.valid) == [[4] if i == lane else [3] for i in range(3)]
+
+
+class Reusing(Counter):
+    """Writes all its observations to one array."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.array = np.zeros(3, np.float32)
+
+    def observation(self) -> NDArray[np.float32]:
+        self.array[:] = super().observation()
+        return self.array
+
+
+def test_an_environment_that_reuses_its_array_spoils_neither_final_nor_earlier_observations() -> (
+    None
+):
+    env = lanes(make=Reusing)
+    first, _ = env.reset()
+    outcome = act(env, 0, 1, 2)
+    act(env, 0, 0, 0)
+    assert where(first) == [[0, 0], [0, 0], [0, 0]]
+    assert where(outcome.next_obs) == [[0, 1], [0, 1], [0, 1]]
+    assert where(outcome.obs) == [[0, 1], [1, 0], [1, 0]]
+
+
+class Typed(Counter):
+    """Observes its number of steps in the dtype and shape of the space it is given."""
+
+    def __init__(self, space: spaces.Space[Any]) -> None:
+        super().__init__()
+        self.observation_space = space
+
+    def observation(self) -> Any:
+        return np.full(self.observation_space.shape, self.steps, self.observation_space.dtype)
+
+
+@pytest.mark.parametrize(
+    ("space", "shape", "dtype"),
+    [
+        (spaces.Box(0, 1, (4, 10, 10), np.bool_), (2, 4, 10, 10), torch.bool),
+        (spaces.Box(0, 255, (6,), np.uint8), (2, 6), torch.uint8),
+        (spaces.Box(-1, 1, (2, 3), np.float64), (2, 2, 3), torch.float64),
+        (spaces.Discrete(9), (2,), torch.int64),
+        (spaces.MultiBinary(5), (2, 5), torch.int8),
+    ],
+    ids=str,
+)
+def test_observations_keep_the_shape_and_dtype_of_their_space(
+    space: spaces.Space[Any], shape: tuple[int, ...], dtype: torch.dtype
+) -> None:
+    env = lanes([0, 1], make=lambda: Typed(space))
+    env.reset()
+    outcome = act(env, 0, 2)
+    assert outcome.next_obs.shape == outcome.obs.shape == shape
+    assert outcome.next_obs.dtype == outcome.obs.dtype == dtype
+    assert outcome.next_obs.bool().all()
+    assert outcome.obs.reshape(2, -1).bool().all(1).tolist() == [True, False]
+
+
+class Acting(Counter):
+    """Has the action space it is given."""
+
+    def __init__(self, space: spaces.Space[Any]) -> None:
+        super().__init__()
+        self.action_space = space
+
+
+@pytest.mark.parametrize(
+    "space",
+    [
+        spaces.Box(-1, 1, (1,), np.float32),
+        spaces.MultiDiscrete([2, 3]),
+        spaces.Discrete(3, start=1),
+        spaces.Discrete(3, start=-1),
+    ],
+    ids=str,
+)
+def test_actions_that_are_not_numbered_from_zero_are_refused(space: spaces.Space[Any]) -> None:
+    with pytest.raises(UqbenchError, match="Discrete actions from 0") as caught:
+        lanes(make=lambda: Acting(space))
+    assert str(space) in str(caught.value)
+
+
+def test_actions_reach_the_environment_as_python_integers() -> None:
+    seen: list[object] = []
+
+    class Listening(Counter):
+        def step(
+            self, action: int
+        ) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
+            seen.append(action)
+            return super().step(action)
+
+    env = lanes(make=Listening)
+    env.reset()
+    act(env, 4, 0, 2)
+    assert seen == [4, 0, 2]
+    assert {type(action) for action in seen} == {int}
+
+
+class Walking(Masked):
+    """Moves by chance; episodes end by chance."""
+
+    def step(self, action: int) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
+        obs, _, _, _, info = super().step(0)
+        ended = bool(self.np_random.random() < 0.1)
+        return obs, float(self.np_random.normal()), ended, False, info
+
+
+class Keeping(Walking):
+    """Says where it is, so that nothing is replayed."""
+
+    steps_taken = 0
+
+    def step(self, action: int) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
+        self.steps_taken += 1
+        return super().step(action)
+
+    def state_dict(self) -> dict[str, Any]:
+        names = ("episode", "steps", "drawn")
+        own = {name: getattr(self, name) for name in names}
+        return {**own, "np_random": self.np_random.bit_generator.state}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.episode, self.steps, self.drawn = state["episode"], state["steps"], state["drawn"]
+        self.np_random.bit_generator.state = state["np_random"]
+
+
+class Forgetful(Walking, EzPickle):
+    """Would be pickled as a fresh one, as many of Gymnasium's own environments are."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lock = threading.Lock()
+
+
+def wrapped() -> gymnasium.Env[Any, Any]:
+    return gymnasium.wrappers.TimeLimit(Forgetful(), 3)
+
+
+def through_a_file(state: dict[str, Any]) -> dict[str, Any]:
+    file = io.BytesIO()
+    torch.save(state, file)
+    loaded: dict[str, Any] = torch.load(io.BytesIO(file.getvalue()), weights_only=True)
+    return loaded
+
+
+@pytest.mark.parametrize("make", [Walking, Keeping, Forgetful, wrapped])
+@pytest.mark.parametrize("steps", [0, 1, 6, 300])
+def test_a_loaded_copy_steps_on_exactly_like_the_saved_one(make: Any, steps: int) -> None:
+    kind = {"time_limit": TimeLimit(4, "truncation"), "has_state_dict": make is Keeping}
+    env, copy = lanes(make=make, **kind), lanes(make=make, **kind)
+    env.reset()
+    for _ in range(steps):
+        act(env, 0, 0, 0)
+    copy.load_state_dict(through_a_file(env.state_dict()))
+    for _ in range(40):
+        one, other = act(env, 0, 0, 0), act(copy, 0, 0, 0)
+        for name, value in vars(one).items():
+            if name != "events":
+                assert torch.equal(value, getattr(other, name)), name
+    with pytest.raises(UqbenchError, match="chose action"):
+        act(copy, 5, 0, 0)
+    last = lanes(make=make, **kind)
+    last.load_state_dict(through_a_file(copy.state_dict()))
+    assert torch.equal(act(last, 1, 0, 1).obs, act(env, 1, 0, 1).obs)
+
+
+def test_an_environment_that_says_where_it_is_takes_no_step_again() -> None:
+    made: list[Keeping] = []
+
+    def make() -> Keeping:
+        made.append(Keeping())
+        return made[-1]
+
+    env = lanes([5], make, time_limit=TimeLimit(4, "truncation"), has_state_dict=True)
+    env.reset()
+    for _ in range(30):
+        act(env, 0)
+    copy = lanes([5], make, has_state_dict=True)
+    copy.load_state_dict(env.state_dict())
+    assert [env.steps_taken for env in made] == [30, 0]
+
+
+@pytest.mark.parametrize(
+    ("make", "declared", "message"),
+    [
+        (Walking, True, r"has_state_dict=True, but Walking lacks state_dict\(\)"),
+        (
+            lambda: gymnasium.wrappers.TimeLimit(Keeping(), 3),
+            True,
+            r"TimeLimit lacks .* It hides those of Keeping\. Give TimeLimit both",
+        ),
+        (Keeping, False, r"Keeping has state_dict\(\) .* has_state_dict=False says it has not"),
+    ],
+)
+def test_an_environment_says_exactly_whether_it_can_be_saved(
+    make: Any, declared: bool, message: str
+) -> None:
+    with pytest.raises(UqbenchError, match=message):
+        lanes(make=make, has_state_dict=declared)
+
+
+class Drifting(Counter):
+    """Draws from what no seed reaches."""
+
+    def observation(self) -> NDArray[np.float32]:
+        return super().observation() + np.frombuffer(os.urandom(1), np.uint8)
+
+
+def test_an_environment_that_does_not_come_to_the_same_again_is_told() -> None:
+    env, copy = lanes(make=Drifting), lanes(make=Drifting)
+    env.reset()
+    for _ in range(9):
+        act(env, 0, 0, 0)
+    with pytest.raises(UqbenchError, match=r"Drifting does not replay: .* give it state_dict"):
+        copy.load_state_dict(env.state_dict())
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"actions": torch.tensor([[0, 0, 1]])},
+        {"actions": torch.tensor([[0, 0]])},
+        {"actions": torch.tensor([[9, 9, 9]])},
+        {"actions": torch.zeros(0, 3)},
+        {"digest": "0" * 64},
+    ],
+    ids=str,
+)
+def test_other_actions_or_another_digest_are_found_out(change: dict[str, Any]) -> None:
+    env, copy = lanes(), lanes()
+    env.reset()
+    act(env, 0, 0, 0)
+    with pytest.raises((UqbenchError, ValueError)):
+        copy.load_state_dict(env.state_dict() | change)
+
+
+def test_lanes_of_a_plugin_cannot_be_saved_unless_they_say_how() -> None:
+    class Own(LaneEnv):
+        def reset(self) -> Any: ...
+
+        def step(self, action: torch.Tensor) -> Any: ...
+
+    with pytest.raises(CannotSaveError, match="Own has no state_dict"):
+        Own().state_dict()

@@ -1,0 +1,82 @@
+"""One view of a board: computed from its scores and read from its files, it says the same."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from uqbench.boards.stored import StoredBoard
+from uqbench.pages.board_view import BoardView, shown
+from uqbench.pages.notebook import html
+from uqbench.registry.load_host import load_host
+from uqbench.statistics.estimate import Estimate
+from uqbench.suites.plan import board_title
+from uqbench.suites.selection import Selection
+
+FOLDER = Path(__file__).parents[2] / "leaderboards" / "uncertainty-toy" / "paper"
+
+
+@pytest.fixture(scope="module")
+def stored():
+    return StoredBoard.read(FOLDER)
+
+
+@pytest.fixture(scope="module")
+def computed(stored):
+    host, selection = load_host(), Selection("uncertainty-toy", "paper")
+    return stored.board(selection.plan(host, "cpu"), selection, host, lambda _: None)
+
+
+def test_a_stored_board_has_the_view_of_the_board_that_its_scores_make(stored, computed):
+    one, other = BoardView.of(stored), BoardView.of(computed)
+    assert one.title == other.title == "uncertainty-toy · paper"
+    names = ["rank", "method", one.ranking, "worst_quarter", "runs"]
+    for name in [*names, f"improvement_over_{computed.plan.suite.baseline}"]:
+        assert one.column(name).header == other.column(name).header
+        assert one.column(name).texts == other.column(name).texts, name
+    for line, own in zip(one.lines, other.lines, strict=True):
+        assert line.estimates.keys() >= own.estimates.keys()
+        for name, estimate in own.estimates.items():
+            assert line.value(name) == pytest.approx(estimate.value, rel=1e-5, abs=1e-9)
+
+
+def test_a_selection_has_no_digest_in_its_title_and_a_method_alone_no_rank():
+    assert board_title("deepsea", "paper-selection-05fedb28") == "deepsea · paper (selection)"
+    alone = FOLDER.parents[1] / "priormdp" / "published"
+    board = StoredBoard.read(alone)
+    assert [line.place for line in BoardView.of(board).lines] == [None]
+    assert "rank" not in (alone / "README.md").read_text().lower()
+    assert board.finding.startswith("Share of true values inside stated 90 % intervals: mm 78 %")
+
+
+def test_ranks_that_are_open_are_a_set_and_an_estimate_has_its_interval_in_brackets(computed):
+    view = BoardView.of(computed)
+    assert set(view.column("rank").texts) == {str(place) for place in computed.places.values()} | (
+        {""} if len(computed.places) < len(view.lines) else set()
+    )
+    assert shown(Estimate(0.5, 0.25, 0.75)) == "0.500 [0.250, 0.750]"
+    assert shown(Estimate(-0.5, None, None)) == "-0.500"
+    assert shown(None) == "–"
+    text = view.column(view.ranking).texts[0]
+    assert text.startswith(f"{view.lines[0].value(view.ranking):.3f} [")
+
+
+def test_the_baseline_is_not_compared_with_itself(computed):
+    baseline = computed.plan.suite.baseline
+    view = BoardView.of(computed)
+    cells = dict(
+        zip([x.method for x in view.lines], view.column(f"improvement_over_{baseline}").texts,
+            strict=True)
+    )  # fmt: skip
+    assert cells.pop(baseline) == ""
+    assert all("[" in text for text in cells.values())
+
+
+def test_a_notebook_escapes_names_and_explains_its_mark(computed):
+    view = BoardView.of(computed)
+    hostile = replace(view.lines[0], method="<script>", beaten=True)
+    text = html("here", {"finished": 2}, [replace(view, lines=(hostile, *view.lines[1:]))])
+    assert "<script>" not in text
+    assert "&lt;script&gt; †" in text
+    assert "† does not beat" in text
+    assert "†" not in html("here", {}, [replace(view, lines=view.lines[1:])])

@@ -1,0 +1,165 @@
+"""A board's columns in three groups."""
+
+import csv
+import io
+import json
+from dataclasses import replace
+
+import pytest
+
+from uqbench.boards.leaderboard import Board
+from uqbench.boards.provenance import MadeWith
+from uqbench.boards.scores import Score
+from uqbench.pages.board_view import BoardView
+from uqbench.pages.groups import group_columns, groups_note
+from uqbench.pages.markdown import page
+from uqbench.registry.plugins import Host
+from uqbench.suites.metrics import Metric
+from uqbench.suites.plan import make_plan
+from uqbench.suites.reading import read_suites
+
+
+def metric(kind, **fields):
+    return Metric(name="m", summary="", kind=kind, **fields)
+
+
+@pytest.mark.parametrize(
+    ("of", "about"),
+    [
+        (metric("online"), "return"),
+        (metric("evaluation", statistic="reward_per_step"), "return"),
+        (metric("online", statistic="events_per_step/regret", group="return"), "return"),
+        (metric("online", risk="cvar(0.25)"), "risk"),
+        (metric("online", statistic="events/falls", direction="min"), "risk"),
+        (metric("queries", statistic="queries/crps"), "uncertainty"),
+        (metric("agent", statistic="uncertainty/coverage_90"), "uncertainty"),
+        (metric("agent", statistic="non_greedy_share"), None),
+        (metric("online", statistic="length"), None),
+        (metric("cost", statistic="steps_per_s"), None),
+        (metric("dataset", statistic="auroc"), None),
+    ],
+)
+def test_a_metric_is_about_what_its_kind_says(of, about):
+    assert of.about == about
+
+
+def test_what_a_metric_is_about_does_not_change_what_it_is():
+    assert metric("online").definition() == metric("online", group="risk").definition()
+
+
+@pytest.fixture(scope="module")
+def host():
+    return Host.load()
+
+
+def board_of(host, name, methods, value, budget="paper"):
+    """A board whose runs have the metrics ``value(method, metric)``."""
+    suite = read_suites(host, check=()).suite(name)
+    plan = make_plan(suite, host, budget, device="cpu", methods=methods, seeds=range(3))
+    constants = suite.normalization_constants(suite.primary_metric(plan.budget))
+    scores = []
+    for run in sorted(plan.runs, key=lambda run: (run.task, run.method, run.seed)):
+        values = {m.name: value(run.method, m) for m in suite.metrics}
+        own = {name: one for name, one in values.items() if one is not None}
+        normal = constants[run.task].normalize(own[suite.primary])
+        scores.append(
+            Score(run.task, run.method, run.seed, "finished", "cpu", normal, own,
+                  str(run.folder), run.digest, "uqbench:aaaa")
+        )  # fmt: skip
+    return Board.of(replace(plan, claims=()), scores)
+
+
+@pytest.fixture(scope="module")
+def cartpole(host):
+    """Bayes knows what it does not know and falls; c51-cvar says nothing of its uncertainty."""
+
+    def value(method, metric):
+        if metric.kind == "queries" and method == "c51-cvar":
+            return None
+        if metric.name == "q_coverage_90_ceiling":
+            return 0.6
+        return 0.01 if metric.name == "falls_per_step" else 0.25
+
+    return board_of(host, "cartpole", ["sentinel-4", "c51-cvar"], value)
+
+
+def test_every_group_has_columns_the_score_and_proper_scores_first(cartpole):
+    by_group = {}
+    for column in group_columns(cartpole, BoardView.of(cartpole)):
+        by_group.setdefault(column.group, []).append(column.header)
+    assert list(by_group) == ["return", "risk", "uncertainty"]
+    assert by_group["risk"][:2] == ["falls per step", "falls ↓"]
+    assert by_group["risk"][-1] == "CVaR 0.25 of runs"
+    assert by_group["uncertainty"][:2] == ["return proper", "proper"]
+    assert all(len(headers) <= 7 for headers in by_group.values())
+
+
+def test_a_coverage_stands_with_its_ceiling_and_what_is_not_stated_is_a_dash(cartpole):
+    columns = group_columns(cartpole, BoardView.of(cartpole))
+    cells = {column.header: column.texts for column in columns}
+    assert list(cartpole.methods) == ["c51-cvar", "sentinel-4"]
+    assert cells["q coverage 90 / most"] == ("–", "0.250 / 0.60")
+    assert cells["return proper"] == ("–", "0.250")
+    assert cells["falls ↓"] == ("0.250", "0.250")
+    assert not any("ceiling" in header for header in cells)
+    assert "/ most" in groups_note(columns)
+
+
+def test_leaderboard_csv_has_the_groups_in_order_and_the_manifest_names_them(cartpole):
+    files = cartpole.files()
+    groups = json.loads(files["manifest.json"])["groups"]
+    assert list(groups) == ["return", "risk", "uncertainty"]
+    names = [name for group in groups.values() for name in group]
+    header = next(csv.reader(io.StringIO(files["leaderboard.csv"])))
+    assert [name for name in header if name in names] == names
+    assert "q_coverage_90_mean" in groups["uncertainty"]
+    (own,) = (
+        row
+        for row in csv.DictReader(io.StringIO(files["leaderboard.csv"]))
+        if row["method"] == "sentinel-4"
+    )
+    assert (own["q_coverage_90_mean"], own["q_coverage_90_ceiling_mean"]) == ("0.25", "0.6")
+
+
+def test_the_page_has_a_table_of_the_groups(cartpole):
+    text = page(cartpole, [], "")
+    section = text[text.index("## Return, risk and uncertainty") :]
+    heads = [cell.strip() for cell in section.splitlines()[2].split("|")]
+    assert [cell for cell in heads if cell] == ["return", "risk", "uncertainty"]
+    assert "| `c51-cvar` |" in section
+
+
+def test_scores_in_units_of_return_have_no_mean_over_tasks(host):
+    board = board_of(host, "minatar", ["dqn", "qr-dqn"], lambda *_: 0.5, "cpu")
+    names = {column.name for column in board.columns}
+    assert {"return_proper_mean", "novelty_mean", "q_coverage_90_mean"} <= names
+    assert not any(name.startswith(("q_error", "bias", "cvar25_error")) for name in names)
+
+
+@pytest.mark.parametrize("name", ["two-moons", "return-distribution"])
+def test_a_board_of_data_sets_or_of_uncertainty_alone_has_no_groups(host, name):
+    suite = read_suites(host, check=()).suite(name)
+    plan = make_plan(suite, host, "smoke", device="cpu")
+    board = Board.of(replace(plan, claims=()), [])
+    assert group_columns(board, BoardView.of(board)) == []
+
+
+def test_coverages_of_other_levels_are_left_to_leaderboard_csv(host):
+    board = board_of(host, "deepsea", ["psrl", "ube"], lambda *_: 0.5)
+    names = [name for names in json.loads(board.files()["manifest.json"])["groups"].values()
+             for name in names]  # fmt: skip
+    assert {"coverage_50_mean", "coverage_90_mean", "coverage_95_mean"} <= set(names)
+    shown = [column.header for column in group_columns(board, BoardView.of(board))]
+    assert [header for header in shown if "coverage" in header] == ["coverage 90"]
+
+
+def test_the_page_lists_machines_that_look_alike_once(cartpole):
+    versions = {"torch": "2", "a": "1"}
+    one = MadeWith("cpu", "Linux", versions, {}, "f" * 40, "2026-01-02", "2026-01-03", 6)
+    other = replace(one, versions={"torch": "2", "b": "1"}, first="2026-01-01", runs=4)
+    slower = replace(one, device="an older one")
+    text = page(cartpole, [one, other, slower], "")
+    section = text[text.index("## Made with") :]
+    listed = [line for line in section.splitlines() if " runs on " in line]
+    assert [line[:20] for line in listed] == ["- 10 runs on cpu (Li", "- 6 runs on an older"]
+    assert listed[0].endswith("2026-01-01 to 2026-01-03")

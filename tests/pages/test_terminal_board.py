@@ -1,0 +1,113 @@
+"""A board on terminals of 80, 100 and 140 columns, held against what was printed before."""
+
+import io
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from uqbench.boards.leaderboard import Board
+from uqbench.boards.scores import Score
+from uqbench.pages.terminal import print_board
+from uqbench.registry.plugins import Host
+from uqbench.suites.plan import make_plan
+from uqbench.suites.reading import read_suites
+
+SNAPSHOTS = Path(__file__).parent / "snapshots"
+METRICS = (
+    "late_return", "learned_return", "risk_control", "falls_per_step", "return_proper",
+    "q_coverage_90", "proper", "information", "return_scale",
+)  # fmt: skip
+MEANS = {"qr-dqn": 0.2, "ua-dqn-averse": 0.8, "ua-dqn-averse-biased": 0.78, "ua-dqn-neutral": 0.5}
+
+
+@pytest.fixture(scope="module")
+def board():
+    """Simulated runs of windy-cliff, two of whose methods have long names that begin alike."""
+    host = Host.load()
+    suite = _with_fixed_prose(read_suites(host).suite("windy-cliff"))
+    plan = make_plan(suite, host, "paper", device="cpu", seeds=range(6))
+    generator = np.random.default_rng(0)
+    constants = suite.normalization_constants(suite.primary_metric(plan.budget))
+    scores = []
+    for run in sorted(plan.runs, key=lambda run: (run.task, run.method, run.seed)):
+        score = MEANS[run.method] + 0.1 * generator.standard_normal()
+        of = constants[run.task]
+        raw = of.zero + score * (of.one - of.zero)
+        share = min(max(raw / 10, 0), 1)  # of metrics whose range is known
+        values = {of.name: share if of.bounds else raw for of in suite.metrics}
+        scores.append(
+            Score(run.task, run.method, run.seed, "finished", "cpu", of.normalize(raw), values,
+                  str(run.folder), run.digest, "uqbench:aaaa")
+        )  # fmt: skip
+    return Board.of(replace(plan, claims=()), scores)
+
+
+def _with_fixed_prose(suite):
+    """Methods, metrics and sentences of its own, so that others and better ones change nothing."""
+    metric = suite.metric(suite.primary)
+    told = metric.model_copy(update={"summary": "falls of all of training, for each step of it"})
+    metrics = tuple(told if m == metric else m for m in map(suite.metric, METRICS))
+    normalization = suite.normalization[metric.name].model_copy(
+        update={"zero": "the uniformly random policy", "one": "no fall"}
+    )
+    methods = tuple(method for method in suite.methods if method.name in MEANS)
+    return suite.model_copy(
+        update={
+            "metrics": metrics,
+            "methods": methods,
+            "normalization": {metric.name: normalization},
+        }
+    )
+
+
+def printed(board, width, **console):
+    text = io.StringIO()
+    print_board(board, Console(file=text, width=width, **console))
+    return text.getvalue()
+
+
+@pytest.mark.parametrize("width", [80, 100, 140])
+def test_a_board_is_printed_as_before(board, width):
+    text = printed(board, width)
+    assert max(map(len, text.splitlines())) <= width
+    for method in MEANS:
+        assert f" {method} " in text
+    text = re.sub(r"selection-[0-9a-f]{8}", "selection-01234567", text)  # a digest of the suite
+    path = SNAPSHOTS / f"board-{width}.txt"
+    assert text == path.read_text(encoding="utf-8")
+
+
+def test_no_cell_is_cut_at_any_width(board):
+    for width in range(50, 200):
+        text = printed(board, width)
+        assert "…" not in text
+        assert max(map(len, text.splitlines())) <= width
+
+
+def test_all_three_groups_are_seen_at_80_columns(board):
+    text = printed(board, 80)
+    (headings,) = (line for line in text.splitlines() if "RETURN" in line)
+    assert headings.split() == ["RETURN", "RISK", "UNCERTAINTY"]
+    below = text[text.index("RETURN") :]
+    for method in MEANS:
+        assert f"\n{method} " in below
+
+
+def test_what_does_not_fit_is_named(board):
+    assert "Left out at this width:" in printed(board, 80)
+    assert "Left out" not in printed(board, 250)
+
+
+def test_names_are_whole_where_nothing_else_fits(board):
+    lines = printed(board, 30).splitlines()
+    for method in MEANS:
+        assert any(line.endswith(f" {method}") for line in map(str.rstrip, lines))
+
+
+def test_colors_are_for_terminals_alone(board):
+    assert "\x1b[" not in printed(board, 80)
+    assert "\x1b[" in printed(board, 80, force_terminal=True)

@@ -1,0 +1,266 @@
+"""The claims of a suite, judged by the scores of its runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from uqbench.boards.claims.verdict import DECIDED, Finding, Verdict, find, seeds_needed, verdict
+from uqbench.contract.claim import CannotCompareError, ClaimKind, Evidence, Observations
+from uqbench.results.scores import CellScores, Score, Scores
+from uqbench.results.store import RunState
+from uqbench.statistics.levels import ALPHA, MINIMUM_SEEDS, MOST_SEEDS
+from uqbench.suites.claims import Claim, Reading
+from uqbench.suites.plan import Plan
+
+MOST_NAMED = 5
+"""Runs that a reason names one by one."""
+
+
+@dataclass(frozen=True)
+class Runs:
+    """The runs that a claim needs: how many are planned, finished and failed."""
+
+    planned: int
+    finished: int
+    failed: int
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A claim, what the runs say about it, and why.
+
+    Attributes:
+        budget: that the runs are of.
+        seeds: planned runs of each task and method.
+        reason: why the claim is not decided, which part of it failed, and where a probability of
+            improvement and the difference of means have different signs; empty where nothing is.
+        more_seeds: seeds in addition that would decide with 80 % probability, at the present
+            estimates and spread; None where that is not what is missing, or where none would.
+        more_seeds_low, more_seeds_high: a range of it; None for none.
+        findings: the comparisons; none where runs are missing.
+        readings: of the paper, by name, that the verdict rests on.
+    """
+
+    claim: Claim
+    budget: str
+    runs: Runs
+    seeds: int
+    verdict: Verdict
+    reason: str = ""
+    more_seeds: int | None = None
+    more_seeds_low: int | None = None
+    more_seeds_high: int | None = None
+    findings: tuple[Finding, ...] = ()
+    readings: Mapping[str, Reading] = field(default_factory=dict)
+
+
+def judge(
+    plan: Plan, scores: Scores | Iterable[Score], level: Callable[[int], float] | None = None
+) -> tuple[Judgement, ...]:
+    """Judge all claims of a plan, in their order in the suite.
+
+    Args:
+        plan: with the claims.
+        scores: of its runs.
+        level: the error that a claim of so many comparisons may make; 5 % where it is None.
+    """
+    by_cell = {(cell.method, cell.task): cell for cell in Scores.of(scores).cells}
+    return tuple(
+        _Case(plan, claim, kind, by_cell, level).judgement() for claim, kind in plan.claims
+    )
+
+
+class _Case:
+    """One claim before the runs."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        claim: Claim,
+        kind: ClaimKind,
+        scores: Mapping[tuple[str, str], CellScores],
+        level: Callable[[int], float] | None,
+    ) -> None:
+        suite = plan.suite
+        self.plan, self.claim, self.kind, self.level = plan, claim, kind, level
+        self.metric = suite.metric(kind.metric)
+        self.run_tasks = [t.name for t in suite.tasks_of(suite.budget(plan.budget_name))]
+        named = kind.tasks or [
+            name for name in self.run_tasks if self.metric.suits(suite.task(name))
+        ]
+        self.tasks = tuple(task.name for task in suite.tasks if task.name in named)
+        self.scores = {
+            (method, task): scores.get((method, task)) or CellScores(task, method, ())
+            for method in kind.named_methods
+            for task in self.tasks
+        }
+        self.seeds = max(map(len, self.scores.values()), default=0)
+
+    def judgement(self) -> Judgement:
+        """The verdict, with its evidence or what is missing."""
+        elsewhere = self.plan.budget_name not in self.claim.budgets
+        needs = f"the claim needs the budget {' or '.join(self.claim.budgets)}"
+        missing, unusable = self._missing(), self._unusable()
+        if elsewhere and (missing or unusable):
+            return self._say(Verdict.NOT_APPLICABLE, needs)
+        if missing:
+            return self._say(Verdict.NOT_RUN, missing)
+        if unusable:
+            return self._say(Verdict.UNDECIDED, unusable)
+        try:
+            evidence = self.kind.compare(self._observations())
+        except CannotCompareError as error:
+            if elsewhere:
+                return self._say(Verdict.NOT_APPLICABLE, needs)
+            return self._say(Verdict.UNDECIDED, str(error))
+        enough = self.seeds >= MINIMUM_SEEDS
+        together = ALPHA if self.level is None else self.level(len(evidence.comparisons))
+        findings = find(evidence, intervals=enough, together=together)
+        if elsewhere:
+            return self._say(Verdict.NOT_APPLICABLE, needs, findings)
+        if not self.plan.as_written:
+            return self._say(Verdict.UNDECIDED, "steps or settings were set by hand", findings)
+        if not enough:
+            few = f"{self.seeds} of the {MINIMUM_SEEDS} seeds that a verdict needs at least"
+            more = MINIMUM_SEEDS - self.seeds
+            return self._say(Verdict.UNDECIDED, few, findings, more_seeds=more)
+        reached = verdict(evidence, findings)
+        if reached in DECIDED:
+            return self._say(reached, _parts(findings, reached), findings)
+        return self._undecided(evidence, findings)
+
+    def _undecided(self, evidence: Evidence, findings: tuple[Finding, ...]) -> Judgement:
+        flat = [f.comparison.about for f in findings if f.interval is None]
+        why = f"all runs are equal for {_listed(flat)}; " if flat else ""
+        parts = _parts(findings, Verdict.UNDECIDED)
+        why = f"{parts}; {why}" if parts else why
+        needed = seeds_needed(evidence, findings, self.seeds)
+        if needed.seeds is None:
+            reason = f"{why}at the present estimates {MOST_SEEDS:,} seeds would not decide"
+            return self._say(Verdict.UNDECIDED, reason, findings)
+        more = needed.seeds - self.seeds
+        least, most = (None if n is None else n - self.seeds for n in (needed.low, needed.high))
+        words = (
+            f"{why}about {more:,} more seed{'s'[: more > 1]} would decide with 80 % probability "
+            f"({more if least is None else least:,} to "
+            f"{f'more than {MOST_SEEDS:,}' if most is None else f'{most:,}'})"
+        )
+        return self._say(
+            Verdict.UNDECIDED, words, findings,
+            more_seeds=more, more_seeds_low=least, more_seeds_high=most,
+        )  # fmt: skip
+
+    def _missing(self) -> str:
+        """What is not there of the runs that the claim needs; empty where nothing is missing."""
+        untasked = [task for task in self.tasks if task not in self.run_tasks]
+        if untasked or not self.tasks:
+            task = _listed(untasked) or f"with {self.metric.name}"
+            return f"the budget {self.plan.budget_name!r} has no task {task}"
+        methods = self.kind.named_methods
+        unknown = [m for m in methods if not any(self.scores[m, task] for task in self.tasks)]
+        reasons = [f"there is no method {_listed(unknown)}"] if unknown else []
+        reasons += [self._incomplete(method) for method in methods if method not in unknown]
+        return "; ".join(filter(None, reasons))
+
+    def _incomplete(self, method: str) -> str:
+        """Which of a method's runs are missing; empty where none is."""
+        absent = [task for task in self.tasks if not self.scores[method, task]]
+        if absent:
+            return f"{method} is not for {_listed(absent)}"
+        cells = [self.scores[method, task] for task in self.tasks]
+        named: dict[str, list[str]] = {}
+        for cell in cells:
+            for seed, state in zip(cell.seeds, cell.status, strict=True):
+                named.setdefault(state, []).append(f"{cell.task}/{seed}")
+        finished = len(named.pop(RunState.FINISHED.value, []))
+        if not named:
+            return ""
+        text = f"{method} {finished} of {sum(map(len, cells))} runs"
+        if failed := named.pop(RunState.FAILED.value, []):
+            text += f", failed {_listed(failed)}"
+        if named and finished:
+            others = [name for names in named.values() for name in names]
+            text += f", missing {_listed(others)}"
+        return text
+
+    def _unusable(self) -> str:
+        """Which runs have no value that can be compared."""
+        without = [
+            f"{task}/{method}/{own.seeds[i]}"
+            for (method, task), own in self.scores.items()
+            for i in np.flatnonzero(~np.isfinite(own.values(self.metric.name)))
+        ]
+        if not without:
+            return ""
+        return f"{len(without)} finished without a finite {self.metric.name}: {_listed(without)}"
+
+    def _observations(self) -> Observations:
+        suite = self.plan.suite
+        configs: dict[tuple[str, str], Mapping[str, Any]] = {
+            (cell.method.name, cell.task.name): cell.runs[0].identity["method"]["config"]
+            for cell in self.plan.cells
+        }
+        return Observations(
+            direction=self.metric.direction,
+            tasks=self.tasks,
+            raw={cell: own.values(self.metric.name) for cell, own in self.scores.items()},
+            configs={cell: configs[cell] for cell in self.scores},
+            task_configs={task: suite.task(task).config for task in self.tasks},
+            normalize={
+                task: of.normalize
+                for task, of in suite.normalization_constants(self.metric).items()
+            },
+            fails_beyond=self.metric.fails_beyond,
+            bounds=self.metric.bounds,
+            margin=self.metric.margin,
+            paired=suite.paired,
+            shared=self.metric.kind == "cost",
+        )
+
+    def _say(
+        self,
+        verdict: Verdict,
+        reason: str,
+        findings: tuple[Finding, ...] = (),
+        **more_seeds: int | None,
+    ) -> Judgement:
+        states = [status for own in self.scores.values() for status in own.status]
+        finished, failed = (states.count(s.value) for s in (RunState.FINISHED, RunState.FAILED))
+        runs = Runs(len(states), finished, failed)
+        readings = {name: self.plan.suite.readings[name] for name in self.claim.readings}
+        return Judgement(
+            self.claim, self.plan.budget_name, runs, self.seeds, verdict, reason,
+            findings=findings, readings=readings, **more_seeds,
+        )  # fmt: skip
+
+
+def _parts(findings: Sequence[Finding], reached: Verdict) -> str:
+    """Which part of a conjunction failed, is equal or open, and where the means say otherwise."""
+    parts = []
+    if reached is not Verdict.HOLDS and len({f.word for f in findings}) > 1:
+        for word in ("false", "equal", "open"):
+            names = [_about(f) for f in findings if f.word == word]
+            parts += [f"{word}: {_listed(names)}"] if names else []
+    if reached is Verdict.EQUAL:
+        parts.append(f"means differ by less than {findings[0].comparison.margin:g}, the margin")
+    for f in findings:
+        difference, measured = f.comparison.difference, f.comparison.measured
+        side = measured.estimate - f.comparison.region.low
+        if difference is not None and difference.estimate * side < 0:
+            words = f"{measured.estimate:.3g}, but the means differ by {difference.estimate:+.3g}"
+            parts.append(f"{_about(f)}: {f.comparison.statistic} {words}")
+    return "; ".join(parts)
+
+
+def _about(finding: Finding) -> str:
+    comparison = finding.comparison
+    return comparison.about + (f" on {comparison.group}" if comparison.group else "")
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - MOST_NAMED
+    return ", ".join(names[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,192 @@
+"""From comparisons to a verdict, by one rule for all kinds of claim.
+
+Each comparison is decided by its interval: true where that lies inside the comparison's region,
+false where it lies outside, open otherwise. The error of a whole claim is at most 5 %: with m
+comparisons the intervals have level 1 − 0.05/m; where some are decided, the remaining k are looked
+at once more at 1 − 0.05/k, and so on (Holm 1979).
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from uqbench.contract.claim import Comparison, Evidence, Interval
+from uqbench.statistics.levels import ALPHA, MOST_SEEDS, POWER
+
+
+class Verdict(enum.Enum):
+    """What the runs say about a claim.
+
+    HOLDS: the claim's comparisons are true.
+    DOES_NOT_HOLD: one that it needs is false.
+    EQUAL: a difference that it needs is so small that it does not matter.
+    UNDECIDED: none of this can be said from these runs.
+    NOT_RUN: runs are missing.
+    NOT_APPLICABLE: the claim is about another budget.
+    """
+
+    HOLDS = "holds"
+    DOES_NOT_HOLD = "does not hold"
+    EQUAL = "equal"
+    UNDECIDED = "undecided"
+    NOT_RUN = "not run"
+    NOT_APPLICABLE = "not applicable"
+
+
+DECIDED = (Verdict.HOLDS, Verdict.DOES_NOT_HOLD, Verdict.EQUAL)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A comparison and what its interval says.
+
+    Attributes:
+        alpha: one minus the interval's level.
+        interval: None where there is none: too few seeds, or no spread.
+        true: inside the region, outside (False), or open (None).
+        equal: whether the difference of means is within the margin that matters, by two one-sided
+            tests at this level (Schuirmann 1987).
+    """
+
+    comparison: Comparison
+    alpha: float
+    interval: Interval | None
+    true: bool | None
+    equal: bool = False
+
+    @property
+    def word(self) -> str:
+        """``true``, ``false``, ``equal`` or ``open``."""
+        return {True: "true", False: "false", None: "equal" if self.equal else "open"}[self.true]
+
+
+def find(evidence: Evidence, *, intervals: bool, together: float = ALPHA) -> tuple[Finding, ...]:
+    """What the comparisons' intervals say, at levels that are corrected for their number.
+
+    Without ``intervals`` (there are too few seeds for any) everything is open. ``together`` is the
+    error that the comparisons may make.
+    """
+    comparisons = evidence.comparisons
+    alpha = together / len(comparisons)
+    if not intervals:
+        return tuple(Finding(comparison, alpha, None, None) for comparison in comparisons)
+    findings = [_find(comparison, alpha) for comparison in comparisons]
+    while True:
+        left = [i for i, f in enumerate(findings) if f.true is None and not f.equal]
+        if not left or findings[left[0]].alpha == together / len(left):
+            return tuple(findings)
+        for i in left:
+            findings[i] = _find(comparisons[i], together / len(left))
+
+
+def verdict(evidence: Evidence, findings: Sequence[Finding]) -> Verdict:
+    """The verdict on a claim from its findings."""
+    combined = combine(evidence, [finding.true for finding in findings])
+    if combined is Verdict.UNDECIDED:
+        but = [False if f.equal and f.true is None else f.true for f in findings]
+        if combine(evidence, but) is Verdict.DOES_NOT_HOLD:
+            return Verdict.EQUAL
+    return combined
+
+
+def combine(evidence: Evidence, true: Sequence[bool | None]) -> Verdict:
+    """The verdict on a claim from what is known of its comparisons."""
+    groups: dict[str, list[tuple[Comparison, bool | None]]] = {}
+    for comparison, known in zip(evidence.comparisons, true, strict=True):
+        groups.setdefault(comparison.group, []).append((comparison, known))
+    needed = len(groups) if evidence.at_least is None else evidence.at_least
+    no = sum(any(known is False for _, known in group) for group in groups.values())
+    yes = sum(all(known for _, known in group) for group in groups.values())
+    if yes >= needed:
+        return Verdict.HOLDS
+    if len(groups) - no < needed:
+        return Verdict.DOES_NOT_HOLD
+    return Verdict.UNDECIDED
+
+
+@dataclass(frozen=True)
+class Needed:
+    """Numbers of seeds with which a claim would be decided with a probability of ``POWER``.
+
+    Attributes:
+        seeds: at the present estimates and spreads; None where ``MOST_SEEDS`` would not do.
+        low, high: at estimates that are off by half of their 50 % intervals, away from what must be
+            ruled out or towards it: one time in two the estimates are further off than that.
+    """
+
+    seeds: int | None
+    low: int | None
+    high: int | None
+
+
+def seeds_needed(evidence: Evidence, findings: Sequence[Finding], seeds: int) -> Needed:
+    """How many seeds it takes."""
+    open_ones = max(1, sum(finding.true is None for finding in findings))
+    slack = 2 * (1 - POWER) / open_ones  # two-sided level of an interval that is missed so often
+
+    def decides(seeds: int, shifted: float) -> bool:
+        true = [_expected(f, seeds, slack, shifted) for f in findings]
+        return combine(evidence, true) is not Verdict.UNDECIDED
+
+    def needed(shifted: float) -> int | None:
+        """The least number of seeds that decides, with estimates that far from the boundary."""
+        too_few, enough = seeds, seeds + 1
+        while not decides(enough, shifted):
+            if enough >= MOST_SEEDS:
+                return None
+            too_few, enough = enough, min(2 * enough, MOST_SEEDS)
+        while enough - too_few > 1:
+            middle = (too_few + enough) // 2
+            too_few, enough = (too_few, middle) if decides(middle, shifted) else (middle, enough)
+        return enough
+
+    return Needed(needed(0.0), needed(1.0), needed(-1.0))
+
+
+def _expected(finding: Finding, seeds: int, slack: float, shifted: float) -> bool | None:
+    """What the comparison comes to with that many seeds, if its estimate is as unlucky as slack."""
+    measured, region = finding.comparison.measured, finding.comparison.region
+    interval = measured.interval(finding.alpha, seeds)
+    unlucky = measured.interval(slack, seeds)
+    if interval is None or unlucky is None:
+        return None
+    away = 0.0
+    present = measured.interval(0.5) if shifted else None
+    if present is not None:
+        bounds = [bound for bound in (region.low, region.high) if math.isfinite(bound)]
+        nearest = min(bounds, key=lambda bound: abs(measured.estimate - bound))
+        half = (present[1] - present[0]) / 2
+        if shifted < 0 and half >= abs(measured.estimate - nearest):
+            return None  # on the boundary no number of seeds decides
+        away = math.copysign(half, measured.estimate - nearest) * shifted
+    low = interval[0] - (measured.estimate - unlucky[0]) + away
+    high = interval[1] + (unlucky[1] - measured.estimate) + away
+    return _inside(finding.comparison, (low, high))
+
+
+def _find(comparison: Comparison, alpha: float) -> Finding:
+    interval = comparison.measured.interval(alpha)
+    true, equal = _inside(comparison, interval), _equal(comparison, alpha)
+    return Finding(comparison, alpha, interval, true, equal)
+
+
+def _equal(comparison: Comparison, alpha: float) -> bool:
+    if comparison.difference is None or comparison.margin is None:
+        return False
+    interval = comparison.difference.interval(2 * alpha)
+    return interval is not None and max(map(abs, interval)) < comparison.margin
+
+
+def _inside(comparison: Comparison, interval: Interval | None) -> bool | None:
+    if interval is None:
+        return None
+    low, high = interval
+    region = comparison.region
+    if low in region and high in region:
+        return True
+    if high < region.low or low > region.high:
+        return False
+    return None

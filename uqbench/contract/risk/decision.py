@@ -1,0 +1,99 @@
+"""Decision rules: what risk makes of an agent's predictions, one number per action.
+
+An agent predicts with K models, each a return distribution, and a belief over the models. A rule is
+a measure of their mixture (:class:`MarginalRisk`), ``Risk_E of Risk_A``
+(:class:`uqbench.contract.risk.CompositeRisk`), or a weighted sum of such (:class:`WeightedRisk`).
+
+An agent with one return distribution has one model. Posterior samples of Q are models whose return
+is certain.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from uqbench.contract.risk.measure import RiskMeasure
+
+if TYPE_CHECKING:  # imported where it computes: every command reads the names of measures
+    from torch import Tensor
+
+
+class DecisionRule(ABC):
+    """Risk-adjusted values of actions; an agent takes the action with the highest."""
+
+    @property
+    @abstractmethod
+    def marginal(self) -> bool:
+        """Whether it depends on the mixture of the models alone."""
+
+    @abstractmethod
+    def __call__(self, values: Tensor, probabilities: Tensor, belief: Tensor) -> Tensor:
+        """The risk-adjusted values ``[...]``; larger is better.
+
+        Args:
+            values: returns of each of K models, ``[..., K, N]``, in any order.
+            probabilities: of the values, or weights proportional to them, ``[..., K, N]``; the sum
+                is the same for every model.
+            belief: probabilities of the models, or weights proportional to them, ``[..., K]``.
+        """
+
+    def of_distribution(self, values: Tensor, probabilities: Tensor) -> Tensor:
+        """For one model: values and probabilities ``[..., N] -> [...]``."""
+        import torch
+
+        belief = torch.ones_like(values[..., :1])
+        return self(values[..., None, :], probabilities[..., None, :], belief)
+
+    def of_samples(self, values: Tensor) -> Tensor:
+        """For equally likely samples of Q, ``[..., K] -> [...]``."""
+        import torch
+
+        certain = torch.ones_like(values)
+        return self(values[..., None], certain[..., None], certain)
+
+
+@dataclass(frozen=True)
+class MarginalRisk(DecisionRule):
+    """A measure of the mixture of the models' return distributions.
+
+    It does not tell epistemic from aleatoric uncertainty.
+    """
+
+    measure: RiskMeasure
+    marginal = True
+
+    def __call__(self, values: Tensor, probabilities: Tensor, belief: Tensor) -> Tensor:
+        """``Risk(Σ_k β_k P_k)``."""
+        weights = probabilities * belief[..., None]
+        return self.measure(values.flatten(-2), weights.flatten(-2))
+
+
+@dataclass(frozen=True)
+class WeightedRisk(DecisionRule):
+    """``Σ_i w_i rule_i``, such as mean and CVaR, or penalties on two kinds of uncertainty.
+
+    Attributes:
+        terms: weights and rules.
+    """
+
+    terms: tuple[tuple[float, DecisionRule], ...]
+
+    def __post_init__(self) -> None:
+        if not self.terms or not all(math.isfinite(weight) for weight, _ in self.terms):
+            raise ValueError(f"expected at least one term, with finite weights; got {self.terms}")
+
+    @property
+    def marginal(self) -> bool:
+        """Where all terms are."""
+        return all(rule.marginal for _, rule in self.terms)
+
+    def __call__(self, values: Tensor, probabilities: Tensor, belief: Tensor) -> Tensor:
+        """``Σ_i w_i rule_i``."""
+        (weight, rule), *others = self.terms
+        total = weight * rule(values, probabilities, belief)
+        for weight, rule in others:
+            total = total + weight * rule(values, probabilities, belief)
+        return total

@@ -1,0 +1,311 @@
+"""Gymnasium's vector environments: used as lanes, and made of lanes.
+
+Both begin the next episode in the step that ends one (Gymnasium's ``SAME_STEP``), as a
+:class:`uqbench.contract.environment.LaneEnv` does, whatever the vector environment does by itself.
+One that begins it a step later (``NEXT_STEP``) cannot do that for one lane without stepping all
+others, so each lane has its own (:class:`OnlyEnv`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+import torch
+from gymnasium import spaces
+from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
+from gymnasium.vector.utils import batch_space
+from numpy.typing import NDArray
+from torch import Tensor
+
+from uqbench.contract.environment import LaneEnv, Outcome, TimeLimit
+from uqbench.contract.errors import UqbenchError
+from uqbench.lanes.adapters.gymnasium_lanes import count_of
+
+SEEDS = 2**31
+"""That every library takes; compiled ones have signed integers."""
+Results = tuple[NDArray[Any], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Any]
+
+
+def steps_together(env: VectorEnv[Any, Any, Any]) -> bool:
+    """Whether it can be :class:`VectorLanes`: begin an episode where one ended and step no other.
+
+    Gymnasium's ``SyncVectorEnv`` and ``AsyncVectorEnv`` can in each autoreset mode, all others
+    unless theirs is ``NEXT_STEP``.
+    """
+    own = isinstance(env.unwrapped, SyncVectorEnv | AsyncVectorEnv)
+    return own or env.metadata.get("autoreset_mode") is not AutoresetMode.NEXT_STEP
+
+
+class OnlyEnv(gymnasium.Env[Any, Any]):
+    """The one environment of a vector environment that begins the next episode a step later.
+
+    After an episode that the vector environment ended, ``reset()`` takes the step whose action and
+    reward do not count; after one that a time limit cut off, it resets.
+
+    Args:
+        make: makes the vector environment, from a list of one seed.
+        seeded: whether that seeds it; otherwise ``reset`` is given the seed, of 31 bits.
+    """
+
+    def __init__(
+        self, make: Callable[[list[int]], VectorEnv[Any, Any, Any]], *, seeded: bool
+    ) -> None:
+        self._make, self._seeded, self._ended = make, seeded, False
+        self._env = make([0])
+        self.observation_space = self._env.single_observation_space
+        self.action_space = self._env.single_action_space
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Begin an episode."""
+        if seed is None and self._ended:
+            obs, _, _, _, infos = self._env.step(np.zeros(1, np.int64))
+        else:
+            seed = None if seed is None else seed % SEEDS
+            if seed is not None and self._seeded:
+                self._env, seed = self._make([seed]), None
+            obs, infos = self._env.reset(seed=seed)
+        self._ended = False
+        return np.asarray(obs)[0], _only(infos)
+
+    def step(self, action: int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Take an action."""
+        obs, reward, terminated, truncated, infos = self._env.step(np.array([action]))
+        ends = bool(terminated[0]), bool(truncated[0])
+        self._ended = any(ends)
+        return np.asarray(obs)[0], float(reward[0]), *ends, _only(infos)
+
+
+def _only(infos: Mapping[str, Any]) -> dict[str, Any]:
+    """What is read of infos, of the first environment."""
+    events = infos.get("events", {})
+    info = {"events": {name: events[name][0] for name in events if not name.startswith("_")}}
+    return info if "action_mask" not in infos else info | {"action_mask": infos["action_mask"][0]}
+
+
+class VectorLanes(LaneEnv):
+    """A ``gymnasium.vector.VectorEnv`` as lanes, environment ``i`` reset with ``seeds[i]``.
+
+    Reads ``infos["events"]`` and ``infos["action_mask"]``, as :class:`GymnasiumLanes` does of
+    single environments. It is not saved: runs have no checkpoints.
+
+    Args:
+        env: with one sub-environment per seed, for which :func:`steps_together` holds. Unless its
+            autoreset mode is ``SAME_STEP``, ended episodes are followed by
+            ``reset(options={"reset_mask": …})`` at once.
+        seeds: of the lanes.
+        time_limit: for it, too, the environment must take that.
+        events: names that ``infos["events"]`` counts.
+        device: where the tensors are.
+
+    Raises:
+        UqbenchError: no autoreset mode, another number of environments or space of actions; in
+            ``step``, a reset of some environments was one of others, too.
+    """
+
+    def __init__(
+        self,
+        env: VectorEnv[Any, Any, Any],
+        seeds: Sequence[int],
+        time_limit: TimeLimit | None = None,
+        events: Sequence[str] = (),
+        device: torch.device | None = None,
+    ) -> None:
+        mode = env.metadata.get("autoreset_mode")
+        if not isinstance(mode, AutoresetMode):
+            raise UqbenchError(
+                f"expected a vector environment whose metadata has a gymnasium AutoresetMode as "
+                f"'autoreset_mode'; {type(env).__name__} has {mode}"
+            )
+        if env.num_envs != len(seeds):
+            raise UqbenchError(
+                f"expected {len(seeds)} environments, one a seed; got {env.num_envs}"
+            )
+        self.n_actions = count_of(env.single_action_space)
+        self.observation_space = env.single_observation_space
+        self._env, self._seeds, self._time_limit = env, list(seeds), time_limit
+        self._resets_itself = mode == AutoresetMode.SAME_STEP
+        self._events, self._device = tuple(events), device or torch.device("cpu")
+        self._length = np.zeros(len(seeds), np.int64)
+
+    def reset(self) -> tuple[Tensor, Tensor | None]:
+        """Reset every environment with its own seed."""
+        self._length[:] = 0
+        each: Any = np.array(self._seeds, object)  # some take a list, ale_py's an array
+        obs, infos = self._env.reset(seed=each)
+        return self._tensor(obs), self._tensor(_masks(infos))
+
+    def step(self, action: Tensor) -> Outcome:
+        """Step every environment, and begin anew where an episode ended."""
+        obs, reward, terminated, truncated, infos = self._env.step(action.cpu().numpy())
+        terminated, truncated = np.array(terminated, bool), np.array(truncated, bool)
+        ended = terminated | truncated
+        final, last = np.array(obs), infos  # copies: the environment overwrites its own
+        if self._resets_itself and ended.any():
+            for lane in np.flatnonzero(ended):
+                final[lane] = infos["final_obs"][lane]
+            last = infos.get("final_info", {})
+        events, none = {}, np.zeros(len(ended), np.float32)
+        for name in self._events:
+            now, before = (np.asarray(i.get("events", {}).get(name, none)) for i in (infos, last))
+            events[name] = self._tensor(np.where(ended, before, now).astype(np.float32))
+        valid, next_valid = _masks(infos), _masks(last)
+        if valid is None or next_valid is None:
+            next_valid = valid
+        else:
+            next_valid = np.where(ended[:, None], next_valid, valid)
+        self._length += 1
+        late = np.zeros_like(ended)
+        if self._time_limit is not None:
+            late = (self._length >= self._time_limit.steps) & ~ended
+            terminated |= late & (self._time_limit.kind == "terminal")
+            truncated |= late & (self._time_limit.kind == "truncation")
+        begins = late if self._resets_itself else ended | late
+        following = np.array(obs)
+        if begins.any():
+            first, infos = self._env.reset(options={"reset_mask": begins})
+            if not np.array_equal(first[~begins], following[~begins]):
+                raise UqbenchError(
+                    f"{type(self._env).__name__} has {self._env.metadata['autoreset_mode']}, and "
+                    f'reset(options={{"reset_mask": …}}) reset environments outside of the mask; '
+                    f"expected one of gymnasium's, or AutoresetMode.SAME_STEP"
+                )
+            following[begins] = first[begins]
+            begun = _masks(infos)
+            if valid is not None and begun is not None:
+                valid = np.where(begins[:, None], begun, valid)
+        self._length[ended | late] = 0
+        return Outcome(
+            reward=self._tensor(np.asarray(reward, np.float32)),
+            terminated=self._tensor(terminated),
+            truncated=self._tensor(truncated),
+            next_obs=self._tensor(final),
+            obs=self._tensor(following),
+            next_valid=self._tensor(next_valid),
+            valid=self._tensor(valid),
+            events=events,
+        )
+
+    def _tensor(self, array: NDArray[Any] | None) -> Any:
+        if array is None:
+            return None
+        return torch.from_numpy(np.ascontiguousarray(array)).to(self._device)
+
+
+def _masks(infos: Mapping[str, Any]) -> NDArray[np.bool_] | None:
+    masks = infos.get("action_mask")
+    return None if masks is None else np.asarray(masks).astype(bool)
+
+
+class LaneVectorEnv(VectorEnv[NDArray[Any], NDArray[np.int64], NDArray[Any]]):
+    """Lanes as a Gymnasium vector environment, for any other library.
+
+    When an episode ends, the next one begins in the same step; ``infos`` then has ``final_obs``.
+    Counts of events are ``infos["events"]``, valid actions ``infos["action_mask"]``. Returned
+    arrays are copies.
+
+    Args:
+        make: from seeds to lanes, on the CPU.
+        num_envs: number of environments.
+    """
+
+    metadata = {  # noqa: RUF012 (as Gymnasium has it)
+        "autoreset_mode": AutoresetMode.SAME_STEP,
+        "render_modes": [],
+    }
+
+    def __init__(self, make: Callable[[Sequence[int]], LaneEnv], num_envs: int = 1) -> None:
+        self.num_envs = num_envs
+        self._make = make
+        self._draws = np.random.default_rng()
+        self.lanes = make(self._drawn())
+        self._begun = False
+        self.single_observation_space = self.lanes.observation_space
+        self.single_action_space = spaces.Discrete(self.lanes.n_actions)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[NDArray[Any], dict[str, Any]]:
+        """Begin new episodes.
+
+        Args:
+            seed: environment ``i`` gets ``seed + i``, or ``seed[i]``; None continues the random
+                streams, which start from fresh entropy.
+            options: none are supported.
+
+        Raises:
+            ValueError: the number of seeds is wrong, or an option is given.
+        """
+        if options:
+            raise ValueError(f"reset takes no options; got {', '.join(options)}")
+        if seed is not None:
+            seeds = range(seed, seed + self.num_envs) if isinstance(seed, int) else seed
+            if len(seeds) != self.num_envs:
+                raise ValueError(
+                    f"expected {self.num_envs} seeds, one per environment; got {seeds}"
+                )
+            self._draws = np.random.default_rng(list(seeds))
+            self.lanes = self._make(list(seeds))
+        elif self._begun:
+            return self._first(*self.continued())
+        self._begun = True
+        return self._first(*self.lanes.reset())
+
+    def continued(self) -> tuple[Tensor, Tensor | None]:
+        """Begin new episodes without a seed: by default new lanes, with seeds from the last ones.
+
+        Where random streams can go on, override it.
+        """
+        self.lanes = self._make(self._drawn())
+        return self.lanes.reset()
+
+    def _first(self, obs: Tensor, valid: Tensor | None) -> tuple[NDArray[Any], dict[str, Any]]:
+        return self._observed(obs), self._info({}, valid)
+
+    def step(self, actions: NDArray[np.int64]) -> Results:
+        """Take an action in every environment."""
+        outcome = self.lanes.step(torch.as_tensor(actions))
+        terminated, truncated = self._copied(outcome.terminated), self._copied(outcome.truncated)
+        infos = self._info(outcome.events, outcome.valid)
+        over = terminated | truncated
+        if over.any():
+            final_obs = self._observed(outcome.next_obs)
+            final = np.full(self.num_envs, None, object)
+            for i in np.flatnonzero(over):
+                final[i] = final_obs[i]
+            infos |= {"final_obs": final, "_final_obs": over}
+            infos |= {"final_info": self._final_info(outcome, over), "_final_info": over.copy()}
+        rewards = outcome.reward.numpy().astype(np.float64)
+        return self._observed(outcome.obs), rewards, terminated, truncated, infos
+
+    def _final_info(self, outcome: Outcome, over: NDArray[np.bool_]) -> dict[str, Any]:
+        """The infos of episodes that ended."""
+        return self._info(outcome.events, outcome.next_valid)
+
+    def _info(self, events: Mapping[str, Tensor], valid: Tensor | None) -> dict[str, Any]:
+        info: dict[str, Any] = {}
+        if events:
+            info["events"] = {name: self._copied(n) for name, n in events.items()}
+        if valid is not None:
+            info["action_mask"] = self._copied(valid)
+        return info
+
+    def _observed(self, obs: Tensor) -> NDArray[Any]:
+        """Observations in the form of the space."""
+        return self._copied(obs)
+
+    def _drawn(self) -> list[int]:
+        return [int(seed) for seed in self._draws.integers(2**31, size=self.num_envs)]
+
+    def _copied(self, values: Tensor) -> NDArray[Any]:
+        copy: NDArray[Any] = values.numpy().copy()
+        return copy

@@ -1,0 +1,37 @@
+"""Environments for lanes from one scalar source: a CPU loop, or one GPU thread per lane.
+
+A plugin writes the step of one lane in plain Python, on rows of arrays whose leading dimension is
+the lanes, decorates it with :func:`compiled` or :func:`inlined`, and passes a loop and a kernel
+over all lanes to :class:`uqbench.lanes.kernels.cpu.CpuKernels` and
+:class:`uqbench.lanes.kernels.cuda.CudaKernels`. The environment's tensors share those arrays.
+Examples: ``uqbench-minatar`` and ``uqbench-highway``. Read ``cpu`` first, then ``cuda`` and
+    ``lanes``.
+
+This package needs numba (and numba-cuda on a GPU), which uqbench does not install: a plugin that
+imports it must require them.
+"""
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+from numba import njit
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def compiled(function: Function, *, allocates: bool = False, **options: Any) -> Function:
+    """For the functions that make up a step: compiled for the CPU, and again by any CUDA kernel.
+
+    With ``NUMBA_DISABLE_JIT=1`` they stay Python. Where nothing is allocated, references to
+    arrays need not be counted (``_nrt``), which takes as long as a small step.
+    """
+    options |= {"nogil": True, "boundscheck": False, "error_model": "numpy", "_nrt": allocates}
+    return cast(Function, njit(**options)(function))
+
+
+def inlined(function: Function) -> Function:
+    """For functions that take all lanes, or are a line: they become part of their callers.
+
+    A function by itself is compiled again for each constant that it is called with.
+    """
+    return compiled(function, inline="always")

@@ -1,0 +1,90 @@
+"""A board's folder with its page, and the index of boards, as they are written."""
+
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+
+from uqbench.boards.cost import cost_csv
+from uqbench.boards.curves import curve_files
+from uqbench.boards.leaderboard import Board
+from uqbench.boards.manifest import MANIFEST
+from uqbench.boards.protocol import versions_here
+from uqbench.boards.provenance import (
+    MadeWith,
+    of_older_code,
+    provenance,
+    provenance_json,
+    read_provenance,
+)
+from uqbench.boards.statistics_sentence import papers
+from uqbench.boards.stored import PROVENANCE, RECORDED
+from uqbench.pages.markdown import index_page, page
+from uqbench.registry.plugins import Host
+from uqbench.results.files import stored_text
+from uqbench.results.folders import Folder
+from uqbench.results.store import Store
+from uqbench.suites.reading import read_suites
+
+
+def write_board(
+    board: Board, store: Store, folder: Folder, host: Host, stored: Sequence[MadeWith] = ()
+) -> None:
+    """Write a board of runs: what follows from its scores, and what was recorded of its runs.
+
+    ``stored`` is what those of its runs were made with that are not in the store.
+    """
+    made = [*provenance(board.scores, store), *stored]
+    recorded = {
+        "cost.csv": cost_csv(board.plan, board.scores).encode(),
+        PROVENANCE: provenance_json(made, of_older_code(board.scores)).encode(),
+        "papers.bib": papers(board.plan, host).encode(),
+        **curve_files(board.plan, board.scores, store),
+    }
+    write_files(all_files(board, recorded), folder, host)
+
+
+def all_files(
+    board: Board,
+    recorded: Mapping[str, bytes],
+    digests: Mapping[str, str] | None = None,
+) -> dict[str, bytes]:
+    """All files of a board.
+
+    Args:
+        board: of the scores.
+        recorded: the files that do not follow from them.
+        digests: of these, as the manifest is to list them; None for their own.
+
+    Raises:
+        UqbenchError: a recorded file is damaged.
+    """
+    made, older = read_provenance(recorded.get(PROVENANCE))
+    cost, bibtex = (stored_text(recorded.get(n, b""), Path(n)) for n in ("cost.csv", "papers.bib"))
+    text = page(board, made, cost, older, bibtex).encode()
+    if digests is None:
+        digests = {name: sha256(data).hexdigest() for name, data in recorded.items()}
+    others = {"README.md": sha256(text).hexdigest(), **digests}
+    return {
+        **board.tables,
+        **recorded,
+        "README.md": text,
+        MANIFEST: board.manifest(others).text.encode(),
+    }
+
+
+def write_files(files: Mapping[str, bytes], folder: Folder, host: Host) -> None:
+    """Write a board's files, each whole or not at all, its manifest last, and the index above it.
+
+    Recorded files of earlier scores are removed: they are not of these.
+    """
+    folder.remove_temporaries(files)
+    for name, data in files.items():
+        folder.write(name, data)
+    folder.remove(*(set(RECORDED) - files.keys()))
+    write_index(folder.parent.parent, host)
+
+
+def write_index(root: Folder, host: Host) -> None:
+    """Write the page that lists all leaderboards below a folder."""
+    suites = read_suites(host, check=()).suites
+    root.write("README.md", index_page(root, suites, versions_here(host)).encode())

@@ -1,0 +1,107 @@
+"""Is a stored board what follows from its scores? And the same board written anew from these."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from uqbench.boards.leaderboard import Board
+from uqbench.boards.manifest import MANIFEST, Planned, missing_note
+from uqbench.boards.protocol import check_as_run
+from uqbench.boards.provenance import of_older_code, provenance_json
+from uqbench.boards.scores import gather
+from uqbench.boards.statistics_sentence import papers
+from uqbench.boards.stored import PROVENANCE, RECORDED, StoredBoard
+from uqbench.contract.errors import Say, UqbenchError
+from uqbench.pages.board_folders import all_files, write_files
+from uqbench.registry.plugins import Host
+from uqbench.results.store import Store
+
+
+def check(stored: StoredBoard, board: Board, store: Store, say: Say) -> bool:
+    """Whether a board's files are those that follow from its scores, or were recorded with it.
+
+    Its own methods and claims are what is checked: others may be installed here.
+
+    Args:
+        stored: the board's folder.
+        board: that its scores make.
+        store: of runs, with which its rows are compared where they are there.
+        say: called with what differs.
+    """
+    folder, scores = stored.folder, board.scores
+    known = stored.has(MANIFEST)
+    altered = stored.altered() if known else []
+    for name in altered:
+        say(f"{folder / name}: is not the file whose digest {MANIFEST} lists")
+    listed = stored.manifest.sha256 if known else {}
+    digests = {name: digest for name, digest in listed.items() if name in RECORDED}
+    recorded = stored.recorded
+    try:
+        expected = all_files(stored.own_claims(board), recorded, digests)
+    except UqbenchError as error:
+        say(f"{folder}: {error}")
+        return False
+    follow = [name for name in expected if name not in recorded]
+    differing = [n for n in follow if not stored.has(n) or stored.unchecked(n) != expected[n]]
+    for name in differing:
+        which = {"scores.csv": "its own rows by task, method and seed"}
+        say(f"{folder / name}: differs from {which.get(name, 'what follows from scores.csv')}")
+    rerun = {(s.task, s.method, s.seed): s for s in gather(board.plan, store) if s.digest}
+    measured = [metric.name for metric in board.plan.suite.metrics if metric.kind == "cost"]
+    for score in scores:
+        own = rerun.get((score.task, score.method, score.seed))
+        if own is not None and not score.same_result(own, measured):
+            differing.append(score.run)
+            say(
+                f"{folder / 'scores.csv'}: the row of {score.run} differs from the run in "
+                f"{store.root}"
+            )
+    lacking = missing_note(scores, Planned.of(board.plan))
+    if lacking:
+        say(f"{folder}: {lacking.replace('*', '').replace('`', '')}")
+    if not (altered or differing):
+        say(
+            f"{folder}: {', '.join(follow)} follow from scores.csv, byte for byte; "
+            f"{len(rerun)} of its {len(scores)} rows compared with runs in {store.root}"
+        )
+    if rerun and scores.digest_of == "record":
+        say(
+            f"{folder / 'scores.csv'}: its digests are of run.json, times and all: values were "
+            f"compared, digests were not"
+        )
+    older = of_older_code(scores)
+    if older:
+        say(f"{folder}: of older code than is installed here: {older}")
+    return not (altered or differing)
+
+
+def rewrite(stored: StoredBoard, board: Board, host: Host) -> list[Path]:
+    """Write a board's tables anew from its scores; return what changed.
+
+    Where nothing but the manifest does, what the page says of older code stays as it was.
+
+    Raises:
+        UqbenchError: its runs are not those that the plan would run today, or a file that does not
+            follow from the scores is not the one that the manifest lists.
+    """
+    check_as_run(board, stored.folder)
+    if stored.has(MANIFEST) and (altered := stored.altered()):
+        raise UqbenchError(
+            f"{stored.folder / altered[0]} is not the file whose digest {MANIFEST} lists, and does "
+            f"not follow from the scores: restore it, or write the board again from its runs."
+        )
+    board = replace(board, planned=Planned.of(board.plan))
+    recorded = {**stored.recorded, "papers.bib": papers(board.plan, host).encode()}
+
+    def changed() -> list[Path]:
+        names = (n for n, d in files.items() if not stored.has(n) or stored.unchecked(n) != d)
+        return [stored.folder / name for name in names]
+
+    files = all_files(board, recorded)
+    if set(changed()) - {stored.folder / MANIFEST}:
+        older = of_older_code(board.scores)
+        if PROVENANCE in recorded or older:
+            recorded[PROVENANCE] = provenance_json(stored.provenance[0], older).encode()
+        files = all_files(board, recorded)
+    paths = changed()
+    write_files(files, stored.at, host)
+    return paths

@@ -1,0 +1,92 @@
+"""Which figures there are, by name, and those that plugins add to boards of their suites."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from uqbench.boards.stored import StoredBoard
+from uqbench.contract.errors import UqbenchError, unknown
+from uqbench.contract.figure import Figure, NotDrawableError
+from uqbench.pages.plots import claims, coverage, curves, intervals, pairs, trust, uncertainty
+from uqbench.registry.plugins import Host
+from uqbench.suites.suite import Suite
+
+FIGURES: Mapping[str, Callable[[StoredBoard], Figure]] = {
+    "trust": trust.figure,
+    "coverage": coverage.figure,
+    "intervals": intervals.figure,
+    "pairs": pairs.figure,
+    "curves": curves.figure,
+    **{kind: partial(uncertainty.figure, kind=kind) for kind in uncertainty.KINDS},
+}
+"""Those of every board that has their data."""
+
+
+def draw(board: StoredBoard, what: str, suite: Suite | None, host: Host) -> Figure:
+    """One figure of a board.
+
+    Args:
+        board: to draw.
+        what: one of :data:`FIGURES`, ``claim-`` and a claim's name, or that of a plugin's figure.
+        suite: as it is installed; None where it is not.
+        host: the plugins.
+
+    Raises:
+        UqbenchError: there is no such figure, or the board lacks what it shows.
+    """
+    if what in FIGURES:
+        return FIGURES[what](board)
+    added, problems = further(board, suite, host)
+    for figure in added:
+        if figure.name == what:
+            return figure
+    error = unknown("figure", what, [*FIGURES, *(figure.name for figure in added)])
+    raise UqbenchError("\n".join(map(str, [error, *problems])))
+
+
+def drawable(board: StoredBoard) -> tuple[list[Figure], list[str]]:
+    """Those of :data:`FIGURES` that a board has, and why it has not the others."""
+    figures, lacking = [], []
+    for name, make in FIGURES.items():
+        try:
+            figures.append(make(board))
+        except NotDrawableError as error:
+            lacking.append(f"{name}: {error}")
+    return figures, lacking
+
+
+def further(board: StoredBoard, suite: Suite | None, host: Host) -> tuple[list[Figure], list[str]]:
+    """The figures of claims and of plugins, and a message for each plugin that failed."""
+    added, problems = plugin_figures(board, suite, host)
+    return [*claims.figures(board, claims.published_numbers(suite)).values(), *added], problems
+
+
+def plugin_figures(
+    board: StoredBoard, suite: Suite | None, host: Host
+) -> tuple[list[Figure], list[str]]:
+    """The figures that plugins add to a board, and a message for each plugin that failed.
+
+    A figure for which the board lacks something is left out.
+    """
+    figures: list[Figure] = []
+    problems = []
+    for hook in host.manager.hook.uqbench_figures.get_hookimpls():
+        try:
+            arguments: dict[str, Any] = {"board": board, "suite": suite}
+            added: Any = hook.function(*(arguments[name] for name in hook.argnames))
+            for figure in list(added):
+                if not isinstance(figure, Figure):
+                    raise TypeError(
+                        f"expected a uqbench.figure.Figure, got {type(figure).__name__}"
+                    )
+                if figure.name in FIGURES or figure.name in {other.name for other in figures}:
+                    raise ValueError(f"there is another figure {figure.name!r}; rename this one")
+                figures.append(figure)
+        except NotDrawableError as error:
+            problems.append(str(error))
+        except Exception as error:  # a plugin may fail in any way
+            problems.append(
+                f"the plugin {hook.plugin_name} failed in uqbench_figures for {board.title}: "
+                f"{type(error).__name__}: {error}"
+            )
+    return figures, problems

@@ -1,0 +1,113 @@
+"""The matrix of claims: papers by verdict, and how many verdicts may be wrong."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import pandas as pd
+
+from uqbench.boards.claims.verdict import DECIDED, Verdict
+from uqbench.boards.stored import StoredBoard
+from uqbench.contract.errors import UqbenchError
+from uqbench.statistics.levels import ALPHA
+
+WORDS = tuple(verdict.value for verdict in Verdict)
+TESTED = WORDS[: WORDS.index(Verdict.NOT_RUN.value)]
+COUNTED = WORDS[: WORDS.index(Verdict.NOT_APPLICABLE.value)]
+"""Verdicts on distinct claims: one that is applicable to no board was not run."""
+
+
+@dataclass(frozen=True)
+class JudgedClaim:
+    """A claim of a board: what was claimed, and what the runs say.
+
+    Attributes:
+        tested: whether its runs were compared: only then can the verdict be a wrong one.
+    """
+
+    board: StoredBoard
+    id: str
+    verdict: str
+    sentence: str
+    source: str
+    reason: str
+    readings: str
+    tested: bool
+
+    @property
+    def paper(self) -> str:
+        """The source up to its first comma, as in the index of boards."""
+        return self.source.split(",")[0]
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Claims of one paper, or of all.
+
+    Attributes:
+        wrong: the expected number of wrong verdicts is at most this: each claim that was tested is
+            judged wrongly with at most 5 %, whatever its verdict.
+    """
+
+    paper: str
+    claims: tuple[JudgedClaim, ...]
+
+    def count(self, verdict: str) -> int:
+        """How many have a verdict."""
+        return sum(claim.verdict == verdict for claim in self.claims)
+
+    @property
+    def decided(self) -> int:
+        """How many hold, do not, or are equal."""
+        return sum(self.count(verdict.value) for verdict in DECIDED)
+
+    @property
+    def tested(self) -> int:
+        """How many were compared with runs."""
+        return sum(claim.tested for claim in self.claims)
+
+    @property
+    def wrong(self) -> float:
+        """At most so many verdicts are expected to be wrong."""
+        return ALPHA * self.tested
+
+
+def judged_claims(board: StoredBoard) -> list[JudgedClaim]:
+    """The claims of a board, in its order.
+
+    Raises:
+        UqbenchError: ``claims.csv`` is damaged.
+    """
+    table = board.table("claims.csv")
+    if table is None:
+        return []
+    try:
+        return [_judged(board, str(name), own) for name, own in table.groupby("claim", sort=False)]
+    except KeyError as error:
+        raise UqbenchError(f"{board.folder / 'claims.csv'} is damaged: {error!r:.300}") from None
+
+
+def _judged(board: StoredBoard, name: str, rows: pd.DataFrame) -> JudgedClaim:
+    first = rows.iloc[0]
+    verdict, sentence, source = (str(first[key]) for key in ("verdict", "sentence", "source"))
+    reason, readings = (str(first.get(key, "")) for key in ("reason", "readings"))
+    tested = verdict in TESTED and bool(rows["low"].notna().any()) and board.ranks
+    return JudgedClaim(board, name, verdict, sentence, source, reason, readings, tested)
+
+
+def distinct(claims: Iterable[JudgedClaim]) -> list[JudgedClaim]:
+    """Each claim of a suite once, on the board of a budget that it needs: the one that decides."""
+    by_id: dict[tuple[str, str], JudgedClaim] = {}
+    for claim in sorted(claims, key=lambda claim: (*WORDS, claim.verdict).index(claim.verdict)):
+        by_id.setdefault((claim.board.suite, claim.id), claim)
+    return [
+        replace(claim, verdict=Verdict.NOT_RUN.value) if claim.verdict not in COUNTED else claim
+        for claim in by_id.values()
+    ]
+
+
+def by_paper(claims: Sequence[JudgedClaim]) -> list[Counted]:
+    """The distinct claims of each paper, by its name; in a paper by verdict."""
+    papers: dict[str, list[JudgedClaim]] = {}
+    for claim in distinct(claims):
+        papers.setdefault(claim.paper, []).append(claim)
+    return [Counted(paper, tuple(own)) for paper, own in sorted(papers.items())]

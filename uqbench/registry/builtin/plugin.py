@@ -1,0 +1,75 @@
+"""uqbench's own components, registered through the same hooks as any plugin's."""
+
+from collections.abc import Iterable, Mapping
+
+from uqbench.contract.hookspecs import hookimpl
+from uqbench.contract.specs import AgentSpec, ExecutorSpec, Spec
+
+
+@hookimpl
+def uqbench_agents() -> Iterable[AgentSpec]:
+    """Agents that learn nothing, for every environment."""
+    return [
+        AgentSpec(
+            name="uniform-random",
+            version="1",
+            factory="uqbench.registry.builtin.trivial:UniformRandom",
+            config="uqbench.registry.builtin.configs:UniformRandomConfig",
+            role="trivial",
+        ),
+        AgentSpec(
+            name="constant-action",
+            version="1",
+            factory="uqbench.registry.builtin.trivial:ConstantAction",
+            config="uqbench.registry.builtin.configs:ConstantActionConfig",
+            role="trivial",
+        ),
+    ]
+
+
+@hookimpl
+def uqbench_risk_measures() -> Iterable[Spec]:
+    """The risk measures of ``uqbench.contract.risk``."""
+    classes = {
+        "expectation": "distortion:Expectation",
+        "var": "distortion:VaR",
+        "cvar": "distortion:CVaR",
+        "wang": "distortion:Wang",
+        "proportional-hazard": "distortion:ProportionalHazard",
+        "evar": "entropic:EVaR",
+        "mean-std": "deviation:MeanStd",
+    }
+    return [
+        Spec(name=name, version="1", factory=f"uqbench.contract.risk.{path}")
+        for name, path in classes.items()
+    ]
+
+
+@hookimpl
+def uqbench_claim_kinds() -> Iterable[Spec]:
+    """The kinds of claim of ``uqbench.boards.claims``."""
+    return [
+        Spec(name=name, version="1", factory=f"uqbench.boards.claims.{name}:{name.capitalize()}")
+        for name in ("order", "band", "trend", "share")
+    ]
+
+
+@hookimpl
+def uqbench_executors() -> Iterable[ExecutorSpec]:
+    """Processes of this machine."""
+    return [
+        ExecutorSpec(
+            name="local",
+            version="1",
+            factory="uqbench.runner.executors.local:run_locally",
+            summary="processes of this machine",
+            elsewhere=False,
+        )
+    ]
+
+
+@hookimpl
+def uqbench_expected_failures() -> Mapping[str, Mapping[str, str]]:
+    """Where a rule of conformance does not hold, and why."""
+    reason = "its evaluated action hashes the episode's number, so that episodes are independent"
+    return {"agent uniform-random": {"agent-pure": reason}}
