@@ -15,7 +15,7 @@ from uqbench.contract.wording import count
 from uqbench.testing.templates.render import KINDS, LEARNS_FROM_DATA, render, write
 
 if TYPE_CHECKING:
-    from uqbench.testing.conformance.check import Result, Subject
+    from uqbench.testing.conformance.check import Result
 
 
 @click.group(name="plugin")
@@ -80,7 +80,7 @@ def check(
     """
     from uqbench.testing.results import check_plugin, target
 
-    show = (lambda *_: None) if as_json else _show
+    show = (lambda _: None) if as_json else _show
     results = check_plugin(*target(name), only, show)
     if as_json:
         print_json([result.as_json() for result in results])
@@ -99,7 +99,7 @@ def _summary(results: Sequence[Result]) -> str:
     return ", ".join(f"{count} {status}" for status, count in counts.most_common())
 
 
-def _show(subject: Subject, results: Sequence[Result]) -> None:
+def _show(results: Sequence[Result]) -> None:
     """A subject's counts and levels, what is broken, and what waits for that."""
     from uqbench.testing.conformance.check import LEVELS
 
@@ -109,7 +109,8 @@ def _show(subject: Subject, results: Sequence[Result]) -> None:
         for level, own in by_level.items()
         if all(r.ok for r in own) and any(r.status == "passed" for r in own)
     ]
-    say(f"{subject.kind} {subject.name}: {_summary(results)} ({', '.join(reached) or '-'})")
+    kind, name = results[0].check.kind, results[0].name
+    say(f"{kind} {name}: {_summary(results)} ({', '.join(reached) or '-'})")
     for result in results:
         if result.status in ("failed", "expected", "vacuous") or (
             result.status == "passed" and result.message

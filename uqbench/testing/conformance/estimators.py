@@ -11,7 +11,7 @@ from torch import Tensor
 
 from uqbench.contract.estimator import Dataset, Estimator, PredictiveUncertainty
 from uqbench.testing.conformance.agent_runs import same
-from uqbench.testing.conformance.check import Failed, Skipped, Subject, check, unchanged
+from uqbench.testing.conformance.check import Failed, Skipped, Subject, check, once, unchanged
 
 SEEDS = (0, 1, 2)
 """Also the numbers of data sets, where these are numbered."""
@@ -33,14 +33,11 @@ class EstimatorSubject(Subject):
         made.fit(self.dataset.data(seeds), self.dataset.reference_model(seeds), self.steps)
         return made
 
+    @once
     def predicted(self) -> tuple[PredictiveUncertainty, Estimator, Tensor]:
-        """What a fitted one says of its first training inputs ``[3, M, *x]``, itself, and those."""
-
-        def ask() -> tuple[PredictiveUncertainty, Estimator, Tensor]:
-            estimator, inputs = self.fitted(SEEDS), self.dataset.data(SEEDS).inputs[:, :6].clone()
-            return estimator.predict(inputs), estimator, inputs
-
-        return self.once("predicted", ask)
+        """A fitted one's predictions of its first training inputs ``[3, M, *x]``, it, and those."""
+        estimator, inputs = self.fitted(SEEDS), self.dataset.data(SEEDS).inputs[:, :6].clone()
+        return estimator.predict(inputs), estimator, inputs
 
 
 @check(EstimatorSubject, "estimator-forms")

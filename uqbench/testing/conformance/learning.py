@@ -18,9 +18,8 @@ from torch.utils._pytree import tree_map
 
 from uqbench.contract.agent import Agent, Step, Uncertainty
 from uqbench.lanes import Normal, Uniform
-from uqbench.testing.conformance.agent_runs import CPU, SEEDS, AgentSubject, same
-from uqbench.testing.conformance.check import Failed, Skipped, Vacuous, check
-from uqbench.testing.conformance.repeatability import state_of
+from uqbench.testing.conformance.agent_runs import SEEDS, AgentSubject, same, state_of
+from uqbench.testing.conformance.check import Failed, Skipped, Vacuous, check, once
 from uqbench.uncertainty.interval_scores import central_interval
 
 DISCOUNT = 0.5
@@ -167,13 +166,13 @@ def coverage(subject: AgentSubject) -> None:
         epistemic_var is the variance of Q's posterior in squared units of return; an agent whose
         intervals are no posterior's does not say calibrated=True.
     """
-    if not subject.calibrated or subject.discounted is None:
+    if not subject.calibrated:
         raise Skipped("it does not say that its intervals are calibrated (AgentSpec.calibrated)")
     n, seeds = subject.info.n_actions, range(LANES)
     truth = Normal(seeds, "conformance/planted", (n,)).at(0)
     noise = Normal(seeds, "conformance/noise", (1,))
     draws = Uniform(seeds, "conformance/actions", (1,))
-    agent = subject.discounted(0.0)(seeds, CPU)
+    agent = subject.new(seeds, discount=0.0)
     first, _ = subject.world(1, 0).reset()
     obs = first.expand(LANES, 1, *first.shape[1:])
     for t in range(STEPS):
@@ -196,20 +195,12 @@ def coverage(subject: AgentSubject) -> None:
             )
 
 
+@once
 def _in_five_states(subject: AgentSubject, scale: float = 1.0) -> Learned:
-    learned = subject.once(f"learned {scale}", lambda: _learn(subject, scale))
-    if any(said.mean is None or said.epistemic_var is None for said in learned.said):
-        raise Skipped("it does not predict mean and epistemic_var")
-    return learned
-
-
-def _learn(subject: AgentSubject, scale: float) -> Learned:
-    """A new agent after so many steps in the ring."""
+    """A new agent's predictions in the ring, and the values of its states."""
     if subject.role != "method":
         raise Skipped(f"its role is {subject.role!r}: it need not learn")
-    if subject.discounted is None:
-        raise Vacuous(f"it cannot be made for another discount than {subject.info.discount}")
-    agent, lanes, states = subject.discounted(DISCOUNT)(SEEDS, CPU), len(SEEDS), _states(subject)
+    agent, lanes, states = subject.new(discount=DISCOUNT), len(SEEDS), _states(subject)
     size, n = len(states), subject.info.n_actions
     if size < 3:
         raise Vacuous(f"its world showed {size} different observations; three are needed")
@@ -223,6 +214,8 @@ def _learn(subject: AgentSubject, scale: float) -> Learned:
         said = agent.uncertainty(asked.clone())
         if said is None:
             raise Skipped("it predicts no uncertainty")
+        if said.mean is None or said.epistemic_var is None:
+            raise Skipped("it does not predict mean and epistemic_var")
         return said
 
     said = [say()]

@@ -1,33 +1,30 @@
-"""That a run is the same in another process, which shares nothing but the saved state.
+"""A run is the same in another process, which shares nothing but the saved state.
 
-What this process writes for the other, and what that answers, are files of its own in a folder
-that only this user can read.
+A private folder holds what this process writes for the other, and its answer.
 """
 
 import os
 import pickle
-import pkgutil
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import torch
 
 from uqbench.contract.agent import Agent
 from uqbench.registry import local
 from uqbench.testing.conformance.agent_runs import (
-    CPU,
     SEEDS,
     AgentSubject,
-    Trace,
     predictions,
     replay_step,
     same,
+    state_of,
 )
-from uqbench.testing.conformance.check import Failed, Skipped, Vacuous, check
-from uqbench.testing.conformance.repeatability import state_of
+from uqbench.testing.conformance.check import Failed, Skipped, Vacuous, check, once
+from uqbench.testing.worlds import RotatingPixels
 
 TASK, ANSWER = "task.pickle", "answer.pt"
 SECONDS = 300.0
@@ -66,7 +63,7 @@ def new_process(subject: AgentSubject) -> None:
 
 
 def _same(subject: AgentSubject, first: int, where: str) -> None:
-    for answers in subject.once("elsewhere in time", lambda: _answers(subject)):
+    for answers in _answers(subject):
         if first not in answers:
             raise Skipped("it has no state that another process could resume from")
         actions, predicted = answers[first]
@@ -77,21 +74,18 @@ def _same(subject: AgentSubject, first: int, where: str) -> None:
             raise Failed(f"{where}, the predictions differ")
 
 
+@once
 def _answers(subject: AgentSubject) -> list[dict[int, Rest]]:
-    """What each other process does, by the step from which it follows the baseline."""
-    trace, stop = subject.baseline, max(subject.stops)
-    if subject.recipe is None:
-        raise Vacuous("another process cannot make it: it is not an installed agent")
-    agent = subject.new()
-    for t in range(stop):
+    """Each other process's actions and predictions, by the step from which it goes on."""
+    trace, agent, answers = subject.baseline, subject.new(), []
+    for t in range(max(subject.stops)):
         replay_step(agent, trace, t)
-    answers = []
+    try:
+        seen = replace(trace, agent=None)  # type: ignore[arg-type]
+        task = pickle.dumps((replace(subject, world=RotatingPixels), state_of(agent), seen))
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise Vacuous(f"another process cannot make it: {error}") from error
     with tempfile.TemporaryDirectory(prefix="uqbench-check-") as folder:
-        try:
-            seen = trace.actions, trace.stream, trace.questions
-            task = pickle.dumps((subject.recipe, stop, state_of(agent), seen))
-        except (pickle.PicklingError, AttributeError, TypeError) as error:
-            raise Vacuous(f"another process cannot make it: {error}") from error
         (Path(folder) / TASK).write_bytes(task)
         for seed in HASH_SEEDS:
             done = subprocess.run(
@@ -112,24 +106,17 @@ def followed(folder: Path) -> None:
     for _, load in local.loaders():  # a file's classes are of a module that only it makes
         load()
     try:
-        recipe, stop, state, seen = pickle.loads((folder / TASK).read_bytes())
+        subject, state, trace = pickle.loads((folder / TASK).read_bytes())
     except (ImportError, AttributeError) as error:  # a class of a test
         print(error, file=sys.stderr)
         sys.exit(UNKNOWN)
-    factory, info, config = recipe
-    actions, stream, questions = seen
-    make: Any = pkgutil.resolve_name(factory) if isinstance(factory, str) else factory
-
-    def rest(agent: Agent, first: int) -> Rest:
-        trace = Trace(agent, actions, [], stream, questions, {})
-        taken = [replay_step(agent, trace, t) for t in range(first, len(stream))]
-        return taken, predictions(agent, questions)
-
-    answers = {0: rest(make(info, list(SEEDS), config, CPU), 0)}
-    if state is not None:
-        agent = make(info, list(SEEDS), config, CPU)
-        agent.load_state_dict(state)
-        answers[stop] = rest(agent, stop)
+    answers: dict[int, Rest] = {}
+    for first in (0, max(subject.stops)) if state else (0,):
+        agent: Agent = subject.new(SEEDS)
+        if first:
+            agent.load_state_dict(state)
+        taken = [replay_step(agent, trace, t) for t in range(first, len(trace.stream))]
+        answers[first] = taken, predictions(agent, trace.questions)
     torch.save(answers, folder / ANSWER)
 
 
