@@ -9,24 +9,14 @@ from typing import Any
 
 import torch
 
-from uqbench.contract.errors import MissingDataError, UqbenchError, unknown
+from uqbench.contract.errors import UqbenchError, unknown
 from uqbench.registry import named
 from uqbench.registry.classes import Added, kind_of, name_of, spec_of
 from uqbench.registry.load_host import load_host
 from uqbench.registry.local import PREFIX
 from uqbench.registry.plugins import Host
 from uqbench.runner.executors.local import ENVIRONMENT
-from uqbench.testing.conformance.check import (
-    Check,
-    Failed,
-    Result,
-    Skipped,
-    Status,
-    Subject,
-    Vacuous,
-    checks_for,
-    located,
-)
+from uqbench.testing.conformance.check import Check, Result, Status, Subject, checks_for
 from uqbench.testing.conformance.subjects import subjects
 
 Show = Callable[[list[Result]], None]
@@ -68,7 +58,7 @@ def results_of(subject: Subject, wanted: Collection[Check]) -> list[Result]:
     made, waits_for = [], dict[str, str]()
     for check in (check for check in checks if check.id in needed):
         first = next((waits_for[name] for name in check.after if name in waits_for), None)
-        became: tuple[Status, str] = ("blocked", first) if first else _tried(check, subject)
+        became: tuple[Status, str] = ("blocked", first) if first else check.of(subject)
         status, message = became
         reason = subject.expected_failures.get(check.id, "").strip()
         if status == "failed" and reason:
@@ -81,22 +71,6 @@ def results_of(subject: Subject, wanted: Collection[Check]) -> list[Result]:
         made.append(Result(check, subject.name, status, message))
     subject.memory.clear()  # it may be large
     return [result for result in made if result.check in wanted]
-
-
-def _tried(check: Check, subject: Subject) -> tuple[Status, str]:
-    """What becomes of a check by itself, and why, or what it measured."""
-    try:
-        return "passed", check.function(subject) or ""
-    except Vacuous as why:
-        return "vacuous", str(why)
-    except Skipped as why:
-        return "skipped", str(why)
-    except MissingDataError as error:
-        return "skipped", f"its data is not on this machine: {error}"
-    except (Failed, UqbenchError) as error:
-        return "failed", str(error)
-    except Exception as error:  # a plugin may raise anything
-        return "failed", f"it raised {type(error).__name__}: {located(error)}"
 
 
 def target(what: type[Any] | str) -> tuple[Host, str]:

@@ -16,7 +16,7 @@ from uqbench.contract.agent import Agent, EnvironmentInfo, Step
 from uqbench.contract.environment import LaneEnv, Outcome
 from uqbench.contract.specs import Role
 from uqbench.runner.train.loop import by_actor, reset_by_actor
-from uqbench.testing.conformance.check import Subject, located, once
+from uqbench.testing.conformance.check import Skipped, Subject, located, once
 from uqbench.testing.same_bits import difference
 from uqbench.testing.worlds import RotatingPixels
 
@@ -115,7 +115,13 @@ class AgentSubject(Subject):
     @property
     @once
     def several(self) -> AgentSubject:
-        """The same agent with several actors."""
+        """The same agent with several actors.
+
+        Raises:
+            Skipped: it learns from one.
+        """
+        if not self.takes_actors:
+            raise Skipped("it learns from one actor (AgentSpec.actors)")
         info = replace(self.info, actors=ACTORS)
         return replace(self, info=info, long=self.steps, expected_failures={})
 

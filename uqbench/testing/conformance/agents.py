@@ -305,7 +305,7 @@ def with_actors(subject: AgentSubject) -> None:
         Tensors of training are [L, K, …], whatever K is; steps count those of all actors; or say
         AgentSpec(actors=False).
     """
-    several = _several(subject)
+    several = subject.several
     trace, shape = several.baseline, (len(SEEDS), ACTORS)
     check_metrics(trace.agent, trace.metrics[-1], len(SEEDS))
     check_action(trace.agent, trace.actions[-1], shape, several.steps, "act")
@@ -325,7 +325,7 @@ def mixes(subject: AgentSubject) -> None:
         Episodes are an actor's own: a head or a window of steps for each, [L, K]; observations are
         never averaged over actors, rewards never summed.
     """
-    several = _several(subject)
+    several = subject.several
     trace, agent, paid = several.baseline, several.new(), several.new()
     changed, asked, untaught = 0, 0, True
     for t, (obs, valid, outcome) in enumerate(trace.stream[:-1]):
@@ -425,12 +425,6 @@ def _told(subject: AgentSubject, where: str) -> list[Outcome]:
             outcome = replace(outcome, next_obs=torch.where(at, other, outcome.next_obs))
         outcomes.append(outcome)
     return outcomes
-
-
-def _several(subject: AgentSubject) -> AgentSubject:
-    if not subject.takes_actors:
-        raise Skipped("it learns from one actor (AgentSpec.actors)")
-    return subject.several
 
 
 def _of_others(agent: Agent) -> list[Any]:

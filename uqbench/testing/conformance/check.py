@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Concatenate, Literal, ParamSpec, TypeVar, get_args
 
+from uqbench.contract.errors import MissingDataError, UqbenchError
 from uqbench.registry.side_effects import watched
 
 P = ParamSpec("P")
@@ -21,8 +22,6 @@ Level = Literal["required", "checkpointable", "compiled", "calibrated"]
 LEVELS: tuple[Level, ...] = get_args(Level)
 """*required* for a row on a board; the others say what else a subject can do."""
 Status = Literal["passed", "failed", "skipped", "vacuous", "blocked", "expected"]
-
-PAGE = "docs/conformance.md"
 
 
 class Failed(Exception):  # noqa: N818
@@ -109,7 +108,22 @@ class Check:
     @property
     def anchor(self) -> str:
         """Where the docs explain it."""
-        return f"{PAGE}#{self.id}"
+        return f"docs/conformance.md#{self.id}"
+
+    def of(self, subject: Any) -> tuple[Status, str]:
+        """What becomes of it by itself, and why, or what it measured."""
+        try:
+            return "passed", self.function(subject) or ""
+        except Vacuous as why:
+            return "vacuous", str(why)
+        except Skipped as why:
+            return "skipped", str(why)
+        except MissingDataError as error:
+            return "skipped", f"its data is not on this machine: {error}"
+        except (Failed, UqbenchError) as error:
+            return "failed", str(error)
+        except Exception as error:  # a plugin may raise anything
+            return "failed", f"it raised {type(error).__name__}: {located(error)}"
 
 
 @dataclass(frozen=True)

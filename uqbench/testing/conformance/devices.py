@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import product
 from typing import Any
 from unittest.mock import patch
@@ -99,12 +100,7 @@ def compiles(subject: AgentSubject) -> None:
     steps = min(subject.steps, DEVICE_STEPS)
     for t, one in product(range(steps), (plain, traced)):
         replay_step(one, subject.baseline, t)
-    whole = torch.compile
-
-    def trace(function: Any, **options: Any) -> Any:
-        return whole(function, **options | {"backend": "aot_eager"})
-
-    with patch.object(torch, "compile", trace):
+    with patch.object(torch, "compile", partial(torch.compile, backend="aot_eager")):
         compile_agent(traced)
         last = min(steps + 2, len(subject.baseline.stream))
         for t, one in product(range(steps, last), (plain, traced)):

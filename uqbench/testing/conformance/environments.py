@@ -202,21 +202,19 @@ def limit(subject: EnvironmentSubject) -> None:
     """
     kinds: tuple[Literal["terminal", "truncation"], ...] = ("terminal", "truncation")
     for kind in kinds:
-        env = subject.make(LANES, TimeLimit(LIMIT, kind))
         length = torch.zeros(len(LANES), dtype=torch.int64)
-        for *_, outcome in play(env, LANES, 4 * LIMIT):
+        for *_, o in play(subject.make(LANES, TimeLimit(LIMIT, kind)), LANES, 4 * LIMIT):
             length += 1
-            ended = outcome.terminated | outcome.truncated
-            due = length >= LIMIT
-            if (due & ~ended).any():
-                raise Failed(f"an episode went on after {LIMIT} steps, its limit ({kind})")
-            if kind == "terminal" and (due & ~outcome.terminated).any():
-                raise Failed("an episode at its limit was truncated; the task says terminal")
-            if kind == "truncation" and (due & outcome.terminated & outcome.truncated).any():
-                raise Failed("an episode both terminated and was truncated")
-            early = ended & ~due
-            if kind == "truncation" and (early & outcome.truncated).any():
-                raise Failed("an episode was truncated before its limit")
+            ended, due = o.terminated | o.truncated, length >= LIMIT
+            wrong = {f"went on after {LIMIT} steps, its limit ({kind})": due & ~ended}
+            if kind == "terminal":
+                wrong["at its limit was truncated; the task says terminal"] = due & ~o.terminated
+            else:
+                wrong["both terminated and was truncated"] = due & o.terminated & o.truncated
+                wrong["was truncated before its limit"] = ~due & o.truncated
+            for fault, lanes in wrong.items():
+                if lanes.any():
+                    raise Failed(f"an episode {fault}")
             length[ended] = 0
     limits = None, TimeLimit(1, "truncation")
     free, cut = (play(subject.make(LANES, limit), LANES, 1)[0][-1] for limit in limits)

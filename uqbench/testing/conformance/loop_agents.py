@@ -13,7 +13,7 @@ from uqbench.contract.agent import LoopAgent
 from uqbench.contract.environment import LaneEnv
 from uqbench.runner.train.loop_agent import RecordedLanes, SinglePolicy, train
 from uqbench.runner.train.recorder import Recorder
-from uqbench.testing.conformance.check import Failed, Skipped, Subject, check, once
+from uqbench.testing.conformance.check import Failed, Skipped, Subject, check
 
 CPU = torch.device("cpu")
 
@@ -36,11 +36,6 @@ class LoopAgentSubject(Subject):
     steps: int = 200
     actors: int = 1
     several: LoopAgentSubject | None = None
-
-    @once
-    def first(self) -> tuple[LoopAgent, list[list[int]], Any]:
-        """A run of seed 7."""
-        return self.trained(7)
 
     def trained(self, seed: int) -> tuple[LoopAgent, list[list[int]], Any]:
         """A trained agent, its actions by actor, and the last observations ``[n, *obs]``."""
@@ -76,7 +71,7 @@ def trains(subject: LoopAgentSubject) -> None:
     if not isinstance(agent, LoopAgent):
         raise Failed(f"the factory made a {type(agent).__name__}, not a uqbench.agent.LoopAgent")
     SinglePolicy(agent)  # raises where its policy takes no valid actions
-    subject.first()
+    subject.memory["first"] = subject.trained(7)
 
 
 @check(LoopAgentSubject, "loop-agent-policy", after=("loop-agent-trains",))
@@ -88,7 +83,7 @@ def policy(subject: LoopAgentSubject) -> None:
     Fix:
         Return int(action); no exploration in policy.
     """
-    agent, _, questions = subject.first()
+    agent, _, questions = subject.memory["first"]
     n_actions = subject.world().n_actions
     answers = []
     for obs in questions:
@@ -110,7 +105,7 @@ def repeats(subject: LoopAgentSubject) -> None:
     Fix:
         Seed every library that draws with the seed that train is given.
     """
-    _, actions, _ = subject.first()
+    _, actions, _ = subject.memory["first"]
     torch.rand(3)
     np.random.rand(3)  # noqa: NPY002
     if subject.trained(7)[1] != actions:
@@ -126,7 +121,7 @@ def seeds(subject: LoopAgentSubject) -> None:
     Fix:
         Use the seed; a method without any randomness is an expected failure.
     """
-    _, actions, _ = subject.first()
+    _, actions, _ = subject.memory["first"]
     if subject.trained(8)[1] == actions:
         raise Failed("two seeds act the same")
 

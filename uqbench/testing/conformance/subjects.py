@@ -130,9 +130,10 @@ def _limit(task: Task) -> TimeLimit | None:
 def _agent(name: str, host: Host, catalog: Catalog) -> Subject:
     spec, use = host.agents[name], _use(catalog, "agent", name)
     make = spec.load_factory()
-    config, info = spec.load_config()(), RotatingPixels.info()
     world: Callable[[int, int], LaneEnv] = RotatingPixels
-    if use is not None:
+    if use is None:
+        config, info = spec.load_config()(), RotatingPixels.info()
+    else:
         task = use[-1]
         config, lanes, limit = _config(use, host), _lanes(task, host), _limit(task)
 
