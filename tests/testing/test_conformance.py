@@ -25,7 +25,7 @@ from uqbench.registry.load_host import load_host
 from uqbench.suites.reading import read_suites
 from uqbench.testing.conformance.agent_runs import AgentSubject
 from uqbench.testing.conformance.check import LEVELS, Subject, all_checks
-from uqbench.testing.conformance.subjects import _use
+from uqbench.testing.conformance.subjects import _use, subjects
 from uqbench.testing.results import results
 from uqbench.testing.worlds import RotatingPixels
 
@@ -621,6 +621,11 @@ def test_an_agent_is_tried_where_its_steps_cost_least():
     }
     suite, *_ = _use(catalog, "agent", "ua-dqn")
     assert cost[suite.name] == min(cost.values()) < max(cost.values())
+
+
+def test_an_agent_whose_config_has_no_defaults_is_tried_with_that_of_a_suite():
+    (subject,) = subjects(load_host(), "uqbench:constant-action")
+    assert isinstance(subject, AgentSubject)
 
 
 def test_checks_are_named_and_explained():
