@@ -2,20 +2,29 @@
 
 import inspect
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
-from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_type_hints
 
-from uqbench.contract.errors import UqbenchError
+from uqbench.api.values import (
+    Amount,
+    AmountOrNone,
+    Count,
+    Methods,
+    Name,
+    Names,
+    Place,
+    Places,
+    Seeds,
+    Steps,
+    given,
+)
+from uqbench.contract.errors import UqbenchError, did_you_mean
 from uqbench.suites.selection import Selection
 
 if TYPE_CHECKING:
     from uqbench.runner.dispatch.orders import Where
-
-Place = str | PathLike[str]
-"""A file or a folder."""
 
 
 @dataclass(frozen=True)
@@ -34,8 +43,8 @@ class Options:
         steps: Steps per run, for a trial.
         settings: A config value, e.g. dqn.learning_rate=1e-4; several (1e-4,3e-4) make variants.
             In Python: values by method, {"dqn": {"learning_rate": 1e-4}}.
-        plugins: A Python file with hooks, as a plugin that is not installed; may be repeated.
-        suite_files: A TOML file with a suite, or [extend.SUITE]; may be repeated.
+        plugins: A Python file with hooks, or a TOML file with a suite or [extend.SUITE], as a
+            plugin that is not installed; may be repeated.
         out: Folder of the result store. In Python None is one that is removed in the end.
         device: Where to compute; auto takes a GPU if there is one.
         workers: Processes; one per core by default, one on a GPU.
@@ -52,54 +61,65 @@ class Options:
         keep_agents: Store the final state of each agent beside its run, for uqbench play.
     """
 
-    suite: str = ""
-    budget: str | None = None
-    methods: Sequence[str | type] | str | None = None
-    tasks: Sequence[str] | str | None = None
-    seeds: int | Sequence[int] | None = None
-    steps: int | None = None
+    suite: Name | None = None
+    budget: Name | None = None
+    methods: Methods | None = None
+    tasks: Names | None = None
+    seeds: Count | Seeds | None = None
+    steps: Steps | None = None
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    plugins: Sequence[Place] = ()
-    suite_files: Sequence[Place] = ()
+    plugins: Places = ()
     out: Place | None = "results"
     device: Literal["auto", "cpu", "cuda"] = "auto"
-    workers: int | None = None
-    executor: str = "local"
+    workers: Count | None = None
+    executor: Name = "local"
     executor_config: Mapping[str, Any] = field(default_factory=dict)
-    cpus: float | None = None
-    memory: float | None = None
-    gpus_per_batch: float = 0.0
+    cpus: Amount | None = None
+    memory: Amount | None = None
+    gpus_per_batch: AmountOrNone = 0.0
     wait: bool | None = None
-    checkpoint_seconds: float = 60.0
-    run_minutes: float | None = None
-    run_memory: float | None = None
-    stall_minutes: float | None = None
+    checkpoint_seconds: AmountOrNone = 60.0
+    run_minutes: Amount | None = None
+    run_memory: Amount | None = None
+    stall_minutes: Amount | None = None
     keep_agents: bool = False
+
+    @classmethod
+    def of(cls, suite: str, budget: str | None, **named: Any) -> "Options":
+        """Options by name.
+
+        Raises:
+            UqbenchError: there is none of a name; says the nearest. Or a value is wrong.
+        """
+        for name in named.keys() - cls.__dataclass_fields__:
+            near = did_you_mean(name, cls.__dataclass_fields__)
+            raise UqbenchError(f"there is no option {name!r}. {near}")
+        return cls(suite, budget, **named)
+
+    def __post_init__(self) -> None:
+        """See that each value is one that its type allows.
+
+        Raises:
+            UqbenchError: one is not; says what was given and expected.
+        """
+        hints = get_type_hints(Options, include_extras=True)
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if value is not one.default:
+                object.__setattr__(self, one.name, given(one.name, value, hints[one.name]))
 
     @cached_property
     def selection(self) -> Selection:
-        """The runs that are meant.
-
-        Raises:
-            UqbenchError: a number is not positive, or a seed is twice there.
-        """
-        steps, seeds = self.steps, self.seeds
-        if steps is not None and steps < 1:
-            raise UqbenchError(f"steps={steps}: expected at least one.")
-        if isinstance(seeds, int):
-            if seeds < 1:
-                raise UqbenchError(f"seeds={seeds}: expected at least one; seeds=[0] means seed 0.")
-            seeds = range(seeds)
-        if seeds is not None and (len(set(seeds)) != len(seeds) or any(seed < 0 for seed in seeds)):
-            raise UqbenchError(f"seeds={list(seeds)}: expected different numbers from 0 on.")
+        """The runs that are meant."""
+        seeds = range(self.seeds) if isinstance(self.seeds, int) else self.seeds
         return Selection(
-            self.suite,
+            self.suite or "",
             self.budget,
             _methods(self.methods, self.suite),
             names(self.tasks),
             None if seeds is None else tuple(seeds),
-            steps,
-            self.settings or {},
+            self.steps,
+            self.settings,
             self.keep_agents,
         )
 
@@ -123,7 +143,7 @@ class Options:
             raise UqbenchError("--no-wait needs an executor whose work outlives this command.")
         return Where(
             self.executor,
-            self.executor_config or {},
+            self.executor_config,
             Resources(cpus=self.cpus or 1.0, memory_gb=self.memory, gpus=self.gpus_per_batch),
             self.checkpoint_seconds if self.out is not None else 0.0,
             Limits(self.run_minutes, self.run_memory, self.stall_minutes),
@@ -150,7 +170,7 @@ def _of_file(of: type) -> str:
     return f"{file}:{of.__name__}"
 
 
-def _methods(methods: Sequence[str | type] | str | None, suite: str) -> tuple[str, ...] | None:
+def _methods(methods: Methods | None, suite: str | None) -> tuple[str, ...] | None:
     """Names of methods; a class of a file joins the suite."""
 
     def name(method: str | type) -> str:
