@@ -64,9 +64,7 @@ def _path(value: Any) -> Any:
         raise _RefusedError("a path without NUL" if text else "a path that is not empty")
     sizes = [len(part.encode(errors="surrogatepass")) for part in (text, *Path(text).parts)]
     if sizes[0] > LONGEST_PATH or max(sizes[1:], default=0) > LONGEST_NAME:
-        raise _RefusedError(
-            f"a path of at most {LONGEST_PATH:,} bytes, {LONGEST_NAME} a name"
-        )
+        raise _RefusedError(f"a path of at most {LONGEST_PATH:,} bytes, {LONGEST_NAME} a name")
     for above in Path(text).parents:
         if above.exists() and not above.is_dir():
             raise _RefusedError(f"a path below folders, and {above} is a file")
