@@ -115,6 +115,14 @@ Methods = (
     | Name
 )
 """The same, or classes."""
+
+
+def whole(low: int | None, high: int | None = None) -> Any:
+    """The type of whole numbers within a range."""
+    least, most = 1 if low is None else low, MOST if high is None else high
+    return Annotated[int, _number(int, least, most, f"a whole number from {least:,} to {most:,}")]
+
+
 Count = Annotated[int, _number(int, 1, MOST, f"a whole number from 1 to {MOST:,}")]
 Steps = Annotated[int, _number(int, 1, 10**12, "a whole number from 1 to a million million")]
 Seed = Annotated[int, _SEED]

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin,
 import click
 
 from uqbench.api.options import Options
-from uqbench.api.values import Amount, Count, Name, Place, Seed, read, shown
+from uqbench.api.values import Amount, Count, Name, Place, Seed, read, shown, whole
 from uqbench.cli.terminal import warn
 from uqbench.contract.errors import UqbenchError, did_you_mean
 from uqbench.registry import load_host as plugins
@@ -71,7 +71,7 @@ class _Choice(click.Choice[str]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         if value not in self.choices:
             self.fail(
-                f"there is no {value!r}. {did_you_mean(str(value), self.choices)}", param, ctx
+                f"there is no {shown(value)}. {did_you_mean(str(value), self.choices)}", param, ctx
             )
         return str(value)
 
@@ -89,7 +89,9 @@ def _kind(hint: Any) -> dict[str, Any]:
             return _kind(kind) | {"metavar": about}
         if not isinstance(about, click.ParamType):
             return {"type": _Value(hint), "metavar": _METAVARS.get(kind, "NAME")}
-        return {"type": about} | ({"metavar": "N"} if kind is int else {})
+        if isinstance(about, click.IntRange):
+            return {"type": _Value(whole(about.min, about.max)), "metavar": "N"}
+        return {"type": _Choice(about.choices) if isinstance(about, click.Choice) else about}
     if get_origin(hint) is Literal:
         return {"type": _Choice(inner)}
     if get_origin(hint) is tuple:

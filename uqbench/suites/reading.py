@@ -96,9 +96,10 @@ def read_suites(host: Host, *, check: Container[str] | None = None) -> Catalog:
     for name, table, where, plugin in extensions:
         if name not in suites:
             # perhaps the plugin that defines it is not installed; a near name is a slip
-            if near := get_close_matches(name, suites, n=1, cutoff=0.8):
+            near = get_close_matches(name, suites, n=1, cutoff=0.8)
+            if near or plugin.distribution.startswith(PREFIX):
                 reason = f"{where}: extend.{name}: there is no suite {name!r}. "
-                problems.append(Problem(plugin, reason + did_you_mean(name, near)))
+                problems.append(Problem(plugin, reason + did_you_mean(name, near or suites)))
             continue
         suite, origin = suites[name]
         checked = host if check is None or name in check else None
