@@ -42,7 +42,7 @@ BASE = {
     "run": ["--suite", "toy", "--dry-run"], "try": ["there.py", "--suite", "toy"],
     "leaderboard": ["--suite", "toy"], "claims": ["--suite", "toy"], "plot": ["folder"],
     "report": ["folder"], "submit": ["--suite", "toy", "--methods", "fast"],
-    "verify": ["--suite", "toy"], "play": ["folder"], "cite": ["toy"], "merge": ["folder"],
+    "verify": ["--suite", "toy"], "play": ["folder"], "cite": ["toy"],
     "plugin new": ["mine", "--kind", "agent"], "plugin check": ["toy"],
 }  # fmt: skip
 """Arguments that a command cannot do without."""
@@ -50,14 +50,15 @@ NEAR = {
     "suite": ("tpy",), "budget": ("smoek",), "methods": ("fst", ",", "fast,fst"),
     "tasks": ("shrt", ",,"), "executor": ("locl",),
     "settings": ("x", "=1", "fast=1", "fast.=1", "fst.a=1", "fast.nope=1"),
-    "executor_config": ("x", "=1", "nope=1"),
+    "executor_config": ("x", "=1", "nope=1", "cpus=x", "memory=nan", "gpus=-1", "gpus=2e400"),
 }  # fmt: skip
 """Names that are nearly one, and texts that are no assignments, by parameter."""
 BY_HAND = [
     ["rnu"], ["run"], ["run", "--suite"], ["run", "--suite", "toy", "--sede", "3"],
     ["run", "--suite", "toy", "--seeds", "2", "--seed", "3"],
     ["run", "--suite", "toy", "--seed", "3", "--seed", "3"],
-    ["run", "--suite", "toy", "--cpus", "2"], ["run", "--suite", "toy", "--no-wait"],
+    ["run", "--suite", "toy", "--executor-config", "cpus=2"],
+    ["run", "--suite", "toy", "--no-wait"],
     ["cite", "tpy"], ["cite", "toy", "--budget", "smoke"], ["plugin", "check", "toyy"],
     ["plugin", "check", "toy:fst"], ["plugin", "chekc", "toy"], ["plugin", "new", "mine"],
     ["list", "suits"], ["plugin", "check", "there.toml"], ["plugin", "check", "no.toml"],

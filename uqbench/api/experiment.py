@@ -514,7 +514,8 @@ class Experiment:
         options, watcher = self.options, self._watcher
         options.where.limits.check()
         driver = Driver(options.where, self.host, store.root)
-        device = find_device(options.device, options.gpus_per_batch if driver.elsewhere else None)
+        gpus = options.where.resources.gpus if driver.elsewhere else None
+        device = find_device(options.device, gpus)
         persistent = options.out is not None
         return Execution(self.host, device, store, watcher, options.workers, driver, persistent)
 

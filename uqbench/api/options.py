@@ -49,10 +49,8 @@ class Options:
         device: Where to compute; auto takes a GPU if there is one.
         workers: Processes; one per core by default, one on a GPU.
         executor: Where batches run: local, or that of a plugin (uqbench list plugins).
-        executor_config: The executor's config, e.g. --slurm partition=gpu,time=240.
-        cpus: Cores a batch asks of a cluster; 1.
-        memory: Memory a batch asks of a cluster.
-        gpus_per_batch: GPUs a batch takes; 0.25 for four batches a GPU.
+        executor_config: The executor's config, e.g. --slurm partition=gpu,time=240, with what a
+            batch takes: cpus (1), memory (GB), gpus (0.25 for four batches a GPU).
         wait: Follow what was submitted to its end, or return; slurm returns by default.
         checkpoint_seconds: Seconds between checkpoints of unfinished runs; 0 for none.
         run_minutes: Wall-time limit of a run; a batch of N runs gets N times this.
@@ -74,9 +72,6 @@ class Options:
     workers: Count | None = None
     executor: Name = "local"
     executor_config: Mapping[str, Any] = field(default_factory=dict)
-    cpus: Amount | None = None
-    memory: Amount | None = None
-    gpus_per_batch: AmountOrNone = 0.0
     wait: bool | None = None
     checkpoint_seconds: AmountOrNone = 60.0
     run_minutes: Amount | None = None
@@ -134,17 +129,28 @@ class Options:
         from uqbench.runner.dispatch.orders import Where
         from uqbench.runner.executors.limits import Limits
 
-        if self.executor == "local" and (self.cpus is not None or self.memory is not None):
+        config = dict(self.executor_config)
+        kinds = {"cpus": Amount, "memory": Amount, "gpus": AmountOrNone}
+        takes = {
+            name: given(f"executor_config: {name}", config.pop(name), kind)
+            for name, kind in kinds.items()
+            if name in config
+        }
+        if self.executor == "local" and takes.keys() - {"gpus"}:
             raise UqbenchError(
-                "--cpus and --memory are what a batch asks of a cluster; on this machine --workers "
+                "cpus and memory are what a batch asks of a cluster; on this machine --workers "
                 "says how many processes, and --run-memory how much a run may take."
             )
         if self.executor == "local" and self.wait is False:
             raise UqbenchError("--no-wait needs an executor whose work outlives this command.")
         return Where(
             self.executor,
-            self.executor_config,
-            Resources(cpus=self.cpus or 1.0, memory_gb=self.memory, gpus=self.gpus_per_batch),
+            config,
+            Resources(
+                cpus=takes.get("cpus", 1.0),
+                memory_gb=takes.get("memory"),
+                gpus=takes.get("gpus", 0.0),
+            ),
             self.checkpoint_seconds if self.out is not None else 0.0,
             Limits(self.run_minutes, self.run_memory, self.stall_minutes),
             self.wait,

@@ -35,7 +35,6 @@ COMMANDS = {
     "play": "play",
     "cite": "cite",
     "plugin": "plugin",
-    "merge": "merge",
     "doctor": "doctor",
 }
 

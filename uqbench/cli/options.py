@@ -59,7 +59,7 @@ FileThere = Annotated[Path, _Path(dir_okay=False, exists=True, path_type=Path)]
 RUNS = ("suite", "budget", "methods", "tasks", "seeds", "steps", "settings", "plugins")
 """Options that select runs."""
 PLACE = (
-    "executor", "executor_config", "cpus", "memory", "gpus_per_batch", "wait",
+    "executor", "executor_config", "wait",
     "checkpoint_seconds", "run_minutes", "run_memory", "stall_minutes",
 )  # fmt: skip
 """Options that say where runs are executed, and what they may take."""
@@ -111,8 +111,11 @@ _OWN: dict[str, dict[str, Any]] = {
     "settings": {"names": "--set", "multiple": True, "metavar": "METHOD.KEY=VALUE"},
     "plugins": {"names": "--plugin --suite-file", "multiple": True, **_kind(File)},
     "out": {"default": Path("results"), **_kind(Folder)},
-    "executor_config": {"names": "--executor-config --slurm --ray", "metavar": "KEY=VALUE,…"},
-    "memory": {"metavar": "GB"},
+    "executor_config": {
+        "names": "--executor-config --slurm --ray",
+        "multiple": True,
+        "metavar": "KEY=VALUE,…",
+    },
     "run_memory": {"metavar": "GB"},
 }
 """What the declaration in Python does not say of an option."""
@@ -225,14 +228,7 @@ def _gathered(fields: Iterable[str], values: dict[str, Any]) -> Options:
     if "settings" in own:
         own["settings"] = settings(own["settings"])
     if "executor_config" in own:
-        texts: list[str] = []
-        for part in split_outside(own["executor_config"]):
-            if "=" in part or not texts:
-                texts.append(part)
-            else:  # of a value, such as a list of nodes
-                texts[-1] += f",{part}"
-        config = assigned("--executor-config", texts, "KEY=VALUE, e.g. partition=gpu.")
-        own["executor_config"] = {key.strip(): toml_value(value) for key, value in config}
+        own["executor_config"] = executor_config(own["executor_config"])
     return Options(**own | ({"seeds": exact} if exact else {}))
 
 
@@ -260,6 +256,21 @@ def assigned(option: str, texts: Iterable[str], example: str) -> Iterator[tuple[
         if not (equals and key):
             raise UqbenchError(f"{option} {text}: expected {example}")
         yield key, value
+
+
+def executor_config(texts: Iterable[str]) -> dict[str, Any]:
+    """The values of ``--executor-config KEY=VALUE,…``."""
+    config = {}
+    for text in texts:
+        parts: list[str] = []
+        for part in split_outside(text):
+            if "=" in part or not parts:
+                parts.append(part)
+            else:  # of a value, such as a list of nodes
+                parts[-1] += f",{part}"
+        for key, value in assigned("--executor-config", parts, "KEY=VALUE, e.g. partition=gpu."):
+            config[key.strip()] = toml_value(value)
+    return config
 
 
 def settings(assignments: Iterable[str]) -> dict[str, dict[str, Any]]:
