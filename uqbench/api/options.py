@@ -7,19 +7,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_type_hints
 
-from uqbench.api.values import (
-    Amount,
-    AmountOrNone,
-    Count,
-    Methods,
-    Name,
-    Names,
-    Place,
-    Places,
-    Seeds,
-    Steps,
-    given,
-)
+from uqbench.api import values
+from uqbench.api.values import given
 from uqbench.contract.errors import UqbenchError, did_you_mean
 from uqbench.suites.selection import Selection
 
@@ -59,24 +48,24 @@ class Options:
         keep_agents: Store the final state of each agent beside its run, for uqbench play.
     """
 
-    suite: Name | None = None
-    budget: Name | None = None
-    methods: Methods | None = None
-    tasks: Names | None = None
-    seeds: Count | Seeds | None = None
-    steps: Steps | None = None
+    suite: values.Name | None = None
+    budget: values.Name | None = None
+    methods: values.Methods | None = None
+    tasks: values.Names | None = None
+    seeds: values.Count | values.Seeds | None = None
+    steps: values.Steps | None = None
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    plugins: Places = ()
-    out: Place | None = "results"
+    plugins: values.Places = ()
+    out: values.Place | None = "results"
     device: Literal["auto", "cpu", "cuda"] = "auto"
-    workers: Count | None = None
-    executor: Name = "local"
+    workers: values.Count | None = None
+    executor: values.Name = "local"
     executor_config: Mapping[str, Any] = field(default_factory=dict)
     wait: bool | None = None
-    checkpoint_seconds: AmountOrNone = 60.0
-    run_minutes: Amount | None = None
-    run_memory: Amount | None = None
-    stall_minutes: Amount | None = None
+    checkpoint_seconds: values.AmountOrNone = 60.0
+    run_minutes: values.Amount | None = None
+    run_memory: values.Amount | None = None
+    stall_minutes: values.Amount | None = None
     keep_agents: bool = False
 
     @classmethod
@@ -129,13 +118,10 @@ class Options:
         from uqbench.runner.dispatch.orders import Where
         from uqbench.runner.executors.limits import Limits
 
-        config = dict(self.executor_config)
-        kinds = {"cpus": Amount, "memory": Amount, "gpus": AmountOrNone}
-        takes = {
-            name: given(f"executor_config: {name}", config.pop(name), kind)
-            for name, kind in kinds.items()
-            if name in config
-        }
+        config, takes = dict(self.executor_config), dict[str, float]()
+        for name in config.keys() & values.OF_A_BATCH.keys():
+            kind = values.OF_A_BATCH[name]
+            takes[name] = given(f"executor_config: {name}", config.pop(name), kind)
         if self.executor == "local" and takes.keys() - {"gpus"}:
             raise UqbenchError(
                 "cpus and memory are what a batch asks of a cluster; on this machine --workers "
@@ -146,11 +132,7 @@ class Options:
         return Where(
             self.executor,
             config,
-            Resources(
-                cpus=takes.get("cpus", 1.0),
-                memory_gb=takes.get("memory"),
-                gpus=takes.get("gpus", 0.0),
-            ),
+            Resources(memory_gb=takes.pop("memory", None), **takes),
             self.checkpoint_seconds if self.out is not None else 0.0,
             Limits(self.run_minutes, self.run_memory, self.stall_minutes),
             self.wait,
@@ -176,7 +158,7 @@ def _of_file(of: type) -> str:
     return f"{file}:{of.__name__}"
 
 
-def _methods(methods: Methods | None, suite: str | None) -> tuple[str, ...] | None:
+def _methods(methods: values.Methods | None, suite: str | None) -> tuple[str, ...] | None:
     """Names of methods; a class of a file joins the suite."""
 
     def name(method: str | type) -> str:

@@ -19,8 +19,8 @@ from uqbench.contract.errors import UqbenchError
 
 MOST = 10_000
 """Of seeds, processes and entries of a list: a zero too many is refused before it takes memory."""
-LONGEST_NAME, LONGEST_PATH = 255, 4000
-"""Bytes that a file system takes for a name, and for a path."""
+LONGEST, LONGEST_NAME, LONGEST_PATH = 1000, 255, 4000
+"""Characters of a name; bytes that a file system takes for a name, and for a path."""
 
 
 @dataclass(frozen=True)
@@ -28,108 +28,111 @@ class Kind:
     """A kind of value.
 
     Attributes:
-        check: returns a value of this kind; raises a ValueError in the words of what it expects.
+        words: what it is, to go after *expected*.
+        make: returns a value of this kind; a ValueError says more than ``words``.
     """
 
-    check: Callable[[Any], Any]
+    words: str
+    make: Callable[[Any], Any]
+
+    def check(self, value: Any) -> Any:
+        """The value; raises a ValueError in the words of what was expected."""
+        try:
+            return self.make(value)
+        except (ValueError, TypeError, OverflowError) as error:  # of a range of 10**30, for one
+            raise ValueError(str(error) if type(error) is ValueError else self.words) from None
 
 
-class _RefusedError(ValueError):
-    """The value is of another kind; says what was expected."""
+class _NotSoError(TypeError):
+    """The value is none of a kind."""
+
+
+def _where(
+    words: str, holds: Callable[[Any], bool], of: Callable[[Any], Any] | None = None
+) -> Kind:
+    """Values for which something holds, made what they shall be."""
+
+    def make(value: Any) -> Any:
+        if not holds(value):
+            raise _NotSoError
+        return of(value) if of else value
+
+    return Kind(words, make)
 
 
 def _number(of: type, low: float, high: float, words: str, *, above: bool = False) -> Kind:
-    def check(value: Any) -> Any:
-        number: Any = value
-        if isinstance(value, bool) or not isinstance(value, Integral if of is int else Real):
-            raise _RefusedError(words)
-        if not (low < number if above else low <= number) or not number <= high:  # or NaN
-            raise _RefusedError(words)
-        return of(number)
+    """Numbers from ``low``, or above it, to ``high``; NaN is none."""
 
-    return Kind(check)
+    def holds(value: Any) -> bool:
+        number = isinstance(value, Integral if of is int else Real) and not isinstance(value, bool)
+        return number and low <= value <= high and not (above and value == low)
+
+    return _where(words, holds, of)
 
 
-def _name(value: Any) -> str:
-    if not isinstance(value, str) or not value.strip() or "\0" in value or len(value) > 1000:
-        raise _RefusedError("a name")
-    return value
+def _list(words: str, of: Callable[[Any], Any], *, least: int = 1, differ: bool = False) -> Kind:
+    """Lists, ranges and arrays as tuples, in which each entry is made what it shall be."""
+
+    def make(value: Any) -> tuple[Any, ...]:
+        if isinstance(value, str | bytes | Mapping) or not least <= len(value) <= MOST:
+            raise _NotSoError
+        made = (*map(of, value),)
+        if differ and len(set(made)) != len(made):
+            raise _NotSoError
+        return made
+
+    return Kind(words, make)
 
 
 def _path(value: Any) -> Any:
     """A path that a file system can have, below nothing but folders."""
-    if not isinstance(value, str | PathLike) or not isinstance(text := os.fspath(value), str):
-        raise _RefusedError("a path")
+    text = os.fspath(value)
+    if not isinstance(text, str):
+        raise _NotSoError
     if not text or "\0" in text:
-        raise _RefusedError("a path without NUL" if text else "a path that is not empty")
+        raise ValueError("a path without NUL" if text else "a path that is not empty")
     sizes = [len(part.encode(errors="surrogatepass")) for part in (text, *Path(text).parts)]
     if sizes[0] > LONGEST_PATH or max(sizes[1:], default=0) > LONGEST_NAME:
-        raise _RefusedError(f"a path of at most {LONGEST_PATH:,} bytes, {LONGEST_NAME} a name")
+        raise ValueError(f"a path of at most {LONGEST_PATH:,} bytes, {LONGEST_NAME} a name")
     for above in Path(text).parents:
         if above.exists() and not above.is_dir():
-            raise _RefusedError(f"a path below folders, and {above} is a file")
+            raise ValueError(f"a path below folders, and {above} is a file")
     return value
 
 
-def _list(of: Callable[[Any], Any], words: str, *, least: int = 0) -> Kind:
-    """A list, range or array, in which each entry is of a kind, as a tuple."""
-
-    def check(value: Any) -> tuple[Any, ...]:
-        if isinstance(value, str | bytes | Mapping | type) or not hasattr(value, "__getitem__"):
-            raise _RefusedError(words)
-        try:
-            length = len(value)
-        except (OverflowError, TypeError):  # of a range of 10**30, of an array of no dimension
-            raise _RefusedError(words) from None
-        if not least <= length <= MOST:
-            raise _RefusedError(words)
-        try:
-            return tuple(map(of, value))
-        except _RefusedError:
-            raise _RefusedError(words) from None
-
-    return Kind(check)
-
-
-def _different(value: Any) -> tuple[int, ...]:
-    seeds: tuple[int, ...] = _SEEDS.check(value)
-    if len(set(seeds)) != len(seeds):
-        raise _RefusedError(_SEEDS_ARE)
-    return seeds
-
-
-_SEED = _number(int, 0, 2**53, "a whole number from 0 on")
-_SEEDS_ARE = "a list of different numbers from 0 on"
-_SEEDS = _list(_SEED.check, _SEEDS_ARE, least=1)
-
-Place = Annotated[str | PathLike[str], Kind(_path)]
-"""A file or a folder."""
-Name = Annotated[str, Kind(_name)]
-Names = Annotated[Sequence[str], _list(_name, "a list of names", least=1)] | Name
-"""Names, or one."""
-Methods = (
-    Annotated[
-        Sequence[str | type],
-        _list(lambda one: one if isinstance(one, type) else _name(one), "a list of names", least=1),
-    ]
-    | Name
-)
-"""The same, or classes."""
-
-
-def whole(low: int | None, high: int | None = None) -> Any:
-    """The type of whole numbers within a range."""
+def whole(low: int | None, high: int | None = None) -> Kind:
+    """Whole numbers within a range."""
     least, most = 1 if low is None else low, MOST if high is None else high
-    return Annotated[int, _number(int, least, most, f"a whole number from {least:,} to {most:,}")]
+    return _number(int, least, most, f"a whole number from {least:,} to {most:,}")
 
 
-Count = Annotated[int, _number(int, 1, MOST, f"a whole number from 1 to {MOST:,}")]
-Steps = Annotated[int, _number(int, 1, 10**12, "a whole number from 1 to a million million")]
+def _is_name(value: Any) -> bool:
+    is_text = isinstance(value, str) and len(value) <= LONGEST
+    return is_text and bool(value.strip()) and "\0" not in value
+
+
+_NAME = _where("a name", _is_name)
+_METHOD = _where("a name", lambda value: isinstance(value, type) or _is_name(value))
+_PATH = Kind("a path", _path)
+Place = Annotated[str | PathLike[str], _PATH]
+"""A file or a folder."""
+Places = Annotated[Sequence[str | PathLike[str]], _list("a list of paths", _path, least=0)]
+Name = Annotated[str, _NAME]
+Names = Annotated[Sequence[str], _list("a list of names", _NAME.make)] | Name
+"""Names, or one."""
+Methods = Annotated[Sequence[str | type], _list("a list of names", _METHOD.make)] | Name
+"""The same, or classes."""
+Count = Annotated[int, whole(1)]
+Steps = Annotated[int, whole(1, 10**12)]
+_SEED = whole(0, 2**53)
 Seed = Annotated[int, _SEED]
-Seeds = Annotated[Sequence[int], Kind(_different)]
-Places = Annotated[Sequence[str | PathLike[str]], _list(_path, "a list of paths")]
+Seeds = Annotated[
+    Sequence[int], _list("a list of different numbers from 0 on", _SEED.make, differ=True)
+]
 Amount = Annotated[float, _number(float, 0, 1e9, "a number above 0, at most 1e9", above=True)]
 AmountOrNone = Annotated[float, _number(float, 0, 1e9, "a number from 0 to 1e9")]
+OF_A_BATCH = {"cpus": Amount, "memory": Amount, "gpus": AmountOrNone}
+"""What a batch takes: keys of the config of every executor."""
 
 
 def given(name: str, value: Any, hint: Any) -> Any:
@@ -142,7 +145,7 @@ def given(name: str, value: Any, hint: Any) -> Any:
     for kind in _kinds(hint):
         try:
             return kind.check(value)
-        except _RefusedError as refused:
+        except ValueError as refused:
             expected += filter(None, [str(refused)])
     raise UqbenchError(f"{name}={shown(value)}: expected {_or(expected)}.")
 
@@ -188,21 +191,12 @@ def _kinds(hint: Any) -> Iterator[Kind]:
         for part in parts:
             yield from _kinds(part)
     elif origin is Literal:
-        yield _where(lambda value: isinstance(value, str) and value in parts, _or(parts))
+        yield _where(_or(parts), lambda value: isinstance(value, str) and value in parts)
     elif origin is Mapping:
-        yield _where(partial(_is_table, of=parts[1]), "a dictionary")
-    else:
-        words = "True or False" if hint is bool else ""  # that None is left out goes without saying
-        yield _where(lambda value: isinstance(value, hint), words)
-
-
-def _where(holds: Callable[[Any], bool], words: str) -> Kind:
-    def check(value: Any) -> Any:
-        if not holds(value):
-            raise _RefusedError(words)
-        return value
-
-    return Kind(check)
+        yield _where("a dictionary", partial(_is_table, of=parts[1]))
+    else:  # that None is left out goes without saying
+        words = "True or False" if hint is bool else ""
+        yield _where(words, lambda value: isinstance(value, hint))
 
 
 def _is_table(value: Any, of: Any) -> bool:

@@ -90,7 +90,7 @@ def _kind(hint: Any) -> dict[str, Any]:
         if not isinstance(about, click.ParamType):
             return {"type": _Value(hint), "metavar": _METAVARS.get(kind, "NAME")}
         if isinstance(about, click.IntRange):
-            return {"type": _Value(whole(about.min, about.max)), "metavar": "N"}
+            return {"type": _Value(Annotated[int, whole(about.min, about.max)]), "metavar": "N"}
         return {"type": _Choice(about.choices) if isinstance(about, click.Choice) else about}
     if get_origin(hint) is Literal:
         return {"type": _Choice(inner)}
