@@ -171,7 +171,7 @@ COMMANDS = [
     ["status", "--out", "."], ["claims", "--out", "."], ["list"],
     ["leaderboard", "--suite", "toy", "--budget", "smoke", "--tasks", "short", "--out", "."],
     ["run", "--suite", "toy", "--budget", "smoke", "--tasks", "short", "--out", "."],
-    ["report", "."], ["merge", ".", "--into", "into"], ["doctor"],
+    ["report", "."], ["doctor"],
 ]  # fmt: skip
 
 

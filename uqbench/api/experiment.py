@@ -157,7 +157,7 @@ class Experiment:
     @cached_property
     def host(self) -> Host:
         """The plugins, with the files that the options name."""
-        for path in (*self.options.plugins, *self.options.suite_files):
+        for path in self.options.plugins:
             local.add_file(Path(path))
         _ = self.selection  # files among the methods join first
         return load_host(self.say)
@@ -512,11 +512,10 @@ class Experiment:
             UqbenchError: a limit cannot be enforced, or there is no such executor or device.
         """
         options, watcher = self.options, self._watcher
-        if options.workers is not None and options.workers < 1:
-            raise UqbenchError(f"workers={options.workers}: expected at least one process.")
         options.where.limits.check()
         driver = Driver(options.where, self.host, store.root)
-        device = find_device(options.device, options.gpus_per_batch if driver.elsewhere else None)
+        gpus = options.where.resources.gpus if driver.elsewhere else None
+        device = find_device(options.device, gpus)
         persistent = options.out is not None
         return Execution(self.host, device, store, watcher, options.workers, driver, persistent)
 

@@ -2,10 +2,10 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from os import PathLike
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from uqbench.api.values import Place, given
 from uqbench.contract.executor import JobState, Order
 from uqbench.registry.plugins import Host
 from uqbench.results.store import RunState, Store, StoredRun
@@ -15,7 +15,7 @@ from uqbench.runner.dispatch.orders import Where, stored_orders
 from uqbench.runner.resume import saved_step
 
 
-def status(out: str | PathLike[str] = "results") -> list[dict[str, Any]]:
+def status(out: Place = "results") -> list[dict[str, Any]]:
     """The state of each run, with the reason and the time left: ``uqbench status --json``.
 
     Args:
@@ -25,7 +25,8 @@ def status(out: str | PathLike[str] = "results") -> list[dict[str, Any]]:
         >>> import pandas, uqbench
         >>> pandas.DataFrame(uqbench.status("results"))  # doctest: +SKIP
     """
-    store, running = Store(Path(out)), latest_steps(Path(out))
+    folder = Path(given("out", out, Place))
+    store, running = Store(folder), latest_steps(folder)
     return [run_status(folder, stored, store, running) for folder, stored in store.records()]
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import click
 
 from uqbench.api.options import Options
-from uqbench.cli.options import MOST_SEEDS, PLACE, RUNS, FolderThere, takes
+from uqbench.api.values import MOST
+from uqbench.cli.options import PLACE, RUNS, FolderThere, takes
 from uqbench.cli.terminal import say, warn
 from uqbench.contract.errors import UqbenchError
 
@@ -25,7 +26,7 @@ def command(
     rerun: bool = False,
     dry_run: bool = False,
     until_decided: bool = False,
-    max_seeds: Annotated[int | None, click.IntRange(3, MOST_SEEDS)] = None,
+    max_seeds: Annotated[int | None, click.IntRange(3, MOST)] = None,
     beside: FolderThere | None = None,
 ) -> int:
     """Run a suite: do what is missing, then print its leaderboard.

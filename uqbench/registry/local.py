@@ -14,13 +14,16 @@ import os
 import re
 import sys
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import traceback
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+from pluggy import PluginValidationError
 
 from uqbench.contract.errors import UqbenchError, see, unknown
 from uqbench.registry import classes
@@ -29,6 +32,8 @@ VARIABLE = "UQBENCH_LOCAL"
 """Environment variable with the local plugins, as JSON."""
 PREFIX = "local-"
 """Before the name of one, where an installed plugin has its distribution, and its package."""
+_MODULE = "uqbench_local_"
+"""Before the name of the module that a file becomes."""
 MARK = "+local."
 """In the version of what they register, before the first digits of the digest."""
 
@@ -116,9 +121,9 @@ def add_class(
     plugin = LocalPlugin("", str(path.resolve()), hashlib.sha256(data).hexdigest())
     try:
         module = _module(plugin, data)
-    except Exception as error:  # it may raise anything
+    except (Exception, SystemExit) as error:  # it may raise anything
         raise UqbenchError(
-            f"{path} cannot be executed: {type(error).__name__}: {error}. Name a file that is part "
+            f"{path} cannot be executed: {fault(error)}. Name a file that is part "
             f"of a package as DISTRIBUTION:NAME, once that is installed.{see('file-of-a-package')}"
         ) from error
     there = classes.classes_in(module)
@@ -183,7 +188,10 @@ def load(plugin: LocalPlugin) -> object:
     if hashlib.sha256(data).hexdigest() != plugin.digest:
         raise UqbenchError(f"{plugin.path} was edited since the command began; run it again.")
     if path.suffix == ".toml":
-        return classes.Added(suites=[SuiteTable(path.name, tomllib.loads(data.decode("utf-8")))])
+        table = tomllib.loads(data.decode("utf-8"))
+        if not table:
+            raise ValueError("nothing is in it; expected a suite, or [extend.SUITE]")
+        return classes.Added(suites=[SuiteTable(path.name, table)])
     module = _module(plugin, data)
     if not plugin.attribute:
         return module
@@ -195,6 +203,25 @@ def load(plugin: LocalPlugin) -> object:
 def loaders() -> list[tuple[LocalPlugin, Callable[[], object]]]:
     """Each local plugin with what loads it."""
     return [(plugin, partial(load, plugin)) for plugin in current()]
+
+
+def remove(names: Container[str]) -> None:
+    """Forget local plugins, such as those that cannot be used."""
+    left = [asdict(plugin) for plugin in current() if plugin.name not in names]
+    os.environ[VARIABLE] = json.dumps(left)
+
+
+def fault(error: BaseException) -> str:
+    """An error in words, with the line of a local plugin's file that led to it."""
+    frames = traceback.walk_tb(error.__traceback__)
+    lines = [n for frame, n in frames if frame.f_globals.get("__name__", "").startswith(_MODULE)]
+    if isinstance(error, PluginValidationError):  # of a hook that there is not, or not so
+        hooks = [value for name, value in vars(error.plugin).items() if repr(name) in str(error)]
+        lines = [hook.__code__.co_firstlineno for hook in hooks if hasattr(hook, "__code__")]
+    said = str(error)
+    if isinstance(error, SystemExit):
+        said = f"{error.code!r}; expected a file that can be imported"
+    return f"{f'line {lines[-1]}: ' if lines else ''}{type(error).__name__}: {said}"
 
 
 def is_local(version: str) -> bool:
@@ -212,7 +239,7 @@ def _read(path: Path) -> bytes:
 def _module(plugin: LocalPlugin, data: bytes) -> ModuleType:
     """Execute the file as a module that configs can be pickled by."""
     stem = re.sub(r"\W", "_", Path(plugin.path).stem)
-    name = f"uqbench_local_{stem}_{plugin.digest[:8]}"
+    name = f"{_MODULE}{stem}_{plugin.digest[:8]}"
     if name in sys.modules:
         return sys.modules[name]
     module = ModuleType(name)

@@ -136,7 +136,7 @@ class Host:
         except (Exception, SystemExit) as error:  # a plugin may fail in any way
             if self.manager.has_plugin(key):
                 self.manager.unregister(name=key)
-            plugin = replace(plugin, failure=f"{type(error).__name__}: {error}")
+            plugin = replace(plugin, failure=local.fault(error))
         plugin = replace(plugin, changed=tuple(changed), seconds=time.perf_counter() - began)
         self.plugins.append(plugin)
         return self.plugins[-1]
@@ -151,6 +151,8 @@ class Host:
         """What one plugin's registration hooks return."""
         self.manager.register(loaded, name=key)
         self.manager.check_pending()
+        if not self.manager.get_hookcallers(loaded):
+            raise ValueError("nothing in it is marked with @uqbench.hookimpl")
         registered = {
             registry.kind: [spec for part in self._hook(hook, key)() for spec in part]
             for hook, registry in self._registries.items()
@@ -165,6 +167,9 @@ class Host:
 
     def _add(self, plugin: Plugin, added: Added) -> None:
         """Register what a plugin adds, or nothing."""
+        for spec in (spec for own in added.specs.values() for spec in own):
+            if not isinstance(spec, specs.Spec):
+                raise TypeError(f"it registers {spec!r:.80}; expected specs, such as AgentSpec")
         marked = [
             (registry, [_marked(spec, plugin) for spec in added.specs.get(registry.kind, ())])
             for registry in self.registries

@@ -64,6 +64,9 @@ def read_suites(host: Host, *, check: Container[str] | None = None) -> Catalog:
         host: the plugins.
         check: names of the suites to check against what the plugins define; None for all. Checking
             a suite imports what it names, including torch; the others are only parsed.
+
+    Raises:
+        UqbenchError: a file that the user named is at fault.
     """
     suites: dict[str, tuple[Suite, Plugin]] = {}
     extensions: list[tuple[str, dict[str, Any], str, Plugin]] = []
@@ -93,9 +96,10 @@ def read_suites(host: Host, *, check: Container[str] | None = None) -> Catalog:
     for name, table, where, plugin in extensions:
         if name not in suites:
             # perhaps the plugin that defines it is not installed; a near name is a slip
-            if near := get_close_matches(name, suites, n=1, cutoff=0.8):
+            near = get_close_matches(name, suites, n=1, cutoff=0.8)
+            if near or plugin.distribution.startswith(PREFIX):
                 reason = f"{where}: extend.{name}: there is no suite {name!r}. "
-                problems.append(Problem(plugin, reason + did_you_mean(name, near)))
+                problems.append(Problem(plugin, reason + did_you_mean(name, near or suites)))
             continue
         suite, origin = suites[name]
         checked = host if check is None or name in check else None
@@ -113,6 +117,8 @@ def read_suites(host: Host, *, check: Container[str] | None = None) -> Catalog:
         except Exception as error:  # a config's module may fail in any way
             problems.append(Problem(origin, _reason(error, where)))
             del suites[name]
+    if named := [p for p in problems if p.plugin.distribution.startswith(PREFIX)]:
+        raise UqbenchError("\n".join(problem.reason for problem in named))
     return Catalog({name: suites[name][0] for name in sorted(suites)}, tuple(problems))
 
 

@@ -21,6 +21,7 @@ from uqbench.contract.seeding import derive_seed
 from uqbench.contract.specs import imported
 from uqbench.lanes.adapters.gymnasium_lanes import GymnasiumLanes
 from uqbench.registry.definitions import owns_loop, summary, takes_actors
+from uqbench.registry.named import plugins_of
 from uqbench.registry.plugins import Host
 from uqbench.registry.registry import Plugin, Registry
 from uqbench.runner.train.environments import lanes_of
@@ -57,13 +58,13 @@ def subjects(host: Host, name: str) -> list[Subject]:
         UqbenchError: there is no such plugin, or it registers no such thing.
     """
     distribution, _, one = name.rpartition(":")
-    plugins = [p for p in host.plugins if (distribution or name) in (p.name, p.distribution)]
+    plugins = plugins_of(host, name)
     chosen = one if distribution else ""
     catalog = read_suites(host, check=() if chosen else None)  # a class answers for no suite
     made = [subject for plugin in plugins for subject in _of(plugin, host, catalog, chosen)]
     if not made:
         things = [f"{p.distribution}:{n}" for p in host.plugins for _, n in _registered(host, p)]
-        raise unknown("plugin", name, things if distribution else [p.name for p in host.plugins])
+        raise unknown("plugin", name, things)
     return made
 
 
