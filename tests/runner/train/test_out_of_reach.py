@@ -52,7 +52,7 @@ def spoil(*tensors):
     """Write other values into tensors, or arrays, that may be None."""
     for values in (values for values in tensors if values is not None):
         if isinstance(values, np.ndarray):
-            values[...] = 1 - values
+            values[...] = ~values if values.dtype == bool else 1
         elif values.dtype == torch.bool:
             values.logical_not_()
         else:
@@ -323,7 +323,7 @@ def test_a_captured_step_records_what_happened_before_the_agent_wrote(capture, a
 
 
 class Plays(LoopAgent):
-    """Plays a corridor, and writes into arrays if it is told to."""
+    """Takes the last valid action, and writes into arrays if it is told to."""
 
     writes = False
 
@@ -334,16 +334,21 @@ class Plays(LoopAgent):
         many = self.info.actors > 1
         obs, info = env.reset()
         while True:
-            action = np.ones(self.info.actors, np.int64) if many else 1
-            results = obs, info, *env.step(action)
-            if not many and any(results[4:6]):
-                obs, info = env.reset()
+            masks = np.atleast_2d(info.get("action_mask", np.ones((self.info.actors, 2), bool)))
+            action = 1 - masks[:, ::-1].argmax(1)
+            given = [obs, *info.values()]
+            obs, _, terminated, truncated, info = env.step(action if many else action[0])
+            given += [action, obs, *info.values(), terminated, truncated]
+            now = obs.copy(), {name: array.copy() for name, array in info.items()}
             if self.writes:
-                flat = [action, *results, *results[-1].values(), obs, *results[1].values()]
-                spoil(*(x for x in flat if isinstance(x, np.ndarray) and x.dtype != object))
+                arrays = (array for array in given if isinstance(array, np.ndarray))
+                spoil(*(array for array in arrays if array.dtype != object))
+            obs, info = now
+            if not many and (terminated or truncated):
+                obs, info = env.reset()
 
     def policy(self, obs, valid=None):
-        action = int(obs[0] >= 0)
+        action = 1 if valid is None else int(np.flatnonzero(valid)[-1])
         if self.writes:
             spoil(obs, valid)
         return action
@@ -362,7 +367,7 @@ def test_a_method_that_owns_its_loop_writes_into_arrays_of_its_own(actors, tmp_p
         host = Host.load()
         spec = AgentSpec(name="planted", version="1", factory=made, vector=True)
         add(host, spec)
-        for name, task in (("toy", "long"), ("five-state", "chain")):
+        for name, task in (("toy", "long"), ("deepsea", "deepsea-4")):
             suite = read_suites(host).suite(name)
             table = suite.methods[0].model_copy(
                 update={"agent": "planted", "config": {}, "tasks": {}}

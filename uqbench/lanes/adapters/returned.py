@@ -82,7 +82,7 @@ def array(call: Call, name: str, value: Any, kinds: str, shape: tuple[int, ...])
         if made.shape:
             given = f"the {name} as {made.dtype} of shape {made.shape}"
         what = {NUMBERS: "a number", TRUTHS: "True or False", MASKS: "bool"}[kinds]
-        raise call.wrong(given, f"{what} of shape {shape}" if shape else what)
+        raise call.wrong(given, f"{what} each, of shape {shape}" if shape else what)
     return made
 
 
