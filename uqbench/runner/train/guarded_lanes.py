@@ -72,9 +72,15 @@ class GuardedLanes:
         except Exception:
             self._check_mask("valid", self._valid, step)
             raise
+        self.check(outcome, len(action), step)
+        self._valid = outcome.valid
+        return outcome
+
+    def check(self, outcome: object, streams: int, step: int) -> None:
+        """Check an outcome of so many lanes, L · K, as ``step`` does."""
         if not isinstance(outcome, Outcome):
             raise self._error(f"returned {form(outcome)}; expected an Outcome", step)
-        lanes, reward = (len(action),), getattr(outcome.reward, "dtype", None)
+        lanes, reward = (streams,), getattr(outcome.reward, "dtype", None)
         float_of_any_size = reward if reward in FLOATS else FLOATS[0]
         observation = self._low.dtype, (*lanes, *self._low.shape)
         self._check_form("reward", outcome.reward, float_of_any_size, lanes, step)
@@ -91,8 +97,6 @@ class GuardedLanes:
                 )
         if outcome.obs.device.type == "cpu":
             self._check_observations(outcome, step)
-        self._valid = outcome.valid
-        return outcome
 
     def look(self, outcome: Outcome, step: int) -> None:
         """Check what ``step`` leaves alone; cheap but for one step in :data:`STRIDE`."""
