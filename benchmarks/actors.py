@@ -41,7 +41,7 @@ def measure(
     from uqbench.runner.train.compiling import compile_agent
     from uqbench.runner.train.environments import TaskEnvironment
     from uqbench.runner.train.loop import interact
-    from uqbench.runner.train.loop_agent import RecordedLanes, train
+    from uqbench.runner.train.stands_for import RecordedLanes, train
     from uqbench.runner.train.recorder import Recorder
     from uqbench.suites.plan import make_plan
     from uqbench.suites.reading import read_suites
@@ -91,7 +91,7 @@ def measure(
 
     if cell.owns_loop:
         recorded = RecordedLanes(env, budget.steps, recorder, after)
-        agent = make_loop_agent(batch, host, env).loop_agent
+        agent = make_loop_agent(batch, host, env).stands_for
         train(agent, recorded, budget.steps, 0, actors)
     else:
         learner = make_agent(batch, host, env, device)

@@ -127,6 +127,42 @@ class WritesInputs(Linear):
         step.reward.zero_()
 
 
+class ClipsRewards(Linear):
+    """Which are 0 or 1, so that no value changes."""
+
+    def observe(self, step):
+        super().observe(step)
+        step.reward.clamp_(-1, 1)
+
+
+class WritesLater(Linear):
+    def observe(self, step):
+        super().observe(step)
+        self.kept = step.next_obs
+
+    def act(self, obs, valid=None):
+        if self.t:
+            self.kept.zero_()
+        return super().act(obs, valid)
+
+    def state_dict(self):
+        return {}
+
+
+class WritesByNumPy(Linear):
+    def observe(self, step):
+        super().observe(step)
+        step.reward.numpy()[...] = 7
+
+
+class WritesIntoQuestions(Linear):
+    def policy(self, obs, valid=None):
+        action = super().policy(obs, valid)
+        if obs.is_contiguous():  # in place an expanded one raises by itself
+            obs.logical_or_(obs)
+        return action
+
+
 class IgnoresMasks(Linear):
     def act(self, obs, valid=None):
         return super().act(obs)
@@ -328,6 +364,12 @@ def test_a_rule_that_nothing_tried_could_break_is_vacuous_and_shown(capsys):
 def test_an_agent_that_breaks_a_rule_is_rejected(check):
     (result,) = results([agent(AGENTS[check])], only=check)
     assert result.status == "failed"
+
+
+@pytest.mark.parametrize("kind", [ClipsRewards, WritesLater, WritesByNumPy, WritesIntoQuestions])
+def test_writing_is_found_without_effect_later_through_numpy_and_in_questions(kind):
+    (result,) = results([agent(kind)], only="agent-inputs")
+    assert (result.status, "wrote into" in result.message) == ("failed", True)
 
 
 @pytest.mark.long

@@ -13,6 +13,7 @@ from uqbench.contract.agent import Agent
 from uqbench.registry.plugins import Host
 from uqbench.results.columns import Columns, RunColumns
 from uqbench.runner.batches import Batch
+from uqbench.runner.train.asked import Asked
 from uqbench.runner.train.environments import TaskEnvironment
 from uqbench.runner.train.evaluation import evaluate
 from uqbench.runner.train.guards import check_metrics, check_uncertainty
@@ -55,12 +56,12 @@ class Measurements:
     def begin(self, agent: Agent | SinglePolicy) -> None:
         """Before an agent's first step."""
         if self.queries is not None:
-            self.queries.start(agent)
+            self.queries.start(Asked(agent))
 
     def see(self, step: int, agent: Agent | SinglePolicy, obs: Tensor) -> None:
         """Where an agent stands after ``step`` steps, ``[L, M, *obs]``."""
         if self.recorder.due(step):
-            check_uncertainty(agent, obs, self.env.n_actions, step)
+            check_uncertainty(Asked(agent), obs, self.env.n_actions, step)
         if self.queries is not None:
             self.queries.see(step, self.env, obs)
 
@@ -69,7 +70,7 @@ class Measurements:
         budget, recorder = self._batch.budget, self.recorder
         if self.queries is not None:
             for point in passed(self.queries.points, step, budget.actors):
-                recorder.add(self.queries.score(agent, point), point)
+                recorder.add(self.queries.score(Asked(agent), point), point)
         if records := recorder.due(step):
             self.latest = recorder.record(self._metrics(agent), records)
         if (plan := budget.evaluation) is None:
@@ -100,8 +101,9 @@ class Measurements:
         """An agent's own metrics, and the scores of its predictions of Q where Q* is known."""
         metrics, known, lanes = dict(agent.metrics()), self._optimal_q, len(self._batch.runs)
         check_metrics(agent, metrics, lanes)
+        metrics = {name: value.clone() for name, value in metrics.items()}
         if known is not None:
-            predicted = agent.uncertainty(known.obs.expand(lanes, *known.obs.shape))
+            predicted = Asked(agent).uncertainty(known.obs.expand(lanes, *known.obs.shape))
             if predicted is not None:
                 metrics |= score_uncertainty(predicted, known.values)
                 if known.return_atoms is not None and known.return_probs is not None:

@@ -17,7 +17,7 @@ from torch.utils._pytree import tree_map
 from uqbench.contract.environment import LaneEnv, OptimalQ, Outcome, TimeLimit
 from uqbench.lanes import Uniform
 from uqbench.lanes.exploration import random_action
-from uqbench.runner.train.guards import check_outcome
+from uqbench.runner.train.guarded_lanes import GuardedLanes
 from uqbench.testing.conformance.agent_runs import copy_of
 from uqbench.testing.conformance.check import Failed, Skipped, Subject, check, unchanged
 from uqbench.testing.same_bits import difference
@@ -104,7 +104,9 @@ def check_forms(env: LaneEnv, met: Met) -> None:
     """Fail where observations are not of the space, rewards not finite float32, ends not bool."""
     obs, _, _, outcome = met
     space = env.observation_space
-    check_outcome(env, outcome, obs, 0, ())
+    guarded = GuardedLanes(env)
+    guarded.check(outcome, len(obs), 0)
+    guarded.look(outcome, 0)
     for name, seen in (("obs", obs), ("next_obs", outcome.next_obs)):
         for one in seen.cpu().numpy():
             if not space.contains(one if space.shape else int(one)):
