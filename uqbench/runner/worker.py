@@ -146,9 +146,11 @@ class BatchWork:
                     checkpointer.after(step, training.state)
                     yield
                 columns = training.columns(self._notify)
-        except (UnusableError, StorageError):
+        except (UnusableError, StorageError, GeneratorExit):
             raise  # the checkpoint is not to blame, or the caller handles it
-        except Exception:  # it would recur: its cause may be in the saved state
+        except BaseException as error:  # it would recur: its cause may be in the saved state
+            if isinstance(error, SystemExit) and stop.asked:
+                raise
             if (named := self.record.checkpoint) is not None:
                 self.record = self.record.model_copy(update={"checkpoint": None})
                 with suppress(UqbenchError):  # the error that led here is the one to report
