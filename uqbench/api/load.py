@@ -8,7 +8,6 @@ from uqbench.api.run_tables import stored_runs
 from uqbench.boards.of_runs import boards_of
 from uqbench.boards.stored import StoredBoard, board_folders
 from uqbench.contract.errors import UqbenchError
-from uqbench.results.record_files import RECORD
 from uqbench.results.store import Store
 
 
@@ -26,9 +25,8 @@ def load(results: str | PathLike[str] = "results") -> Results:
         >>> import uqbench
         >>> uqbench.load("leaderboards")["sine"].claims()  # doctest: +SKIP
     """
-    root = Path(results)
-    if any(root.glob(f"*/*/*/*/*/{RECORD}")):
-        store = Store(root)
+    root, store = Path(results), Store(Path(results))
+    if store.has_runs():
         runs = stored_runs(store)
         return Results(root, lambda: boards_of(store, [run for _, run, _ in runs]), runs)
     folders = board_folders(root)

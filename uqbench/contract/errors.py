@@ -77,14 +77,19 @@ def in_words(error: BaseException) -> str:
 
 
 @contextmanager
-def contained(tell: Callable[[str], object]) -> Iterator[None]:
-    """Tell of whatever a plugin raises inside, ``SystemExit`` too; the user's Ctrl-C passes."""
+def contained(tell: Callable[[str], object], before: str = "") -> Iterator[None]:
+    """Tell of whatever a plugin raises inside, ``SystemExit`` too; the user's Ctrl-C passes.
+
+    Args:
+        tell: called with the error in words.
+        before: said before these.
+    """
     try:
         yield
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        tell(in_words(error))
+        tell(before + in_words(error))
 
 
 Say = Callable[[str], None]

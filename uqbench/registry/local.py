@@ -22,8 +22,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from uqbench.contract.errors import UqbenchError, see, unknown
+from uqbench.contract.errors import UqbenchError, contained, see, unknown
 from uqbench.registry import classes
+from uqbench.registry.side_effects import announced
 
 VARIABLE = "UQBENCH_LOCAL"
 """Environment variable with the local plugins, as JSON."""
@@ -114,13 +115,14 @@ def add_class(
     """
     data = _read(path)
     plugin = LocalPlugin("", str(path.resolve()), hashlib.sha256(data).hexdigest())
-    try:
+    why: list[str] = []
+    with contained(why.append), announced(str(path), "press Ctrl-C, and leave it out"):
         module = _module(plugin, data)
-    except Exception as error:  # it may raise anything
+    if why:
         raise UqbenchError(
-            f"{path} cannot be executed: {type(error).__name__}: {error}. Name a file that is part "
-            f"of a package as DISTRIBUTION:NAME, once that is installed.{see('file-of-a-package')}"
-        ) from error
+            f"{path} cannot be executed: {why[0]}. Name a file that is part of a package as "
+            f"DISTRIBUTION:NAME, once that is installed.{see('file-of-a-package')}"
+        )
     there = classes.classes_in(module)
     if attribute is None and len(there) != 1:
         raise UqbenchError(
@@ -184,7 +186,8 @@ def load(plugin: LocalPlugin) -> object:
         raise UqbenchError(f"{plugin.path} was edited since the command began; run it again.")
     if path.suffix == ".toml":
         return classes.Added(suites=[SuiteTable(path.name, tomllib.loads(data.decode("utf-8")))])
-    module = _module(plugin, data)
+    with announced(plugin.path, "press Ctrl-C, and leave it out"):
+        module = _module(plugin, data)
     if not plugin.attribute:
         return module
     factory = vars(module)[plugin.attribute]

@@ -14,6 +14,7 @@ import torch
 
 from uqbench.contract.errors import StorageError, contained, in_words
 from uqbench.registry.plugins import Host
+from uqbench.registry.registry import Registry
 from uqbench.registry.side_effects import Surroundings, watched
 from uqbench.results.store import RunState, Store
 from uqbench.runner.batches import Batch, BatchGroup
@@ -151,7 +152,7 @@ def _import(batch: Batch, host: Host) -> list[str]:
     cannot be imported fails the batch later, under its own name.
     """
     task, method, changed = batch.cell.task, batch.cell.method, list[str]()
-    parts = [
+    parts: list[tuple[Registry[Any], str | None]] = [
         (host.environments, task.environment), (host.datasets, task.dataset),
         (host.agents, method.agent), (host.estimators, method.estimator),
     ]  # fmt: skip

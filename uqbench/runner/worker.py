@@ -116,7 +116,8 @@ class BatchWork:
         if batch.cell.method.estimator is not None:
             if batch.keep_agents:
                 self._notify("--keep-agents: not kept: an estimator is no agent")
-            return fit_estimator(batch, self.host, self.device), self.watch.seconds - began
+            columns = fit_estimator(batch, self.host, self.device, self._notify)
+            return columns, self.watch.seconds - began
         measured = Measurements(batch, self.host, self.device)
         if batch.cell.owns_loop:
             columns = train_loop_agent(batch, self.host, measured, on_step, self._notify)
