@@ -65,11 +65,11 @@ def watched(changed: list[str]) -> Iterator[None]:
 
     Imports nothing: what is imported inside had the defaults with which it comes.
     """
-    before = {state.name: state.value() for state in (*_random(), *_numeric())}
+    before = {state.name: state.value() for state in (*_numeric(), *_random())}
     try:
         yield
     finally:
-        for state in (*_random(), *_numeric()):
+        for state in (*_numeric(), *_random()):
             found = before.get(state.name, state.fresh)
             if found is not None and state.value() != found:
                 changed.append(state.name)
@@ -164,16 +164,14 @@ def _random() -> Iterator[State]:
     yield State("Python's random state", random.getstate, random.setstate)
     if numpy := sys.modules.get("numpy"):
         yield State(
-            "numpy's random state",
-            lambda: pickle.dumps(numpy.random.get_state()),
+            "numpy's random state", lambda: pickle.dumps(numpy.random.get_state()),
             lambda state: numpy.random.set_state(pickle.loads(state)),
-        )
+        )  # fmt: skip
     if torch := sys.modules.get("torch"):
         yield State(
-            "torch's random state",
-            lambda: torch.get_rng_state().numpy().tobytes(),
-            lambda state: torch.set_rng_state(torch.tensor(list(state), dtype=torch.uint8)),
-        )
+            "torch's random state", lambda: bytearray(torch.get_rng_state().numpy()),
+            lambda state: torch.set_rng_state(torch.frombuffer(state, dtype=torch.uint8)),
+        )  # fmt: skip
 
 
 def _numeric() -> Iterator[State]:
@@ -181,40 +179,22 @@ def _numeric() -> Iterator[State]:
         fresh = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}
         yield State("numpy's errors", numpy.geterr, lambda to: numpy.seterr(**to), fresh)
     if torch := sys.modules.get("torch"):
-        cpu, mkldnn, cudnn = torch.device("cpu"), torch.backends.mkldnn, torch.backends.cudnn
+        cpu, mkldnn = torch.device("cpu"), torch.backends.mkldnn
         yield State(
-            "torch's default device",
-            torch.get_default_device,
-            lambda to: torch.set_default_device(None if to == cpu else to),
-            cpu,
-        )
-        yield State(
-            "torch's default dtype",
-            torch.get_default_dtype, torch.set_default_dtype, torch.float32,
+            "torch's default device", torch.get_default_device,
+            lambda to: torch.set_default_device(None if to == cpu else to), cpu,
         )  # fmt: skip
+        dtype = torch.get_default_dtype, torch.set_default_dtype, torch.float32
+        yield State("torch's default dtype", *dtype)
         yield State("torch's gradient mode", torch.is_grad_enabled, torch.set_grad_enabled, True)
         yield State("torch's number of threads", torch.get_num_threads, torch.set_num_threads)
+        yield State("torch's deterministic algorithms", *_deterministic(torch))
+        precision = torch.get_float32_matmul_precision, torch.set_float32_matmul_precision
+        yield State("torch's precision of products", *precision, "highest")
         yield State(
-            "torch's deterministic algorithms",
-            lambda: (
-                torch.are_deterministic_algorithms_enabled(),
-                torch.is_deterministic_algorithms_warn_only_enabled(),
-                cudnn.deterministic,
-                cudnn.benchmark,
-            ),
-            partial(_set_deterministic, torch),
-            (False, False, False, False),
-        )
-        yield State(
-            "torch's precision of products",
-            torch.get_float32_matmul_precision, torch.set_float32_matmul_precision, "highest",
+            "torch's autocast", lambda: torch.is_autocast_enabled("cpu"),
+            lambda on: torch.set_autocast_enabled("cpu", on), False,
         )  # fmt: skip
-        yield State(
-            "torch's autocast",
-            lambda: torch.is_autocast_enabled("cpu"),
-            lambda on: torch.set_autocast_enabled("cpu", on),
-            False,
-        )
         yield State("oneDNN", lambda: mkldnn.enabled, partial(setattr, mkldnn, "enabled"), True)
         yield State(
             "denormal numbers", lambda: _TINY * 1.0 != 0.0,
@@ -222,9 +202,19 @@ def _numeric() -> Iterator[State]:
         )  # fmt: skip
 
 
-def _set_deterministic(torch: Any, to: tuple[bool, ...]) -> None:
-    torch.use_deterministic_algorithms(to[0], warn_only=to[1])
-    torch.backends.cudnn.deterministic, torch.backends.cudnn.benchmark = to[2:]
+def _deterministic(torch: Any) -> tuple[Callable[[], Any], Callable[[Any], None], Any]:
+    cudnn = torch.backends.cudnn
+
+    def get() -> tuple[bool, ...]:
+        warns = torch.is_deterministic_algorithms_warn_only_enabled()
+        whether = torch.are_deterministic_algorithms_enabled()
+        return whether, warns, cudnn.deterministic, cudnn.benchmark
+
+    def set_(to: tuple[bool, ...]) -> None:
+        torch.use_deterministic_algorithms(to[0], warn_only=to[1])
+        cudnn.deterministic, cudnn.benchmark = to[2:]
+
+    return get, set_, (False,) * 4
 
 
 def _printing() -> Iterator[State]:

@@ -14,10 +14,9 @@ import torch
 
 from uqbench.contract.errors import StorageError, contained, in_words
 from uqbench.registry.plugins import Host
-from uqbench.registry.registry import Registry
 from uqbench.registry.side_effects import Surroundings, watched
 from uqbench.results.store import RunState, Store
-from uqbench.runner.batches import Batch, BatchGroup
+from uqbench.runner.batches import Batch, BatchGroup, registered
 from uqbench.runner.checkpoints import CHECKPOINT_SECONDS
 from uqbench.runner.events import Event, Finished, Notice, Split, Taken
 from uqbench.runner.full_disk import WaitsForRoom
@@ -151,14 +150,9 @@ def _import(batch: Batch, host: Host) -> list[str]:
     A library sets variables of the environment as it is imported, and not again: they stay. What
     cannot be imported fails the batch later, under its own name.
     """
-    task, method, changed = batch.cell.task, batch.cell.method, list[str]()
-    parts: list[tuple[Registry[Any], str | None]] = [
-        (host.environments, task.environment), (host.datasets, task.dataset),
-        (host.agents, method.agent), (host.estimators, method.estimator),
-    ]  # fmt: skip
+    changed = list[str]()
     with watched(changed):
-        for registry, name in parts:
-            if name is not None:
-                with contained(lambda _: None):
-                    registry[name].load_factory()
+        for registry, name in registered(batch, host):
+            with contained(lambda _: None):
+                registry[name].load_factory()
     return changed
