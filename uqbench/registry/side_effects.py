@@ -50,12 +50,12 @@ class State(NamedTuple):
         """The state, or why it cannot be read: torch refuses where its two APIs were mixed."""
         try:
             return self.get()
-        except (OSError, RuntimeError) as error:
+        except Exception as error:  # whatever a plugin left there
             return repr(error)
 
     def restore(self, value: Any) -> None:
         """Set it again, as far as it can be."""
-        with suppress(OSError, RuntimeError, ValueError, locale.Error):
+        with suppress(Exception):  # the folder may be gone
             self.set(value)
 
 
@@ -141,7 +141,7 @@ class Surroundings:
         """Whether a turn changed anything: all that is done after most of them."""
         try:
             return any(state.get() != found for state, found in self._turn)
-        except (OSError, RuntimeError):
+        except Exception:  # as in State.value
             return True
 
     def _put_back(self, who: Hashable, states: list[tuple[State, Any]]) -> list[tuple[State, Any]]:
@@ -244,7 +244,8 @@ def _set_stream(name: str, descriptor: int, to: tuple[Any, bool]) -> None:
 def _process() -> Iterator[State]:
     yield State(VARIABLES, lambda: dict(os.environ), _set_variables)
     yield State("the current folder", os.getcwd, os.chdir)
-    yield State("the locale", lambda: locale.setlocale(locale.LC_ALL), _set_locale)
+    set_locale = partial(locale.setlocale, locale.LC_ALL)  # without a second argument it reads
+    yield State("the locale", set_locale, set_locale)
     yield State(
         "an alarm", lambda: signal.getitimer(signal.ITIMER_REAL)[0] > 0,
         lambda set_: set_ or signal.setitimer(signal.ITIMER_REAL, 0),
@@ -258,7 +259,3 @@ def _process() -> Iterator[State]:
 def _set_variables(to: dict[str, str]) -> None:
     os.environ.clear()
     os.environ.update(to)
-
-
-def _set_locale(to: str) -> None:
-    locale.setlocale(locale.LC_ALL, to)
