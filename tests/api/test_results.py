@@ -287,6 +287,14 @@ def test_a_table_that_would_not_fit_in_memory_is_refused(copied, monkeypatch):
         uqbench.load(copied).metrics()
 
 
+def test_links_of_a_folder_to_itself_are_not_followed(tmp_path):
+    """To follow n of them takes n⁵ looks at least: 3 million of these."""
+    for number in range(20):
+        (tmp_path / f"link{number}").symlink_to(tmp_path)
+    with pytest.raises(UqbenchError, match="has neither runs nor leaderboards"):
+        uqbench.load(tmp_path)
+
+
 def test_a_notebook_shows_text_and_not_what_it_may_hold(results):
     assert "<td>fast</td>" in results._repr_html_()
     hostile = uqbench.Results(Path("<script>"), lambda: [], results.stored)

@@ -13,8 +13,8 @@ from uqbench.registry import imports
 LOAD = """
 import sys
 from importlib import metadata
-from uqbench.registry import imports
-imports.HANG_SECONDS = 0.3
+from uqbench.registry import imports, side_effects
+side_effects.HANG_SECONDS = 0.3
 for distribution in metadata.distributions(path=[sys.argv[1]]):
     for entry_point in distribution.entry_points:
         imports.load(distribution, entry_point)

@@ -1,5 +1,7 @@
 import math
 import random
+import subprocess
+import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -246,3 +248,25 @@ def test_a_plugin_may_be_in_a_namespace_that_it_shares(tmp_path, monkeypatch):
     (tmp_path / "one" / "acme" / "one" / "plugin.py").write_text("edited")
     assert provenance(found, "cpu").content["acme.one"] != content["acme.one"]
     assert provenance(found, "cpu").content["acme.two"] == content["acme.two"]
+
+
+def test_a_library_that_a_plugin_imports_first_has_the_defaults_with_which_it_comes():
+    code = """
+import sys
+from uqbench.registry.side_effects import watched
+assert "torch" not in sys.modules
+changed = []
+with watched(changed):
+    import numpy, torch
+    torch.set_default_dtype(torch.float64)
+    torch.set_default_device("meta")
+    torch.use_deterministic_algorithms(True)
+    numpy.seterr(all="raise")
+assert torch.zeros(1).dtype == torch.float32 and torch.zeros(1).device.type == "cpu"
+assert numpy.geterr()["divide"] == "warn" and not torch.are_deterministic_algorithms_enabled()
+print(changed)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    for name in ("default dtype", "default device", "deterministic algorithms", "numpy's errors"):
+        assert name in done.stdout

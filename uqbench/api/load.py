@@ -8,7 +8,6 @@ from uqbench.api.values import Place, given
 from uqbench.boards.of_runs import boards_of
 from uqbench.boards.stored import StoredBoard, board_folders
 from uqbench.contract.errors import UqbenchError
-from uqbench.results.record_files import RECORD
 from uqbench.results.store import Store
 
 
@@ -27,8 +26,8 @@ def load(results: Place = "results") -> Results:
         >>> uqbench.load("leaderboards")["sine"].claims()  # doctest: +SKIP
     """
     root = Path(given("results", results, Place))
-    if any(root.glob(f"*/*/*/*/*/{RECORD}")):
-        store = Store(root)
+    store = Store(root)
+    if store.has_runs():
         runs = stored_runs(store)
         return Results(root, lambda: boards_of(store, [run for _, run, _ in runs]), runs)
     folders = board_folders(root)

@@ -1,14 +1,14 @@
 """Which runs are meant, where they are stored, and where and how they are executed."""
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_type_hints
 
 from uqbench.api import values
-from uqbench.api.values import given
+from uqbench.api.values import given, names
 from uqbench.contract.errors import UqbenchError, did_you_mean
 from uqbench.suites.selection import Selection
 
@@ -172,8 +172,3 @@ def _methods(methods: values.Methods | None, suite: str | None) -> tuple[str, ..
 
     given = [methods] if isinstance(methods, str) else methods
     return None if given is None else tuple(map(name, given))
-
-
-def names(given: Sequence[str] | str | None) -> tuple[str, ...] | None:
-    """One name or several, as several."""
-    return (given,) if isinstance(given, str) else None if given is None else tuple(given)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Literal
 
 import pandas as pd
 
-from uqbench.api.options import names as as_tuple
 from uqbench.api.run_tables import CELL, Found, data_frame, estimates, runs_frame, summary
 from uqbench.api.values import Name, Names, given
+from uqbench.api.values import names as as_tuple
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.stored import StoredBoard
 from uqbench.contract.errors import UqbenchError, unknown

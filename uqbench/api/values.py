@@ -204,3 +204,8 @@ def _is_table(value: Any, of: Any) -> bool:
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
         return False
     return of is Any or all(_is_table(one, get_args(of)[1]) for one in value.values())
+
+
+def names(given: Sequence[str] | str | None) -> tuple[str, ...] | None:
+    """One name or several, as several."""
+    return (given,) if isinstance(given, str) else None if given is None else tuple(given)

@@ -407,7 +407,8 @@ def board_folder(plan: Plan, root: Folder) -> Folder:
 def board_at(path: Path) -> Folder:
     """The folder of a board that the user named."""
     path = path.absolute()
-    return Folder(path.parents[1], path.parts[-2:])
+    names = path.parts[1:][-2:]  # fewer just below the root of the file system
+    return Folder(path.parents[len(names) - 1] if names else path, names)
 
 
 def boards_below(root: Folder) -> list[Folder]:

@@ -10,7 +10,6 @@ before, and are killed for many reasons: they leave no file.
 import fcntl
 import os
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib import metadata
@@ -18,9 +17,7 @@ from pathlib import Path
 
 from uqbench.contract.hookspecs import ENTRY_POINT_GROUP
 from uqbench.registry.classes import added
-
-HANG_SECONDS = 10.0
-"""After which it is said that a plugin is still being imported."""
+from uqbench.registry.side_effects import announced
 
 EntryPoint = tuple[metadata.Distribution, metadata.EntryPoint]
 
@@ -34,17 +31,9 @@ def load(distribution: metadata.Distribution, entry_point: metadata.EntryPoint) 
     if entry_point.group != ENTRY_POINT_GROUP:
         return added(entry_point)
     who = f"the plugin {entry_point.name!r} of {distribution.name} {distribution.version}"
-    late = threading.Timer(HANG_SECONDS, _say, [
-        f"{who} has been importing for {HANG_SECONDS:.0f} s; if it hangs, press Ctrl-C, and name "
-        f"the plugins to load without it in UQBENCH_PLUGINS"
-    ])  # fmt: skip
-    late.daemon = True
-    late.start()
-    try:
-        with _marked(distribution.name, who):
-            return entry_point.load()
-    finally:
-        late.cancel()
+    then = "press Ctrl-C, and name the plugins to load without it in UQBENCH_PLUGINS"
+    with announced(who, then), _marked(distribution.name, who):
+        return entry_point.load()
 
 
 @contextmanager

@@ -25,8 +25,9 @@ from typing import Any
 
 from pluggy import PluginValidationError
 
-from uqbench.contract.errors import UqbenchError, see, unknown
+from uqbench.contract.errors import UqbenchError, contained, in_words, see, unknown
 from uqbench.registry import classes
+from uqbench.registry.side_effects import announced
 
 VARIABLE = "UQBENCH_LOCAL"
 """Environment variable with the local plugins, as JSON."""
@@ -119,13 +120,14 @@ def add_class(
     """
     data = _read(path)
     plugin = LocalPlugin("", str(path.resolve()), hashlib.sha256(data).hexdigest())
-    try:
+    why: list[str] = []
+    with contained(why.append, words=fault), announced(str(path), "press Ctrl-C, and leave it out"):
         module = _module(plugin, data)
-    except (Exception, SystemExit) as error:  # it may raise anything
+    if why:
         raise UqbenchError(
-            f"{path} cannot be executed: {fault(error)}. Name a file that is part "
-            f"of a package as DISTRIBUTION:NAME, once that is installed.{see('file-of-a-package')}"
-        ) from error
+            f"{path} cannot be executed: {why[0]}. Name a file that is part of a package as "
+            f"DISTRIBUTION:NAME, once that is installed.{see('file-of-a-package')}"
+        )
     there = classes.classes_in(module)
     if attribute is None and len(there) != 1:
         raise UqbenchError(
@@ -192,7 +194,8 @@ def load(plugin: LocalPlugin) -> object:
         if not table:
             raise ValueError("nothing is in it; expected a suite, or [extend.SUITE]")
         return classes.Added(suites=[SuiteTable(path.name, table)])
-    module = _module(plugin, data)
+    with announced(plugin.path, "press Ctrl-C, and leave it out"):
+        module = _module(plugin, data)
     if not plugin.attribute:
         return module
     factory = vars(module)[plugin.attribute]
@@ -218,10 +221,10 @@ def fault(error: BaseException) -> str:
     if isinstance(error, PluginValidationError):  # of a hook that there is not, or not so
         hooks = [value for name, value in vars(error.plugin).items() if repr(name) in str(error)]
         lines = [hook.__code__.co_firstlineno for hook in hooks if hasattr(hook, "__code__")]
-    said = str(error)
+    said = in_words(error)
     if isinstance(error, SystemExit):
-        said = f"{error.code!r}; expected a file that can be imported"
-    return f"{f'line {lines[-1]}: ' if lines else ''}{type(error).__name__}: {said}"
+        said = f"SystemExit: {error.code!r}; expected a file that can be imported"
+    return f"line {lines[-1]}: {said}" if lines else said
 
 
 def is_local(version: str) -> bool:

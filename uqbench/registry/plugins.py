@@ -23,7 +23,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from uqbench.contract import hookspecs, specs
-from uqbench.contract.errors import see, unknown
+from uqbench.contract.errors import contained, see, unknown
 from uqbench.registry import imports, local
 from uqbench.registry.classes import GROUPS, SUITES, Added
 from uqbench.registry.contents import package_of
@@ -125,7 +125,8 @@ class Host:
         key = f"{distribution}:{name}"
         changed: list[str] = []
         began = time.perf_counter()
-        try:
+        why: list[str] = []
+        with contained(why.append, words=local.fault):  # a plugin may fail in any way
             self._check_name(plugin)
             _check_contract(requirements)
             with watched(changed), redirect_stdout(sys.stderr):  # stdout is for results
@@ -133,10 +134,10 @@ class Host:
             self._add(
                 plugin, loaded if isinstance(loaded, Added) else self._from_hooks(loaded, key)
             )
-        except (Exception, SystemExit) as error:  # a plugin may fail in any way
+        if why:
             if self.manager.has_plugin(key):
                 self.manager.unregister(name=key)
-            plugin = replace(plugin, failure=local.fault(error))
+            plugin = replace(plugin, failure=why[0])
         plugin = replace(plugin, changed=tuple(changed), seconds=time.perf_counter() - began)
         self.plugins.append(plugin)
         return self.plugins[-1]
@@ -240,16 +241,13 @@ class Host:
 
     def call_hook(self, hook: str, **arguments: Any) -> list[str]:
         """Call a life-cycle hook of every plugin; return a message for each that raises."""
-        messages = []
+        messages: list[str] = []
         for implementation in getattr(self.manager.hook, hook).get_hookimpls():
             accepted = {name: arguments[name] for name in implementation.argnames}
-            try:
+            failed = f"the plugin {implementation.plugin_name} failed in {hook}: "
+            # a failing logger must not stop the runs it logs
+            with contained(messages.append, failed):
                 implementation.function(**accepted)
-            except Exception as error:  # a failing logger must not stop the runs it logs
-                messages.append(
-                    f"the plugin {implementation.plugin_name} failed in {hook}: "
-                    f"{type(error).__name__}: {error}"
-                )
         return messages
 
     @property

@@ -116,7 +116,8 @@ class BatchWork:
         if batch.cell.method.estimator is not None:
             if batch.keep_agents:
                 self._notify("--keep-agents: not kept: an estimator is no agent")
-            return fit_estimator(batch, self.host, self.device), self.watch.spent.plus(began, -1)
+            columns = fit_estimator(batch, self.host, self.device, self._notify)
+            return columns, self.watch.spent.plus(began, -1)
         measured = Measurements(batch, self.host, self.device)
         if batch.cell.owns_loop:
             columns = train_loop_agent(batch, self.host, measured, on_step, self._notify)
@@ -146,9 +147,11 @@ class BatchWork:
                     checkpointer.after(step, training.state)
                     yield
                 columns = training.columns(self._notify)
-        except (UnusableError, StorageError):
+        except (UnusableError, StorageError, GeneratorExit):
             raise  # the checkpoint is not to blame, or the caller handles it
-        except Exception:  # it would recur: its cause may be in the saved state
+        except BaseException as error:  # it would recur: its cause may be in the saved state
+            if isinstance(error, SystemExit) and stop.asked:
+                raise
             if (named := self.record.checkpoint) is not None:
                 self.record = self.record.model_copy(update={"checkpoint": None})
                 with suppress(UqbenchError):  # the error that led here is the one to report

@@ -90,7 +90,7 @@ def read_suites(host: Host, *, check: Container[str] | None = None) -> Catalog:
                 if check is None or suite.name in check:
                     check_suite(suite, host, where)
                 suites[suite.name] = suite, plugin
-        except Exception as error:  # a module that a suite names may fail in any way
+        except (Exception, SystemExit) as error:  # a module that a suite names may fail in any way
             problems.append(Problem(plugin, _reason(error, where)))
     bases = methods_of([(name, table, where) for name, table, where, _ in extensions])
     for name, table, where, plugin in extensions:
@@ -114,7 +114,7 @@ def read_suites(host: Host, *, check: Container[str] | None = None) -> Catalog:
         try:
             if check is None or name in check:
                 check_budgets_methods(suite, host, where)
-        except Exception as error:  # a config's module may fail in any way
+        except (Exception, SystemExit) as error:  # a config's module may fail in any way
             problems.append(Problem(origin, _reason(error, where)))
             del suites[name]
     if named := [p for p in problems if p.plugin.distribution.startswith(PREFIX)]:
@@ -175,7 +175,7 @@ def _with_defaults(task: Any, defaults: Mapping[str, Any]) -> Any:
     return {**defaults, **task, **({"config": config} if config else {})}
 
 
-def _reason(error: Exception, where: str) -> str:
+def _reason(error: BaseException, where: str) -> str:
     if isinstance(error, UqbenchError):
         return str(error)
     return f"{where}: {type(error).__name__}: {error}"

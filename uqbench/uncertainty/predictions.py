@@ -4,14 +4,15 @@ Numbers are float32. A registered score is computed from what is stored, also wh
 so that computing it later gives the same bits.
 """
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from uqbench.contract.errors import UqbenchError
+from uqbench.contract.errors import UqbenchError, contained
 from uqbench.contract.estimator import Dataset, EvaluationSet, Predictions, PredictiveUncertainty
 from uqbench.registry.plugins import Host
 from uqbench.results.columns import Columns
@@ -125,7 +126,16 @@ def predictions_score(statistic: str, columns: Columns, host: Host) -> float:
     return float(host.scores[statistic].load_factory()(stored_predictions(columns)))
 
 
-def score_rows(metrics: Sequence[Metric], columns: Columns, host: Host) -> dict[str, float]:
-    """The scores of stored predictions among these metrics, by their statistics."""
-    statistics = dict.fromkeys(m.statistic for m in metrics if m.kind == "predictions")
-    return {name: predictions_score(name, columns, host) for name in statistics}
+def score_rows(
+    metrics: Sequence[Metric], columns: Columns, host: Host, notify: Callable[[str], object]
+) -> dict[str, float]:
+    """The scores of stored predictions among these metrics, by their statistics.
+
+    One that raises is NaN, of which ``notify`` is told: the predictions stay, to be scored later.
+    """
+    values = {}
+    for name in dict.fromkeys(m.statistic for m in metrics if m.kind == "predictions"):
+        values[name] = math.nan
+        with contained(notify, f"the score {name!r} has no value: it raised "):
+            values[name] = predictions_score(name, columns, host)
+    return values

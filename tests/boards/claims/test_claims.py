@@ -23,6 +23,7 @@ from uqbench.contract.claim import ClaimKind, Comparison, Evidence, Region
 from uqbench.contract.errors import UqbenchError
 from uqbench.contract.specs import Spec
 from uqbench.pages.markdown import page
+from uqbench.registry.classes import Added
 from uqbench.registry.plugins import Host
 from uqbench.results.files import write_data
 from uqbench.statistics.location import Value, location
@@ -382,6 +383,69 @@ def test_a_plugin_adds_a_kind(host):
     claim = 'kind = "positive"\nmetric = "score"\nmethod = "a"'
     assert judged(host, claim).verdict is Verdict.HOLDS
     assert judged(host, claim, lambda m, t, s: -spread(m, t, s)).verdict.value == "does not hold"
+
+
+class UnspeakableError(Exception):
+    def __str__(self):
+        raise RuntimeError
+
+
+class Endless(Value):
+    """What a kind compares may raise, too, when it is asked for its interval."""
+
+    def interval(self, alpha, seeds=None):
+        raise ZeroDivisionError("no interval")
+
+
+@pytest.mark.parametrize(
+    ("part", "error", "reason"),
+    [
+        ("compare", KeyError("entropy"), "KeyError: 'entropy'"),
+        ("compare", SystemExit(0), "SystemExit: 0"),
+        (
+            "compare",
+            UnspeakableError(),
+            "UnspeakableError (its message cannot be made: RuntimeError)",
+        ),
+        ("named_methods", KeyError("x"), "KeyError: 'x'"),
+        ("interval", ZeroDivisionError("no interval"), "ZeroDivisionError: no interval"),
+    ],
+)
+def test_a_claim_whose_kind_raises_is_not_judged_and_says_so_and_the_others_are(
+    part, error, reason, host
+):
+    @dataclass(frozen=True, kw_only=True)
+    class Broken(ClaimKind):
+        method: str
+
+        @property
+        def named_methods(self):
+            if part == "named_methods" and judging:
+                raise error
+            return (self.method,)
+
+        def compare(self, observations):
+            if part == "compare":
+                raise error
+            measured = Endless(location(observations.values(self.method), "mean"))
+            return Evidence((Comparison(self.method, "mean", measured, Region(low=0.0)),))
+
+    judging = []
+    name = f"broken-{part.replace('_', '-')}-{type(error).__name__.lower()}"
+    added = Added({"claim kind": [Spec(name=name, version="1", factory=Broken, summary=".")]})
+    plugin = host.register(name=name, distribution=name, version="1", load=lambda: added)
+    assert plugin.failure is None
+    good = '[[claims]]\nid = "good"\nsentence = "s."\nsource = "Figure 1"\nbudgets = ["paper"]\n'
+    text = stated(f'kind = "{name}"\nmetric = "score"\nmethod = "a"') + good + ORDER
+    plan = make_plan(parse_suite(text, host, "claims.toml"), host, "paper", device="cpu")
+    judging.append(True)
+    scores = scores_of(plan, spread)
+    broken, other = judge(plan, scores)
+    assert (broken.verdict, broken.reason) == (Verdict.NOT_JUDGED, f"its kind raised {reason}")
+    assert as_text(broken).splitlines()[0] == f"it: not judged: its kind raised {reason}"
+    assert other.verdict is Verdict.HOLDS
+    [row, *_] = csv.DictReader(io.StringIO(Board.of(plan, scores).files()["claims.csv"]))
+    assert (row["claim"], row["verdict"]) == ("it", "not judged")
 
 
 # -- suite files ----------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import numpy as np
 
 from uqbench.boards.claims.verdict import DECIDED, Finding, Verdict, find, seeds_needed, verdict
 from uqbench.contract.claim import CannotCompareError, ClaimKind, Evidence, Observations
+from uqbench.contract.errors import contained
 from uqbench.results.scores import CellScores, Score, Scores
 from uqbench.results.store import RunState
 from uqbench.statistics.levels import ALPHA, MINIMUM_SEEDS, MOST_SEEDS
@@ -69,8 +70,24 @@ def judge(
         level: the error that a claim of so many comparisons may make; 5 % where it is None.
     """
     by_cell = {(cell.method, cell.task): cell for cell in Scores.of(scores).cells}
-    return tuple(
-        _Case(plan, claim, kind, by_cell, level).judgement() for claim, kind in plan.claims
+    return tuple(_judged(plan, claim, kind, by_cell, level) for claim, kind in plan.claims)
+
+
+def _judged(
+    plan: Plan,
+    claim: Claim,
+    kind: ClaimKind,
+    scores: Mapping[tuple[str, str], CellScores],
+    level: Callable[[int], float] | None,
+) -> Judgement:
+    """One claim; what its kind raises, a plugin's, costs no other."""
+    why = list[str]()
+    with contained(why.append):
+        return _Case(plan, claim, kind, scores, level).judgement()
+    reason, readings = f"its kind raised {why[0]}", _readings(plan, claim)
+    runs = Runs(0, 0, 0)
+    return Judgement(
+        claim, plan.budget_name, runs, 0, Verdict.NOT_JUDGED, reason, readings=readings
     )
 
 
@@ -231,11 +248,15 @@ class _Case:
         states = [status for own in self.scores.values() for status in own.status]
         finished, failed = (states.count(s.value) for s in (RunState.FINISHED, RunState.FAILED))
         runs = Runs(len(states), finished, failed)
-        readings = {name: self.plan.suite.readings[name] for name in self.claim.readings}
+        readings = _readings(self.plan, self.claim)
         return Judgement(
             self.claim, self.plan.budget_name, runs, self.seeds, verdict, reason,
             findings=findings, readings=readings, **more_seeds,
         )  # fmt: skip
+
+
+def _readings(plan: Plan, claim: Claim) -> dict[str, Reading]:
+    return {name: plan.suite.readings[name] for name in claim.readings}
 
 
 def _parts(findings: Sequence[Finding], reached: Verdict) -> str:

@@ -26,6 +26,7 @@ class Verdict(enum.Enum):
     UNDECIDED: none of this can be said from these runs.
     NOT_RUN: runs are missing.
     NOT_APPLICABLE: the claim is about another budget.
+    NOT_JUDGED: its kind, a plugin's, raised an error.
     """
 
     HOLDS = "holds"
@@ -34,6 +35,7 @@ class Verdict(enum.Enum):
     UNDECIDED = "undecided"
     NOT_RUN = "not run"
     NOT_APPLICABLE = "not applicable"
+    NOT_JUDGED = "not judged"
 
 
 DECIDED = (Verdict.HOLDS, Verdict.DOES_NOT_HOLD, Verdict.EQUAL)

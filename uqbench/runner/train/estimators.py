@@ -1,6 +1,6 @@
 """Fitting and scoring an estimator: the lanes of a batch, from the data to their columns."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 
@@ -17,8 +17,12 @@ from uqbench.uncertainty.predictions import check_size, prediction_columns, scor
 NO_EPISODES = columns([()] * len(EPISODES), EPISODES)
 
 
-def fit_estimator(batch: Batch, host: Host, device: torch.device) -> list[RunColumns]:
+def fit_estimator(
+    batch: Batch, host: Host, device: torch.device, notify: Callable[[str], object]
+) -> list[RunColumns]:
     """Fit an estimator to the runs' data sets, and score its predictions.
+
+    ``notify`` is told of registered scores that raise.
 
     Returns:
         The metrics, (no) episodes and predictions of each run; a metric is a score, the problem's
@@ -51,7 +55,7 @@ def fit_estimator(batch: Batch, host: Host, device: torch.device) -> list[RunCol
     for lane in range(len(runs)):
         stored = prediction_columns(predictions, lane, dataset.members)
         values = {name: float(scores[name][lane]) for name in sorted(scores)}
-        values |= score_rows(batch.metrics, stored, host)
+        values |= score_rows(batch.metrics, stored, host, notify)
         records = columns([[steps] * len(values), [*values], [*values.values()]], RECORD)
         lanes.append(RunColumns(records, NO_EPISODES, predictions=stored))
     return lanes
