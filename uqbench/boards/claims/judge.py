@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +12,7 @@ from uqbench.boards.claims.verdict import DECIDED, Finding, Verdict, find, seeds
 from uqbench.contract.claim import CannotCompareError, ClaimKind, Evidence, Observations
 from uqbench.results.scores import CellScores, Score, Scores
 from uqbench.results.store import RunState
-from uqbench.statistics.levels import ALPHA, MINIMUM_SEEDS, MOST_SEEDS
+from uqbench.statistics.levels import MINIMUM_SEEDS, MOST_SEEDS
 from uqbench.suites.claims import Claim, Reading
 from uqbench.suites.plan import Plan
 
@@ -58,20 +58,15 @@ class Judgement:
     readings: Mapping[str, Reading] = field(default_factory=dict)
 
 
-def judge(
-    plan: Plan, scores: Scores | Iterable[Score], level: Callable[[int], float] | None = None
-) -> tuple[Judgement, ...]:
+def judge(plan: Plan, scores: Scores | Iterable[Score]) -> tuple[Judgement, ...]:
     """Judge all claims of a plan, in their order in the suite.
 
     Args:
         plan: with the claims.
         scores: of its runs.
-        level: the error that a claim of so many comparisons may make; 5 % where it is None.
     """
     by_cell = {(cell.method, cell.task): cell for cell in Scores.of(scores).cells}
-    return tuple(
-        _Case(plan, claim, kind, by_cell, level).judgement() for claim, kind in plan.claims
-    )
+    return tuple(_Case(plan, claim, kind, by_cell).judgement() for claim, kind in plan.claims)
 
 
 class _Case:
@@ -83,10 +78,9 @@ class _Case:
         claim: Claim,
         kind: ClaimKind,
         scores: Mapping[tuple[str, str], CellScores],
-        level: Callable[[int], float] | None,
     ) -> None:
         suite = plan.suite
-        self.plan, self.claim, self.kind, self.level = plan, claim, kind, level
+        self.plan, self.claim, self.kind = plan, claim, kind
         self.metric = suite.metric(kind.metric)
         self.run_tasks = [t.name for t in suite.tasks_of(suite.budget(plan.budget_name))]
         named = kind.tasks or [
@@ -118,8 +112,7 @@ class _Case:
                 return self._say(Verdict.NOT_APPLICABLE, needs)
             return self._say(Verdict.UNDECIDED, str(error))
         enough = self.seeds >= MINIMUM_SEEDS
-        together = ALPHA if self.level is None else self.level(len(evidence.comparisons))
-        findings = find(evidence, intervals=enough, together=together)
+        findings = find(evidence, intervals=enough)
         if elsewhere:
             return self._say(Verdict.NOT_APPLICABLE, needs, findings)
         if not self.plan.as_written:
