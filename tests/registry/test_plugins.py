@@ -1,12 +1,13 @@
 import math
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 import torch
 
 from uqbench import AgentSpec, EnvironmentSpec, Spec, hookimpl
+from uqbench.contract.agent import LoopAgent
 from uqbench.contract.config import as_table, resolve
 from uqbench.contract.errors import UqbenchError
 from uqbench.contract.specs import NoConfig, imported
@@ -234,7 +235,6 @@ def test_a_plugin_may_be_in_a_namespace_that_it_shares(tmp_path, monkeypatch):
         (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: acme-{name}\nVersion: 1\n")
         (info / "entry_points.txt").write_text(f"[uqbench]\n{name} = acme.{name}.plugin\n")
         monkeypatch.syspath_prepend(str(tmp_path / name))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("UQBENCH_PLUGINS", "one,two")
     host = Host.load()
     assert host.failures == []
@@ -246,3 +246,21 @@ def test_a_plugin_may_be_in_a_namespace_that_it_shares(tmp_path, monkeypatch):
     (tmp_path / "one" / "acme" / "one" / "plugin.py").write_text("edited")
     assert provenance(found, "cpu").content["acme.one"] != content["acme.one"]
     assert provenance(found, "cpu").content["acme.two"] == content["acme.two"]
+
+
+class Loop(LoopAgent):
+    """Owns its loop, whatever a spec says."""
+
+    def train(self, env, steps, seed):
+        """Nothing."""
+
+    def policy(self, obs):
+        """Nothing."""
+
+
+@pytest.mark.parametrize(("factory", "loop"), [(Loop, False), (dict, True)])
+def test_what_a_spec_says_of_its_loop_is_held_against_the_class(factory, loop):
+    spec = AgentSpec(name="mine", version="1", factory=factory, loop=loop)
+    with pytest.raises(UqbenchError, match=f"'mine' says loop={loop} .* say loop={not loop}"):
+        spec.load_factory()
+    assert replace(spec, loop=not loop).load_factory() is factory

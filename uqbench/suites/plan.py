@@ -12,7 +12,6 @@ from uqbench.contract.config import as_table
 from uqbench.contract.errors import UqbenchError, see, unknown
 from uqbench.contract.identity import DeviceKind, Run, digest_of, runs_of
 from uqbench.contract.specs import AgentSpec, MethodSpec, Role
-from uqbench.registry.definitions import owns_loop, takes_actors
 from uqbench.registry.plugins import Host
 from uqbench.suites.claims import Claim
 from uqbench.suites.configs import method_config, task_spec
@@ -165,7 +164,7 @@ def make_plan(
             if not method.suits(task):
                 continue
             spec = method.spec(host)
-            if planned.actors > 1 and isinstance(spec, AgentSpec) and not takes_actors(spec):
+            if planned.actors > 1 and isinstance(spec, AgentSpec) and not spec.takes_actors:
                 raise UqbenchError(
                     f"budget {budget_name} has {planned.actors} actors a run, and {method.name} "
                     f"learns from one (actors, vector of AgentSpec {spec.name}): leave it out, "
@@ -203,7 +202,7 @@ def make_plan(
                 identity["measures"] = measures
             names = (suite.name, budget_name, task.name, method.name)
             runs = runs_of(*names, identity, chosen_seeds)
-            own_loop = isinstance(spec, AgentSpec) and owns_loop(spec)
+            own_loop = isinstance(spec, AgentSpec) and spec.loop
             role = method.role or (spec.role if isinstance(spec, MethodSpec) else "method")
             cells.append(Cell(task, method, config, own_loop, runs, role))
     as_written = steps is None and not settings
