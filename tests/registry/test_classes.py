@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from uqbench.api.listing import listing
 from uqbench.contract.errors import UqbenchError
-from uqbench.pages.listing import listing
 from uqbench.registry import local, named
 from uqbench.registry.contents import content_hash, package_of
 from uqbench.registry.plugins import Host
