@@ -11,7 +11,7 @@ from uqbench.contract.claim import ClaimKind
 from uqbench.contract.config import as_table
 from uqbench.contract.errors import UqbenchError, see, unknown
 from uqbench.contract.identity import DeviceKind, Run, digest_of, runs_of
-from uqbench.contract.specs import AgentSpec, MethodSpec, Role
+from uqbench.contract.specs import AgentSpec, Role
 from uqbench.registry.plugins import Host
 from uqbench.suites.claims import Claim
 from uqbench.suites.configs import method_config, task_spec
@@ -247,7 +247,7 @@ def _cell(
         identity["measures"] = measures
     runs = runs_of(suite.name, budget_name, task.name, method.name, identity, seeds)
     own_loop = isinstance(spec, AgentSpec) and spec.loop
-    role = method.role or (spec.role if isinstance(spec, MethodSpec) else "method")
+    role = method.role or spec.role
     return Cell(task, method, config, own_loop, runs, role)
 
 

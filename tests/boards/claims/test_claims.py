@@ -390,7 +390,7 @@ def test_a_plugin_adds_a_kind(host):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        (ORDER.replace("order", "ordre"), "kind: There is no claim kind 'ordre'. Did you mean"),
+        (ORDER.replace("order", "ordre"), "kind: there is no claim kind 'ordre'. Did you mean"),
         (ORDER.replace("metric", "metrik"), "unknown key 'metrik'. Did you mean 'metric'"),
         (ORDER.replace('"score"', '"scor"'), "metric: there is no metric 'scor'. Did you mean"),
         (f'{ORDER}\ntasks = ["nera"]', "there is no task with score in budget 'paper', 'nera'"),
@@ -422,7 +422,7 @@ def test_a_plugin_adds_a_kind(host):
          'direction = "up"', "direction: Input should be 'increasing' or 'decreasing'"),
         ('kind = "trend"\nmetric = "score"\nmethods = ["a", "b"]\nvalues = [1]\n'
          'direction = "increasing"', "one for each of the methods"),
-        ("metric = 3", "claims.0.kind: Field required"),
+        ("metric = 3", "claims.it.kind: Field required"),
         ('kind = "share"\nmetric = "score"\nmethod = "c"\nabove = 2\nat_least = 0.5\n'
          'tasks = ["near"]',
          "5 seeds can never decide it"),
