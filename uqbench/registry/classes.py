@@ -91,8 +91,9 @@ def spec_of(kind: str, name: str, factory: type[Any], version: str) -> specs.Spe
     spec, _ = KINDS[kind]
     own = {field.name for field in dataclasses.fields(spec)} - {"name", "factory", "config"}
     stated = {key: value for key, value in vars(factory).items() if key in own}
-    literal = str | int | float | tuple
-    says: dict[str, Any] = {k: v for k, v in stated.items() if isinstance(v, literal)}
+    says: dict[str, Any] = {
+        key: value for key, value in stated.items() if isinstance(value, str | int | float | tuple)
+    }
     if kind == "agent":
         says["loop"] = specs.derives(factory, specs.LOOP_AGENT)
     return spec(name=name, factory=factory, **{"version": version, **says})
