@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from uqbench.api.listing import listing
+from uqbench.api.installed import listing
 from uqbench.contract.errors import UqbenchError
 from uqbench.registry import local, named
 from uqbench.registry.contents import content_hash, package_of

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from uqbench.api.listing import Kind, listing
+from uqbench.api.installed import Kind, listing
 from uqbench.cli.options import takes
 from uqbench.cli.terminal import print_json, say, warn
 
