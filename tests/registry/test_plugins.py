@@ -264,3 +264,16 @@ def test_what_a_spec_says_of_its_loop_is_held_against_the_class(factory, loop):
     with pytest.raises(UqbenchError, match=f"'mine' says loop={loop} .* say loop={not loop}"):
         spec.load_factory()
     assert replace(spec, loop=not loop).load_factory() is factory
+
+
+def test_a_spec_of_another_kind_is_refused():
+    host = Host()
+
+    def uqbench_estimators() -> list[Spec]:
+        return [Spec(name="mine", version="1", factory=dict)]
+
+    module = Module(uqbench_estimators=hookimpl(uqbench_estimators))
+    plugin = host.register(name="odd", distribution="odd", version="1", load=lambda: module)
+    assert plugin.failure == (
+        "TypeError: the estimator 'mine' is a Spec; expected a uqbench.EstimatorSpec"
+    )

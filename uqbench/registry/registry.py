@@ -77,12 +77,18 @@ class Registry(Mapping[str, S], Generic[S]):
     plugin, such as the file from which an installed package is made; and nothing otherwise.
     """
 
-    def __init__(self, kind: str) -> None:
-        self.kind = kind
+    def __init__(self, kind: str, spec: type[S]) -> None:
+        self.kind, self._spec = kind, spec
         self._claims: dict[str, dict[str, tuple[S | Later, Plugin]]] = {}
 
     def check(self, specs: Iterable[S | Later], origin: Plugin) -> None:
-        """Refuse a name that is not valid, or that a distribution registers twice."""
+        """Refuse another type, a name that is not valid, or that a distribution registers twice."""
+        for spec in specs:
+            if not isinstance(spec, self._spec | Later):
+                raise TypeError(
+                    f"the {self.kind} {getattr(spec, 'name', spec)!r} is a {type(spec).__name__}; "
+                    f"expected a uqbench.{self._spec.__name__}"
+                )
         names = [spec.name for spec in specs]
         for name in names:
             if not isinstance(name, str) or not re.fullmatch(NAME, name):
