@@ -607,20 +607,6 @@ def test_own_runs_are_shown_in_a_stored_board_whose_runs_are_not_made_again(
     assert "was run with other settings or versions" in refused.stderr
 
 
-@pytest.mark.long
-def test_until_decided_adds_seeds_to_those_that_are_there(finished, tmp_path):
-    out = tmp_path / "results"
-    shutil.copytree(finished[0], out)
-    done = run_toy(out, "--until-decided", "--max-seeds", "5", "--workers", "1")
-    assert "Interim analysis 1 of 1: 5 seeds of slow, fast." in done.stderr
-    assert len(states(out)) == 20
-    assert "Interim analyses at 5 seeds, 5 % of error over all of them" in done.stdout
-    assert re.search(r"^fast-first: (holds at 5 seeds|undecided: )", done.stdout, re.MULTILINE)
-    assert "20 runs; 5 seeds of every method would be 20." in done.stdout
-    refused = run_toy(out, "--until-decided", "--seeds", "4", code=2)
-    assert "--until-decided chooses the seeds" in refused.stderr
-
-
 def test_list_and_doctor_see_the_plugin():
     listing = json.loads(uqbench("list", "--json").stdout)
     assert "toy" in [suite["name"] for suite in listing["suites"]]

@@ -2,13 +2,14 @@ import math
 import random
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 import torch
 
 from uqbench import AgentSpec, EnvironmentSpec, Spec, hookimpl
+from uqbench.contract.agent import LoopAgent
 from uqbench.contract.config import as_table, resolve
 from uqbench.contract.errors import UqbenchError
 from uqbench.contract.specs import NoConfig, imported
@@ -236,7 +237,6 @@ def test_a_plugin_may_be_in_a_namespace_that_it_shares(tmp_path, monkeypatch):
         (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: acme-{name}\nVersion: 1\n")
         (info / "entry_points.txt").write_text(f"[uqbench]\n{name} = acme.{name}.plugin\n")
         monkeypatch.syspath_prepend(str(tmp_path / name))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("UQBENCH_PLUGINS", "one,two")
     host = Host.load()
     assert host.failures == []
@@ -270,3 +270,34 @@ print(changed)
     assert done.returncode == 0, done.stderr
     for name in ("default dtype", "default device", "deterministic algorithms", "numpy's errors"):
         assert name in done.stdout
+
+
+class Loop(LoopAgent):
+    """Owns its loop, whatever a spec says."""
+
+    def train(self, env, steps, seed):
+        """Nothing."""
+
+    def policy(self, obs):
+        """Nothing."""
+
+
+@pytest.mark.parametrize(("factory", "loop"), [(Loop, False), (dict, True)])
+def test_what_a_spec_says_of_its_loop_is_held_against_the_class(factory, loop):
+    spec = AgentSpec(name="mine", version="1", factory=factory, loop=loop)
+    with pytest.raises(UqbenchError, match=f"'mine' says loop={loop} .* say loop={not loop}"):
+        spec.load_factory()
+    assert replace(spec, loop=not loop).load_factory() is factory
+
+
+def test_a_spec_of_another_kind_is_refused():
+    host = Host()
+
+    def uqbench_estimators() -> list[Spec]:
+        return [Spec(name="mine", version="1", factory=dict)]
+
+    module = Module(uqbench_estimators=hookimpl(uqbench_estimators))
+    plugin = host.register(name="odd", distribution="odd", version="1", load=lambda: module)
+    assert plugin.failure == (
+        "TypeError: the estimator 'mine' is a Spec; expected a uqbench.EstimatorSpec"
+    )

@@ -44,8 +44,6 @@ class Board:
     Attributes:
         gathered: the scores, or what gathers them when they are first asked for.
         planned: what its manifest lists.
-        judged: the verdicts, where they do not follow from these scores, but from several looks.
-        compared: the pairs, likewise.
         origins: by method, the stored board that its scores are from; none for runs of the store.
         submitted: by method, ``verified`` or ``self-reported``, of rows that others sent.
     """
@@ -53,8 +51,6 @@ class Board:
     plan: Plan
     gathered: Scores | Callable[[], Scores]
     planned: Planned
-    judged: tuple[Judgement, ...] | None = None
-    compared: tuple[Pair, ...] | None = None
     origins: Mapping[str, str] = field(default_factory=dict)
     submitted: Mapping[str, str] = field(default_factory=dict)
 
@@ -92,7 +88,7 @@ class Board:
     @cached_property
     def claims(self) -> tuple[Judgement, ...]:
         """The verdicts on the plan's claims."""
-        return judge(self.plan, self.scores) if self.judged is None else self.judged
+        return judge(self.plan, self.scores)
 
     @cached_property
     def methods(self) -> dict[str, MethodScores]:
@@ -126,7 +122,7 @@ class Board:
     @cached_property
     def pairs(self) -> tuple[Pair, ...]:
         """All pairs of fully scored rows."""
-        return self._compare(self.matrices) if self.compared is None else self.compared
+        return self._compare(self.matrices)
 
     def _compare(self, matrices: Mapping[str, Matrix], *tasks: str) -> tuple[Pair, ...]:
         """All pairs of fully scored rows, on all tasks where none is named."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, is_dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_type_hints
 
-from uqbench.contract.errors import did_you_mean
+from uqbench.contract.errors import UqbenchError, did_you_mean
 
 if TYPE_CHECKING:  # imports torch, which would slow down listing plugins
     from uqbench.contract.environment import OptimalQ
@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # imports torch, which would slow down listing plugins
     from uqbench.contract.truth import ExactTruth
 
 F = TypeVar("F", bound=Callable[..., Any])
+LOOP_AGENT = "uqbench.contract.agent:LoopAgent"
 
 Role = Literal["method", "trivial", "oracle"]
 ROLES: tuple[Role, ...] = get_args(Role)
@@ -95,10 +96,12 @@ class AgentSpec(MethodSpec):
     """An agent.
 
     ``factory(info, seeds, config, device)`` returns a :class:`uqbench.contract.agent.Agent`,
-    written for lanes. A class that derives from :class:`uqbench.contract.agent.LoopAgent` is called
-    as ``factory(info, config)``.
+    written for lanes. With ``loop=True`` ``factory(info, config)`` returns a
+    :class:`uqbench.contract.agent.LoopAgent`.
 
     Attributes:
+        loop: whether it owns its loop: each of its runs is a process of its own, without
+            checkpoints.
         actors: whether an agent written for lanes learns from several actors, copies of its
             environment; budgets that have them are refused otherwise.
         vector: the same of a method that owns its loop, which is then given a
@@ -107,9 +110,29 @@ class AgentSpec(MethodSpec):
             one they have their nominal coverage. ``uqbench plugin check`` then tries it.
     """
 
+    loop: bool = False
     actors: bool = True
     vector: bool = False
     calibrated: bool = False
+
+    @property
+    def takes_actors(self) -> bool:
+        """Whether it learns from several actors."""
+        return self.vector if self.loop else self.actors
+
+    def load_factory(self) -> Callable[..., Any]:
+        """The factory, imported if it is a string.
+
+        Raises:
+            UqbenchError: it is a class that owns its loop and is not said to, or the reverse.
+        """
+        factory = super().load_factory()
+        if isinstance(factory, type) and derives(factory, LOOP_AGENT) != self.loop:
+            raise UqbenchError(
+                f"the agent {self.name!r} says loop={self.loop} and is "
+                f"{'no' if self.loop else 'a'} uqbench.agent.LoopAgent: say loop={not self.loop}"
+            )
+        return factory
 
 
 @dataclass(frozen=True, kw_only=True)

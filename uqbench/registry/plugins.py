@@ -44,20 +44,24 @@ class Host:
         self.manager.add_hookspecs(hookspecs)
         self.plugins: list[Plugin] = []
         self._registries: dict[str, Registry[Any]] = {}
-        self.environments: Registry[specs.EnvironmentSpec] = self._made("environment")
-        self.datasets: Registry[specs.DatasetSpec] = self._made("dataset")
-        self.agents: Registry[specs.AgentSpec] = self._made("agent")
-        self.estimators: Registry[specs.EstimatorSpec] = self._made("estimator")
-        self.scores: Registry[specs.ScoreSpec] = self._made("score")
-        self.risk_measures: Registry[specs.Spec] = self._made("risk measure")
-        self.claim_kinds: Registry[specs.Spec] = self._made("claim kind")
-        self.executors: Registry[specs.ExecutorSpec] = self._made("executor")
+        self.environments: Registry[specs.EnvironmentSpec] = self._made(
+            "environment", specs.EnvironmentSpec
+        )
+        self.datasets: Registry[specs.DatasetSpec] = self._made("dataset", specs.DatasetSpec)
+        self.agents: Registry[specs.AgentSpec] = self._made("agent", specs.AgentSpec)
+        self.estimators: Registry[specs.EstimatorSpec] = self._made(
+            "estimator", specs.EstimatorSpec
+        )
+        self.scores: Registry[specs.ScoreSpec] = self._made("score", specs.ScoreSpec)
+        self.risk_measures: Registry[specs.Spec] = self._made("risk measure", specs.Spec)
+        self.claim_kinds: Registry[specs.Spec] = self._made("claim kind", specs.Spec)
+        self.executors: Registry[specs.ExecutorSpec] = self._made("executor", specs.ExecutorSpec)
         self.risk_names = MeasuresByName(self.risk_measures)
         self.suite_files: list[tuple[Traversable, Plugin]] = []
 
-    def _made(self, kind: str) -> Registry[Any]:
+    def _made(self, kind: str, spec: type[specs.Spec]) -> Registry[Any]:
         """The registry of a kind, which the hook ``uqbench_<kind>s`` fills."""
-        registry: Registry[Any] = Registry(kind)
+        registry: Registry[Any] = Registry(kind, spec)
         self._registries[f"uqbench_{kind.replace(' ', '_')}s"] = registry
         return registry
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import Field, model_validator
 
-from uqbench.suites.tables import Fraction, Name, Table, Task
+from uqbench.suites.tables import Fraction, Name, Table, Task, TaskName, known
 
 if TYPE_CHECKING:
     import numpy as np
@@ -65,11 +66,11 @@ class Metric(Table):
     summary: str
     kind: Literal["online", "evaluation", "agent", "queries", "dataset", "predictions", "cost"]
     statistic: str = "return"
-    tasks: tuple[str, ...] | None = None
+    tasks: tuple[TaskName, ...] | None = None
     window: Fraction = 1.0
     risk: str = "expectation"
     direction: Literal["max", "min"] = "max"
-    normalized_as: str | None = None
+    normalized_as: Annotated[str, known("normalization")] | None = None
     group: Group | None = None
     unit: Literal["return"] | None = None
     proper: bool = False
@@ -85,6 +86,15 @@ class Metric(Table):
             raise ValueError("expected lowest <= fails_beyond <= highest")
         if self.fails_beyond is not None and self.bounds is None:
             raise ValueError("fails_beyond needs the range of values: lowest and highest")
+        if not math.isclose(self.window * RECORDS, round(self.window * RECORDS)):
+            raise ValueError(f"window: expected whole hundredths, got {self.window}")
+        if self.risk.split("(")[0].strip() != "expectation" and (
+            self.statistic not in EPISODE_STATISTICS
+        ):
+            known = ", ".join(EPISODE_STATISTICS)
+            raise ValueError(f"risk: a measure needs a statistic of episodes, one of {known}")
+        if (self.kind, self.statistic) == ("evaluation", "cumulative_regret"):
+            raise ValueError(f"{self.statistic!r} is a statistic of training: kind = 'online'")
         return self
 
     @property
@@ -152,4 +162,4 @@ class Normalization(Table):
     version: str
     zero: str
     one: str
-    constants: dict[str, NormalizationConstants]
+    constants: dict[TaskName, NormalizationConstants]

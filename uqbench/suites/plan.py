@@ -11,8 +11,7 @@ from uqbench.contract.claim import ClaimKind
 from uqbench.contract.config import as_table
 from uqbench.contract.errors import UqbenchError, see, unknown
 from uqbench.contract.identity import DeviceKind, Run, digest_of, runs_of
-from uqbench.contract.specs import AgentSpec, MethodSpec, Role
-from uqbench.registry.definitions import owns_loop, takes_actors
+from uqbench.contract.specs import AgentSpec, Role
 from uqbench.registry.plugins import Host
 from uqbench.suites.claims import Claim
 from uqbench.suites.configs import method_config, task_spec
@@ -212,7 +211,7 @@ def _cell(
 ) -> Cell:
     """The runs of a method on a task under a budget, which comes with its name."""
     (budget_name, budget), spec = named, method.spec(host)
-    if budget.actors > 1 and isinstance(spec, AgentSpec) and not takes_actors(spec):
+    if budget.actors > 1 and isinstance(spec, AgentSpec) and not spec.takes_actors:
         raise UqbenchError(
             f"budget {budget_name} has {budget.actors} actors a run, and {method.name} "
             f"learns from one (actors, vector of AgentSpec {spec.name}): leave it out, "
@@ -247,8 +246,8 @@ def _cell(
     if measures := host.measure_versions(config, *suite.risks_of(task, budget)):
         identity["measures"] = measures
     runs = runs_of(suite.name, budget_name, task.name, method.name, identity, seeds)
-    own_loop = isinstance(spec, AgentSpec) and owns_loop(spec)
-    role = method.role or (spec.role if isinstance(spec, MethodSpec) else "method")
+    own_loop = isinstance(spec, AgentSpec) and spec.loop
+    role = method.role or spec.role
     return Cell(task, method, config, own_loop, runs, role)
 
 

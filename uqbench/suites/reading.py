@@ -18,8 +18,8 @@ from uqbench.contract.errors import UqbenchError, did_you_mean, unknown
 from uqbench.registry.local import PREFIX, SuiteTable
 from uqbench.registry.plugins import Host
 from uqbench.registry.registry import Plugin, Registry
-from uqbench.suites.checks import check_budgets_methods
-from uqbench.suites.rows import check_suite, extended, methods_of, with_base
+from uqbench.suites.checks import check_budgets, check_suite
+from uqbench.suites.rows import extended, methods_in, with_base
 from uqbench.suites.suite import Suite
 from uqbench.suites.tables import Method, Table
 from uqbench.suites.typed import typed
@@ -92,7 +92,9 @@ def read_suites(host: Host, *, check: Container[str] | None = None) -> Catalog:
                 suites[suite.name] = suite, plugin
         except (Exception, SystemExit) as error:  # a module that a suite names may fail in any way
             problems.append(Problem(plugin, _reason(error, where)))
-    bases = methods_of([(name, table, where) for name, table, where, _ in extensions])
+    bases: dict[str, dict[str, Any]] = {}
+    for name, table, _, _ in extensions:
+        bases.setdefault(name, {}).update(methods_in(table))
     for name, table, where, plugin in extensions:
         if name not in suites:
             # perhaps the plugin that defines it is not installed; a near name is a slip
@@ -113,7 +115,7 @@ def read_suites(host: Host, *, check: Container[str] | None = None) -> Catalog:
         where = f"{origin.distribution}: {name}"
         try:
             if check is None or name in check:
-                check_budgets_methods(suite, host, where)
+                check_budgets(suite, host, where)
         except (Exception, SystemExit) as error:  # a config's module may fail in any way
             problems.append(Problem(origin, _reason(error, where)))
             del suites[name]
@@ -141,7 +143,7 @@ def parse_suite(text: str, host: Host, where: str) -> Suite:
     """Read and check one suite from TOML text; errors call it ``where``."""
     suite = _suite(_parse(text, where), where)
     check_suite(suite, host, where)
-    check_budgets_methods(suite, host, where)
+    check_budgets(suite, host, where)
     return suite
 
 

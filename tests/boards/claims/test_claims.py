@@ -454,7 +454,7 @@ def test_a_claim_whose_kind_raises_is_not_judged_and_says_so_and_the_others_are(
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        (ORDER.replace("order", "ordre"), "kind: There is no claim kind 'ordre'. Did you mean"),
+        (ORDER.replace("order", "ordre"), "kind: there is no claim kind 'ordre'. Did you mean"),
         (ORDER.replace("metric", "metrik"), "unknown key 'metrik'. Did you mean 'metric'"),
         (ORDER.replace('"score"', '"scor"'), "metric: there is no metric 'scor'. Did you mean"),
         (f'{ORDER}\ntasks = ["nera"]', "there is no task with score in budget 'paper', 'nera'"),
@@ -486,7 +486,7 @@ def test_a_claim_whose_kind_raises_is_not_judged_and_says_so_and_the_others_are(
          'direction = "up"', "direction: Input should be 'increasing' or 'decreasing'"),
         ('kind = "trend"\nmetric = "score"\nmethods = ["a", "b"]\nvalues = [1]\n'
          'direction = "increasing"', "one for each of the methods"),
-        ("metric = 3", "claims.0.kind: Field required"),
+        ("metric = 3", "claims.it.kind: Field required"),
         ('kind = "share"\nmetric = "score"\nmethod = "c"\nabove = 2\nat_least = 0.5\n'
          'tasks = ["near"]',
          "5 seeds can never decide it"),

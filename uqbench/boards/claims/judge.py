@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +13,7 @@ from uqbench.contract.claim import CannotCompareError, ClaimKind, Evidence, Obse
 from uqbench.contract.errors import contained
 from uqbench.results.scores import CellScores, Score, Scores
 from uqbench.results.store import RunState
-from uqbench.statistics.levels import ALPHA, MINIMUM_SEEDS, MOST_SEEDS
+from uqbench.statistics.levels import MINIMUM_SEEDS, MOST_SEEDS
 from uqbench.suites.claims import Claim, Reading
 from uqbench.suites.plan import Plan
 
@@ -59,31 +59,24 @@ class Judgement:
     readings: Mapping[str, Reading] = field(default_factory=dict)
 
 
-def judge(
-    plan: Plan, scores: Scores | Iterable[Score], level: Callable[[int], float] | None = None
-) -> tuple[Judgement, ...]:
+def judge(plan: Plan, scores: Scores | Iterable[Score]) -> tuple[Judgement, ...]:
     """Judge all claims of a plan, in their order in the suite.
 
     Args:
         plan: with the claims.
         scores: of its runs.
-        level: the error that a claim of so many comparisons may make; 5 % where it is None.
     """
     by_cell = {(cell.method, cell.task): cell for cell in Scores.of(scores).cells}
-    return tuple(_judged(plan, claim, kind, by_cell, level) for claim, kind in plan.claims)
+    return tuple(_judged(plan, claim, kind, by_cell) for claim, kind in plan.claims)
 
 
 def _judged(
-    plan: Plan,
-    claim: Claim,
-    kind: ClaimKind,
-    scores: Mapping[tuple[str, str], CellScores],
-    level: Callable[[int], float] | None,
+    plan: Plan, claim: Claim, kind: ClaimKind, scores: Mapping[tuple[str, str], CellScores]
 ) -> Judgement:
     """One claim; what its kind raises, a plugin's, costs no other."""
     why = list[str]()
     with contained(why.append):
-        return _Case(plan, claim, kind, scores, level).judgement()
+        return _Case(plan, claim, kind, scores).judgement()
     reason, readings = f"its kind raised {why[0]}", _readings(plan, claim)
     runs = Runs(0, 0, 0)
     return Judgement(
@@ -100,10 +93,9 @@ class _Case:
         claim: Claim,
         kind: ClaimKind,
         scores: Mapping[tuple[str, str], CellScores],
-        level: Callable[[int], float] | None,
     ) -> None:
         suite = plan.suite
-        self.plan, self.claim, self.kind, self.level = plan, claim, kind, level
+        self.plan, self.claim, self.kind = plan, claim, kind
         self.metric = suite.metric(kind.metric)
         self.run_tasks = [t.name for t in suite.tasks_of(suite.budget(plan.budget_name))]
         named = kind.tasks or [
@@ -135,8 +127,7 @@ class _Case:
                 return self._say(Verdict.NOT_APPLICABLE, needs)
             return self._say(Verdict.UNDECIDED, str(error))
         enough = self.seeds >= MINIMUM_SEEDS
-        together = ALPHA if self.level is None else self.level(len(evidence.comparisons))
-        findings = find(evidence, intervals=enough, together=together)
+        findings = find(evidence, intervals=enough)
         if elsewhere:
             return self._say(Verdict.NOT_APPLICABLE, needs, findings)
         if not self.plan.as_written:

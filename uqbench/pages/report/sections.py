@@ -9,7 +9,7 @@ from markupsafe import Markup
 from uqbench.boards.calibration import coverage_column
 from uqbench.boards.protocol import departures
 from uqbench.boards.stored import StoredBoard
-from uqbench.contract.errors import contained
+from uqbench.contract.errors import UqbenchError, contained
 from uqbench.contract.figure import Figure
 from uqbench.pages.board_view import IMPROVEMENT, BoardView, Column
 from uqbench.pages.plots import catalog, claims
@@ -94,8 +94,11 @@ class BoardSection:
         cells = self.board.configs.items()
         made = next(of for cell, of in cells if cell.rsplit("/", 1)[-1] == method)
         known = self.host.agents if "agent" in made else self.host.estimators
-        spec = known.get(str(made.get("agent") or made.get("estimator")))
-        return "" if spec is None else f"{summary(spec)} {source(spec)}".strip()
+        try:
+            spec = known.get(str(made.get("agent") or made.get("estimator")))
+            return "" if spec is None else f"{summary(spec)} {source(spec)}".strip()
+        except UqbenchError as error:
+            return str(error)
 
     @cached_property
     def columns(self) -> list[Column]:

@@ -15,12 +15,12 @@ import torch
 from uqbench.contract.agent import Agent, EnvironmentInfo
 from uqbench.contract.config import as_table, at_most
 from uqbench.contract.environment import LaneEnv, TimeLimit
-from uqbench.contract.errors import unknown
+from uqbench.contract.errors import UqbenchError, unknown
 from uqbench.contract.estimator import Dataset
 from uqbench.contract.seeding import derive_seed
 from uqbench.contract.specs import imported
 from uqbench.lanes.adapters.gymnasium_lanes import GymnasiumLanes
-from uqbench.registry.definitions import owns_loop, summary, takes_actors
+from uqbench.registry.definitions import summary
 from uqbench.registry.named import plugins_of
 from uqbench.registry.plugins import Host
 from uqbench.registry.registry import Plugin, Registry
@@ -78,7 +78,7 @@ def _of(plugin: Plugin, host: Host, catalog: Catalog, one: str) -> Iterable[Subj
         yield PackageSubject(
             name=plugin.name,
             module=plugin.module,
-            names=[(registry.kind, n, summary(registry[n])) for registry, n in registered],
+            names=[(registry.kind, n, _summary(registry, n)) for registry, n in registered],
             problems=[p.reason for p in catalog.problems if p.plugin == plugin],
             failure=plugin.failure,
         )
@@ -102,6 +102,14 @@ def _of(plugin: Plugin, host: Host, catalog: Catalog, one: str) -> Iterable[Subj
                 subject = ComponentSubject(name=what, problem=error)
             known = {} if isinstance(subject, ComponentSubject) else expected.get(what, {})
             yield replace(subject, expected_failures=known)
+
+
+def _summary(registry: Registry[Any], name: str) -> str:
+    """One line; empty where it cannot be imported, which is a check of its own."""
+    try:
+        return summary(registry[name])
+    except UqbenchError:
+        return ""
 
 
 Use = tuple[Suite, Method, Task]
@@ -195,8 +203,8 @@ def _agent(name: str, host: Host, catalog: Catalog) -> Subject:
             recipe=(spec.factory, info, config),
         )
 
-    of: Any = loop if owns_loop(spec) else subject
-    several = of(replace(info, actors=ACTORS)) if takes_actors(spec) else None
+    of: Any = loop if spec.loop else subject
+    several = of(replace(info, actors=ACTORS)) if spec.takes_actors else None
     tried: Subject = replace(of(info), several=several)
     return tried
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
-from uqbench import AgentSpec, DatasetSpec, EnvironmentSpec, Spec, hookimpl
+from uqbench import AgentSpec, DatasetSpec, EnvironmentSpec, EstimatorSpec, hookimpl
 
 
 @hookimpl
@@ -75,10 +75,10 @@ def uqbench_datasets() -> Iterable[DatasetSpec]:
 
 
 @hookimpl
-def uqbench_estimators() -> Iterable[Spec]:
+def uqbench_estimators() -> Iterable[EstimatorSpec]:
     """Composite risk."""
     return [
-        Spec(
+        EstimatorSpec(
             name="composite-risk",
             version="1",
             factory="uqbench_sentinel.estimation.composite:CompositeRiskEstimator",

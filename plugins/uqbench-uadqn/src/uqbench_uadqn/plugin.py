@@ -7,7 +7,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import TYPE_CHECKING
 
-from uqbench import AgentSpec, DatasetSpec, EnvironmentSpec, Spec, hookimpl
+from uqbench import AgentSpec, DatasetSpec, EnvironmentSpec, EstimatorSpec, hookimpl
 
 if TYPE_CHECKING:
     from uqbench.boards.stored import StoredBoard
@@ -89,16 +89,16 @@ def uqbench_datasets() -> Iterable[DatasetSpec]:
 
 
 @hookimpl
-def uqbench_estimators() -> Iterable[Spec]:
+def uqbench_estimators() -> Iterable[EstimatorSpec]:
     """Anchored networks."""
     return [
-        Spec(
+        EstimatorSpec(
             name="anchored-quantiles",
             version="1",
             factory="uqbench_uadqn.regression.anchored:AnchoredQuantiles",
             config="uqbench_uadqn.regression.config:AnchoredQuantilesConfig",
         ),
-        Spec(
+        EstimatorSpec(
             name="anchored-outputs",
             version="1",
             factory="uqbench_uadqn.regression.anchored:AnchoredOutputs",
