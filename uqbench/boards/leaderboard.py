@@ -136,9 +136,15 @@ class Board:
             self.ranking,
             paired=self.plan.suite.paired,
             unranked=[name for name, role in self.plan.roles.items() if role != "method"],
+            foreign=self.foreign,
             ranges=ranges_by_task(self.plan.suite, self.primary, of),
             margin=self.primary.margin,
         )
+
+    @property
+    def foreign(self) -> frozenset[str]:
+        """The rows that others submitted, or that are of a file: they make no variance floor."""
+        return self.local | self.submitted.keys()
 
     @cached_property
     def places(self) -> dict[str, Place]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -9,7 +10,7 @@ from uqbench.boards.columns import columns
 from uqbench.boards.matrices import Matrix, MethodScores
 from uqbench.contract.claim import Interval
 from uqbench.contract.specs import Role
-from uqbench.statistics.bounded import ranges_of
+from uqbench.statistics.bounded import Ranges, scaled
 from uqbench.statistics.estimate import Estimate, estimate, improvement, share
 from uqbench.statistics.ranks import Pair
 from uqbench.statistics.statistic import point
@@ -47,8 +48,11 @@ def estimates(plan: Plan, own: MethodScores, baseline: Matrix | None) -> dict[st
     if values is not None:
         ranges = ranges_by_task(suite, primary, own.tasks)
         estimates |= {name: Estimate(point(name, values), None, None) for name in estimates}
-        for name in ("mean", suite.ranks_by):
-            estimates[name] = estimate(name, values, ranges, clustered=suite.paired)
+        ends = limits(suite, primary, own.tasks)
+        for name in {"mean", "optimality_gap", suite.ranks_by}:
+            estimates[name] = estimate(
+                name, values, ranges, clustered=suite.paired, limits=None if name == "iqm" else ends
+            )
     if (beyond := primary.fails_beyond) is not None:
         sign = 1 if primary.direction == "max" else -1
         estimates["fail_share"] = None if raw is None else share(sign * raw < sign * beyond)
@@ -59,23 +63,40 @@ def estimates(plan: Plan, own: MethodScores, baseline: Matrix | None) -> dict[st
         values = own.normalized(metric) if column.normalized else own.raw(metric)
         if values is not None:
             ranges = ranges_by_task(suite, metric, own.tasks, normalized=column.normalized)
+            ends = limits(suite, metric, own.tasks, normalized=column.normalized)
             estimates[column.name] = estimate(
-                column.statistic, values, ranges, clustered=suite.paired
+                column.statistic, values, ranges, clustered=suite.paired, limits=ends
             )
     return estimates
 
 
 def ranges_by_task(
     suite: Suite, metric: Metric, tasks: Sequence[str], *, normalized: bool = True
-) -> list[Interval] | None:
-    """See :func:`~uqbench.statistics.bounded.ranges_of`; on each task, in units of the score.
+) -> Ranges | None:
+    """See :func:`~uqbench.statistics.bounded.scaled`; on each task, in units of the score.
 
     Or in the metric's own units, where not ``normalized``.
     """
     constants = suite.normalization_constants(metric) if normalized else {}
     suited = [task for task in tasks if metric.suits(suite.task(task))]
     normalizers = [constants[task].normalize if normalized else float for task in suited]
-    return ranges_of(metric.fails_beyond, metric.bounds, normalizers)
+    return scaled([metric.range_on(task) for task in suited], normalizers)
+
+
+def limits(
+    suite: Suite, metric: Metric, tasks: Sequence[str], *, normalized: bool = True
+) -> Interval:
+    """The least and the greatest value that the mean over tasks of a metric can have."""
+    constants = suite.normalization_constants(metric) if normalized else {}
+    least = -math.inf if metric.lowest is None else metric.lowest
+    most = math.inf if metric.highest is None else metric.highest
+    ends = [
+        sorted(constants[task].normalize(end) if normalized else end for end in (least, most))
+        for task in tasks
+        if metric.suits(suite.task(task))
+    ]
+    low, high = (sum(own) / len(ends) for own in zip(*ends, strict=True))
+    return low, high
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from uqbench.registry.papers import cited
 from uqbench.registry.plugins import Host
-from uqbench.statistics.bounded import ranges_of
 from uqbench.suites.plan import Plan
 from uqbench.suites.sources import sources_of
 from uqbench.suites.suite import Suite
@@ -22,7 +21,8 @@ def statistics_sentence(suite: Suite, budget: Budget, *, ranks: bool = True) -> 
     metric = suite.primary_metric(budget)
     several = len(suite.tasks_of(budget)) > 1
     what = _STATISTIC[suite.ranks_by] if several else "mean over runs"
-    if suite.ranks_by == "mean" and ranges_of(metric.fails_beyond, metric.bounds, ()) is not None:
+    ranges = [metric.range_on(task.name) for task in suite.tasks_of(budget)]
+    if suite.ranks_by == "mean" and any(ranges):
         interval = (
             "Gaffke's (2005) bounds: the runs and one more at the end of the metric's range, "
             "randomly weighted"

@@ -215,12 +215,11 @@ def check_budgets_methods(suite: Suite, host: Host, where: str) -> None:
 
 def _check_ranking(suite: Suite, budget: Budget, host: Host, key: str) -> None:
     """Check that some runs of a budget could tell two of its methods apart."""
-    from uqbench.statistics.bounded import ranges_of
+    from uqbench.statistics.bounded import scaled
     from uqbench.statistics.ranks import check_ranking
 
     metric, tasks = suite.primary_metric(budget), suite.tasks_of(budget)
-    unchanged = [float] * len(tasks)
-    ranges = ranges_of(metric.fails_beyond, metric.bounds, unchanged)
+    ranges = scaled([metric.range_on(task.name) for task in tasks], [float] * len(tasks))
     roles = {name: spec.role for name, spec in host.agents.items()}
     methods = [m for m in suite.methods if (m.role or roles.get(m.agent or "")) in (None, "method")]
     try:

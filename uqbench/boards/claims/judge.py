@@ -214,8 +214,7 @@ class _Case:
                 task: of.normalize
                 for task, of in suite.normalization_constants(self.metric).items()
             },
-            fails_beyond=self.metric.fails_beyond,
-            bounds=self.metric.bounds,
+            ranges={t: ends for t in self.tasks if (ends := self.metric.range_on(t)) is not None},
             margin=self.metric.margin,
             paired=suite.paired,
             shared=self.metric.kind == "cost",
