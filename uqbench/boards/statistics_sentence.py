@@ -22,7 +22,7 @@ def statistics_sentence(suite: Suite, budget: Budget, *, ranks: bool = True) -> 
     several = len(suite.tasks_of(budget)) > 1
     what = _STATISTIC[suite.ranks_by] if several else "mean over runs"
     ranges = [metric.range_on(task.name) for task in suite.tasks_of(budget)]
-    if suite.ranks_by == "mean" and any(ranges):
+    if suite.ranks_by == "mean" and all(ranges):
         interval = (
             "Gaffke's (2005) bounds: the runs and one more at the end of the metric's range, "
             "randomly weighted"
@@ -33,6 +33,8 @@ def statistics_sentence(suite: Suite, budget: Budget, *, ranks: bool = True) -> 
         cells = "" if suite.paired or not several else " over method × task cells"
         degrees = f", Satterthwaite's degrees of freedom{cells}" if cells else ""
         interval = f"Student's t{unit}{degrees}, widened by Hall's (1992) correction of skewness"
+        if some := [t.name for t, of in zip(suite.tasks_of(budget), ranges, strict=True) if of]:
+            interval = f"Gaffke's (2005) bounds on {', '.join(some)}, Student's t on other tasks"
         chance = (
             "where the signs of seeds' differences are flipped"
             if suite.paired

@@ -35,9 +35,12 @@ class Estimate:
     high: float | None
 
     @classmethod
-    def of(cls, measured: Measurement, seeds: int) -> Estimate:
-        """A measurement with its 95 % interval, which fewer than three seeds do not have."""
-        interval = None if seeds < MINIMUM_SEEDS else measured.interval(ALPHA)
+    def of(cls, measured: Measurement, seeds: int, comparisons: int = 1) -> Estimate:
+        """A measurement with its 95 % interval, which fewer than three seeds do not have.
+
+        As one of several ``comparisons``, at a level at which all together hold with 95 %.
+        """
+        interval = None if seeds < MINIMUM_SEEDS else measured.interval(ALPHA / comparisons)
         return cls(measured.estimate, *(interval or (None, None)))
 
 
@@ -78,13 +81,16 @@ def estimate(
     return Estimate(value, max(of.low, limits[0]), min(of.high, limits[1]))
 
 
-def improvement(better: NDArray[np.float64], worse: NDArray[np.float64]) -> Estimate:
+def improvement(
+    better: NDArray[np.float64], worse: NDArray[np.float64], comparisons: int = 1
+) -> Estimate:
     """Probability that a run of the first beats one of the second, each ``[runs, tasks]``.
 
-    The interval never shrinks to a point where all pairs agree.
+    The interval never shrinks to a point where all pairs agree. As one of several
+    ``comparisons``, they hold together with 95 %.
     """
     measured = concordance([list(pair) for pair in zip(worse.T, better.T, strict=True)])
-    return Estimate.of(measured, min(len(better), len(worse)))
+    return Estimate.of(measured, min(len(better), len(worse)), comparisons)
 
 
 def share(successes: NDArray[np.bool_]) -> Estimate:

@@ -135,7 +135,14 @@ class _Case:
 
     def _undecided(self, evidence: Evidence, findings: tuple[Finding, ...]) -> Judgement:
         flat = [f.comparison.about for f in findings if f.interval is None]
-        why = f"all runs are equal for {_listed(flat)}; " if flat else ""
+        if flat:
+            reason = (
+                f"all runs are equal for {_listed(flat)}, and no number of seeds would decide: say "
+                f"exact = true where the metric has no randomness, or give its range (lowest, "
+                f"highest, fails_beyond)"
+            )
+            return self._say(Verdict.UNDECIDED, reason, findings)
+        why = ""
         parts = _parts(findings, Verdict.UNDECIDED)
         why = f"{parts}; {why}" if parts else why
         needed = seeds_needed(evidence, findings, self.seeds)
