@@ -22,11 +22,12 @@ from uqbench.boards.matrices import Matrix, MethodScores, by_method
 from uqbench.boards.provenance import contents
 from uqbench.boards.scores import gather, to_csv
 from uqbench.boards.standings import TrivialBaseline, estimates, ranges_by_task, trivial_baseline
-from uqbench.boards.tables import PAIR_COLUMNS, Row, cells, csv_text, frame, pair_row
+from uqbench.boards.tables import PAIR_COLUMNS, RANK_COLUMNS, Row, cells, csv_text, frame, pair_row
 from uqbench.registry.local import is_local
 from uqbench.results.scores import Score, Scores
 from uqbench.results.store import RunState, Store
 from uqbench.statistics.estimate import Estimate, estimate
+from uqbench.statistics.first import may_be_first
 from uqbench.statistics.levels import ALPHA, DRAWS, MINIMUM_SEEDS
 from uqbench.statistics.ranks import Pair, Place, compare, places
 from uqbench.statistics.statistic import point
@@ -100,7 +101,12 @@ class Board:
         """By method, its estimates by their columns of ``leaderboard.csv``."""
         name = self.plan.suite.baseline
         return {
-            method: estimates(self.plan, own, None if method == name else self.matrices.get(name))
+            method: estimates(
+                self.plan,
+                own,
+                self.plan.roles[method],
+                None if method == name else self.matrices.get(name),
+            )
             for method, own in self.methods.items()
         }
 
@@ -132,9 +138,15 @@ class Board:
             self.ranking,
             paired=self.plan.suite.paired,
             unranked=[name for name, role in self.plan.roles.items() if role != "method"],
+            foreign=self.foreign,
             ranges=ranges_by_task(self.plan.suite, self.primary, of),
             margin=self.primary.margin,
         )
+
+    @property
+    def foreign(self) -> frozenset[str]:
+        """The rows that others submitted, or that are of a file: they make no variance floor."""
+        return self.local | self.submitted.keys()
 
     @cached_property
     def places(self) -> dict[str, Place]:
@@ -146,13 +158,52 @@ class Board:
         ranked = {name: values for name, values in matrices.items() if roles[name] == "method"}
         return places(ranked, pairs, self.ranking)
 
-    def places_on(self, task: str) -> dict[str, Place]:
-        """Place of each fully scored method by its runs on one task alone."""
-        matrices = {
-            name: values[:, [self.methods[name].tasks.index(task)]]
+    def places_on(self, *tasks: str) -> dict[str, Place]:
+        """Place of each fully scored method by its runs on some of the tasks alone."""
+        matrices = self._on(tasks)
+        return self._places(matrices, self._compare(matrices, *tasks)) if self.ranks else {}
+
+    def _on(self, tasks: Sequence[str]) -> dict[str, Matrix]:
+        """The scores on some of the tasks alone; of all where none is named."""
+        return {
+            name: values[:, [self.methods[name].tasks.index(task) for task in tasks]]
+            if tasks
+            else values
             for name, values in self.matrices.items()
         }
-        return self._places(matrices, self._compare(matrices, task))
+
+    @cached_property
+    def first(self) -> tuple[str, ...]:
+        """The methods that may be first; none under a budget that cannot rank."""
+        return self.first_on()
+
+    def first_on(self, *tasks: str) -> tuple[str, ...]:
+        """The methods that may be first by their runs on some tasks; on all if none is named."""
+        ranked = {n: v for n, v in self._on(tasks).items() if self.plan.roles[n] == "method"}
+        if not self.ranks or len(ranked) < 2:
+            return ()
+        of = sorted(tasks or {cell.task for cell in self.scores.cells})
+        return may_be_first(
+            ranked,
+            self.ranking,
+            paired=self.plan.suite.paired,
+            foreign=self.foreign,
+            ranges=ranges_by_task(self.plan.suite, self.primary, of),
+        )
+
+    @cached_property
+    def subsets(self) -> dict[tuple[str, str], tuple[str, ...]]:
+        """Tasks by (``only`` or ``without``, task): each alone, or all but each."""
+        tasks = sorted({cell.task for cell in self.scores.cells})
+        if len(tasks) < 2:
+            return {}
+        subsets: dict[tuple[str, str], tuple[str, ...]] = {("only", t): (t,) for t in tasks}
+        if len(tasks) > 2:
+            subsets |= {
+                ("without", task): tuple(other for other in tasks if other != task)
+                for task in tasks
+            }
+        return subsets
 
     @cached_property
     def trivial(self) -> TrivialBaseline | None:
@@ -187,6 +238,7 @@ class Board:
             "claims.csv": csv_text(table.rows(self.claims), table.COLUMNS).encode(),
             "leaderboard.csv": csv_text(self.rows()).encode(),
             "pairs.csv": csv_text(list(map(pair_row, self.pairs)), PAIR_COLUMNS).encode(),
+            "ranks.csv": csv_text(self._rank_rows(), RANK_COLUMNS).encode(),
             "scores.csv": to_csv(self.scores, self.plan.suite.metrics),
             "tasks.csv": csv_text(self._task_rows()).encode(),
         }
@@ -222,6 +274,7 @@ class Board:
                 "rank_low": "" if place is None else str(place.low),
                 "rank_high": "" if place is None else str(place.high),
                 "tied": "" if place is None else "yes" if place.tied else "no",
+                "may_be_first": "" if place is None else "yes" if method in self.first else "no",
                 "tasks": str(len(own.tasks)),
                 "runs_planned": str(sum(map(len, own.cells.values()))),
                 "runs_scored": str(sum(cell.scored for cell in own.cells.values())),
@@ -241,6 +294,25 @@ class Board:
             rows.append(row)
         return rows
 
+    def _rank_rows(self) -> list[Row]:
+        """The lines of ``ranks.csv``: ranks by each task alone, and without each of the tasks."""
+        rows = []
+        for (how, task), tasks in self.subsets.items():
+            first = self.first_on(*tasks)
+            for method, place in self.places_on(*tasks).items():
+                rows.append(
+                    {
+                        "how": how,
+                        "task": task,
+                        "method": method,
+                        "rank": str(place.rank),
+                        "rank_low": str(place.low),
+                        "rank_high": str(place.high),
+                        "may_be_first": "yes" if method in first else "no",
+                    }
+                )
+        return rows
+
     def _task_rows(self) -> list[Row]:
         rows = []
         for cell in self.scores.cells:
@@ -252,7 +324,13 @@ class Board:
             }
             for metric in self.plan.suite.metrics:
                 values = self.methods[cell.method].on(cell.task, metric)
-                ranges = ranges_by_task(self.plan.suite, metric, [cell.task], normalized=False)
+                ranges = ranges_by_task(
+                    self.plan.suite,
+                    metric,
+                    [cell.task],
+                    normalized=False,
+                    learns=self.plan.roles[cell.method] == "method",
+                )
                 mean = None if values is None else estimate("mean", values, ranges)
                 row |= cells(metric.name, mean)
             rows.append(row)

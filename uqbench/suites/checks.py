@@ -164,7 +164,7 @@ def _fit(budget: Budget, suite: Suite, host: Host, key: str) -> None:
 
     Methods come from many plugins: nothing is said until the suite has its baseline.
     """
-    from uqbench.statistics.bounded import ranges_of
+    from uqbench.statistics.bounded import scaled
     from uqbench.statistics.ranks import check_ranking
 
     if suite.baseline not in rows_of(suite, "methods"):
@@ -172,8 +172,8 @@ def _fit(budget: Budget, suite: Suite, host: Host, key: str) -> None:
     fields = {f for m in suite.methods for f in field_names(m, host)} if budget.config else ()
     _known(f"{key}.config", "method with a field", fields, *budget.config)
     if budget.ranks:
-        metric, unchanged = suite.primary_metric(budget), [float] * len(suite.tasks_of(budget))
-        ranges = ranges_of(metric.fails_beyond, metric.bounds, unchanged)
+        metric, tasks = suite.primary_metric(budget), suite.tasks_of(budget)
+        ranges = scaled([metric.range_on(task.name) for task in tasks], [float] * len(tasks))
         roles = [method.role or method.spec(host).role for method in suite.methods]
         check_ranking(budget.seeds, roles.count("method"), paired=suite.paired, ranges=ranges)
 

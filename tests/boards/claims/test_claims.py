@@ -318,8 +318,12 @@ def test_runs_that_are_all_equal_do_not_decide_a_number_unless_it_is_exact(host)
     band = 'kind = "band"\nmetric = "score"\nmethod = "a"\nvalue = 1.0\ntolerance = 0.1'
     judgement = judged(host, band, lambda m, t, s: 1.0)
     assert judgement.verdict is Verdict.UNDECIDED
-    assert judgement.reason.startswith("all runs are equal for a; about 2 more seeds would decide")
-    assert judged(host, band, lambda m, t, s: 1.0, seeds=range(7)).verdict is Verdict.HOLDS
+    assert judgement.reason == (
+        "all runs are equal for a, and no number of seeds would decide: say exact = true where the "
+        "metric has no randomness, or give its range (lowest, highest, fails_beyond)"
+    )
+    many = judged(host, band, lambda m, t, s: 1.0, seeds=range(7))
+    assert many.verdict is Verdict.UNDECIDED
     assert judged(host, f"{band}\nexact = true", lambda m, t, s: 1.0).verdict is Verdict.HOLDS
     assert (
         judged(host, f"{band}\nexact = true", lambda m, t, s: 2.0).verdict.value == "does not hold"

@@ -143,7 +143,14 @@ class _Case:
 
     def _undecided(self, evidence: Evidence, findings: tuple[Finding, ...]) -> Judgement:
         flat = [f.comparison.about for f in findings if f.interval is None]
-        why = f"all runs are equal for {_listed(flat)}; " if flat else ""
+        if flat:
+            reason = (
+                f"all runs are equal for {_listed(flat)}, and no number of seeds would decide: say "
+                f"exact = true where the metric has no randomness, or give its range (lowest, "
+                f"highest, fails_beyond)"
+            )
+            return self._say(Verdict.UNDECIDED, reason, findings)
+        why = ""
         parts = _parts(findings, Verdict.UNDECIDED)
         why = f"{parts}; {why}" if parts else why
         needed = seeds_needed(evidence, findings, self.seeds)
@@ -222,8 +229,7 @@ class _Case:
                 task: of.normalize
                 for task, of in suite.normalization_constants(self.metric).items()
             },
-            fails_beyond=self.metric.fails_beyond,
-            bounds=self.metric.bounds,
+            ranges={t: ends for t in self.tasks if (ends := self.metric.range_on(t)) is not None},
             margin=self.metric.margin,
             paired=suite.paired,
             shared=self.metric.kind == "cost",
