@@ -41,7 +41,7 @@ def measure(
     from uqbench.runner.train.compiling import compile_agent
     from uqbench.runner.train.environments import TaskEnvironment
     from uqbench.runner.train.loop import interact
-    from uqbench.runner.train.stands_for import RecordedLanes, train
+    from uqbench.runner.train.loop_agent import RecordedLanes, train
     from uqbench.runner.train.recorder import Recorder
     from uqbench.suites.plan import make_plan
     from uqbench.suites.reading import read_suites
