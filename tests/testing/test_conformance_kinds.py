@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import sys
 import types
@@ -18,7 +19,7 @@ from uqbench import testing
 from uqbench.contract.environment import OptimalQ, TimeLimit
 from uqbench.contract.errors import MissingDataError, UqbenchError
 from uqbench.contract.estimator import Data, Estimator
-from uqbench.contract.specs import EnvironmentSpec
+from uqbench.contract.specs import EnvironmentSpec, ScoreSpec
 from uqbench.lanes import Uniform
 from uqbench.lanes.adapters.gymnasium_lanes import GymnasiumLanes
 from uqbench.registry.classes import Added
@@ -31,6 +32,7 @@ from uqbench.testing.conformance.estimators import DatasetSubject, EstimatorSubj
 from uqbench.testing.conformance.loop_agents import LoopAgentSubject
 from uqbench.testing.conformance.packages import ComponentSubject, PackageSubject
 from uqbench.testing.conformance.risks import RiskSubject
+from uqbench.testing.conformance.scores import ScoreSubject
 from uqbench.testing.conformance.subjects import subjects
 from uqbench.testing.results import results
 from uqbench.testing.templates.render import KINDS, render
@@ -668,6 +670,31 @@ class Together(Loop):
         return np.random.default_rng(seed)
 
 
+def largest(given):
+    probs = given["test"].predicted.probs
+    return math.nan if probs is None else probs.amax(-1).mean().item()
+
+
+def in_file_order(given):
+    """The most certain tenth's accuracy, ties as they come."""
+    probs = given["test"].predicted.probs
+    if probs is None:
+        return math.nan
+    order = probs[0].amax(-1).argsort(descending=True, stable=True)[: len(probs[0]) // 10]
+    return (probs[0].argmax(-1) == given["test"].targets[0])[order].double().mean().item()
+
+
+def likelihood(given):
+    """Not its logarithm: the most probable class is best stated with certainty."""
+    probs, targets = given["test"].predicted.probs, given["test"].targets
+    return math.nan if probs is None else probs[0].gather(-1, targets.T).mean().item()
+
+
+def score(factory, **declared):
+    spec = ScoreSpec(name="mine", version="1", factory=factory, direction="max", **declared)
+    return ScoreSubject(name="mine", spec=spec)
+
+
 class Unseeded(Together):
     def generator(self, seed):
         return np.random.default_rng()
@@ -695,6 +722,9 @@ MUTANTS = {
     "dataset-forms": lambda: dataset(Classes),
     "dataset-seeds": lambda: dataset(Shared),
     "dataset-scores": lambda: dataset(Undeclared),
+    "score-permutation": lambda: score(in_file_order),
+    "score-chance": lambda: score(largest, chance=0.5),
+    "score-proper": lambda: score(likelihood, proper=True, chance=likelihood),
     "risk-forms": lambda: risk(LastOnly),
     "risk-weights": lambda: risk(Unnormalized),
     "risk-order": lambda: risk(FirstMatters),

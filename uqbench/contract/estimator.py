@@ -151,7 +151,8 @@ class Dataset(ABC):
             ground truth, say). A run has the data set of its own number, 0 to ``n_datasets - 1``,
             and that number is the lane's seed. None where any seed makes a data set of its own.
             The class has it: ``uqbench verify`` reads it without making the data set.
-        members: how many models of a prediction are stored, for joint scores; the first ones.
+        members: how many models of a prediction are stored, for joint scores: at least as many as
+            any method has, since of the first ones alone a joint score has no value.
         most_bytes: of a run's stored predictions; a set that would need more is refused before
             anything is learned.
     """

@@ -52,6 +52,7 @@ class Plan:
         steps: what the user set instead of the budget's steps; None if nothing.
         settings: config values that the user set, by method.
         keep_agents: whether the final state of each agent is stored; changes no identity.
+        score_versions: of the registered scores, and of the data sets' own, by statistic.
     """
 
     suite: Suite
@@ -64,6 +65,7 @@ class Plan:
     steps: int | None = None
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     keep_agents: bool = False
+    score_versions: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def runs(self) -> tuple[Run, ...]:
@@ -211,7 +213,20 @@ def make_plan(
     standard = as_written and (chosen_methods, chosen_tasks, chosen_seeds) == usual
     claims = tuple((c, c.load(host, f"{suite.name}: claims.{c.id}")) for c in suite.claims)
     plan = Plan(suite, budget_name, planned, tuple(cells), standard, as_written, claims)
-    return replace(plan, steps=steps, settings=settings, keep_agents=keep_agents)
+    versions = _score_versions(suite, host)
+    further = {"steps": steps, "settings": settings, "score_versions": versions}
+    return replace(plan, keep_agents=keep_agents, **further)
+
+
+def _score_versions(suite: Suite, host: Host) -> dict[str, str]:
+    versions: dict[str, str] = {}
+    for task in suite.tasks:
+        if task.dataset in host.datasets:
+            versions |= host.datasets[task.dataset].score_versions
+    own = {metric.statistic for metric in suite.metrics if metric.kind == "dataset"}
+    versions = {name: version for name, version in versions.items() if name in own}
+    registered = {metric.statistic for metric in suite.metrics if metric.kind == "predictions"}
+    return versions | {n: host.scores[n].version for n in sorted(registered) if n in host.scores}
 
 
 def _queries(budget: Budget) -> dict[str, Any]:

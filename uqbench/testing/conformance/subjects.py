@@ -38,6 +38,7 @@ from uqbench.testing.conformance.loop_agents import LoopAgentSubject
 from uqbench.testing.conformance.packages import ComponentSubject, PackageSubject
 from uqbench.testing.conformance.repeatability import stops_of
 from uqbench.testing.conformance.risks import RiskSubject
+from uqbench.testing.conformance.scores import ScoreSubject
 from uqbench.testing.worlds import RotatingPixels
 
 WARM_UP, SCHEDULES = 40, 120
@@ -89,6 +90,7 @@ def _of(plugin: Plugin, host: Host, catalog: Catalog, one: str) -> Iterable[Subj
         (host.environments, _environment),
         (host.datasets, _dataset),
         (host.estimators, _estimator),
+        (host.scores, lambda name, *_: ScoreSubject(name=name, spec=host.scores[name])),
         (host.risk_measures, _risk),
         (host.claim_kinds, _claim),
     ]
