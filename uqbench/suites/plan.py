@@ -213,16 +213,15 @@ def make_plan(
     standard = as_written and (chosen_methods, chosen_tasks, chosen_seeds) == usual
     claims = tuple((c, c.load(host, f"{suite.name}: claims.{c.id}")) for c in suite.claims)
     plan = Plan(suite, budget_name, planned, tuple(cells), standard, as_written, claims)
-    versions = _score_versions(suite, host)
-    further = {"steps": steps, "settings": settings, "score_versions": versions}
-    return replace(plan, keep_agents=keep_agents, **further)
+    plan = replace(plan, score_versions=_score_versions(suite, host))
+    return replace(plan, steps=steps, settings=settings, keep_agents=keep_agents)
 
 
 def _score_versions(suite: Suite, host: Host) -> dict[str, str]:
     versions: dict[str, str] = {}
-    for task in suite.tasks:
-        if task.dataset in host.datasets:
-            versions |= host.datasets[task.dataset].score_versions
+    for name in sorted({task.dataset for task in suite.tasks if task.dataset}):
+        if name in host.datasets:
+            versions |= host.datasets[name].score_versions
     own = {metric.statistic for metric in suite.metrics if metric.kind == "dataset"}
     versions = {name: version for name, version in versions.items() if name in own}
     registered = {metric.statistic for metric in suite.metrics if metric.kind == "predictions"}

@@ -7,7 +7,6 @@ read at the first point, and the targets are counted.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from math import erf, exp, log, nan, pi, sqrt
 
 from uqbench_predictive.scores.registered import MASS, NORMAL_90, TEST, Given
@@ -97,14 +96,8 @@ shifted_nll, shifted_ece, shifted_accuracy = (over(of, *STRENGTHS) for of in (nl
 nll_1, nll_2, nll_3, nll_4, nll_5 = (over(nll, strength) for strength in STRENGTHS)
 
 
-def joint_nll(given: Given) -> float:
-    """That of the points in groups of ten, which are independent: no model tells them apart."""
-    points = given[TEST].targets
-    whole = 0 if points is None else points.shape[1] // 10 * 10
-    if not whole or points is None:
-        return nan
-    one = given[TEST]
-    return nll({TEST: replace(one, targets=points[:, :whole])})
+joint_nll = nll
+"""Points are independent: no model tells them apart."""
 
 
 def _classes(given: Given, name: str) -> Law | None:

@@ -63,14 +63,16 @@ def mean_of_most_certain(uncertainty: Tensor, values: Tensor) -> Tensor:
     if not uncertainty.isfinite().all():
         return torch.tensor(nan)
     kept = tie_means(values, uncertainty)[uncertainty.argsort()].cumsum(0)
-    return (kept / torch.arange(1, len(values) + 1)).mean()
+    area: Tensor = (kept / torch.arange(1, len(values) + 1)).mean()
+    return area
 
 
 def tie_means(values: Tensor, by: Tensor) -> Tensor:
     """Each value's mean over the points at which ``by`` is the same, ``[M]`` twice."""
     _, tie, counts = by.unique(return_inverse=True, return_counts=True)
     sums = torch.zeros(len(counts), dtype=values.dtype).index_add(0, tie, values)
-    return (sums / counts)[tie]
+    means: Tensor = (sums / counts)[tie]
+    return means
 
 
 def rank_correlation(predicted: Tensor, truth: Tensor) -> Tensor:

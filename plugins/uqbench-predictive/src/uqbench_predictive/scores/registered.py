@@ -109,29 +109,29 @@ def width_90(given: Given, name: str = TEST) -> float:
 
 
 def joint_nll(given: Given, name: str = TEST) -> float:
-    """Negative log-likelihood of ten points together, over ten, in nats.
+    """Negative log-likelihood of ten points together, over the number of points, in nats.
 
     ``−log E_s Π_i p_s(y_i)`` over the models s that predict all points, in groups of ten in the
-    order of the set; a method without such models predicts points independently. Points beyond the
-    last ten do not count. NaN where the models' mean is not what is predicted: of the first models
-    alone the logarithm of the mean is too low by half its relative variance (Dataset.members).
+    order of the set, the last one of what is left. A method without such models predicts points
+    independently and has its ``nll``. NaN where the models' mean is not what is predicted: of the
+    first models alone the logarithm of the mean is too low, by half its relative variance
+    (Dataset.members).
 
     Source: Osband et al. 2022, "The neural testbed", τ = 10
     """
     one = given[name]
     members, targets = one.predicted.members, _targets(one)
-    groups = len(targets) // TOGETHER
     marginal = one.predicted.mean if one.predicted.probs is None else one.predicted.probs
     if members is None or marginal is None:
-        each = _log_likelihood(one)[None]
-    elif not _is_mean_of(members, marginal):
+        return nll(given, name)
+    if not _is_mean_of(members, marginal):
         return nan
-    elif one.predicted.probs is not None:
-        each = _log_probability(members[:, 0], targets.expand(len(members), -1))
-    else:
+    if one.predicted.probs is None:
         each = _log_normal(targets, members[:, 0, :, 0], one.predicted.aleatoric[0])
-    together = each[:, : groups * TOGETHER].unflatten(1, (groups, TOGETHER)).sum(-1)
-    return float(-(torch.logsumexp(together, 0) - log(len(each))).mean() / TOGETHER)
+    else:
+        each = _log_probability(members[:, 0], targets.expand(len(members), -1))
+    groups = torch.stack([part.sum(-1) for part in each.split(TOGETHER, 1)], 1)
+    return float(-(torch.logsumexp(groups, 0) - log(len(each))).sum() / len(targets))
 
 
 def rmse(given: Given, name: str = TEST) -> float:
