@@ -16,8 +16,8 @@ PLUGIN = """
 import dataclasses
 import torch
 from uqbench import DatasetSpec, EstimatorSpec, hookimpl
-from uqbench.contract.estimator import Data, Dataset, Estimator, EvaluationSet,
-PredictiveUncertainty
+from uqbench.contract.estimator import Data, Dataset, Estimator, EvaluationSet
+from uqbench.contract.estimator import PredictiveUncertainty
 
 
 class Coins(Dataset):
