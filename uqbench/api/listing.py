@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from uqbench.pages.listing import listing, named
+from uqbench.api.installed import listing, named
 from uqbench.registry.definitions import summary
 from uqbench.registry.load_host import load_host
 from uqbench.suites.reading import read_suites

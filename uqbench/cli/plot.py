@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from uqbench.cli.options import Folder, FolderThere, load_host, names, takes
 from uqbench.cli.terminal import say
@@ -66,11 +66,10 @@ def _listed(text: str | None) -> list[str]:
 def _figures(folder: Path, what: list[str], methods: list[str], tasks: list[str]) -> list[Figure]:
     from uqbench.boards.stored import StoredBoard
     from uqbench.pages.plots.catalog import draw, drawable, further
-    from uqbench.pages.plots.selected import SelectedRows
     from uqbench.suites.reading import read_suites
 
     host = load_host()
-    board = cast("StoredBoard", SelectedRows(StoredBoard.read(folder), methods, tasks))
+    board = StoredBoard.read(folder).showing(methods, tasks)
     suite = read_suites(host, check=()).suites.get(board.suite)
     if what != ["all"]:
         return [draw(board, name, suite, host) for name in what]

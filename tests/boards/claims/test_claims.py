@@ -30,7 +30,7 @@ from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import parse_suite, read_suites
 from uqbench.suites.rows import extended
 
-TOY = Path(__file__).parents[1] / "toy"
+TOY = Path(__file__).parents[2] / "toy"
 
 SUITE = """
 name = "claims"
@@ -484,7 +484,7 @@ def test_a_plugin_joins_claims_and_ids_are_unique(host):
 
 
 def test_the_examples_of_the_documentation_are_read(host):
-    text = (Path(__file__).parents[2] / "docs" / "claims.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[3] / "docs" / "claims.md").read_text(encoding="utf-8")
     kinds = []
     for block in text.split("```toml\n")[1:]:
         block = block.split("```")[0]

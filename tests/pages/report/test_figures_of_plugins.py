@@ -13,7 +13,7 @@ from uqbench.pages.plots import catalog
 from uqbench.pages.report import sections
 from uqbench.registry.plugins import Host
 
-FOLDER = Path(__file__).parents[2] / "leaderboards" / "uncertainty-toy" / "paper"
+FOLDER = Path(__file__).parents[3] / "leaderboards" / "uncertainty-toy" / "paper"
 DATA = pd.DataFrame({"x": [1.0, 2.0], "url": ["http://x.test"] * 2})
 
 

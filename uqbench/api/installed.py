@@ -1,4 +1,4 @@
-"""What is installed, by kind: the entries of ``uqbench list``."""
+"""Installed things by kind: the entries of ``uqbench list``."""
 
 from __future__ import annotations
 
