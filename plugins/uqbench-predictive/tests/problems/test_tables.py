@@ -16,7 +16,7 @@ from uqbench_predictive.problems.tables import (
     REGRESSIONS,
     Real,
     RealConfig,
-    _distinct,
+    _first_of_each,
 )
 
 from uqbench.contract.estimator import Data
@@ -59,8 +59,8 @@ def test_regressions_are_worth_learning_and_their_targets_standardized(name):
 
 
 def test_of_rows_with_equal_inputs_a_split_has_the_one_that_its_seed_draws_first():
-    inputs = np.array([[0.0], [1.0], [0.0], [2.0], [1.0]], np.float32)
-    assert _distinct(inputs, np.array([4, 2, 0, 3, 1])).tolist() == [4, 2, 3]
+    numbers = np.array([7, 8, 7, 9, 8])
+    assert _first_of_each(numbers, np.array([4, 2, 0, 3, 1])).tolist() == [4, 2, 3]
 
 
 def test_digits_have_corrupted_near_and_far_inputs():

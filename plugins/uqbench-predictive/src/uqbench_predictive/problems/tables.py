@@ -105,7 +105,8 @@ class Real(Dataset):
     def _part(self, seed: int, part: int) -> tuple[Array, NDArray[np.generic]]:
         """Training, validation or test data of a lane."""
         inputs, targets = _rows(self.config.name)
-        index = _distinct(inputs, order("real", self.config.name, seed, count=len(targets)))[:MOST]
+        index = order("real", self.config.name, seed, count=len(targets))
+        index = _first_of_each(_numbers(self.config.name), index)[:MOST]
         if self.config.name == "digits":
             ends = [0, TRAINED, TRAINED + VALIDATED, TRAINED + VALIDATED + TESTED]
             chosen = index[ends[part] : ends[part + 1]]
@@ -117,11 +118,17 @@ class Real(Dataset):
         return x, y[chosen]
 
 
-def _distinct(inputs: Array, index: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The index without rows whose inputs stand before them in it."""
-    first = np.unique(inputs[index], axis=0, return_index=True)[1]
+def _first_of_each(numbers: NDArray[np.int64], index: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The index without rows whose number stands before them in it."""
+    first = np.unique(numbers[index], return_index=True)[1]
     kept: NDArray[np.int64] = index[np.sort(first)]
     return kept
+
+
+@cache
+def _numbers(name: Name) -> NDArray[np.int64]:
+    """A number for each row, equal where the inputs are."""
+    return np.unique(_rows(name)[0], axis=0, return_inverse=True)[1].ravel()
 
 
 @cache
