@@ -74,7 +74,8 @@ def _check_points(dataset: Dataset, part: Data | EvaluationSet, lanes: int, by: 
     one = tuple(dataset.inputs)
     shape = tuple(inputs.shape) if isinstance(inputs, Tensor) else ()
     if not isinstance(inputs, Tensor) or (shape[0:1], shape[2:]) != ((lanes,), one) or not shape[1]:
-        expected = f"({lanes}, points, {str(one)[1:]}: lanes first, and one input is {one}"
+        sizes = ", ".join(map(str, (lanes, "points", *one)))
+        expected = f"({sizes}): lanes first, and one input is {one}"
         raise by.refusal(f"inputs {by.when} are {form_of(inputs)}", expected)
     by.refuse("inputs are not finite", ~inputs.isfinite(), inputs, "finite numbers")
     targets: object = part.targets
