@@ -130,7 +130,7 @@ def predictions_score(statistic: str, columns: Columns, host: Host) -> float:
 
 def score_of(spec: ScoreSpec, predictions: Mapping[str, Predictions]) -> float:
     """A registered score; NaN where a set's predictions are invalid, whatever the score makes."""
-    if not all(is_prediction(one.predicted) for one in predictions.values()):
+    if not all(is_prediction(one) for one in predictions.values()):
         return math.nan
     return float(spec.load_factory()(predictions))
 

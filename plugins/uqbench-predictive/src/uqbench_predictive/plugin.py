@@ -92,7 +92,7 @@ def uqbench_datasets() -> Iterable[DatasetSpec]:
         ),
         DatasetSpec(
             name="real",
-            version="1",
+            version="2",
             factory="uqbench_predictive.problems.tables:Real",
             config="uqbench_predictive.problems.tables:RealConfig",
         ),
