@@ -8,10 +8,10 @@ import torch
 from torch import Tensor
 
 from uqbench.contract.agent import Uncertainty
-from uqbench.runner.train.guards import UNBOUNDED, VALUES, VARIANCES
 from uqbench.testing.conformance.agent_runs import AgentSubject
 from uqbench.testing.conformance.agents import FORMS
 from uqbench.testing.conformance.check import Failed, Skipped, check
+from uqbench.uncertainty.validity import UNBOUNDED, VALUES, VARIANCES
 
 STANDARD_ERRORS = 6.0
 """Beyond which samples disagree: false alarms are rarer than one in 10⁸ for normal samples."""
