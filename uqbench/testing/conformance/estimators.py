@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
+from uqbench.contract.errors import see
 from uqbench.contract.estimator import Dataset, Estimator, Predictions, PredictiveUncertainty
 from uqbench.testing.conformance.agent_runs import same
 from uqbench.testing.conformance.check import Failed, Skipped, Subject, check, unchanged
@@ -60,7 +61,7 @@ def forms(subject: EstimatorSubject) -> None:
     predicted, _, inputs = subject.predicted()
     model = subject.dataset.reference_model(SEEDS)
     given = Predictions(predicted, None, None if model is None else model.log_probs(inputs))
-    by = Speaker("estimator", subject.name, "for its training inputs", "wrong-prediction")
+    by = Speaker("estimator", subject.name, "for its training inputs", see("wrong-prediction"))
     shape = inputs.shape[0], inputs.shape[1]
     check_prediction(given, shape, subject.dataset.n_classes, by)
 
@@ -135,7 +136,7 @@ class DatasetSubject(Subject):
     @property
     def speaker(self) -> Speaker:
         """Who is named where something is wrong."""
-        return Speaker("dataset", self.name, "", "wrong-data")
+        return Speaker("dataset", self.name, "", see("wrong-data"))
 
     def each(self) -> Iterator[tuple[str, Dataset]]:
         """The data set of every task, by its name; at least that which is tried."""

@@ -7,6 +7,7 @@ from typing import Any
 from torch import Tensor
 
 from uqbench.contract.agent import Uncertainty
+from uqbench.contract.errors import see
 from uqbench.testing.conformance.agent_runs import AgentSubject
 from uqbench.testing.conformance.agents import FORMS
 from uqbench.testing.conformance.check import Failed, Skipped, check
@@ -42,7 +43,7 @@ def forms(subject: AgentSubject) -> None:
 
 
 def _check(predicted: object, obs: Tensor, n_actions: int, when: str) -> None:
-    by = Speaker("agent", "checked", when, "wrong-uncertainty")
+    by = Speaker("agent", "checked", when, see("wrong-uncertainty"))
     check_uncertainty(predicted, (obs.shape[0], obs.shape[1]), n_actions, by)
 
 
