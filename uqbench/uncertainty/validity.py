@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from uqbench.contract.agent import Uncertainty
-from uqbench.contract.errors import UqbenchError, see
+from uqbench.contract.errors import UqbenchError
 from uqbench.contract.estimator import Predictions, PredictiveUncertainty
 
 VARIANCES = ("epistemic_var", "quantile_epistemic_var", "aleatoric_var", "oracle_var")
@@ -40,18 +40,18 @@ class Speaker:
         kind: ``estimator``, ``agent``, …
         name: of the class and its package.
         when: ``for the set 'test'``, ``after 7 steps``.
-        entry: of ``docs/errors.md``.
+        see: where ``docs/errors.md`` says more.
     """
 
     kind: str
     name: str
     when: str
-    entry: str
+    see: str
 
     def refusal(self, found: str, expected: str) -> UqbenchError:
         """The error: found, expected, who."""
         return UqbenchError(
-            f"the {self.kind}'s {found}; expected {expected} ({self.name}){see(self.entry)}"
+            f"the {self.kind}'s {found}; expected {expected} ({self.name}){self.see}"
         )
 
     def refuse(self, fault: str, wrong: Tensor, value: Tensor, expected: str) -> None:

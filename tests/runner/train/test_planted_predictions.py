@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from uqbench.contract.errors import UqbenchError
+from uqbench.contract.errors import UqbenchError, see
 from uqbench.contract.estimator import (
     Data,
     Dataset,
@@ -276,7 +276,7 @@ def test_an_honest_regression_is_scored(unit, tmp_path):
 
 
 def test_a_lane_answers_for_itself_and_is_named_with_the_first_point():
-    by = Speaker("estimator", "E of e", "for the set 'test'", "wrong-prediction")
+    by = Speaker("estimator", "E of e", "for the set 'test'", see("wrong-prediction"))
     stated = honest(3)
     check_prediction(Predictions(stated), (3, M), C, by)
     stated.probs[2, 1] = 1.0
@@ -300,7 +300,7 @@ def test_members_that_are_drawn_from_a_posterior_agree_with_its_mean(count):
     probs = torch.tensor([0.99, 0.01], dtype=torch.float64).expand(1, 4000, 2)
     own = torch.special.entr(probs).sum(-1)
     stated = PredictiveUncertainty(own, 0 * own, own, probs, "nats", members=members)
-    by = Speaker("estimator", "E of e", "for the set 'test'", "wrong-prediction")
+    by = Speaker("estimator", "E of e", "for the set 'test'", see("wrong-prediction"))
     check_prediction(Predictions(stated), (1, 4000), 2, by)
 
 

@@ -42,14 +42,15 @@ def fit_estimator(batch: Batch, host: Host, device: torch.device) -> list[RunCol
         dataset, [run.agent_seed for run in runs], batch.cell.config, device
     )
     data, sets, count = dataset.data(seeds), dataset.evaluation_sets(seeds), len(runs)
-    problem = Speaker("dataset", named(dataset), "", "wrong-data")
+    problem = Speaker("dataset", named(dataset), "", see("wrong-data"))
     check_data(dataset, data, sets, count, problem)
     check_size(spec.name, dataset, sets)
     reference_model = dataset.reference_model(seeds)
     estimator.fit(data, reference_model, steps)
     predictions = dataset.predictions(seeds, estimator.predict, reference_model)
     for name, one in predictions.items():
-        by = Speaker("estimator", named(estimator), f"for the set {name!r}", "wrong-prediction")
+        when = f"for the set {name!r}"
+        by = Speaker("estimator", named(estimator), when, see("wrong-prediction"))
         check_prediction(one, (count, sets[name].inputs.shape[1]), dataset.n_classes, by)
     scores = dataset.score(seeds, predictions)
     check_scores(scores, spec.scores, count, problem)

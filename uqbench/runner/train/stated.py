@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from uqbench.contract.agent import Queried, Uncertainty
+from uqbench.contract.errors import see
 from uqbench.runner.train.guards import named
 from uqbench.uncertainty.validity import Speaker, check_uncertainty
 
@@ -36,6 +37,8 @@ class Checked:
             UqbenchError: it is no valid prediction.
         """
         stated = self.agent.uncertainty(obs)
-        by = Speaker("agent", named(self.agent), f"after {self.step} steps", "wrong-uncertainty")
+        by = Speaker(
+            "agent", named(self.agent), f"after {self.step} steps", see("wrong-uncertainty")
+        )
         check_uncertainty(stated, (obs.shape[0], obs.shape[1]), self.n_actions, by)
         return stated
