@@ -306,10 +306,7 @@ AGENTS: dict[str, Any] = {
     "agent-capture": HostNumber,
     "agent-compiles": Breaks,
     "uncertainty-forms": _predicts(mean=lambda x: x.sum(-1)),
-    "uncertainty-finite": _predicts(aleatoric_var=lambda x: x / 0),
-    "uncertainty-variances": _predicts(aleatoric_var=lambda x: -x),
     "uncertainty-order": _predicts(quantile_epistemic_var=lambda x: x / 10),
-    "uncertainty-probabilities": _predicts(return_probs=lambda x: x * 1.1),
     "uncertainty-distribution": _predicts(return_atoms=lambda x: x + 1),
     "uncertainty-samples": _predicts(value_samples=lambda x: x * 30),
 }
@@ -358,6 +355,20 @@ def test_a_rule_that_nothing_tried_could_break_is_vacuous_and_shown(capsys):
     made = results([subject], "uncertainty-values", show=_show)
     assert [r.status for r in made] == ["vacuous"]
     assert "uncertainty-values: vacuous: it cannot be made for another" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        (_predicts(aleatoric_var=lambda x: x / 0), "aleatoric_var is not finite"),
+        (_predicts(aleatoric_var=lambda x: -x), "aleatoric_var is negative"),
+        (_predicts(return_probs=lambda x: x * 1.1), "return_probs do not sum to one"),
+    ],
+)
+def test_what_a_run_would_refuse_is_found_before(kind, said):
+    (result,) = results([agent(kind)], only="uncertainty-forms")
+    assert result.status == "failed"
+    assert said in result.message
 
 
 @pytest.mark.parametrize("check", AGENTS)

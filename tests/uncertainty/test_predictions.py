@@ -35,8 +35,9 @@ def predictions() -> dict[str, Predictions]:
         return torch.rand(shape, generator=generator, dtype=torch.float64)
 
     members = drawn(4, 2, 5, 3).softmax(-1)
+    aleatoric, epistemic = drawn(2, 5), drawn(2, 5)
     test = PredictiveUncertainty(
-        drawn(2, 5), drawn(2, 5), drawn(2, 5), members.mean(0), "nats", members=members
+        aleatoric + epistemic, aleatoric, epistemic, members.mean(0), "nats", members=members
     )
     zero = torch.zeros(2, 3)
     other = PredictiveUncertainty(

@@ -33,6 +33,7 @@ from uqbench.statistics.ranks import Pair, Place, compare, places
 from uqbench.statistics.statistic import point
 from uqbench.suites.metrics import Metric
 from uqbench.suites.plan import Plan, board_title
+from uqbench.uncertainty.scores import score_versions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,6 +48,7 @@ class Board:
         planned: what its manifest lists.
         origins: by method, the stored board that its scores are from; none for runs of the store.
         submitted: by method, ``verified`` or ``self-reported``, of rows that others sent.
+        made_by: the scores' versions, by statistic, of numbers that are stored; None for today's.
     """
 
     plan: Plan
@@ -54,6 +56,7 @@ class Board:
     planned: Planned
     origins: Mapping[str, str] = field(default_factory=dict)
     submitted: Mapping[str, str] = field(default_factory=dict)
+    made_by: Mapping[str, str] | None = None
 
     @classmethod
     def of(cls, plan: Plan, scores: Scores | Iterable[Score] | Callable[[], Scores]) -> Board:
@@ -343,8 +346,10 @@ class Board:
         groups = grouped(self.columns)
         digests = {name: sha256(data).hexdigest() for name, data in self.tables.items()}
         left_out = set() if budget.task_steps else {"task_steps"}
+        versions = score_versions(self.plan) if self.made_by is None else {**self.made_by}
         return Manifest.model_validate(
             ({"groups": groups} if groups else {})
+            | ({"score_versions": versions} if versions else {})
             | {
                 "schema_version": SCHEMA_VERSION,
                 "suite": {"name": suite.name, "version": suite.version},

@@ -84,7 +84,7 @@ def with_score(plan: Plan, score: str, host: Host) -> Plan:
         direction=spec.direction,
     )
     suite = plan.suite.model_copy(update={"metrics": (*plan.suite.metrics, metric)})
-    return replace(plan, suite=suite)
+    return replace(plan, suite=suite, score_versions={**plan.score_versions, score: spec.version})
 
 
 def board_with(score: str, plan: Plan, host: Host, store: Store) -> Board:

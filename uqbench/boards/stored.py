@@ -355,7 +355,9 @@ class StoredBoard:
             plan = replace(own, standard=plan.standard)
         check_scores(scores, plan, str(path))
         submitted = states(self.submitted)
-        return Board(plan, scores, planned or Planned.of(plan), submitted=submitted)
+        made_by = (self.manifest.score_versions or {}) if self.has(MANIFEST) else {}
+        planned = planned or Planned.of(plan)
+        return Board(plan, scores, planned, submitted=submitted, made_by=made_by)
 
     def own_claims(self, board: Board) -> Board:
         """Its board with those claims alone that ``claims.csv`` has: others came later.

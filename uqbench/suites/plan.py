@@ -51,6 +51,7 @@ class Plan:
         steps: what the user set instead of the budget's steps; None if nothing.
         settings: config values that the user set, by method.
         keep_agents: whether the final state of each agent is stored; changes no identity.
+        score_versions: of the registered scores, and of the data sets' own, by statistic.
     """
 
     suite: Suite
@@ -63,6 +64,7 @@ class Plan:
     steps: int | None = None
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     keep_agents: bool = False
+    score_versions: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def runs(self) -> tuple[Run, ...]:
@@ -149,7 +151,19 @@ def make_plan(
         steps=steps,
         settings=settings,
         keep_agents=keep_agents,
+        score_versions=_score_versions(suite, host),
     )
+
+
+def _score_versions(suite: Suite, host: Host) -> dict[str, str]:
+    versions: dict[str, str] = {}
+    for name in sorted({task.dataset for task in suite.tasks if task.dataset}):
+        if name in host.datasets:
+            versions |= host.datasets[name].score_versions
+    own = {metric.statistic for metric in suite.metrics if metric.kind == "dataset"}
+    versions = {name: version for name, version in versions.items() if name in own}
+    registered = {metric.statistic for metric in suite.metrics if metric.kind == "predictions"}
+    return versions | {n: host.scores[n].version for n in sorted(registered) if n in host.scores}
 
 
 def _check_baseline(suite: Suite) -> None:

@@ -14,9 +14,11 @@ from torch import Tensor
 
 from uqbench.contract.errors import UqbenchError, contained
 from uqbench.contract.estimator import Dataset, EvaluationSet, Predictions, PredictiveUncertainty
+from uqbench.contract.specs import ScoreSpec
 from uqbench.registry.plugins import Host
 from uqbench.results.columns import Columns
 from uqbench.suites.metrics import Metric
+from uqbench.uncertainty.validity import is_prediction
 
 NUMBERS = ("total", "aleatoric", "epistemic", "mean", "score")
 """Columns of one number a point."""
@@ -123,7 +125,14 @@ def _of_set(columns: Columns, rows: NDArray[np.bool_]) -> Predictions:
 
 def predictions_score(statistic: str, columns: Columns, host: Host) -> float:
     """A registered score of a run's stored predictions; NaN where they do not say enough."""
-    return float(host.scores[statistic].load_factory()(stored_predictions(columns)))
+    return score_of(host.scores[statistic], stored_predictions(columns))
+
+
+def score_of(spec: ScoreSpec, predictions: Mapping[str, Predictions]) -> float:
+    """A registered score; NaN where a set's predictions are invalid, whatever the score makes."""
+    if not all(is_prediction(one) for one in predictions.values()):
+        return math.nan
+    return float(spec.load_factory()(predictions))
 
 
 def score_rows(

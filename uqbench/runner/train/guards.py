@@ -9,14 +9,9 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from uqbench.contract.agent import Queried, Uncertainty
 from uqbench.contract.errors import UqbenchError, see
 from uqbench.uncertainty.scores import PREFIXES
 
-VARIANCES = ("epistemic_var", "quantile_epistemic_var", "aleatoric_var", "oracle_var")
-VALUES = ("mean", "epistemic_dof", *VARIANCES)
-UNBOUNDED = ("epistemic_var", "quantile_epistemic_var", "oracle_var")
-ROUNDING = 1e-6
 MEASURED = ("reward", "evaluation_return")
 SCORED = ("events/", *PREFIXES)
 """Names of what the harness records itself, and what such names begin with."""
@@ -87,56 +82,3 @@ def check_metrics(agent: object, metrics: Mapping[str, object], lanes: int) -> N
                 f"the agent's metric {name!r} is {form}; expected a tensor of shape ({lanes},), a "
                 f"number for each lane ({named(agent)}){see('wrong-metric')}"
             )
-
-
-def check_uncertainty(agent: Queried, obs: Tensor, n_actions: int, step: int) -> None:
-    """Refuse predictions of another shape, that are not finite, or negative variances.
-
-    An epistemic variance may be infinite, where nothing was ever seen (O'Donoghue et al. 2018,
-    section 4: the local uncertainty β² / n of what was never visited).
-
-    Args:
-        agent: predicts.
-        obs: observations ``[L, M, *obs]``.
-        n_actions: A.
-        step: steps taken.
-
-    Raises:
-        UqbenchError: names the prediction, the lanes, the class and what was expected.
-    """
-    predicted = agent.uncertainty(obs)
-    if predicted is None:
-        return
-    if not isinstance(predicted, Uncertainty):
-        raise UqbenchError(
-            f"the agent's uncertainty returned a {type(predicted).__name__}; expected a "
-            f"uqbench.contract.agent.Uncertainty or None ({named(agent)}, step {step})"
-            f"{see('wrong-uncertainty')}"
-        )
-    shape = (*obs.shape[:2], n_actions)
-    for name, value in vars(predicted).items():
-        if value is None:
-            continue
-        if (value.shape if name in VALUES else value.shape[:3]) != shape:
-            more = shape if name in VALUES else (*shape, "…")
-            raise UqbenchError(
-                f"the agent's uncertainty has a {name} of shape {tuple(value.shape)}; expected "
-                f"{more} ({named(agent)}, step {step}){see('wrong-uncertainty')}"
-            )
-        what = "Q-values are" if name == "mean" else f"{name} is"
-        wrong = {f"{what} not finite": ~value.isfinite()}
-        if name in UNBOUNDED:
-            wrong = {f"{what} NaN": value.isnan()}
-        if name in VARIANCES:
-            largest = float(value.nan_to_num(posinf=0.0).max())
-            negative = value < -ROUNDING * (1 + largest)
-            wrong[f"{what} negative ({float(value.min()):.4g})"] = negative
-        if name == "return_probs":
-            wrong["return_probs do not sum to one"] = (value.sum(-1) - 1).abs() > 1e-3
-        for sentence, where in wrong.items():
-            if where.any():
-                lanes = where.flatten(1).any(1).nonzero()[:, 0].tolist()
-                raise UqbenchError(
-                    f"the agent's {sentence} after {step} steps, in lanes {lanes} "
-                    f"({named(agent)}){see('wrong-uncertainty')}"
-                )

@@ -2,7 +2,7 @@
 
 An agent is tried on a task of the suites that use it, the one whose steps cost least, with that
 method's config and steps that pass within a short run; one that no suite uses, in
-``RotatingPixels``.
+``RotatingPixels``, an estimator on ``DrawnPoints``.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -16,7 +16,7 @@ from uqbench.contract.agent import Agent, EnvironmentInfo
 from uqbench.contract.config import as_table, at_most
 from uqbench.contract.environment import LaneEnv, TimeLimit
 from uqbench.contract.errors import UqbenchError, unknown
-from uqbench.contract.estimator import Dataset
+from uqbench.contract.estimator import Dataset, Estimator
 from uqbench.contract.seeding import derive_seed
 from uqbench.contract.specs import imported
 from uqbench.lanes.adapters.gymnasium_lanes import GymnasiumLanes
@@ -39,7 +39,8 @@ from uqbench.testing.conformance.loop_agents import LoopAgentSubject
 from uqbench.testing.conformance.packages import ComponentSubject, PackageSubject
 from uqbench.testing.conformance.repeatability import stops_of
 from uqbench.testing.conformance.risks import RiskSubject
-from uqbench.testing.worlds import RotatingPixels
+from uqbench.testing.conformance.scores import ScoreSubject
+from uqbench.testing.worlds import DrawnPoints, RotatingPixels
 
 WARM_UP, SCHEDULES = 40, 120
 """Environment steps within which learning starts, and every schedule of a config has passed."""
@@ -90,6 +91,7 @@ def _of(plugin: Plugin, host: Host, catalog: Catalog, one: str) -> Iterable[Subj
         (host.environments, _environment),
         (host.datasets, _dataset),
         (host.estimators, _estimator),
+        (host.scores, lambda name, *_: ScoreSubject(name=name, spec=host.scores[name])),
         (host.risk_measures, _risk),
         (host.claim_kinds, _claim),
     ]
@@ -236,21 +238,40 @@ def _made(task: Task, host: Host) -> Dataset:
 
 def _dataset(name: str, host: Host, catalog: Catalog) -> Subject:
     task = _task(catalog, Task(name="default", dataset=name))
-    return DatasetSubject(name=name, dataset=_made(task, host), scores=host.datasets[name].scores)
+    tasks = {
+        f"{one.name} of {suite.name}": partial(_made, one, host)
+        for suite in catalog.suites.values()
+        for one in suite.tasks
+        if one.dataset == name
+    }
+    scores = host.datasets[name].scores
+    return DatasetSubject(name=name, dataset=_made(task, host), scores=scores, tasks=tasks)
 
 
-def _estimator(name: str, host: Host, catalog: Catalog) -> Subject | None:
-    use = _use(catalog, "estimator", name)
+def _estimator(name: str, host: Host, catalog: Catalog) -> Subject:
+    spec, use = host.estimators[name], _use(catalog, "estimator", name)
+    factory = spec.load_factory()
+    config = spec.load_config()() if use is None else _config(use, host)
+
+    def make(dataset: Dataset, seeds: Sequence[int]) -> Estimator:
+        made: Estimator = factory(dataset, list(seeds), config, CPU)
+        return made
+
     if use is None:
-        return None  # there is nothing that it could estimate
+        return EstimatorSubject(name=name, make=make, dataset=_suited(make))
     suite, _, task = use
-    make, config = host.estimators[name].load_factory(), _config(use, host)
-    return EstimatorSubject(
-        name=name,
-        make=lambda dataset, seeds: make(dataset, list(seeds), config, CPU),
-        dataset=_made(task, host),
-        steps=min(suite.budget("smoke").on(task).steps, 50),
-    )
+    steps = min(suite.budget("smoke").on(task).steps, 50)
+    return EstimatorSubject(name=name, make=make, dataset=_made(task, host), steps=steps)
+
+
+def _suited(make: Callable[[Dataset, Sequence[int]], Estimator]) -> Dataset:
+    """Three classes in the plane, or values, where an estimator takes no classes."""
+    classes = DrawnPoints(3)
+    try:
+        make(classes, [0]).fit(classes.data([0]), None, 1)
+    except Exception:  # a plugin may raise anything; its checks say what
+        return DrawnPoints(0)
+    return classes
 
 
 def _risk(name: str, host: Host, _: Catalog) -> Subject:
