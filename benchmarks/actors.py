@@ -91,7 +91,7 @@ def measure(
 
     if cell.owns_loop:
         recorded = RecordedLanes(env, budget.steps, recorder, after)
-        agent = make_loop_agent(batch, host, env).loop_agent
+        agent = make_loop_agent(batch, host, env).stands_for
         train(agent, recorded, budget.steps, 0, actors)
     else:
         learner = make_agent(batch, host, env, device)

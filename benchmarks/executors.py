@@ -24,7 +24,7 @@ TOY = Path(__file__).parents[1] / "tests" / "toy"
 MARK = "UQBENCH_BENCHMARK"
 OPTIONS = {
     "local": ["--workers", "2"],
-    "ray": ["--executor", "ray", "--cpus", "1"],
+    "ray": ["--executor", "ray", "--ray", "cpus=1"],
     "slurm": [
         "--executor",
         "slurm",

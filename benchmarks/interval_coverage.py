@@ -153,7 +153,7 @@ def false_ranks(values: Matrix, true: Matrix, kind: str) -> bool:
     scores = {f"m{i}": own for i, own in enumerate(values)}
     may_fail = [RANGE] * values.shape[2] if kind == "ranks, runs may fail" else None
     measured = ranks.measure(scores, "mean", may_fail, seedwise=kind == "ranks, paired")
-    adjusted = ranks._adjusted(measured, scores, "mean")
+    adjusted = ranks.adjusted_p(measured, scores, "mean")
     truth = dict(zip(scores, true.tolist(), strict=True))
     return any(
         adjusted[a, b] <= ALPHA and measured[a, b].estimate * (truth[a] - truth[b]) <= 0

@@ -3,7 +3,8 @@
 A way is `K,B,LR,SYNC`: actors, transitions a batch, Adam's learning rate, gradient steps between
 syncs of the target network. All take one gradient step every vector step, so a way's environment
 steps are `K` times its gradient steps. Each cell of game, method and way is one batch of seeds in a
-process of its own, with a worker's settings. docs/protocols.md has the criterion and what came out.
+process of its own, with a worker's settings. The minatar plugin's HISTORY.md has the criterion
+and the results.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ TABLES: dict[str, type[BaseModel]] = {
 
 HEAD = """# Keys of a suite file
 
-Made from the models that read suite files. `uqbench suite check FILE` checks one;
+Made from the models that read suite files. `uqbench plugin check FILE` checks one;
 [`suite.schema.json`](suite.schema.json) lets an editor complete keys and mark slips:
 `#:schema https://…/suite.schema.json` as the first line, where the editor reads that.
 """

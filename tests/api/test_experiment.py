@@ -1,7 +1,6 @@
 """What the commands do, from Python: the same boards, verdicts and refusals."""
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
@@ -108,19 +107,6 @@ def test_a_submission_never_overwrites_a_file(out, tmp_path):
     with pytest.raises(UqbenchError, match="nothing is overwritten"):
         uqbench.Experiment(uqbench.Options("toy", methods="fast", out=out)).submit(path)
     assert path.read_text() == "mine"
-
-
-def test_until_decided_chooses_the_seeds(out, tmp_path):
-    with pytest.raises(UqbenchError, match="--until-decided chooses the seeds"):
-        experiment(out).until_decided()
-    grown = tmp_path / "results"
-    shutil.copytree(out, grown)
-    options = uqbench.Options("toy", workers=1, out=grown)
-    done = uqbench.Experiment(options, say=print).until_decided(3)
-    assert done is not None
-    assert {score.seed for score in done[0].board.scores} == {0, 1, 2}
-    assert {row["runs_scored"] for row in done[0].board.rows()} == {"6"}
-    assert (done[1] / "leaderboard.csv").exists()
 
 
 def test_nothing_is_kept_where_no_folder_is_given(toy, tmp_path, monkeypatch):

@@ -3,6 +3,7 @@
 import importlib
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -129,6 +130,43 @@ def test_a_file_that_was_edited_meanwhile_is_refused(toy, tmp_path):
 def test_a_file_that_is_not_there_is_named(toy, tmp_path):
     with pytest.raises(UqbenchError, match=r"none\.py cannot be read"):
         local.add_file(tmp_path / "none.py")
+
+
+@pytest.mark.parametrize(
+    ("code", "why"),
+    [
+        ("import sys; sys.exit(0)", "SystemExit: 0"),
+        ("class Odd(BaseException): pass\nraise Odd('x')", "Odd: x"),
+        (
+            "class Odd(Exception):\n    def __str__(self): 1 / 0\nraise Odd",
+            "Odd (its message cannot",
+        ),
+    ],
+)
+def test_a_file_that_ends_the_process_or_raises_anything_is_named(code, why, toy, tmp_path):
+    (tmp_path / "ends.py").write_text(code)
+    with pytest.raises(UqbenchError, match=rf"ends\.py cannot be executed: {re.escape(why)}"):
+        local.add_class(tmp_path / "ends.py")
+    local.add_file(tmp_path / "ends.py")
+    [plugin] = Host.load().failures
+    assert str(plugin.failure).startswith(why)
+
+
+@pytest.mark.parametrize("as_class", [True, False])
+def test_a_file_that_takes_long_to_execute_is_named_meanwhile(
+    as_class, toy, tmp_path, monkeypatch, capfd
+):
+    monkeypatch.setattr("uqbench.registry.side_effects.HANG_SECONDS", 0.05)
+    path = tmp_path / "slow.py"
+    path.write_text(f"import time; time.sleep(1.0)  # {as_class}\n{CLASS.format(action=1)}")
+    if as_class:
+        local.add_class(path)
+    else:
+        local.add_file(path)
+        Host.load()
+    assert (
+        f"uqbench: {path} has been importing for 0 s; if it hangs, press" in capfd.readouterr().err
+    )
 
 
 def test_a_file_of_another_kind_is_refused(toy, tmp_path):

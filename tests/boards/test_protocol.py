@@ -2,19 +2,21 @@
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from uqbench.boards.leaderboard import board
 from uqbench.boards.manifest import Manifest
-from uqbench.boards.protocol import departures
+from uqbench.boards.protocol import departures, other_scores
 from uqbench.pages.markdown import index_page
 from uqbench.registry.plugins import Host
 from uqbench.results.folders import Folder
 from uqbench.results.store import Store
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import read_suites
+from uqbench.uncertainty.scores import score_versions
 
 VERSIONS = {"psrl": "2"}
 
@@ -56,6 +58,24 @@ def test_what_departs_is_named(suite, manifest, table, field, value, said):
 
 def test_another_version_of_an_agent_is_named(suite, manifest):
     assert departures(parsed(manifest), suite, {"psrl": "0"}) == ["psrl version 2, now 0"]
+
+
+def test_numbers_of_other_versions_of_a_score_are_named_and_stay_so(tmp_path):
+    """Of a registered score, of a data set's own, and of a query's."""
+    host = Host.load()
+    for name, budget, method, said in (
+        ("predictive", "paper", "network", "ece 1 (now 2)"),
+        ("ood-digits", "smoke", "msp", "aupr 1 (now 2), fpr95 1 (now 2), retention_auc 1 (now 2)"),
+        ("priormdp-sbc", "smoke", "psrl", "queries/contraction 1 (now 2)"),
+    ):
+        suite = read_suites(host, check=()).suite(name)
+        plan = make_plan(suite, host, budget, device="cpu", methods=[method], seeds=range(1))
+        today = board(plan, Store(tmp_path / "none"))
+        assert other_scores(today) == ""
+        then = replace(today, made_by={})
+        assert said in other_scores(then)
+        assert today.manifest({}).score_versions == score_versions(plan)
+        assert then.manifest({}).score_versions is None
 
 
 @pytest.mark.parametrize("field", ["summary", "step_ms", "lanes"])

@@ -41,6 +41,18 @@ def keep(path: Path, methods: set[str]) -> None:
     path.write_text(text.getvalue())
 
 
+@pytest.mark.parametrize(
+    ("path", "names"),
+    [("/", ()), ("/etc", ("etc",)), ("/a/b", ("a", "b")), ("/a/b/c", ("b", "c"))],
+)
+def test_a_board_may_be_named_wherever_it_is_below_the_root_of_the_file_system(path, names):
+    folder = board_at(Path(path))
+    assert folder.names == names
+    assert folder.path == Path(path)
+    with pytest.raises(UqbenchError, match="is not a leaderboard's folder"):
+        StoredBoard.read(Path(path))
+
+
 def test_rows_of_a_seed_that_were_removed_are_missed(host, tmp_path):
     plan = SELECTION.plan(host, "cpu")
     write(Board.of(plan, gather(plan, Store(tmp_path / "none"))), tmp_path)

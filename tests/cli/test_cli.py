@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from uqbench.api.options import Options
 from uqbench.cli import COMMANDS, list_
 from uqbench.cli.options import _gathered
 from uqbench.contract.errors import UqbenchError
@@ -89,10 +90,22 @@ def test_planning_imports_no_torch_where_the_suite_names_what_needs_none(tmp_pat
     ],
 )
 def test_values_of_an_executors_config_may_have_commas(text, config):
-    taken = _gathered(("executor_config",), {"executor_config": text})
+    taken = _gathered(("executor_config",), {"executor_config": (text,)})
     assert taken.executor_config == config
 
 
 def test_a_config_without_a_value_is_refused():
     with pytest.raises(UqbenchError, match="expected KEY=VALUE"):
-        _gathered(("executor_config",), {"executor_config": "gpu"})
+        _gathered(("executor_config",), {"executor_config": ("gpu",)})
+
+
+def test_what_a_batch_takes_is_no_part_of_the_executors_own_config():
+    config = {"cpus": 2, "memory": 3.5, "gpus": 0.5, "time": 240}
+    where = Options("toy", executor="slurm", executor_config=config).where
+    assert where.resources.model_dump() == {"cpus": 2.0, "memory_gb": 3.5, "gpus": 0.5}
+    assert where.config == {"time": 240}
+
+
+def test_an_executors_config_may_be_given_in_parts():
+    taken = _gathered(("executor_config",), {"executor_config": ("a=1,b=x,y", "b=2", "c=3")})
+    assert taken.executor_config == {"a": 1, "b": 2, "c": 3}

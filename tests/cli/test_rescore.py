@@ -16,8 +16,8 @@ PLUGIN = """
 import dataclasses
 import torch
 from uqbench import DatasetSpec, EstimatorSpec, hookimpl
-from uqbench.contract.estimator import Data, Dataset, Estimator, EvaluationSet,
-PredictiveUncertainty
+from uqbench.contract.estimator import Data, Dataset, Estimator, EvaluationSet
+from uqbench.contract.estimator import PredictiveUncertainty
 
 
 class Coins(Dataset):
@@ -142,7 +142,7 @@ def coins(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
     own = ["--suite", "coins", "--plugin", str(folder / "coins.py")]
     own += ["--suite-file", str(folder / "coins.toml"), "--out", str(folder / "results")]
     uqbench.run(
-        "coins", plugins=[folder / "coins.py"], suite_files=[folder / "coins.toml"],
+        "coins", plugins=[folder / "coins.py", folder / "coins.toml"],
         workers=1, out=folder / "results", progress=False,
     )  # fmt: skip
     return folder, own

@@ -9,7 +9,6 @@ import pytest
 from uqbench.cli.try_ import command
 from uqbench.contract.errors import UqbenchError
 from uqbench.registry import local
-from uqbench.registry.definitions import owns_loop
 from uqbench.registry.plugins import Host
 from uqbench.suites.selection import Selection
 
@@ -104,7 +103,7 @@ def test_of_two_classes_one_must_be_named_and_a_loop_agent_owns_its_loop(mine):
     with pytest.raises(UqbenchError, match=r"There is no class in .* 'OwnLop'.*'OwnLoop'"):
         local.add_class(mine, "OwnLop", ["toy"])
     assert local.add_class(mine, "OwnLoop", ["toy"])[0] == "own-loop"
-    assert owns_loop(Host.load().agents["own-loop"])
+    assert Host.load().agents["own-loop"].loop
 
 
 def test_an_estimator_is_one(mine):

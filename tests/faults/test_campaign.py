@@ -160,7 +160,7 @@ def test_what_is_no_folder_or_may_not_be_read_costs_what_is_below_it(what, depth
 
 def command(arguments: list[str], folder: Path, **more: object) -> "subprocess.CompletedProcess":
     own = {"PYTHONPATH": os.pathsep.join([str(TOY), *filter(os.path.isabs, sys.path)]),
-           "UQBENCH_PLUGINS": "toy,builtin", "XDG_CACHE_HOME": str(folder / "cache")}  # fmt: skip
+           "UQBENCH_PLUGINS": "toy,builtin"}  # fmt: skip
     return subprocess.run(
         [sys.executable, "-P", "-m", "uqbench", *arguments],
         cwd=folder, capture_output=True, text=True, env=os.environ | own, timeout=300, **more,
@@ -171,7 +171,7 @@ COMMANDS = [
     ["status", "--out", "."], ["claims", "--out", "."], ["list"],
     ["leaderboard", "--suite", "toy", "--budget", "smoke", "--tasks", "short", "--out", "."],
     ["run", "--suite", "toy", "--budget", "smoke", "--tasks", "short", "--out", "."],
-    ["report", "."], ["merge", ".", "--into", "into"], ["doctor"],
+    ["report", "."], ["doctor"],
 ]  # fmt: skip
 
 

@@ -94,6 +94,7 @@ def uqbench_agents():
         AgentSpec(name="averages", version="1", factory=Averages, config=Config, summary="…"),
         AgentSpec(
             name="first-attempt", version="1", factory=FirstAttempt, config=Config, summary="…",
+            loop=True,
         ),
     ]  # fmt: skip
 

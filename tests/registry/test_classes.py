@@ -1,14 +1,16 @@
 """Entry points that name a class: the spec follows from it, and nothing is imported before use."""
 
+import importlib
 import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 
+from uqbench.api.installed import listing
+from uqbench.contract.errors import UqbenchError
 from uqbench.registry import local, named
 from uqbench.registry.contents import content_hash, package_of
-from uqbench.registry.definitions import _tree, definition, owns_loop
 from uqbench.registry.plugins import Host
 from uqbench.suites.selection import Selection
 from uqbench.testing.templates.render import KINDS, render, write
@@ -32,9 +34,12 @@ def install(folder: Path, name: str, kinds: tuple[str, ...]) -> Path:
 
 
 def forget() -> None:
-    """Let files be read once more, as another process would."""
-    for cached in (definition, _tree, content_hash, package_of):
+    """Let files be read and imported once more, as another process would."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == "my_lab"]:
+        del sys.modules[name]
+    for cached in (content_hash, package_of):
         cached.cache_clear()
+    importlib.invalidate_caches()
 
 
 @pytest.fixture
@@ -45,8 +50,7 @@ def lab(tmp_path, monkeypatch):
     monkeypatch.setenv(local.VARIABLE, "[]")
     forget()
     yield source
-    for name in [name for name in sys.modules if name.partition(".")[0] == "my_lab"]:
-        del sys.modules[name]
+    forget()
 
 
 def test_a_package_has_what_its_entry_points_name_without_being_imported(lab):
@@ -54,11 +58,12 @@ def test_a_package_has_what_its_entry_points_name_without_being_imported(lab):
     assert not host.failures
     assert {"my-lab", "my-lab-loop"} <= {*host.agents}
     assert {"my-lab-walk", "my-lab-lanes"} <= {*host.environments}
+    assert host.agents.origin("my-lab").distribution == "my-lab"
+    assert "my_lab" not in sys.modules
     assert host.environments["my-lab-walk"].events == ("bumps",)
     assert host.datasets["my-lab-line"].scores == ("squared_error",)
-    assert "my_lab" not in sys.modules
-    assert owns_loop(host.agents["my-lab-loop"])
-    assert not owns_loop(host.agents["my-lab"])
+    assert host.agents["my-lab-loop"].loop
+    assert not host.agents["my-lab"].loop
     assert host.agents["my-lab"].load_config().__name__ == "BayesianTDConfig"
     assert host.environments["my-lab-lanes"].makes_lanes
     assert not host.environments["my-lab-walk"].makes_lanes
@@ -76,19 +81,22 @@ def test_its_version_is_the_digest_of_its_files_unless_it_states_one(lab):
 STATED = 'class BayesianTD(Agent):\n    version = "7"\n\n'
 
 
-def test_what_is_no_literal_and_what_is_not_there_leaves_out_that_entry_point_alone(lab):
-    path = lab / "my_lab" / "environment.py"
-    path.write_text(path.read_text().replace('events = ("bumps",)', "events = tuple(EVENTS)"))
+def test_what_cannot_be_imported_is_named_where_it_is_looked_up_and_costs_nothing_else(lab):
+    (lab / "my_lab" / "environment.py").write_text("import no_such_library\n")
     (lab / "my_lab" / "risk.py").write_text("class Other:\n    pass\n")
     forget()
     host = Host.load()
-    reasons = {plugin.name: plugin.failure for plugin in host.failures}
-    assert set(reasons) == {"environment my-lab-walk", "risk measure my-lab-worst"}
-    assert "expected a literal" in str(reasons["environment my-lab-walk"])
-    assert "there is no class 'SoftWorst' in my_lab.risk" in str(
-        reasons["risk measure my-lab-worst"]
-    )
-    assert "my-lab" in host.agents
+    assert not host.failures
+    who = "the environment 'my-lab-walk' of my-lab 0.1.0 cannot be imported: ModuleNotFoundError"
+    with pytest.raises(UqbenchError, match=who):
+        _ = host.environments["my-lab-walk"]
+    with pytest.raises(UqbenchError, match="has no attribute 'SoftWorst'"):
+        host.risk_names.measure("my-lab-worst")
+    assert host.risk_names.text(host.risk_names.measure("cvar")) == "cvar(0.25)"
+    assert host.agents["my-lab"].version
+    shown = {entry["name"]: entry["summary"] for entry in listing("environments")["environments"]}
+    assert "No module named 'no_such_library'" in shown["my-lab-walk"]
+    assert shown["my-lab-lanes"]
 
 
 def test_a_file_and_the_package_that_it_is_in_never_clash(lab, tmp_path):

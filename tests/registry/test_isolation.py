@@ -124,7 +124,7 @@ def test_a_suite_that_is_taken_is_a_problem_of_the_second_plugin(site):
 def test_the_file_of_an_installed_suite_is_checked_in_its_place(site, tmp_path):
     toy = tmp_path / "toy.toml"
     toy.write_text((TOY / "toy_uqbench" / "toy.toml").read_text())
-    stdout, _ = site.uqbench("suite", "check", str(toy))
+    stdout, _ = site.uqbench("plugin", "check", str(toy))
     assert stdout.startswith("toy: ")
 
 

@@ -1,12 +1,15 @@
 import math
 import random
-from dataclasses import dataclass
+import subprocess
+import sys
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 import torch
 
 from uqbench import AgentSpec, EnvironmentSpec, Spec, hookimpl
+from uqbench.contract.agent import LoopAgent
 from uqbench.contract.config import as_table, resolve
 from uqbench.contract.errors import UqbenchError
 from uqbench.contract.specs import NoConfig, imported
@@ -234,7 +237,6 @@ def test_a_plugin_may_be_in_a_namespace_that_it_shares(tmp_path, monkeypatch):
         (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: acme-{name}\nVersion: 1\n")
         (info / "entry_points.txt").write_text(f"[uqbench]\n{name} = acme.{name}.plugin\n")
         monkeypatch.syspath_prepend(str(tmp_path / name))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("UQBENCH_PLUGINS", "one,two")
     host = Host.load()
     assert host.failures == []
@@ -246,3 +248,56 @@ def test_a_plugin_may_be_in_a_namespace_that_it_shares(tmp_path, monkeypatch):
     (tmp_path / "one" / "acme" / "one" / "plugin.py").write_text("edited")
     assert provenance(found, "cpu").content["acme.one"] != content["acme.one"]
     assert provenance(found, "cpu").content["acme.two"] == content["acme.two"]
+
+
+def test_a_library_that_a_plugin_imports_first_has_the_defaults_with_which_it_comes():
+    code = """
+import sys
+from uqbench.registry.side_effects import watched
+assert "torch" not in sys.modules
+changed = []
+with watched(changed):
+    import numpy, torch
+    torch.set_default_dtype(torch.float64)
+    torch.set_default_device("meta")
+    torch.use_deterministic_algorithms(True)
+    numpy.seterr(all="raise")
+assert torch.zeros(1).dtype == torch.float32 and torch.zeros(1).device.type == "cpu"
+assert numpy.geterr()["divide"] == "warn" and not torch.are_deterministic_algorithms_enabled()
+print(changed)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    for name in ("default dtype", "default device", "deterministic algorithms", "numpy's errors"):
+        assert name in done.stdout
+
+
+class Loop(LoopAgent):
+    """Owns its loop, whatever a spec says."""
+
+    def train(self, env, steps, seed):
+        """Nothing."""
+
+    def policy(self, obs):
+        """Nothing."""
+
+
+@pytest.mark.parametrize(("factory", "loop"), [(Loop, False), (dict, True)])
+def test_what_a_spec_says_of_its_loop_is_held_against_the_class(factory, loop):
+    spec = AgentSpec(name="mine", version="1", factory=factory, loop=loop)
+    with pytest.raises(UqbenchError, match=f"'mine' says loop={loop} .* say loop={not loop}"):
+        spec.load_factory()
+    assert replace(spec, loop=not loop).load_factory() is factory
+
+
+def test_a_spec_of_another_kind_is_refused():
+    host = Host()
+
+    def uqbench_estimators() -> list[Spec]:
+        return [Spec(name="mine", version="1", factory=dict)]
+
+    module = Module(uqbench_estimators=hookimpl(uqbench_estimators))
+    plugin = host.register(name="odd", distribution="odd", version="1", load=lambda: module)
+    assert plugin.failure == (
+        "TypeError: the estimator 'mine' is a Spec; expected a uqbench.EstimatorSpec"
+    )

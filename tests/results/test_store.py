@@ -108,10 +108,11 @@ def test_a_record_of_another_identity_is_damaged(tmp_path):
 def test_a_newer_schema_is_told_from_damage(tmp_path):
     store, run = Store(tmp_path), make_run()
     path = finish(store, run) / "run.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"schema_version": 3}))
+    later = SCHEMA_VERSION + 1
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"schema_version": later}))
     found = store.find(run)
     assert found.state is RunState.NEWER
-    assert found.reason == "it has schema 3, this uqbench reads up to 2"
+    assert found.reason == f"it has schema {later}, this uqbench reads up to {SCHEMA_VERSION}"
 
 
 def test_a_run_that_was_stored_before_there_were_checkpoints_is_finished(tmp_path):
@@ -121,6 +122,19 @@ def test_a_run_that_was_stored_before_there_were_checkpoints_is_finished(tmp_pat
     del table["checkpoint"], table["resumed"], table["digest"]
     path.write_text(json.dumps(table | {"digest": digest_of(table)}))
     assert store.find(run).state is RunState.FINISHED
+
+
+def test_a_run_that_was_stored_before_there_was_process_time_costs_its_wall_time(tmp_path):
+    store, run = Store(tmp_path), make_run()
+    path = finish(store, run) / "run.json"
+    timing = {"seconds": 8.0, "lanes": 2, "steps_per_s": 5.0}
+    table = json.loads(path.read_text()) | {"schema_version": 2, "timing": timing}
+    del table["digest"]
+    path.write_text(json.dumps(table | {"digest": digest_of(table)}))
+    found = store.find(run)
+    assert found.state is RunState.FINISHED
+    assert found.record.timing.device_seconds == 8.0
+    assert found.record.timing.cpu_seconds is None
 
 
 def test_a_record_that_cannot_be_read_is_damaged(tmp_path):

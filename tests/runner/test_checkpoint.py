@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-TOY = Path(__file__).parent / "toy"
+TOY = Path(__file__).parents[1] / "toy"
 SLOW = ("--methods", "slow", "--set", "slow.step_seconds=0.004")
 PAIRS = (*SLOW, "--tasks", "long", "--seeds", "8")  # one worker takes two seeds at a time
 ALONE = (*SLOW, "--tasks", "long", "--seeds", "1")

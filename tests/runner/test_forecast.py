@@ -34,8 +34,8 @@ class Stored:
         return ((PurePosixPath(suite, folder), found) for folder, found in self.found.items())
 
 
-def timed(steps_per_s: float, device: str = "cpu") -> SimpleNamespace:
-    timing = SimpleNamespace(steps_per_s=steps_per_s)
+def timed(steps_per_s: float, device: str = "cpu", cpu_s: float | None = 1.0) -> SimpleNamespace:
+    timing = SimpleNamespace(steps_per_s=steps_per_s, cpu_seconds=cpu_s)
     record = SimpleNamespace(identity={"device": device}, timing=timing, checkpoint=None)
     return SimpleNamespace(record=record)
 
@@ -101,6 +101,12 @@ def test_where_the_store_has_no_run_a_stored_board_tells(plan):
     by_run = forecast(plan, {"paper/long/fast/7-a": timed(100.0)}, board)
     assert by_run.seconds == pytest.approx(4 * 1_000 / 100)
     assert by_run.basis == "the speed of earlier runs"
+
+
+def test_times_by_a_wall_clock_are_called_so(plan):
+    """Runs before there was process time, on a machine that may have been busy."""
+    found = {"paper/long/fast/7-a": timed(100.0, cpu_s=None)}
+    assert forecast(plan, found).basis == "the speed of earlier runs, by wall time"
 
 
 def test_a_board_of_another_device_tells_nothing(plan):

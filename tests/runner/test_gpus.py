@@ -34,7 +34,7 @@ def test_each_process_has_a_gpu_and_the_first_ones_have_different_ones(
 
 
 def test_a_batch_takes_one_gpu_at_most():
-    with pytest.raises(UqbenchError, match="--gpus-per-batch 2: a batch computes on one GPU"):
+    with pytest.raises(UqbenchError, match="gpus=2: a batch computes on one GPU"):
         share_out(["0", "1"], 2.0, None)
 
 

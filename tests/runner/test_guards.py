@@ -12,12 +12,14 @@ from uqbench.contract.agent import Agent, Uncertainty
 from uqbench.contract.errors import UqbenchError
 from uqbench.lanes.adapters.gymnasium_lanes import GymnasiumLanes
 from uqbench.runner.train.evaluation import evaluate
-from uqbench.runner.train.guards import check_metrics, check_uncertainty
+from uqbench.runner.train.guards import check_metrics
 from uqbench.runner.train.loop import interact
 from uqbench.runner.train.recorder import Recorder
+from uqbench.runner.train.stated import Checked
 from uqbench.testing.worlds import RotatingPixels
 
 CPU = torch.device("cpu")
+ONES = torch.ones(2, 1, 4)
 
 
 class Acts(Agent):
@@ -132,12 +134,32 @@ def test_a_wrong_metric_is_named():
     ("predicted", "said"),
     [
         ({"mean": torch.full((2, 1, 4), torch.nan)}, "Q-values are not finite after 7 steps"),
-        ({"mean": torch.zeros(2, 4)}, r"a mean of shape \(2, 4\); expected \(2, 1, 4\)"),
-        ({"epistemic_var": -torch.ones(2, 1, 4)}, r"epistemic_var is negative \(-1\)"),
-        ({"return_probs": torch.ones(2, 1, 4, 3)}, "return_probs do not sum to one"),
+        (
+            {"mean": torch.zeros(2, 4)},
+            r"a mean of torch.float32 of shape \(2, 4\) .* expected floats of shape \(2, 1, 4\)",
+        ),
+        ({"mean": torch.zeros(2, 1, 4).long()}, "a mean of torch.int64"),
+        ({"epistemic_var": -ONES}, r"epistemic_var is negative after 7 steps: -1 in lane 0 at poi"),
+        ({"epistemic_var": -torch.inf * ONES}, "epistemic_var is negative after 7 steps: -inf"),
+        ({"aleatoric_var": torch.inf * ONES}, "aleatoric_var is not finite"),
+        ({"mean": 1e39 * ONES.double()}, "Q-values are not finite"),  # in float32, as it is stored
+        ({"epistemic_dof": 0 * ONES}, "epistemic_dof is not positive"),
+        ({"value_samples": torch.full((2, 1, 4, 5), torch.nan)}, "value_samples is not finite"),
+        ({"return_probs": torch.full((2, 1, 4, 2), 0.5)}, "no return_atoms beside its return_p"),
+        (
+            {"return_probs": torch.ones(2, 1, 4, 3), "return_atoms": torch.ones(2, 1, 4, 3)},
+            r"return_probs do not sum to one after 7 steps: 3 in lane 0 .*; expected a sum of 1",
+        ),
+        (
+            {
+                "return_probs": torch.tensor([2.0, -1.0]).expand(2, 1, 4, 2),
+                "return_atoms": torch.ones(2, 1, 4, 2),
+            },
+            "return_probs are negative",
+        ),
     ],
 )
 def test_a_wrong_prediction_is_named_with_its_lanes(predicted, said):
     obs, _ = RotatingPixels(2).reset()
     with pytest.raises(UqbenchError, match=said):
-        check_uncertainty(Acts(said=Uncertainty(**predicted)), obs[:, None], 4, 7)
+        Checked(Acts(said=Uncertainty(**predicted)), 4, 7).uncertainty(obs[:, None])

@@ -1,5 +1,7 @@
 """What batches cost that are interleaved in one process."""
 
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -22,9 +24,9 @@ def test_only_own_turns_count_also_those_that_raise(monkeypatch):
     watch = Stopwatch()
     with watch:
         clock[0] += 2
-        assert watch.seconds == 2
+        assert watch.spent.seconds == 2
     clock[0] += 10
-    assert watch.seconds == 2
+    assert watch.spent.seconds == 2
 
     def interrupted() -> None:
         with watch:
@@ -33,7 +35,24 @@ def test_only_own_turns_count_also_those_that_raise(monkeypatch):
 
     with pytest.raises(KeyError):
         interrupted()
-    assert watch.seconds == 5
+    assert watch.spent.seconds == 5
+
+
+def test_waiting_takes_no_process_time():
+    """So a batch costs the same on a busy machine."""
+    watch = Stopwatch()
+    with watch:
+        time.sleep(0.2)
+    assert watch.spent.seconds >= 0.2
+    assert watch.spent.cpu_seconds < 0.1
+
+
+def test_processes_that_a_step_started_count():
+    burn = "import time\nwhile time.process_time() < .3: pass\nprint(time.process_time())"
+    watch = Stopwatch()
+    with watch:
+        done = subprocess.run([sys.executable, "-c", burn], capture_output=True, check=True)
+    assert watch.spent.cpu_seconds >= float(done.stdout)
 
 
 def test_interleaved_batches_cost_no_more_than_the_process_took(monkeypatch, tmp_path):
@@ -44,9 +63,14 @@ def test_interleaved_batches_cost_no_more_than_the_process_took(monkeypatch, tmp
     plan = make_plan(suite, host, device="cpu", methods=["fast"], tasks=["long"], seeds=[0, 1, 2])
     together = Batch(plan.cells[0], plan.budget, suite.metrics, "cpu")
     store = Store(tmp_path)
-    began = time.monotonic()
+    began, worked = time.monotonic(), time.process_time()
     execute(tuple(together.of([run]) for run in together.runs), store, host, lambda event: None)
-    took = time.monotonic() - began
-    timings = [record.timing for run in together.runs if (record := store.find(run).record)]
-    assert 0 < sum(timing.seconds for timing in timings if timing) <= took
+    took, worked = time.monotonic() - began, time.process_time() - worked
+    found = [record.timing for run in together.runs if (record := store.find(run).record)]
+    timings = [timing for timing in found if timing is not None]
     assert len(timings) == 3
+    assert 0 < sum(timing.seconds for timing in timings) <= took
+    assert 0 < sum(timing.device_seconds for timing in timings) <= worked
+    for timing in timings:
+        assert timing.device_seconds == timing.cpu_seconds
+        assert timing.steps_per_s == together.budget.steps / timing.device_seconds

@@ -8,7 +8,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from uqbench.cli.suite import check
+from uqbench.cli.plugin import check
 from uqbench.contract.errors import UqbenchError
 from uqbench.registry import local
 

@@ -127,6 +127,42 @@ class WritesInputs(Linear):
         step.reward.zero_()
 
 
+class ClipsRewards(Linear):
+    """Which are 0 or 1, so that no value changes."""
+
+    def observe(self, step):
+        super().observe(step)
+        step.reward.clamp_(-1, 1)
+
+
+class WritesLater(Linear):
+    def observe(self, step):
+        super().observe(step)
+        self.kept = step.next_obs
+
+    def act(self, obs, valid=None):
+        if self.t:
+            self.kept.zero_()
+        return super().act(obs, valid)
+
+    def state_dict(self):
+        return {}
+
+
+class WritesByNumPy(Linear):
+    def observe(self, step):
+        super().observe(step)
+        step.reward.numpy()[...] = 7
+
+
+class WritesIntoQuestions(Linear):
+    def policy(self, obs, valid=None):
+        action = super().policy(obs, valid)
+        if obs.is_contiguous():  # in place an expanded one raises by itself
+            obs.logical_or_(obs)
+        return action
+
+
 class IgnoresMasks(Linear):
     def act(self, obs, valid=None):
         return super().act(obs)
@@ -270,10 +306,7 @@ AGENTS: dict[str, Any] = {
     "agent-capture": HostNumber,
     "agent-compiles": Breaks,
     "uncertainty-forms": _predicts(mean=lambda x: x.sum(-1)),
-    "uncertainty-finite": _predicts(aleatoric_var=lambda x: x / 0),
-    "uncertainty-variances": _predicts(aleatoric_var=lambda x: -x),
     "uncertainty-order": _predicts(quantile_epistemic_var=lambda x: x / 10),
-    "uncertainty-probabilities": _predicts(return_probs=lambda x: x * 1.1),
     "uncertainty-distribution": _predicts(return_atoms=lambda x: x + 1),
     "uncertainty-samples": _predicts(value_samples=lambda x: x * 30),
 }
@@ -310,10 +343,30 @@ def test_a_rule_that_nothing_tried_could_break_is_vacuous_and_shown(capsys):
     assert "agent-hash-seed: vacuous: another process cannot make it" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        (_predicts(aleatoric_var=lambda x: x / 0), "aleatoric_var is not finite"),
+        (_predicts(aleatoric_var=lambda x: -x), "aleatoric_var is negative"),
+        (_predicts(return_probs=lambda x: x * 1.1), "return_probs do not sum to one"),
+    ],
+)
+def test_what_a_run_would_refuse_is_found_before(kind, said):
+    (result,) = results([agent(kind)], only="uncertainty-forms")
+    assert result.status == "failed"
+    assert said in result.message
+
+
 @pytest.mark.parametrize("check", AGENTS)
 def test_an_agent_that_breaks_a_rule_is_rejected(check):
     (result,) = results([agent(AGENTS[check])], only=check)
     assert result.status == "failed"
+
+
+@pytest.mark.parametrize("kind", [ClipsRewards, WritesLater, WritesByNumPy, WritesIntoQuestions])
+def test_writing_is_found_without_effect_later_through_numpy_and_in_questions(kind):
+    (result,) = results([agent(kind)], only="agent-inputs")
+    assert (result.status, "wrote into" in result.message) == ("failed", True)
 
 
 @pytest.mark.long

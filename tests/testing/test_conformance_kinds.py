@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import sys
 import types
@@ -17,8 +18,8 @@ from packaging.version import Version
 from uqbench import testing
 from uqbench.contract.environment import OptimalQ, TimeLimit
 from uqbench.contract.errors import MissingDataError, UqbenchError
-from uqbench.contract.estimator import Data, Estimator
-from uqbench.contract.specs import EnvironmentSpec
+from uqbench.contract.estimator import Data, Estimator, PredictiveUncertainty
+from uqbench.contract.specs import EnvironmentSpec, NoConfig, ScoreSpec
 from uqbench.lanes import Uniform
 from uqbench.lanes.adapters.gymnasium_lanes import GymnasiumLanes
 from uqbench.registry.classes import Added
@@ -31,6 +32,7 @@ from uqbench.testing.conformance.estimators import DatasetSubject, EstimatorSubj
 from uqbench.testing.conformance.loop_agents import LoopAgentSubject
 from uqbench.testing.conformance.packages import ComponentSubject, PackageSubject
 from uqbench.testing.conformance.risks import RiskSubject
+from uqbench.testing.conformance.scores import ScoreSubject
 from uqbench.testing.conformance.subjects import subjects
 from uqbench.testing.results import results
 from uqbench.testing.templates.render import KINDS, render
@@ -305,12 +307,6 @@ def test_what_says_that_it_can_be_saved_takes_no_step_again_to_resume(subject, s
         assert "after 40" in str(resumed)
 
 
-class Negates(Bayes):
-    def predict(self, inputs):
-        found = super().predict(inputs)
-        return replace(found, total=found.total + 1)
-
-
 class Shapes(Bayes):
     def predict(self, inputs):
         found = super().predict(inputs)
@@ -343,6 +339,19 @@ class Shared(Line):
     def data(self, seeds):
         found = super().data(seeds)
         return Data(found.inputs + len(seeds), found.targets)
+
+
+class AsksWhatItTaught(Line):
+    def evaluation_sets(self, seeds):
+        (name, one), *_ = super().evaluation_sets(seeds).items()
+        inputs = one.inputs.clone()
+        inputs[:, 3] = self.data(seeds).inputs[:, 5]
+        return {name: replace(one, inputs=inputs)}
+
+
+class OneForAll(Line):
+    def data(self, seeds):
+        return super().data([0] * len(seeds))
 
 
 class Undeclared(Line):
@@ -534,19 +543,40 @@ def component(problem: Any) -> ComponentSubject:
     return ComponentSubject(name="dataset far-away", problem=problem)
 
 
-class Unused(Estimator):
-    def fit(self, data, reference, steps):
-        raise NotImplementedError
+class Classifies(Estimator):
+    """The classes' shares, as far as it knows."""
+
+    def __init__(self, task, seeds, config: NoConfig, device):
+        self.n_classes = task.n_classes
+
+    def fit(self, data, reference_model, steps):
+        if not self.n_classes:
+            raise ValueError("expected classes")
+        self.shares = torch.nn.functional.one_hot(data.targets, self.n_classes).double().mean(1)
 
     def predict(self, inputs):
-        raise NotImplementedError
+        probs = self.shares[:, None].expand(-1, inputs.shape[1], -1)
+        own = torch.special.entr(probs).sum(-1)
+        return PredictiveUncertainty(own, own, torch.zeros_like(own), probs, "nats")
 
 
 def test_a_class_of_which_nothing_can_be_checked_does_not_pass():
     with pytest.raises(UqbenchError, match=r"no check was made .* no installed suite uses it"):
-        testing.check(Unused)
+        testing.check(Above)
     with pytest.raises(UqbenchError, match=r"none is called 'agent-sedes'"):
         testing.check("dqn:dqn", only="agent-sedes")
+
+
+@pytest.mark.parametrize("kind", [Classifies, Bayes])
+def test_an_estimator_that_no_suite_uses_is_tried_on_drawn_points(kind):
+    class Off(kind):
+        def predict(self, inputs):
+            found = super().predict(inputs)
+            return replace(found, total=found.total + 1)
+
+    testing.check(kind)
+    with pytest.raises(AssertionError, match=r"total is not aleatoric \+ epistemic"):
+        testing.check(Off)
 
 
 def test_data_that_is_elsewhere_is_no_failure():
@@ -668,6 +698,31 @@ class Together(Loop):
         return np.random.default_rng(seed)
 
 
+def largest(given):
+    probs = given["test"].predicted.probs
+    return math.nan if probs is None else probs.amax(-1).mean().item()
+
+
+def in_file_order(given):
+    """The most certain tenth's accuracy, ties as they come."""
+    probs = given["test"].predicted.probs
+    if probs is None:
+        return math.nan
+    order = probs[0].amax(-1).argsort(descending=True, stable=True)[: len(probs[0]) // 10]
+    return (probs[0].argmax(-1) == given["test"].targets[0])[order].double().mean().item()
+
+
+def likelihood(given):
+    """Not its logarithm: the most probable class is best stated with certainty."""
+    probs, targets = given["test"].predicted.probs, given["test"].targets
+    return math.nan if probs is None else probs[0].gather(-1, targets.T).mean().item()
+
+
+def score(factory, **declared):
+    spec = ScoreSpec(name="mine", version="1", factory=factory, direction="max", **declared)
+    return ScoreSubject(name="mine", spec=spec)
+
+
 class Unseeded(Together):
     def generator(self, seed):
         return np.random.default_rng()
@@ -688,13 +743,17 @@ MUTANTS = {
     "environment-greedy": lambda: single(Far, optimal_q=overvalued),
     "environment-optimal-return": lambda: single(optimal_return=lambda: -0.9),
     "estimator-forms": lambda: estimator(Shapes),
-    "estimator-sum": lambda: estimator(Negates),
     "estimator-pure": lambda: estimator(Noisy),
     "estimator-lanes": lambda: estimator(Pools),
     "estimator-reference": lambda: given(Perturbs),
     "dataset-forms": lambda: dataset(Classes),
     "dataset-seeds": lambda: dataset(Shared),
     "dataset-scores": lambda: dataset(Undeclared),
+    "score-permutation": lambda: score(in_file_order),
+    "score-chance": lambda: score(largest, chance=0.5),
+    "score-proper": lambda: score(likelihood, proper=True, chance=likelihood),
+    "dataset-apart": lambda: dataset(AsksWhatItTaught),
+    "dataset-differs": lambda: dataset(OneForAll),
     "risk-forms": lambda: risk(LastOnly),
     "risk-weights": lambda: risk(Unnormalized),
     "risk-order": lambda: risk(FirstMatters),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -33,8 +35,9 @@ def predictions() -> dict[str, Predictions]:
         return torch.rand(shape, generator=generator, dtype=torch.float64)
 
     members = drawn(4, 2, 5, 3).softmax(-1)
+    aleatoric, epistemic = drawn(2, 5), drawn(2, 5)
     test = PredictiveUncertainty(
-        drawn(2, 5), drawn(2, 5), drawn(2, 5), members.mean(0), "nats", members=members
+        aleatoric + epistemic, aleatoric, epistemic, members.mean(0), "nats", members=members
     )
     zero = torch.zeros(2, 3)
     other = PredictiveUncertainty(
@@ -131,9 +134,37 @@ def test_a_registered_score_is_the_same_bits_at_the_end_of_a_run_and_later(store
     spec = ScoreSpec(name="surest", version="1", factory=surest, direction="max")
     host.scores.add([spec], plugin)
     metric = Metric(name="sure", summary="", kind="predictions", statistic="surest")
-    then = score_rows([metric], columns, host)
-    assert then == score_rows([metric], read_columns(folder, PREDICTIONS, digests), host)
+    told: list[str] = []
+    then = score_rows([metric], columns, host, told.append)
+    again = score_rows([metric], read_columns(folder, PREDICTIONS, digests), host, told.append)
+    assert then == again
     assert 1 / 3 < then["surest"] < 1
+    assert told == []
+
+
+@pytest.mark.parametrize("error", [KeyError("entropy"), SystemExit(0), KeyboardInterrupt()])
+def test_a_registered_score_that_raises_costs_its_own_number_alone(error, stored):
+    def broken(given) -> float:
+        raise error
+
+    host, told = Host(), []
+    plugin = host.register(name="s", distribution="s", version="1", load=lambda: None)
+    for name, factory in (("surest", surest), ("broken", broken)):
+        spec = ScoreSpec(name=name, version="1", factory=factory, direction="max")
+        host.scores.add([spec], plugin)
+    metrics = [
+        Metric(name=name, summary="", kind="predictions", statistic=name)
+        for name in ("broken", "surest")
+    ]
+    if isinstance(error, KeyboardInterrupt):  # the user's
+        with pytest.raises(KeyboardInterrupt):
+            score_rows(metrics, stored[2], host, told.append)
+        return
+    values = score_rows(metrics, stored[2], host, told.append)
+    assert 1 / 3 < values["surest"] < 1
+    assert math.isnan(values["broken"])
+    why = f"{type(error).__name__}: {error}"
+    assert told == [f"the score 'broken' has no value: it raised {why}"]
 
 
 def test_an_estimators_role_is_one_that_there_is():

@@ -19,7 +19,6 @@ from uqbench.contract.config import resolve
 from uqbench.contract.environment import LaneEnv
 from uqbench.contract.errors import UqbenchError
 from uqbench.contract.identity import Run
-from uqbench.registry.definitions import owns_loop
 from uqbench.registry.plugins import Host
 from uqbench.results.records import RunRecord
 from uqbench.results.store import RunState, Store
@@ -122,5 +121,5 @@ def _batch(record: RunRecord, host: Host) -> Batch:
     budget = Budget(
         summary="", steps=identity["budget"]["steps"], seeds=1, ranks=False, step_ms=1.0
     )
-    cell = Cell(Task.model_validate(task), made, config, owns_loop(spec), (run,))
+    cell = Cell(Task.model_validate(task), made, config, spec.loop, (run,))
     return Batch(cell, budget, (), "cpu")

@@ -34,7 +34,6 @@ from uqbench.boards.submission.add import add as add_rows
 from uqbench.boards.submission.bundle import read_bundle
 from uqbench.boards.submission.judge import Findings, Judged, judge
 from uqbench.boards.submission.make import involved, submit
-from uqbench.boards.until_decided import DEFAULT_SEEDS, Decided, run_until_decided
 from uqbench.boards.verification import Agreement, Verification, copies, draw
 from uqbench.boards.with_stored import read_reference
 from uqbench.contract.errors import Say, UqbenchError, warn
@@ -58,11 +57,6 @@ from uqbench.runner.states import describe, stored_states, to_do
 from uqbench.suites.plan import Plan
 from uqbench.suites.reading import read_suites
 from uqbench.suites.selection import Selection
-
-SEEDS_ARE_CHOSEN = (
-    "--until-decided chooses the seeds as it goes: leave out --seeds, --seed, --dry-run, --beside "
-    "and --rerun; --max-seeds limits the seeds."
-)
 
 
 @dataclass(frozen=True)
@@ -157,7 +151,7 @@ class Experiment:
     @cached_property
     def host(self) -> Host:
         """The plugins, with the files that the options name."""
-        for path in (*self.options.plugins, *self.options.suite_files):
+        for path in self.options.plugins:
             local.add_file(Path(path))
         _ = self.selection  # files among the methods join first
         return load_host(self.say)
@@ -208,39 +202,6 @@ class Experiment:
             made = () if stored is None else stored.made
             folder = None if self.options.out is None else self._written(result, made=made).folder
             return Completed(plan, unfinished, result, folder)
-
-    def until_decided(self, max_seeds: int | None = None) -> tuple[Decided, Path] | None:
-        """Add seeds to what claims (or ranks) leave open, and write the board into its folder.
-
-        Args:
-            max_seeds: of a method; None for 40.
-
-        Returns:
-            None where a run did not finish.
-
-        Raises:
-            UqbenchError: seeds are selected, or the executor's runs are not followed.
-        """
-        if self.selection.seeds is not None:
-            raise UqbenchError(SEEDS_ARE_CHOSEN)
-        with self._executing() as execution:
-            if not execution.driver.waits:
-                raise UqbenchError(
-                    f"--until-decided follows its runs: add --wait to --executor "
-                    f"{execution.driver.spec.name}."
-                )
-            plan = self.plan(execution.device)
-            self._prepare(execution)
-            decided = run_until_decided(
-                self.selection,
-                plan,
-                max_seeds or DEFAULT_SEEDS,
-                lambda analysis: analysis.plan(self.host, execution.device, self.say),
-                execution.store,
-                lambda runs: complete(runs, execution, step_costs(runs, self._references())),
-                self.say,
-            )
-        return None if decided is None else (decided, self._written(decided.board).folder)
 
     def dry_run(self, beside: Path | None = None) -> Planned:
         """What :meth:`run` would execute; nothing is executed or written.
@@ -512,11 +473,10 @@ class Experiment:
             UqbenchError: a limit cannot be enforced, or there is no such executor or device.
         """
         options, watcher = self.options, self._watcher
-        if options.workers is not None and options.workers < 1:
-            raise UqbenchError(f"workers={options.workers}: expected at least one process.")
         options.where.limits.check()
         driver = Driver(options.where, self.host, store.root)
-        device = find_device(options.device, options.gpus_per_batch if driver.elsewhere else None)
+        gpus = options.where.resources.gpus if driver.elsewhere else None
+        device = find_device(options.device, gpus)
         persistent = options.out is not None
         return Execution(self.host, device, store, watcher, options.workers, driver, persistent)
 

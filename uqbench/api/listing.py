@@ -2,7 +2,8 @@
 
 import pandas as pd
 
-from uqbench.pages.listing import listing, named
+from uqbench.api.installed import listing, named
+from uqbench.api.values import Name, given
 from uqbench.registry.definitions import summary
 from uqbench.registry.load_host import load_host
 from uqbench.suites.reading import read_suites
@@ -33,7 +34,7 @@ def list_methods(suite: str) -> pd.DataFrame:
         UqbenchError: there is no such suite; says the nearest.
     """
     host, rows = load_host(), []
-    for method in read_suites(host, check=()).suite(suite).methods:
+    for method in read_suites(host, check=()).suite(given("suite", suite, Name)).methods:
         spec = host.agents[method.agent] if method.agent else host.estimators[str(method.estimator)]
         about = {"role": spec.role, "summary": summary(spec), "config": method.config}
         rows.append(named(method, "name", "agent", "estimator") | about)
@@ -49,7 +50,7 @@ def list_budgets(suite: str) -> pd.DataFrame:
     Raises:
         UqbenchError: there is no such suite; says the nearest.
     """
-    own = read_suites(load_host(), check=()).suite(suite)
+    own = read_suites(load_host(), check=()).suite(given("suite", suite, Name))
     rows = [
         {"name": name, "steps": budget.steps, "seeds": budget.seeds}
         | {"tasks": [task.name for task in own.tasks_of(budget)]}

@@ -1,18 +1,17 @@
 """``uqbench.load``: results from a folder of runs, or of leaderboards."""
 
-from os import PathLike
 from pathlib import Path
 
 from uqbench.api.results import Results
 from uqbench.api.run_tables import stored_runs
+from uqbench.api.values import Place, given
 from uqbench.boards.of_runs import boards_of
 from uqbench.boards.stored import StoredBoard, board_folders
 from uqbench.contract.errors import UqbenchError
-from uqbench.results.record_files import RECORD
 from uqbench.results.store import Store
 
 
-def load(results: str | PathLike[str] = "results") -> Results:
+def load(results: Place = "results") -> Results:
     """Results from a folder, whoever made it: nothing in it is executed or unpickled.
 
     Args:
@@ -26,9 +25,9 @@ def load(results: str | PathLike[str] = "results") -> Results:
         >>> import uqbench
         >>> uqbench.load("leaderboards")["sine"].claims()  # doctest: +SKIP
     """
-    root = Path(results)
-    if any(root.glob(f"*/*/*/*/*/{RECORD}")):
-        store = Store(root)
+    root = Path(given("results", results, Place))
+    store = Store(root)
+    if store.has_runs():
         runs = stored_runs(store)
         return Results(root, lambda: boards_of(store, [run for _, run, _ in runs]), runs)
     folders = board_folders(root)

@@ -1,21 +1,19 @@
 """Which runs are meant, where they are stored, and where and how they are executed."""
 
 import inspect
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from functools import cached_property
-from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_type_hints
 
-from uqbench.contract.errors import UqbenchError
+from uqbench.api import values
+from uqbench.api.values import given, names
+from uqbench.contract.errors import UqbenchError, did_you_mean
 from uqbench.suites.selection import Selection
 
 if TYPE_CHECKING:
     from uqbench.runner.dispatch.orders import Where
-
-Place = str | PathLike[str]
-"""A file or a folder."""
 
 
 @dataclass(frozen=True)
@@ -34,16 +32,14 @@ class Options:
         steps: Steps per run, for a trial.
         settings: A config value, e.g. dqn.learning_rate=1e-4; several (1e-4,3e-4) make variants.
             In Python: values by method, {"dqn": {"learning_rate": 1e-4}}.
-        plugins: A Python file with hooks, as a plugin that is not installed; may be repeated.
-        suite_files: A TOML file with a suite, or [extend.SUITE]; may be repeated.
+        plugins: A Python file with hooks, or a TOML file with a suite or [extend.SUITE], as a
+            plugin that is not installed; may be repeated.
         out: Folder of the result store. In Python None is one that is removed in the end.
         device: Where to compute; auto takes a GPU if there is one.
         workers: Processes; one per core by default, one on a GPU.
         executor: Where batches run: local, or that of a plugin (uqbench list plugins).
-        executor_config: The executor's config, e.g. --slurm partition=gpu,time=240.
-        cpus: Cores a batch asks of a cluster; 1.
-        memory: Memory a batch asks of a cluster.
-        gpus_per_batch: GPUs a batch takes; 0.25 for four batches a GPU.
+        executor_config: The executor's config, e.g. --slurm partition=gpu,time=240, with what a
+            batch takes: cpus (1), memory (GB), gpus (0.25 for four batches a GPU).
         wait: Follow what was submitted to its end, or return; slurm returns by default.
         checkpoint_seconds: Seconds between checkpoints of unfinished runs; 0 for none.
         run_minutes: Wall-time limit of a run; a batch of N runs gets N times this.
@@ -52,54 +48,62 @@ class Options:
         keep_agents: Store the final state of each agent beside its run, for uqbench play.
     """
 
-    suite: str = ""
-    budget: str | None = None
-    methods: Sequence[str | type] | str | None = None
-    tasks: Sequence[str] | str | None = None
-    seeds: int | Sequence[int] | None = None
-    steps: int | None = None
+    suite: values.Name | None = None
+    budget: values.Name | None = None
+    methods: values.Methods | None = None
+    tasks: values.Names | None = None
+    seeds: values.Count | values.Seeds | None = None
+    steps: values.Steps | None = None
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    plugins: Sequence[Place] = ()
-    suite_files: Sequence[Place] = ()
-    out: Place | None = "results"
+    plugins: values.Places = ()
+    out: values.Place | None = "results"
     device: Literal["auto", "cpu", "cuda"] = "auto"
-    workers: int | None = None
-    executor: str = "local"
+    workers: values.Count | None = None
+    executor: values.Name = "local"
     executor_config: Mapping[str, Any] = field(default_factory=dict)
-    cpus: float | None = None
-    memory: float | None = None
-    gpus_per_batch: float = 0.0
     wait: bool | None = None
-    checkpoint_seconds: float = 60.0
-    run_minutes: float | None = None
-    run_memory: float | None = None
-    stall_minutes: float | None = None
+    checkpoint_seconds: values.AmountOrNone = 60.0
+    run_minutes: values.Amount | None = None
+    run_memory: values.Amount | None = None
+    stall_minutes: values.Amount | None = None
     keep_agents: bool = False
+
+    @classmethod
+    def of(cls, suite: str, budget: str | None, **named: Any) -> "Options":
+        """Options by name.
+
+        Raises:
+            UqbenchError: there is none of a name; says the nearest. Or a value is wrong.
+        """
+        for name in named.keys() - cls.__dataclass_fields__:
+            near = did_you_mean(name, cls.__dataclass_fields__)
+            raise UqbenchError(f"there is no option {name!r}. {near}")
+        return cls(suite, budget, **named)
+
+    def __post_init__(self) -> None:
+        """See that each value is one that its type allows.
+
+        Raises:
+            UqbenchError: one is not; says what was given and expected.
+        """
+        hints = get_type_hints(Options, include_extras=True)
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if value is not one.default:
+                object.__setattr__(self, one.name, given(one.name, value, hints[one.name]))
 
     @cached_property
     def selection(self) -> Selection:
-        """The runs that are meant.
-
-        Raises:
-            UqbenchError: a number is not positive, or a seed is twice there.
-        """
-        steps, seeds = self.steps, self.seeds
-        if steps is not None and steps < 1:
-            raise UqbenchError(f"steps={steps}: expected at least one.")
-        if isinstance(seeds, int):
-            if seeds < 1:
-                raise UqbenchError(f"seeds={seeds}: expected at least one; seeds=[0] means seed 0.")
-            seeds = range(seeds)
-        if seeds is not None and (len(set(seeds)) != len(seeds) or any(seed < 0 for seed in seeds)):
-            raise UqbenchError(f"seeds={list(seeds)}: expected different numbers from 0 on.")
+        """The runs that are meant."""
+        seeds = range(self.seeds) if isinstance(self.seeds, int) else self.seeds
         return Selection(
-            self.suite,
+            self.suite or "",
             self.budget,
             _methods(self.methods, self.suite),
             names(self.tasks),
             None if seeds is None else tuple(seeds),
-            steps,
-            self.settings or {},
+            self.steps,
+            self.settings,
             self.keep_agents,
         )
 
@@ -114,17 +118,21 @@ class Options:
         from uqbench.runner.dispatch.orders import Where
         from uqbench.runner.executors.limits import Limits
 
-        if self.executor == "local" and (self.cpus is not None or self.memory is not None):
+        config, takes = dict(self.executor_config), dict[str, float]()
+        for name in config.keys() & values.OF_A_BATCH.keys():
+            kind = values.OF_A_BATCH[name]
+            takes[name] = given(f"executor_config: {name}", config.pop(name), kind)
+        if self.executor == "local" and takes.keys() - {"gpus"}:
             raise UqbenchError(
-                "--cpus and --memory are what a batch asks of a cluster; on this machine --workers "
+                "cpus and memory are what a batch asks of a cluster; on this machine --workers "
                 "says how many processes, and --run-memory how much a run may take."
             )
         if self.executor == "local" and self.wait is False:
             raise UqbenchError("--no-wait needs an executor whose work outlives this command.")
         return Where(
             self.executor,
-            self.executor_config or {},
-            Resources(cpus=self.cpus or 1.0, memory_gb=self.memory, gpus=self.gpus_per_batch),
+            config,
+            Resources(memory_gb=takes.pop("memory", None), **takes),
             self.checkpoint_seconds if self.out is not None else 0.0,
             Limits(self.run_minutes, self.run_memory, self.stall_minutes),
             self.wait,
@@ -150,7 +158,7 @@ def _of_file(of: type) -> str:
     return f"{file}:{of.__name__}"
 
 
-def _methods(methods: Sequence[str | type] | str | None, suite: str) -> tuple[str, ...] | None:
+def _methods(methods: values.Methods | None, suite: str | None) -> tuple[str, ...] | None:
     """Names of methods; a class of a file joins the suite."""
 
     def name(method: str | type) -> str:
@@ -164,8 +172,3 @@ def _methods(methods: Sequence[str | type] | str | None, suite: str) -> tuple[st
 
     given = [methods] if isinstance(methods, str) else methods
     return None if given is None else tuple(map(name, given))
-
-
-def names(given: Sequence[str] | str | None) -> tuple[str, ...] | None:
-    """One name or several, as several."""
-    return (given,) if isinstance(given, str) else None if given is None else tuple(given)

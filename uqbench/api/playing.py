@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from uqbench.api.agents import ExportedAgent
 from uqbench.contract.agent import Uncertainty
 from uqbench.contract.errors import UqbenchError
-from uqbench.contract.pictures import StateMap
+from uqbench.contract.pictures import Beliefs, StateMap
 from uqbench.contract.specs import imported
-
-Beliefs = Mapping[str, NDArray[np.float64]]
-"""What an agent predicts at an observation, a number an action; without what it does not predict.
-
-``mean`` is that of Q, ``epistemic`` the standard deviation of Q that more data would reduce,
-``aleatoric`` that of the return that would remain.
-"""
 
 
 @dataclass(frozen=True)

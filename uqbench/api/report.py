@@ -3,6 +3,7 @@
 from importlib.util import find_spec
 from pathlib import Path
 
+from uqbench.api.values import Place, given
 from uqbench.boards.stored import board_folders
 from uqbench.contract.errors import Say, UqbenchError, warn
 from uqbench.registry.load_host import load_host
@@ -29,7 +30,7 @@ def require(extra: str, *libraries: str) -> None:
         )
 
 
-def write_report(folder: Path | str, output: Path | str = "report.html", say: Say = warn) -> Path:
+def write_report(folder: Place, output: Place = "report.html", say: Say = warn) -> Path:
     """Write a report: one file that requests nothing, to be opened with a browser.
 
     Args:
@@ -43,6 +44,7 @@ def write_report(folder: Path | str, output: Path | str = "report.html", say: Sa
     Raises:
         UqbenchError: the extra ``uqbench[report]`` is not installed, or a board is damaged.
     """
+    folder, output = given("folder", folder, Place), given("output", output, Place)
     require("report", *LIBRARIES)
     from uqbench.pages.report.page import page
 

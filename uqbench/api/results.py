@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Literal
 import pandas as pd
 
 from uqbench.api.run_tables import CELL, Found, data_frame, estimates, runs_frame, summary
+from uqbench.api.values import Name, Names, given
+from uqbench.api.values import names as as_tuple
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.stored import StoredBoard
 from uqbench.contract.errors import UqbenchError, unknown
@@ -21,8 +23,6 @@ if TYPE_CHECKING:
     from uqbench.api.agents import ExportedAgent
 
 AnyBoard = Board | StoredBoard
-Names = str | Sequence[str] | None
-"""One or several; None for all."""
 POINTS = ("task", "method", "seed", "step", "metric", "value")
 """Columns of the curves that stored boards keep."""
 PAIR = {"method": ("first", "second")}
@@ -102,7 +102,7 @@ class Results:
         both = self.stored + other.stored
         return Results(Path(origin), lambda: self.boards + other.boards, both, self._only)
 
-    def filter(self, *, tasks: Names = None, methods: Names = None) -> "Results":
+    def filter(self, *, tasks: Names | None = None, methods: Names | None = None) -> "Results":
         """The same with the rows of some tasks and methods alone.
 
         Ranks and estimates stay those among all methods.
@@ -117,7 +117,7 @@ class Results:
         only, stored, scores = dict(self._only), self.stored, self.runs
         for column, names in (("task", tasks), ("method", methods)):
             if names is not None:
-                only[column] = [names] if isinstance(names, str) else list(names)
+                only[column] = as_tuple(given(f"{column}s", names, Names)) or ()
                 known, at = set(scores[column]), CELL.index(column)
                 for name in set(only[column]) - known:
                     raise unknown(column, name, known)
@@ -141,7 +141,7 @@ class Results:
         """
         return self.table("scores.csv")
 
-    def metrics(self, metric: Names = None) -> pd.DataFrame:
+    def metrics(self, metric: Names | None = None) -> pd.DataFrame:
         """The metrics that runs recorded while they ran, long: ``step``, ``metric``, ``value``.
 
         From stored boards: the points of their curves, ``metric`` being ``return`` (mean of the
@@ -153,12 +153,13 @@ class Results:
         Raises:
             UqbenchError: a file is damaged.
         """
-        names = [metric] if isinstance(metric, str) else None if metric is None else list(metric)
+        names = as_tuple(given("metric", metric, Names | None))
         if not self.stored:
             stored = [one for one in self.boards if isinstance(one, StoredBoard)]
             points = self._joined([(one, one.curve_points) for one in stored], POINTS)
-            return points if names is None else points[points["metric"].isin(names)]
-        return data_frame(self.stored, METRICS, names and [("metric", "in", names)])
+            chosen = points if names is None else points[points["metric"].isin(names)]
+            return _found(chosen, "metric", names, lambda: points)
+        return self._data(self.stored, METRICS, "metric", names)
 
     def episodes(self, phase: str | None = None) -> pd.DataFrame:
         """One row per episode: ``step`` at its end, ``phase``, ``end``, ``length``, ``return``, ….
@@ -169,7 +170,9 @@ class Results:
         Raises:
             UqbenchError: a file is damaged, or these are stored boards, which have none.
         """
-        return self._data("Episodes", EPISODES, "phase", phase)
+        return self._data(
+            self._runs("Episodes"), EPISODES, "phase", as_tuple(given("phase", phase, Name | None))
+        )
 
     def uncertainty(self, curve: str | None = None) -> pd.DataFrame:
         """How good predicted uncertainty is, as curves: ``step``, ``curve``, ``x``, ``y``.
@@ -182,7 +185,10 @@ class Results:
         Raises:
             UqbenchError: a file is damaged, or these are stored boards, which have none.
         """
-        return self._data("Curves of uncertainty", CURVES, "curve", curve)
+        return self._data(
+            self._runs("Curves of uncertainty"), CURVES, "curve",
+            as_tuple(given("curve", curve, Name | None)),
+        )  # fmt: skip
 
     def board(self) -> pd.DataFrame:
         """The leaderboard: one row per method, with its rank and statistics of its score.
@@ -253,8 +259,11 @@ class Results:
         states = {str(name): n for name, n in self.runs["state"].value_counts().items()}
         return html(str(self.origin), states, list(map(BoardView.of, self.boards)))
 
-    def _data(self, what: str, file: str, column: str, only: str | None) -> pd.DataFrame:
-        return data_frame(self._runs(what), file, only and [(column, "==", only)])
+    def _data(
+        self, runs: Sequence[Found], file: str, column: str, only: tuple[str, ...] | None
+    ) -> pd.DataFrame:
+        frame = data_frame(runs, file, only and [(column, "in", only)])
+        return _found(frame, column, only, lambda: data_frame(runs, file))
 
     def _runs(self, what: str) -> Sequence[Found]:
         if not self.stored:
@@ -282,3 +291,22 @@ class Results:
             return pd.DataFrame(columns=["suite", "board", *columns])
         joined = parts[0] if len(parts) == 1 else pd.concat(parts, join=join)
         return joined.reset_index(drop=True)
+
+
+def _found(
+    frame: pd.DataFrame,
+    column: str,
+    names: tuple[str, ...] | None,
+    everything: Callable[[], pd.DataFrame],
+) -> pd.DataFrame:
+    """The rows of some names.
+
+    Raises:
+        UqbenchError: there is nothing of a name among everything; says the nearest.
+    """
+    if missing := [name for name in names or () if name not in set(frame.get(column, ()))]:
+        known = set(everything().get(column, ()))
+        for name in missing:
+            if name not in known:
+                raise unknown(column, name, known)
+    return frame

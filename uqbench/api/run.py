@@ -5,9 +5,10 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from uqbench.api.experiment import Experiment
-from uqbench.api.options import Options, Place
+from uqbench.api.options import Options
 from uqbench.api.plan import Planned
 from uqbench.api.results import Results
+from uqbench.api.values import Place, given
 from uqbench.boards.leaderboard import Board
 from uqbench.contract.errors import UqbenchWarning
 from uqbench.contract.wording import count
@@ -55,8 +56,11 @@ def run(
         >>> results.board()  # doctest: +SKIP
     """
     watcher = _watcher(progress)
-    experiment = Experiment(Options(suite, budget, **{"wait": True} | options), watcher)
-    done = experiment.run(rerun=rerun, beside=None if beside is None else Path(beside))
+    experiment = Experiment(Options.of(suite, budget, **{"wait": True} | options), watcher)
+    folder = given("beside", beside, Place | None)
+    done = experiment.run(
+        rerun=given("rerun", rerun, bool), beside=None if folder is None else Path(folder)
+    )
     assert done.board is not None
     results = results_of(done.board, experiment.store)
     if done.unfinished:
@@ -85,7 +89,7 @@ def plan(suite: str, budget: str | None = None, **options: Any) -> Planned:
         >>> import uqbench
         >>> uqbench.plan("windy-cliff", "smoke").methods  # doctest: +SKIP
     """
-    return Experiment(Options(suite, budget, **options)).dry_run()
+    return Experiment(Options.of(suite, budget, **options)).dry_run()
 
 
 def _watcher(progress: bool | Watcher) -> Watcher:

@@ -19,9 +19,10 @@ from uqbench.results.tables import read_table
 
 CELL = ("suite", "budget", "task", "method", "seed")
 """Columns that say which run a row is of."""
+TIMES = ("seconds", "cpu_seconds", "steps_per_s")
 RUN_COLUMNS = (
-    *CELL, "state", "step", "steps", "device", "seconds", "steps_per_s", "lanes", "began",
-    "updated", "reason", "run", "results_digest",
+    *CELL, "state", "step", "steps", "device", *TIMES, "lanes", "began", "updated", "reason", "run",
+    "results_digest",
 )  # fmt: skip
 
 
@@ -48,7 +49,7 @@ def runs_frame(runs: Sequence[Found]) -> pd.DataFrame:
     rows = [_row(folder, stored) for _, folder, stored in runs]
     frame = pd.DataFrame(rows, columns=list(RUN_COLUMNS))
     integers = ("seed", "step", "steps", "lanes")
-    kinds = dict.fromkeys(integers, "Int64") | dict.fromkeys(("seconds", "steps_per_s"), "float64")
+    kinds = dict.fromkeys(integers, "Int64") | dict.fromkeys(TIMES, "float64")
     frame = frame.astype(kinds)
     for name in ("began", "updated"):
         frame[name] = pd.to_datetime(frame[name], utc=True, format="ISO8601")
@@ -66,7 +67,7 @@ def _row(folder: PurePosixPath, stored: StoredRun) -> dict[str, Any]:
     if stored.record is None:
         return _cell(folder) | row
     record, timing = stored.record, stored.record.timing
-    about = {name: getattr(timing, name, None) for name in ("seconds", "steps_per_s", "lanes")}
+    about = {name: getattr(timing, name, None) for name in (*TIMES, "lanes")}
     about |= {name: getattr(record, name) for name in ("step", "began", "updated")}
     about["steps"] = record.identity["budget"]["steps"]
     about["device"] = str(record.identity.get("device", ""))

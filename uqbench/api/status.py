@@ -1,21 +1,17 @@
-"""What is done, running and failed in a results folder."""
+"""What is done, running and failed in a results folder, as its files say: nothing is started."""
 
 from collections import Counter
 from collections.abc import Mapping
-from os import PathLike
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from uqbench.contract.executor import JobState, Order
-from uqbench.registry.plugins import Host
+from uqbench.api.values import Place, given
 from uqbench.results.store import RunState, Store, StoredRun
-from uqbench.runner.dispatch.drive import Driver
 from uqbench.runner.dispatch.event_log import Latest, latest_steps
-from uqbench.runner.dispatch.orders import Where, stored_orders
 from uqbench.runner.resume import saved_step
 
 
-def status(out: str | PathLike[str] = "results") -> list[dict[str, Any]]:
+def status(out: Place = "results") -> list[dict[str, Any]]:
     """The state of each run, with the reason and the time left: ``uqbench status --json``.
 
     Args:
@@ -25,7 +21,8 @@ def status(out: str | PathLike[str] = "results") -> list[dict[str, Any]]:
         >>> import pandas, uqbench
         >>> pandas.DataFrame(uqbench.status("results"))  # doctest: +SKIP
     """
-    store, running = Store(Path(out)), latest_steps(Path(out))
+    folder = Path(given("out", out, Place))
+    store, running = Store(folder), latest_steps(folder)
     return [run_status(folder, stored, store, running) for folder, stored in store.records()]
 
 
@@ -38,22 +35,6 @@ def summary(out: Path) -> tuple[dict[str, Counter[str]], list[dict[str, Any]]]:
         if stored.state is not RunState.FINISHED:
             unfinished.append(run_status(PurePosixPath(place), stored, store, running))
     return cells, unfinished
-
-
-def jobs(out: Path) -> Counter[str]:
-    """How many of the jobs that were submitted are in which state, and why, as the executors say.
-
-    Raises:
-        UqbenchError: an executor is not installed here, or cannot be asked.
-    """
-    by_place: dict[str, list[Order]] = {}
-    for order in stored_orders(out):
-        by_place.setdefault(repr(order.place), []).append(order)
-    said, host = Counter[str](), Host.load() if by_place else Host()
-    for orders in by_place.values():
-        for job in Driver(Where(*orders[0].place), host, out).status(orders).values():
-            said[f"{job.state.value}: {job.note}".rstrip(": ")] += job.state is not JobState.ENDED
-    return +said
 
 
 def run_status(

@@ -22,7 +22,7 @@ from uqbench.results.scores import Scores
 from uqbench.runner.forecast import StepCosts
 from uqbench.suites.plan import Plan
 
-COLUMNS = ("task", "method", "device", "runs", "steps_per_s", "device_hours")
+COLUMNS = ("task", "method", "device", "runs", "steps_per_s", "device_hours", "clock")
 
 _Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
@@ -35,7 +35,9 @@ class CellCost:
         device: ``cpu``, ``cuda`` or ``cpu+cuda``.
         runs: how many.
         steps_per_s: the median over runs of environment steps per second of a device or core.
-        device_hours: the sum of their shares of it.
+        device_hours: the sum of their shares of it: hours of CPU time, or that a GPU was taken.
+        clock: by which hours and speed were measured: ``cpu`` for process time; ``wall`` on a GPU,
+            and of runs before uqbench kept process time, which count a busy machine's waiting.
     """
 
     task: str
@@ -44,6 +46,7 @@ class CellCost:
     runs: Count
     steps_per_s: _Amount
     device_hours: _Amount
+    clock: Annotated[str, StringConstraints(pattern=r"^(cpu|wall|cpu\+wall)$")] = "wall"
 
 
 _ROWS = TypeAdapter(list[CellCost])
@@ -58,9 +61,11 @@ def cost_csv(plan: Plan, scores: Scores) -> str:
         timings = [] if own is None else [m.timing for m in own.made if m is not None and m.timing]
         if own is not None and timings:
             speed = median(timing.steps_per_s for timing in timings)
-            hours = sum(timing.seconds / timing.lanes for timing in timings) / 3600
+            hours = sum(timing.device_seconds / timing.lanes for timing in timings) / 3600
             devices = "+".join(sorted({*own.device} - {""}))
-            rows.append(CellCost(*name, devices, len(timings), speed, hours))
+            clocks = {"wall" if timing.cpu_seconds is None else "cpu" for timing in timings}
+            clock = "+".join(sorted(clocks))
+            rows.append(CellCost(*name, devices, len(timings), speed, hours, clock))
     return to_csv(rows)
 
 
@@ -84,6 +89,11 @@ def read_cost(text: str) -> list[CellCost]:
         return _ROWS.validate_python([*csv.DictReader(io.StringIO(text))])
 
 
+def _by_wall_time(row: CellCost) -> str:
+    """Words for a core's time that a wall clock measured; empty for any other."""
+    return ", by wall time" if "cpu" in row.device and "wall" in row.clock else ""
+
+
 def step_costs(plan: Plan, roots: Iterable[Folder]) -> StepCosts:
     """What a step of the runs of a budget's stored board cost.
 
@@ -98,6 +108,9 @@ def step_costs(plan: Plan, roots: Iterable[Folder]) -> StepCosts:
             rows = read_cost(stored_text(stored.checked(where.name), where))
         except UqbenchError:  # there is none, or it is damaged: the run goes on
             continue
-        timed = [row for row in rows if row.steps_per_s]
-        return {(r.task, r.method, r.device): (1 / r.steps_per_s, f"{where}") for r in timed}
+        return {
+            (r.task, r.method, r.device): (1 / r.steps_per_s, f"{where}{_by_wall_time(r)}")
+            for r in rows
+            if r.steps_per_s
+        }
     return {}

@@ -31,12 +31,19 @@ def _ranking(methods: pd.DataFrame, ranks: bool) -> str:
         return f"{_differences(methods)}The budget does not rank methods."
     if len(ranked) < 2:
         return "" if len(methods) < 2 else "Fewer than two methods have all of their runs."
-    top = list(ranked.sort_values("rank").query("rank_low == 1")["method"])
-    if len(top) == len(ranked):
+    ranked = ranked.sort_values("rank")
+    if (ranked["rank_low"] == 1).all() and (ranked["rank_high"] == len(ranked)).all():
         return f"No two of the {len(ranked)} methods differ significantly."
-    if len(top) == 1:
-        return f"{top[0]} is first of {len(ranked)} methods."
-    return f"{_names(top)} share the first place of {len(ranked)} methods."
+    # boards that were written before comparisons with the best have rank sets alone
+    leads = ranked["may_be_first"] == "yes" if "may_be_first" in ranked else ranked["rank_low"] == 1
+    first = list(ranked.loc[leads, "method"])
+    if len(first) == 1:
+        return f"{first[0]} is first of {len(ranked)} methods."
+    if len(first) == len(ranked):
+        return f"Any of the {len(ranked)} methods may be first."
+    if len(first) > MOST_NAMES:
+        return f"{len(first)} of {len(ranked)} methods may be first."
+    return f"Of {len(ranked)} methods, {_names(first)} may be first."
 
 
 def _differences(methods: pd.DataFrame) -> str:

@@ -22,16 +22,18 @@ from uqbench.boards.matrices import Matrix, MethodScores, by_method
 from uqbench.boards.provenance import contents
 from uqbench.boards.scores import gather, to_csv
 from uqbench.boards.standings import TrivialBaseline, estimates, ranges_by_task, trivial_baseline
-from uqbench.boards.tables import PAIR_COLUMNS, Row, cells, csv_text, frame, pair_row
+from uqbench.boards.tables import PAIR_COLUMNS, RANK_COLUMNS, Row, cells, csv_text, frame, pair_row
 from uqbench.registry.local import is_local
 from uqbench.results.scores import Score, Scores
 from uqbench.results.store import RunState, Store
 from uqbench.statistics.estimate import Estimate, estimate
+from uqbench.statistics.first import may_be_first
 from uqbench.statistics.levels import ALPHA, DRAWS, MINIMUM_SEEDS
 from uqbench.statistics.ranks import Pair, Place, compare, places
 from uqbench.statistics.statistic import point
 from uqbench.suites.metrics import Metric
 from uqbench.suites.plan import Plan, board_title
+from uqbench.uncertainty.scores import score_versions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,19 +46,17 @@ class Board:
     Attributes:
         gathered: the scores, or what gathers them when they are first asked for.
         planned: what its manifest lists.
-        judged: the verdicts, where they do not follow from these scores, but from several looks.
-        compared: the pairs, likewise.
         origins: by method, the stored board that its scores are from; none for runs of the store.
         submitted: by method, ``verified`` or ``self-reported``, of rows that others sent.
+        made_by: the scores' versions, by statistic, of numbers that are stored; None for today's.
     """
 
     plan: Plan
     gathered: Scores | Callable[[], Scores]
     planned: Planned
-    judged: tuple[Judgement, ...] | None = None
-    compared: tuple[Pair, ...] | None = None
     origins: Mapping[str, str] = field(default_factory=dict)
     submitted: Mapping[str, str] = field(default_factory=dict)
+    made_by: Mapping[str, str] | None = None
 
     @classmethod
     def of(cls, plan: Plan, scores: Scores | Iterable[Score] | Callable[[], Scores]) -> Board:
@@ -92,7 +92,7 @@ class Board:
     @cached_property
     def claims(self) -> tuple[Judgement, ...]:
         """The verdicts on the plan's claims."""
-        return judge(self.plan, self.scores) if self.judged is None else self.judged
+        return judge(self.plan, self.scores)
 
     @cached_property
     def methods(self) -> dict[str, MethodScores]:
@@ -104,7 +104,12 @@ class Board:
         """By method, its estimates by their columns of ``leaderboard.csv``."""
         name = self.plan.suite.baseline
         return {
-            method: estimates(self.plan, own, None if method == name else self.matrices.get(name))
+            method: estimates(
+                self.plan,
+                own,
+                self.plan.roles[method],
+                None if method == name else self.matrices.get(name),
+            )
             for method, own in self.methods.items()
         }
 
@@ -126,7 +131,7 @@ class Board:
     @cached_property
     def pairs(self) -> tuple[Pair, ...]:
         """All pairs of fully scored rows."""
-        return self._compare(self.matrices) if self.compared is None else self.compared
+        return self._compare(self.matrices)
 
     def _compare(self, matrices: Mapping[str, Matrix], *tasks: str) -> tuple[Pair, ...]:
         """All pairs of fully scored rows, on all tasks where none is named."""
@@ -136,9 +141,15 @@ class Board:
             self.ranking,
             paired=self.plan.suite.paired,
             unranked=[name for name, role in self.plan.roles.items() if role != "method"],
+            foreign=self.foreign,
             ranges=ranges_by_task(self.plan.suite, self.primary, of),
             margin=self.primary.margin,
         )
+
+    @property
+    def foreign(self) -> frozenset[str]:
+        """The rows that others submitted, or that are of a file: they make no variance floor."""
+        return self.local | self.submitted.keys()
 
     @cached_property
     def places(self) -> dict[str, Place]:
@@ -150,13 +161,52 @@ class Board:
         ranked = {name: values for name, values in matrices.items() if roles[name] == "method"}
         return places(ranked, pairs, self.ranking)
 
-    def places_on(self, task: str) -> dict[str, Place]:
-        """Place of each fully scored method by its runs on one task alone."""
-        matrices = {
-            name: values[:, [self.methods[name].tasks.index(task)]]
+    def places_on(self, *tasks: str) -> dict[str, Place]:
+        """Place of each fully scored method by its runs on some of the tasks alone."""
+        matrices = self._on(tasks)
+        return self._places(matrices, self._compare(matrices, *tasks)) if self.ranks else {}
+
+    def _on(self, tasks: Sequence[str]) -> dict[str, Matrix]:
+        """The scores on some of the tasks alone; of all where none is named."""
+        return {
+            name: values[:, [self.methods[name].tasks.index(task) for task in tasks]]
+            if tasks
+            else values
             for name, values in self.matrices.items()
         }
-        return self._places(matrices, self._compare(matrices, task))
+
+    @cached_property
+    def first(self) -> tuple[str, ...]:
+        """The methods that may be first; none under a budget that cannot rank."""
+        return self.first_on()
+
+    def first_on(self, *tasks: str) -> tuple[str, ...]:
+        """The methods that may be first by their runs on some tasks; on all if none is named."""
+        ranked = {n: v for n, v in self._on(tasks).items() if self.plan.roles[n] == "method"}
+        if not self.ranks or len(ranked) < 2:
+            return ()
+        of = sorted(tasks or {cell.task for cell in self.scores.cells})
+        return may_be_first(
+            ranked,
+            self.ranking,
+            paired=self.plan.suite.paired,
+            foreign=self.foreign,
+            ranges=ranges_by_task(self.plan.suite, self.primary, of),
+        )
+
+    @cached_property
+    def subsets(self) -> dict[tuple[str, str], tuple[str, ...]]:
+        """Tasks by (``only`` or ``without``, task): each alone, or all but each."""
+        tasks = sorted({cell.task for cell in self.scores.cells})
+        if len(tasks) < 2:
+            return {}
+        subsets: dict[tuple[str, str], tuple[str, ...]] = {("only", t): (t,) for t in tasks}
+        if len(tasks) > 2:
+            subsets |= {
+                ("without", task): tuple(other for other in tasks if other != task)
+                for task in tasks
+            }
+        return subsets
 
     @cached_property
     def trivial(self) -> TrivialBaseline | None:
@@ -191,6 +241,7 @@ class Board:
             "claims.csv": csv_text(table.rows(self.claims), table.COLUMNS).encode(),
             "leaderboard.csv": csv_text(self.rows()).encode(),
             "pairs.csv": csv_text(list(map(pair_row, self.pairs)), PAIR_COLUMNS).encode(),
+            "ranks.csv": csv_text(self._rank_rows(), RANK_COLUMNS).encode(),
             "scores.csv": to_csv(self.scores, self.plan.suite.metrics),
             "tasks.csv": csv_text(self._task_rows()).encode(),
         }
@@ -226,6 +277,7 @@ class Board:
                 "rank_low": "" if place is None else str(place.low),
                 "rank_high": "" if place is None else str(place.high),
                 "tied": "" if place is None else "yes" if place.tied else "no",
+                "may_be_first": "" if place is None else "yes" if method in self.first else "no",
                 "tasks": str(len(own.tasks)),
                 "runs_planned": str(sum(map(len, own.cells.values()))),
                 "runs_scored": str(sum(cell.scored for cell in own.cells.values())),
@@ -245,6 +297,25 @@ class Board:
             rows.append(row)
         return rows
 
+    def _rank_rows(self) -> list[Row]:
+        """The lines of ``ranks.csv``: ranks by each task alone, and without each of the tasks."""
+        rows = []
+        for (how, task), tasks in self.subsets.items():
+            first = self.first_on(*tasks)
+            for method, place in self.places_on(*tasks).items():
+                rows.append(
+                    {
+                        "how": how,
+                        "task": task,
+                        "method": method,
+                        "rank": str(place.rank),
+                        "rank_low": str(place.low),
+                        "rank_high": str(place.high),
+                        "may_be_first": "yes" if method in first else "no",
+                    }
+                )
+        return rows
+
     def _task_rows(self) -> list[Row]:
         rows = []
         for cell in self.scores.cells:
@@ -256,7 +327,13 @@ class Board:
             }
             for metric in self.plan.suite.metrics:
                 values = self.methods[cell.method].on(cell.task, metric)
-                ranges = ranges_by_task(self.plan.suite, metric, [cell.task], normalized=False)
+                ranges = ranges_by_task(
+                    self.plan.suite,
+                    metric,
+                    [cell.task],
+                    normalized=False,
+                    learns=self.plan.roles[cell.method] == "method",
+                )
                 mean = None if values is None else estimate("mean", values, ranges)
                 row |= cells(metric.name, mean)
             rows.append(row)
@@ -269,8 +346,10 @@ class Board:
         groups = grouped(self.columns)
         digests = {name: sha256(data).hexdigest() for name, data in self.tables.items()}
         left_out = set() if budget.task_steps else {"task_steps"}
+        versions = score_versions(self.plan) if self.made_by is None else {**self.made_by}
         return Manifest.model_validate(
             ({"groups": groups} if groups else {})
+            | ({"score_versions": versions} if versions else {})
             | {
                 "schema_version": SCHEMA_VERSION,
                 "suite": {"name": suite.name, "version": suite.version},

@@ -13,6 +13,7 @@ from uqbench.boards.scores import DEVICES
 from uqbench.contract.errors import UqbenchError, see
 from uqbench.registry.plugins import Host
 from uqbench.suites.suite import Suite
+from uqbench.uncertainty.scores import score_versions
 
 NOT_PROTOCOL = {"name", "summary", "step_ms", "gpu_step_ms", "lanes"}
 """Fields of a budget that change no number."""
@@ -56,6 +57,18 @@ def versions_here(host: Host) -> dict[str, str]:
     return {
         spec.name: spec.version for of in (host.agents, host.estimators) for spec in of.values()
     }
+
+
+def other_scores(board: Board) -> str:
+    """Scores whose numbers on a stored board are of other versions than today's; mostly none."""
+    now, then = score_versions(board.plan), board.made_by
+    if then is None:
+        return ""
+    return ", ".join(
+        f"{name} {then.get(name, '1')} (now {now.get(name, '1')})"
+        for name in sorted({*now, *then})
+        if now.get(name, "1") != then.get(name, "1")
+    )
 
 
 def check_as_run(board: Board, folder: object) -> None:

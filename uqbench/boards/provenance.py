@@ -34,7 +34,7 @@ class MadeWith:
         revision: of uqbench's checkout; None where it was none.
         first, last: UTC times at which the first run was begun and the last was finished.
         runs: how many.
-        origin: of runs that ``uqbench merge`` copied: the folder they are from, and its machine.
+        origin: of runs that ``uqbench.results.merge`` copied: their folder and its machine.
     """
 
     device: str

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.scores import finished_runs, gather, is_finite
-from uqbench.contract.errors import UqbenchError, unknown
+from uqbench.contract.errors import UqbenchError, in_words, unknown
 from uqbench.registry.definitions import summary
 from uqbench.registry.plugins import Host
 from uqbench.results.store import Store
@@ -84,7 +84,7 @@ def with_score(plan: Plan, score: str, host: Host) -> Plan:
         direction=spec.direction,
     )
     suite = plan.suite.model_copy(update={"metrics": (*plan.suite.metrics, metric)})
-    return replace(plan, suite=suite)
+    return replace(plan, suite=suite, score_versions={**plan.score_versions, score: spec.version})
 
 
 def board_with(score: str, plan: Plan, host: Host, store: Store) -> Board:
@@ -105,7 +105,10 @@ def board_with(score: str, plan: Plan, host: Host, store: Store) -> Board:
         if columns is None:
             without.append(one.run)
             continue
-        value = predictions_score(score, columns, host)
+        try:
+            value = predictions_score(score, columns, host)
+        except Exception as error:  # a plugin's score may raise anything
+            raise UqbenchError(f"--rescore: {score} of {one.run}: {in_words(error)}") from error
         known = value if is_finite(value) else None
         made[one.run] = replace(one, values=one.values | dict.fromkeys(names, known))
     if without:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -9,7 +10,7 @@ from uqbench.boards.columns import columns
 from uqbench.boards.matrices import Matrix, MethodScores
 from uqbench.contract.claim import Interval
 from uqbench.contract.specs import Role
-from uqbench.statistics.bounded import ranges_of
+from uqbench.statistics.bounded import Ranges, scaled
 from uqbench.statistics.estimate import Estimate, estimate, improvement, share
 from uqbench.statistics.ranks import Pair
 from uqbench.statistics.statistic import point
@@ -29,53 +30,89 @@ def shown_statistics(plan: Plan) -> tuple[str, ...]:
     return (ranking, *(name for name in names if name != ranking))
 
 
-def estimates(plan: Plan, own: MethodScores, baseline: Matrix | None) -> dict[str, Estimate | None]:
+def estimates(
+    plan: Plan, own: MethodScores, role: Role, baseline: Matrix | None
+) -> dict[str, Estimate | None]:
     """What ``leaderboard.csv`` estimates of a method, by column; None where runs are missing.
 
-    These are statistics of the normalized primary metric, of which the mean and the one that ranks
-    have intervals; the share of runs beyond its failure threshold; the probability of improvement
-    over the suite's baseline; and the other columns.
+    These are statistics of the normalized primary metric, of which the mean, the optimality gap and
+    the one that ranks have intervals; the share of runs beyond its failure threshold; the
+    probability of improvement over the suite's baseline, adjusted for the number of methods; and
+    the other columns.
 
     Args:
         plan: of the board.
         own: the method's scores.
+        role: its role; only methods that learn may fail to.
         baseline: the baseline's; None where runs are missing, and for the baseline itself.
     """
     suite, primary = plan.suite, plan.suite.primary_metric(plan.budget)
     values, raw = own.normalized_primary, own.raw(primary)
     estimates: dict[str, Estimate | None] = dict.fromkeys(shown_statistics(plan))
     if values is not None:
-        ranges = ranges_by_task(suite, primary, own.tasks)
+        ranges = ranges_by_task(suite, primary, own.tasks, learns=role == "method")
         estimates |= {name: Estimate(point(name, values), None, None) for name in estimates}
-        for name in ("mean", suite.ranks_by):
-            estimates[name] = estimate(name, values, ranges, clustered=suite.paired)
+        ends = limits(suite, primary, own.tasks)
+        for name in {"mean", "optimality_gap", suite.ranks_by}:
+            estimates[name] = estimate(
+                name, values, ranges, clustered=suite.paired, limits=None if name == "iqm" else ends
+            )
     if (beyond := primary.fails_beyond) is not None:
         sign = 1 if primary.direction == "max" else -1
         estimates["fail_share"] = None if raw is None else share(sign * raw < sign * beyond)
-    over = None if values is None or baseline is None else improvement(values, baseline)
+    over = None
+    if values is not None and baseline is not None:
+        comparisons = list(plan.roles.values()).count("method") - 1 if role == "method" else 1
+        over = improvement(values, baseline, max(comparisons, 1))
     estimates[f"improvement_over_{suite.baseline}"] = over
     for column in columns(plan):
         metric, estimates[column.name] = column.metric, None
         values = own.normalized(metric) if column.normalized else own.raw(metric)
         if values is not None:
-            ranges = ranges_by_task(suite, metric, own.tasks, normalized=column.normalized)
+            ranges = ranges_by_task(
+                suite, metric, own.tasks, normalized=column.normalized, learns=role == "method"
+            )
+            ends = limits(suite, metric, own.tasks, normalized=column.normalized)
             estimates[column.name] = estimate(
-                column.statistic, values, ranges, clustered=suite.paired
+                column.statistic, values, ranges, clustered=suite.paired, limits=ends
             )
     return estimates
 
 
 def ranges_by_task(
-    suite: Suite, metric: Metric, tasks: Sequence[str], *, normalized: bool = True
-) -> list[Interval] | None:
-    """See :func:`~uqbench.statistics.bounded.ranges_of`; on each task, in units of the score.
+    suite: Suite,
+    metric: Metric,
+    tasks: Sequence[str],
+    *,
+    normalized: bool = True,
+    learns: bool = True,
+) -> Ranges | None:
+    """The range of a metric on each task where runs may fail, in units of the score.
 
-    Or in the metric's own units, where not ``normalized``.
+    Or in the metric's own units, where not ``normalized``. Rows that do not learn cannot fail to
+    (``may_fail``).
     """
+    metric = metric if learns else metric.model_copy(update={"may_fail": {}})
     constants = suite.normalization_constants(metric) if normalized else {}
     suited = [task for task in tasks if metric.suits(suite.task(task))]
     normalizers = [constants[task].normalize if normalized else float for task in suited]
-    return ranges_of(metric.fails_beyond, metric.bounds, normalizers)
+    return scaled([metric.range_on(task) for task in suited], normalizers)
+
+
+def limits(
+    suite: Suite, metric: Metric, tasks: Sequence[str], *, normalized: bool = True
+) -> Interval:
+    """The least and the greatest value that the mean over tasks of a metric can have."""
+    constants = suite.normalization_constants(metric) if normalized else {}
+    least = -math.inf if metric.lowest is None else metric.lowest
+    most = math.inf if metric.highest is None else metric.highest
+    ends = [
+        sorted(constants[task].normalize(end) if normalized else end for end in (least, most))
+        for task in tasks
+        if metric.suits(suite.task(task))
+    ]
+    low, high = (sum(own) / len(ends) for own in zip(*ends, strict=True))
+    return low, high
 
 
 @dataclass(frozen=True)

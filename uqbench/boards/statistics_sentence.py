@@ -2,7 +2,6 @@
 
 from uqbench.registry.papers import cited
 from uqbench.registry.plugins import Host
-from uqbench.statistics.bounded import ranges_of
 from uqbench.suites.plan import Plan
 from uqbench.suites.sources import sources_of
 from uqbench.suites.suite import Suite
@@ -22,7 +21,8 @@ def statistics_sentence(suite: Suite, budget: Budget, *, ranks: bool = True) -> 
     metric = suite.primary_metric(budget)
     several = len(suite.tasks_of(budget)) > 1
     what = _STATISTIC[suite.ranks_by] if several else "mean over runs"
-    if suite.ranks_by == "mean" and ranges_of(metric.fails_beyond, metric.bounds, ()) is not None:
+    ranges = [metric.range_on(task.name) for task in suite.tasks_of(budget)]
+    if suite.ranks_by == "mean" and all(ranges):
         interval = (
             "Gaffke's (2005) bounds: the runs and one more at the end of the metric's range, "
             "randomly weighted"
@@ -33,6 +33,8 @@ def statistics_sentence(suite: Suite, budget: Budget, *, ranks: bool = True) -> 
         cells = "" if suite.paired or not several else " over method × task cells"
         degrees = f", Satterthwaite's degrees of freedom{cells}" if cells else ""
         interval = f"Student's t{unit}{degrees}, widened by Hall's (1992) correction of skewness"
+        if some := [t.name for t, of in zip(suite.tasks_of(budget), ranges, strict=True) if of]:
+            interval = f"Gaffke's (2005) bounds on {', '.join(some)}, Student's t on other tasks"
         chance = (
             "where the signs of seeds' differences are flipped"
             if suite.paired

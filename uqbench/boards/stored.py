@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
@@ -19,7 +19,7 @@ from uqbench.boards.provenance import MadeWith, read_provenance
 from uqbench.boards.scores import check_scores, from_csv
 from uqbench.boards.submitted import NAME, Submitted, read_submitted, states
 from uqbench.boards.tables import frame
-from uqbench.contract.errors import Say, UqbenchError, see, warn
+from uqbench.contract.errors import Say, UqbenchError, see, unknown, warn
 from uqbench.contract.figure import NotDrawableError
 from uqbench.results.files import reading, stored_text
 from uqbench.results.folders import Folder
@@ -48,9 +48,12 @@ class StoredBoard:
 
     Attributes:
         at: ``<root>/<suite>/<name>``.
+        shown: the only methods and tasks that frames have rows of, as for a figure of these
+            alone; empty for all. The order of :attr:`methods`, and so their colors, stays.
     """
 
     at: Folder
+    shown: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
 
     @classmethod
     def read(cls, folder: Folder | Path) -> StoredBoard:
@@ -67,6 +70,19 @@ class StoredBoard:
             )
         _ = stored.manifest
         return stored
+
+    def showing(self, methods: Collection[str], tasks: Collection[str]) -> StoredBoard:
+        """This board with frames of some methods and tasks; all of a kind where none is named.
+
+        Raises:
+            UqbenchError: it has no such method or task.
+        """
+        every = sorted({str(task) for task in self.scores["task"]})
+        for kind, names, known in (("method", methods, self.methods), ("task", tasks, every)):
+            for name in names:
+                if name not in known:
+                    raise unknown(f"{kind} of {self.title}", name, known)
+        return replace(self, shown=(tuple(methods), tuple(tasks)))
 
     @property
     def folder(self) -> Path:
@@ -158,7 +174,12 @@ class StoredBoard:
     @cached_property
     def leaderboard(self) -> pd.DataFrame:
         """A row a method, the best first where the budget ranks."""
-        table = self._csv("leaderboard.csv", "method", "role")
+        return self._shown(self._whole)
+
+    @cached_property
+    def _whole(self) -> pd.DataFrame:
+        """The leaderboard with every method."""
+        table = self._stored("leaderboard.csv", "method", "role")
         if self.ranks and "rank" in table:
             table = table.sort_values(["rank", "method"], kind="stable", na_position="last")
         return table.reset_index(drop=True)
@@ -166,12 +187,12 @@ class StoredBoard:
     @property
     def finding(self) -> str:
         """What the board comes to, in a sentence or two."""
-        return finding(self.leaderboard.sort_values("method"), self.ranking, ranks=self.ranks)
+        return finding(self._whole.sort_values("method"), self.ranking, ranks=self.ranks)
 
     @property
     def methods(self) -> list[str]:
         """The rows' names, the best first where the budget ranks."""
-        return [str(name) for name in self.leaderboard["method"]]
+        return [str(name) for name in self._whole["method"]]
 
     @cached_property
     def pairs(self) -> pd.DataFrame:
@@ -334,7 +355,9 @@ class StoredBoard:
             plan = replace(own, standard=plan.standard)
         check_scores(scores, plan, str(path))
         submitted = states(self.submitted)
-        return Board(plan, scores, planned or Planned.of(plan), submitted=submitted)
+        made_by = (self.manifest.score_versions or {}) if self.has(MANIFEST) else {}
+        planned = planned or Planned.of(plan)
+        return Board(plan, scores, planned, submitted=submitted, made_by=made_by)
 
     def own_claims(self, board: Board) -> Board:
         """Its board with those claims alone that ``claims.csv`` has: others came later.
@@ -349,6 +372,9 @@ class StoredBoard:
         return replace(board, plan=replace(board.plan, claims=claims))
 
     def _csv(self, name: str, *columns: str) -> pd.DataFrame:
+        return self._shown(self._stored(name, *columns))
+
+    def _stored(self, name: str, *columns: str) -> pd.DataFrame:
         table = self.table(name)
         if table is None:
             raise NotDrawableError(f"{self.folder} has no {name}.")
@@ -363,7 +389,16 @@ class StoredBoard:
         where = str(self.folder / name)
         table = parse_table(self.checked(name), where).to_pandas()
         with reading(where, KeyError, ValueError, TypeError):
-            return table.astype(kinds)
+            return self._shown(table.astype(kinds))
+
+    def _shown(self, table: pd.DataFrame) -> pd.DataFrame:
+        methods, tasks = self.shown
+        for column, names in (
+            ("method", methods), ("first", methods), ("second", methods), ("task", tasks),
+        ):  # fmt: skip
+            if names and column in table:
+                table = table[table[column].isin(names)]
+        return table.reset_index(drop=True)
 
 
 def board_folder(plan: Plan, root: Folder) -> Folder:
@@ -374,7 +409,8 @@ def board_folder(plan: Plan, root: Folder) -> Folder:
 def board_at(path: Path) -> Folder:
     """The folder of a board that the user named."""
     path = path.absolute()
-    return Folder(path.parents[1], path.parts[-2:])
+    names = path.parts[1:][-2:]  # fewer just below the root of the file system
+    return Folder(path.parents[len(names) - 1] if names else path, names)
 
 
 def boards_below(root: Folder) -> list[Folder]:

@@ -21,8 +21,8 @@ TEXT = frozenset(
     {
         "suite", "board", "task", "method", "role", "beats_trivial", "stored_in", "local",
         "submitted", "status", "device", "run", "results_digest", "digest", "content", "first",
-        "second", "equivalent", "tied", "claim", "verdict", "reason", "budget", "needs_budget",
-        "kind", "comparison",
+        "second", "equivalent", "tied", "may_be_first", "how", "claim", "verdict", "reason",
+        "budget", "needs_budget", "kind", "comparison",
         "group", "statistic", "comparison_is", "readings", "calibrated_on", "sentence", "source",
     }
 )  # fmt: skip
@@ -34,6 +34,8 @@ PAIR_COLUMNS = (
     "first", "second", "improvement", "improvement_low", "improvement_high", "difference",
     "difference_low", "difference_high", "p", "p_adjusted", "equivalent",
 )  # fmt: skip
+
+RANK_COLUMNS = ("how", "task", "method", "rank", "rank_low", "rank_high", "may_be_first")
 
 
 def pair_row(pair: Pair) -> Row:

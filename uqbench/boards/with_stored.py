@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from uqbench.boards.leaderboard import Board
-from uqbench.boards.protocol import check_as_run
+from uqbench.boards.protocol import check_as_run, other_scores
 from uqbench.boards.provenance import MadeWith
 from uqbench.boards.scores import gather
 from uqbench.boards.stored import StoredBoard, board_folder
@@ -45,6 +45,7 @@ class Reference:
             Board.of(replace(plan, cells=cells, standard=False), scores),
             origins=dict.fromkeys(own.plan.roles, str(self.folder)),
             submitted=own.submitted,
+            made_by=own.made_by,
         )
 
 
@@ -101,4 +102,6 @@ def as_run_today(
     plan = replace(whole, cells=others or whole.cells)
     board = stored.board(plan, Selection(whole.suite.name, whole.budget_name), host, say)
     check_as_run(board, stored.folder)
+    if changed := other_scores(board):
+        say(f"uqbench: numbers on {stored.folder} are of other versions of a score: {changed}.")
     return board

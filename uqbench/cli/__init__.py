@@ -35,8 +35,6 @@ COMMANDS = {
     "play": "play",
     "cite": "cite",
     "plugin": "plugin",
-    "suite": "suite",
-    "merge": "merge",
     "doctor": "doctor",
 }
 

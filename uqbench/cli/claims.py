@@ -18,6 +18,7 @@ COLORS = {
     "equal": "cyan",
     "not run": "bright_black",
     "not applicable": "bright_black",
+    "not judged": "red",
 }
 
 
@@ -26,7 +27,8 @@ def command(options: Options, *, boards: FolderThere | None = None, as_json: boo
     """Judge each claim of a suite by the runs.
 
     Verdicts: holds; does not hold; equal, where the difference is within the margin; undecided;
-    not run; not applicable to the budget. Without --suite: a line for each suite. Without
+    not run; not applicable to the budget; not judged, where the claim's
+    kind, of a plugin, raises an error. Without --suite: a line for each suite. Without
     --budget: the longest budget that has runs. The exit code does not depend on the verdicts.
 
     \b

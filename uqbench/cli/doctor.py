@@ -2,6 +2,8 @@
 
 import os
 import platform
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -48,6 +50,9 @@ def _installation(out: Path) -> Iterator[tuple[bool, str]]:
     compiler = next(filter(None, map(shutil.which, (os.environ.get("CXX", "g++"), "clang++"))), "")
     without = "no C++ compiler: budgets with numerics = 'compiled' need one; install g++"
     yield bool(compiler), f"C++ compiler: {compiler}" if compiler else without
+    if ending := _ending():
+        yield False, ending
+        return
     host = Host.load()
     for plugin in host.plugins:
         what = plugin.failure or ", ".join(host.added_by(plugin)) or "adds nothing"
@@ -55,6 +60,12 @@ def _installation(out: Path) -> Iterator[tuple[bool, str]]:
         yield not plugin.failure, f"{name}: {what}"
         for complaint in (*host.complaints(plugin), *filter(None, [plugin.slow])):
             yield False, f"{name}: {complaint}"
+    for registry in host.registries:
+        for known in registry:
+            try:
+                registry[known].load_factory()
+            except Exception as error:  # a module may raise anything
+                yield False, f"{registry.kind} {known}: {type(error).__name__}: {error}"
     catalog = read_suites(host)
     for problem in catalog.problems:
         yield False, str(problem)
@@ -74,3 +85,32 @@ def _installation(out: Path) -> Iterator[tuple[bool, str]]:
         yield True, f"results can be written to {out}/ ({free:.0f} GiB free)"
         locks = f"{note}; runs are locked by leases" if note else "flock excludes two processes"
         yield True, f"locks in {out}/: {locks}"
+
+
+LOAD = """
+import logging
+from uqbench.registry.plugins import Host
+logging.basicConfig(format="%(message)s")
+logging.getLogger("uqbench").setLevel(logging.DEBUG)
+Host.load()
+"""
+LOAD_SECONDS = 60.0
+
+
+def _ending() -> str:
+    """How a process that imports all plugins ends, if not well, and while it imported which."""
+    command = [sys.executable, "-P", "-c", LOAD]
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=LOAD_SECONDS, check=False)
+    except subprocess.TimeoutExpired as error:
+        said, how = error.stderr, f"does not end within {LOAD_SECONDS:.0f} s"
+    else:
+        said, how = done.stderr, f"ends with status {done.returncode}"
+        if not done.returncode or b"Traceback" in said:  # it is told below
+            return ""
+    lines = (said or b"").decode(errors="replace").splitlines()
+    last = [line for line in lines if line.startswith("importing ")][-1:] or ["loading plugins"]
+    return (
+        f"a process {how} while {last[0]}; uninstall it, or name the plugins to load without it in "
+        f"UQBENCH_PLUGINS"
+    )

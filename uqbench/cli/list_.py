@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from uqbench.api.installed import Kind, listing
 from uqbench.cli.options import takes
 from uqbench.cli.terminal import print_json, say, warn
-from uqbench.pages.listing import Kind, listing
 
 
 @takes(names={"kind": "KIND"})

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin,
 import click
 
 from uqbench.api.options import Options
+from uqbench.api.values import Amount, Count, Name, Place, Seed, read, shown, whole
 from uqbench.cli.terminal import warn
 from uqbench.contract.errors import UqbenchError, did_you_mean
 from uqbench.registry import load_host as plugins
@@ -26,23 +27,42 @@ from uqbench.suites.variants import setting, split_outside, toml_value
 if TYPE_CHECKING:
     from uqbench.registry.plugins import Host
 
-MOST_SEEDS = 10_000
 
-Folder = Annotated[Path, click.Path(file_okay=False, path_type=Path)]
-FolderThere = Annotated[Path, click.Path(file_okay=False, exists=True, path_type=Path)]
-File = Annotated[Path, click.Path(dir_okay=False, path_type=Path)]
-FileThere = Annotated[Path, click.Path(dir_okay=False, exists=True, path_type=Path)]
+class _Value(click.ParamType[Any]):
+    """Reads a value as its type in Python says, and refuses what that refuses."""
 
-RUNS = (
-    "suite", "budget", "methods", "tasks", "seeds", "steps", "settings", "plugins", "suite_files",
-)  # fmt: skip
+    def __init__(self, hint: Any) -> None:
+        self.hint, self.name = hint, "value"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not isinstance(value, str):
+            return value  # a default
+        try:
+            return read(value, self.hint)
+        except ValueError as error:
+            self.fail(f"{shown(value)}: expected {error}.", param, ctx)
+
+
+class _Path(click.Path):
+    """A path that a file system can have."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        path = _Value(Place).convert(str(value), param, ctx)
+        return super().convert(path, param, ctx)
+
+
+Folder = Annotated[Path, _Path(file_okay=False, path_type=Path)]
+FolderThere = Annotated[Path, _Path(file_okay=False, exists=True, path_type=Path)]
+File = Annotated[Path, _Path(dir_okay=False, path_type=Path)]
+FileThere = Annotated[Path, _Path(dir_okay=False, exists=True, path_type=Path)]
+
+RUNS = ("suite", "budget", "methods", "tasks", "seeds", "steps", "settings", "plugins")
 """Options that select runs."""
 PLACE = (
-    "executor", "executor_config", "cpus", "memory", "gpus_per_batch", "wait",
+    "executor", "executor_config", "wait",
     "checkpoint_seconds", "run_minutes", "run_memory", "stall_minutes",
 )  # fmt: skip
 """Options that say where runs are executed, and what they may take."""
-_POSITIVE = click.FloatRange(min=0, min_open=True)
 
 
 class _Choice(click.Choice[str]):
@@ -51,7 +71,7 @@ class _Choice(click.Choice[str]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         if value not in self.choices:
             self.fail(
-                f"there is no {value!r}. {did_you_mean(str(value), self.choices)}", param, ctx
+                f"there is no {shown(value)}. {did_you_mean(str(value), self.choices)}", param, ctx
             )
         return str(value)
 
@@ -62,37 +82,41 @@ def _kind(hint: Any) -> dict[str, Any]:
     if NoneType in get_args(hint) and get_origin(hint) is not Annotated:
         return {"is_flag": True} if inner == [bool] else _kind(inner[0])
     if get_origin(hint) is Annotated:
-        kind, about = inner
+        kind, about, *_ = inner
         if isinstance(about, click.Path):
             return {"type": about, "metavar": "FILE" if about.file_okay else "FOLDER"}
         if isinstance(about, str):
             return _kind(kind) | {"metavar": about}
-        return {"type": about} | ({"metavar": "N"} if kind is int else {})
+        if not isinstance(about, click.ParamType):
+            return {"type": _Value(hint), "metavar": _METAVARS.get(kind, "NAME")}
+        if isinstance(about, click.IntRange):
+            return {"type": _Value(Annotated[int, whole(about.min, about.max)]), "metavar": "N"}
+        return {"type": _Choice(about.choices) if isinstance(about, click.Choice) else about}
     if get_origin(hint) is Literal:
         return {"type": _Choice(inner)}
     if get_origin(hint) is tuple:
         return _kind(inner[0]) | {"multiple": True}
-    known: dict[Any, dict[str, Any]] = {
-        bool: {"is_flag": True},
-        int: {"type": click.IntRange(min=1), "metavar": "N"},
-        float: {"type": _POSITIVE, "metavar": "X"},
-        str: {"metavar": "NAME"},
-    }
-    return known.get(hint, {})
+    if hint is bool:
+        return {"is_flag": True}
+    plain = {int: Count, float: Amount, str: Name}
+    return _kind(plain[hint]) if hint in plain else {}
+
+
+_METAVARS = {int: "N", float: "X"}
 
 
 _OWN: dict[str, dict[str, Any]] = {
-    "methods": {"names": "--methods --agents", "metavar": "A,B"},
-    "tasks": {"metavar": "T,U"},
-    "seeds": {"type": click.IntRange(1, MOST_SEEDS)},
+    "methods": {"names": "--methods --agents", **_kind(Annotated[str, "A,B"])},
+    "tasks": _kind(Annotated[str, "T,U"]),
     "settings": {"names": "--set", "multiple": True, "metavar": "METHOD.KEY=VALUE"},
-    "plugins": {"names": "--plugin", "multiple": True, **_kind(File)},
-    "suite_files": {"names": "--suite-file", "multiple": True, **_kind(File)},
+    "plugins": {"names": "--plugin --suite-file", "multiple": True, **_kind(File)},
     "out": {"default": Path("results"), **_kind(Folder)},
-    "executor_config": {"names": "--executor-config --slurm --ray", "metavar": "KEY=VALUE,…"},
-    "memory": {"metavar": "GB"},
+    "executor_config": {
+        "names": "--executor-config --slurm --ray",
+        "multiple": True,
+        "metavar": "KEY=VALUE,…",
+    },
     "run_memory": {"metavar": "GB"},
-    "checkpoint_seconds": {"type": click.FloatRange(min=0)},
 }
 """What the declaration in Python does not say of an option."""
 
@@ -160,7 +184,7 @@ def takes(
 
 def _of_options(fields: Sequence[str], suite: bool) -> Iterator[click.Parameter]:
     """The options of fields of :class:`Options`."""
-    helps, hints = _described(Options)[1], get_type_hints(Options)
+    helps, hints = _described(Options)[1], get_type_hints(Options, include_extras=True)
     for one in dataclasses.fields(Options):
         if one.name in fields:
             default = None if one.default is dataclasses.MISSING else one.default
@@ -168,7 +192,7 @@ def _of_options(fields: Sequence[str], suite: bool) -> Iterator[click.Parameter]
             yield _option(one.name, hints[one.name], default or None, helps[one.name], own)
         if one.name == "seeds" and "settings" in fields:
             exactly = "Exactly this seed; may be repeated."
-            yield _option("seed", tuple[int, ...], (), exactly, {"type": click.IntRange(min=0)})
+            yield _option("seed", tuple[Seed, ...], (), exactly, {})
 
 
 def _option(name: str, hint: Any, default: Any, text: str, own: dict[str, Any]) -> click.Option:
@@ -204,14 +228,7 @@ def _gathered(fields: Iterable[str], values: dict[str, Any]) -> Options:
     if "settings" in own:
         own["settings"] = settings(own["settings"])
     if "executor_config" in own:
-        texts: list[str] = []
-        for part in split_outside(own["executor_config"]):
-            if "=" in part or not texts:
-                texts.append(part)
-            else:  # of a value, such as a list of nodes
-                texts[-1] += f",{part}"
-        config = assigned("--executor-config", texts, "KEY=VALUE, e.g. partition=gpu.")
-        own["executor_config"] = {key.strip(): toml_value(value) for key, value in config}
+        own["executor_config"] = executor_config(own["executor_config"])
     return Options(**own | ({"seeds": exact} if exact else {}))
 
 
@@ -239,6 +256,21 @@ def assigned(option: str, texts: Iterable[str], example: str) -> Iterator[tuple[
         if not (equals and key):
             raise UqbenchError(f"{option} {text}: expected {example}")
         yield key, value
+
+
+def executor_config(texts: Iterable[str]) -> dict[str, Any]:
+    """The values of ``--executor-config KEY=VALUE,…``."""
+    config = {}
+    for text in texts:
+        parts: list[str] = []
+        for part in split_outside(text):
+            if "=" in part or not parts:
+                parts.append(part)
+            else:  # of a value, such as a list of nodes
+                parts[-1] += f",{part}"
+        for key, value in assigned("--executor-config", parts, "KEY=VALUE, e.g. partition=gpu."):
+            config[key.strip()] = toml_value(value)
+    return config
 
 
 def settings(assignments: Iterable[str]) -> dict[str, dict[str, Any]]:

@@ -51,8 +51,8 @@ def command(
         say(f"{kind} standard deviation of the chosen action: {text}")
     if state_map is not None:
         require("plots", "altair", "vl_convert")
-        from uqbench.api.state_map import figure
         from uqbench.pages.plots.render import render
+        from uqbench.pages.plots.state_map import figure
 
         states, beliefs = map_beliefs(exported)
         title = f"{exported.run.suite} {exported.run.name}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from uqbench.cli.options import Folder, FolderThere, load_host, names, takes
 from uqbench.cli.terminal import say
@@ -44,6 +44,7 @@ def command(
         to: Folder for the files; default: here.
     """
     from uqbench.api.report import require
+    from uqbench.contract.errors import UqbenchError, in_words
 
     require("plots", "altair", "vl_convert")
     from uqbench.pages.plots.render import render
@@ -51,12 +52,21 @@ def command(
 
     folder = Path() if to is None else to
     stem = f"{board.resolve().parent.name}-{board.resolve().name}"
+    failed = False
     for figure in _figures(board, _listed(what), _listed(methods), _listed(tasks)):
         for form in _listed(formats):
             path = folder / f"{stem}-{figure.name}.{form}"
-            write_output(path, render(figure, form, width))
+            try:
+                data = render(figure, form, width)
+            except UqbenchError:
+                raise
+            except Exception as error:  # a plugin's chart may be wrong in any way
+                failed = True
+                say(f"uqbench: left out: {figure.name}: {in_words(error):.300}", err=True)
+                break
+            write_output(path, data)
             say(str(path))
-    return 0
+    return int(failed)
 
 
 def _listed(text: str | None) -> list[str]:
@@ -66,11 +76,10 @@ def _listed(text: str | None) -> list[str]:
 def _figures(folder: Path, what: list[str], methods: list[str], tasks: list[str]) -> list[Figure]:
     from uqbench.boards.stored import StoredBoard
     from uqbench.pages.plots.catalog import draw, drawable, further
-    from uqbench.pages.plots.selected import SelectedRows
     from uqbench.suites.reading import read_suites
 
     host = load_host()
-    board = cast("StoredBoard", SelectedRows(StoredBoard.read(folder), methods, tasks))
+    board = StoredBoard.read(folder).showing(methods, tasks)
     suite = read_suites(host, check=()).suites.get(board.suite)
     if what != ["all"]:
         return [draw(board, name, suite, host) for name in what]

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import click
 
-from uqbench.cli.options import Folder, takes
+from uqbench.api.options import Options
+from uqbench.cli.options import Folder, load_host, takes
 from uqbench.cli.terminal import print_json, say
 from uqbench.contract.wording import count
 from uqbench.testing.templates.render import KINDS, LEARNS_FROM_DATA, render, write
@@ -57,11 +58,12 @@ def new(
     )
 
 
-@takes()
+@takes("plugins", suite=False)
 def check(
+    options: Options,
     name: str,
     *,
-    only: Annotated[str, "NAME"] = "",
+    only: Annotated[str | None, "NAME"] = None,
     as_json: bool = False,
 ) -> int:
     """Check what is registered, or a class of a file, against the rules of docs/conformance.md.
@@ -69,19 +71,32 @@ def check(
     NAME is that of a plugin or its distribution, DISTRIBUTION:NAME of one thing that it registers,
     or FILE[:CLASS]. Exits with 1 if a required rule is broken, or if there was nothing to check.
 
+    Of a suite file (.toml), or one of tables that extend others, all names, keys and values are
+    checked (docs/suite-keys.md); what it names must be installed, or in a file of --plugin.
+
     \b
-    Example:
+    Examples:
       uqbench plugin check dqn
       uqbench plugin check mine.py:Mine
+      uqbench plugin check corridors.toml --plugin corridors.py
 
     Args:
         only: Subjects or checks whose name contains this, e.g. agent-seeds.
         as_json: Print JSON.
     """
+    from uqbench.registry import local, named
+
+    for path in options.plugins:
+        local.add_file(Path(path))
+    if name.endswith(".toml"):
+        _say_suites(Path(name))
+        return 0
+    if not named.is_file(name):
+        named.plugins_of(load_host(), name)  # what checks takes seconds to import
     from uqbench.testing.results import check_plugin, target
 
     show = (lambda _: None) if as_json else _show
-    results = check_plugin(*target(name), only, show)
+    results = check_plugin(*target(name), only or "", show)
     if as_json:
         print_json([result.as_json() for result in results])
     else:
@@ -91,6 +106,26 @@ def check(
 
 command.add_command(new)
 command.add_command(check)
+
+
+def _say_suites(path: Path) -> None:
+    """Check a suite file, and print what its suites have.
+
+    Raises:
+        UqbenchError: something is wrong in it.
+    """
+    from uqbench.registry import local
+    from uqbench.suites.reading import read_suites
+
+    local.add_file(path)
+    host = load_host()
+    suites, added = read_suites(host).suites, local.distribution(path)
+    files = [file for file, by in host.suite_files if by.distribution == added]
+    for table in (file.table for file in files if isinstance(file, local.SuiteTable)):
+        for name in filter(suites.__contains__, (table.get("name"), *table.get("extend", ()))):
+            suite = suites[name]
+            rows = (suite.tasks, "task"), (suite.methods, "method"), (suite.claims, "claim")
+            say(f"{name}: {', '.join(count(len(own), kind) for own, kind in rows)}")
 
 
 def _summary(results: Sequence[Result]) -> str:

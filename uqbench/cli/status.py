@@ -11,8 +11,8 @@ from uqbench.cli.terminal import print_json, say
 def command(options: Options, *, as_json: bool = False) -> None:
     """Show what is done, running and failed, with reasons and the time left.
 
-    Reads run.json of each run, and the progress of what is executed; asks a cluster's scheduler
-    about the jobs that were submitted to it.
+    Reads run.json of each run, and the progress of what is executed; then asks a cluster's
+    scheduler about the jobs that you submitted to it.
 
     \b
     Example:
@@ -21,8 +21,9 @@ def command(options: Options, *, as_json: bool = False) -> None:
     Args:
         as_json: Print JSON.
     """
-    from uqbench.api.status import jobs, status, summary
-    from uqbench.contract.wording import count, duration
+    from uqbench.api.jobs import jobs
+    from uqbench.api.status import status, summary
+    from uqbench.contract.wording import duration
 
     out = Path(options.out or "results")
     if as_json:
@@ -33,8 +34,6 @@ def command(options: Options, *, as_json: bool = False) -> None:
         say(f"No runs in {out}/.")
     for cell, counts in cells.items():
         say(f"{cell}: {', '.join(f'{n} {state}' for state, n in sorted(counts.items()))}")
-    for said, number in jobs(out).items():
-        say(f"{count(number, 'job')} {said}")
     for entry in unfinished:
         if entry["state"] == "running":
             left = entry["seconds_left"]
@@ -44,3 +43,5 @@ def command(options: Options, *, as_json: bool = False) -> None:
             at = entry["checkpoint_step"]
             on = "" if at is None else f"; resumes from step {at:,} of {entry['steps']:,}"
             say(f"{entry['state']}: {entry['run']}: {entry['reason']}{on}")
+    for sentence in jobs(out):
+        say(sentence)

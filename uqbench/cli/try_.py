@@ -46,7 +46,7 @@ def command(
 
     example = "KEY=VALUE, e.g. learning_rate=0.001: the class is named already."
     values = {key: setting(value) for key, value in assigned("--set", settings, example)}
-    method, kind = named.add(what, [options.suite], **values)
+    method, kind = named.add(what, filter(None, [options.suite]), **values)
     options = replace(options, methods=(method,), out=None)
     experiment = Experiment(options, Terminal(), warn)
     host = experiment.host

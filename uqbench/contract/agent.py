@@ -141,9 +141,10 @@ class EnvironmentInfo:
 class Step:
     """One transition of every actor.
 
-    The tensors belong to the harness: they are overwritten by the next step, so an agent that keeps
-    one beyond ``observe`` (an n-step window, a trace) keeps a copy, ``step.obs.clone()``, or stores
-    the step in a :class:`uqbench.lanes.ReplayBuffer`. Nor may it write into them.
+    The tensors may be overwritten by the next step, so an agent that keeps one beyond ``observe``
+    (an n-step window, a trace) keeps a copy, ``step.obs.clone()``, or stores the step in a
+    :class:`uqbench.lanes.ReplayBuffer`. Nor may it write into them: in a run they are copies, so
+    that nothing else would change, but ``uqbench plugin check`` refuses it.
 
     Attributes:
         obs: ``[L, K, *obs]``, observed before the action.

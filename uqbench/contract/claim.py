@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -101,9 +101,8 @@ class Observations:
         task_configs: the tasks' configs.
         normalize: from a raw value to a score, by task; tasks on which the metric is not
             normalized are absent.
-        fails_beyond: set where single runs of the metric may fail in another way than the rest:
-            those whose value is worse.
-        bounds: the metric's range; None where it is not stated.
+        ranges: the least and the greatest value that a run can have, by task where single runs may
+            fail or the metric is a share: a mean is known there only as far as its range allows.
         margin: differences of the metric (normalized, where it is) below it do not matter.
         paired: whether methods met the same worlds or data sets of a seed, and these matter.
         shared: whether the runs of a batch share the metric, as they share its clock: a task is
@@ -116,8 +115,7 @@ class Observations:
     configs: Mapping[tuple[str, str], Mapping[str, Any]]
     task_configs: Mapping[str, Mapping[str, Any]]
     normalize: Mapping[str, Callable[[float], float]]
-    fails_beyond: float | None = None
-    bounds: Interval | None = None
+    ranges: Mapping[str, Interval] = field(default_factory=dict)
     margin: float | None = None
     paired: bool = False
     shared: bool = False

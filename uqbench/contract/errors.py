@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 
 
@@ -65,6 +66,35 @@ def did_you_mean(given: str, known: Iterable[str]) -> str:
 def unknown(kind: str, given: str, known: Iterable[str]) -> UnknownNameError:
     """Return the error for a name that does not exist."""
     return UnknownNameError(f"There is no {kind} {given!r}. {did_you_mean(given, known)}")
+
+
+def in_words(error: BaseException) -> str:
+    """The kind of an error and its message, which a plugin's may fail to give."""
+    try:
+        return f"{type(error).__name__}: {error}"
+    except BaseException as again:
+        return f"{type(error).__name__} (its message cannot be made: {type(again).__name__})"
+
+
+@contextmanager
+def contained(
+    tell: Callable[[str], object],
+    before: str = "",
+    words: Callable[[BaseException], str] = in_words,
+) -> Iterator[None]:
+    """Tell of whatever a plugin raises inside, ``SystemExit`` too; the user's Ctrl-C passes.
+
+    Args:
+        tell: called with the error in words.
+        before: said before these.
+        words: says the error in words.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        tell(before + words(error))
 
 
 Say = Callable[[str], None]

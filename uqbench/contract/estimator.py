@@ -43,12 +43,16 @@ class Data:
 class PredictiveUncertainty:
     """What an estimator predicts for ``M`` inputs.
 
+    Whatever is stated is finite when it is rounded to float32, and is checked before it is scored
+    (:mod:`uqbench.uncertainty.validity`).
+
     Attributes:
         total: ``[L, M]``, the sum of the next two.
         aleatoric: ``[L, M]``, the part that no amount of data removes.
         epistemic: ``[L, M]``, the part that more data removes.
         probs: ``[L, M, C]`` predicted class probabilities, or None for a regression.
-        unit: of the first three.
+        unit: of the first three; ``nats`` of classes. Those and variances are not negative, but
+            for the entropy of a density.
         mean: ``[L, M]`` predicted value of a regression, where it is known.
         highest: ``[L, M, C]`` the largest probability that any single model behind the prediction
             assigns to a class, where there are such models. A probability that no model reaches
@@ -57,7 +61,9 @@ class PredictiveUncertainty:
             orders inputs by something else than its epistemic uncertainty.
         members: ``[S, L, M, C]`` class probabilities of equally likely models, each of which
             predicts all inputs; of a regression ``[S, L, M, 1]``, their means. Joint scores need
-            them. None where there are none, or where every input has models of its own.
+            them. All of them, or draws of them: in setting (a) their mean is ``probs``, up to what
+            that many draws leave open. None where there are none, or where every input has models
+            of its own.
         interval: ``[L, M, 2]`` the ends of a 90 % interval, where that is not a normal's.
         classes: ``[L, M, C]`` which classes are in a 90 % set, where these are not the most
             probable ones.
@@ -151,7 +157,8 @@ class Dataset(ABC):
             ground truth, say). A run has the data set of its own number, 0 to ``n_datasets - 1``,
             and that number is the lane's seed. None where any seed makes a data set of its own.
             The class has it: ``uqbench verify`` reads it without making the data set.
-        members: how many models of a prediction are stored, for joint scores; the first ones.
+        members: how many models of a prediction are stored, for joint scores: at least as many as
+            any method has, since of the first ones alone a joint score has no value.
         most_bytes: of a run's stored predictions; a set that would need more is refused before
             anything is learned.
     """

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
+
+Beliefs = Mapping[str, NDArray[np.float64]]
+"""Predictions at observations by name, a number an action; without what an agent does not state.
+
+``mean`` is that of Q, ``epistemic`` the standard deviation of Q that more data would reduce,
+``aleatoric`` that of the return that would remain.
+"""
 
 
 @dataclass(frozen=True)

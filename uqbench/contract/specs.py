@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pkgutil
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, is_dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, is_dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_type_hints
 
-from uqbench.contract.errors import did_you_mean
+from uqbench.contract.errors import UqbenchError, did_you_mean, unknown
 
 if TYPE_CHECKING:  # imports torch, which would slow down listing plugins
     from uqbench.contract.environment import OptimalQ
@@ -17,9 +17,15 @@ if TYPE_CHECKING:  # imports torch, which would slow down listing plugins
     from uqbench.contract.truth import ExactTruth
 
 F = TypeVar("F", bound=Callable[..., Any])
+LOOP_AGENT = "uqbench.contract.agent:LoopAgent"
 
 Role = Literal["method", "trivial", "oracle"]
 ROLES: tuple[Role, ...] = get_args(Role)
+Law = Literal["permutation", "chance"]
+LAWS: tuple[Law, ...] = get_args(Law)
+"""Of scores: a permutation of the points changes nothing; a statement that is the same for every
+point scores at chance. Two more need no word: no valid statement beats the truth where a score is
+proper, and what is no valid statement has no score, whatever the score makes of it."""
 
 
 @dataclass(frozen=True)
@@ -95,10 +101,12 @@ class AgentSpec(MethodSpec):
     """An agent.
 
     ``factory(info, seeds, config, device)`` returns a :class:`uqbench.contract.agent.Agent`,
-    written for lanes. A class that derives from :class:`uqbench.contract.agent.LoopAgent` is called
-    as ``factory(info, config)``.
+    written for lanes. With ``loop=True`` ``factory(info, config)`` returns a
+    :class:`uqbench.contract.agent.LoopAgent`.
 
     Attributes:
+        loop: whether it owns its loop: each of its runs is a process of its own, without
+            checkpoints.
         actors: whether an agent written for lanes learns from several actors, copies of its
             environment; budgets that have them are refused otherwise.
         vector: the same of a method that owns its loop, which is then given a
@@ -107,9 +115,29 @@ class AgentSpec(MethodSpec):
             one they have their nominal coverage. ``uqbench plugin check`` then tries it.
     """
 
+    loop: bool = False
     actors: bool = True
     vector: bool = False
     calibrated: bool = False
+
+    @property
+    def takes_actors(self) -> bool:
+        """Whether it learns from several actors."""
+        return self.vector if self.loop else self.actors
+
+    def load_factory(self) -> Callable[..., Any]:
+        """The factory, imported if it is a string.
+
+        Raises:
+            UqbenchError: it is a class that owns its loop and is not said to, or the reverse.
+        """
+        factory = super().load_factory()
+        if isinstance(factory, type) and derives(factory, LOOP_AGENT) != self.loop:
+            raise UqbenchError(
+                f"the agent {self.name!r} says loop={self.loop} and is "
+                f"{'no' if self.loop else 'a'} uqbench.agent.LoopAgent: say loop={not self.loop}"
+            )
+        return factory
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,9 +219,11 @@ class DatasetSpec(Spec):
 
     Attributes:
         scores: names of the scores that it computes itself; suites refer to them.
+        score_versions: of those whose numbers have changed since their first version, "1".
     """
 
     scores: tuple[str, ...] = ()
+    score_versions: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,9 +235,26 @@ class ScoreSpec(Spec):
 
     Attributes:
         direction: whether more (``max``) or less (``min``) is better.
+        proper: whether no valid statement has a better score, in expectation, than the truth.
+        chance: the score of a statement that is the same for every point: a number, or a function
+            of the same predictions (or its ``"package.module:Name"``).
+        without: the laws (:data:`LAWS`) that it does not obey, each with the derivation.
     """
 
     direction: Literal["max", "min"]
+    proper: bool = False
+    chance: float | Callable[[Any], float] | str | None = None
+    without: Mapping[Law, str] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        check_laws(self.name, self.without)
+
+    def at_chance(self, predictions: Any) -> float | None:
+        """The score that a constant statement has; None where none is declared."""
+        chance: Any = _imported(self.chance)
+        if chance is None:
+            return None
+        return float(chance(predictions) if callable(chance) else chance)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -225,6 +272,20 @@ class ExecutorSpec(Spec):
 
     elsewhere: bool = True
     waits: bool = True
+
+
+def check_laws(score: str, without: Mapping[Law, str]) -> None:
+    """See that what a score declares of the laws can be read.
+
+    Raises:
+        UqbenchError: there is no such law.
+        ValueError: it does not say why.
+    """
+    for law, why in without.items():
+        if law not in LAWS:
+            raise unknown("law of scores", law, LAWS)
+        if not why.strip():
+            raise ValueError(f"score {score!r} is without the law {law!r}: expected a derivation")
 
 
 def imported(function: F | str | None) -> F | None:

@@ -12,6 +12,7 @@ import numpy as np
 from uqbench.boards.leaderboard import Board
 from uqbench.statistics.levels import ALPHA
 
+MOST_NAMED = 5
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 """Of all ranked runs' scores: where profiles are evaluated."""
 
@@ -40,8 +41,26 @@ def differences(board: Board) -> str:
     block = "\n".join(line.rstrip() for line in lines)
     return (
         "## Significant differences\n\nMethods that a bar joins do not differ significantly; then "
-        f"the share of runs above a score.\n\n```\n{block}\n```"
+        f"the share of runs above a score.\n\n```\n{block}\n```" + _opposite(board)
     )
+
+
+def _opposite(board: Board) -> str:
+    """The pairs of which the better one by P(better) is the worse one by the ranking statistic."""
+    told = []
+    for pair in board.pairs:
+        low, high = pair.improvement.low, pair.improvement.high
+        if pair.adjusted is None or low is None or high is None or low <= 0.5 <= high:
+            continue
+        sign = 1 if low > 0.5 else -1
+        if sign * pair.difference.value < 0:
+            better, worse = (pair.first, pair.second)[::sign]
+            told.append(f"`{better}` over `{worse}`")
+    if not told:
+        return ""
+    more = f" and {len(told) - MOST_NAMED} more" * (len(told) > MOST_NAMED)
+    named = ", ".join(told[:MOST_NAMED]) + more
+    return f"\n\nBy P(better), unadjusted, these pairs are in the other order: {named}."
 
 
 def joined(methods: Sequence[str], apart: Iterable[set[str]]) -> list[tuple[str, ...]]:

@@ -14,7 +14,7 @@ from uqbench.boards.stored import StoredBoard, boards_below
 from uqbench.boards.tables import label
 from uqbench.contract.errors import UqbenchError
 from uqbench.pages.board_view import IMPROVEMENT, BoardView, board_notes
-from uqbench.pages.by_task import by_task
+from uqbench.pages.by_task import by_task, without_each
 from uqbench.pages.differences import differences
 from uqbench.pages.groups import group_columns, groups_note
 from uqbench.pages.verdicts import (
@@ -101,7 +101,7 @@ def _ranking(board: Board, view: BoardView) -> str:
 def _by_task(board: Board, view: BoardView) -> str:
     tasks, lines, note = by_task(board, view)
     table = _titled("Task by task", ",".join(["method", *tasks]), lines)
-    return table and f"{table}\n\n{note}"
+    return table and "\n\n".join(filter(None, [table, note, without_each(board)]))
 
 
 def _groups(board: Board, view: BoardView) -> str:

@@ -5,26 +5,29 @@
     [project.entry-points."uqbench.agents"]
     rpf = "rpf_lab:RPF"
 
-Nothing is imported for that: what the class says of itself (``version``, ``calibrated``,
-``events``, … in its own body) is read from its file, and what follows from its type when it is
-used. Its version is the digest of its package where it states none.
+Nothing is imported for that: the class is when it is first looked up, and what its own body says
+of it (``version``, ``calibrated``, ``events``, …) is its spec's. Its version is the digest of its
+package where it states none.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import importlib.util
 import inspect
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 from uqbench.contract import specs
 from uqbench.contract.errors import UqbenchError
 from uqbench.contract.hookspecs import ENTRY_POINT_GROUP
 from uqbench.registry.contents import content_hash, package_of
-from uqbench.registry.definitions import definition, path_of, stated
+from uqbench.registry.registry import Later
 
 KINDS: dict[str, tuple[type[specs.Spec], tuple[str, ...]]] = {
     "agent": (
@@ -50,7 +53,7 @@ GROUPS = {f"{ENTRY_POINT_GROUP}.{kind.replace(' ', '_')}s": kind for kind in KIN
 class Added:
     """What a plugin adds that has no hooks: specs by kind, and suite files."""
 
-    specs: Mapping[str, Sequence[specs.Spec]] = field(default_factory=dict)
+    specs: Mapping[str, Sequence[specs.Spec | Later]] = field(default_factory=dict)
     suites: Sequence[Any] = ()
 
 
@@ -58,33 +61,42 @@ def added(entry_point: metadata.EntryPoint) -> Added:
     """What an entry point in one of :data:`GROUPS`, or of :data:`SUITES`, adds.
 
     Raises:
-        ImportError: there is no such class or file.
+        ImportError: there is no such package or file.
     """
     module, group = entry_point.module, entry_point.group
     if group == SUITES:
-        path = path_of(module)
-        if path is None or not (path := path.parent / entry_point.attr).is_file():
+        found = importlib.util.find_spec(module)
+        path = Path(found.origin or "").with_name(entry_point.attr) if found else None
+        if path is None or not path.is_file():
             raise ImportError(f"there is no file {entry_point.attr!r} in {module}")
         return Added(suites=[path])
-    if definition(entry_point.value) is None:
-        raise ImportError(f"there is no class {entry_point.attr!r} in {module}")
     version, kind = content_hash(package_of(module))[:12], GROUPS[group]
-    return Added({kind: [spec_of(kind, entry_point.name, entry_point.value, version)]})
+    return Added({kind: [Later(entry_point.name, partial(_loaded, kind, entry_point, version))]})
 
 
-def spec_of(kind: str, name: str, factory: type[Any] | str, version: str) -> specs.Spec:
+def _loaded(kind: str, entry_point: metadata.EntryPoint, version: str) -> specs.Spec:
+    spec = spec_of(kind, entry_point.name, entry_point.load(), version)
+    return dataclasses.replace(spec, factory=entry_point.value)
+
+
+def spec_of(kind: str, name: str, factory: type[Any], version: str) -> specs.Spec:
     """What a class is registered as.
 
     Args:
         kind: one of :data:`KINDS`.
         name: of what is registered.
-        factory: the class, or its ``"package.module:Name"``.
-        version: where it states none.
+        factory: the class.
+        version: where its own body states none.
     """
     spec, _ = KINDS[kind]
     own = {field.name for field in dataclasses.fields(spec)} - {"name", "factory", "config"}
-    says = {"version": version} | stated(factory, own)
-    return spec(name=name, factory=factory, **says)
+    stated = {key: value for key, value in vars(factory).items() if key in own}
+    says: dict[str, Any] = {
+        key: value for key, value in stated.items() if isinstance(value, str | int | float | tuple)
+    }
+    if kind == "agent":
+        says["loop"] = specs.derives(factory, specs.LOOP_AGENT)
+    return spec(name=name, factory=factory, **{"version": version, **says})
 
 
 def kind_of(made: Any) -> str:

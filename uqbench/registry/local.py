@@ -14,7 +14,8 @@ import os
 import re
 import sys
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import traceback
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -22,13 +23,18 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from uqbench.contract.errors import UqbenchError, see, unknown
+from pluggy import PluginValidationError
+
+from uqbench.contract.errors import UqbenchError, contained, in_words, see, unknown
 from uqbench.registry import classes
+from uqbench.registry.side_effects import announced
 
 VARIABLE = "UQBENCH_LOCAL"
 """Environment variable with the local plugins, as JSON."""
 PREFIX = "local-"
 """Before the name of one, where an installed plugin has its distribution, and its package."""
+_MODULE = "uqbench_local_"
+"""Before the name of the module that a file becomes."""
 MARK = "+local."
 """In the version of what they register, before the first digits of the digest."""
 
@@ -114,13 +120,14 @@ def add_class(
     """
     data = _read(path)
     plugin = LocalPlugin("", str(path.resolve()), hashlib.sha256(data).hexdigest())
-    try:
+    why: list[str] = []
+    with contained(why.append, words=fault), announced(str(path), "press Ctrl-C, and leave it out"):
         module = _module(plugin, data)
-    except Exception as error:  # it may raise anything
+    if why:
         raise UqbenchError(
-            f"{path} cannot be executed: {type(error).__name__}: {error}. Name a file that is part "
-            f"of a package as DISTRIBUTION:NAME, once that is installed.{see('file-of-a-package')}"
-        ) from error
+            f"{path} cannot be executed: {why[0]}. Name a file that is part of a package as "
+            f"DISTRIBUTION:NAME, once that is installed.{see('file-of-a-package')}"
+        )
     there = classes.classes_in(module)
     if attribute is None and len(there) != 1:
         raise UqbenchError(
@@ -183,8 +190,12 @@ def load(plugin: LocalPlugin) -> object:
     if hashlib.sha256(data).hexdigest() != plugin.digest:
         raise UqbenchError(f"{plugin.path} was edited since the command began; run it again.")
     if path.suffix == ".toml":
-        return classes.Added(suites=[SuiteTable(path.name, tomllib.loads(data.decode("utf-8")))])
-    module = _module(plugin, data)
+        table = tomllib.loads(data.decode("utf-8"))
+        if not table:
+            raise ValueError("nothing is in it; expected a suite, or [extend.SUITE]")
+        return classes.Added(suites=[SuiteTable(path.name, table)])
+    with announced(plugin.path, "press Ctrl-C, and leave it out"):
+        module = _module(plugin, data)
     if not plugin.attribute:
         return module
     factory = vars(module)[plugin.attribute]
@@ -195,6 +206,25 @@ def load(plugin: LocalPlugin) -> object:
 def loaders() -> list[tuple[LocalPlugin, Callable[[], object]]]:
     """Each local plugin with what loads it."""
     return [(plugin, partial(load, plugin)) for plugin in current()]
+
+
+def remove(names: Container[str]) -> None:
+    """Forget local plugins, such as those that cannot be used."""
+    left = [asdict(plugin) for plugin in current() if plugin.name not in names]
+    os.environ[VARIABLE] = json.dumps(left)
+
+
+def fault(error: BaseException) -> str:
+    """An error in words, with the line of a local plugin's file that led to it."""
+    frames = traceback.walk_tb(error.__traceback__)
+    lines = [n for frame, n in frames if frame.f_globals.get("__name__", "").startswith(_MODULE)]
+    if isinstance(error, PluginValidationError):  # of a hook that there is not, or not so
+        hooks = [value for name, value in vars(error.plugin).items() if repr(name) in str(error)]
+        lines = [hook.__code__.co_firstlineno for hook in hooks if hasattr(hook, "__code__")]
+    said = in_words(error)
+    if isinstance(error, SystemExit):
+        said = f"SystemExit: {error.code!r}; expected a file that can be imported"
+    return f"line {lines[-1]}: {said}" if lines else said
 
 
 def is_local(version: str) -> bool:
@@ -212,7 +242,7 @@ def _read(path: Path) -> bytes:
 def _module(plugin: LocalPlugin, data: bytes) -> ModuleType:
     """Execute the file as a module that configs can be pickled by."""
     stem = re.sub(r"\W", "_", Path(plugin.path).stem)
-    name = f"uqbench_local_{stem}_{plugin.digest[:8]}"
+    name = f"{_MODULE}{stem}_{plugin.digest[:8]}"
     if name in sys.modules:
         return sys.modules[name]
     module = ModuleType(name)

@@ -7,11 +7,24 @@ from typing import Any
 from uqbench.contract.errors import unknown
 from uqbench.registry import local
 from uqbench.registry.plugins import Host
+from uqbench.registry.registry import Plugin
 
 
 def is_file(what: str) -> bool:
     """Whether it names a Python file, or a class of one."""
     return what.partition(":")[0].endswith(".py")
+
+
+def plugins_of(host: Host, what: str) -> list[Plugin]:
+    """The plugins that a name is of: a plugin's, its distribution's, or ``DISTRIBUTION:NAME``.
+
+    Raises:
+        UqbenchError: there is none; says the nearest.
+    """
+    called = what.rpartition(":")[0] or what
+    if not (plugins := [p for p in host.plugins if called in (p.name, p.distribution)]):
+        raise unknown("plugin", what, [p.name for p in host.plugins])
+    return plugins
 
 
 def add(what: str, suites: Iterable[str] = (), **settings: Any) -> tuple[str, str]:

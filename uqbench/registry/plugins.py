@@ -23,7 +23,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from uqbench.contract import hookspecs, specs
-from uqbench.contract.errors import see, unknown
+from uqbench.contract.errors import contained, see, unknown
 from uqbench.registry import imports, local
 from uqbench.registry.classes import GROUPS, SUITES, Added
 from uqbench.registry.contents import package_of
@@ -44,20 +44,24 @@ class Host:
         self.manager.add_hookspecs(hookspecs)
         self.plugins: list[Plugin] = []
         self._registries: dict[str, Registry[Any]] = {}
-        self.environments: Registry[specs.EnvironmentSpec] = self._made("environment")
-        self.datasets: Registry[specs.DatasetSpec] = self._made("dataset")
-        self.agents: Registry[specs.AgentSpec] = self._made("agent")
-        self.estimators: Registry[specs.EstimatorSpec] = self._made("estimator")
-        self.scores: Registry[specs.ScoreSpec] = self._made("score")
-        self.risk_measures: Registry[specs.Spec] = self._made("risk measure")
-        self.claim_kinds: Registry[specs.Spec] = self._made("claim kind")
-        self.executors: Registry[specs.ExecutorSpec] = self._made("executor")
+        self.environments: Registry[specs.EnvironmentSpec] = self._made(
+            "environment", specs.EnvironmentSpec
+        )
+        self.datasets: Registry[specs.DatasetSpec] = self._made("dataset", specs.DatasetSpec)
+        self.agents: Registry[specs.AgentSpec] = self._made("agent", specs.AgentSpec)
+        self.estimators: Registry[specs.EstimatorSpec] = self._made(
+            "estimator", specs.EstimatorSpec
+        )
+        self.scores: Registry[specs.ScoreSpec] = self._made("score", specs.ScoreSpec)
+        self.risk_measures: Registry[specs.Spec] = self._made("risk measure", specs.Spec)
+        self.claim_kinds: Registry[specs.Spec] = self._made("claim kind", specs.Spec)
+        self.executors: Registry[specs.ExecutorSpec] = self._made("executor", specs.ExecutorSpec)
         self.risk_names = MeasuresByName(self.risk_measures)
         self.suite_files: list[tuple[Traversable, Plugin]] = []
 
-    def _made(self, kind: str) -> Registry[Any]:
+    def _made(self, kind: str, spec: type[specs.Spec]) -> Registry[Any]:
         """The registry of a kind, which the hook ``uqbench_<kind>s`` fills."""
-        registry: Registry[Any] = Registry(kind)
+        registry: Registry[Any] = Registry(kind, spec)
         self._registries[f"uqbench_{kind.replace(' ', '_')}s"] = registry
         return registry
 
@@ -125,7 +129,8 @@ class Host:
         key = f"{distribution}:{name}"
         changed: list[str] = []
         began = time.perf_counter()
-        try:
+        why: list[str] = []
+        with contained(why.append, words=local.fault):  # a plugin may fail in any way
             self._check_name(plugin)
             _check_contract(requirements)
             with watched(changed), redirect_stdout(sys.stderr):  # stdout is for results
@@ -133,10 +138,10 @@ class Host:
             self._add(
                 plugin, loaded if isinstance(loaded, Added) else self._from_hooks(loaded, key)
             )
-        except (Exception, SystemExit) as error:  # a plugin may fail in any way
+        if why:
             if self.manager.has_plugin(key):
                 self.manager.unregister(name=key)
-            plugin = replace(plugin, failure=f"{type(error).__name__}: {error}")
+            plugin = replace(plugin, failure=why[0])
         plugin = replace(plugin, changed=tuple(changed), seconds=time.perf_counter() - began)
         self.plugins.append(plugin)
         return self.plugins[-1]
@@ -151,6 +156,8 @@ class Host:
         """What one plugin's registration hooks return."""
         self.manager.register(loaded, name=key)
         self.manager.check_pending()
+        if not self.manager.get_hookcallers(loaded):
+            raise ValueError("nothing in it is marked with @uqbench.hookimpl")
         registered = {
             registry.kind: [spec for part in self._hook(hook, key)() for spec in part]
             for hook, registry in self._registries.items()
@@ -165,6 +172,9 @@ class Host:
 
     def _add(self, plugin: Plugin, added: Added) -> None:
         """Register what a plugin adds, or nothing."""
+        for spec in (spec for own in added.specs.values() for spec in own):
+            if not isinstance(spec, specs.Spec):
+                raise TypeError(f"it registers {spec!r:.80}; expected specs, such as AgentSpec")
         marked = [
             (registry, [_marked(spec, plugin) for spec in added.specs.get(registry.kind, ())])
             for registry in self.registries
@@ -235,16 +245,13 @@ class Host:
 
     def call_hook(self, hook: str, **arguments: Any) -> list[str]:
         """Call a life-cycle hook of every plugin; return a message for each that raises."""
-        messages = []
+        messages: list[str] = []
         for implementation in getattr(self.manager.hook, hook).get_hookimpls():
             accepted = {name: arguments[name] for name in implementation.argnames}
-            try:
+            failed = f"the plugin {implementation.plugin_name} failed in {hook}: "
+            # a failing logger must not stop the runs it logs
+            with contained(messages.append, failed):
                 implementation.function(**accepted)
-            except Exception as error:  # a failing logger must not stop the runs it logs
-                messages.append(
-                    f"the plugin {implementation.plugin_name} failed in {hook}: "
-                    f"{type(error).__name__}: {error}"
-                )
         return messages
 
     @property

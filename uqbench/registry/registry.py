@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from packaging.utils import canonicalize_name
 
-from uqbench.contract.errors import UnknownNameError, see, unknown
+from uqbench.contract.errors import UnknownNameError, UqbenchError, see, unknown
 from uqbench.contract.specs import Spec
 
 S = TypeVar("S", bound=Spec)
@@ -61,6 +61,14 @@ class Plugin:
         )
 
 
+@dataclass(frozen=True)
+class Later:
+    """A spec that is made, by importing the class that it is of, when it is looked up."""
+
+    name: str
+    make: Callable[[], Any]
+
+
 class Registry(Mapping[str, S], Generic[S]):
     """Specs of one kind by name, each with the plugin that it came from.
 
@@ -69,12 +77,18 @@ class Registry(Mapping[str, S], Generic[S]):
     plugin, such as the file from which an installed package is made; and nothing otherwise.
     """
 
-    def __init__(self, kind: str) -> None:
-        self.kind = kind
-        self._claims: dict[str, dict[str, tuple[S, Plugin]]] = {}
+    def __init__(self, kind: str, spec: type[S]) -> None:
+        self.kind, self._spec = kind, spec
+        self._claims: dict[str, dict[str, tuple[S | Later, Plugin]]] = {}
 
-    def check(self, specs: Iterable[S], origin: Plugin) -> None:
-        """Refuse a name that is not valid, or that a distribution registers twice."""
+    def check(self, specs: Iterable[S | Later], origin: Plugin) -> None:
+        """Refuse another type, a name that is not valid, or that a distribution registers twice."""
+        for spec in specs:
+            if not isinstance(spec, self._spec | Later):
+                raise TypeError(
+                    f"the {self.kind} {getattr(spec, 'name', spec)!r} is a {type(spec).__name__}; "
+                    f"expected a uqbench.{self._spec.__name__}"
+                )
         names = [spec.name for spec in specs]
         for name in names:
             if not isinstance(name, str) or not re.fullmatch(NAME, name):
@@ -91,14 +105,25 @@ class Registry(Mapping[str, S], Generic[S]):
                     f"{origin.version}; rename one of the two"
                 )
 
-    def add(self, specs: Iterable[S], origin: Plugin) -> None:
+    def add(self, specs: Iterable[S | Later], origin: Plugin) -> None:
         """Add specs that passed :meth:`check`."""
         for spec in specs:
             own = canonicalize_name(origin.distribution)
             self._claims.setdefault(spec.name, {})[own] = spec, origin
 
     def __getitem__(self, name: str) -> S:
-        return self._find(name)[0]
+        spec, origin = self._find(name)
+        if not isinstance(spec, Later):
+            return spec
+        try:
+            made: S = spec.make()
+        except Exception as error:  # a module may raise anything
+            raise UqbenchError(
+                f"the {self.kind} {name!r} of {origin.distribution} {origin.version} cannot be "
+                f"imported: {type(error).__name__}: {error}"
+            ) from error
+        self._claims[spec.name][canonicalize_name(origin.distribution)] = made, origin
+        return made
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and self._claim(name) is not None
@@ -129,7 +154,7 @@ class Registry(Mapping[str, S], Generic[S]):
             and not any(origin.local for _, origin in claims.values())
         ]  # fmt: skip
 
-    def _claim(self, name: str) -> tuple[S, Plugin] | None:
+    def _claim(self, name: str) -> tuple[S | Later, Plugin] | None:
         distribution, colon, bare = name.rpartition(":")
         claims = self._claims.get(bare, {})
         if colon:
@@ -139,7 +164,7 @@ class Registry(Mapping[str, S], Generic[S]):
         owners = (shipped or local) if len(claims) > 1 else list(claims.values())
         return owners[0] if len(owners) == 1 else None
 
-    def _find(self, name: str) -> tuple[S, Plugin]:
+    def _find(self, name: str) -> tuple[S | Later, Plugin]:
         claim = self._claim(name)
         if claim is None:
             if name in self._claims:

@@ -32,6 +32,8 @@ LONGEST = 255
 """Most bytes of a name on common file systems."""
 DEAD_SECONDS = 86_400.0
 """Age of a temporary file whose writer cannot be alive."""
+_OTHERS = 0o022
+"""Bits of a file's mode that let others write to it."""
 _NAME = re.compile(r"[^./\\\0][^/\\\0]*")
 _LINK = (errno.ELOOP, errno.ENOTDIR)
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
@@ -165,6 +167,13 @@ class Folder:
                 else ("link" if entry.is_symlink() else "file")
                 for entry in entries
             }
+
+    def names_of(self, ending: str) -> list[str]:
+        """Names of files that end with a dot and ``ending``, sorted; none where it has none."""
+        with suppress(OSError):
+            kinds = self.kinds()
+            return sorted(n for n in kinds if kinds[n] == "file" and n.endswith(f".{ending}"))
+        return []
 
     def has(self, name: str) -> bool:
         """Whether there is anything of that name, and no link leads to it."""
@@ -332,6 +341,16 @@ def create(name: str, folder: int) -> tuple[BinaryIO, str]:
     temporary = f".{name}.{secrets.token_hex(8)}.tmp"
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     return os.fdopen(os.open(temporary, flags, 0o666, dir_fd=folder), "w+b"), temporary
+
+
+def is_own(status: os.stat_result) -> bool:
+    """Whether this user wrote a file, and nobody else may: as a key of ``ssh``."""
+    return status.st_uid == os.geteuid() and not status.st_mode & _OTHERS
+
+
+def keep_own(file: BinaryIO) -> None:
+    """Let nobody else write to a file."""
+    os.fchmod(file.fileno(), os.fstat(file.fileno()).st_mode & ~_OTHERS)
 
 
 def _make(root: Path) -> None:

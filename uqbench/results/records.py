@@ -12,10 +12,10 @@ from pydantic.dataclasses import dataclass
 
 from uqbench.contract.identity import digest_of
 
-SCHEMA_VERSION: Literal[2] = 2
+SCHEMA_VERSION: Literal[3] = 3
 
 _SINCE_2 = frozenset({"checkpoint", "resumed"})
-"""Fields that a schema 1 record lacks."""
+"""Fields that a schema 1 record lacks; a timing has ``cpu_seconds`` since schema 3."""
 
 MOST_BYTES = 64 << 20
 """Of a record; a larger file is none. One of a hundred metrics has some ten thousand."""
@@ -107,12 +107,21 @@ class Timing:
         seconds: wall time of the training steps and evaluations of all lanes of the batch,
             before and after it was resumed, without the steps of other batches.
         lanes: number of runs that shared the batch.
-        steps_per_s: environment steps of this run per second of a core, ``steps·lanes/seconds``.
+        steps_per_s: environment steps of this run per second of a core or GPU,
+            ``steps·lanes/device_seconds``.
+        cpu_seconds: process time of the same, of child processes too, where a CPU computed; None on
+            a GPU, and in records before schema 3.
     """
 
     seconds: Seconds
     lanes: Annotated[Count, Field(ge=1)]
     steps_per_s: Speed
+    cpu_seconds: Seconds | None = None
+
+    @property
+    def device_seconds(self) -> float:
+        """Time that cores worked, or that a GPU was taken; wall time where no other is known."""
+        return self.seconds if self.cpu_seconds is None else self.cpu_seconds
 
 
 class RunRecord(_Part):
@@ -135,7 +144,7 @@ class RunRecord(_Part):
         digest: sha256 of this record without this field.
     """
 
-    schema_version: Literal[1, 2] = SCHEMA_VERSION
+    schema_version: Literal[1, 2, 3] = SCHEMA_VERSION
     identity: dict[str, Any]
     status: Literal["running", "finished", "failed"]
     reason: str | None = None
@@ -160,7 +169,10 @@ class RunRecord(_Part):
     def compute_digest(self) -> str:
         """The sha256 that ``digest`` should hold."""
         without = {"digest"} | (_SINCE_2 if self.schema_version == 1 else set())
-        return digest_of(self.model_dump(mode="json", exclude=without))
+        table = self.model_dump(mode="json", exclude=without)
+        if self.schema_version < 3 and self.timing is not None:
+            del table["timing"]["cpu_seconds"]
+        return digest_of(table)
 
 
 def this_process() -> Process:

@@ -35,7 +35,7 @@ from pydantic_core import from_json
 
 from uqbench.contract.errors import StorageError, UqbenchError
 from uqbench.contract.identity import canonical, digest_of
-from uqbench.results.folders import Folder, Signature
+from uqbench.results.folders import Folder, Signature, is_own, keep_own
 from uqbench.results.record_files import RECORD
 from uqbench.results.records import Process, Resumed, RunRecord, Timing
 
@@ -43,8 +43,6 @@ FILE = ".index"
 MOST_BYTES = 2 << 30
 _HEAD = 200
 """Bytes of the first line at most: two digests."""
-_OTHERS = 0o022
-"""Bits of a file's mode that let others write to it."""
 _UNREADABLE = (OSError, ValueError, UqbenchError)
 LEAST_AGE_NS = 60_000_000_000
 FEWEST = 100
@@ -87,8 +85,7 @@ class RunCache:
     def _read(self, cell: str) -> _Lines:
         lines, shared = _Lines(), b""
         with suppress(*_UNREADABLE), self._root.at(cell).open(FILE, MOST_BYTES) as file:
-            about, first, data = os.fstat(file.fileno()), file.readline(_HEAD), file.read()
-            own = about.st_uid == os.geteuid() and not about.st_mode & _OTHERS
+            own, first, data = is_own(os.fstat(file.fileno())), file.readline(_HEAD), file.read()
             for line in data.splitlines() if own and first == _first_line(data) else ():
                 leaf, _, rest = line.partition(b"\t")
                 if leaf:
@@ -219,7 +216,7 @@ def _first_line(data: bytes) -> bytes:
 
 
 def _write(data: bytes, file: BinaryIO) -> None:
-    os.fchmod(file.fileno(), os.fstat(file.fileno()).st_mode & ~_OTHERS)
+    keep_own(file)
     file.writelines((_first_line(data), data))
 
 

@@ -287,6 +287,14 @@ class Store:
         record = self.record(run.place)
         return {} if record is None else record.digests
 
+    def has_runs(self) -> bool:
+        """Whether there is the record of a run, read or not."""
+        below = _below(self.top, DEPTH)
+        return any(
+            error is None and above.below(place.rpartition("/")[2]).has(RECORD)
+            for above, place, error in below
+        )
+
     def records(self, suite: str | None = None) -> Iterator[tuple[PurePosixPath, StoredRun]]:
         """The same as :meth:`states` with paths."""
         return ((PurePosixPath(place), stored) for place, stored in self.states(suite))

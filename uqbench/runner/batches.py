@@ -131,14 +131,19 @@ def lanes_elsewhere(runs: int, workers: int | None) -> int:
 
 def plugins_of(batch: Batch, host: Host) -> list[Plugin]:
     """The plugins that a batch's task, method and metrics come from, and those that these need."""
-    task, method = batch.cell.task, batch.cell.method
     names = host.risk_names.names_in(batch.cell.config, *(m.risk for m in batch.metrics))
     origins = [host.risk_measures.origin(name) for name in names]
+    origins += [registry.origin(name) for registry, name in registered(batch, host)]
+    return host.with_requirements(origins)
+
+
+def registered(batch: Batch, host: Host) -> list[tuple[Registry[Any], str]]:
+    """What a batch's task and method are made of: names, each with its registry."""
+    task, method = batch.cell.task, batch.cell.method
     parts: list[tuple[Registry[Any], str | None]] = [
         (host.environments, task.environment),
         (host.datasets, task.dataset),
         (host.agents, method.agent),
         (host.estimators, method.estimator),
     ]
-    origins += [registry.origin(name) for registry, name in parts if name is not None]
-    return host.with_requirements(origins)
+    return [(registry, name) for registry, name in parts if name is not None]

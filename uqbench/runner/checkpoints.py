@@ -24,7 +24,7 @@ from uqbench.results.folders import NOT_A_FILE, Folder
 from uqbench.results.records import MOST_BYTES, Count, Moment, Provenance, Resumed, Seconds
 from uqbench.runner.full_disk import WaitsForRoom
 from uqbench.runner.stop import Stop
-from uqbench.runner.stopwatch import Stopwatch
+from uqbench.runner.stopwatch import Spent, Stopwatch
 
 if TYPE_CHECKING:  # it takes seconds, and those who follow runs read no state
     import torch
@@ -51,6 +51,7 @@ class Checkpoint(BaseModel):
         runs: digests of their identities.
         step: steps taken.
         seconds: wall time that they took.
+        cpu_seconds: process time that they took; None in earlier ones.
         began: UTC time at which work on the runs began.
         provenance: of the process that began them; resuming needs the same versions and content.
         resumed: where, and on which device, they resumed since.
@@ -65,6 +66,7 @@ class Checkpoint(BaseModel):
     runs: tuple[str, ...]
     step: Count
     seconds: Seconds
+    cpu_seconds: Seconds | None = None
     began: Moment
     provenance: Provenance
     resumed: tuple[Resumed, ...]
@@ -73,7 +75,13 @@ class Checkpoint(BaseModel):
 
     def compute_digest(self) -> str:
         """The sha256 that ``digest`` should hold."""
-        return digest_of(self.model_dump(mode="json", exclude={"digest"}))
+        without = {"digest"} | ({"cpu_seconds"} if self.cpu_seconds is None else set())
+        return digest_of(self.model_dump(mode="json", exclude=without))
+
+    @property
+    def spent(self) -> Spent:
+        """Time that they took; wall time where no other is known."""
+        return Spent(self.seconds, self.seconds if self.cpu_seconds is None else self.cpu_seconds)
 
 
 def write(folder: Folder, about: Checkpoint, state: Mapping[str, Any]) -> None:
@@ -250,7 +258,7 @@ class Checkpointer:
         self._folder = folder
         self._about = about
         self._watch = watch
-        self._began = watch.seconds
+        self._began = watch.spent
         self._every = every
         self._written = written
         self.notify = notify
@@ -259,9 +267,9 @@ class Checkpointer:
         self._due = time.monotonic() + every
 
     @property
-    def seconds(self) -> float:
-        """Wall time of the batch's own steps, including those in earlier processes."""
-        return self._about.seconds + self._watch.seconds - self._began
+    def spent(self) -> Spent:
+        """Time of the batch's own steps, including those in earlier processes."""
+        return self._about.spent.plus(self._watch.spent).plus(self._began, -1)
 
     def after(self, step: int, state: Callable[[], Mapping[str, Any]]) -> None:
         """Write a checkpoint if one is due; called after every step.
@@ -278,7 +286,7 @@ class Checkpointer:
 
     def _save(self, step: int, state: Callable[[], Mapping[str, Any]]) -> None:
         began = time.monotonic()
-        about = self._about.model_copy(update={"step": step, "seconds": self.seconds})
+        about = self._about.model_copy(update={"step": step, **self.spent._asdict()})
         try:
             saved = state()
             self._when_there_is_room(lambda: write(self._folder, about, saved))

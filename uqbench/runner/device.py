@@ -81,8 +81,6 @@ def share_out(gpus: list[str], each: float, workers: int | None) -> list[str]:
         UqbenchError: a process takes more than one.
     """
     if each > 1:
-        raise UqbenchError(
-            f"--gpus-per-batch {each:g}: a batch computes on one GPU; expected at most 1."
-        )
+        raise UqbenchError(f"gpus={each:g}: a batch computes on one GPU; expected at most 1.")
     room = len(gpus) * int(1 / each + 1e-9) if each else len(gpus)
     return [gpus[worker % len(gpus)] for worker in range(workers or max(1, room))] if gpus else []

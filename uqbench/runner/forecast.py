@@ -64,6 +64,7 @@ class Forecast:
         self._plan, self.saved = plan, dict[str, int]()
         self._cells = {run: cell for cell in plan.cells for run in cell.runs if run in todo}
         times: dict[tuple[str, str, str], list[float]] = {}
+        walls: set[tuple[str, str, str]] = set()
         for folder, stored in store.records(plan.suite.name) if todo else ():
             record = stored.record
             if record is not None and record.checkpoint is not None:
@@ -73,7 +74,13 @@ class Forecast:
                 if budget == plan.budget_name:
                     key = task, method, str(record.identity.get("device"))
                     times.setdefault(key, []).append(1 / record.timing.steps_per_s)
-        own = {key: (median(each), "the speed of earlier runs") for key, each in times.items()}
+                    if key[2] == "cpu" and record.timing.cpu_seconds is None:
+                        walls.add(key)
+        said = "the speed of earlier runs"
+        own = {
+            key: (median(each), f"{said}, by wall time" if key in walls else said)
+            for key, each in times.items()
+        }
         self._known = {**board, **own}
 
     def _step_s(self, run: Run) -> tuple[float, str]:

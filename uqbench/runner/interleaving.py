@@ -12,12 +12,13 @@ from typing import Any
 
 import torch
 
-from uqbench.contract.errors import StorageError
+from uqbench.contract.errors import StorageError, contained, in_words
 from uqbench.registry.plugins import Host
+from uqbench.registry.side_effects import Surroundings, watched
 from uqbench.results.store import RunState, Store
-from uqbench.runner.batches import Batch, BatchGroup
+from uqbench.runner.batches import Batch, BatchGroup, registered
 from uqbench.runner.checkpoints import CHECKPOINT_SECONDS
-from uqbench.runner.events import Event, Notice, Split, Taken
+from uqbench.runner.events import Event, Finished, Notice, Split, Taken
 from uqbench.runner.full_disk import WaitsForRoom
 from uqbench.runner.run_records import failed
 from uqbench.runner.stop import Stop
@@ -54,6 +55,23 @@ def execute(
         torch.compiler.reset()  # code compiled for earlier agents keeps them alive
         gc.collect()
     request, stopped = stop or Stop(), False
+    imported = {id(batch): _import(batch, host) for batch in group}
+    surroundings, ended = Surroundings(), list[Event]()
+
+    def end(batch: Batch) -> None:
+        """Report the end of a batch, after what it changed in the process."""
+        if changed := dict.fromkeys((*imported[id(batch)], *surroundings.changed(id(batch)))):
+            names = ", ".join(changed)
+            report(Notice(batch, f"it changed {names} in its process, which was restored"))
+        for event in ended:
+            report(event)
+        ended.clear()
+
+    def told(event: Event) -> None:
+        if isinstance(event, Finished):
+            ended.append(event)
+        else:
+            report(event)
 
     def steps_of(batch: Batch, watch: Stopwatch) -> Iterator[None]:
         """Work on a batch, yielding after every step."""
@@ -78,7 +96,7 @@ def execute(
             if others:
                 report(Taken(batch.of(others)))
             if runs:
-                work = BatchWork(batch.of(runs), store, host, report, watch, when_there_is_room)
+                work = BatchWork(batch.of(runs), store, host, told, watch, when_there_is_room)
                 yield from work.steps(checkpoint_seconds, request)
 
     works = []
@@ -92,23 +110,49 @@ def execute(
         going = []
         for work in works:
             batch, stream, watch, steps = work
+            last = True
             try:
                 with stream, watch:
-                    next(steps)
-                going.append(work)
-            except StopIteration:
-                pass
-            except (SystemExit, Exception) as error:  # a plugin may raise anything
+                    surroundings.begin(id(batch))
+                    try:
+                        for _ in steps:
+                            if len(works) > 1:  # the next one's turn
+                                last = False
+                                break
+                    finally:
+                        surroundings.end(id(batch), last=last)
+            except BaseException as error:  # a plugin may raise anything
+                end(batch)
                 if isinstance(error, SystemExit) and request.asked:
                     stopped = True  # the others still write their checkpoints
                     continue
-                reason = f"{type(error).__name__}: {error}"
+                reason = in_words(error)
                 if len(batch.runs) > 1 and not isinstance(error, StorageError):
                     too_many = isinstance(error, torch.OutOfMemoryError)  # for a GPU
                     report(Split(batch, reason, (len(batch.runs) + 1) // 2 if too_many else 1))
                 else:
                     full = isinstance(error, StorageError) and error.full
                     report(failed(batch, store, reason, traceback.format_exc(), full))
+            else:
+                if last:
+                    end(batch)
+                else:
+                    going.append(work)
         works = going
+    surroundings.end_all()
     if stopped:
         raise SystemExit(1)
+
+
+def _import(batch: Batch, host: Host) -> list[str]:
+    """Import what a batch is made of; returns the defaults that this changed, which are restored.
+
+    A library sets variables of the environment as it is imported, and not again: they stay. What
+    cannot be imported fails the batch later, under its own name.
+    """
+    changed = list[str]()
+    with watched(changed):
+        for registry, name in registered(batch, host):
+            with contained(lambda _: None):
+                registry[name].load_factory()
+    return changed

@@ -23,7 +23,7 @@ from uqbench.runner.metric_values import final_metrics
 from uqbench.runner.resume import ResumePoint, find_resume_point, named_in, tidy
 from uqbench.runner.run_records import blank_record, device_name
 from uqbench.runner.stop import Stop
-from uqbench.runner.stopwatch import Stopwatch
+from uqbench.runner.stopwatch import Spent, Stopwatch
 from uqbench.runner.train.agents import Training, train_loop_agent
 from uqbench.runner.train.estimators import fit_estimator
 from uqbench.runner.train.measurements import Latest, Measurements
@@ -67,7 +67,7 @@ class BatchWork:
         try:
             origin = find_resume_point(runs, self.store, self.record.provenance)
             self._begin(origin)
-            columns, seconds = yield from self._compute(origin, checkpoint_seconds, stop)
+            columns, spent = yield from self._compute(origin, checkpoint_seconds, stop)
         except UnusableError as error:
             wrong = str(error)
         if wrong is not None:  # outside of the handler, which keeps what failed in memory
@@ -77,14 +77,14 @@ class BatchWork:
             for folder in filter(None, named):
                 with suppress(StorageError):  # another run may name it: it stays
                     tidy(folder, self.store)
-            columns, seconds = yield from self._compute(None, checkpoint_seconds, stop)
-        self._finish(columns, seconds)
+            columns, spent = yield from self._compute(None, checkpoint_seconds, stop)
+        self._finish(columns, spent)
 
     def _begin(self, origin: ResumePoint | None) -> None:
         """Write in the runs' records that they begin, or resume."""
-        step, seconds, self.lanes, self.record = 0, 0.0, self.batch.runs, self.blank
+        step, spent, self.lanes, self.record = 0, Spent(), self.batch.runs, self.blank
         if origin is not None:
-            step, seconds, self.lanes = origin.about.step, origin.about.seconds, origin.lanes
+            step, spent, self.lanes = origin.about.step, origin.about.spent, origin.lanes
             resumed = Resumed(
                 step=step, when=now(), host=this_process().host, device=self.device_name
             )
@@ -99,28 +99,29 @@ class BatchWork:
             seeds=tuple(run.seed for run in self.lanes),
             runs=tuple(run.digest for run in self.lanes),
             step=step,
-            seconds=seconds,
+            **spent._asdict(),
             began=self.record.began,
             provenance=self.record.provenance,
             resumed=self.record.resumed,
         )
         self.when_there_is_room(partial(self._write_running, step))
-        self.report(Started(self.batch, step, seconds, len(self.lanes)))
+        self.report(Started(self.batch, step, spent.seconds, len(self.lanes)))
 
     def _compute(
         self, origin: ResumePoint | None, checkpoint_seconds: float, stop: Stop
-    ) -> Generator[None, None, tuple[list[RunColumns], float]]:
-        """What each lane leaves behind, and the wall time of their own steps."""
-        batch, began = self.batch.of(self.lanes), self.watch.seconds
+    ) -> Generator[None, None, tuple[list[RunColumns], Spent]]:
+        """What each lane leaves behind, and the time of their own steps."""
+        batch, began = self.batch.of(self.lanes), self.watch.spent
         on_step = self._on_step(self.about.step)
         if batch.cell.method.estimator is not None:
             if batch.keep_agents:
                 self._notify("--keep-agents: not kept: an estimator is no agent")
-            return fit_estimator(batch, self.host, self.device), self.watch.seconds - began
+            columns = fit_estimator(batch, self.host, self.device, self._notify)
+            return columns, self.watch.spent.plus(began, -1)
         measured = Measurements(batch, self.host, self.device)
         if batch.cell.owns_loop:
             columns = train_loop_agent(batch, self.host, measured, on_step, self._notify)
-            return columns, self.watch.seconds - began
+            return columns, self.watch.spent.plus(began, -1)
         folder = self.store.checkpoint_folder(self.batch.runs[0])
 
         def written(step: int) -> None:
@@ -146,16 +147,18 @@ class BatchWork:
                     checkpointer.after(step, training.state)
                     yield
                 columns = training.columns(self._notify)
-        except (UnusableError, StorageError):
+        except (UnusableError, StorageError, GeneratorExit):
             raise  # the checkpoint is not to blame, or the caller handles it
-        except Exception:  # it would recur: its cause may be in the saved state
+        except BaseException as error:  # it would recur: its cause may be in the saved state
+            if isinstance(error, SystemExit) and stop.asked:
+                raise
             if (named := self.record.checkpoint) is not None:
                 self.record = self.record.model_copy(update={"checkpoint": None})
                 with suppress(UqbenchError):  # the error that led here is the one to report
                     self._write_running(named.step)
                     tidy(self.store.at(named.folder), self.store, self.lanes)
             raise
-        return columns, checkpointer.seconds
+        return columns, checkpointer.spent
 
     def _on_step(self, first: int) -> Callable[[int, Latest], None]:
         """Report progress since step ``first``, and rewrite the records now and then."""
@@ -184,13 +187,16 @@ class BatchWork:
 
         return on_step
 
-    def _finish(self, columns: Sequence[RunColumns], seconds: float) -> None:
+    def _finish(self, columns: Sequence[RunColumns], spent: Spent) -> None:
         """Store the runs, and remove their checkpoint."""
         batch, steps = self.batch, self.batch.budget.steps
+        on_cpu = self.device.type == "cpu"
+        cost = spent.cpu_seconds if on_cpu else spent.seconds
         timing = Timing(
-            seconds=seconds,
+            seconds=spent.seconds,
             lanes=len(self.lanes),
-            steps_per_s=steps * len(self.lanes) / seconds,
+            steps_per_s=steps * len(self.lanes) / cost,
+            cpu_seconds=cost if on_cpu else None,
         )
         scalars, errors = {}, []
         for run in batch.runs:
@@ -217,7 +223,7 @@ class BatchWork:
         if self.record.checkpoint is not None:
             with suppress(StorageError):  # the runs are stored; a leftover checkpoint does no harm
                 tidy(self.store.at(self.record.checkpoint.folder), self.store, self.lanes)
-        self.report(Finished(batch, seconds, scalars))
+        self.report(Finished(batch, spent.seconds, scalars))
 
     def _notify(self, text: str) -> None:
         self.report(Notice(self.batch, text))

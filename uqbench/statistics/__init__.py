@@ -2,6 +2,5 @@
 
 Three procedures: ``location`` (t intervals of means over tasks), ``bounded`` (means of values of a
 known range, such as shares), ``concordance`` (how often one of two runs is the better); and
-``ranks``, all pairs of methods together. ``statistic`` has the statistics by name,
-``interim_analyses`` what several analyses of growing numbers of runs cost.
+``ranks``, all pairs of methods together. ``statistic`` has the statistics by name.
 """

@@ -8,10 +8,11 @@ as bad as may be for the lower bound and as good for the upper one. Of successes
 are Clopper & Pearson's (1934). That they are right for every distribution is not proved; none is
 known for which they are wrong, and ``docs/coverage.md`` has what they came to.
 
-The runs of all tasks are taken together, which makes the bounds rather too wide where tasks differ.
-Where the tasks of a seed share something (a data set, a world, a trained predictor), a seed's mean
-over them is one observation. Two means are compared by independent draws of their weights, or as
-the mean of seeds' differences.
+Where runs may fail on some tasks alone, the others' means have Student's t distribution, and draws
+of both are added (:class:`PartlyBounded`). The runs of all tasks with a range are taken together,
+which makes the bounds rather too wide where tasks differ. Where the tasks of a seed share something
+(a data set, a world, a trained predictor), a seed's mean over them is one observation. Two means
+are compared by independent draws of their weights, or as the mean of seeds' differences.
 """
 
 from __future__ import annotations
@@ -27,8 +28,11 @@ from numpy.typing import NDArray
 from uqbench.contract.claim import Interval
 from uqbench.contract.seeding import derive_seed
 from uqbench.statistics.levels import ALPHA, DRAWS
+from uqbench.statistics.location import Location, location
 
 Draws = NDArray[np.float64]
+Ranges = Sequence[Interval | None]
+"""By task: the least and the greatest value that a run can have; None where runs do not fail."""
 SHARE = (0.0, 1.0)
 PLANNED = 1_999
 """Draws where a number of seeds that would decide is searched for."""
@@ -93,11 +97,47 @@ class BoundedMean:
 
 
 @dataclass(frozen=True)
+class PartlyBounded:
+    """The mean over tasks where runs may fail on some alone: bounds there, Student's t elsewhere.
+
+    The draws of both parts are independent, and are added.
+
+    Attributes:
+        bounded: the mean over the tasks with a range.
+        rest: that over the others.
+        share: of the tasks that have a range.
+    """
+
+    bounded: BoundedMean
+    rest: Location
+    share: float
+
+    @property
+    def estimate(self) -> float:
+        """The mean over all tasks."""
+        return self.share * self.bounded.estimate + (1 - self.share) * self.rest.value
+
+    @property
+    def seeds(self) -> int:
+        """Runs of each task."""
+        return self.bounded.seeds
+
+    @property
+    def runs(self) -> int:
+        """Runs of all tasks."""
+        return self.bounded.runs + self.rest.runs
+
+    def interval(self, alpha: float, seeds: int | None = None) -> Interval:
+        """Gaffke's bounds where runs may fail, plus Student's t."""
+        return _quantiles(*_draws(self, seeds, 0), alpha)
+
+
+@dataclass(frozen=True)
 class Apart:
     """Two such means: their difference, or their ratio; see :class:`uqbench.claim.Measurement`."""
 
-    first: BoundedMean
-    second: BoundedMean
+    first: BoundedMean | PartlyBounded
+    second: BoundedMean | PartlyBounded
     ratio: bool = False
 
     @property
@@ -135,12 +175,26 @@ class Apart:
         return np.min(ratios, axis=0), np.max(ratios, axis=0)
 
 
+def mean_of(
+    values: NDArray[np.float64], ranges: Ranges, *, clustered: bool = False
+) -> BoundedMean | PartlyBounded:
+    """The mean of values ``[runs, tasks]``, of known range on all of the tasks or on some.
+
+    Raises:
+        ValueError: a value lies outside its range; or ``clustered``, and a task has no range.
+    """
+    known = [of is not None for of in ranges]
+    given = [of for of in ranges if of is not None]
+    if all(known):
+        return BoundedMean.of(values, given, clustered=clustered)
+    if clustered:
+        raise ValueError("runs may fail on some tasks alone, and a seed with all tasks is one run")
+    rest = location(values[:, np.logical_not(known)], "mean")
+    return PartlyBounded(BoundedMean.of(values[:, known], given), rest, sum(known) / len(known))
+
+
 def difference(
-    first: NDArray[np.float64],
-    second: NDArray[np.float64],
-    ranges: Sequence[Interval],
-    *,
-    seedwise: bool,
+    first: NDArray[np.float64], second: NDArray[np.float64], ranges: Ranges, *, seedwise: bool
 ) -> Apart:
     """The difference of two methods' means, of runs ``[runs, tasks]`` each.
 
@@ -148,9 +202,10 @@ def difference(
     observation, which lies in a range of its own.
     """
     if not seedwise:
-        return Apart(BoundedMean.of(first, ranges), BoundedMean.of(second, ranges))
-    both = [(low - high, high - low) for low, high in ranges]
-    of = BoundedMean.of(first - second, both, clustered=True)
+        return Apart(mean_of(first, ranges), mean_of(second, ranges))
+    both = [None if of is None else (of[0] - of[1], of[1] - of[0]) for of in ranges]
+    of = mean_of(first - second, both, clustered=True)
+    assert isinstance(of, BoundedMean)
     return Apart(of, replace(of, values=(0.0,), range=(0.0, 0.0)))
 
 
@@ -173,19 +228,20 @@ def check_shares(seeds: int, threshold: float, comparisons: int) -> None:
         )
 
 
-def ranges_of(
-    fails_beyond: float | None,
-    bounds: Interval | None,
-    normalizers: Sequence[Callable[[float], float]],
-) -> list[Interval] | None:
-    """The range on each task of a metric whose runs may fail, or that is a share; else None.
+def scaled(
+    ranges: Sequence[Interval | None], normalizers: Sequence[Callable[[float], float]]
+) -> Ranges | None:
+    """The range of a metric on each task, in other units; None where it has one on no task.
 
     ``normalizers`` bring its values on each task into the units of the result.
     """
-    if bounds is None or (fails_beyond is None and bounds != SHARE):
+    if not any(ranges):
         return None
-    ends = (sorted(map(normalize, bounds)) for normalize in normalizers)
-    return [(low, high) for low, high in ends]
+    ends = [
+        None if of is None else sorted(map(normalize, of))
+        for of, normalize in zip(ranges, normalizers, strict=True)
+    ]
+    return [None if of is None else (of[0], of[1]) for of in ends]
 
 
 def _quantiles(low: Draws, high: Draws, alpha: float) -> Interval:
@@ -193,8 +249,12 @@ def _quantiles(low: Draws, high: Draws, alpha: float) -> Interval:
 
 
 @lru_cache(maxsize=64)
-def _draws(of: BoundedMean, seeds: int | None, stream: int) -> tuple[Draws, Draws]:
+def _draws(of: BoundedMean | PartlyBounded, seeds: int | None, stream: int) -> tuple[Draws, Draws]:
     """Lower and upper bounds of a mean, with other weights for each ``stream``."""
+    if isinstance(of, PartlyBounded):
+        low, high = _draws(of.bounded, seeds, stream)
+        rest = (1 - of.share) * _student(of.rest.with_seeds(seeds), len(low), stream)
+        return of.share * low + rest, of.share * high + rest
     factor, values = 1.0 if seeds is None else seeds / of.seeds, np.array(of.values)
     weights = _weights(PART if len(values) > MANY else len(values), factor, stream)
     if len(values) > MANY:
@@ -203,6 +263,13 @@ def _draws(of: BoundedMean, seeds: int | None, stream: int) -> tuple[Draws, Draw
         of_runs, last = weights[:, :-1] @ values, weights[:, -1]
     low, high = (np.clip(of_runs + last * end, *of.range) for end in of.range)
     return low, high
+
+
+def _student(of: Location, draws: int, stream: int) -> Draws:
+    """Draws of a mean: each task's t, of its runs' standard error and degrees of freedom, added."""
+    generator = np.random.default_rng(derive_seed("student", stream))
+    t = generator.standard_t(of.seeds - 1, (draws, len(of.variances)))
+    return of.value + t @ np.sqrt(of.variances)
 
 
 def _in_parts(values: Draws, weights: Draws, factor: float, stream: int) -> tuple[Draws, Draws]:

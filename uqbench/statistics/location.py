@@ -10,9 +10,9 @@ A mean of skewed runs is off to one side more often than Student allows for. The
 single mean reaches as far as Hall's, too (1992, On the removal of skewness by transformation),
 whose cubic of t takes the skewness out. ``docs/coverage.md`` has what either covers.
 
-Runs that are all equal have no standard error. From six seeds on (more, where there are several
-tasks or comparisons) they have the interval of the median run instead, which is the value itself:
-that the median lies above, or below, all of n runs has probability 2^(1 − n).
+Runs that are all equal have no standard error, and no interval: none of zero width is right for a
+mean. Two such methods differ at the level at which their medians do: that the median lies above, or
+below, all of n runs has probability 2^(1 − n).
 """
 
 from __future__ import annotations
@@ -105,11 +105,11 @@ class Value:
     def interval(self, alpha: float, seeds: int | None = None) -> Interval | None:
         """Student's interval, or Hall's where that reaches further.
 
-        None for too few runs without variance.
+        None for runs without variance.
         """
         of = self.of.with_seeds(seeds)
         if of.variance == 0:
-            return _without_variance(self.estimate, [of], alpha)
+            return None
         t = t_quantile(1 - alpha / 2, of.variance**2 / of.imprecision)
         low, high = (_hall(end, of.skewness) for end in (-t, t))
         scale = math.sqrt(of.variance)
@@ -138,11 +138,11 @@ class Difference:
         return self.first.runs + self.second.runs
 
     def interval(self, alpha: float, seeds: int | None = None) -> Interval | None:
-        """Welch's interval; None for too few runs without variance."""
+        """Welch's interval; None for runs without variance."""
         first, second = self.first.with_seeds(seeds), self.second.with_seeds(seeds)
         variance = first.variance + second.variance
         if variance == 0:
-            return _without_variance(self.estimate, [first, second], alpha)
+            return None
         half = t_quantile(1 - alpha / 2, _degrees(first, second)) * math.sqrt(variance)
         return self.estimate - half, self.estimate + half
 
@@ -176,13 +176,13 @@ class Ratio:
     def interval(self, alpha: float, seeds: int | None = None) -> Interval | None:
         """Every r with (a − r b)² ≤ t² (s²_a + r² s²_b), a's and b's squared errors (Fieller 1954).
 
-        All numbers, where b may be zero; None for too few runs without variance.
+        All numbers, where b may be zero; None for runs without variance.
         """
         first, second = self.first.with_seeds(seeds), self.second.with_seeds(seeds)
         if second.value == 0:
             return -math.inf, math.inf
         if first.variance + second.variance == 0:
-            return _without_variance(self.estimate, [first, second], alpha)
+            return None
         t = t_quantile(1 - alpha / 2, _degrees(first, second.times(self.estimate)))
         # A r² − 2 B r + C ≤ 0
         quadratic = second.value**2 - t**2 * second.variance
@@ -290,11 +290,6 @@ def _hall(bound: float, skewness: float) -> float:
     """The t whose t + a t²/3 + a² t³/27 + a/6 is ``bound``, of skewness a (Hall 1992)."""
     a = skewness
     return 3 / a * (math.cbrt(1 + a * (bound - a / 6)) - 1) if abs(a) > 1e-9 else bound
-
-
-def _without_variance(estimate: float, parts: Sequence[Location], alpha: float) -> Interval | None:
-    """The value itself, where the medians of all parts' tasks are known at that level."""
-    return (estimate, estimate) if _chance_of_medians(parts) <= alpha else None
 
 
 def _chance_of_medians(parts: Sequence[Location]) -> float:

@@ -13,12 +13,12 @@ about zero. Of independent runs the means and variances of every method and task
 normal theory has them for so many runs: permutations of runs are exact only where all methods have
 the same distribution, and erred in more than one board of ten where one method's runs vary more
 (``docs/coverage.md``). A few runs that happen to lie close together would make a method surely
-better or worse: on each task no method's variance counts as less than the methods' mean one, in
-what is observed and in what is drawn alike (Tusher, Tibshirani & Chu 2001 add such a constant), and
-no pair differs of which Welch's test by itself does not say so. Statistics of unlike degrees of
-freedom are compared as the normal deviates that are as rare (Wallace 1959). Means of runs that may
-fail are compared by their intervals instead (:mod:`uqbench.statistics.bounded`), adjusted by Holm's
-procedure (1979).
+better or worse: on each task no method's variance counts as less than the mean one of the suite's
+own methods, in what is observed and in what is drawn alike (Tusher, Tibshirani & Chu 2001 add such
+a constant), and no pair differs of which Welch's test by itself does not say so. Statistics of
+unlike degrees of freedom are compared as the normal deviates that are as rare (Wallace 1959). Means
+of runs that may fail are compared by their intervals instead (:mod:`uqbench.statistics.bounded`),
+adjusted by Holm's procedure (1979).
 
 Within a ``margin`` that matters two methods are *equivalent*: the interval of their difference at
 1 − 2 · 0.05/pairs lies inside it (two one-sided tests, Schuirmann 1987). Of the two statements on
@@ -36,9 +36,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from uqbench.contract.claim import Interval
 from uqbench.contract.seeding import derive_seed
-from uqbench.statistics.bounded import Apart, difference
+from uqbench.statistics.bounded import Apart, Ranges, difference
 from uqbench.statistics.estimate import Estimate, improvement
 from uqbench.statistics.levels import ALPHA, DRAWS, MINIMUM_SEEDS
 from uqbench.statistics.location import Difference, Value, by_seed, location, paired_difference
@@ -96,7 +95,8 @@ def compare(
     *,
     paired: bool,
     unranked: Container[str] = (),
-    ranges: Sequence[Interval] | None = None,
+    foreign: Container[str] = (),
+    ranges: Ranges | None = None,
     margin: float | None = None,
 ) -> tuple[Pair, ...]:
     """All pairs of methods, by their ``[runs, tasks]`` scores.
@@ -107,6 +107,10 @@ def compare(
         paired: whether seeds with all their tasks are the unit, and are compared one by one.
         unranked: rows that take no part in the ranking: pairs with one of them have no adjusted
             p-value, and do not raise those of the others.
+        foreign: rows that are not the suite's own. They take the floor of variances and do not
+            make it, and their pairs do not raise the p-values of the suite's own: else one noisy
+            row would leave no other pair apart. The sets of the suite's rows hold together with
+            95 % then, and those of all rows together with 90 %.
         ranges: of the metric on each task, where its runs may fail.
         margin: differences below it do not matter.
     """
@@ -119,7 +123,10 @@ def compare(
         for names, of in measured.items()
         if not few and not any(name in unranked for name in names)
     }
-    adjusted = _adjusted(family, scores, statistic)
+    adjusted = adjusted_p(family, scores, statistic, foreign)
+    own = {pair: of for pair, of in family.items() if not any(name in foreign for name in pair)}
+    if 0 < len(own) < len(family):
+        adjusted |= adjusted_p(own, scores, statistic)
     compared = []
     for (first, second), of in measured.items():
         equivalent = None
@@ -173,16 +180,20 @@ def places(scores: Mapping[str, Matrix], pairs: Sequence[Pair], statistic: str) 
     }
 
 
-def check_ranking(
-    seeds: int, methods: int, *, paired: bool, ranges: Sequence[Interval] | None
-) -> None:
+def check_ranking(seeds: int, methods: int, *, paired: bool, ranges: Ranges | None) -> None:
     """Raise ``ValueError`` where no runs could tell any two of so many methods apart."""
     if methods < 2:
         return
+    if paired and ranges is not None and not all(ranges):
+        raise ValueError(
+            "may_fail names some of the tasks, and the suite is paired: expected all tasks, as a "
+            "seed with all its tasks is one run; use fails_beyond with lowest and highest"
+        )
     if seeds < MINIMUM_SEEDS:
         least = 1.0
-    elif ranges is not None:
-        worst, best = (np.array([ends] * seeds) for ends in zip(*ranges, strict=True))
+    elif ranges is not None and all(ranges):
+        ends = [of for of in ranges if of is not None]
+        worst, best = (np.array([one] * seeds) for one in zip(*ends, strict=True))
         apart = difference(best, worst, ranges, seedwise=paired)
         least = apart.p_value() * methods * (methods - 1) / 2
     else:
@@ -220,13 +231,13 @@ def step_down(observed: Matrix, chance: Matrix, drawn: int) -> Matrix:
 def measure(
     scores: Mapping[str, Matrix],
     statistic: str,
-    ranges: Sequence[Interval] | None,
+    ranges: Ranges | None,
     *,
     seedwise: bool,
 ) -> dict[tuple[str, str], Measured]:
     """The differences of all pairs."""
     pairs = combinations(sorted(scores), 2)
-    if ranges is not None and statistic == "mean":
+    if ranges is not None and all(ranges) and statistic == "mean":
         bounded = partial(difference, ranges=ranges, seedwise=seedwise)
         return {(a, b): bounded(scores[a], scores[b]) for a, b in pairs}
     if seedwise:
@@ -235,8 +246,11 @@ def measure(
     return {(a, b): Difference(known[a], known[b]) for a, b in pairs}
 
 
-def _adjusted(
-    measured: Mapping[tuple[str, str], Measured], scores: Mapping[str, Matrix], statistic: str
+def adjusted_p(
+    measured: Mapping[tuple[str, str], Measured],
+    scores: Mapping[str, Matrix],
+    statistic: str,
+    foreign: Container[str] = (),
 ) -> dict[tuple[str, str], float]:
     """Adjusted p-values of a family of pairs."""
     names = list(measured)
@@ -244,20 +258,26 @@ def _adjusted(
     if not names or any(isinstance(of, Apart) for of in measured.values()):
         return dict(zip(names, holm(list(p.values())), strict=True))
     if isinstance(measured[names[0]], Value):
-        return dict(zip(names, _flipped(scores, names, statistic).tolist(), strict=True))
+        observed, chance = map(np.abs, flips(scores, names, statistic))
+        drawn = int(len(chance) < 2 ** len(scores[names[0][0]]))
+        return dict(zip(names, step_down(observed, chance, drawn).tolist(), strict=True))
     known = {name: of for name, of in measured.items() if isinstance(of, Difference)}
     varying = {n: of for n, of in known.items() if of.first.variance + of.second.variance}
     exact = {n: min(1.0, p[n] * len(names)) for n in names if n not in varying}
-    drawn = _drawn(varying).tolist() if varying else []
-    return exact | {n: max(p[n], by_all) for n, by_all in zip(varying, drawn, strict=True)}
+    if not varying:
+        return exact
+    observed, chance = map(np.abs, deviates(varying, foreign))
+    by_all = dict(zip(varying, step_down(observed, chance, 1).tolist(), strict=True))
+    return exact | {n: max(p[n], by_all[n]) for n in varying}
 
 
-def _flipped(
+def flips(
     scores: Mapping[str, Matrix], pairs: Sequence[tuple[str, str]], statistic: str
-) -> Matrix:
-    """Of methods that met the same worlds: the signs of whole seeds' differences are flipped.
+) -> tuple[Matrix, Matrix]:
+    """Statistics of pairs, ``[pairs]``, and with seeds' signs flipped, ``[draws, pairs]``.
 
-    A sum over the root of the sum of squares, which flips leave as it is, is monotone in t.
+    Of methods that met the same worlds. A sum over the root of the sum of squares, which flips
+    leave as it is, is monotone in t.
     """
     by_name = {name: by_seed(matrix, statistic)[:, 0] for name, matrix in scores.items()}
     values = {name: point(statistic, matrix) for name, matrix in scores.items()}
@@ -271,37 +291,56 @@ def _flipped(
     else:
         generator = np.random.default_rng(derive_seed("signs"))
         signs = generator.integers(2, size=(DRAWS, seeds)) * 2.0 - 1.0
-    return step_down(np.abs(unit.sum(axis=0)), np.abs(signs @ unit), int(seeds > ALL_UP_TO))
+    return unit.sum(axis=0), signs @ unit
 
 
-def _drawn(pairs: Mapping[tuple[str, str], Difference]) -> Matrix:
-    """Of independent runs: every mean and variance is drawn, as of so many normal runs."""
+def deviates(
+    pairs: Mapping[tuple[str, str], Difference], foreign: Container[str]
+) -> tuple[Matrix, Matrix]:
+    """Pairs' differences as normal deviates, ``[pairs]``, and by chance, ``[DRAWS, pairs]``.
+
+    Args:
+        pairs: of independent runs; at least one of a pair varies.
+        foreign: methods that take the floor of variances and do not make it, unless all are.
+    """
     known = {a: of.first for (a, _), of in pairs.items()}
     known |= {b: of.second for (_, b), of in pairs.items()}
     contrasts = np.array([[(name == a) - float(name == b) for a, b in pairs] for name in known])
     degrees = np.array([[of.seeds - 1.0] for of in known.values()])
     true = np.array([of.variances for of in known.values()])
+    own = np.array([name not in foreign for name in known])
+    own = own if own.any() else ~own
     generator = np.random.default_rng(derive_seed("differences"))
     means = generator.standard_normal((DRAWS, len(known))) * np.sqrt(true.sum(axis=1))
     variances = true * generator.chisquare(degrees, (DRAWS, *true.shape)) / degrees
-    chance = _deviates(means, variances, degrees, contrasts)
     values = np.array([of.value for of in known.values()])
-    return step_down(_deviates(values, true, degrees, contrasts), chance, 1)
+    observed = _deviates(values, true, degrees, contrasts, own)
+    return observed, _deviates(means, variances, degrees, contrasts, own)
 
 
-def _deviates(means: Matrix, variances: Matrix, degrees: Matrix, contrasts: Matrix) -> Matrix:
-    """The normal deviates that are about as rare as pairs' |t|, ``[…, pairs]``.
+def _deviates(
+    means: Matrix, variances: Matrix, degrees: Matrix, contrasts: Matrix, own: NDArray[np.bool_]
+) -> Matrix:
+    """The normal deviates that are about as rare as pairs' t, ``[…, pairs]``.
+
+    With d the difference of two means, v its variance and f the degrees of freedom of v
+    (Satterthwaite 1946: v² / Σ vᵢ² / fᵢ over the tasks of both methods), t² = d² / v, and the
+    deviate is (8 f + 1) / (8 f + 3) · √(f log(1 + t² / f)), with the sign of d (Wallace 1959).
 
     Args:
         means: ``[…, methods]``.
-        variances: that each task adds to them, ``[…, methods, tasks]``.
+        variances: that each task adds to them, ``[…, methods, tasks]``; of a run, none counts as
+            less than the mean over the methods that are ``own``.
         degrees: of freedom of each variance, ``[methods, 1]``.
         contrasts: 1 for a pair's first method, −1 for its second, ``[methods, pairs]``.
+        own: the methods that make the floor, ``[methods]``.
     """
     of_runs = variances * (degrees + 1)
-    own = np.maximum(of_runs, of_runs.mean(axis=-2, keepdims=True)) / (degrees + 1)
+    floor = of_runs[..., own, :].mean(axis=-2, keepdims=True)
+    raised = np.maximum(of_runs, floor) / (degrees + 1)
     both = np.abs(contrasts)
-    variance = own.sum(axis=-1) @ both
-    freedom = variance**2 / ((own**2 / degrees).sum(axis=-1) @ both)
-    root = np.sqrt(freedom * np.log1p((means @ contrasts) ** 2 / variance / freedom))
-    return np.asarray((8 * freedom + 1) / (8 * freedom + 3) * root)
+    v = raised.sum(axis=-1) @ both
+    f = v**2 / ((raised**2 / degrees).sum(axis=-1) @ both)
+    d = means @ contrasts
+    root = np.sqrt(f * np.log1p(d**2 / v / f))
+    return np.asarray(np.sign(d) * (8 * f + 1) / (8 * f + 3) * root)

@@ -38,8 +38,11 @@ def contributions(name: str, scores: NDArray[np.float64]) -> NDArray[np.float64]
 
     For the mean these are the scores; for the IQM the scores cut off at its quartiles, twice (the
     influence function of a trimmed mean: Tukey & McLaughlin 1963); for the median over tasks, the
-    scores of the tasks in the middle. None for the others, whose error so few runs do not tell.
+    scores of the tasks in the middle; for the optimality gap what is missing to 1. None for the
+    others, whose error so few runs do not tell.
     """
+    if name == "optimality_gap":
+        return 1.0 - np.minimum(scores, 1.0)
     if name == "iqm":
         ordered = np.sort(scores, axis=None)
         cut = len(ordered) // 4

@@ -1,261 +1,222 @@
-"""Checks of a suite's names and config values against what the plugins define.
+"""Checks of a suite, beyond its types, against what the plugins define.
 
 Every error names the file, the key, the value and the nearest known name.
 """
 
-import math
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
 
 from uqbench.contract.errors import UqbenchError, did_you_mean
-from uqbench.contract.specs import EnvironmentSpec
 from uqbench.registry.plugins import Host
 from uqbench.suites.claims import NOT_VERIFIABLE, Claim
 from uqbench.suites.configs import field_names, method_config, task_config
-from uqbench.suites.metrics import (
-    EPISODE_STATISTICS,
-    EVENT_STATISTICS,
-    RECORDS,
-    STATISTICS,
-    Metric,
-)
-from uqbench.suites.suite import Suite
+from uqbench.suites.metrics import EVENT_STATISTICS, STATISTICS, Metric
+from uqbench.suites.suite import Suite, rows_of
 from uqbench.suites.tables import Budget, Method, Task
+from uqbench.suites.typed import typed
 
+KINDS = ("tasks", "normalization", "metrics", "budgets", "methods", "readings", "claims")
+"""Kinds of rows; a row may name what stands before it."""
 TRUTHS = {
     "regret": ("optimal_return",),
     "cumulative_regret": ("optimal_return", "optimal_reward"),
 }
 """What an environment must know for a statistic: one of these."""
+Row = tuple[str, str]
+"""Its kind, and its name."""
+Check = Callable[[str], None]
+"""Raises, with the row's key where it is given."""
 
 
-def check_head(suite: Suite, where: str) -> None:
-    """Check the names that a suite gives outside of its rows.
+def names(suite: Suite, host: Host) -> dict[str, Collection[str]]:
+    """What a suite's rows may name, by kind."""
+    known: dict[str, Collection[str]] = {one.kind: one for one in host.registries}
+    return known | {kind.removesuffix("s"): rows_of(suite, kind) for kind in KINDS}
+
+
+def check_suite(suite: Suite, host: Host, where: str) -> None:
+    """Check every name and config value of a suite against what the plugins define.
 
     Raises:
-        UqbenchError: names the key, what was expected and the nearest known name.
+        UqbenchError: names each row that is wrong, of the first kind of rows with a wrong one.
     """
-    metrics = [metric.name for metric in suite.metrics]
-    _known(f"{where}: primary", "metric", metrics, suite.primary)
-    _known(f"{where}: default_budget", "budget", suite.budgets, suite.default_budget)
+    typed(Suite, suite.model_dump(mode="json"), where, names(suite, host))
     key = f"{where}: budgets: every suite needs smoke and paper"
     _known(key, "budget", suite.budgets, "smoke", "paper")
+    if problems := problems_of(suite, host, where):
+        raise UqbenchError("\n".join(problems))
 
 
-def check_row(kind: str, name: str, suite: Suite, host: Host, where: str) -> None:
-    """Check one row of a suite against those before it and what the plugins define.
+def check_budgets(suite: Suite, host: Host, where: str) -> None:
+    """Check budgets against all methods, which plugins may join.
 
     Raises:
-        UqbenchError: names the key, what was expected and the nearest known name.
+        UqbenchError: names the budgets.
     """
-    row, key = (kind, name), f"{where}: {kind}.{name}"
-    if kind == "tasks":
-        _check_task(suite.task(name), host, key)
-    elif kind == "budgets":
-        _check_budget(suite, suite.budget(name), host, key)
-        check_budgets_methods(suite, host, where)
-    elif kind == "claims":
-        _check_claim(next(c for c in suite.claims if c.id == name), suite, host, key)
-    for metric in suite.metrics:
-        if kind == "tasks" or row == ("metrics", metric.name):  # a task may lack its event
-            _check_metric(metric, suite, host, f"{where}: metrics.{metric.name}")
-        normalized = metric.normalized_as or metric.name
-        if row in (("metrics", metric.name), ("normalization", normalized)):
-            _check_normalization(metric, suite, where)
-    for method in suite.methods:
-        if kind in ("tasks", "budgets") or row == ("methods", method.name):
-            _check_method(method, suite, host, where)
+    checks = {("budgets", n): partial(_fit, b, suite, host) for n, b in suite.budgets.items()}
+    if problems := _failed(checks, where):
+        raise UqbenchError("\n".join(problems))
 
 
-def _check_task(task: Task, host: Host, key: str) -> None:
-    """Check a task's environment or dataset, and its config."""
-    if task.environment is not None:
-        _known(f"{key}.environment", "environment", host.environments, task.environment)
-    else:
-        _known(f"{key}.dataset", "dataset", host.datasets, str(task.dataset))
+def problems_of(suite: Suite, host: Host, where: str, row: Row | None = None) -> list[str]:
+    """What is wrong, with the rows of the first kind with a wrong one.
+
+    Args:
+        suite: whose types and names are right.
+        host: the plugins.
+        where: the suite's file, or the table that the row is in.
+        row: the only one that is new; None for all.
+    """
+    checks: dict[Row, Check] = {}
+    for kind, (check, after) in CHECKS.items():
+        for name, one in rows_of(suite, kind).items():
+            if row in (None, (kind, name)) or (row and row[0] in after):
+                checks[kind, name] = partial(check, one, suite, host)
+    problems = _failed(checks, where)
+    if row and row[0] == "budgets" and not problems:
+        return _failed({row: partial(_fit, suite.budget(row[1]), suite, host)}, where)
+    return problems
+
+
+def _failed(checks: Mapping[Row, Check], where: str) -> list[str]:
+    """What the checks raise, of the first kind with one that does."""
+    problems: dict[str, list[str]] = {}
+    for (kind, name), check in checks.items():
+        if problems.keys() <= {kind}:
+            try:
+                check(key := f"{where}: {kind}.{name}")
+            except Exception as error:  # a config's module may fail in any way
+                told = isinstance(error, UqbenchError | ValueError)
+                text = str(error) if told else f"{type(error).__name__}: {error}"
+                text = text if text.startswith(where) else f"{key}: {text}"
+                problems.setdefault(kind, []).append(text)
+    return [problem for found in problems.values() for problem in found]
+
+
+def _task(task: Task, _: Suite, host: Host, key: str) -> None:
+    """Its config."""
     task_config(task, host, where=key)
 
 
-def _check_metric(metric: Metric, suite: Suite, host: Host, key: str) -> None:
-    """Check a metric's window, risk measure, and statistic on every task it applies to."""
-    try:
-        host.risk_names.measure(metric.risk)
-    except UqbenchError as error:
-        raise UqbenchError(f"{key}.risk: {error}") from None
-    if not math.isclose(metric.window * RECORDS, round(metric.window * RECORDS)):
-        raise UqbenchError(f"{key}.window: expected whole hundredths, got {metric.window}.")
-    if metric.kind == "cost":
-        _known(f"{key}.statistic", "cost", ["steps_per_s"], metric.statistic)
-    _known(f"{key}.tasks", "task", [task.name for task in suite.tasks], *metric.tasks or ())
-    for task in suite.tasks:
-        if not metric.suits(task):
-            continue
-        if metric.kind == "dataset":
-            scores = host.datasets[str(task.dataset)].scores
-            _known(f"{key}.statistic", f"score of task {task.name!r},", scores, metric.statistic)
-        elif metric.kind == "predictions":
-            _known(f"{key}.statistic", "score of predictions", host.scores, metric.statistic)
-        elif metric.kind in ("online", "evaluation"):
-            _check_statistic(metric, task, host.environments[str(task.environment)], key)
-    if (
-        metric.statistic not in EPISODE_STATISTICS
-        and host.risk_names.name(metric.risk) != "expectation"
-    ):
-        raise UqbenchError(
-            f"{key}.risk: a risk measure needs a statistic of episodes, one of "
-            f"{', '.join(EPISODE_STATISTICS)}."
-        )
-
-
-def _check_statistic(metric: Metric, task: Task, spec: EnvironmentSpec, key: str) -> None:
-    where = f"{key}.statistic"
-    if metric.event is not None:
-        statistic, name = metric.event
-        _known(where, "statistic of an event", EVENT_STATISTICS, statistic)
-        _known(where, f"event of task {task.name!r},", spec.events, name)
-        return
-    _known(where, "statistic", STATISTICS, metric.statistic)
-    if metric.statistic == "cumulative_regret" and metric.kind == "evaluation":
-        raise UqbenchError(
-            f"{where}: 'cumulative_regret' is a statistic of training; use kind = 'online'."
-        )
-    truths = TRUTHS.get(metric.statistic, ())
-    if truths and not any(getattr(spec, truth) for truth in truths):
-        raise UqbenchError(
-            f"{where}: {metric.statistic!r} needs an environment with {' or '.join(truths)}; "
-            f"{task.environment!r} of task {task.name!r} has none."
-        )
-
-
-def _check_normalization(metric: Metric, suite: Suite, where: str) -> None:
-    """Check the tasks of a metric's normalization constants, and their direction."""
-    if metric.normalized_as is not None:
-        key = f"{where}: metrics.{metric.name}.normalized_as"
-        _known(key, "normalization", suite.normalization, metric.normalized_as)
-    for task, constants in suite.normalization_constants(metric).items():
-        key = f"{where}: normalization.{metric.normalized_as or metric.name}.constants"
-        _known(key, "task", [task.name for task in suite.tasks], task)
-        if (constants.one > constants.zero) != (metric.direction == "max"):
-            raise UqbenchError(
-                f"{key}.{task}: one = {constants.one} must be better than zero = {constants.zero} "
-                f"in the direction of {metric.name!r}, {metric.direction!r}."
+def _metric(metric: Metric, suite: Suite, host: Host, key: str) -> None:
+    """Its risk measure, its constants, and its statistic on every task."""
+    host.risk_names.measure(metric.risk)
+    for task in filter(metric.suits, suite.tasks):
+        _statistic(metric, task, host, f"{key}.statistic")
+    for name, of in suite.normalization_constants(metric).items():
+        if (of.one > of.zero) != (metric.direction == "max"):
+            raise ValueError(
+                f"its constant one = {of.one} of {name!r} must be better than zero = {of.zero} in "
+                f"the direction {metric.direction!r}"
             )
 
 
-def _check_budget(suite: Suite, budget: Budget, host: Host, key: str) -> None:
-    """Check the names in a budget, its queries, and that its scores can be normalized."""
-    metrics = [metric.name for metric in suite.metrics]
-    tasks = [task.name for task in suite.tasks]
-    _known(f"{key}.primary", "metric", metrics, budget.primary or suite.primary)
-    _known(f"{key}.tasks", "task", tasks, *budget.tasks or ())
-    _known(f"{key}.task_steps", "task", tasks, *budget.task_steps)
-    if budget.queries is not None:
-        _known(f"{key}.queries.task_rollouts", "task", tasks, *budget.queries.task_rollouts)
+def _statistic(metric: Metric, task: Task, host: Host, where: str) -> None:
+    """That a task has what a metric is a statistic of."""
+    name, of = metric.statistic, f"of task {task.name!r},"
+    if metric.kind == "cost":
+        _known(where, "cost", ["steps_per_s"], name)
+    elif metric.kind == "predictions":
+        _known(where, "score of predictions", host.scores, name)
+    elif metric.kind == "dataset":
+        _known(where, f"score {of}", host.datasets[str(task.dataset)].scores, name)
+    elif metric.kind in ("online", "evaluation"):
+        spec = host.environments[str(task.environment)]
+        statistic, event = metric.event or (name, None)
+        if event is not None:
+            _known(where, "statistic of an event", EVENT_STATISTICS, statistic)
+            _known(where, f"event {of}", spec.events, event)
+        else:
+            _known(where, "statistic", STATISTICS, name)
+        truths = TRUTHS.get(name, ())
+        if truths and not any(getattr(spec, truth) for truth in truths):
+            raise ValueError(
+                f"{name!r} needs an environment with {' or '.join(truths)}; {spec.name!r} {of} has "
+                f"none"
+            )
+
+
+def _budget(budget: Budget, suite: Suite, host: Host, _: str) -> None:
+    """That its runs can be scored: normalized, evaluated, and asked."""
     metric = suite.primary_metric(budget)
     if metric.kind == "evaluation" and budget.evaluation is None:
-        raise UqbenchError(
-            f"{key}: its primary metric {metric.name!r} needs an 'evaluation' table here."
-        )
+        raise ValueError(f"its primary metric {metric.name!r} needs an 'evaluation' table here")
     for task in suite.tasks_of(budget):
         if not metric.suits(task):
-            raise UqbenchError(
-                f"{key}: the primary metric {metric.name!r} does not apply to task {task.name!r}."
-            )
+            raise ValueError(f"its primary metric {metric.name!r} is not for task {task.name!r}")
         if task.name not in suite.normalization_constants(metric):
-            raise UqbenchError(
-                f"{key}: expected normalization.{metric.name}.constants.{task.name} = "
-                f"{{ zero = …, one = … }}; scores cannot be aggregated without it."
+            raise ValueError(
+                f"expected normalization.{metric.name}.constants.{task.name} = "
+                f"{{ zero = …, one = … }}; scores cannot be aggregated without it"
             )
-        if budget.queries is None or task.environment is None:
-            continue
-        spec = host.environments[task.environment]
-        if spec.exact_truth or spec.queries or (budget.queries.states and budget.evaluation):
-            continue
-        raise UqbenchError(
-            f"{key}.queries: task {task.name!r} has neither query states nor exact truth: to be "
-            f"scored by Monte Carlo returns it needs queries.states and an 'evaluation' table."
-        )
+        if budget.queries is not None and task.environment is not None:
+            spec = host.environments[task.environment]
+            asked = budget.queries.states and budget.evaluation
+            if not (spec.exact_truth or spec.queries or asked):
+                raise ValueError(
+                    f"task {task.name!r} has neither query states nor exact truth: to be scored by "
+                    f"Monte Carlo returns it needs queries.states and an 'evaluation' table"
+                )
 
 
-def _check_method(method: Method, suite: Suite, host: Host, where: str) -> None:
-    """Check a method's names, and its config on every task it applies to."""
-    key = f"{where}: methods.{method.name}"
-    if method.agent is not None:
-        _known(f"{key}.agent", "agent", host.agents, method.agent)
-    else:
-        _known(f"{key}.estimator", "estimator", host.estimators, str(method.estimator))
-    _known(f"{key}.tasks", "task", [task.name for task in suite.tasks], *method.tasks)
-    _known(f"{key}.budgets", "budget", suite.budgets, *method.budgets or ())
-    _known(f"{key}.budget_config", "budget", suite.budgets, *method.budget_config)
-    for task in suite.tasks:
-        if method.suits(task):
-            method_config(method, task, host, where=key)
-            for name, budget in suite.budgets.items():
-                if budget.config or name in method.budget_config:
-                    place = f"{key} under budget {name!r}"
-                    method_config(method, task, host, where=place, budget=(name, budget))
+def _fit(budget: Budget, suite: Suite, host: Host, key: str) -> None:
+    """That its config's keys are fields of methods, and that it can rank these.
 
-
-def check_budgets_methods(suite: Suite, host: Host, where: str) -> None:
-    """Check that a budget's config values are fields of methods, and that it can rank them.
-
-    Methods come from many plugins: the check is made once the suite has its baseline.
+    Methods come from many plugins: nothing is said until the suite has its baseline.
     """
-    methods = {method.name: method for method in suite.methods}
-    if suite.baseline not in methods:
-        return
-    fields: set[str] = set()
-    if any(budget.config for budget in suite.budgets.values()):
-        fields.update(*(field_names(method, host) for method in suite.methods))
-    for name, budget in suite.budgets.items():
-        key = f"{where}: budgets.{name}.config"
-        _known(key, "method with a field", fields, *budget.config)
-        if budget.ranks:
-            _check_ranking(suite, budget, host, f"{where}: budgets.{name}")
-
-
-def _check_ranking(suite: Suite, budget: Budget, host: Host, key: str) -> None:
-    """Check that some runs of a budget could tell two of its methods apart."""
-    from uqbench.statistics.bounded import ranges_of
+    from uqbench.statistics.bounded import scaled
     from uqbench.statistics.ranks import check_ranking
 
-    metric, tasks = suite.primary_metric(budget), suite.tasks_of(budget)
-    unchanged = [float] * len(tasks)
-    ranges = ranges_of(metric.fails_beyond, metric.bounds, unchanged)
-    roles = {name: spec.role for name, spec in host.agents.items()}
-    methods = [m for m in suite.methods if (m.role or roles.get(m.agent or "")) in (None, "method")]
-    try:
-        check_ranking(budget.seeds, len(methods), paired=suite.paired, ranges=ranges)
-    except ValueError as error:
-        raise UqbenchError(f"{key}: {error}.") from None
+    if suite.baseline not in rows_of(suite, "methods"):
+        return
+    fields = {f for m in suite.methods for f in field_names(m, host)} if budget.config else ()
+    _known(f"{key}.config", "method with a field", fields, *budget.config)
+    if budget.ranks:
+        metric, tasks = suite.primary_metric(budget), suite.tasks_of(budget)
+        ranges = scaled([metric.range_on(task.name) for task in tasks], [float] * len(tasks))
+        roles = [method.role or method.spec(host).role for method in suite.methods]
+        check_ranking(budget.seeds, roles.count("method"), paired=suite.paired, ranges=ranges)
 
 
-def _check_claim(claim: Claim, suite: Suite, host: Host, key: str) -> None:
-    """Check a claim, except for its methods: their plugins need not be installed."""
-    _known(f"{key}.budgets", "budget", suite.budgets, *claim.budgets)
-    for name in claim.budgets:
-        if not suite.budget(name).ranks:
-            raise UqbenchError(
-                f"{key}.budgets: the budget {name!r} cannot rank methods; a claim cannot use it."
-            )
-    _known(f"{key}.readings", "reading", suite.readings, *claim.readings)
+def _method(method: Method, suite: Suite, host: Host, key: str) -> None:
+    """Its config on every task that it is for, under every budget."""
+    for task in filter(method.suits, suite.tasks):
+        method_config(method, task, host, where=key)
+        for name, budget in suite.budgets.items():
+            if budget.config or name in method.budget_config:
+                place = f"{key} under budget {name!r}"
+                method_config(method, task, host, where=place, budget=(name, budget))
+
+
+def _claim(claim: Claim, suite: Suite, host: Host, key: str) -> None:
+    """What its kind needs, except for its methods: their plugins need not be installed."""
     kind = claim.load(host, key)
     if kind.published and not claim.names_place:
-        raise UqbenchError(
-            f"{key}.source: {claim.source!r} does not say where the published number stands: "
-            f"expected a figure, table or edition, or {NOT_VERIFIABLE!r}."
+        raise ValueError(
+            f"source: {claim.source!r} does not say where the published number stands: expected a "
+            f"figure, table or edition, or {NOT_VERIFIABLE!r}"
         )
-    _known(f"{key}.metric", "metric", [metric.name for metric in suite.metrics], kind.metric)
+    _known(f"{key}.metric", "metric", rows_of(suite, "metrics"), kind.metric)
     metric = suite.metric(kind.metric)
-    for budget in claim.budgets:
-        suited = [t.name for t in suite.tasks_of(suite.budget(budget)) if metric.suits(t)]
-        of = f"task with {metric.name} in budget {budget!r},"
+    for name in claim.budgets:
+        budget = suite.budget(name)
+        if not budget.ranks:
+            raise ValueError(f"the budget {name!r} cannot rank methods; a claim cannot use it")
+        suited = [task.name for task in suite.tasks_of(budget) if metric.suits(task)]
+        of = f"task with {metric.name} in budget {name!r},"
         _known(f"{key}.tasks", of, suited, *kind.tasks or ())
-        normalized = suite.normalization_constants(metric)
-        try:
-            kind.check(kind.tasks or suited, normalized)
-            kind.check_seeds(suite.budget(budget).seeds, kind.tasks or suited, paired=suite.paired)
-        except ValueError as error:
-            raise UqbenchError(f"{key}: {error}") from None
+        kind.check(kind.tasks or suited, suite.normalization_constants(metric))
+        kind.check_seeds(budget.seeds, kind.tasks or suited, paired=suite.paired)
+
+
+CHECKS: dict[str, tuple[Callable[..., None], Collection[str]]] = {
+    "tasks": (_task, ()),
+    "metrics": (_metric, ("tasks", "normalization")),
+    "budgets": (_budget, ()),
+    "methods": (_method, ("tasks", "budgets")),
+    "claims": (_claim, ()),
+}
+"""The check of each kind of row, and the kinds whose new rows may break it."""
 
 
 def _known(where: str, kind: str, known: Collection[str], *names: str) -> None:

@@ -9,9 +9,9 @@ from pydantic import ConfigDict, Field
 
 from uqbench.contract.claim import ClaimKind
 from uqbench.contract.config import resolve
-from uqbench.contract.errors import UqbenchError, unknown
+from uqbench.contract.errors import UqbenchError
 from uqbench.registry.plugins import Host
-from uqbench.suites.tables import Name, Table
+from uqbench.suites.tables import BudgetName, Name, Table, known
 
 NOT_VERIFIABLE = "read off figures, not verifiable from the text"
 """What a source says where a number stands in no text that we have."""
@@ -57,9 +57,9 @@ class Claim(Table):
     id: Name
     sentence: str
     source: str
-    budgets: Annotated[tuple[str, ...], Field(min_length=1)]
-    kind: str
-    readings: tuple[Name, ...] = ()
+    budgets: Annotated[tuple[BudgetName, ...], Field(min_length=1)]
+    kind: Annotated[str, known("claim kind")]
+    readings: tuple[Annotated[Name, known("reading")], ...] = ()
 
     @property
     def paper(self) -> str:
@@ -82,10 +82,6 @@ class Claim(Table):
         Raises:
             UqbenchError: there is no such kind, or a key or value is wrong.
         """
-        if self.kind not in host.claim_kinds:
-            raise UqbenchError(
-                f"{where}.kind: {unknown('claim kind', self.kind, host.claim_kinds)}"
-            )
         config = host.claim_kinds[self.kind].load_config()
         kind: ClaimKind = resolve(config, self.settings, where=where)
         if not isinstance(kind, ClaimKind):

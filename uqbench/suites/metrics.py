@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import Field, model_validator
 
-from uqbench.suites.tables import Fraction, Name, Table, Task
+from uqbench.suites.tables import Fraction, Name, Table, Task, TaskName, known
 
 if TYPE_CHECKING:
     import numpy as np
@@ -57,6 +59,9 @@ class Metric(Table):
         fails_beyond: set where single runs may fail in another way than the rest: a run whose
             value is worse than this one has failed. The mean of such a metric is known only as far
             as its range allows, which must be set: see ``docs/claims.md``.
+        may_fail: tasks on which alone single runs may fail, or not learn at all, with the least and
+            the greatest value that a run can have there; the mean over tasks is then known only as
+            far as these ranges allow.
         margin: what matters in practice, fixed before runs are made: differences of means below it,
             of scores where the metric is normalized, do not.
     """
@@ -65,17 +70,18 @@ class Metric(Table):
     summary: str
     kind: Literal["online", "evaluation", "agent", "queries", "dataset", "predictions", "cost"]
     statistic: str = "return"
-    tasks: tuple[str, ...] | None = None
+    tasks: tuple[TaskName, ...] | None = None
     window: Fraction = 1.0
     risk: str = "expectation"
     direction: Literal["max", "min"] = "max"
-    normalized_as: str | None = None
+    normalized_as: Annotated[str, known("normalization")] | None = None
     group: Group | None = None
     unit: Literal["return"] | None = None
     proper: bool = False
     lowest: float | None = None
     highest: float | None = None
     fails_beyond: float | None = None
+    may_fail: Mapping[TaskName, tuple[float, float]] = {}
     margin: Annotated[float, Field(gt=0)] | None = None
 
     @model_validator(mode="after")
@@ -85,6 +91,18 @@ class Metric(Table):
             raise ValueError("expected lowest <= fails_beyond <= highest")
         if self.fails_beyond is not None and self.bounds is None:
             raise ValueError("fails_beyond needs the range of values: lowest and highest")
+        if not math.isclose(self.window * RECORDS, round(self.window * RECORDS)):
+            raise ValueError(f"window: expected whole hundredths, got {self.window}")
+        if self.risk.split("(")[0].strip() != "expectation" and (
+            self.statistic not in EPISODE_STATISTICS
+        ):
+            known = ", ".join(EPISODE_STATISTICS)
+            raise ValueError(f"risk: a measure needs a statistic of episodes, one of {known}")
+        if (self.kind, self.statistic) == ("evaluation", "cumulative_regret"):
+            raise ValueError(f"{self.statistic!r} is a statistic of training: kind = 'online'")
+        for task, (low, high) in self.may_fail.items():
+            if not low < high:
+                raise ValueError(f"may_fail.{task}: expected [least, greatest], got {[low, high]}")
         return self
 
     @property
@@ -93,6 +111,13 @@ class Metric(Table):
         if self.lowest is not None and self.highest is not None:
             return self.lowest, self.highest
         return (0.0, 1.0) if _SHARE.fullmatch(self.statistic) else None
+
+    def range_on(self, task: str) -> tuple[float, float] | None:
+        """The range that the interval of a mean needs, where runs may fail or are shares."""
+        if task in self.may_fail:
+            return self.may_fail[task]
+        needed = self.fails_beyond is not None or self.bounds == (0.0, 1.0)
+        return self.bounds if needed else None
 
     def suits(self, task: Task) -> bool:
         """Whether the metric applies to such a task."""
@@ -129,7 +154,7 @@ class Metric(Table):
 
 _INTERPRETATION = {
     "summary", "normalized_as", "direction", "group", "unit", "proper", "lowest", "highest",
-    "fails_beyond", "margin", "tasks",
+    "fails_beyond", "may_fail", "margin", "tasks",
 }  # fmt: skip
 """What a metric's values do not depend on."""
 
@@ -152,4 +177,4 @@ class Normalization(Table):
     version: str
     zero: str
     one: str
-    constants: dict[str, NormalizationConstants]
+    constants: dict[TaskName, NormalizationConstants]

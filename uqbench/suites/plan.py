@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -11,8 +11,7 @@ from uqbench.contract.claim import ClaimKind
 from uqbench.contract.config import as_table
 from uqbench.contract.errors import UqbenchError, see, unknown
 from uqbench.contract.identity import DeviceKind, Run, digest_of, runs_of
-from uqbench.contract.specs import AgentSpec, MethodSpec, Role
-from uqbench.registry.definitions import owns_loop, takes_actors
+from uqbench.contract.specs import AgentSpec, Role
 from uqbench.registry.plugins import Host
 from uqbench.suites.claims import Claim
 from uqbench.suites.configs import method_config, task_spec
@@ -52,6 +51,7 @@ class Plan:
         steps: what the user set instead of the budget's steps; None if nothing.
         settings: config values that the user set, by method.
         keep_agents: whether the final state of each agent is stored; changes no identity.
+        score_versions: of the registered scores, and of the data sets' own, by statistic.
     """
 
     suite: Suite
@@ -64,6 +64,7 @@ class Plan:
     steps: int | None = None
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     keep_agents: bool = False
+    score_versions: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def runs(self) -> tuple[Run, ...]:
@@ -125,93 +126,143 @@ def make_plan(
     Raises:
         UqbenchError: a name is unknown, a selection is empty, or a setting is wrong.
     """
+    _check_baseline(suite)
+    budget_name = budget or suite.default_budget
+    planned = _budget(suite, budget_name, steps)
+    usual = suite.methods_of(budget_name), suite.tasks_of(planned), tuple(range(planned.seeds))
+    chosen_methods, settings = _methods(suite, host, usual[0], methods, settings or {})
+    chosen_tasks = _choose("task", usual[1], tasks)
+    chosen_seeds = usual[2] if seeds is None else tuple(sorted(seeds))
+    cells = tuple(
+        _cell(suite, host, (budget_name, planned), task, method, settings, device, chosen_seeds)
+        for task in chosen_tasks
+        for method in chosen_methods
+        if method.suits(task)
+    )
+    as_written = steps is None and not settings
+    return Plan(
+        suite,
+        budget_name,
+        planned,
+        cells,
+        standard=as_written and (chosen_methods, chosen_tasks, chosen_seeds) == usual,
+        as_written=as_written,
+        claims=tuple((c, c.load(host, f"{suite.name}: claims.{c.id}")) for c in suite.claims),
+        steps=steps,
+        settings=settings,
+        keep_agents=keep_agents,
+        score_versions=_score_versions(suite, host),
+    )
+
+
+def _score_versions(suite: Suite, host: Host) -> dict[str, str]:
+    versions: dict[str, str] = {}
+    for name in sorted({task.dataset for task in suite.tasks if task.dataset}):
+        if name in host.datasets:
+            versions |= host.datasets[name].score_versions
+    own = {metric.statistic for metric in suite.metrics if metric.kind == "dataset"}
+    versions = {name: version for name, version in versions.items() if name in own}
+    registered = {metric.statistic for metric in suite.metrics if metric.kind == "predictions"}
+    return versions | {n: host.scores[n].version for n in sorted(registered) if n in host.scores}
+
+
+def _check_baseline(suite: Suite) -> None:
     if suite.baseline not in {method.name for method in suite.methods}:
         raise UqbenchError(
             f"The baseline of the suite {suite.name!r} is the method {suite.baseline!r}, which no "
             f"loaded plugin provides: install or repair one that does (uqbench list plugins)."
             f"{see('missing-baseline')}"
         )
-    budget_name = budget or suite.default_budget
-    planned = suite.budget(budget_name)
-    if steps is not None:
-        if steps % planned.actors:
-            raise UqbenchError(
-                f"budget {budget_name} has {planned.actors} actors, whose steps together are those "
-                f"of a run: expected a multiple of {planned.actors}, got {steps} steps"
-            )
-        planned = planned.model_copy(update={"steps": steps, "task_steps": {}})
-    usual_methods = suite.methods_of(budget_name)
-    offered = usual_methods if methods is None else suite.methods
-    bases = None if methods is None else [base_name(name) for name in methods]
-    classes = {*host.agents, *host.estimators}.intersection(bases or ())
-    for name in classes - {method.name for method in offered}:
+
+
+def _budget(suite: Suite, name: str, steps: int | None) -> Budget:
+    """A budget of the suite, with the user's steps in place of its own."""
+    budget = suite.budget(name)
+    if steps is None:
+        return budget
+    if steps % budget.actors:
+        raise UqbenchError(
+            f"budget {name} has {budget.actors} actors, whose steps together are those of a run: "
+            f"expected a multiple of {budget.actors}, got {steps} steps"
+        )
+    return budget.model_copy(update={"steps": steps, "task_steps": {}})
+
+
+def _methods(
+    suite: Suite,
+    host: Host,
+    usual: tuple[Method, ...],
+    names: Sequence[str] | None,
+    settings: Mapping[str, Mapping[str, Any]],
+) -> tuple[tuple[Method, ...], dict[str, Mapping[str, Any]]]:
+    """The chosen methods with their variants, and the settings of each."""
+    offered = usual if names is None else suite.methods
+    bases = None if names is None else [base_name(name) for name in names]
+    installed = {*host.agents, *host.estimators}.intersection(bases or ())
+    for name in installed - {method.name for method in offered}:
         raise UqbenchError(
             f"{name!r} is installed, but no method of the suite {suite.name!r}: a suite file of "
             f"its package makes it one (docs/write-a-plugin.md#joining-a-suite), and "
             f"uqbench try {name} --suite {suite.name} needs none."
         )
-    chosen_methods = _choose("method", offered, bases)
-    chosen_tasks = _choose("task", suite.tasks_of(planned), tasks)
-    chosen_seeds = tuple(range(planned.seeds)) if seeds is None else tuple(sorted(seeds))
-    settings = settings or {}
-    known = {method.name for method in chosen_methods}
+    chosen = _choose("method", offered, bases)
+    known = {method.name for method in chosen}
     for name in settings:
         if base_name(name) not in known:
             raise unknown("method to set", name, known)
-    chosen_methods, settings = _variants(chosen_methods, methods, settings)
-    cells = []
-    for task in chosen_tasks:
-        for method in chosen_methods:
-            if not method.suits(task):
-                continue
-            spec = method.spec(host)
-            if planned.actors > 1 and isinstance(spec, AgentSpec) and not takes_actors(spec):
-                raise UqbenchError(
-                    f"budget {budget_name} has {planned.actors} actors a run, and {method.name} "
-                    f"learns from one (actors, vector of AgentSpec {spec.name}): leave it out, "
-                    f"with 'budgets' in the suite or --methods, or choose a budget without actors"
-                )
-            config = method_config(
-                method,
-                task,
-                host,
-                where=f"{suite.name}: methods.{method.name}",
-                budget=(budget_name, planned),
-                overrides=settings.get(method.name),
-            )
-            identity = {
-                "suite": {"name": suite.name, "version": suite.version},
-                "budget": {
-                    "name": budget_name,
-                    **planned.on(task).model_dump(
-                        mode="json", include={"steps", "numerics", "evaluation", "actors"}
-                    ),
-                    **_queries(planned.on(task)),
-                },
-                "task": task.model_dump(mode="json") | {"version": task_spec(task, host).version},
-                "method": {
-                    "name": method.name,
-                    "agent": method.agent,
-                    "estimator": method.estimator,
-                    "version": spec.version,
-                    "config": as_table(config, host.risk_names),
-                },
-                "device": device,
-            }
-            risks = suite.risks_of(task, planned)
-            if measures := host.measure_versions(config, *risks):
-                identity["measures"] = measures
-            names = (suite.name, budget_name, task.name, method.name)
-            runs = runs_of(*names, identity, chosen_seeds)
-            own_loop = isinstance(spec, AgentSpec) and owns_loop(spec)
-            role = method.role or (spec.role if isinstance(spec, MethodSpec) else "method")
-            cells.append(Cell(task, method, config, own_loop, runs, role))
-    as_written = steps is None and not settings
-    usual = usual_methods, suite.tasks_of(planned), tuple(range(planned.seeds))
-    standard = as_written and (chosen_methods, chosen_tasks, chosen_seeds) == usual
-    claims = tuple((c, c.load(host, f"{suite.name}: claims.{c.id}")) for c in suite.claims)
-    plan = Plan(suite, budget_name, planned, tuple(cells), standard, as_written, claims)
-    return replace(plan, steps=steps, settings=settings, keep_agents=keep_agents)
+    return _variants(chosen, names, settings)
+
+
+def _cell(
+    suite: Suite,
+    host: Host,
+    named: tuple[str, Budget],
+    task: Task,
+    method: Method,
+    settings: Mapping[str, Mapping[str, Any]],
+    device: DeviceKind,
+    seeds: Sequence[int],
+) -> Cell:
+    """The runs of a method on a task under a budget, which comes with its name."""
+    (budget_name, budget), spec = named, method.spec(host)
+    if budget.actors > 1 and isinstance(spec, AgentSpec) and not spec.takes_actors:
+        raise UqbenchError(
+            f"budget {budget_name} has {budget.actors} actors a run, and {method.name} "
+            f"learns from one (actors, vector of AgentSpec {spec.name}): leave it out, "
+            f"with 'budgets' in the suite or --methods, or choose a budget without actors"
+        )
+    config = method_config(
+        method,
+        task,
+        host,
+        where=f"{suite.name}: methods.{method.name}",
+        budget=named,
+        overrides=settings.get(method.name),
+    )
+    own = budget.on(task)
+    identity = {
+        "suite": {"name": suite.name, "version": suite.version},
+        "budget": {
+            "name": budget_name,
+            **own.model_dump(mode="json", include={"steps", "numerics", "evaluation", "actors"}),
+            **_queries(own),
+        },
+        "task": task.model_dump(mode="json") | {"version": task_spec(task, host).version},
+        "method": {
+            "name": method.name,
+            "agent": method.agent,
+            "estimator": method.estimator,
+            "version": spec.version,
+            "config": as_table(config, host.risk_names),
+        },
+        "device": device,
+    }
+    if measures := host.measure_versions(config, *suite.risks_of(task, budget)):
+        identity["measures"] = measures
+    runs = runs_of(suite.name, budget_name, task.name, method.name, identity, seeds)
+    own_loop = isinstance(spec, AgentSpec) and spec.loop
+    role = method.role or spec.role
+    return Cell(task, method, config, own_loop, runs, role)
 
 
 def _queries(budget: Budget) -> dict[str, Any]:

@@ -18,8 +18,8 @@ from uqbench.contract.errors import UqbenchError, did_you_mean, unknown
 from uqbench.registry.local import PREFIX, SuiteTable
 from uqbench.registry.plugins import Host
 from uqbench.registry.registry import Plugin, Registry
-from uqbench.suites.checks import check_budgets_methods
-from uqbench.suites.rows import check_suite, extended, methods_of, with_base
+from uqbench.suites.checks import check_budgets, check_suite
+from uqbench.suites.rows import extended, methods_in, with_base
 from uqbench.suites.suite import Suite
 from uqbench.suites.tables import Method, Table
 from uqbench.suites.typed import typed
@@ -64,6 +64,9 @@ def read_suites(host: Host, *, check: Container[str] | None = None) -> Catalog:
         host: the plugins.
         check: names of the suites to check against what the plugins define; None for all. Checking
             a suite imports what it names, including torch; the others are only parsed.
+
+    Raises:
+        UqbenchError: a file that the user named is at fault.
     """
     suites: dict[str, tuple[Suite, Plugin]] = {}
     extensions: list[tuple[str, dict[str, Any], str, Plugin]] = []
@@ -87,15 +90,18 @@ def read_suites(host: Host, *, check: Container[str] | None = None) -> Catalog:
                 if check is None or suite.name in check:
                     check_suite(suite, host, where)
                 suites[suite.name] = suite, plugin
-        except Exception as error:  # a module that a suite names may fail in any way
+        except (Exception, SystemExit) as error:  # a module that a suite names may fail in any way
             problems.append(Problem(plugin, _reason(error, where)))
-    bases = methods_of([(name, table, where) for name, table, where, _ in extensions])
+    bases: dict[str, dict[str, Any]] = {}
+    for name, table, _, _ in extensions:
+        bases.setdefault(name, {}).update(methods_in(table))
     for name, table, where, plugin in extensions:
         if name not in suites:
             # perhaps the plugin that defines it is not installed; a near name is a slip
-            if near := get_close_matches(name, suites, n=1, cutoff=0.8):
+            near = get_close_matches(name, suites, n=1, cutoff=0.8)
+            if near or plugin.distribution.startswith(PREFIX):
                 reason = f"{where}: extend.{name}: there is no suite {name!r}. "
-                problems.append(Problem(plugin, reason + did_you_mean(name, near)))
+                problems.append(Problem(plugin, reason + did_you_mean(name, near or suites)))
             continue
         suite, origin = suites[name]
         checked = host if check is None or name in check else None
@@ -109,10 +115,12 @@ def read_suites(host: Host, *, check: Container[str] | None = None) -> Catalog:
         where = f"{origin.distribution}: {name}"
         try:
             if check is None or name in check:
-                check_budgets_methods(suite, host, where)
-        except Exception as error:  # a config's module may fail in any way
+                check_budgets(suite, host, where)
+        except (Exception, SystemExit) as error:  # a config's module may fail in any way
             problems.append(Problem(origin, _reason(error, where)))
             del suites[name]
+    if named := [p for p in problems if p.plugin.distribution.startswith(PREFIX)]:
+        raise UqbenchError("\n".join(problem.reason for problem in named))
     return Catalog({name: suites[name][0] for name in sorted(suites)}, tuple(problems))
 
 
@@ -135,7 +143,7 @@ def parse_suite(text: str, host: Host, where: str) -> Suite:
     """Read and check one suite from TOML text; errors call it ``where``."""
     suite = _suite(_parse(text, where), where)
     check_suite(suite, host, where)
-    check_budgets_methods(suite, host, where)
+    check_budgets(suite, host, where)
     return suite
 
 
@@ -169,7 +177,7 @@ def _with_defaults(task: Any, defaults: Mapping[str, Any]) -> Any:
     return {**defaults, **task, **({"config": config} if config else {})}
 
 
-def _reason(error: Exception, where: str) -> str:
+def _reason(error: BaseException, where: str) -> str:
     if isinstance(error, UqbenchError):
         return str(error)
     return f"{where}: {type(error).__name__}: {error}"

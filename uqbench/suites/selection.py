@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from uqbench.contract.errors import Say, warn
+from uqbench.contract.errors import Say, UqbenchError, warn
 
 if TYPE_CHECKING:
     from uqbench.contract.identity import DeviceKind
@@ -49,5 +49,8 @@ class Selection:
         catalog = read_suites(host, check=(self.suite,))
         for problem in catalog.problems:
             say(f"uqbench: left out: {problem}")
+        if not self.suite:
+            known = ", ".join(catalog.suites)
+            raise UqbenchError(f"no suite was given: expected one of {known}.")
         chosen = vars(self) | {"suite": catalog.suite(self.suite)}
         return make_plan(host=host, device=device, **chosen)

@@ -3,16 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import Field, PrivateAttr
+from pydantic import AfterValidator, Field, PrivateAttr
+from pydantic_core import PydanticCustomError
 
 from uqbench.contract.errors import unknown
 from uqbench.suites.claims import Claim, Reading
 from uqbench.suites.metrics import Metric, Normalization, NormalizationConstants
-from uqbench.suites.tables import Budget, Method, Name, Table, Task
+from uqbench.suites.tables import UNKNOWN, Budget, BudgetName, Method, MetricName, Name, Table, Task
 
 N = TypeVar("N", Task, Method, Metric)
+
+
+def rows_of(suite: Any, kind: str) -> dict[str, Any]:
+    """The rows of a kind, such as ``tasks``, by name."""
+    rows = getattr(suite, kind)
+    return rows if isinstance(rows, dict) else {_name(row): row for row in rows}
+
+
+def _name(row: Any) -> str:
+    return str(row.id if isinstance(row, Claim) else row.name)
+
+
+def _distinct(rows: tuple[Any, ...]) -> tuple[Any, ...]:
+    names = [_name(row) for row in rows]
+    for name in names:
+        if names.count(name) > 1:
+            said = {"said": f"the name {name!r} is taken; choose another."}
+            raise PydanticCustomError(UNKNOWN, "{said}", said)
+    return rows
+
+
+DISTINCT = AfterValidator(_distinct)
 
 
 class Suite(Table):
@@ -30,18 +53,18 @@ class Suite(Table):
     version: str
     summary: str
     source: str = ""
-    primary: str
+    primary: MetricName
     baseline: str
-    default_budget: str
+    default_budget: BudgetName
     ranks_by: Literal["mean", "iqm", "median"] = "mean"
     paired: bool = False
-    tasks: tuple[Task, ...]
+    tasks: Annotated[tuple[Task, ...], DISTINCT]
     budgets: dict[Name, Budget]
-    metrics: tuple[Metric, ...]
+    metrics: Annotated[tuple[Metric, ...], DISTINCT]
     normalization: dict[str, Normalization]
-    methods: tuple[Method, ...] = ()
+    methods: Annotated[tuple[Method, ...], DISTINCT] = ()
     readings: dict[Name, Reading] = Field(default_factory=dict)
-    claims: tuple[Claim, ...] = ()
+    claims: Annotated[tuple[Claim, ...], DISTINCT] = ()
     _added: frozenset[tuple[str, str]] = PrivateAttr(frozenset())
 
     def with_row(self, kind: str, name: str, row: Table, *, added: bool) -> Suite:

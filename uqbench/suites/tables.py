@@ -9,21 +9,45 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
     SerializerFunctionWrapHandler,
+    ValidationInfo,
     model_serializer,
     model_validator,
 )
+from pydantic_core import PydanticCustomError
 
-from uqbench.contract.specs import Role, Spec
+from uqbench.contract.errors import did_you_mean
+from uqbench.contract.specs import MethodSpec, Role
 from uqbench.registry.plugins import Host
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*$", max_length=100)]
 """Names of suites, tasks, budgets and methods are names of folders too."""
 Count = Annotated[int, Field(gt=0)]
 Fraction = Annotated[float, Field(gt=0, le=1)]
+UNKNOWN = "unknown_name"
+"""The type of the errors of :func:`known`, whose message says all."""
+
+
+def known(kind: str) -> AfterValidator:
+    """Refuse a name that is not one of a kind, where the validation's context has those."""
+
+    def check(name: str, info: ValidationInfo) -> str:
+        names = (info.context or {}).get(kind)
+        if names is not None and name not in names:
+            said = {"said": f"there is no {kind} {name!r}. {did_you_mean(name, names)}"}
+            raise PydanticCustomError(UNKNOWN, "{said}", said)
+        return name
+
+    return AfterValidator(check)
+
+
+TaskName = Annotated[str, known("task")]
+MetricName = Annotated[str, known("metric")]
+BudgetName = Annotated[str, known("budget")]
 
 
 class Table(BaseModel):
@@ -40,8 +64,8 @@ class Task(Table):
     """
 
     name: Name
-    environment: str | None = None
-    dataset: str | None = None
+    environment: Annotated[str, known("environment")] | None = None
+    dataset: Annotated[str, known("dataset")] | None = None
     config: dict[str, Any] = {}
     discount: Annotated[float, Field(ge=0, le=1)] | None = None
     time_limit: Count | None = None
@@ -88,7 +112,7 @@ class Queries(Table):
     states: Count | None = None
     early_states: Count | None = None
     rollouts: Rollouts | None = None
-    task_rollouts: dict[str, Rollouts] = {}
+    task_rollouts: dict[TaskName, Rollouts] = {}
     tail: Annotated[float, Field(gt=0, lt=1)] = 1e-3
 
     def on(self, task: Task) -> Queries:
@@ -139,9 +163,9 @@ class Budget(Table):
     schedule: Annotated[float, Field(gt=0)] = 1.0
     config: dict[str, Any] = {}
     numerics: Literal["eager", "compiled"] = "eager"
-    primary: str | None = None
-    tasks: tuple[str, ...] | None = None
-    task_steps: dict[str, Count] = {}
+    primary: MetricName | None = None
+    tasks: tuple[TaskName, ...] | None = None
+    task_steps: dict[TaskName, Count] = {}
     evaluation: Evaluation | None = None
     queries: Queries | None = None
     actors: Count = 1
@@ -192,12 +216,12 @@ class Method(Table):
     name: Name
     role: Role | None = None
     base: str | None = None
-    agent: str | None = None
-    estimator: str | None = None
+    agent: Annotated[str, known("agent")] | None = None
+    estimator: Annotated[str, known("estimator")] | None = None
     config: dict[str, Any] = {}
-    tasks: dict[str, dict[str, Any]] = {}
-    budgets: tuple[str, ...] | None = None
-    budget_config: dict[str, dict[str, Any]] = {}
+    tasks: dict[TaskName, dict[str, Any]] = {}
+    budgets: tuple[BudgetName, ...] | None = None
+    budget_config: dict[BudgetName, dict[str, Any]] = {}
 
     @model_validator(mode="after")
     def _one_kind(self) -> Self:
@@ -223,7 +247,7 @@ class Method(Table):
         """Whether the method applies: agents to environments, estimators to datasets."""
         return (self.agent is None) == (task.environment is None)
 
-    def spec(self, host: Host) -> Spec:
+    def spec(self, host: Host) -> MethodSpec:
         """The spec of its agent or estimator."""
         if self.agent is not None:
             return host.agents[self.agent]

@@ -1,45 +1,62 @@
 """Tables of a suite file as typed models; errors name the key and the nearest known one."""
 
 import json
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 
-from uqbench.contract.config import explain
 from uqbench.contract.errors import UqbenchError, did_you_mean
 from uqbench.suites.claims import Claim, Reading
 from uqbench.suites.metrics import Metric, Normalization, NormalizationConstants
-from uqbench.suites.tables import Budget, Evaluation, Method, Queries, Task
+from uqbench.suites.tables import UNKNOWN, Budget, Evaluation, Method, Queries, Task
 
-Models = dict[str, type[BaseModel]]
-LISTS: Models = {"tasks": Task, "metrics": Metric, "methods": Method, "claims": Claim}
-"""Lists of tables."""
-NAMED: Models = {"normalization": Normalization, "budgets": Budget, "readings": Reading}
-"""Tables by name."""
-_NESTED: Models = {"evaluation": Evaluation, "queries": Queries}
-_TABLES = LISTS | NAMED | _NESTED | {"constants": NormalizationConstants}
+_TABLES: dict[str, type[BaseModel]] = {
+    "tasks": Task, "metrics": Metric, "methods": Method, "claims": Claim, "budgets": Budget,
+    "normalization": Normalization, "readings": Reading, "evaluation": Evaluation,
+    "queries": Queries, "constants": NormalizationConstants,
+}  # fmt: skip
 
 
-def typed(model: type[Any], table: Any, where: str) -> Any:
+def typed(
+    model: type[Any], table: Any, where: str, names: Mapping[str, Collection[str]] | None = None
+) -> Any:
     """The table as that model.
 
+    Args:
+        model: of the table.
+        table: as TOML has it.
+        where: begins each line of an error.
+        names: that the table may refer to, by kind; any where it is None.
+
     Raises:
-        UqbenchError: an unknown key, or a value of the wrong type; begins with ``where``.
+        UqbenchError: unknown keys or names, or values of the wrong type.
     """
     try:
-        return model.model_validate_json(json.dumps(table, default=str), strict=True)
+        text = json.dumps(table, default=str)
+        return model.model_validate_json(text, strict=True, context=names)
     except ValidationError as error:
-        raise UqbenchError(f"{where}: {_located(error, model)}") from None
+        lines = [f"{where}: {_line(one, model, table)}" for one in error.errors()]
+        raise UqbenchError("\n".join(lines)) from None
 
 
-def _located(error: ValidationError, model: type[BaseModel]) -> str:
-    """Explain the error; for an unknown key, with the nearest key of its table."""
-    sentences = []
-    for one in error.errors():
-        if one["type"] == "extra_forbidden":
-            *path, key = one["loc"]
-            table = next((_TABLES[str(p)] for p in reversed(path) if p in _TABLES), model)
-            place = ".".join(map(str, path)) or "top level"
-            near = did_you_mean(str(key), table.model_fields)
-            sentences.append(f"{place}: unknown key {key!r}. {near}")
-    return "; ".join(sentences) or explain(error)
+def _line(error: ErrorDetails, model: type[BaseModel], table: Any) -> str:
+    """Where an error is, rows by their names, and what is wrong there."""
+    loc, path, at = error["loc"], [], table
+    for step in loc:
+        try:
+            at = at[step]
+        except (LookupError, TypeError):  # a key that is missing, or no table
+            at = None
+        row = isinstance(step, int) and isinstance(at, Mapping)
+        path.append(str(at.get("name", at.get("id", step)) if row else step))
+    if error["type"] == "extra_forbidden":
+        near = next((_TABLES[p] for p in reversed(path[:-1]) if p in _TABLES), model)
+        place = ".".join(path[:-1]) or "top level"
+        return f"{place}: unknown key {path[-1]!r}. {did_you_mean(path[-1], near.model_fields)}"
+    if error["type"] == UNKNOWN:
+        listed = 2 if loc[-1] == "[key]" else isinstance(loc[-1], int)
+        return f"{'.'.join(path[: len(path) - listed])}: {error['msg']}"
+    given = "" if error["type"] in ("missing", "value_error") else f" (given: {error['input']!r})"
+    return f"{'.'.join(path)}: {error['msg'].removeprefix('Value error, ')}{given}"

@@ -1,4 +1,4 @@
-"""Deterministic data for agents' tests: a tensor environment, and synthetic transitions."""
+"""Deterministic data for tests: an environment, synthetic transitions, a supervised problem."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from torch import Tensor
 
 from uqbench.contract.agent import Agent, EnvironmentInfo, Step
 from uqbench.contract.environment import LaneEnv, Outcome
+from uqbench.contract.estimator import Data, Dataset, EvaluationSet
 from uqbench.contract.seeding import derive_seed
 from uqbench.runner.train.loop import by_actor
 
@@ -112,3 +113,40 @@ class RotatingPixels(LaneEnv):
         return EnvironmentInfo(
             cls.observation_space, cls.n_actions, discount, total_steps, actors=actors
         )
+
+
+class DrawnPoints(Dataset):
+    """Points in the plane, of classes that are wedges, or with the angle as their value.
+
+    Args:
+        n_classes: C, or 0 for a regression.
+    """
+
+    inputs = (2,)
+
+    def __init__(self, n_classes: int) -> None:
+        self.n_classes = n_classes
+
+    def data(self, seeds: Sequence[int]) -> Data:
+        """40 points a lane, and 20 for validation."""
+        return Data(
+            *self._drawn(seeds, "training", 40), Data(*self._drawn(seeds, "validation", 20))
+        )
+
+    def reference_model(self, seeds: Sequence[int]) -> None:
+        """None: setting (a)."""
+        return
+
+    def evaluation_sets(self, seeds: Sequence[int]) -> Mapping[str, EvaluationSet]:
+        """Twenty points."""
+        return {"test": EvaluationSet(*self._drawn(seeds, "test", 20))}
+
+    def _drawn(self, seeds: Sequence[int], part: str, count: int) -> tuple[Tensor, Tensor]:
+        lanes = [
+            torch.randn(count, 2, generator=torch.Generator().manual_seed(derive_seed(part, seed)))
+            for seed in seeds
+        ]
+        inputs = torch.stack(lanes)
+        angle = torch.atan2(inputs[..., 0], inputs[..., 1]) / (2 * torch.pi) + 0.5
+        classes = (angle * self.n_classes).long().clamp(max=max(self.n_classes - 1, 0))
+        return inputs, classes if self.n_classes else angle

@@ -46,8 +46,9 @@ class Predictions:
         action: its number.
         mean: stated, of Q.
         std: stated standard deviation of Q; NaN where none is.
-        difference_std: stated, of Q minus the Q of the state's stated greedy action; NaN for that
-            action. Independent errors are supposed where no posterior samples are stated.
+        difference_std: stated, of Q minus the Q of the state's stated greedy action, or the mean Q
+            of those that are stated to be equally good; NaN for these. Independent errors are
+            supposed where no posterior samples are stated.
         truth: ``Q^π``, or one return.
         truth_se: its standard error; NaN of one return.
         climatology_mean: the same in all of a task's runs; NaN where it is not known,
@@ -70,10 +71,12 @@ def score_predictions(of: Predictions) -> dict[str, float]:
 
     ``q_error``, ``bias`` and ``error_std`` in units of return, with ``q_error² = bias² +
     error_std²``; ``proper``, ``information`` and ``scale``; ``difference_coverage_90``. An agent
-    that states a mean alone is scored as one that is certain of it, and has no ``scale``.
+    that states a mean alone is scored as one that is certain of it, and has no ``scale``. What is
+    no statement (a mean that is not finite, a negative standard deviation, or some alone) has none.
     """
     error, noise = of.mean - of.truth, of.truth_se.square()
-    if noise.isnan().any():
+    partly = bool(of.std.isnan().any() != of.std.isnan().all())
+    if noise.isnan().any() or partly or (of.std < 0).any() or not of.mean.isfinite().all():
         return {}
     bias, mean_square = float(error.mean()), float((error.square() - noise).mean())
     scores = {
@@ -131,26 +134,38 @@ def scale(mean_square: float, std: Tensor, noise: Tensor, smallest: float) -> fl
 
     The spread–error ratio of ensemble forecasts (Fortin et al. 2014). What lies below the smallest
     standard deviation that is told from zero, or below what the truth's noise may add to K squared
-    errors, counts as nothing on either side.
+    errors, counts as nothing on either side. Minus infinity where a variance is infinite.
     """
     resolved = smallest**2 + float((noise.square().mean() / len(noise)).sqrt())
     squares = max(mean_square, 0.0), float(std.square().mean())
     above, below = (square + resolved for square in squares)
-    return 0.5 * math.log10(above / below)
+    ratio = above / below
+    return 0.5 * math.log10(ratio) if ratio > 0 else -math.inf
 
 
 def _difference_coverage(of: Predictions) -> Mapping[str, float]:
-    """Share of Q(s, a) − Q(s, a′) in their 90 % intervals, a′ being the stated greedy action."""
+    """Share of Q(s, a) − Q(s, a′) in their 90 % intervals, a′ being the stated greedy action.
+
+    Of actions that are stated to be equally good none is the greedy one: Q(s, a′) is their mean. A
+    statement that is the same for all actions has no difference, and no score.
+    """
     alternative = ~of.difference_std.isnan()
     if not alternative.any():
         return {}
-    greedy = {int(s): k for k, s in enumerate(of.state) if not alternative[k]}
-    other = torch.tensor([greedy[int(s)] for s in of.state[alternative]])
-    noise = of.truth_se.square()
-    difference = (of.mean - of.truth)[alternative] - (of.mean - of.truth)[other]
+    state = of.state.unique(return_inverse=True)[1]
+    share = (~alternative).double()
+    share = share / torch.zeros(int(state.max()) + 1).double().index_add(0, state, share)[state]
+
+    def greedy(values: Tensor) -> Tensor:  # Σ share · values over the state's greedy actions
+        sums = torch.zeros(int(state.max()) + 1).double().index_add(0, state, values)
+        return sums[state][alternative]
+
+    noise, error = of.truth_se.square(), of.mean - of.truth
+    difference = error[alternative] - greedy(share * error)
     std = of.difference_std[alternative]
     z = NormalDist().inv_cdf(0.95)
-    _, high = widened(-z * std, z * std, noise[alternative] + noise[other], 0.9)
+    both = noise[alternative] + greedy(share.square() * noise)
+    _, high = widened(-z * std, z * std, both, 0.9)
     return {"difference_coverage_90": float((difference.abs() <= high).double().mean())}
 
 

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from uqbench.contract.agent import Uncertainty
 from uqbench.uncertainty.epistemic import reaches
+from uqbench.uncertainty.validity import is_valid
 
 LEVELS = (0.50, 0.90, 0.95)
 """Of the central intervals whose coverage is recorded."""
@@ -38,7 +39,8 @@ def score_uncertainty(predicted: Uncertainty, optimal_q: Tensor) -> Mapping[str,
       reference: one where it is a bound.
 
     What an agent does not predict has no score: intervals need posterior samples, or a mean and a
-    variance, which stand for a normal distribution; the last two need an ``oracle_var``.
+    variance, which stand for a normal distribution; the last two need an ``oracle_var``. NaN of a
+    lane whose statement is invalid.
 
     Args:
         predicted: for the M states, ``[L, M, A]``.
@@ -64,7 +66,8 @@ def score_uncertainty(predicted: Uncertainty, optimal_q: Tensor) -> Mapping[str,
         ratio = predicted.epistemic_var.double().log() - predicted.oracle_var.double().log()
         scores[f"{PREFIX}variance_ratio"] = _mean(ratio, known).exp()
         scores[f"{PREFIX}bound_share"] = _mean((ratio >= 0).double(), known)
-    return scores
+    valid = is_valid(predicted, known)
+    return {name: score.where(valid, torch.nan) for name, score in scores.items()}
 
 
 def score_return_distribution(
@@ -90,7 +93,8 @@ def score_return_distribution(
         return {}
     lanes = (len(own), *atoms.shape)
     distance = wasserstein(own, mass, atoms.expand(lanes), probs.expand(lanes))
-    return {f"{PREFIX}wasserstein": distance.flatten(1).mean(1)}
+    mean = distance.flatten(1).mean(1)
+    return {f"{PREFIX}wasserstein": mean.where(is_valid(predicted), torch.nan)}
 
 
 def wasserstein(atoms: Tensor, probs: Tensor, others: Tensor, other_probs: Tensor) -> Tensor:

@@ -4,18 +4,21 @@ Numbers are float32. A registered score is computed from what is stored, also wh
 so that computing it later gives the same bits.
 """
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from uqbench.contract.errors import UqbenchError
+from uqbench.contract.errors import UqbenchError, contained
 from uqbench.contract.estimator import Dataset, EvaluationSet, Predictions, PredictiveUncertainty
+from uqbench.contract.specs import ScoreSpec
 from uqbench.registry.plugins import Host
 from uqbench.results.columns import Columns
 from uqbench.suites.metrics import Metric
+from uqbench.uncertainty.validity import is_prediction
 
 NUMBERS = ("total", "aleatoric", "epistemic", "mean", "score")
 """Columns of one number a point."""
@@ -122,10 +125,26 @@ def _of_set(columns: Columns, rows: NDArray[np.bool_]) -> Predictions:
 
 def predictions_score(statistic: str, columns: Columns, host: Host) -> float:
     """A registered score of a run's stored predictions; NaN where they do not say enough."""
-    return float(host.scores[statistic].load_factory()(stored_predictions(columns)))
+    return score_of(host.scores[statistic], stored_predictions(columns))
 
 
-def score_rows(metrics: Sequence[Metric], columns: Columns, host: Host) -> dict[str, float]:
-    """The scores of stored predictions among these metrics, by their statistics."""
-    statistics = dict.fromkeys(m.statistic for m in metrics if m.kind == "predictions")
-    return {name: predictions_score(name, columns, host) for name in statistics}
+def score_of(spec: ScoreSpec, predictions: Mapping[str, Predictions]) -> float:
+    """A registered score; NaN where a set's predictions are invalid, whatever the score makes."""
+    if not all(is_prediction(one) for one in predictions.values()):
+        return math.nan
+    return float(spec.load_factory()(predictions))
+
+
+def score_rows(
+    metrics: Sequence[Metric], columns: Columns, host: Host, notify: Callable[[str], object]
+) -> dict[str, float]:
+    """The scores of stored predictions among these metrics, by their statistics.
+
+    One that raises is NaN, of which ``notify`` is told: the predictions stay, to be scored later.
+    """
+    values = {}
+    for name in dict.fromkeys(m.statistic for m in metrics if m.kind == "predictions"):
+        values[name] = math.nan
+        with contained(notify, f"the score {name!r} has no value: it raised "):
+            values[name] = predictions_score(name, columns, host)
+    return values

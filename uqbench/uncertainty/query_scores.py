@@ -18,6 +18,7 @@ from uqbench.contract.truth import Climatology, Truth
 from uqbench.uncertainty import epistemic, forecasts
 from uqbench.uncertainty.epistemic import Predictions
 from uqbench.uncertainty.interval_scores import LEVELS, central_interval
+from uqbench.uncertainty.validity import is_valid
 
 PREFIX = "queries/"
 TAIL = 0.25
@@ -64,7 +65,7 @@ class _Lane:
 def score_queries(
     stated: Uncertainty, truth: Truth, climatology: Sequence[Climatology] | None = None
 ) -> list[QueryScores]:
-    """The scores of every lane; none of a lane about which no truth is known.
+    """The scores of every lane; none of one about which no truth is known, or that is invalid.
 
     Of single returns, which have no standard error, there are only the scores that need
     none. What an agent does not state has no score: those of the return distribution need
@@ -90,13 +91,17 @@ def score_queries(
 def novelty(stated_seen: Uncertainty, stated_unseen: Uncertainty) -> list[float] | None:
     """AUROC ``[L]`` of the epistemic standard deviation, unseen states against seen ones.
 
-    A state's is the mean over actions. None where none is stated.
+    A state's is the mean over actions, as float32: the order in which numbers are added is no news.
+    None where none is stated; NaN of an invalid statement, and where there are no seen or no unseen
+    states, so that there is no pair to compare.
     """
     seen, unseen = _epistemic_std(stated_seen), _epistemic_std(stated_unseen)
     if seen is None or unseen is None:
         return None
+    valid = (is_valid(stated_seen) & is_valid(stated_unseen)).tolist()
     return [
-        epistemic.auroc(new.mean(-1), old.mean(-1)) for new, old in zip(unseen, seen, strict=True)
+        epistemic.auroc(new.mean(-1).float(), old.mean(-1).float()) if right else math.nan
+        for new, old, right in zip(unseen, seen, valid, strict=True)
     ]
 
 
@@ -104,8 +109,9 @@ def contraction(stated: Uncertainty, known: Tensor, visits: Tensor) -> list[floa
     """Whether the epistemic standard deviation is smaller where training was more often, ``[L]``.
 
     Spearman's rank correlation of the two over states, its sign turned: 1 where it falls with every
-    visit, 0 where it knows nothing of them, NaN where either is the same everywhere. A state's is
-    the mean over its actions.
+    visit, 0 where it is the same everywhere and so knows nothing of them, NaN where all states were
+    visited alike, so that there is nothing to know, and of an invalid statement. A state's is the
+    mean over its actions, as float32: a mean of equal numbers need not equal them to the last bit.
 
     Args:
         stated: about M states.
@@ -118,17 +124,25 @@ def contraction(stated: Uncertainty, known: Tensor, visits: Tensor) -> list[floa
     std = _epistemic_std(stated)
     if std is None:
         return None
-    of_state = std.masked_fill(~known, torch.nan).nanmean(-1)
+    of_state = std.masked_fill(~known, torch.nan).nanmean(-1).float()
+    valid = is_valid(stated, known).tolist()
     return [
-        -epistemic.rank_correlation(mean[asked], count[asked])
-        for mean, count, asked in zip(of_state, visits, known.any(-1), strict=True)
+        _falls(mean[asked], count[asked]) if right else math.nan
+        for mean, count, asked, right in zip(of_state, visits, known.any(-1), valid, strict=True)
     ]
+
+
+def _falls(std: Tensor, visits: Tensor) -> float:
+    says_nothing = len(std) > 0 and bool(std.min() == std.max())
+    if says_nothing and bool(visits.min() < visits.max()):
+        return 0.0
+    return -epistemic.rank_correlation(std, visits)
 
 
 def _score(lane: _Lane) -> QueryScores:
     scores: dict[str, float] = {}
     curves: dict[str, Curve] = {}
-    if not len(lane.truth.q):
+    if not len(lane.truth.q) or not bool(is_valid(lane.stated)):
         return QueryScores(scores, curves)
     _score_distribution(lane, scores, curves)
     _score_aleatoric(lane, scores)
@@ -241,13 +255,16 @@ def _predictions(lane: _Lane) -> Predictions:
     std = torch.full_like(mean, torch.nan) if std is None else std.flatten()
     state, action = lane.place.unbind(-1)
     of_state = state[:, None] == state
-    greedy = mean.expand_as(of_state).masked_fill(~of_state, -torch.inf).argmax(-1)
+    means = mean.expand_as(of_state).masked_fill(~of_state, -torch.inf)
+    greedy = (means == means.amax(-1, keepdim=True)).double()
+    share = greedy / greedy.sum(-1, keepdim=True)  # of actions that are stated to be equally good
     if lane.stated.value_samples is None:
-        difference = (std.square() + std[greedy].square()).sqrt()
+        other = torch.where(share > 0, share.square() * std.square(), 0.0).sum(-1)
+        difference = (std.square() + other).sqrt()
     else:
         samples = lane.stated.value_samples.flatten(0, 2)
-        difference = (samples - samples[greedy]).std(-1)
-    own = greedy == torch.arange(len(greedy), device=greedy.device)
+        difference = (samples - share @ samples).std(-1)
+    own = greedy.diagonal() > 0
     known = lane.climatology
     constants = (math.nan, math.nan) if known is None else (known.mean, known.std)
     columns = (

@@ -7,10 +7,13 @@ in the suite: ``unit`` and ``proper``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
+from uqbench.contract.specs import Law, check_laws
 from uqbench.suites.metrics import Metric
+from uqbench.suites.plan import Plan
 
 PREFIXES = ("queries/", "uncertainty/")
 
@@ -29,6 +32,9 @@ class ScoringRule:
             say who may be first.
         ceiling_of: the score whose greatest possible value it is.
         ranks_as: the score that ranks methods as it does (``benchmarks/redundant_scores.py``).
+        version: raised where its numbers change.
+        without: the laws (:data:`uqbench.contract.specs.LAWS`) that it does not obey, each with the
+            derivation.
     """
 
     name: str
@@ -37,18 +43,33 @@ class ScoringRule:
     proper: bool = False
     ceiling_of: str | None = None
     ranks_as: str | None = None
+    version: str = "1"
+    without: Mapping[Law, str] = field(default_factory=dict, hash=False)
 
+    def __post_init__(self) -> None:
+        check_laws(self.name, self.without)
+
+
+RECALIBRATED: Mapping[Law, str] = {
+    "chance": "the factor is the best of 121 for the very points that are scored, 1 among them: a "
+    "constant scores max(proper, 0) or more, in expectation of order 1/K above it for K points"
+}
+ONE_TRUTH: Mapping[Law, str] = {
+    "permutation": "it is the rank of one truth, of the first point: ranks of several truths of "
+    "one world depend on each other, and over worlds only those of a fixed point are independent "
+    "and uniform for the exact posterior (Talts et al. 2018); other points may change places"
+}
 
 SCORING_RULES = {
     score.name: score
     for score in (
         # of the epistemic uncertainty
         ScoringRule("proper", "max", proper=True),
-        ScoringRule("information", "max", proper=True),
-        ScoringRule("return_proper", "max", proper=True),
+        ScoringRule("information", "max", proper=True, without=RECALIBRATED),
+        ScoringRule("return_proper", "max", proper=True, version="2"),
         ScoringRule("interval_score_95", "min", "return", proper=True),
         ScoringRule("wasserstein", "min", "return", proper=True),
-        ScoringRule("crps", "min", "return", proper=True),
+        ScoringRule("crps", "min", "return", proper=True, version="2"),
         ScoringRule("scale", None),
         ScoringRule("coverage_50", None, ranks_as="coverage_90"),
         ScoringRule("coverage_90", None),
@@ -56,17 +77,17 @@ SCORING_RULES = {
         ScoringRule("coverage_50_ceiling", None, ceiling_of="coverage_50"),
         ScoringRule("coverage_90_ceiling", None, ceiling_of="coverage_90"),
         ScoringRule("coverage_95_ceiling", None, ceiling_of="coverage_95"),
-        ScoringRule("difference_coverage_90", None),
+        ScoringRule("difference_coverage_90", None, version="2"),
         ScoringRule("width_95", None, "return"),
         ScoringRule("q_error", "min", "return"),
         ScoringRule("bias", None, "return"),
         ScoringRule("error_std", "min", "return"),
         ScoringRule("error", "min", "return"),
         ScoringRule("epistemic_std", None, "return"),
-        ScoringRule("novelty", "max"),
-        ScoringRule("novelty_auroc", None),
-        ScoringRule("contraction", None),
-        ScoringRule("first_rank", None),
+        ScoringRule("novelty", "max", version="2"),
+        ScoringRule("novelty_auroc", None, version="2"),
+        ScoringRule("contraction", None, version="2"),
+        ScoringRule("first_rank", None, without=ONE_TRUTH),
         ScoringRule("variance_ratio", None),
         ScoringRule("bound_share", "max"),
         # of the return distribution
@@ -92,3 +113,12 @@ def scoring_rule(metric: Metric) -> ScoringRule:
 def sibling(metric: Metric, name: str) -> str:
     """The statistic of that name of the same predictions."""
     return metric.statistic.rpartition("/")[0] + "/" + name
+
+
+def score_versions(plan: Plan) -> dict[str, str]:
+    """The versions of the scores of a plan's metrics, by statistic, that are not the first."""
+    asked = {m.statistic for m in plan.suite.metrics if m.statistic.startswith(PREFIXES)}
+    rules = {name: SCORING_RULES.get(name.rpartition("/")[2]) for name in asked}
+    own = {name: rule.version for name, rule in rules.items() if rule is not None}
+    every = {**plan.score_versions, **own}
+    return {name: version for name, version in sorted(every.items()) if version != "1"}

@@ -251,7 +251,7 @@ def test_a_file_is_a_plugin_on_the_nodes_too(cluster: Any, tmp_path: Path) -> No
 
 def test_what_no_node_has_is_refused_at_once(cluster: Any, tmp_path: Path) -> None:
     out = tmp_path / "results"
-    fast = ("--methods", "fast", "--tasks", "short", "--seeds", "1", "--cpus", "8")
+    fast = ("--methods", "fast", "--tasks", "short", "--seeds", "1", "--ray", "cpus=8")
     said = end(start(out, *fast, *on(cluster)), code=2)
     assert "no node of the cluster has 8 CPUs, 0 GPUs and 0 GB of memory" in said
     assert "none has more than 1 CPUs, 0 GPUs" in said
@@ -312,9 +312,9 @@ def test_memory_is_asked_for_and_is_refused_where_no_node_has_it(
 ) -> None:
     out = tmp_path / "results"
     fast = ("--methods", "fast", "--tasks", "short", "--seeds", "1", *on(cluster))
-    said = end(start(out, *fast, "--memory", "100000"), code=2)
+    said = end(start(out, *fast, "--ray", "memory=100000"), code=2)
     assert "no node of the cluster has 1 CPUs, 0 GPUs and 100000 GB of memory" in said
-    end(start(out, *fast, "--memory", "0.5"))
+    end(start(out, *fast, "--ray", "memory=0.5"))
     assert records(out)
 
 
@@ -332,7 +332,7 @@ def test_a_node_that_does_not_share_the_results_is_named(cluster: Any, tmp_path:
         wait_for(lambda: ray.cluster_resources().get("CPU") == 6)
         ray.shutdown()
         fast = ("--methods", "fast", "--tasks", "short", "--seeds", "1")
-        said = end(start(out, *fast, "--cpus", "4", *on(cluster)), code=2)
+        said = end(start(out, *fast, "--ray", "cpus=4", *on(cluster)), code=2)
         assert f"what is written to {str(out)!r} here is not there on" in said
         assert not records(out)
     finally:

@@ -13,7 +13,6 @@ from uqbench_sb3.plugin import uqbench_agents
 
 from uqbench.contract.agent import EnvironmentInfo
 from uqbench.lanes.adapters.gymnasium_lanes import GymnasiumLanes
-from uqbench.registry.definitions import takes_actors
 from uqbench.runner.train.loop_agent import RecordedLanes, train
 from uqbench.runner.train.recorder import Recorder
 
@@ -99,4 +98,4 @@ def test_what_they_predict_is_what_was_paid(trained):
 
 
 def test_budgets_with_actors_take_both():
-    assert [takes_actors(spec) for spec in uqbench_agents()] == [True, True]
+    assert [spec.takes_actors for spec in uqbench_agents()] == [True, True]

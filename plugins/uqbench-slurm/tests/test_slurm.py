@@ -414,7 +414,7 @@ def test_a_node_that_does_not_share_the_folder_of_logs_is_told_of(
 
 def test_what_would_be_submitted_can_be_read(cluster: Cluster, tmp_path: Path) -> None:
     arguments = (
-        "--methods", "slow", "--tasks", "long", "--seeds", "2", "--memory", "3", "--cpus", "2",
+        "--methods", "slow", "--tasks", "long", "--seeds", "2", "--slurm", "memory=3,cpus=2",
         "--executor", "slurm", "--dry-run",
         "--slurm", f"folder={tmp_path},partition=long,time=1-00:00:00,options=--gres=gpu:2",
     )  # fmt: skip
@@ -429,8 +429,12 @@ def test_what_would_be_submitted_can_be_read(cluster: Cluster, tmp_path: Path) -
     ("config", "more", "said"),
     [
         ("partition=none", (), "invalid partition"),
-        ("poll_seconds=3", ("--cpus", "2"), "Requested node configuration is not available"),
-        ("poll_seconds=3", ("--memory", "9999"), "Requested node configuration is not available"),
+        ("poll_seconds=3", ("--slurm", "cpus=2"), "Requested node configuration is not available"),
+        (
+            "poll_seconds=3",
+            ("--slurm", "memory=9999"),
+            "Requested node configuration is not available",
+        ),
         ("options=--gres=gpu:2,lic:1", (), "Invalid generic resource"),
         ("options=--reservation=none", (), "Requested reservation is invalid"),
         ("options=--exclude=n1,n2,n7", (), "Invalid node name specified"),

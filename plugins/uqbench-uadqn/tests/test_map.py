@@ -6,8 +6,8 @@ from uqbench_uadqn.cliff.policy_truth import exact_truth
 
 import uqbench
 from uqbench.api.playing import map_beliefs, map_truth
-from uqbench.api.state_map import figure
 from uqbench.pages.plots.render import svg
+from uqbench.pages.plots.state_map import figure
 
 
 @pytest.fixture(scope="module")

@@ -23,6 +23,7 @@ from uqbench.contract.claim import ClaimKind, Comparison, Evidence, Region
 from uqbench.contract.errors import UqbenchError
 from uqbench.contract.specs import Spec
 from uqbench.pages.markdown import page
+from uqbench.registry.classes import Added
 from uqbench.registry.plugins import Host
 from uqbench.results.files import write_data
 from uqbench.statistics.location import Value, location
@@ -30,7 +31,7 @@ from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import parse_suite, read_suites
 from uqbench.suites.rows import extended
 
-TOY = Path(__file__).parents[1] / "toy"
+TOY = Path(__file__).parents[2] / "toy"
 
 SUITE = """
 name = "claims"
@@ -317,8 +318,12 @@ def test_runs_that_are_all_equal_do_not_decide_a_number_unless_it_is_exact(host)
     band = 'kind = "band"\nmetric = "score"\nmethod = "a"\nvalue = 1.0\ntolerance = 0.1'
     judgement = judged(host, band, lambda m, t, s: 1.0)
     assert judgement.verdict is Verdict.UNDECIDED
-    assert judgement.reason.startswith("all runs are equal for a; about 2 more seeds would decide")
-    assert judged(host, band, lambda m, t, s: 1.0, seeds=range(7)).verdict is Verdict.HOLDS
+    assert judgement.reason == (
+        "all runs are equal for a, and no number of seeds would decide: say exact = true where the "
+        "metric has no randomness, or give its range (lowest, highest, fails_beyond)"
+    )
+    many = judged(host, band, lambda m, t, s: 1.0, seeds=range(7))
+    assert many.verdict is Verdict.UNDECIDED
     assert judged(host, f"{band}\nexact = true", lambda m, t, s: 1.0).verdict is Verdict.HOLDS
     assert (
         judged(host, f"{band}\nexact = true", lambda m, t, s: 2.0).verdict.value == "does not hold"
@@ -384,13 +389,76 @@ def test_a_plugin_adds_a_kind(host):
     assert judged(host, claim, lambda m, t, s: -spread(m, t, s)).verdict.value == "does not hold"
 
 
+class UnspeakableError(Exception):
+    def __str__(self):
+        raise RuntimeError
+
+
+class Endless(Value):
+    """What a kind compares may raise, too, when it is asked for its interval."""
+
+    def interval(self, alpha, seeds=None):
+        raise ZeroDivisionError("no interval")
+
+
+@pytest.mark.parametrize(
+    ("part", "error", "reason"),
+    [
+        ("compare", KeyError("entropy"), "KeyError: 'entropy'"),
+        ("compare", SystemExit(0), "SystemExit: 0"),
+        (
+            "compare",
+            UnspeakableError(),
+            "UnspeakableError (its message cannot be made: RuntimeError)",
+        ),
+        ("named_methods", KeyError("x"), "KeyError: 'x'"),
+        ("interval", ZeroDivisionError("no interval"), "ZeroDivisionError: no interval"),
+    ],
+)
+def test_a_claim_whose_kind_raises_is_not_judged_and_says_so_and_the_others_are(
+    part, error, reason, host
+):
+    @dataclass(frozen=True, kw_only=True)
+    class Broken(ClaimKind):
+        method: str
+
+        @property
+        def named_methods(self):
+            if part == "named_methods" and judging:
+                raise error
+            return (self.method,)
+
+        def compare(self, observations):
+            if part == "compare":
+                raise error
+            measured = Endless(location(observations.values(self.method), "mean"))
+            return Evidence((Comparison(self.method, "mean", measured, Region(low=0.0)),))
+
+    judging = []
+    name = f"broken-{part.replace('_', '-')}-{type(error).__name__.lower()}"
+    added = Added({"claim kind": [Spec(name=name, version="1", factory=Broken, summary=".")]})
+    plugin = host.register(name=name, distribution=name, version="1", load=lambda: added)
+    assert plugin.failure is None
+    good = '[[claims]]\nid = "good"\nsentence = "s."\nsource = "Figure 1"\nbudgets = ["paper"]\n'
+    text = stated(f'kind = "{name}"\nmetric = "score"\nmethod = "a"') + good + ORDER
+    plan = make_plan(parse_suite(text, host, "claims.toml"), host, "paper", device="cpu")
+    judging.append(True)
+    scores = scores_of(plan, spread)
+    broken, other = judge(plan, scores)
+    assert (broken.verdict, broken.reason) == (Verdict.NOT_JUDGED, f"its kind raised {reason}")
+    assert as_text(broken).splitlines()[0] == f"it: not judged: its kind raised {reason}"
+    assert other.verdict is Verdict.HOLDS
+    [row, *_] = csv.DictReader(io.StringIO(Board.of(plan, scores).files()["claims.csv"]))
+    assert (row["claim"], row["verdict"]) == ("it", "not judged")
+
+
 # -- suite files ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        (ORDER.replace("order", "ordre"), "kind: There is no claim kind 'ordre'. Did you mean"),
+        (ORDER.replace("order", "ordre"), "kind: there is no claim kind 'ordre'. Did you mean"),
         (ORDER.replace("metric", "metrik"), "unknown key 'metrik'. Did you mean 'metric'"),
         (ORDER.replace('"score"', '"scor"'), "metric: there is no metric 'scor'. Did you mean"),
         (f'{ORDER}\ntasks = ["nera"]', "there is no task with score in budget 'paper', 'nera'"),
@@ -422,7 +490,7 @@ def test_a_plugin_adds_a_kind(host):
          'direction = "up"', "direction: Input should be 'increasing' or 'decreasing'"),
         ('kind = "trend"\nmetric = "score"\nmethods = ["a", "b"]\nvalues = [1]\n'
          'direction = "increasing"', "one for each of the methods"),
-        ("metric = 3", "claims.0.kind: Field required"),
+        ("metric = 3", "claims.it.kind: Field required"),
         ('kind = "share"\nmetric = "score"\nmethod = "c"\nabove = 2\nat_least = 0.5\n'
          'tasks = ["near"]',
          "5 seeds can never decide it"),
@@ -484,7 +552,7 @@ def test_a_plugin_joins_claims_and_ids_are_unique(host):
 
 
 def test_the_examples_of_the_documentation_are_read(host):
-    text = (Path(__file__).parents[2] / "docs" / "claims.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[3] / "docs" / "claims.md").read_text(encoding="utf-8")
     kinds = []
     for block in text.split("```toml\n")[1:]:
         block = block.split("```")[0]

@@ -279,10 +279,10 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
     def called(way: str, budget: str) -> uqbench.Results:
         monkeypatch.setenv("POLES", way)
+        files = [Path(__file__).with_name("poles.py"), tmp_path / "poles.toml"]
         return uqbench.run(
-            "poles", budget, plugins=[Path(__file__).with_name("poles.py")],
-            suite_files=[tmp_path / "poles.toml"], workers=1, out=tmp_path / way, progress=False,
-        )  # fmt: skip
+            "poles", budget, plugins=files, workers=1, out=tmp_path / way, progress=False
+        )
 
     return called
 

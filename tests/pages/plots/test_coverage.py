@@ -9,7 +9,7 @@ from uqbench.boards.stored import StoredBoard
 from uqbench.contract.figure import NotDrawableError
 from uqbench.pages.plots import coverage
 
-BOARDS = Path(__file__).parents[2] / "leaderboards"
+BOARDS = Path(__file__).parents[3] / "leaderboards"
 NIGHT = StoredBoard.read(BOARDS / "minatar" / "cpu")
 
 

@@ -15,7 +15,7 @@ from uqbench.pages.plots import trust
 from uqbench.pages.plots.labels import LETTERS, TALL, label_positions
 from uqbench.pages.plots.render import svg
 
-BOARDS = Path(__file__).parents[2] / "leaderboards"
+BOARDS = Path(__file__).parents[3] / "leaderboards"
 SIZE = (400.0, 300.0)
 
 

@@ -15,7 +15,7 @@ from uqbench.contract.figure import NotDrawableError
 from uqbench.pages.plots import claims, curves, intervals, pairs, trust, uncertainty
 from uqbench.pages.plots.words import natural, number
 
-BOARD = StoredBoard.read(Path(__file__).parents[2] / "leaderboards" / "uncertainty-toy" / "paper")
+BOARD = StoredBoard.read(Path(__file__).parents[3] / "leaderboards" / "uncertainty-toy" / "paper")
 
 
 def test_pairs_are_rliables_both_ways():

@@ -16,7 +16,7 @@ from uqbench.pages.plots.printed import WIDTHS
 from uqbench.pages.plots.render import render, svg
 from uqbench.registry.plugins import Host
 
-BOARDS = Path(__file__).parents[2] / "leaderboards"
+BOARDS = Path(__file__).parents[3] / "leaderboards"
 NIGHT = StoredBoard.read(BOARDS / "minatar" / "cpu")
 """Eleven methods and three baselines on five games."""
 

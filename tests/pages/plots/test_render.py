@@ -16,7 +16,7 @@ from uqbench.contract.errors import UqbenchError
 from uqbench.contract.figure import Figure
 from uqbench.pages.plots import claims, render, theme
 
-FOLDER = Path(__file__).parents[2] / "leaderboards" / "uncertainty-toy" / "paper"
+FOLDER = Path(__file__).parents[3] / "leaderboards" / "uncertainty-toy" / "paper"
 
 
 def figure(mark: str = "point", **encoding: object) -> Figure:

@@ -11,13 +11,12 @@ from uqbench.boards.stored import StoredBoard
 from uqbench.cli.plot import command
 from uqbench.contract.errors import UqbenchError
 from uqbench.pages.plots import curves, render
-from uqbench.pages.plots.selected import SelectedRows
 
-FOLDER = Path(__file__).parents[2] / "leaderboards" / "minatar" / "cpu"
+FOLDER = Path(__file__).parents[3] / "leaderboards" / "minatar" / "cpu"
 
 
 def test_a_figure_has_the_rows_of_the_selected_methods_and_tasks_alone():
-    board = SelectedRows(StoredBoard.read(FOLDER), ["dqn", "qr-dqn"], ["breakout"])
+    board = StoredBoard.read(FOLDER).showing(["dqn", "qr-dqn"], ["breakout"])
     data = curves.figure(board).data
     assert set(data["method"]) == {"dqn", "qr-dqn"}
     assert set(data["task"]) == {"breakout"}
@@ -26,7 +25,7 @@ def test_a_figure_has_the_rows_of_the_selected_methods_and_tasks_alone():
 
 def test_a_method_keeps_its_color_whichever_others_are_drawn():
     def color(names):
-        chart = curves.figure(SelectedRows(StoredBoard.read(FOLDER), names, ["breakout"])).chart
+        chart = curves.figure(StoredBoard.read(FOLDER).showing(names, ["breakout"])).chart
         scale = re.search(r"'domain': (\[.*?\]).*?'range': (\[.*?\])", str(chart.to_dict()))
         return dict(zip(*map(ast.literal_eval, scale.groups()), strict=True))["qr-dqn"]
 
@@ -35,7 +34,7 @@ def test_a_method_keeps_its_color_whichever_others_are_drawn():
 
 def test_an_unknown_method_is_refused_with_the_nearest_name():
     with pytest.raises(UqbenchError, match="qr-dqn"):
-        SelectedRows(StoredBoard.read(FOLDER), ["qrdqn"], [])
+        StoredBoard.read(FOLDER).showing(["qrdqn"], [])
 
 
 def test_a_png_is_written_of_some_methods(tmp_path):

@@ -11,7 +11,7 @@ from uqbench.contract.errors import UqbenchError
 from uqbench.contract.figure import NotDrawableError
 from uqbench.pages.plots import uncertainty
 
-BOARDS = Path(__file__).parents[2] / "leaderboards"
+BOARDS = Path(__file__).parents[3] / "leaderboards"
 FOLDER = BOARDS / "uncertainty-toy" / "paper"
 
 

@@ -1,5 +1,6 @@
 """A plugin adds figures to a board's page; one that fails costs only its own figures."""
 
+import sys
 from pathlib import Path
 
 import altair as alt
@@ -13,7 +14,7 @@ from uqbench.pages.plots import catalog
 from uqbench.pages.report import sections
 from uqbench.registry.plugins import Host
 
-FOLDER = Path(__file__).parents[2] / "leaderboards" / "uncertainty-toy" / "paper"
+FOLDER = Path(__file__).parents[3] / "leaderboards" / "uncertainty-toy" / "paper"
 DATA = pd.DataFrame({"x": [1.0, 2.0], "url": ["http://x.test"] * 2})
 
 
@@ -39,6 +40,11 @@ def broken(board):
 
 
 @hookimpl
+def exiting(board):
+    sys.exit(0)
+
+
+@hookimpl
 def taken(board):
     return [figure("intervals")]
 
@@ -47,7 +53,7 @@ def taken(board):
 def host(monkeypatch: pytest.MonkeyPatch) -> Host:
     monkeypatch.setenv("UQBENCH_PLUGINS", "builtin")
     found = Host.load()
-    for function in (good, linked, broken, taken):
+    for function in (good, linked, broken, exiting, taken):
         plugin = type("Plugin", (), {"uqbench_figures": staticmethod(function)})
         found.register(
             name=function.__name__, distribution="x", version="1", load=lambda p=plugin: p
@@ -61,7 +67,7 @@ def test_a_plugin_that_fails_is_named_and_the_others_draw(host):
     added, problems = catalog.plugin_figures(board, None, host)
     assert sorted(one.name for one in added) == ["hollow", "linked", "two-points"]
     assert sorted(problem.split(": ")[2] for problem in problems) == [
-        "no such column", "there is another figure 'intervals'; rename this one"
+        "0", "no such column", "there is another figure 'intervals'; rename this one"
     ]  # fmt: skip
     assert catalog.draw(board, "two-points", None, host).data is DATA
     section = sections.BoardSection(board, None, {}, host)

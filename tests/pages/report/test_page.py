@@ -16,7 +16,7 @@ from uqbench.pages.verdicts import by_paper, judged_claims
 from uqbench.registry.load_host import load_host
 from uqbench.suites.reading import read_suites
 
-BOARDS = Path(__file__).parents[2] / "leaderboards"
+BOARDS = Path(__file__).parents[3] / "leaderboards"
 FOLDER = BOARDS / "uncertainty-toy" / "paper"
 HOSTILE = "<img src=http://x.test onerror=alert(1)>"
 

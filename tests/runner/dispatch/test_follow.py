@@ -1,14 +1,17 @@
 """What a node writes becomes events of whoever follows, once each, also later."""
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from uqbench.api.status import jobs
-from uqbench.contract.executor import ORDERS, JobState, JobStatus, Order
+from uqbench.api.jobs import jobs
+from uqbench.contract.executor import ORDERS, ExecutorContext, JobState, JobStatus, Order
+from uqbench.contract.specs import ExecutorSpec
+from uqbench.registry.classes import Added
 from uqbench.registry.plugins import Host
 from uqbench.results.store import RunState, Store
 from uqbench.runner import events
@@ -61,6 +64,22 @@ def sent(host: Host, tmp_path: Path) -> tuple[Order, BatchGroup]:
     order = make_order(plan, group, host, Where(checkpoint_seconds=0.0))
     write_order(order, tmp_path)
     return order, group
+
+
+def register(host: Host, make: Callable[[], Any]) -> None:
+    """An executor ``cluster``."""
+
+    def factory(context: ExecutorContext, config: Config) -> Any:
+        return make()
+
+    spec = ExecutorSpec(name="cluster", version="1", factory=factory, config=Config, summary=".")
+    added = Added({"executor": [spec]})
+    host.register(name="cluster", distribution="cluster", version="1", load=lambda: added)
+
+
+@dataclass(frozen=True)
+class Config:
+    """Nothing to set."""
 
 
 def kinds(found: Iterator[Any]) -> list[str]:
@@ -142,16 +161,55 @@ def test_jobs_that_wait_for_the_same_reason_are_one_notice_and_status_counts_the
         tasks=["short"],
     )  # fmt: skip
     groups = make_batch_groups(plan, set(plan.runs), "cpu", 1)
-    sent = [(make_order(plan, group, host, Where()), group) for group in groups]
+    sent = [(make_order(plan, group, host, Where("cluster")), group) for group in groups]
     for order, _ in sent:
         write_order(order, tmp_path)
     busy = Cluster(JobState.WAITING, JobState.ENDED, note="Priority")
-    monkeypatch.setattr(Driver, "_executor", lambda *_: Cluster(JobState.WAITING, note="Priority"))
-    assert jobs(tmp_path) == {"waiting: Priority": len(sent)}
+    monkeypatch.setattr(Host, "load", lambda: host)
+    register(host, lambda: Cluster(JobState.WAITING, note="Priority"))
+    assert jobs(tmp_path) == [f"{len(sent)} jobs waiting: Priority"]
     followed = follow(busy, sent, tmp_path, lambda seconds: None)
     assert kinds(followed) == ["Notice", *["Failed"] * len(sent)]
-    monkeypatch.setattr(Driver, "_executor", lambda *_: busy)
-    assert not jobs(tmp_path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Driver, "_executor", lambda *_: busy)
+        assert not jobs(tmp_path)
+
+
+FOREIGN = "which others wrote or may write: it was not asked"
+
+
+@pytest.mark.parametrize(
+    ("place", "mode", "sentence"),
+    [
+        (("cluster", {}), 0o644, "2 orders of cluster, which cannot be asked: ConnectionError: no"),
+        (("cluster", {}), 0o666, f"2 orders of cluster, {FOREIGN}"),
+        (("cluster", {"x": 1}), 0o644, "2 orders of cluster, which cannot be asked: UqbenchError"),
+        (("ray", {"address": "ray://203.0.113.7"}), 0o644, "2 orders of ray, which is not install"),
+        (("local", {}), 0o644, "2 orders of local, which takes no orders."),
+    ],
+)
+def test_status_makes_no_executor_of_others_and_says_in_a_sentence_who_was_not_asked(
+    place, mode, sentence, host, tmp_path, monkeypatch
+):
+    plan = make_plan(
+        read_suites(host).suite("toy"), host, "smoke", device="cpu", methods=["fast"],
+        tasks=["short"],
+    )  # fmt: skip
+    for group in make_batch_groups(plan, set(plan.runs), "cpu", 1):
+        order = make_order(plan, group, host, Where(*place))
+        write_order(order, tmp_path)
+        order.path(tmp_path).chmod(mode)
+    monkeypatch.setattr(Host, "load", lambda: host)
+    made = []
+
+    def factory() -> None:
+        made.append(1)
+        raise ConnectionError("no")
+
+    register(host, factory)
+    [said] = jobs(tmp_path)
+    assert said.startswith(sentence)
+    assert len(made) == ("ConnectionError" in sentence)
 
 
 def test_the_order_of_a_job_that_is_gone_stays_for_whoever_executes_it_after_all(sent, tmp_path):

@@ -16,7 +16,7 @@ from uqbench.contract.claim import (
     Observations,
     Region,
 )
-from uqbench.statistics.bounded import Apart, BoundedMean, ranges_of
+from uqbench.statistics.bounded import Apart, mean_of, scaled
 from uqbench.statistics.levels import ALPHA, MINIMUM_SEEDS
 from uqbench.statistics.location import MINIMUM_TASKS, Exact, OverTasks, Ratio, Value, location
 
@@ -135,9 +135,9 @@ class Band(TaskwiseKind):
                 )
             return OverTasks.of_runs("mean", first, second)
         normalizers = [observations.normalize[t] if self.normalized else float for t in tasks]
-        ranges = ranges_of(observations.fails_beyond, observations.bounds, normalizers)
+        ranges = scaled([observations.ranges.get(task) for task in tasks], normalizers)
         if ranges is not None:
-            bounded = partial(BoundedMean.of, ranges=ranges, clustered=observations.paired)
+            bounded = partial(mean_of, ranges=ranges, clustered=observations.paired)
             mean = bounded(first)
             return mean if second is None else Apart(mean, bounded(second), ratio=True)
         own = location(first, "mean", clustered=observations.paired)

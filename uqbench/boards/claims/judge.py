@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,9 +10,10 @@ import numpy as np
 
 from uqbench.boards.claims.verdict import DECIDED, Finding, Verdict, find, seeds_needed, verdict
 from uqbench.contract.claim import CannotCompareError, ClaimKind, Evidence, Observations
+from uqbench.contract.errors import contained
 from uqbench.results.scores import CellScores, Score, Scores
 from uqbench.results.store import RunState
-from uqbench.statistics.levels import ALPHA, MINIMUM_SEEDS, MOST_SEEDS
+from uqbench.statistics.levels import MINIMUM_SEEDS, MOST_SEEDS
 from uqbench.suites.claims import Claim, Reading
 from uqbench.suites.plan import Plan
 
@@ -58,19 +59,28 @@ class Judgement:
     readings: Mapping[str, Reading] = field(default_factory=dict)
 
 
-def judge(
-    plan: Plan, scores: Scores | Iterable[Score], level: Callable[[int], float] | None = None
-) -> tuple[Judgement, ...]:
+def judge(plan: Plan, scores: Scores | Iterable[Score]) -> tuple[Judgement, ...]:
     """Judge all claims of a plan, in their order in the suite.
 
     Args:
         plan: with the claims.
         scores: of its runs.
-        level: the error that a claim of so many comparisons may make; 5 % where it is None.
     """
     by_cell = {(cell.method, cell.task): cell for cell in Scores.of(scores).cells}
-    return tuple(
-        _Case(plan, claim, kind, by_cell, level).judgement() for claim, kind in plan.claims
+    return tuple(_judged(plan, claim, kind, by_cell) for claim, kind in plan.claims)
+
+
+def _judged(
+    plan: Plan, claim: Claim, kind: ClaimKind, scores: Mapping[tuple[str, str], CellScores]
+) -> Judgement:
+    """One claim; what its kind raises, a plugin's, costs no other."""
+    why = list[str]()
+    with contained(why.append):
+        return _Case(plan, claim, kind, scores).judgement()
+    reason, readings = f"its kind raised {why[0]}", _readings(plan, claim)
+    runs = Runs(0, 0, 0)
+    return Judgement(
+        claim, plan.budget_name, runs, 0, Verdict.NOT_JUDGED, reason, readings=readings
     )
 
 
@@ -83,10 +93,9 @@ class _Case:
         claim: Claim,
         kind: ClaimKind,
         scores: Mapping[tuple[str, str], CellScores],
-        level: Callable[[int], float] | None,
     ) -> None:
         suite = plan.suite
-        self.plan, self.claim, self.kind, self.level = plan, claim, kind, level
+        self.plan, self.claim, self.kind = plan, claim, kind
         self.metric = suite.metric(kind.metric)
         self.run_tasks = [t.name for t in suite.tasks_of(suite.budget(plan.budget_name))]
         named = kind.tasks or [
@@ -118,8 +127,7 @@ class _Case:
                 return self._say(Verdict.NOT_APPLICABLE, needs)
             return self._say(Verdict.UNDECIDED, str(error))
         enough = self.seeds >= MINIMUM_SEEDS
-        together = ALPHA if self.level is None else self.level(len(evidence.comparisons))
-        findings = find(evidence, intervals=enough, together=together)
+        findings = find(evidence, intervals=enough)
         if elsewhere:
             return self._say(Verdict.NOT_APPLICABLE, needs, findings)
         if not self.plan.as_written:
@@ -135,7 +143,14 @@ class _Case:
 
     def _undecided(self, evidence: Evidence, findings: tuple[Finding, ...]) -> Judgement:
         flat = [f.comparison.about for f in findings if f.interval is None]
-        why = f"all runs are equal for {_listed(flat)}; " if flat else ""
+        if flat:
+            reason = (
+                f"all runs are equal for {_listed(flat)}, and no number of seeds would decide: say "
+                f"exact = true where the metric has no randomness, or give its range (lowest, "
+                f"highest, fails_beyond)"
+            )
+            return self._say(Verdict.UNDECIDED, reason, findings)
+        why = ""
         parts = _parts(findings, Verdict.UNDECIDED)
         why = f"{parts}; {why}" if parts else why
         needed = seeds_needed(evidence, findings, self.seeds)
@@ -214,8 +229,7 @@ class _Case:
                 task: of.normalize
                 for task, of in suite.normalization_constants(self.metric).items()
             },
-            fails_beyond=self.metric.fails_beyond,
-            bounds=self.metric.bounds,
+            ranges={t: ends for t in self.tasks if (ends := self.metric.range_on(t)) is not None},
             margin=self.metric.margin,
             paired=suite.paired,
             shared=self.metric.kind == "cost",
@@ -231,11 +245,15 @@ class _Case:
         states = [status for own in self.scores.values() for status in own.status]
         finished, failed = (states.count(s.value) for s in (RunState.FINISHED, RunState.FAILED))
         runs = Runs(len(states), finished, failed)
-        readings = {name: self.plan.suite.readings[name] for name in self.claim.readings}
+        readings = _readings(self.plan, self.claim)
         return Judgement(
             self.claim, self.plan.budget_name, runs, self.seeds, verdict, reason,
             findings=findings, readings=readings, **more_seeds,
         )  # fmt: skip
+
+
+def _readings(plan: Plan, claim: Claim) -> dict[str, Reading]:
+    return {name: plan.suite.readings[name] for name in claim.readings}
 
 
 def _parts(findings: Sequence[Finding], reached: Verdict) -> str:

@@ -17,7 +17,7 @@ from uqbench.contract.claim import (
     Observations,
     Region,
 )
-from uqbench.statistics.bounded import check_shares, difference, ranges_of, share
+from uqbench.statistics.bounded import check_shares, difference, scaled, share
 from uqbench.statistics.concordance import check_concordance, concordance
 from uqbench.statistics.location import Difference, location, paired_difference
 
@@ -141,7 +141,7 @@ class Order(TaskwiseKind):
         else:
             return None
         first, second = of(better, tasks), of(worse, tasks)
-        ranges = ranges_of(observations.fails_beyond, observations.bounds, scales)
+        ranges = scaled([observations.ranges.get(task) for task in tasks], scales)
         if by == "mean" and ranges is not None:
             return difference(first, second, ranges, seedwise=observations.paired)
         if observations.paired:

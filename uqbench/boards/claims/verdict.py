@@ -26,6 +26,7 @@ class Verdict(enum.Enum):
     UNDECIDED: none of this can be said from these runs.
     NOT_RUN: runs are missing.
     NOT_APPLICABLE: the claim is about another budget.
+    NOT_JUDGED: its kind, a plugin's, raised an error.
     """
 
     HOLDS = "holds"
@@ -34,6 +35,7 @@ class Verdict(enum.Enum):
     UNDECIDED = "undecided"
     NOT_RUN = "not run"
     NOT_APPLICABLE = "not applicable"
+    NOT_JUDGED = "not judged"
 
 
 DECIDED = (Verdict.HOLDS, Verdict.DOES_NOT_HOLD, Verdict.EQUAL)
@@ -63,23 +65,22 @@ class Finding:
         return {True: "true", False: "false", None: "equal" if self.equal else "open"}[self.true]
 
 
-def find(evidence: Evidence, *, intervals: bool, together: float = ALPHA) -> tuple[Finding, ...]:
+def find(evidence: Evidence, *, intervals: bool) -> tuple[Finding, ...]:
     """What the comparisons' intervals say, at levels that are corrected for their number.
 
-    Without ``intervals`` (there are too few seeds for any) everything is open. ``together`` is the
-    error that the comparisons may make.
+    Without ``intervals`` (there are too few seeds for any) everything is open.
     """
     comparisons = evidence.comparisons
-    alpha = together / len(comparisons)
+    alpha = ALPHA / len(comparisons)
     if not intervals:
         return tuple(Finding(comparison, alpha, None, None) for comparison in comparisons)
     findings = [_find(comparison, alpha) for comparison in comparisons]
     while True:
         left = [i for i, f in enumerate(findings) if f.true is None and not f.equal]
-        if not left or findings[left[0]].alpha == together / len(left):
+        if not left or findings[left[0]].alpha == ALPHA / len(left):
             return tuple(findings)
         for i in left:
-            findings[i] = _find(comparisons[i], together / len(left))
+            findings[i] = _find(comparisons[i], ALPHA / len(left))
 
 
 def verdict(evidence: Evidence, findings: Sequence[Finding]) -> Verdict:

@@ -52,9 +52,10 @@ def add(
     index = judged.bundle.index
     whole = Selection(index.suite, index.budget).plan(host, "cpu", say)
     folder = board_folder(replace(whole, standard=True), boards)
-    stored, there = StoredBoard(folder), []
+    stored, there, made_by = StoredBoard(folder), [], None
     if stored.has("scores.csv"):
-        there = list(as_run_today(stored, whole, judged.board.plan.roles, host, say).scores)
+        today = as_run_today(stored, whole, judged.board.plan.roles, host, say)
+        there, made_by = list(today.scores), today.made_by
         if any(score.digest_of != "results" for score in there):
             raise UqbenchError(f"{folder} is of an earlier form; run the suite again first.")
     rows = stored.submitted
@@ -89,5 +90,5 @@ def add(
         "papers.bib": papers(plan, host).encode(),
         NAME: submitted_json(rows).encode(),
     }
-    board = replace(Board.of(plan, scores), submitted=states(rows))
+    board = replace(Board.of(plan, scores), submitted=states(rows), made_by=made_by)
     return folder, board, recorded

@@ -26,7 +26,8 @@ from uqbench.results.files import read_bytes, write_data
 
 INDEX = "submission.json"
 TABLES = (
-    "claims.csv", "leaderboard.csv", "manifest.json", "pairs.csv", "scores.csv", "tasks.csv",
+    "claims.csv", "leaderboard.csv", "manifest.json", "pairs.csv", "ranks.csv", "scores.csv",
+    "tasks.csv",
 )  # fmt: skip
 """What follows from ``scores.csv``."""
 LOCK = "lock.txt"

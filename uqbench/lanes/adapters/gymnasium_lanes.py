@@ -14,6 +14,8 @@ from torch import Tensor
 
 from uqbench.contract.environment import LaneEnv, Outcome, TimeLimit
 from uqbench.contract.errors import UqbenchError, did_you_mean, see
+from uqbench.lanes.adapters import returned
+from uqbench.lanes.adapters.returned import Call
 
 
 class GymnasiumLanes(LaneEnv):
@@ -29,8 +31,9 @@ class GymnasiumLanes(LaneEnv):
     of all observations, rewards, episode ends and valid actions verifies that the replay was exact.
 
     Raises:
-        UqbenchError: the action space is not ``Discrete`` starting at 0, or ``has_state_dict`` is
-            not what the environment, or its outermost wrapper, has.
+        UqbenchError: the action space is not ``Discrete`` starting at 0, observations have no fixed
+            shape, or ``has_state_dict`` is not what the environment, or its outermost wrapper, has;
+            in ``reset`` and ``step``: something was returned in another form.
     """
 
     def __init__(
@@ -51,14 +54,13 @@ class GymnasiumLanes(LaneEnv):
         self._device = device or torch.device("cpu")
         self.n_actions = count_of(self._envs[0].action_space)
         self.observation_space = self._envs[0].observation_space
+        returned.check_space(self._envs[0], self.observation_space)
         outer = self._envs[0]  # stacks frames, an episode's first one to begin with
         self.stacks_frames = (
             isinstance(outer, FrameStackObservation) and outer.padding_type == "reset"
         )
-        lanes, shape = len(self._envs), self.observation_space.shape
-        self._length = np.zeros(lanes, np.int64)
+        self._length = np.zeros(len(self._envs), np.int64)
         self._valid: np.ndarray[Any, Any] | None = None
-        self._obs_shape = (lanes, *(shape or ()))
         if has_state_dict != _has_state(self._envs[0]):
             raise UqbenchError(_wrongly_declared(self._envs[0], has_state_dict))
         self.has_state_dict = has_state_dict
@@ -68,15 +70,28 @@ class GymnasiumLanes(LaneEnv):
 
     def reset(self) -> tuple[Tensor, Tensor | None]:
         """Reset every lane with its own seed."""
-        pairs = zip(self._envs, self._seeds, strict=True)
-        obs, infos = zip(*(env.reset(seed=seed) for env, seed in pairs), strict=True)
-        self._length[:] = 0
+        begun = [self._begin(lane, seed) for lane, seed in enumerate(self._seeds)]
+        obs, infos = zip(*begun, strict=True)
         self._valid = self._masks(infos)
         self._actions.clear()
         self._seen = b""
-        first_obs = self._stack(obs)
+        first_obs = np.stack(obs)
         self._keep(first_obs, self._valid)
         return self._tensor(first_obs), self._tensor(self._valid)
+
+    def _begin(self, lane: int, seed: int | None = None) -> tuple[np.ndarray[Any, Any], Any]:
+        """The first observation of a lane's next episode, and its info."""
+        env = self._envs[lane]
+        call = Call(env, lane)
+        given = env.reset() if seed is None else env.reset(seed=seed)
+        obs, info = returned.parts(call, given)
+        self._length[lane] = 0
+        return returned.observation(call, obs, self.observation_space), info
+
+    @property
+    def stands_for(self) -> object:
+        """The first of the environments."""
+        return self._envs[0].unwrapped
 
     def step(self, action: Tensor) -> Outcome:
         """Step every lane; a lane whose episode ended is reset at once."""
@@ -90,7 +105,15 @@ class GymnasiumLanes(LaneEnv):
                 raise UqbenchError(
                     f"the agent chose action {a}; expected a valid one of 0 to {self.n_actions - 1}"
                 )
-            obs, reward[i], terminated[i], truncated[i], info = env.step(a)
+            call = Call(env, i, int(self._length[i]))
+            seen, *outcome, info = returned.parts(call, env.step(a))
+            obs = returned.observation(call, seen, self.observation_space)
+            reward[i] = returned.array(call, "reward", outcome[0], returned.NUMBERS, ())
+            ends = zip(
+                (terminated, truncated), ("terminated", "truncated"), outcome[1:], strict=True
+            )
+            for array, name, value in ends:
+                array[i] = returned.array(call, name, value, returned.TRUTHS, ())
             self._length[i] += 1
             if self._time_limit is not None and self._length[i] >= self._time_limit.steps:
                 if self._time_limit.kind == "terminal":
@@ -102,15 +125,14 @@ class GymnasiumLanes(LaneEnv):
                 events[name][i] = counted.get(name, 0)
             if self._counts_all and not counted.keys() <= set(self._events):
                 raise UqbenchError(_undeclared(env, counted, self._events))
-            final_obs.append(np.array(obs))  # a copy: resetting may write to the same buffer
+            final_obs.append(obs)
             final_infos.append(info)
             if terminated[i] or truncated[i]:
-                obs, info = env.reset()
-                self._length[i] = 0
+                obs, info = self._begin(i)
             next_obs.append(obs)
             next_infos.append(info)
         self._valid, final_valid = self._masks(next_infos), self._masks(final_infos)
-        final, following = self._stack(final_obs), self._stack(next_obs)
+        final, following = np.stack(final_obs), np.stack(next_obs)
         if not self.has_state_dict:
             self._actions += np.array(chosen, self._action_type).tobytes()
             self._keep(reward, terminated, truncated, final, following, final_valid, self._valid)
@@ -179,19 +201,18 @@ class GymnasiumLanes(LaneEnv):
                 digest.update(b"" if array is None else np.ascontiguousarray(array).data)
             self._seen = digest.digest()
 
-    def _stack(self, observations: Sequence[Any]) -> np.ndarray[Any, Any]:
-        stacked = np.empty(self._obs_shape, self.observation_space.dtype)
-        for i, obs in enumerate(observations):
-            stacked[i] = obs
-        return stacked
-
-    def _masks(self, infos: Sequence[dict[str, Any]]) -> np.ndarray[Any, Any] | None:
+    def _masks(self, infos: Sequence[Any]) -> np.ndarray[Any, Any] | None:
         """Valid actions of each lane; without a mask all are valid."""
         if all("action_mask" not in info for info in infos):
             return None
         masks = np.ones((len(infos), self.n_actions), bool)
-        for mask, info in zip(masks, infos, strict=True):
-            mask[:] = info.get("action_mask", True)
+        for lane, info in enumerate(infos):
+            if "action_mask" in info:
+                call, mask = (
+                    Call(self._envs[lane], lane, int(self._length[lane])),
+                    info["action_mask"],
+                )
+                masks[lane] = returned.array(call, "mask", mask, returned.MASKS, (self.n_actions,))
         return masks
 
     def _tensor(self, array: np.ndarray[Any, Any] | None) -> Any:

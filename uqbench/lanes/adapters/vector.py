@@ -22,7 +22,9 @@ from torch import Tensor
 
 from uqbench.contract.environment import LaneEnv, Outcome, TimeLimit
 from uqbench.contract.errors import UqbenchError
+from uqbench.lanes.adapters import returned
 from uqbench.lanes.adapters.gymnasium_lanes import count_of
+from uqbench.lanes.adapters.returned import Call
 
 SEEDS = 2**31
 """That every library takes; compiled ones have signed integers."""
@@ -74,10 +76,27 @@ class OnlyEnv(gymnasium.Env[Any, Any]):
 
     def step(self, action: int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Take an action."""
-        obs, reward, terminated, truncated, infos = self._env.step(np.array([action]))
+        obs, reward, terminated, truncated, infos = _stepped(self._env, np.array([action]))
         ends = bool(terminated[0]), bool(truncated[0])
         self._ended = any(ends)
         return np.asarray(obs)[0], float(reward[0]), *ends, _only(infos)
+
+
+def _stepped(env: VectorEnv[Any, Any, Any], actions: NDArray[np.int64]) -> Results:
+    """What a vector environment's step returned; the rewards and ends are copies.
+
+    Raises:
+        UqbenchError: it is of another form.
+    """
+    call, shape = Call(env, None, 0), (len(actions),)
+    obs, reward, terminated, truncated, infos = returned.parts(call, env.step(actions))
+    return (
+        obs,
+        returned.array(call, "rewards", reward, returned.NUMBERS, shape).copy(),
+        returned.array(call, "terminated", terminated, returned.TRUTHS, shape).copy(),
+        returned.array(call, "truncated", truncated, returned.TRUTHS, shape).copy(),
+        infos,
+    )
 
 
 def _only(infos: Mapping[str, Any]) -> dict[str, Any]:
@@ -127,22 +146,23 @@ class VectorLanes(LaneEnv):
             )
         self.n_actions = count_of(env.single_action_space)
         self.observation_space = env.single_observation_space
+        returned.check_space(env, self.observation_space)
         self._env, self._seeds, self._time_limit = env, list(seeds), time_limit
         self._resets_itself = mode == AutoresetMode.SAME_STEP
         self._events, self._device = tuple(events), device or torch.device("cpu")
         self._length = np.zeros(len(seeds), np.int64)
+        self.stands_for = env.unwrapped
 
     def reset(self) -> tuple[Tensor, Tensor | None]:
         """Reset every environment with its own seed."""
         self._length[:] = 0
         each: Any = np.array(self._seeds, object)  # some take a list, ale_py's an array
-        obs, infos = self._env.reset(seed=each)
+        obs, infos = returned.parts(Call(self._env, None), self._env.reset(seed=each))
         return self._tensor(obs), self._tensor(_masks(infos))
 
     def step(self, action: Tensor) -> Outcome:
         """Step every environment, and begin anew where an episode ended."""
-        obs, reward, terminated, truncated, infos = self._env.step(action.cpu().numpy())
-        terminated, truncated = np.array(terminated, bool), np.array(truncated, bool)
+        obs, reward, terminated, truncated, infos = _stepped(self._env, action.cpu().numpy())
         ended = terminated | truncated
         final, last = np.array(obs), infos  # copies: the environment overwrites its own
         if self._resets_itself and ended.any():
@@ -273,7 +293,7 @@ class LaneVectorEnv(VectorEnv[NDArray[Any], NDArray[np.int64], NDArray[Any]]):
 
     def step(self, actions: NDArray[np.int64]) -> Results:
         """Take an action in every environment."""
-        outcome = self.lanes.step(torch.as_tensor(actions))
+        outcome = self.lanes.step(torch.as_tensor(actions).clone())
         terminated, truncated = self._copied(outcome.terminated), self._copied(outcome.truncated)
         infos = self._info(outcome.events, outcome.valid)
         over = terminated | truncated

@@ -1,11 +1,11 @@
 """Which figures there are, by name, and those that plugins add to boards of their suites."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from functools import partial
 from typing import Any
 
 from uqbench.boards.stored import StoredBoard
-from uqbench.contract.errors import UqbenchError, unknown
+from uqbench.contract.errors import UqbenchError, contained, unknown
 from uqbench.contract.figure import Figure, NotDrawableError
 from uqbench.pages.plots import claims, coverage, curves, intervals, pairs, trust, uncertainty
 from uqbench.registry.plugins import Host
@@ -69,24 +69,23 @@ def plugin_figures(
     A figure for which the board lacks something is left out.
     """
     figures: list[Figure] = []
-    problems = []
+    problems: list[str] = []
     for hook in host.manager.hook.uqbench_figures.get_hookimpls():
-        try:
-            arguments: dict[str, Any] = {"board": board, "suite": suite}
-            added: Any = hook.function(*(arguments[name] for name in hook.argnames))
-            for figure in list(added):
-                if not isinstance(figure, Figure):
-                    raise TypeError(
-                        f"expected a uqbench.figure.Figure, got {type(figure).__name__}"
-                    )
-                if figure.name in FIGURES or figure.name in {other.name for other in figures}:
-                    raise ValueError(f"there is another figure {figure.name!r}; rename this one")
-                figures.append(figure)
-        except NotDrawableError as error:
-            problems.append(str(error))
-        except Exception as error:  # a plugin may fail in any way
-            problems.append(
-                f"the plugin {hook.plugin_name} failed in uqbench_figures for {board.title}: "
-                f"{type(error).__name__}: {error}"
-            )
+        failed = f"the plugin {hook.plugin_name} failed in uqbench_figures for {board.title}: "
+        with contained(problems.append, failed):
+            try:
+                arguments: dict[str, Any] = {"board": board, "suite": suite}
+                added: Any = hook.function(*(arguments[name] for name in hook.argnames))
+                for figure in added:
+                    _check(figure, {*FIGURES, *(other.name for other in figures)})
+                    figures.append(figure)
+            except NotDrawableError as error:
+                problems.append(str(error))
     return figures, problems
+
+
+def _check(figure: object, taken: Container[str]) -> None:
+    if not isinstance(figure, Figure):
+        raise TypeError(f"expected a uqbench.figure.Figure, got {type(figure).__name__}")
+    if figure.name in taken:
+        raise ValueError(f"there is another figure {figure.name!r}; rename this one")

@@ -40,6 +40,7 @@ SIGNS = {
     "undecided": "◐",
     "not run": "○",
     "not applicable": "–",
+    "not judged": "!",
 }
 """A sign of each verdict."""
 

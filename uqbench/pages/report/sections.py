@@ -9,6 +9,7 @@ from markupsafe import Markup
 from uqbench.boards.calibration import coverage_column
 from uqbench.boards.protocol import departures
 from uqbench.boards.stored import StoredBoard
+from uqbench.contract.errors import UqbenchError, contained
 from uqbench.contract.figure import Figure
 from uqbench.pages.board_view import IMPROVEMENT, BoardView, Column
 from uqbench.pages.plots import catalog, claims
@@ -76,11 +77,10 @@ class BoardSection:
         self.figures: dict[str, Picture] = {}
         self.missing = problems
         for figure in added:
-            try:
+            why: list[str] = []
+            with contained(why.append):  # a plugin's chart may be wrong in any way
                 self.figures[figure.name] = draw(figure)
-            except Exception as error:  # a plugin's chart may be wrong in any way
-                why = f"{type(error).__name__}: {error!s:.300}"
-                self.missing.append(f"{board.title}: {figure.name}: {why}")
+            self.missing += [f"{board.title}: {figure.name}: {one:.300}" for one in why]
         self.figures |= {x.name: draw(x, PHONE if x.name == "trust" else 1.0) for x in own}
         self.panels = {claim: draw(figure, PHONE) for claim, figure in panels.items()}
         sums = pd.DataFrame(columns=["device_hours", "runs"])
@@ -94,8 +94,11 @@ class BoardSection:
         cells = self.board.configs.items()
         made = next(of for cell, of in cells if cell.rsplit("/", 1)[-1] == method)
         known = self.host.agents if "agent" in made else self.host.estimators
-        spec = known.get(str(made.get("agent") or made.get("estimator")))
-        return "" if spec is None else f"{summary(spec)} {source(spec)}".strip()
+        try:
+            spec = known.get(str(made.get("agent") or made.get("estimator")))
+            return "" if spec is None else f"{summary(spec)} {source(spec)}".strip()
+        except UqbenchError as error:
+            return str(error)
 
     @cached_property
     def columns(self) -> list[Column]:

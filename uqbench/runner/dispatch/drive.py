@@ -67,7 +67,9 @@ class Driver:
             _forget_dead_drivers(self._root)
             return []
         cells = cells_by_digest(plan)
-        orders = [order for order in stored_orders(self._root) if cells.keys() >= order.runs.keys()]
+        orders = [
+            order for order, _ in stored_orders(self._root) if cells.keys() >= order.runs.keys()
+        ]
         status = self.status(orders)
         submitted = []
         for order in orders:

@@ -10,6 +10,7 @@ The file is replaced whole and not flushed to disk: losing it loses messages, ne
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import socket
 import time
@@ -27,6 +28,7 @@ from uqbench.results.records import MOST_BYTES, Count, Seconds
 from uqbench.runner.events import END, EVENT, Event, Progress, Runs, folders
 from uqbench.runner.forecast import seconds_left
 
+_NAME = re.compile(r"[0-9a-f]{16}\.progress")
 WRITE_SECONDS = 0.5
 """Between two writes of the steps; what happened once is written at once."""
 REMOTE_SECONDS = 5.0
@@ -101,11 +103,11 @@ def read_log(root: Path, name: str) -> EventLog | None:
 
 def latest_steps(root: Path) -> dict[str, Latest]:
     """The latest step of each run that is executed or was, by its folder."""
-    times = []
-    for path in (root / ORDERS).glob("????????????????.progress"):
-        with suppress(OSError):  # removed meanwhile
-            times.append((path.stat().st_mtime, path.stem))
-    logs = (read_log(root, name) for _, name in sorted(times))  # the newest last
+    folder = Folder(root, (ORDERS,))
+    names = [name for name in folder.names_of("progress") if _NAME.fullmatch(name)]
+    known = zip(folder.signatures(*names), names, strict=True)
+    times = sorted((signature[1], name) for signature, name in known if signature is not None)
+    logs = (read_log(root, name.partition(".")[0]) for _, name in times)  # the newest last
     return {folder: latest for log in logs if log for folder, latest in log.steps.items()}
 
 

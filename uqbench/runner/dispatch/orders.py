@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from pydantic import ValidationError
 
@@ -16,7 +17,7 @@ from uqbench.contract.executor import ORDERS, Order, Resources
 from uqbench.contract.identity import Run, digest_of
 from uqbench.registry.contents import content_hash
 from uqbench.registry.plugins import Host
-from uqbench.results.files import read_bytes, write_data
+from uqbench.results.folders import Folder, is_own, keep_own
 from uqbench.results.records import MOST_BYTES
 from uqbench.runner.batches import Batch, BatchGroup, plugins_of
 from uqbench.runner.executors.limits import Limits
@@ -77,7 +78,12 @@ def write_order(order: Order, root: Path) -> None:
     Raises:
         StorageError: it cannot be written.
     """
-    write_data(order.path(root), (order.model_dump_json(indent=1) + "\n").encode())
+
+    def write(file: BinaryIO) -> None:
+        keep_own(file)
+        file.write((order.model_dump_json(indent=1) + "\n").encode())
+
+    Folder(root, (ORDERS,)).write(order.path(root).name, write)
 
 
 def read_order(path: Path) -> Order:
@@ -86,21 +92,28 @@ def read_order(path: Path) -> Order:
     Raises:
         UqbenchError: there is none, or it is damaged.
     """
+    return _read(Folder(path.parent), path)[0]
+
+
+def _read(folder: Folder, path: Path) -> tuple[Order, bool]:
+    """The order in a file of a folder, and whether the file is this user's own."""
     try:
-        return Order.model_validate_json(read_bytes(path, MOST_BYTES))
+        with folder.open(path.name, MOST_BYTES) as file:
+            return Order.model_validate_json(file.read()), is_own(os.fstat(file.fileno()))
     except ValidationError as error:
         raise UqbenchError(f"{path} is no order: {explain(error)}") from error
     except (OSError, ValueError) as error:
         raise UqbenchError(f"{path} cannot be read: {error}") from error
 
 
-def stored_orders(root: Path) -> Iterator[Order]:
-    """The orders in a store that can be read."""
-    for path in sorted((root / ORDERS).glob("????????????????.json")):
+def stored_orders(root: Path) -> Iterator[tuple[Order, bool]]:
+    """The orders in a store that can be read, each with whether its file is this user's own."""
+    folder = Folder(root, (ORDERS,))
+    for name in folder.names_of("json"):
         with suppress(UqbenchError):  # removed meanwhile, or of another version: not followed
-            order = read_order(path)
-            if order.path(root) == path:
-                yield order
+            order, own = _read(folder, folder / name)
+            if order.path(root).name == name:
+                yield order, own
 
 
 def plan_again(order: Order, host: Host) -> BatchGroup:

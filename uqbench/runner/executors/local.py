@@ -289,7 +289,7 @@ def _work(channel: Channel, out: str, checkpoint_seconds: float, gpu: str) -> No
         from uqbench.runner.interleaving import execute
 
         prepare_process()
-        host, store = Host.load(), Store(Path(out))
+        host, store = Host.load(), Store(Path(out).absolute())  # a plugin may change the folder
         send(None)
         for group in _groups(channel):
             execute(group, store, host, send, checkpoint_seconds, stop)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from copy import deepcopy
 from functools import partial
 from typing import Any
 
@@ -138,7 +139,7 @@ def train_loop_agent(
         on_step(step, measured.latest)
 
     recorded = RecordedLanes(env, steps, measured.recorder, after_step)
-    train(single.loop_agent, recorded, steps, batch.runs[0].agent_seed, batch.budget.actors)
+    train(single.stands_for, recorded, steps, batch.runs[0].agent_seed, batch.budget.actors)
     measured.measure(steps, single)
     on_step(steps, measured.latest)
     exported: list[bytes | None] = [None]
@@ -168,7 +169,7 @@ def make_loop_agent(batch: Batch, host: Host, env: LaneEnv) -> SinglePolicy:
 def _environment_info(batch: Batch, env: LaneEnv) -> EnvironmentInfo:
     task = batch.cell.task
     return EnvironmentInfo(
-        observation_space=env.observation_space,
+        observation_space=deepcopy(env.observation_space),  # the agent's own
         n_actions=env.n_actions,
         discount=float(task.discount or 0.0),
         total_steps=batch.budget.steps,

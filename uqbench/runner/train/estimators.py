@@ -1,32 +1,40 @@
 """Fitting and scoring an estimator: the lanes of a batch, from the data to their columns."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from math import isinf
 
 import torch
 
-from uqbench.contract.errors import UqbenchError
+from uqbench.contract.errors import UqbenchError, see
 from uqbench.contract.estimator import Dataset, Estimator
 from uqbench.contract.identity import Run
 from uqbench.registry.plugins import Host
 from uqbench.results.columns import RunColumns
 from uqbench.runner.batches import Batch
+from uqbench.runner.train.guards import named
 from uqbench.runner.train.recorder import EPISODES, RECORD, columns
 from uqbench.suites.configs import task_config
 from uqbench.uncertainty.predictions import check_size, prediction_columns, score_rows
+from uqbench.uncertainty.problems import check_data, check_scores
+from uqbench.uncertainty.validity import Speaker, check_prediction
 
 NO_EPISODES = columns([()] * len(EPISODES), EPISODES)
 
 
-def fit_estimator(batch: Batch, host: Host, device: torch.device) -> list[RunColumns]:
+def fit_estimator(
+    batch: Batch, host: Host, device: torch.device, notify: Callable[[str], object]
+) -> list[RunColumns]:
     """Fit an estimator to the runs' data sets, and score its predictions.
+
+    ``notify`` is told of registered scores that raise.
 
     Returns:
         The metrics, (no) episodes and predictions of each run; a metric is a score, the problem's
         own or a registered one.
 
     Raises:
-        UqbenchError: a run has no data set, its predictions would be too large, or the problem's
-            scores are not those that its plugin declares.
+        UqbenchError: a run has no data set, its predictions would be too large, or what the problem
+            or the estimator gives cannot be used: named with class, set, lane and point.
     """
     task, runs, steps = batch.cell.task, batch.runs, batch.budget.steps
     spec = host.datasets[str(task.dataset)]
@@ -37,24 +45,43 @@ def fit_estimator(batch: Batch, host: Host, device: torch.device) -> list[RunCol
     estimator: Estimator = make(
         dataset, [run.agent_seed for run in runs], batch.cell.config, device
     )
-    check_size(spec.name, dataset, dataset.evaluation_sets(seeds))
+    data, sets, count = dataset.data(seeds), dataset.evaluation_sets(seeds), len(runs)
+    problem = Speaker("dataset", named(dataset), "", see("wrong-data"))
+    check_data(dataset, data, sets, count, problem)
+    check_size(spec.name, dataset, sets)
     reference_model = dataset.reference_model(seeds)
-    estimator.fit(dataset.data(seeds), reference_model, steps)
+    estimator.fit(data, reference_model, steps)
     predictions = dataset.predictions(seeds, estimator.predict, reference_model)
+    for name, one in predictions.items():
+        when = f"for the set {name!r}"
+        by = Speaker("estimator", named(estimator), when, see("wrong-prediction"))
+        check_prediction(one, (count, sets[name].inputs.shape[1]), dataset.n_classes, by)
     scores = dataset.score(seeds, predictions)
-    if set(scores) != set(spec.scores):
-        raise UqbenchError(
-            f"the dataset {spec.name!r} scored {sorted(scores)}; its plugin declares "
-            f"{sorted(spec.scores)}"
-        )
+    check_scores(scores, spec.scores, count, problem)
     lanes = []
     for lane in range(len(runs)):
         stored = prediction_columns(predictions, lane, dataset.members)
         values = {name: float(scores[name][lane]) for name in sorted(scores)}
-        values |= score_rows(batch.metrics, stored, host)
+        scored = score_rows(batch.metrics, stored, host, notify)
+        check_registered(scored, lane, named(estimator))
+        values |= scored
         records = columns([[steps] * len(values), [*values], [*values.values()]], RECORD)
         lanes.append(RunColumns(records, NO_EPISODES, predictions=stored))
     return lanes
+
+
+def check_registered(scores: Mapping[str, float], lane: int, estimator: str) -> None:
+    """Refuse an infinite score; one that the predictions do not say enough for is NaN, no value.
+
+    Raises:
+        UqbenchError: names the score, the lane and whose prediction it is of.
+    """
+    for name, value in scores.items():
+        if isinf(value):
+            raise UqbenchError(
+                f"the score {name!r} of what {estimator} predicts is {value} in lane {lane}; "
+                f"expected a finite number{see('wrong-prediction')}"
+            )
 
 
 def dataset_seeds(dataset: Dataset, runs: Sequence[Run], name: str) -> list[int]:

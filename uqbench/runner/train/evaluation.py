@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from uqbench.contract.agent import Policy
 from uqbench.contract.environment import LaneEnv
+from uqbench.runner.train.asked import copied
+from uqbench.runner.train.guarded_lanes import GuardedLanes
 from uqbench.runner.train.guards import check_action
 
 
@@ -56,16 +58,17 @@ def evaluate(
         discount: γ of the discounted returns.
         events: names of the environment's event counters.
     """
-    obs, valid = env.reset()
+    guarded = GuardedLanes(env, events, actors=episodes)
+    obs, valid = guarded.reset()
     shape = (lanes, episodes)
     counts = torch.zeros(2 + len(events), lanes * episodes, dtype=torch.float64)
     lengths = torch.zeros(lanes * episodes, dtype=torch.int64)
     running = torch.ones(lanes * episodes, dtype=torch.bool)
     for t in range(max_steps):
         masks = None if valid is None else valid.unflatten(0, shape)
-        action = agent.policy(obs.unflatten(0, shape), masks)
+        action = agent.policy(obs.unflatten(0, shape).clone(), copied(masks))
         check_action(agent, action, shape, t, "policy")
-        outcome = env.step(action.flatten())
+        outcome = guarded.step(action.flatten().clone(), t)
         reward = outcome.reward.cpu().double()
         occurred = [outcome.events[name].cpu().double() for name in events]
         counts += torch.stack([reward, discount**t * reward, *occurred]) * running

@@ -1,7 +1,8 @@
 """The interaction loop.
 
 An environment has a lane for each actor of each run, run by run, ``[L · K, …]``; agents see
-``[L, K, …]``.
+``[L, K, …]``. What an agent is given is a copy: whatever it writes there, at once or later, reaches
+neither what is recorded, nor the environment, nor what it is given next.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ from torch import Tensor
 from uqbench.contract.agent import Agent, Step
 from uqbench.contract.environment import LaneEnv, Outcome
 from uqbench.lanes import Capturable
+from uqbench.runner.train.asked import copied
 from uqbench.runner.train.compiling import Capture, CapturedSteps
-from uqbench.runner.train.guards import check_action, check_outcome, check_range
+from uqbench.runner.train.guarded_lanes import GuardedLanes
+from uqbench.runner.train.guards import check_action, check_range
 from uqbench.runner.train.recorder import Recorder
 
 
@@ -58,34 +61,34 @@ def interact(
     Yields:
         The position after each vector step; its tensors are overwritten by the next.
     """
+    guarded = GuardedLanes(env, recorder.events, actors)
     if start is None:
-        start = Position(0, *reset_by_actor(env, actors))
+        start = Position(0, *reset_by_actor(guarded, actors))
     first, begun, begun_valid = start
-    # copies: an environment may overwrite what it returned
-    obs, valid = begun.clone(), _copied(None, begun_valid)
+    # the loop's own: an environment may overwrite what it returned, an agent what it is given
+    obs, valid = begun.clone(), copied(begun_valid)
     t = first
 
     def take() -> Outcome:
         nonlocal valid
-        action = agent.act(obs, valid)
+        action = agent.act(obs.clone(), copied(valid))
         check_action(agent, action, tuple(obs.shape[:2]), t, "act")
         if action.device.type == "cpu":  # elsewhere this would wait for the device
             check_range(agent, action, env.n_actions, t)
-        outcome = env.step(action.flatten())
-        check_outcome(env, outcome, obs.flatten(0, 1), t, recorder.events)
+        outcome = guarded.step(action.flatten().clone(), t)
         agent.observe(
             Step(
-                obs=obs,
+                obs=obs.clone(),
                 action=action,
-                reward=by_actor(outcome.reward, actors),
-                terminated=by_actor(outcome.terminated, actors),
-                truncated=by_actor(outcome.truncated, actors),
-                next_obs=by_actor(outcome.next_obs, actors),
-                valid_actions=by_actor(outcome.next_valid, actors),
+                reward=copied(by_actor(outcome.reward, actors)),
+                terminated=copied(by_actor(outcome.terminated, actors)),
+                truncated=copied(by_actor(outcome.truncated, actors)),
+                next_obs=copied(by_actor(outcome.next_obs, actors)),
+                valid_actions=copied(by_actor(outcome.next_valid, actors)),
             )
         )
         obs.copy_(by_actor(outcome.obs, actors))
-        valid = _copied(valid, by_actor(outcome.valid, actors))
+        valid = _in_place(valid, by_actor(outcome.valid, actors))
         return outcome
 
     advance: Callable[[], Outcome] = take
@@ -93,7 +96,9 @@ def interact(
         assert isinstance(agent, Capturable)
         advance = CapturedSteps(take, agent, capture)
     for t in range(first, steps, actors):
-        recorder.step(advance())
+        outcome = advance()
+        recorder.step(outcome)
+        guarded.look(outcome, t)
         yield Position(t + actors, obs, valid)
 
 
@@ -110,14 +115,12 @@ def by_actor(values: Tensor | None, actors: int) -> Tensor | None:
     return None if values is None else values.unflatten(0, (-1, actors))
 
 
-def reset_by_actor(env: LaneEnv, actors: int) -> tuple[Tensor, Tensor | None]:
+def reset_by_actor(env: LaneEnv | GuardedLanes, actors: int) -> tuple[Tensor, Tensor | None]:
     """The first observations ``[L, K, *obs]`` of an environment, and the valid actions."""
     obs, valid = env.reset()
     return by_actor(obs, actors), by_actor(valid, actors)
 
 
-def _copied(buffer: Tensor | None, valid: Tensor | None) -> Tensor | None:
+def _in_place(buffer: Tensor | None, valid: Tensor | None) -> Tensor | None:
     """The valid actions, in the buffer where there is one."""
-    if buffer is None or valid is None:
-        return None if valid is None else valid.clone()
-    return buffer.copy_(valid)
+    return copied(valid) if buffer is None or valid is None else buffer.copy_(valid)

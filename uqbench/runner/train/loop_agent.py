@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping
 from inspect import signature
 from typing import Any, SupportsInt
@@ -16,6 +17,7 @@ from uqbench.contract.agent import LoopAgent, Uncertainty
 from uqbench.contract.environment import LaneEnv, Outcome
 from uqbench.contract.errors import UqbenchError
 from uqbench.lanes.adapters.vector import LaneVectorEnv
+from uqbench.runner.train.guarded_lanes import GuardedLanes
 from uqbench.runner.train.recorder import Recorder
 
 
@@ -41,13 +43,14 @@ class RecordedLanes(LaneEnv):
     def __init__(
         self, lanes: LaneEnv, steps: int, recorder: Recorder, after_step: Callable[[int], None]
     ) -> None:
-        self.observation_space, self.n_actions = lanes.observation_space, lanes.n_actions
+        self.observation_space = copy.deepcopy(lanes.observation_space)
+        self.n_actions = lanes.n_actions
         self.taken = 0
-        self._lanes = lanes
+        self._lanes = GuardedLanes(lanes, recorder.events, recorder.actors)
         self._steps = steps
         self._recorder = recorder
         self._after_step = after_step
-        self.obs, self._valid = lanes.reset()
+        self.obs, self._valid = self._lanes.reset()
         self._in_episode = False
 
     def reset(self) -> tuple[Tensor, Tensor | None]:
@@ -71,7 +74,7 @@ class RecordedLanes(LaneEnv):
         """
         if self.taken == self._steps:
             raise StepsExhaustedError
-        outcome = self._lanes.step(action)
+        outcome = self._lanes.step(action, self.taken)
         self._recorder.step(outcome)
         self.taken += len(action)
         self._in_episode = not bool((outcome.terminated | outcome.truncated).all())
@@ -116,7 +119,7 @@ class SinglePolicy:
     """
 
     def __init__(self, agent: LoopAgent) -> None:
-        self.loop_agent = agent
+        self.stands_for = agent
         try:
             signature(agent.policy).bind(None, valid=None)
         except TypeError as error:
@@ -130,7 +133,7 @@ class SinglePolicy:
         asked = obs[0].cpu().numpy()
         masks = [None] * len(asked) if valid is None else valid[0].cpu().numpy()
         pairs = zip(asked, masks, strict=True)
-        return torch.tensor([[int(self.loop_agent.policy(one, valid=m)) for one, m in pairs]])
+        return torch.tensor([[int(self.stands_for.policy(one, valid=m)) for one, m in pairs]])
 
     def metrics(self) -> dict[str, Tensor]:
         """What it reports about itself, ``[1]`` by name.
@@ -139,23 +142,23 @@ class SinglePolicy:
             UqbenchError: a metric is not a number.
         """
         metrics = {}
-        for name, value in self.loop_agent.metrics().items():
+        for name, value in self.stands_for.metrics().items():
             try:
                 metrics[name] = torch.tensor([float(value)])
             except (TypeError, ValueError) as error:
                 raise UqbenchError(
-                    f"{type(self.loop_agent).__name__}.metrics returned {name!r} as {value!r}; "
+                    f"{type(self.stands_for).__name__}.metrics returned {name!r} as {value!r}; "
                     f"expected a number"
                 ) from error
         return metrics
 
     def state_dict(self) -> dict[str, Any]:
         """The method's own."""
-        return self.loop_agent.state_dict()
+        return self.stands_for.state_dict()
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore from ``state_dict()``."""
-        self.loop_agent.load_state_dict(state)
+        self.stands_for.load_state_dict(state)
 
     def uncertainty(self, obs: Tensor) -> Uncertainty | None:
         """Predictions for observations ``[1, M, *obs]``.
@@ -163,12 +166,12 @@ class SinglePolicy:
         Raises:
             UqbenchError: what it predicts is not of one lane and M observations.
         """
-        stated = self.loop_agent.uncertainty(obs[0].cpu().numpy())
+        stated = self.stands_for.uncertainty(obs[0].cpu().numpy())
         if stated is not None:
             for name, values in vars(stated).items():
                 if values is not None and tuple(values.shape[:2]) != tuple(obs.shape[:2]):
                     raise UqbenchError(
-                        f"{type(self.loop_agent).__name__}.uncertainty returned {name} of shape "
+                        f"{type(self.stands_for).__name__}.uncertainty returned {name} of shape "
                         f"{tuple(values.shape)}; expected {tuple(obs.shape[:2])} first: one lane, "
                         f"and as many observations as it was asked about"
                     )
@@ -195,9 +198,9 @@ def train(
 
 
 def _single(obs: Tensor) -> NDArray[Any]:
-    array: NDArray[Any] = obs[0].cpu().numpy()
+    array: NDArray[Any] = obs[0].cpu().numpy().copy()  # the method may write into it
     return array
 
 
 def _mask_info(valid: Tensor | None) -> dict[str, Any]:
-    return {} if valid is None else {"action_mask": valid[0].cpu().numpy()}
+    return {} if valid is None else {"action_mask": valid[0].cpu().numpy().copy()}

@@ -13,11 +13,13 @@ from uqbench.contract.agent import Agent
 from uqbench.registry.plugins import Host
 from uqbench.results.columns import Columns, RunColumns
 from uqbench.runner.batches import Batch
+from uqbench.runner.train.asked import Asked
 from uqbench.runner.train.environments import TaskEnvironment
 from uqbench.runner.train.evaluation import evaluate
-from uqbench.runner.train.guards import check_metrics, check_uncertainty
+from uqbench.runner.train.guards import check_metrics
 from uqbench.runner.train.loop_agent import SinglePolicy
 from uqbench.runner.train.recorder import Recorder, passed
+from uqbench.runner.train.stated import Checked
 from uqbench.uncertainty.interval_scores import score_return_distribution, score_uncertainty
 
 Latest = Mapping[str, NDArray[np.float64]]
@@ -55,12 +57,12 @@ class Measurements:
     def begin(self, agent: Agent | SinglePolicy) -> None:
         """Before an agent's first step."""
         if self.queries is not None:
-            self.queries.start(agent)
+            self.queries.start(self._checked(agent, 0))
 
     def see(self, step: int, agent: Agent | SinglePolicy, obs: Tensor) -> None:
         """Where an agent stands after ``step`` steps, ``[L, M, *obs]``."""
         if self.recorder.due(step):
-            check_uncertainty(agent, obs, self.env.n_actions, step)
+            self._checked(agent, step).uncertainty(obs)
         if self.queries is not None:
             self.queries.see(step, self.env, obs)
 
@@ -69,9 +71,9 @@ class Measurements:
         budget, recorder = self._batch.budget, self.recorder
         if self.queries is not None:
             for point in passed(self.queries.points, step, budget.actors):
-                recorder.add(self.queries.score(agent, point), point)
+                recorder.add(self.queries.score(self._checked(agent, step), point), point)
         if records := recorder.due(step):
-            self.latest = recorder.record(self._metrics(agent), records)
+            self.latest = recorder.record(self._metrics(agent, step), records)
         if (plan := budget.evaluation) is None:
             return
         every = plan.every or budget.steps
@@ -96,12 +98,17 @@ class Measurements:
             )
         ]
 
-    def _metrics(self, agent: Agent | SinglePolicy) -> dict[str, Tensor]:
+    def _checked(self, agent: Agent | SinglePolicy, step: int) -> Checked:
+        return Checked(Asked(agent), self.env.n_actions, step)
+
+    def _metrics(self, agent: Agent | SinglePolicy, step: int) -> dict[str, Tensor]:
         """An agent's own metrics, and the scores of its predictions of Q where Q* is known."""
         metrics, known, lanes = dict(agent.metrics()), self._optimal_q, len(self._batch.runs)
         check_metrics(agent, metrics, lanes)
+        metrics = {name: value.clone() for name, value in metrics.items()}
         if known is not None:
-            predicted = agent.uncertainty(known.obs.expand(lanes, *known.obs.shape))
+            obs = known.obs.expand(lanes, *known.obs.shape)
+            predicted = self._checked(agent, step).uncertainty(obs)
             if predicted is not None:
                 metrics |= score_uncertainty(predicted, known.values)
                 if known.return_atoms is not None and known.return_probs is not None:

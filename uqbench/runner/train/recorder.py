@@ -48,6 +48,10 @@ class Recorder:
         discount: γ of the discounted returns.
         environment: its name, for errors.
         actors: K.
+
+    Attributes:
+        events: the same.
+        actors: the same.
     """
 
     def __init__(
@@ -60,7 +64,7 @@ class Recorder:
         environment: str = "?",
         actors: int = 1,
     ) -> None:
-        self._actors, streams = actors, lanes * actors
+        self.actors, streams = actors, lanes * actors
         self._discount, self._environment = discount, environment
         self._names = ("reward", *(f"events/{name}" for name in events))
         self.events = tuple(events)
@@ -81,7 +85,7 @@ class Recorder:
 
     def due(self, step: int) -> list[int]:
         """The records to take after the vector step that ends with ``step`` steps."""
-        return passed(self._due, step, self._actors)
+        return passed(self._due, step, self.actors)
 
     def step(self, outcome: Outcome) -> None:
         """Record one vector step of all lanes, ``[L · K]``."""
@@ -139,7 +143,7 @@ class Recorder:
         """The metrics and episodes of each lane; episodes in progress are kept as unfinished."""
         self._flush()
         (stream,) = self._lengths.nonzero()
-        lanes, length = stream // self._actors, self._lengths[stream]
+        lanes, length = stream // self.actors, self._lengths[stream]
         self._add_episodes(lanes, self._taken, 0, 3, length, *self._episode[:, stream])
         rows = np.concatenate(self._episodes)
         kinds = EPISODES | {f"event_{name}": np.float64 for name in self.events}
@@ -184,7 +188,7 @@ class Recorder:
         """Take in T steps ``[T, names + 2, L · K]``, added up one by one."""
         counts, (terminated, truncated) = seen[:, :-2], seen[:, -2:].swapaxes(0, 1) > 0
         ended = terminated | truncated
-        by_lane = counts.reshape(*counts.shape[:2], -1, self._actors).sum(-1)
+        by_lane = counts.reshape(*counts.shape[:2], -1, self.actors).sum(-1)
         by_lane[0] += self._totals
         self._totals = np.add.accumulate(by_lane)[-1]
         lengths = sums_so_far(np.ones_like(ended, np.int64), self._lengths, ended)
@@ -196,23 +200,23 @@ class Recorder:
         values = np.concatenate([counts[:, :1], discounted[:, None], counts[:, 1:]], 1) + 0.0
         sums = sums_so_far(values, self._episode, ended)
         t, stream = divmod(np.flatnonzero(ended), ended.shape[1])
-        lane, step = stream // self._actors, self._taken + (t + 1) * self._actors
+        lane, step = stream // self.actors, self._taken + (t + 1) * self.actors
         end, length = np.where(terminated[t, stream], 0, 1), lengths[t, stream]
         self._add_episodes(lane, step, 0, end, length, *sums[t, :, stream].T)
         self._lengths = np.where(ended[-1], 0, lengths[-1])
         self._episode = np.where(ended[-1], 0.0, sums[-1])
-        self._taken += len(seen) * self._actors
+        self._taken += len(seen) * self.actors
 
     def _check(self, counts: NDArray[np.float32]) -> None:
         """Check that all rewards and counts of a block ``[steps, names + 2, L · K]`` are finite."""
         if np.isfinite(counts).all():
             return
         step, name, stream = np.argwhere(~np.isfinite(counts))[0]
-        at = self._taken + (step + 1) * self._actors
+        at = self._taken + (step + 1) * self.actors
         raise UqbenchError(
             f"the environment {self._environment!r} returned the {self._names[name]} "
-            f"{counts[step, name, stream]} in lane {stream // self._actors} at step {at}; "
-            f"expected a finite number"
+            f"{counts[step, name, stream]} in lane {stream // self.actors} at step {at}; "
+            f"expected a finite number{see('wrong-outcome')}"
         )
 
     def _add_episodes(self, *values: NDArray[Any] | int) -> None:

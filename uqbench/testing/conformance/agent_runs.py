@@ -29,6 +29,10 @@ ACTORS = 3
 CPU = torch.device("cpu")
 
 
+Lent = tuple[str, Tensor | None, Tensor | None]
+"""A clone that an agent was given: what it is called, the clone, and its values."""
+
+
 @dataclass(frozen=True)
 class Trace:
     """A run of an agent, as seen from outside.
@@ -41,7 +45,7 @@ class Trace:
             ``[L, K, …]``.
         questions: the last observations, ``[L, QUESTIONS · K, *obs]``.
         predictions: the policy and the uncertainty at the questions, ``[L, …]`` by name.
-        written: which calls wrote into tensors that they were given.
+        written: what it wrote into of the tensors that it was given, at once or later.
     """
 
     agent: Agent
@@ -168,19 +172,19 @@ class AgentSubject(Subject):
         """Run a new agent in the worlds from ``first`` on, disturbed or not."""
         actors, agent = self.info.actors, self.new(seeds)
         env = self.world(len(seeds) * actors, first * actors)
-        actions, metrics, stream, written = [], [], [], list[str]()
+        actions, metrics, stream, lent = [], [], [], list[Lent]()
         obs, valid = reset_by_actor(env, actors)
         for t in range(0, self.long if "long" in how else self.steps, actors):
             obs, valid = obs.clone(), _copied(valid)
             given = obs.clone(), _copied(valid)
             action = agent.act(*given).clone()
-            if not same(list(given), [obs, valid]):
-                written.append(f"act wrote into its observations or mask at step {t}")
+            names = f"act's obs at step {t}", f"act's valid at step {t}"
+            lent += zip(names, given, (obs, valid), strict=True)
             outcome = copy_of(env.step(action.flatten()), actors)
             step = step_of(obs, action, outcome)
             agent.observe(step)
-            if not same(vars(step), vars(step_of(obs, action, outcome))):
-                written.append(f"observe wrote into its step at step {t}")
+            for name, before in vars(step_of(obs, action, outcome)).items():
+                lent.append((f"the step's {name} at step {t}", getattr(step, name), before))
             actions.append(action)
             metrics.append({name: value.clone() for name, value in agent.metrics().items()})
             stream.append((obs, valid, outcome))
@@ -192,7 +196,13 @@ class AgentSubject(Subject):
             obs, valid = outcome.obs, outcome.valid
         questions = torch.cat([obs for obs, *_ in stream[-QUESTIONS:]], 1)
         predicted = predictions(agent, questions)
+        written = [what for what, tensor, before in lent if is_written(tensor, before)]
         return Trace(agent, actions, metrics, stream, questions, predicted, written)
+
+
+def is_written(tensor: Tensor | None, before: Tensor | None) -> bool:
+    """Whether a clone was written into since it was made, of no effect, or through NumPy, too."""
+    return tensor is not None and (tensor._version > 0 or not same(tensor, before))
 
 
 def _overwrite(step: Step) -> None:

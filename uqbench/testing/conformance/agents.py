@@ -21,6 +21,7 @@ from uqbench.testing.conformance.agent_runs import (
     AgentSubject,
     Trace,
     copy_of,
+    is_written,
     predictions,
     replay_step,
     same,
@@ -111,19 +112,20 @@ def global_state(subject: AgentSubject) -> None:
 
 @check(AgentSubject, "agent-inputs", after=("agent-global-state",))
 def inputs(subject: AgentSubject) -> None:
-    """An agent does not write into the tensors that it is given.
+    """An agent does not write into the tensors that it is given, its step among them.
 
-    Observations, masks and steps are the same after a call as before it.
+    Nothing is written into observations, masks and steps, at once or later, such as by clamp_ where
+    all rewards are within its bounds. In a run each of them is a copy that nobody else reads.
 
     Fix:
         Copy before writing: obs.clone(), or an operation without the trailing underscore.
     """
     for written in subject.baseline.written:
-        raise Failed(written)
+        raise Failed(f"it wrote into {written}")
     agent, asked = subject.baseline.agent, subject.baseline.questions.clone()
     agent.policy(asked)
     agent.uncertainty(asked)
-    if not same(asked, subject.baseline.questions):
+    if is_written(asked, subject.baseline.questions):
         raise Failed("policy or uncertainty wrote into its observations")
 
 

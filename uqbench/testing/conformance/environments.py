@@ -21,7 +21,7 @@ from uqbench.contract.errors import CannotSaveError
 from uqbench.lanes import Uniform
 from uqbench.lanes.adapters.gymnasium_lanes import GymnasiumLanes
 from uqbench.lanes.exploration import random_action
-from uqbench.runner.train.guards import check_outcome
+from uqbench.runner.train.guarded_lanes import GuardedLanes
 from uqbench.testing.conformance.agent_runs import copy_of, same, through_a_file
 from uqbench.testing.conformance.check import Failed, Skipped, Subject, check, once, unchanged
 from uqbench.testing.same_bits import difference
@@ -366,7 +366,9 @@ def _check_forms(env: LaneEnv, met: Met) -> None:
     """Fail where observations are not of the space, rewards not finite float32, ends not bool."""
     obs, _, _, outcome = met
     space = env.observation_space
-    check_outcome(env, outcome, obs, 0, ())
+    guarded = GuardedLanes(env)
+    guarded.check(outcome, len(obs), 0)
+    guarded.look(outcome, 0)
     for name, seen in (("obs", obs), ("next_obs", outcome.next_obs)):
         for one in seen.cpu().numpy():
             if not space.contains(one if space.shape else int(one)):

@@ -36,7 +36,7 @@ LANES, STEPS = 64, 240
 LEVELS = (0.5, 0.9)
 STANDARD_ERRORS = 4.0
 """Of a share of lanes, at each level: false alarms in fewer than one of 8,000 checks."""
-AFTER = ("agent-repeats", "uncertainty-variances", "agent-learns")
+AFTER = ("agent-repeats", "uncertainty-forms", "agent-learns")
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 An agent is tried on a task of the suites that use it, the one whose steps cost least, with that
 method's config and steps that pass within a short run; one that no suite uses, in
-``RotatingPixels``.
+``RotatingPixels``, an estimator on ``DrawnPoints``.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -13,12 +13,14 @@ from typing import Any, Literal
 from uqbench.contract.agent import EnvironmentInfo
 from uqbench.contract.config import as_table, at_most
 from uqbench.contract.environment import LaneEnv, TimeLimit
-from uqbench.contract.errors import unknown
-from uqbench.contract.estimator import Dataset
+from uqbench.contract.errors import UqbenchError, unknown
+from uqbench.contract.estimator import Dataset, Estimator
 from uqbench.contract.specs import imported
 from uqbench.lanes.adapters.gymnasium_lanes import GymnasiumLanes
-from uqbench.registry.definitions import owns_loop, summary, takes_actors
+from uqbench.registry.definitions import summary
+from uqbench.registry.named import plugins_of
 from uqbench.registry.plugins import Host
+from uqbench.registry.registry import Registry
 from uqbench.runner.train.environments import lanes_of
 from uqbench.suites.configs import method_config, task_config
 from uqbench.suites.reading import Catalog, read_suites
@@ -32,7 +34,8 @@ from uqbench.testing.conformance.estimators import DatasetSubject, EstimatorSubj
 from uqbench.testing.conformance.loop_agents import LoopAgentSubject
 from uqbench.testing.conformance.packages import ComponentSubject, PackageSubject
 from uqbench.testing.conformance.risks import RiskSubject
-from uqbench.testing.worlds import RotatingPixels
+from uqbench.testing.conformance.scores import ScoreSubject
+from uqbench.testing.worlds import DrawnPoints, RotatingPixels
 
 WARM_UP, SCHEDULES = 40, 120
 """Environment steps within which learning starts, and every schedule of a config has passed."""
@@ -51,18 +54,17 @@ def subjects(host: Host, name: str) -> Iterator[Subject]:
         UqbenchError: there is no such plugin, or it registers no such thing.
     """
     of, _, one = name.rpartition(":")
-    plugins = [p for p in host.plugins if (of or name) in (p.name, p.distribution)]
+    plugins = plugins_of(host, name)
     catalog = read_suites(host, check=() if of else None)  # a class answers for no suite
     things = [(r, n, r.origin(n)) for r in host.registries for n in r]
     chosen = [t for t in things if t[2] in plugins and (not of or t[1].rpartition(":")[2] == one)]
-    if not (any(r.kind in MAKERS for r, *_ in chosen) if of else plugins):
-        known = [f"{plugin.distribution}:{n}" for _, n, plugin in things]
-        raise unknown("plugin", name, known if of else [p.name for p in host.plugins])
+    if of and not any(r.kind in MAKERS for r, *_ in chosen):
+        raise unknown("plugin", name, [f"{plugin.distribution}:{n}" for _, n, plugin in things])
     for plugin in () if of else plugins:
         yield PackageSubject(
             name=plugin.name,
             module=plugin.module,
-            names=[(r.kind, n, summary(r[n])) for r, n, by in chosen if by == plugin],
+            names=[(r.kind, n, _summary(r, n)) for r, n, by in chosen if by == plugin],
             problems=[p.reason for p in catalog.problems if p.plugin == plugin],
             failure=plugin.failure,
         )
@@ -79,6 +81,14 @@ def subjects(host: Host, name: str) -> Iterator[Subject]:
                 expected = host.expected_failures(plugin).get(what, {})
                 subject = replace(subject, expected_failures=expected)
             yield subject
+
+
+def _summary(registry: Registry[Any], name: str) -> str:
+    """One line; empty where it cannot be imported, which is a check of its own."""
+    try:
+        return summary(registry[name])
+    except UqbenchError:
+        return ""
 
 
 Use = tuple[Suite, Method, Task]
@@ -144,7 +154,7 @@ def _agent(name: str, host: Host, catalog: Catalog) -> Subject:
         discount = float(task.discount or 0.0)
         info = EnvironmentInfo(one.observation_space, one.n_actions, discount, 10_000)
     config = at_most(config, SCHEDULES, WARM_UP)
-    if not owns_loop(spec):
+    if not spec.loop:
         return AgentSubject(
             name=name,
             factory=spec.factory,
@@ -152,7 +162,7 @@ def _agent(name: str, host: Host, catalog: Catalog) -> Subject:
             world=world,
             info=info,
             role=spec.role,
-            takes_actors=takes_actors(spec),
+            takes_actors=spec.takes_actors,
             calibrated=spec.calibrated,
         )
     one_actor, several = (
@@ -165,7 +175,7 @@ def _agent(name: str, host: Host, catalog: Catalog) -> Subject:
         )
         for actors in (1, ACTORS)
     )
-    return replace(one_actor, several=several if takes_actors(spec) else None)
+    return replace(one_actor, several=several if spec.takes_actors else None)
 
 
 def _environment(name: str, host: Host, catalog: Catalog) -> Subject:
@@ -195,21 +205,44 @@ def _made(task: Task, host: Host) -> Dataset:
 
 def _dataset(name: str, host: Host, catalog: Catalog) -> Subject:
     task = _task(catalog, Task(name="default", dataset=name))
-    return DatasetSubject(name=name, dataset=_made(task, host), scores=host.datasets[name].scores)
+    tasks = {
+        f"{one.name} of {suite.name}": partial(_made, one, host)
+        for suite in catalog.suites.values()
+        for one in suite.tasks
+        if one.dataset == name
+    }
+    scores = host.datasets[name].scores
+    return DatasetSubject(name=name, dataset=_made(task, host), scores=scores, tasks=tasks)
 
 
-def _estimator(name: str, host: Host, catalog: Catalog) -> Subject | None:
-    use = _use(catalog, "estimator", name)
+def _estimator(name: str, host: Host, catalog: Catalog) -> Subject:
+    spec, use = host.estimators[name], _use(catalog, "estimator", name)
+    factory = spec.load_factory()
+    config = spec.load_config()() if use is None else _config(use, host)
+
+    def make(dataset: Dataset, seeds: Sequence[int]) -> Estimator:
+        made: Estimator = factory(dataset, list(seeds), config, CPU)
+        return made
+
     if use is None:
-        return None  # there is nothing that it could estimate
+        return EstimatorSubject(name=name, make=make, dataset=_suited(make))
     suite, _, task = use
-    make, config = host.estimators[name].load_factory(), _config(use, host)
-    return EstimatorSubject(
-        name=name,
-        make=lambda dataset, seeds: make(dataset, list(seeds), config, CPU),
-        dataset=_made(task, host),
-        steps=min(suite.budget("smoke").on(task).steps, 50),
-    )
+    steps = min(suite.budget("smoke").on(task).steps, 50)
+    return EstimatorSubject(name=name, make=make, dataset=_made(task, host), steps=steps)
+
+
+def _suited(make: Callable[[Dataset, Sequence[int]], Estimator]) -> Dataset:
+    """Three classes in the plane, or values, where an estimator takes no classes."""
+    classes = DrawnPoints(3)
+    try:
+        make(classes, [0]).fit(classes.data([0]), None, 1)
+    except Exception:  # a plugin may raise anything; its checks say what
+        return DrawnPoints(0)
+    return classes
+
+
+def _score(name: str, host: Host, _: Catalog) -> Subject:
+    return ScoreSubject(name=name, spec=host.scores[name])
 
 
 def _risk(name: str, host: Host, _: Catalog) -> Subject:
@@ -239,6 +272,7 @@ MAKERS: dict[str, Callable[[str, Host, Catalog], Subject | None]] = {
     "environment": _environment,
     "dataset": _dataset,
     "estimator": _estimator,
+    "score": _score,
     "risk measure": _risk,
     "claim kind": _claim,
 }

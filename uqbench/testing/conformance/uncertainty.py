@@ -4,14 +4,14 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from uqbench.contract.agent import Uncertainty
-from uqbench.runner.train.guards import UNBOUNDED, VALUES, VARIANCES
+from uqbench.contract.errors import see
 from uqbench.testing.conformance.agent_runs import AgentSubject
 from uqbench.testing.conformance.agents import FORMS
 from uqbench.testing.conformance.check import Failed, Skipped, check, once
+from uqbench.uncertainty.validity import Speaker, check_uncertainty
 
 STANDARD_ERRORS = 6.0
 """Beyond which samples disagree: false alarms are rarer than one in 10⁸ for normal samples."""
@@ -19,68 +19,35 @@ STANDARD_ERRORS = 6.0
 
 @check(AgentSubject, "uncertainty-forms", after=("agent-forms",))
 def forms(subject: AgentSubject) -> None:
-    """Values are [L, M, A]; return distributions [L, M, A, N], samples [L, M, A, S]; floats.
+    """Predictions are what a run takes: finite floats of the right shape, variances, probabilities.
 
-    Shapes for L = 1, 3 and M = 1, 5.
+    Values [L, M, A], return distributions [L, M, A, N], samples [L, M, A, S]; epistemic variances
+    may be infinite, where nothing was seen. Shapes for L = 1, 3 and M = 1, 5; at the start and
+    after learning.
 
     Fix:
         One number for each action of each observation of each lane; leave out what you do not
-        predict (None).
+        predict (None). No division by a count that may be zero: state a prior. Variances are in
+        squared units of return. return_probs is a softmax over the last dimension.
     """
-    _predicted(subject)
-    n_actions = subject.info.n_actions
+    asked = subject.baseline.questions
+    for when, predicted in _predicted(subject).items():
+        _check(predicted, asked, subject.info.n_actions, when)
     for lanes, queries in FORMS:
-        agent = subject.new(range(lanes))
         obs, _ = subject.world(lanes, 0).reset()
-        asked = obs[:, None].expand(lanes, queries, *obs.shape[1:])
-        predicted = agent.uncertainty(asked)
-        if not isinstance(predicted, Uncertainty):
-            raise Failed(f"uncertainty returned a {type(predicted).__name__}")
-        for name, value in vars(predicted).items():
-            if value is None:
-                continue
-            shape, form = (lanes, queries, n_actions), tuple(value.shape)
-            fits = form == shape if name in VALUES else form[:3] == shape
-            if not fits or not value.dtype.is_floating_point:
-                expected = shape if name in VALUES else (*shape, "N")
-                raise Failed(f"{name} is {value.dtype} {form}; expected floats of {expected}")
-        if (predicted.return_atoms is None) != (predicted.return_probs is None):
-            raise Failed("return_atoms and return_probs go together")
+        several = obs[:, None].expand(lanes, queries, *obs.shape[1:])
+        stated = subject.new(range(lanes)).uncertainty(several)
+        if stated is None:
+            raise Failed("uncertainty returned None, and predictions when it was asked before")
+        _check(stated, several, subject.info.n_actions, "before learning")
 
 
-@check(AgentSubject, "uncertainty-finite", after=("uncertainty-forms",))
-def finite(subject: AgentSubject) -> None:
-    """Every prediction is finite; epistemic variances may be infinite, where nothing was seen.
-
-    At the start and after learning.
-
-    Fix:
-        No division by a count that may be zero, no logarithm of zero: state a prior.
-    """
-    for when, name, value in _values(subject):
-        fine = value.isfinite()
-        if name in UNBOUNDED:
-            fine |= value == torch.inf
-        if not fine.all():
-            raise Failed(f"{name} is not finite {when}")
+def _check(predicted: object, obs: Tensor, n_actions: int, when: str) -> None:
+    by = Speaker("agent", "checked", when, see("wrong-uncertainty"))
+    check_uncertainty(predicted, (obs.shape[0], obs.shape[1]), n_actions, by)
 
 
-@check(AgentSubject, "uncertainty-variances", after=("uncertainty-finite",))
-def variances(subject: AgentSubject) -> None:
-    """Variances are not negative.
-
-    At the start and after learning.
-
-    Fix:
-        Variances are in squared units of return: not a logarithm, not a difference that rounds
-        below zero (clamp that).
-    """
-    for when, name, value in _values(subject):
-        if name in VARIANCES and (value < 0).any():
-            raise Failed(f"{name} is {value.min().item():.4g} {when}")
-
-
-@check(AgentSubject, "uncertainty-order", after=("uncertainty-variances",))
+@check(AgentSubject, "uncertainty-order", after=("uncertainty-forms",))
 def order(subject: AgentSubject) -> None:
     """The variance of the quantiles is at least that of their mean.
 
@@ -95,22 +62,7 @@ def order(subject: AgentSubject) -> None:
             raise Failed(f"quantile_epistemic_var lies below epistemic_var {when}")
 
 
-@check(AgentSubject, "uncertainty-probabilities", after=("uncertainty-finite",))
-def probabilities(subject: AgentSubject) -> None:
-    """Probabilities are not negative and sum to one.
-
-    Along the last dimension.
-
-    Fix:
-        return_probs is a softmax over the last dimension, or the same weight for each quantile.
-    """
-    for when, probs in _each(subject, "return_probs"):
-        sums = probs.sum(-1)
-        if (probs < 0).any() or not torch.allclose(sums, torch.ones_like(sums), atol=1e-4):
-            raise Failed(f"they sum to {sums.min().item():.4g} to {sums.max().item():.4g} {when}")
-
-
-@check(AgentSubject, "uncertainty-distribution", after=("uncertainty-probabilities",))
+@check(AgentSubject, "uncertainty-distribution", after=("uncertainty-forms",))
 def distribution(subject: AgentSubject) -> None:
     """Where both are predicted, the return distribution's mean is `mean`.
 
@@ -127,7 +79,7 @@ def distribution(subject: AgentSubject) -> None:
             raise Failed(f"the two means differ by up to {worst:.4g} {when}")
 
 
-@check(AgentSubject, "uncertainty-samples", after=("uncertainty-variances",))
+@check(AgentSubject, "uncertainty-samples", after=("uncertainty-forms",))
 def samples(subject: AgentSubject) -> None:
     """Samples of Q have the mean and the variance that are predicted with them.
 
@@ -154,14 +106,6 @@ def samples(subject: AgentSubject) -> None:
             allowed = STANDARD_ERRORS * math.sqrt(2 / (count - 1)) + math.log(count / (count - 1))
             if (ratio := float(ratios.median())) > allowed:
                 raise Failed(f"their variance is off by a factor of {math.exp(ratio):.3g} {when}")
-
-
-def _values(subject: AgentSubject) -> Iterator[tuple[str, str, Tensor]]:
-    """When, and each prediction with its name."""
-    for when, predicted in _predicted(subject).items():
-        for name, value in vars(predicted).items():
-            if value is not None:
-                yield when, name, value
 
 
 def _each(subject: AgentSubject, *names: str) -> Iterator[tuple[Any, ...]]:

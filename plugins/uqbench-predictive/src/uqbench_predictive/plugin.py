@@ -13,7 +13,11 @@ SCORES: dict[str, tuple[Literal["max", "min"], str]] = {
     "nll": ("min", "negative log-likelihood of the targets, nats"),
     "brier": ("min", "Brier score: squared error of the class probabilities"),
     "accuracy": ("max", "share of points whose most probable class is theirs"),
-    "ece": ("min", "calibration error of the most probable class, 15 bins of equal mass"),
+    "ece": (
+        "min",
+        "calibration error of the most probable class, 15 bins of equal mass; above 0 "
+        "of a calibrated method, too, by about √(30 v/(π n)), v the mean of c (1 − c)",
+    ),
     "aurc": ("min", "area under the risk over the share of most certain points"),
     "coverage_90": ("max", "share of targets in 90 % prediction sets"),
     "width_90": ("min", "size of 90 % prediction sets: classes, or width of the interval"),
@@ -37,7 +41,22 @@ SCORES: dict[str, tuple[Literal["max", "min"], str]] = {
     "nll_5": ("min", "the same at the fifth strength"),
 }
 """Direction and summary of each function of :mod:`uqbench_predictive.scores.registered`."""
+SECOND = {
+    "accuracy", "ece", "aurc", "coverage_90", "width_90", "joint_nll", "corrupted_ece",
+    "shifted_ece", "shifted_accuracy",
+}  # fmt: skip
+"""Scores of version 2, in which ties are in no order, and joint likelihoods of all models."""
+PROPER = {
+    "nll", "brier", "accuracy", "joint_nll", "rmse", "crps", "corrupted_nll", "shifted_nll",
+    "shifted_accuracy", *(f"nll_{strength}" for strength in range(1, 6)),
+}  # fmt: skip
+GROUPS = (
+    "which ten points go together is the question, as in the testbed's groups around two inputs: "
+    "points of one group may change places, and groups, but exchanging points between groups asks "
+    "for another joint law, and a mean over all M!/(10!)^(M/10) groupings has no closed form"
+)
 DETECTION = ("auroc", "aupr", "fpr95", "retention_auc")
+TIES_TOGETHER = dict.fromkeys(("aupr", "fpr95", "retention_auc"), "2")
 SINE = ("std_mae", "outside_std_mae", "rank_correlation")
 
 
@@ -73,7 +92,7 @@ def uqbench_datasets() -> Iterable[DatasetSpec]:
         ),
         DatasetSpec(
             name="real",
-            version="1",
+            version="2",
             factory="uqbench_predictive.problems.tables:Real",
             config="uqbench_predictive.problems.tables:RealConfig",
         ),
@@ -89,6 +108,7 @@ def uqbench_datasets() -> Iterable[DatasetSpec]:
             factory="uqbench_predictive.problems.known_regression:KnownRegression",
             config="uqbench_predictive.problems.known_regression:KnownRegressionConfig",
             scores=("kl", "joint_kl"),
+            score_versions={"joint_kl": "2"},  # no members where inputs have models of their own
         ),
         DatasetSpec(
             name="known-classes",
@@ -96,6 +116,7 @@ def uqbench_datasets() -> Iterable[DatasetSpec]:
             factory="uqbench_predictive.problems.known_classes:KnownClasses",
             config="uqbench_predictive.problems.known_classes:KnownClassesConfig",
             scores=("kl", "joint_kl"),
+            score_versions={"joint_kl": "2"},  # no members where inputs have models of their own
         ),
         DatasetSpec(
             name="ood-digits",
@@ -103,6 +124,7 @@ def uqbench_datasets() -> Iterable[DatasetSpec]:
             factory="uqbench_predictive.problems.digits:Digits",
             config="uqbench_predictive.problems.digits:DigitsConfig",
             scores=DETECTION,
+            score_versions=TIES_TOGETHER,
         ),
         DatasetSpec(
             name="ood-mnist",
@@ -110,6 +132,7 @@ def uqbench_datasets() -> Iterable[DatasetSpec]:
             factory="uqbench_predictive.problems.mnist:MNIST",
             config="uqbench_predictive.problems.mnist:MNISTConfig",
             scores=DETECTION,
+            score_versions=TIES_TOGETHER,
         ),
         DatasetSpec(
             name="fashion",
@@ -123,6 +146,7 @@ def uqbench_datasets() -> Iterable[DatasetSpec]:
             factory="uqbench_predictive.problems.imagenet:ImageNet",
             config="uqbench_predictive.problems.imagenet:ImageNetConfig",
             scores=DETECTION,
+            score_versions=TIES_TOGETHER,
         ),
     ]
 
@@ -228,10 +252,13 @@ def uqbench_scores() -> Iterable[ScoreSpec]:
     return [
         ScoreSpec(
             name=name,
-            version="1",
+            version="2" if name in SECOND else "1",
             factory=f"uqbench_predictive.scores.registered:{name}",
             summary=summary,
             direction=direction,
+            proper=name in PROPER,
+            chance=0.5 if name.endswith("auroc") else f"uqbench_predictive.scores.chance:{name}",
+            without={"permutation": GROUPS} if name == "joint_nll" else {},
         )
         for name, (direction, summary) in SCORES.items()
     ]

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from uqbench_predictive.scores.detection import detection, rank_correlation, retention_auc
 
 
@@ -11,11 +15,67 @@ def test_detection_is_by_hand_on_four_points():
     positive, negative = torch.tensor([[3.0, 1.0]]), torch.tensor([[2.0, 0.0]])
     scores = detection(positive, negative)
     assert scores["auroc"].item() == 0.75  # three of the four pairs
-    # recall ½ at precision 1, recall 1 at precision ⅔: trapezoids ½ · 1 and ½ · (½ + ⅔)/2
-    assert scores["aupr"].item() == pytest.approx(0.5 + 0.5 * (0.5 + 2 / 3) / 2)
+    # recall ½ at precision 1, recall 1 at precision ⅔
+    assert scores["aupr"].item() == pytest.approx(0.5 * 1 + 0.5 * 2 / 3)
     assert scores["fpr95"].item() == 0.5
-    ties = detection(torch.zeros(1, 3), torch.zeros(1, 3))
-    assert ties["auroc"].item() == 0.5
+
+
+@pytest.mark.parametrize(("positives", "negatives"), [(3, 3), (50, 50), (10, 990)])
+def test_a_detector_that_says_nothing_is_at_chance(positives, negatives):
+    """½; the share of positives (the trapezoid had .75 at a half, .505 at .01); and all or none."""
+    scores = detection(torch.zeros(1, positives), torch.zeros(1, negatives))
+    assert scores["auroc"].item() == 0.5
+    assert scores["aupr"].item() == pytest.approx(positives / (positives + negatives))
+    assert scores["fpr95"].item() == 1
+
+
+def test_where_a_class_is_absent_there_is_nothing_to_tell_apart():
+    for positives, negatives in ((0, 5), (5, 0)):
+        found = detection(torch.rand(1, positives), torch.rand(1, negatives))
+        assert all(value.isnan().all() for value in found.values())
+    known = detection(torch.tensor([[1.0, float("nan")]]), torch.tensor([[0.0, 2.0]]))
+    assert all(value.isnan().all() for value in known.values())
+
+
+def test_ninety_five_percent_is_at_least_that_and_no_threshold_is_left_out():
+    """Of ten positives nine are .9, so that all ten count: the tenth is below 30 of 100 negatives.
+
+    Of twenty 19 are .95: the twentieth, below all negatives, need not be found. Scikit-learn leaves
+    out thresholds between collinear points of the curve, where the least of these may be.
+    """
+    negative = torch.arange(100.0)[None]
+    ten = torch.cat([torch.full((9,), 200.0), torch.tensor([69.5])])[None]
+    assert detection(ten, negative)["fpr95"].item() == pytest.approx(0.30)
+    twenty = torch.cat([torch.arange(200.0, 219.0), torch.tensor([-1.0])])[None]
+    assert detection(twenty, negative)["fpr95"].item() == 0
+    generator = torch.Generator().manual_seed(0)
+    for _ in range(50):
+        positive = torch.randn(30, generator=generator).add(1).double()
+        negative = torch.randn(300, generator=generator).double()
+        thresholds = [
+            (negative >= at).double().mean()
+            for at in positive
+            if (positive >= at).double().mean() >= 0.95
+        ]
+        found = detection(positive[None], negative[None])["fpr95"].item()
+        assert found == pytest.approx(min(thresholds).item())
+
+
+@settings(max_examples=25, deadline=None, derandomize=True)
+@given(seed=st.integers(0, 2**32 - 1), points=st.integers(2, 6))
+def test_within_a_tie_the_area_is_the_mean_over_all_orders(seed, points):
+    """By enumeration of the orders that the uncertainty allows."""
+    generator = torch.Generator().manual_seed(seed)
+    uncertainty = torch.randint(3, (points,), generator=generator).double()
+    right = torch.randint(2, (points,), generator=generator)
+    areas = []
+    for order in map(list, permutations(range(points))):
+        ordered = uncertainty[order]
+        if (ordered.diff() >= 0).all():
+            kept = right[order].double().cumsum(0) / torch.arange(1, points + 1)
+            areas.append(kept.mean().item())
+    found = retention_auc(uncertainty[None], right[None]).item()
+    assert found == pytest.approx(sum(areas) / len(areas))
 
 
 def test_the_retention_curve_is_the_accuracy_of_the_most_certain():
@@ -29,3 +89,4 @@ def test_rank_correlation_sees_the_order_alone():
     truth_ = torch.tensor([[0.1, 0.2, 0.9, 5.0]] * 3)
     predicted = torch.tensor([[1.0, 2.0, 3.0, 4.0], [4.0, 3.0, 2.0, 1.0], [1.0, 1.0, 1.0, 1.0]])
     assert rank_correlation(predicted, truth_).tolist() == pytest.approx([1, -1, 0])
+    assert rank_correlation(predicted, torch.ones(3, 4)).isnan().all()

@@ -67,6 +67,46 @@ def test_the_risk_of_the_most_certain_is_by_hand():
     assert registered.aurc(line) == pytest.approx((1 + (1 + 9) / 2) / 2)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_one_statement_for_all_has_one_confidence_and_no_order(seed):
+    """Climatology, right in half of 300: |½ − c|, .467 in file order where it should be 0; half."""
+    sorted_ = [0] * 150 + [1] * 150
+    shuffled = torch.randperm(300, generator=torch.Generator().manual_seed(seed))
+    targets = torch.tensor(sorted_)[shuffled] if seed else torch.tensor(sorted_)
+    half = [[0.5, 0.5]] * 300
+    assert registered.ece(classes(half, targets)) == pytest.approx(0)
+    assert registered.aurc(classes(half, targets)) == pytest.approx(0.5)
+    assert registered.accuracy(classes(half, targets)) == pytest.approx(0.5)
+    surer = [[0.7, 0.3]] * 300
+    assert registered.ece(classes(surer, targets)) == pytest.approx(0.2)
+    assert registered.aurc(classes(surer, targets)) == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(("count", "expected"), [(150, 0.119), (500, 0.069), (2_000, 0.034)])
+def test_the_calibration_error_of_a_calibrated_method_is_as_large_as_is_said(count, expected):
+    """``√(30 v/(π n))``, v = .24: confidences around .6, none equal. The mean of 100 samples has a
+    standard error of a fiftieth of it, so that 10 % are five of them: an error rate below 1e-6."""
+    g = torch.Generator().manual_seed(count)
+    found = 0.0
+    for _ in range(100):
+        top = 0.6 + 1e-3 * torch.rand(count, generator=g, dtype=torch.float64)
+        right = torch.rand(count, generator=g, dtype=torch.float64) < top
+        found += registered.ece(classes(torch.stack([top, 1 - top], -1), (~right).long())) / 100
+    assert found == pytest.approx(expected, rel=0.1)
+    assert (30 * 0.24 / (pi * count)) ** 0.5 == pytest.approx(expected, rel=0.05)
+
+
+def test_of_equally_probable_classes_each_is_in_the_set_by_its_part():
+    """Nine of ten are needed, whichever: .9 of each, not the first nine."""
+    given = classes([[0.1] * 10] * 10, range(10))
+    assert registered.coverage_90(given) == pytest.approx(0.9)
+    assert registered.width_90(given) == pytest.approx(9)
+    last = classes([[0.1] * 10] * 10, [9] * 10)
+    assert registered.coverage_90(last) == pytest.approx(0.9)
+    pair = classes([[0.8, 0.1, 0.1]], [2])
+    assert registered.coverage_90(pair) == pytest.approx(0.5)
+
+
 def test_sets_hold_the_most_probable_classes_or_those_that_are_stated():
     given = classes([[0.5, 0.3, 0.2], [0.95, 0.04, 0.01]], [2, 1])
     assert registered.width_90(given) == pytest.approx((3 + 1) / 2)
@@ -141,8 +181,8 @@ def test_scores_of_a_shift_are_those_of_its_strengths_and_their_mean():
         [log(k) for k in range(1, 6)]
     )
     assert registered.shifted_nll(sets) == pytest.approx(log(120) / 5)
-    assert registered.shifted_accuracy(sets) == pytest.approx(2 / 5)  # a tie is right at the second
-    gaps = [0, 1 / 2, 1 / 3, 3 / 8, 2 / 5]
+    assert registered.shifted_accuracy(sets) == pytest.approx(1.5 / 5)  # a tie at the second
+    gaps = [0, 0, 1 / 3, 3 / 8, 2 / 5]
     assert registered.shifted_ece(sets) == pytest.approx(sum(gaps) / 5, abs=1e-5)
     assert isnan(registered.shifted_nll(classes([[0.5, 0.5]], [0])))
     assert isnan(registered.nll_5(classes([[0.5, 0.5]], [0])))

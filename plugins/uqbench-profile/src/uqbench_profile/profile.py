@@ -34,7 +34,7 @@ def profile(method: str | type, budget: str | None = None, **options: Any) -> Fi
         >>> import uqbench
         >>> uqbench.profile("mine.py:Mine").data  # doctest: +SKIP
     """
-    experiment = Experiment(Options("profile", budget, methods=[method], **options), Terminal())
+    experiment = Experiment(Options.of("profile", budget, methods=[method], **options), Terminal())
     done = experiment.run()
     for run, reason in done.unfinished.items():
         raise UqbenchError(f"{run.name} did not finish: {reason}")

@@ -51,8 +51,7 @@ class Ray:
         if context.workers is not None:
             raise UqbenchError(
                 "--workers does not go with --executor ray, which executes as many batches at once "
-                "as the cluster has room for; --cpus, --memory and --gpus-per-batch say how much "
-                "one needs."
+                "as the cluster has room for; cpus, memory and gpus of --ray say what one needs."
             )
         self._root, self._config = context.root, config
         self.poll_seconds = config.poll_seconds
@@ -194,5 +193,5 @@ def _check_room(needs: Collection[Resources], custom: Numbers, nodes: Sequence[N
                 f"--executor ray: no node of the cluster has {need.cpus:g} CPUs, {need.gpus:g} "
                 f"GPUs and {need.memory_gb or 0:g} GB of memory{more}; none has more than "
                 f"{have[0]:g} CPUs, {have[1]:g} GPUs and {have[2] / 1e9:.1f} GB. Ask for less by "
-                f"--cpus, --memory and --gpus-per-batch, or start such a node."
+                f"cpus, memory and gpus of --ray, or start such a node."
             )

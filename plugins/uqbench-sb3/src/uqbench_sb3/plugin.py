@@ -20,6 +20,7 @@ def uqbench_agents() -> Iterable[AgentSpec]:
             version=f"1+{package}{version(package)}",
             factory=f"uqbench_sb3.agent:{factory}",
             config="uqbench_sb3.config:SB3Config",
+            loop=True,
             vector=True,
         )
 

@@ -143,7 +143,7 @@ def _asked(config: SlurmConfig, resources: Resources) -> Iterator[tuple[str, obj
     """Options of ``sbatch``."""
     if resources.gpus != int(resources.gpus):
         raise UqbenchError(
-            f"--gpus-per-batch {resources.gpus:g}: Slurm gives whole GPUs, or shards that a "
+            f"gpus={resources.gpus:g}: Slurm gives whole GPUs, or shards that a "
             f"cluster names itself; use 1."
         )
     yield "job-name", "uqbench"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import TYPE_CHECKING
 
-from uqbench import AgentSpec, DatasetSpec, EnvironmentSpec, Spec, hookimpl
+from uqbench import AgentSpec, DatasetSpec, EnvironmentSpec, EstimatorSpec, hookimpl
 
 if TYPE_CHECKING:
     from uqbench.boards.stored import StoredBoard
@@ -89,16 +89,16 @@ def uqbench_datasets() -> Iterable[DatasetSpec]:
 
 
 @hookimpl
-def uqbench_estimators() -> Iterable[Spec]:
+def uqbench_estimators() -> Iterable[EstimatorSpec]:
     """Anchored networks."""
     return [
-        Spec(
+        EstimatorSpec(
             name="anchored-quantiles",
             version="1",
             factory="uqbench_uadqn.regression.anchored:AnchoredQuantiles",
             config="uqbench_uadqn.regression.config:AnchoredQuantilesConfig",
         ),
-        Spec(
+        EstimatorSpec(
             name="anchored-outputs",
             version="1",
             factory="uqbench_uadqn.regression.anchored:AnchoredOutputs",
@@ -121,6 +121,15 @@ def uqbench_suites() -> Iterable[Traversable]:
         "profile",
     )
     return [suites / f"{name}.toml" for name in names]
+
+
+@hookimpl
+def uqbench_expected_failures() -> Mapping[str, Mapping[str, str]]:
+    """Where a rule of conformance does not hold, and why."""
+    reason = (
+        "the uncertainty at the data is asked about where the data are, and no target is scored"
+    )
+    return {"dataset prior-function": {"dataset-apart": reason}}
 
 
 @hookimpl

@@ -10,7 +10,7 @@ data.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log, pi
 from typing import Literal
 
@@ -100,7 +100,10 @@ class Laplace(Estimator):
 
     @torch.no_grad()
     def predict(self, inputs: Tensor) -> PredictiveUncertainty:
-        """``E softmax(f)``, ``f ~ N(f_MAP, J Σ Jᵀ)``; for a regression the variance."""
+        """``E softmax(f)``, ``f ~ N(f_MAP, J Σ Jᵀ)``; for a regression the variance.
+
+        Logits are drawn at each input by itself: there are no members.
+        """
         x = inputs.to(self.trainer.device)
         features, mean = self._outputs(x)
         variances = self._output_variances(features, self.precision)
@@ -110,7 +113,8 @@ class Laplace(Estimator):
         noise = self._noise(mean.shape[1])
         scaled = noise * variances.sqrt()
         logits = mean + (scaled.unsqueeze(-2) @ self.output_vectors.mT.unsqueeze(1)).squeeze(-2)
-        return classification(self.reference_model, inputs, logits.cpu().log_softmax(-1))
+        said = classification(self.reference_model, inputs, logits.cpu().log_softmax(-1))
+        return replace(said, members=None)
 
     def _log_evidence(self, loss: Tensor, n: int) -> Tensor:
         """The marginal likelihood at every precision of the grid, ``[L, grid]``."""

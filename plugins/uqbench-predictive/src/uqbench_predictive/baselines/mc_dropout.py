@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -81,12 +81,17 @@ class MCDropout(Estimator):
 
     @torch.no_grad()
     def predict(self, inputs: Tensor) -> PredictiveUncertainty:
-        """The spread of the passes; masks are a function of the seed alone."""
+        """The spread of the passes; masks are a function of the seed alone.
+
+        Inputs have masks, and so models, of their own: there are no members.
+        """
         drop = Dropout(self.config.probability, self.trainer.generators("passes"))
         x = inputs.to(self.trainer.device)
         passes = torch.stack(
             [self.network(self.weights, x, drop).double() for _ in range(self.config.passes)]
         ).cpu()
         if self.trainer.regression:
-            return regression(passes.squeeze(-1), self.noise_var.cpu()[:, None])
-        return classification(self.reference_model, inputs, passes.log_softmax(-1))
+            said = regression(passes.squeeze(-1), self.noise_var.cpu()[:, None])
+        else:
+            said = classification(self.reference_model, inputs, passes.log_softmax(-1))
+        return replace(said, members=None)

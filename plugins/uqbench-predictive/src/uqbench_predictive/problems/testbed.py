@@ -65,7 +65,7 @@ class Testbed(Dataset, Generic[Known]):
     Source: after Osband et al. 2022, "The neural testbed"
     """
 
-    members = 20
+    members = 1_000  # all of every method's: joint likelihoods are of all
 
     @property
     @abstractmethod

@@ -1,11 +1,11 @@
-"""What is installed, by kind: the entries of ``uqbench list``."""
+"""Installed things by kind: the entries of ``uqbench list``."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from uqbench.contract.errors import Say, warn
+from uqbench.contract.errors import Say, UqbenchError, warn
 from uqbench.registry.load_host import load_host
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ def listing(kind: Kind | None = None, say: Say = warn) -> Mapping[Kind, Entries]
         kind: this one alone; None for all.
         say: is told which plugins and suites cannot be used.
     """
-    from uqbench.registry.definitions import source, summary
     from uqbench.suites.reading import read_suites
 
     host = load_host(say)
@@ -54,12 +53,8 @@ def listing(kind: Kind | None = None, say: Say = warn) -> Mapping[Kind, Entries]
     }
     for title in get_args(Kind)[3:-1]:
         name = {"risks": "risk_measures"}.get(title, title.replace("-", "_"))
-        registry: Registry[Any] = getattr(host, name)
-        entries[title] = [
-            {"name": key, "version": spec.version, "summary": summary(spec)}
-            | {"source": source(spec), "plugin": registry.origin(key).distribution}
-            for key, spec in registry.items()
-        ]
+        if kind in (None, title):  # docstrings are those of modules that this imports
+            entries[title] = _registered(getattr(host, name))
     entries["plugins"] = [
         named(plugin, "name", "distribution", "version")
         | {"adds": host.added_by(plugin), "failure": plugin.failure}
@@ -68,6 +63,22 @@ def listing(kind: Kind | None = None, say: Say = warn) -> Mapping[Kind, Entries]
         for plugin in host.plugins
     ]
     return entries if kind is None else {kind: entries[kind]}
+
+
+def _registered(registry: Registry[Any]) -> Entries:
+    """What a registry holds, with the reason where something cannot be imported."""
+    from uqbench.registry.definitions import source, summary
+
+    entries = []
+    for name in registry:
+        about = {"version": "", "summary": "", "source": ""}
+        try:
+            spec = registry[name]
+            about |= {"version": spec.version, "summary": summary(spec), "source": source(spec)}
+        except UqbenchError as error:
+            about["summary"] = str(error)
+        entries.append({"name": name} | about | {"plugin": registry.origin(name).distribution})
+    return entries
 
 
 def named(thing: object, *names: str) -> dict[str, Any]:

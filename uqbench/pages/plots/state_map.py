@@ -4,9 +4,8 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from uqbench.api.playing import Beliefs
 from uqbench.contract.figure import Figure, NotDrawableError
-from uqbench.contract.pictures import StateMap
+from uqbench.contract.pictures import Beliefs, StateMap
 from uqbench.pages.plots import theme
 from uqbench.pages.plots.words import number
 
@@ -21,9 +20,9 @@ def figure(states: StateMap, beliefs: Beliefs, title: str, truth: Beliefs | None
 
     Args:
         states: of the environment.
-        beliefs: the agent's, ``[states, A]`` each; see :func:`uqbench.api.playing.map_beliefs`.
+        beliefs: the agent's, ``[states, A]`` each; ``uqbench.api.playing.map_beliefs``.
         title: of the figure.
-        truth: of the same shapes; see :func:`uqbench.api.playing.map_truth`.
+        truth: of the same shapes; ``uqbench.api.playing.map_truth``.
 
     Raises:
         NotDrawableError: the agent predicts neither.

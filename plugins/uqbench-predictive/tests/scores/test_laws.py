@@ -1,0 +1,236 @@
+"""Four laws of every registered score, whichever plugin registers it.
+
+A permutation of points changes nothing; a statement that is the same for every point scores at
+chance; no valid statement beats the truth's expected score, where a score is proper; an invalid
+statement has no score. Nothing here is drawn but by Hypothesis, and expected scores are exact: a
+population has every target in the share that the truth gives it. So no test has an error rate; of
+a normal law the population is 200 quantiles, which is exact for squares, and for the CRPS to 1e-3.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+from math import comb, inf, isnan, log, nan
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from uqbench_predictive.scores import registered
+
+from uqbench.contract.estimator import Predictions
+from uqbench.registry.plugins import Host
+from uqbench.testing.conformance import scores as toys
+from uqbench.testing.conformance.scores import Toy, permuted, population, taken, toy
+from uqbench.uncertainty.predictions import score_of
+
+SCORES = Host.load().scores
+LAWFUL = [name for name in SCORES if not SCORES[name].without]
+PROPER = [name for name in SCORES if SCORES[name].proper]
+SEEDS, KINDS = st.integers(0, 2**32 - 1), st.sampled_from([0, 2, 3, 10])
+law = settings(max_examples=15, deadline=None, derandomize=True)
+
+
+def value(name: str, predictions: Toy) -> float:
+    predictions["test"]  # what every score may read is checked before it is asked
+    return score_of(SCORES[name], predictions)
+
+
+def test_every_score_declares_its_laws():
+    assert {name: [*SCORES[name].without] for name in SCORES if SCORES[name].without} == {
+        "joint_nll": ["permutation"]
+    }
+    for name in SCORES:
+        assert SCORES[name].chance is not None, name
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_every_score_has_a_value_of_what_these_laws_are_tried_on(name):
+    assert any(not isnan(value(name, toy(0, classes))) for classes in (0, 3))
+
+
+@pytest.mark.parametrize("name", LAWFUL)
+@law
+@given(seed=SEEDS, classes=KINDS, points=st.integers(1, 40))
+def test_a_permutation_of_points_changes_nothing(name, seed, classes, points):
+    before = toy(seed, classes, points)
+    after = value(name, permuted(before, seed))
+    assert value(name, before) == pytest.approx(after, rel=1e-9, abs=1e-9, nan_ok=True)
+
+
+@pytest.mark.parametrize("name", SCORES)
+@law
+@given(seed=SEEDS, classes=KINDS, points=st.integers(1, 40))
+def test_a_constant_statement_scores_at_chance(name, seed, classes, points):
+    constant = toy(seed, classes, points, constant=True)
+    found = value(name, constant)
+    chance = SCORES[name].at_chance(constant)
+    assert found == pytest.approx(chance, rel=1e-9, abs=1e-9, nan_ok=True)
+
+
+@pytest.mark.parametrize("name", PROPER)
+@law
+@given(seed=SEEDS, how=SEEDS, classes=st.sampled_from([0, 3]))
+def test_no_valid_statement_beats_the_truths_expected_score(name, seed, how, classes):
+    truth, other = (
+        value(name, population(seed, classes)),
+        value(name, population(seed, classes, how)),
+    )
+    sign = 1 if SCORES[name].direction == "min" else -1
+    assert isnan(truth) == isnan(other)
+    assert isnan(truth) or sign * truth <= sign * other + (1e-9 if classes else 1e-3)
+
+
+def _put(number):
+    def changed(x):
+        x = x.clone()
+        x.view(-1)[3] = number
+        return x
+
+    return changed
+
+
+PUT = {"NaN": _put(nan), "infinite": _put(inf), "negative": lambda x: x - 4}
+
+
+def _invalid():
+    for name, how in product(("total", "aleatoric", "epistemic"), PUT):
+        yield f"{name} {how}", lambda x, n=name, h=how: replace(x, **{n: PUT[h](getattr(x, n))})
+    for name, how in product(("mean", "score"), ("NaN", "infinite")):
+        yield (
+            f"{name} {how}",
+            lambda x, n=name, h=how: (
+                None if getattr(x, n) is None else replace(x, **{n: PUT[h](getattr(x, n))})
+            ),
+        )
+    sums = {"ones": lambda p: 0 * p + 1, "hundreds": lambda p: 100 * p, "a half": lambda p: p / 2,
+            "1.002": lambda p: 1.002 * p, **PUT}  # fmt: skip
+    for name, change in sums.items():
+        yield (
+            f"probs {name}",
+            lambda x, c=change: None if x.probs is None else replace(x, probs=c(x.probs)),
+        )
+        yield (
+            f"members {name}",
+            lambda x, c=change: None if x.probs is None else replace(x, members=c(x.members)),
+        )
+    yield (
+        "negative that sum to one",
+        lambda x: (
+            None if x.probs is None else replace(x, probs=x.probs + torch.tensor([1.0, -1.0, 0.0]))
+        ),
+    )
+    yield (
+        "interval reversed",
+        lambda x: replace(x, interval=torch.tensor([1.0, -1.0]).expand(1, 30, 2)),
+    )
+    yield "interval NaN", lambda x: replace(x, interval=torch.tensor([nan, 1.0]).expand(1, 30, 2))
+    yield "no total", lambda x: replace(x, total=None)
+
+
+INVALID = dict(_invalid())
+
+
+@pytest.mark.parametrize("kind", INVALID)
+def test_an_invalid_statement_has_no_score(kind):
+    """In every set, since a score may read any."""
+    spoiled = 0
+    for classes in (0, 3):
+        valid = toy(1, classes)
+        said = INVALID[kind](valid["test"].predicted)
+        if said is None:
+            continue
+        given_ = Toy(
+            lambda name, v=valid, k=kind: replace(v[name], predicted=INVALID[k](v[name].predicted))
+        )
+        for name in SCORES:
+            assert isnan(value(name, given_)), name
+        spoiled += 1
+    assert spoiled
+
+
+def test_scores_as_they_were_break_these_laws(monkeypatch):
+    """Ties in the order of the file, and a library's thinned curve, are seen by the same tests."""
+
+    def in_file_order(values, by):
+        return values
+
+    monkeypatch.setattr(registered, "tie_means", in_file_order)
+    broken = [
+        name for name in ("ece", "corrupted_ece", "shifted_ece")
+        if any(
+            toys.differ(value(name, toy(s, 3)), value(name, permuted(toy(s, 3), s)))
+            for s in range(5)
+        )
+    ]  # fmt: skip
+    assert broken == ["ece", "corrupted_ece", "shifted_ece"]
+
+
+def test_a_joint_likelihood_is_of_its_groups_in_any_order_within_and_among_them():
+    one = toy(3, 3, 30)["test"]
+    order = torch.cat([10 * k + torch.randperm(10) for k in (2, 0, 1)])
+    other = Predictions(taken(one.predicted, order), one.targets[:, order])
+    assert registered.joint_nll({"test": one}) == pytest.approx(
+        registered.joint_nll({"test": other})
+    )
+    across = torch.arange(30).view(3, 10).T.flatten()
+    apart = Predictions(taken(one.predicted, across), one.targets[:, across])
+    assert registered.joint_nll({"test": one}) != pytest.approx(
+        registered.joint_nll({"test": apart})
+    )
+
+
+@law
+@given(
+    truth=st.lists(st.integers(1, 9), min_size=2, max_size=4),
+    said=st.lists(st.integers(0, 10), min_size=1, max_size=4),
+)
+def test_no_models_have_a_better_expected_joint_likelihood_than_the_truths(truth, said):
+    """Of a coin thrown ten times k heads have ``mean_s C(10, k) p_s^k (1 − p_s)^(10−k)``.
+
+    Exact, over the eleven outcomes. The law of the marginals alone is one of the statements.
+    """
+
+    def expected(stated: list[float]) -> float:
+        p = torch.tensor(stated, dtype=torch.float64)
+        each = torch.stack([1 - p, p], -1)[:, None, None].expand(-1, 1, 10, 2)
+        marginal = toys.of_probabilities(each.mean(0))
+        total = 0.0
+        for heads in range(11):
+            targets = (torch.arange(10) < heads).long()[None]
+            law = sum(comb(10, heads) * q**heads * (1 - q) ** (10 - heads) for q in coins) / len(
+                coins
+            )
+            said_ = replace(marginal, members=each)
+            total += law * registered.joint_nll({"test": Predictions(said_, targets)})
+        return total
+
+    coins = [one / 10 for one in truth]
+    best = expected(coins)
+    for other in ([one / 10 for one in said], [sum(coins) / len(coins)]):
+        assert best <= expected(other) + 1e-9
+
+
+def test_a_sum_beyond_one_gains_nothing_though_it_is_valid():
+    """log 1.001 is a thousandth of a nat: more than many rows of a board are apart."""
+    one = toy(0, 3)["test"]
+    said = one.predicted
+    more = replace(said, probs=1.0009 * said.probs, members=1.0009 * said.members)
+    for name in ("nll", "joint_nll"):
+        score = getattr(registered, name)
+        assert score({"test": replace(one, predicted=more)}) == pytest.approx(score({"test": one}))
+
+
+def test_the_first_models_alone_have_no_joint_likelihood():
+    """The logarithm of a mean over 20 of 200 is too low, by (1/20 − 1/200)/2 of its variance."""
+    g = torch.Generator().manual_seed(0)
+    each = torch.randn(200, 1, 40, 2, generator=g, dtype=torch.float64).mul(2).softmax(-1)
+    said = replace(toys.of_probabilities(each.mean(0)), members=each)
+    targets = torch.randint(2, (1, 40), generator=g)
+    assert registered.joint_nll({"test": Predictions(said, targets)}) > 0
+    first = replace(said, members=each[:20])
+    assert isnan(registered.joint_nll({"test": Predictions(first, targets)}))
+    independent = {"test": Predictions(replace(said, members=None), targets)}
+    assert registered.joint_nll(independent) == pytest.approx(registered.nll(independent))
+    assert log(2) / 2 < registered.nll(independent) < 2 * log(2)

@@ -1,0 +1,386 @@
+"""What a method writes into what it was given, or gave, changes nothing that is recorded.
+
+Each planted agent is an honest one with a deed: it learns and acts as before, and then writes. Its
+runs have the honest one's digests, in environments whose outcomes are their own state (tabular
+worlds), views of kernels' arrays (MinAtar), and arrays of NumPy (Gymnasium's).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache, partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pytest
+import torch
+
+from uqbench import AgentSpec
+from uqbench.contract.agent import Agent, LoopAgent
+from uqbench.lanes import Capturable, Clock
+from uqbench.registry.classes import Added
+from uqbench.registry.plugins import Host
+from uqbench.results.store import RunState, Store
+from uqbench.runner.batches import make_batch_groups
+from uqbench.runner.interleaving import execute
+from uqbench.runner.train.loop import interact
+from uqbench.runner.train.recorder import Recorder
+from uqbench.suites.plan import make_plan
+from uqbench.suites.reading import read_suites
+from uqbench.suites.tables import Queries
+from uqbench.testing.capture import simulated
+from uqbench.testing.worlds import RotatingPixels
+
+TOY = Path(__file__).parents[2] / "toy"
+DQN = {"learning_starts": 4, "batch_size": 4, "heads": 3, "hidden": [8]}
+QUERIES = Queries(states=3, early_states=2, rollouts=2, tail=0.9)
+WORLDS = {  # plugins, suite, budget, task, method, steps, settings, changes of the budget
+    "corridor": ("toy,builtin", "toy", "paper", "long", "slow", 60, {}, {}),
+    "actors": ("toy,builtin", "toy", "paper", "long", "slow", 60, {}, {"actors": 2}),
+    "deepsea": ("tabular,builtin", "deepsea", "smoke", "deepsea-4", "psrl", 40, {}, {}),
+    "breakout": (
+        *("minatar,dqn,builtin", "minatar", "smoke", "breakout", "bootstrapped-dqn", 24),
+        *(DQN, {"queries": QUERIES}),
+    ),
+}
+
+
+def spoil(*tensors):
+    """Write other values into tensors, or arrays, that may be None."""
+    for values in (values for values in tensors if values is not None):
+        if isinstance(values, np.ndarray):
+            values[...] = ~values if values.dtype == bool else 1
+        elif values.dtype == torch.bool:
+            values.logical_not_()
+        else:
+            values.fill_(1)
+
+
+def stated(uncertainty):
+    return [] if uncertainty is None else vars(uncertainty).values()
+
+
+class Honest(Agent):
+    """Passes on copies to the agent that it stands before, so that this one learns the same."""
+
+    def __init__(self, agent):
+        self.agent = agent
+
+    def act(self, obs, valid=None):
+        return self.agent.act(obs.clone(), None if valid is None else valid.clone())
+
+    def observe(self, step):
+        own = {name: x.clone() for name, x in vars(step).items() if x is not None}
+        self.agent.observe(replace(step, **own))
+
+    def policy(self, obs, valid=None):
+        return self.agent.policy(obs.clone(), valid)
+
+    def uncertainty(self, obs):
+        return self.agent.uncertainty(obs.clone())
+
+    def metrics(self):
+        return {name: x.clone() for name, x in self.agent.metrics().items()}
+
+    def state_dict(self):
+        return self.agent.state_dict()
+
+    def load_state_dict(self, state):
+        self.agent.load_state_dict(state)
+
+
+class WritesInto(Honest):
+    """Does something to a step after it has learned from it."""
+
+    def __init__(self, agent, do):
+        super().__init__(agent)
+        self.do = do
+
+    def observe(self, step):
+        super().observe(step)
+        self.do(step)
+
+
+class WritesIntoWhatItActsOn(Honest):
+    def act(self, obs, valid=None):
+        action = super().act(obs, valid)
+        spoil(obs, valid)
+        return action
+
+
+class ChangesItsAction(Honest):
+    """After it was taken, when it observes and when it acts again."""
+
+    def act(self, obs, valid=None):
+        self.action = super().act(obs, valid).clone()
+        return self.action
+
+    def observe(self, step):
+        super().observe(step)
+        spoil(self.action)
+
+
+class WritesLater(Honest):
+    """Keeps all that it was given and gave, and writes into it whenever it is called."""
+
+    def __init__(self, agent):
+        super().__init__(agent)
+        self.kept = []
+
+    def later(self, *values):
+        spoil(*self.kept)
+        self.kept += values
+
+    def act(self, obs, valid=None):
+        self.later()
+        action = super().act(obs, valid).clone()
+        self.later(obs, valid, action)
+        return action
+
+    def observe(self, step):
+        super().observe(step)
+        self.later(*vars(step).values())
+
+    def policy(self, obs, valid=None):
+        self.later()
+        action = super().policy(obs, valid).clone()
+        self.later(obs, valid, action)
+        return action
+
+    def uncertainty(self, obs):
+        self.later()
+        answer = super().uncertainty(obs)
+        self.later(obs, *stated(answer))
+        return answer
+
+    def metrics(self):
+        self.later()
+        metrics = super().metrics()
+        self.kept += metrics.values()
+        return metrics
+
+
+class WritesIntoQuestions(Honest):
+    def policy(self, obs, valid=None):
+        action = super().policy(obs, valid)
+        spoil(obs, valid)
+        return action
+
+    def uncertainty(self, obs):
+        answer = super().uncertainty(obs)
+        spoil(obs)
+        return answer
+
+
+DEEDS: dict[str, Callable[[Agent], Agent]] = {
+    "scales its rewards": partial(WritesInto, do=lambda step: step.reward.mul_(100)),
+    "clips its rewards": partial(WritesInto, do=lambda step: step.reward.clamp_(-0.1, 0.1)),
+    "zeroes its rewards": partial(WritesInto, do=lambda step: step.reward.zero_()),
+    "flips terminated": partial(WritesInto, do=lambda step: step.terminated.logical_not_()),
+    "flips truncated": partial(WritesInto, do=lambda step: step.truncated.logical_not_()),
+    "writes into obs": partial(WritesInto, do=lambda step: spoil(step.obs)),
+    "writes into next_obs": partial(WritesInto, do=lambda step: spoil(step.next_obs)),
+    "writes into its mask": partial(WritesInto, do=lambda step: spoil(step.valid_actions)),
+    "writes into its action": partial(WritesInto, do=lambda step: spoil(step.action)),
+    "writes by NumPy": partial(WritesInto, do=lambda step: spoil(step.reward.numpy())),
+    "writes into what it acts on": WritesIntoWhatItActsOn,
+    "changes its action later": ChangesItsAction,
+    "writes later": WritesLater,
+    "writes into questions": WritesIntoQuestions,
+}
+
+
+def add(host, spec):
+    added, of = Added({"agent": [spec]}), {"distribution": "planted", "package": "uqbench"}
+    host.register(name="planted", version="1", load=lambda: added, **of)
+
+
+def trained(world, deed, patch, folder, seeds=(0, 1)):
+    """The runs, one a lane, and the store, of an agent behind one that does a deed."""
+    plugins, name, budget, task, method, steps, settings, changes = WORLDS[world]
+    patch.syspath_prepend(str(TOY))
+    patch.setenv("UQBENCH_PLUGINS", plugins)
+    host = Host.load()
+    suite = read_suites(host).suite(name)
+    spec = host.agents[str(next(m.agent for m in suite.methods if m.name == method))]
+
+    def make(info, seeds, config, device):
+        return deed(spec.load_factory()(info, seeds, config, device))
+
+    planted = AgentSpec(name="planted", version="1", factory=make, config=spec.load_config())
+    add(host, planted)
+    methods = tuple(
+        m.model_copy(update={"agent": "planted"}) if m.name == method else m for m in suite.methods
+    )
+    budgets = suite.budgets | {budget: suite.budgets[budget].model_copy(update=changes)}
+    suite = suite.model_copy(update={"methods": methods, "budgets": budgets})
+    plan = make_plan(
+        suite, host, budget, device="cpu", methods=[method], tasks=[task], seeds=seeds,
+        steps=steps, settings={method: settings},
+    )  # fmt: skip
+    [[batch]] = make_batch_groups(plan, plan.runs, "cpu", lanes=len(seeds))
+    store = Store(folder)
+    execute((batch,), store, host, lambda event: None)
+    return plan.runs, store
+
+
+def digests(world, deed):
+    """Of the results of two lanes."""
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        runs, store = trained(world, deed, patch, Path(folder))
+        found = [store.find(run) for run in runs]
+        assert [one.state for one in found] == [RunState.FINISHED] * 2, found[0].reason
+        return [one.record.digests["results"] for one in found]
+
+
+honest = cache(partial(digests, deed=Honest))
+
+
+@pytest.mark.parametrize("deed", DEEDS)
+@pytest.mark.parametrize("world", WORLDS)
+def test_an_agent_that_writes_into_what_it_was_given_leaves_every_digest_as_it_was(world, deed):
+    assert digests(world, DEEDS[deed]) == honest(world)
+
+
+class Reports(Honest):
+    """Adds a metric to the agent's own."""
+
+    def __init__(self, agent, name="mine", value=0.0):
+        super().__init__(agent)
+        self.name, self.value = name, value
+
+    def metrics(self):
+        own = super().metrics()
+        return own | {self.name: torch.full_like(next(iter(own.values())), self.value)}
+
+
+@pytest.mark.parametrize("value", [torch.inf, -torch.inf, torch.nan])
+def test_a_metric_that_is_no_finite_number_changes_no_other(value, tmp_path):
+    read = []
+    for number in (0.0, value):
+        with pytest.MonkeyPatch.context() as patch:
+            folder, deed = tmp_path / str(number), partial(Reports, value=number)
+            runs, store = trained("corridor", deed, patch, folder)
+            for run in runs:
+                metrics, episodes = store.columns(run)
+                others = metrics["metric"] != "mine"
+                read.append([column[others].tolist() for column in metrics.values()])
+                read.append([column.tolist() for column in episodes.values()])
+    assert repr(read[: len(read) // 2]) == repr(read[len(read) // 2 :])
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["reward", "evaluation_return", "events/bumps", "queries/crps", "uncertainty/coverage_95"],
+)
+def test_a_metric_named_as_what_is_measured_ends_the_run(name, tmp_path, monkeypatch):
+    deed = partial(Reports, name=name, value=9.0)
+    [run], store = trained("corridor", deed, monkeypatch, tmp_path, seeds=[0])
+    said = f"reports a metric '{name}', which is measured here, .* expected another name \\(Reports"
+    assert re.search(said, store.find(run).reason)
+
+
+class Captured(Agent, Capturable):
+    """Turns left or right by what it saw, and does a deed; a step is tensor operations alone."""
+
+    def __init__(self, lanes, actors, deed):
+        self.clock, self.deed = Clock(torch.device("cpu"), actors), deed
+        self.seen = torch.zeros(lanes, actors)
+
+    def phase(self, t):
+        return ()
+
+    def act(self, obs, valid=None):
+        return (obs.flatten(2).sum(-1) + self.clock.tensor) % 4
+
+    def observe(self, step):
+        self.seen += step.reward
+        self.deed(step)
+        self.clock.advance()
+
+    def policy(self, obs, valid=None):
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize("actors", [1, 2])
+@pytest.mark.parametrize("capture", [None, simulated])
+def test_a_captured_step_records_what_happened_before_the_agent_wrote(capture, actors):
+    def recorded(deed):
+        recorder = Recorder(2, 60, (), torch.device("cpu"), actors=actors)
+        agent = Captured(2, actors, deed)
+        env = RotatingPixels(2 * actors)
+        for _ in interact(agent, env, 60, recorder, capture=capture, actors=actors):
+            pass
+        return repr([[c.tolist() for c in episodes.values()] for _, episodes in recorder.finish()])
+
+    def all_of_it(step):
+        spoil(*vars(step).values())
+
+    assert recorded(all_of_it) == recorded(lambda step: None)
+
+
+class Plays(LoopAgent):
+    """Takes the last valid action, and writes into arrays if it is told to."""
+
+    writes = False
+
+    def __init__(self, info, config):
+        self.info = info
+
+    def train(self, env, total_steps, seed):
+        many = self.info.actors > 1
+        obs, info = env.reset()
+        while True:
+            masks = np.atleast_2d(info.get("action_mask", np.ones((self.info.actors, 2), bool)))
+            action = 1 - masks[:, ::-1].argmax(1)
+            given = [obs, *info.values()]
+            obs, _, terminated, truncated, info = env.step(action if many else action[0])
+            given += [action, obs, *info.values(), terminated, truncated]
+            now = obs.copy(), {name: array.copy() for name, array in info.items()}
+            if self.writes:
+                arrays = (array for array in given if isinstance(array, np.ndarray))
+                spoil(*(array for array in arrays if array.dtype != object))
+            obs, info = now
+            if not many and (terminated or truncated):
+                obs, info = env.reset()
+
+    def policy(self, obs, valid=None):
+        action = 1 if valid is None else int(np.flatnonzero(valid)[-1])
+        if self.writes:
+            spoil(obs, valid)
+        return action
+
+
+class Writes(Plays):
+    writes = True
+
+
+@pytest.mark.parametrize("actors", [1, 2])
+def test_a_method_that_owns_its_loop_writes_into_arrays_of_its_own(actors, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(TOY))
+    monkeypatch.setenv("UQBENCH_PLUGINS", "toy,tabular,builtin")
+    found = []
+    for made in (Plays, Writes):
+        host = Host.load()
+        spec = AgentSpec(name="planted", version="1", factory=made, vector=True)
+        add(host, spec)
+        for name, task in (("toy", "long"), ("deepsea", "deepsea-4")):
+            suite = read_suites(host).suite(name)
+            table = suite.methods[0].model_copy(
+                update={"agent": "planted", "config": {}, "tasks": {}}
+            )
+            budget = suite.budgets["smoke"].model_copy(update={"actors": actors})
+            suite = suite.model_copy(
+                update={"methods": (table,), "baseline": table.name, "budgets": {"smoke": budget}}
+            )
+            plan = make_plan(suite, host, "smoke", device="cpu", tasks=[task], seeds=[0], steps=60)
+            [[batch]] = make_batch_groups(plan, plan.runs, "cpu", lanes=1)
+            store = Store(tmp_path / made.__name__)
+            execute((batch,), store, host, lambda event: None)
+            stored = store.find(plan.runs[0])
+            assert stored.state is RunState.FINISHED, stored.reason
+            found.append(stored.record.digests["results"])
+    assert found[:2] == found[2:]

@@ -1,0 +1,395 @@
+"""No invalid prediction and no faulty data set gets a score: a sentence ends its run."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import replace
+
+import pytest
+import torch
+
+from uqbench.contract.errors import UqbenchError, see
+from uqbench.contract.estimator import (
+    Data,
+    Dataset,
+    Estimator,
+    EvaluationSet,
+    Predictions,
+    PredictiveUncertainty,
+)
+from uqbench.contract.specs import DatasetSpec, EstimatorSpec, NoConfig, ScoreSpec
+from uqbench.registry.plugins import Host
+from uqbench.results.store import Store
+from uqbench.runner.batches import Batch
+from uqbench.runner.events import Failed, Finished
+from uqbench.runner.interleaving import execute
+from uqbench.suites.plan import make_plan
+from uqbench.suites.reading import read_suites
+from uqbench.uncertainty.validity import Speaker, check_prediction
+
+SUITE = """
+name = "planted"
+version = "1"
+summary = "planted faults"
+primary = "own"
+baseline = "planted"
+default_budget = "smoke"
+
+[[tasks]]
+name = "planted"
+dataset = "planted"
+
+[[methods]]
+name = "planted"
+estimator = "planted"
+
+[budgets.smoke]
+summary = "a trice"
+steps = 1
+seeds = 2
+ranks = false
+step_ms = 1.0
+
+[budgets.paper]
+summary = "the same"
+steps = 1
+seeds = 3
+ranks = false
+step_ms = 1.0
+
+[[metrics]]
+name = "own"
+summary = "the data set's own"
+kind = "dataset"
+statistic = "own"
+
+[[metrics]]
+name = "later"
+summary = "a registered one"
+kind = "predictions"
+statistic = "later"
+
+[normalization.own]
+version = "1"
+zero = "nothing"
+one = "everything"
+[normalization.own.constants]
+planted = { zero = 0.0, one = 1.0 }
+"""
+C, M, S = 3, 4, 5
+
+
+@pytest.fixture(autouse=True)
+def no_other_plugin(monkeypatch):
+    monkeypatch.setenv("UQBENCH_PLUGINS", "builtin")
+
+
+class Points(Dataset):
+    """Points of three classes, or with values."""
+
+    inputs, n_classes, members = (2,), C, S
+
+    def __init__(self, config=None):
+        pass
+
+    def data(self, seeds):
+        inputs = torch.arange(12.0).reshape(1, 6, 2).expand(len(seeds), -1, -1).clone()
+        targets = torch.arange(6) % C if self.n_classes else torch.arange(6.0)
+        return Data(inputs, targets.expand(len(seeds), -1).clone())
+
+    def reference_model(self, seeds):
+        return None
+
+    def evaluation_sets(self, seeds):
+        data = Points.data(self, seeds)
+        return {"test": EvaluationSet(0.5 + data.inputs[:, :M], data.targets[:, :M])}
+
+    def score(self, seeds, predictions):
+        return {"own": torch.ones(len(seeds))}
+
+
+class Values(Points):
+    n_classes = 0
+
+
+def honest(lanes: int, dtype: torch.dtype = torch.float64) -> PredictiveUncertainty:
+    """An ensemble's, in setting (a); parts are computed in the same dtype."""
+    drawn = torch.randn(S, lanes, M, C, generator=torch.Generator().manual_seed(0)) * 3
+    members = drawn.to(dtype).softmax(-1)
+    probs = members.mean(0)
+    total, aleatoric = (torch.special.entr(p).sum(-1) for p in (probs, members))
+    aleatoric = aleatoric.mean(0)
+    return PredictiveUncertainty(
+        total, aleatoric, total - aleatoric, probs, "nats", members=members, score=1 * total,
+        highest=members.amax(0), classes=probs > 0.2,
+    )  # fmt: skip
+
+
+def normal(lanes: int) -> PredictiveUncertainty:
+    """A regression's."""
+    one = torch.ones(lanes, M)
+    return PredictiveUncertainty(
+        2 * one, one, one, None, "variance", mean=0 * one, members=torch.zeros(S, lanes, M, 1),
+        interval=torch.stack([-one, one], -1),
+    )  # fmt: skip
+
+
+def spoiled(name, value):
+    """From a prediction to one with a single number of a field replaced, at point 2."""
+
+    def change(stated):
+        tensor = getattr(stated, name).double()
+        at = (0, 2) if name != "members" else (4, 0, 2)
+        tensor[at if tensor.dim() == len(at) else (*at, 0)] = value
+        return replace(stated, **{name: tensor})
+
+    return change
+
+
+def changed(**changes):
+    """From a prediction to one whose fields are functions of what they were."""
+    return lambda stated: replace(
+        stated, **{name: change(getattr(stated, name)) for name, change in changes.items()}
+    )
+
+
+def reason(tmp_path, change=lambda x: x, kind=honest, problem=Points, score=lambda given: 1.0):
+    """Why the run of a planted estimator or data set fails; empty where it finishes."""
+
+    class Planted(Estimator):
+        def __init__(self, task, seeds, config: NoConfig, device):
+            pass
+
+        def fit(self, data, reference_model, steps):
+            pass
+
+        def predict(self, inputs):
+            return change(kind(len(inputs)))
+
+    host = Host.load()
+    plugin = host.register(
+        name="p", distribution="p", version="1", load=lambda: None, local_digest="0" * 64
+    )
+    planted = {"name": "planted", "version": "1"}
+    host.datasets.add([DatasetSpec(**planted, factory=problem, scores=("own",))], plugin)
+    host.estimators.add([EstimatorSpec(**planted, factory=Planted)], plugin)
+    host.scores.add([ScoreSpec(name="later", version="1", factory=score, direction="max")], plugin)
+    path = tmp_path / "planted.toml"
+    path.write_text(SUITE)
+    host.suite_files.append((path, plugin))
+    suite = read_suites(host, check={"planted"}).suite("planted")
+    plan = make_plan(suite, host, device="cpu", seeds=[0])
+    told = []
+    batch = Batch(plan.cells[0], plan.budget, tuple(suite.metrics), "cpu")
+    execute((batch,), Store(tmp_path / "results"), host, told.append)
+    (end,) = [event for event in told if isinstance(event, Failed | Finished)]
+    return end.reason if isinstance(end, Failed) else ""
+
+
+INVALID = {
+    "ones": (changed(probs=torch.ones_like), "probs do not sum to one .*'test': 3 in lane 0 at "),
+    "hundred": (changed(probs=lambda p: 100 + 0 * p), "probs do not sum to one"),
+    "ten times": (changed(probs=lambda p: 10 * p), "expected a sum of 1, within 0.001"),
+    "NaN": (changed(probs=lambda p: math.nan * p), "probs is not finite .*: nan in lane 0"),
+    "one NaN": (spoiled("probs", math.nan), r"lane 0 at point 2, entry \[0\]; expected finite"),
+    "negative": (spoiled("probs", -0.5), "probs are negative .*: -0.5 .* point 2"),
+    "sums of 2": (changed(probs=lambda p: 2 * p), "probs do not sum to one .*: 2 in"),
+    "sums of 1.001": (changed(probs=lambda p: 1.001 * p), "probs do not sum to one .*: 1.001 in"),
+    "all zero": (changed(probs=lambda p: 0 * p), "probs do not sum to one .*: 0 in"),
+    "log-probabilities": (changed(probs=torch.log), "probs are negative"),
+    "two classes": (changed(probs=lambda p: p[..., :2]), r"\(1, 4, 2\); expected floats .* 4, 3\)"),
+    "integers": (changed(probs=lambda p: p.long()), "probs .*'test' is torch.int64"),
+    "no probabilities": (changed(probs=lambda p: None), "has no probs"),
+    "another total": (changed(total=lambda x: 2 * x), "total is not aleatoric . epistemic"),
+    "epistemic negative": (changed(epistemic=lambda x: -x - 0.1), "epistemic is negative"),
+    "epistemic NaN": (changed(epistemic=lambda x: math.nan * x), "epistemic is not finite"),
+    "epistemic infinite": (changed(epistemic=lambda x: math.inf + x), "epistemic is not finite"),
+    "too large for float32": (spoiled("score", 1e39), "score is not finite .*: inf in lane 0"),
+    "score NaN": (spoiled("score", math.nan), "score is not finite"),
+    "unit bananas": (changed(unit=lambda unit: "bananas"), "unit .* is 'bananas'; expected 'nats'"),
+    "unit variance": (changed(unit=lambda unit: "variance"), "'nats' of 3 classes"),
+    "members of ones": (changed(members=torch.ones_like), "members do not sum to one"),
+    "one member NaN": (spoiled("members", math.nan), "members is not finite .* point 2"),
+    "members of others": (
+        changed(members=lambda m: torch.eye(C)[0].expand(100, 1, M, C)),
+        "members have another mean than its probs",
+    ),
+    "members without lanes": (changed(members=lambda m: m[:, 0]), "members .* is torch.float64"),
+    "highest of two": (changed(highest=lambda p: 2 + p), "highest are above one"),
+    "classes of halves": (changed(classes=lambda c: c * 0.5), "classes holds no truth value"),
+    "a tensor": (lambda stated: stated.probs, "is a Tensor; expected a uqbench.estimator.Predict"),
+    "no lanes": (lambda s: replace(s, total=s.total[0]), r"shape \(4,\); expected floats"),
+}
+INVALID_VALUES = {
+    "reversed interval": (changed(interval=lambda i: i.flip(-1)), "interval ends below its start"),
+    "variance negative": (
+        changed(epistemic=lambda x: -x, total=lambda x: 0 * x),
+        "epistemic is negative .*: -1 in lane 0 at point 0; expected variance, zero or more",
+    ),
+    "variance infinite": (changed(epistemic=lambda x: math.inf * x), "epistemic is not finite"),
+    "probabilities of values": (
+        changed(probs=lambda p: torch.ones(1, M, 1)), "has probs; expected None of a regression",
+    ),
+    "members of another shape": (changed(members=lambda m: m[..., 0]), "members .* of shape"),
+    "mean NaN": (spoiled("mean", math.nan), "mean is not finite .*lane 0 at point 2"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", INVALID)
+def test_an_invalid_prediction_of_classes_ends_its_run_with_a_sentence(name, tmp_path):
+    change, sentence = INVALID[name]
+    found = reason(tmp_path, change)
+    assert re.search(sentence, found), found
+    assert re.search(
+        r"the estimator's .*; expected .*\(Planted of .*\) \[docs/errors.md#wrong-pred", found
+    )
+
+
+@pytest.mark.parametrize("name", INVALID_VALUES)
+def test_an_invalid_prediction_of_values_ends_its_run_with_a_sentence(name, tmp_path):
+    change, sentence = INVALID_VALUES[name]
+    found = reason(tmp_path, change, normal, Values)
+    assert re.search(sentence, found), found
+
+
+HONEST = {
+    "float64": honest,
+    "float32": lambda lanes: honest(lanes, torch.float32),
+    "float16": lambda lanes: honest(lanes, torch.float16),
+    "sums of 1.0009": lambda lanes: changed(probs=lambda p: 1.0009 * p)(honest(lanes)),
+    "log-probabilities": lambda lanes: changed(probs=lambda p: p.float().log().exp())(
+        honest(lanes)
+    ),
+    "no members": lambda lanes: replace(honest(lanes), members=None, highest=None, classes=None),
+}
+
+
+@pytest.mark.parametrize("name", HONEST)
+def test_an_honest_prediction_is_scored_in_any_precision(name, tmp_path):
+    assert reason(tmp_path, kind=HONEST[name]) == ""
+
+
+@pytest.mark.parametrize("unit", ["variance", "return"])
+def test_an_honest_regression_is_scored(unit, tmp_path):
+    assert reason(tmp_path, changed(unit=lambda _: unit), normal, Values) == ""
+
+
+def test_a_lane_answers_for_itself_and_is_named_with_the_first_point():
+    by = Speaker("estimator", "E of e", "for the set 'test'", see("wrong-prediction"))
+    stated = honest(3)
+    check_prediction(Predictions(stated), (3, M), C, by)
+    stated.probs[2, 1] = 1.0
+    with pytest.raises(UqbenchError, match="3 in lane 2 at point 1; expected"):
+        check_prediction(Predictions(stated), (3, M), C, by)
+    one, tiny = torch.ones(2, M), -1e-4 * torch.ones(2, M)
+    large = torch.tensor([[1.0], [1e6]]).expand(2, M)
+    variances = PredictiveUncertainty(large + tiny, large, tiny, None, "variance", mean=one)
+    with pytest.raises(UqbenchError, match=r"epistemic is negative .*-0.0001 in lane 0 at point 0"):
+        check_prediction(Predictions(variances), (2, M), 0, by)  # in lane 1 it is rounding
+
+
+@pytest.mark.parametrize("count", [1, 20, 1000])
+def test_members_that_are_drawn_from_a_posterior_agree_with_its_mean(count):
+    """Of two models, one in a hundred is certain of the other class: 4,000 points, no alarm.
+
+    A false alarm is rarer than one in 10¹² a probability.
+    """
+    drawn = torch.rand(count, 1, 4000, generator=torch.Generator().manual_seed(0)) < 0.01
+    members = torch.nn.functional.one_hot(drawn.long(), 2).double()
+    probs = torch.tensor([0.99, 0.01], dtype=torch.float64).expand(1, 4000, 2)
+    own = torch.special.entr(probs).sum(-1)
+    stated = PredictiveUncertainty(own, 0 * own, own, probs, "nats", members=members)
+    by = Speaker("estimator", "E of e", "for the set 'test'", see("wrong-prediction"))
+    check_prediction(Predictions(stated), (1, 4000), 2, by)
+
+
+def problem(base=Points, **changes):
+    """A data set one of whose methods returns something else."""
+
+    def method(name, change):
+        return lambda self, *given: change(getattr(base, name)(self, *given))
+
+    own = {
+        name: method(name, change) if callable(change) else change
+        for name, change in changes.items()
+    }
+    return type("Faulty", (base,), {"__module__": __name__, **own})
+
+
+def on_test(change):
+    return lambda sets: {"test": change(sets["test"])}
+
+
+FAULTY = {
+    "NaN inputs": (
+        {"data": lambda d: replace(d, inputs=d.inputs / (d.inputs - 4))},
+        "inputs are not finite for training: inf in lane 0 at point 2, entry",
+    ),
+    "classes beyond C": (
+        {"data": lambda d: replace(d, targets=d.targets + 1)},
+        "targets are no class for training: 3 in lane 0 at point 2; expected 0 to 2",
+    ),
+    "float targets": (
+        {"data": lambda d: replace(d, targets=d.targets.float())},
+        "targets for training are torch.float32 .* expected torch.int64",
+    ),
+    "fewer targets": (
+        {"data": lambda d: replace(d, targets=d.targets[:, :3])},
+        r"shape \(1, 3\); expected torch.int64 of shape \(1, 6\), one for each input",
+    ),
+    "no lane dimension": (
+        {"data": lambda d: Data(d.inputs[0], d.targets[0])},
+        r"inputs for training are .*\(6, 2\); expected \(1, points, 2\)",
+    ),
+    "other inputs": ({"inputs": (3,)}, r"one input is \(3,\)"),
+    "NaN evaluation set": (
+        {"evaluation_sets": on_test(lambda one: replace(one, inputs=math.nan * one.inputs))},
+        "inputs are not finite of the set 'test': nan",
+    ),
+    "evaluation targets beyond C": (
+        {"evaluation_sets": on_test(lambda one: replace(one, targets=one.targets - 1))},
+        "targets are no class of the set 'test': -1 in lane 0",
+    ),
+    "no evaluation set": ({"evaluation_sets": lambda sets: {}}, "evaluation_sets are {}"),
+    "validation": (
+        {"data": lambda d: replace(d, validation=replace(d, targets=d.targets + 9))},
+        "targets are no class for validation",
+    ),
+    "nothing": ({"data": lambda d: None}, "data is a NoneType; expected a uqbench.estimator.Data"),
+    "NaN score": (
+        {"score": lambda s: {"own": math.nan * s["own"]}},
+        "score 'own' is nan in lane 0",
+    ),
+    "99 scores": ({"score": lambda s: {"own": torch.ones(99)}}, r"\(99,\); expected a tensor of"),
+    "other scores": ({"score": lambda s: {"mine": s["own"]}}, r"scores are \['mine'\]; expected"),
+    "no number of classes": ({"n_classes": -2}, "n_classes is -2; expected 2 or more, or 0"),
+    "one class": ({"n_classes": 1}, "n_classes is 1"),
+    "a regression with classes": (
+        {"n_classes": 0, "data": lambda d: replace(d, targets=d.targets.long())},
+        "targets for training are torch.int64 .* expected torch.float32",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FAULTY)
+def test_a_faulty_data_set_ends_its_runs_with_a_sentence(name, tmp_path):
+    changes, sentence = FAULTY[name]
+    found = reason(tmp_path, problem=problem(**changes))
+    assert re.search(sentence, found), found
+    assert "the dataset's" in found
+    assert found.endswith("(Faulty of tests) [docs/errors.md#wrong-data]")
+
+
+def test_values_that_are_not_finite_are_named(tmp_path):
+    faulty = problem(Values, data=lambda d: replace(d, targets=d.targets.log()))
+    assert "targets are not finite for training: -inf" in reason(tmp_path, problem=faulty)
+
+
+@pytest.mark.parametrize(
+    ("value", "fails"), [(math.inf, True), (-math.inf, True), (math.nan, False)]
+)
+def test_an_infinite_score_fails_its_run_and_one_without_a_value_does_not(value, fails, tmp_path):
+    found = reason(tmp_path, score=lambda given: value)
+    assert ("the score 'later' of what Planted of" in found) == fails
+    assert bool(found) == fails

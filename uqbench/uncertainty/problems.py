@@ -1,0 +1,91 @@
+"""What a data set gives, checked before anything is learned from it, and its scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from uqbench.contract.estimator import Data, Dataset, EvaluationSet
+from uqbench.uncertainty.validity import Speaker, form_of
+
+
+def check_data(
+    dataset: Dataset, data: object, sets: Mapping[str, object], lanes: int, by: Speaker
+) -> None:
+    """Refuse training data and evaluation sets that are not what the data set says of itself.
+
+    Args:
+        dataset: says what an input is, and how many classes there are.
+        data: the training sets of the lanes.
+        sets: the evaluation sets.
+        lanes: L.
+        by: the data set.
+
+    Raises:
+        UqbenchError: names class, part, lane, point, what was found and what was expected.
+    """
+    classes: object = dataset.n_classes
+    if not isinstance(classes, int) or classes < 0 or classes == 1:
+        raise by.refusal(f"n_classes is {classes!r}", "2 or more, or 0 for a regression")
+    if not isinstance(data, Data):
+        raise by.refusal(f"data is a {type(data).__name__}", "a uqbench.estimator.Data")
+    if not isinstance(sets, Mapping) or not sets:
+        raise by.refusal(f"evaluation_sets are {sets!r}", "one EvaluationSet or more, by name")
+    parts: dict[str, object] = {"for training": data, "for validation": data.validation}
+    if data.validation is None:
+        del parts["for validation"]
+    for name, part in {
+        **parts,
+        **{f"of the set {name!r}": one for name, one in sets.items()},
+    }.items():
+        if not isinstance(part, Data | EvaluationSet):
+            found = f"part {name} is a {type(part).__name__}"
+            raise by.refusal(found, "a Data or an EvaluationSet")
+        _check_points(dataset, part, lanes, replace(by, when=name))
+
+
+def check_scores(scores: object, declared: Iterable[str], lanes: int, by: Speaker) -> None:
+    """Refuse scores that are not the declared ones, a finite number a lane.
+
+    Raises:
+        UqbenchError: names the score, what was found and what was expected.
+    """
+    names = sorted(declared)
+    if not isinstance(scores, Mapping) or sorted(scores) != names:
+        found = sorted(scores) if isinstance(scores, Mapping) else type(scores).__name__
+        raise by.refusal(f"scores are {found}", f"those that its plugin declares: {names}")
+    for name, value in scores.items():
+        if not isinstance(value, Tensor) or value.shape != (lanes,):
+            expected = f"a tensor of shape ({lanes},), a number for each lane"
+            raise by.refusal(f"score {name!r} is {form_of(value)}", expected)
+        if not value.isfinite().all():
+            lane = int((~value.isfinite()).nonzero()[0])
+            raise by.refusal(
+                f"score {name!r} is {float(value[lane])} in lane {lane}", "a finite number"
+            )
+
+
+def _check_points(dataset: Dataset, part: Data | EvaluationSet, lanes: int, by: Speaker) -> None:
+    """Refuse inputs that are not finite or of another shape, and targets that are not theirs."""
+    inputs: object = part.inputs
+    one = tuple(dataset.inputs)
+    shape = tuple(inputs.shape) if isinstance(inputs, Tensor) else ()
+    if not isinstance(inputs, Tensor) or (shape[0:1], shape[2:]) != ((lanes,), one) or not shape[1]:
+        sizes = ", ".join(map(str, (lanes, "points", *one)))
+        expected = f"({sizes}): lanes first, and one input is {one}"
+        raise by.refusal(f"inputs {by.when} are {form_of(inputs)}", expected)
+    by.refuse("inputs are not finite", ~inputs.isfinite(), inputs, "finite numbers")
+    targets: object = part.targets
+    if targets is None and isinstance(part, EvaluationSet):
+        return
+    dtype = torch.int64 if dataset.n_classes else torch.float32
+    if not isinstance(targets, Tensor) or targets.shape != shape[:2] or targets.dtype != dtype:
+        expected = f"{dtype} of shape {shape[:2]}, one for each input"
+        raise by.refusal(f"targets {by.when} are {form_of(targets)}", expected)
+    if dataset.n_classes:
+        outside = (targets < 0) | (targets >= dataset.n_classes)
+        by.refuse("targets are no class", outside, targets, f"0 to {dataset.n_classes - 1}")
+    by.refuse("targets are not finite", ~targets.isfinite(), targets, "finite numbers")
