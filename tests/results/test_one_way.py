@@ -6,7 +6,7 @@ from pathlib import Path
 import uqbench
 
 ROOT = Path(uqbench.__file__).parent
-ROOMS = ("results", "boards", "views", "report")
+ROOMS = ("results", "boards", "pages")
 MODULES = ("runner/checkpoints.py", "runner/resume.py")
 DOORS = {
     "results/folders.py": "it is the one way",
@@ -17,10 +17,8 @@ DOORS = {
     "results/provenance.py": "/proc/cpuinfo",
     "results/run_cache.py": "its own source",
     "boards/coverage.py": "a file of uqbench's own",
-    "report/page.py": "the same",
-    "boards/submission/make.py": "metadata of installed packages",
+    "pages/report/page.py": "the same",
     "boards/sandbox.py": "folders of the processes that it starts",
-    "boards/reproduce.py": "the file of a submission, which the user names",
 }
 PATH_METHODS = {
     "read_bytes", "read_text", "write_bytes", "write_text", "open", "unlink", "mkdir",

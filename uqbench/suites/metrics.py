@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar
 
@@ -86,6 +87,12 @@ class Metric(Table):
         if self.fails_beyond is not None and self.bounds is None:
             raise ValueError("fails_beyond needs the range of values: lowest and highest")
         return self
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The least and the greatest of its values; infinite where there is no such end."""
+        lowest = -math.inf if self.lowest is None else self.lowest
+        return self.bounds or (lowest, math.inf if self.highest is None else self.highest)
 
     @property
     def bounds(self) -> tuple[float, float] | None:
