@@ -14,7 +14,6 @@ from uqbench.boards.submission.verify import verify as make_row
 from uqbench.contract.errors import Say, UqbenchError, warn
 from uqbench.pages.board_folders import all_files, write_files
 from uqbench.registry.load_host import load_host
-from uqbench.registry.plugins import Host
 from uqbench.results.files import read_bytes
 from uqbench.results.folders import Folder
 from uqbench.suites.selection import Selection
@@ -32,6 +31,8 @@ def submit(options: Options, wheel: Path, to: Path | None = None) -> tuple[Path,
         UqbenchError: the file exists, runs are missing or of other code, the method is not of the
             wheel's package, or breaks a required rule.
     """
+    from uqbench.testing.results import check_plugin
+
     experiment = Experiment(options)
     plan = experiment.plan()
     method, *others = plan.roles
@@ -40,7 +41,9 @@ def submit(options: Options, wheel: Path, to: Path | None = None) -> tuple[Path,
     path = to or Path(f"{plan.suite.name}-{plan.budget_name}-{method}.json")
     if path.exists():
         raise UqbenchError(f"{path} exists; nothing is overwritten: name another file with --to.")
-    return path, write_submission(plan, experiment.host, experiment.store, wheel, path, _checks)
+    return path, write_submission(
+        plan, experiment.host, experiment.store, wheel, path, check_plugin
+    )
 
 
 def verify(
@@ -75,9 +78,3 @@ def verify(
         at, board, recorded = add_row(row, host, Folder(add), say)
         write_files(all_files(board, recorded), at, host)
         return row, at.path
-
-
-def _checks(host: Host, method: str) -> list[dict[str, str]]:
-    from uqbench.testing.results import check_plugin
-
-    return [result.as_json() for result in check_plugin(host, method)]

@@ -1,7 +1,5 @@
 """Rows of a board that others submitted: ``submissions.json``."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Annotated, Literal

@@ -1,9 +1,6 @@
 """The row of a submission on a stored board."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from uqbench.boards.cost import cost_csv, read_cost, to_csv
 from uqbench.boards.leaderboard import Board
@@ -14,12 +11,10 @@ from uqbench.boards.submission.verify import SubmittedRow
 from uqbench.boards.submitted import NAME, reseeded, states, submitted_json
 from uqbench.boards.with_stored import as_run_today
 from uqbench.contract.errors import Say, UqbenchError
+from uqbench.registry.plugins import Host
 from uqbench.results.folders import Folder
 from uqbench.results.scores import Scores
 from uqbench.suites.selection import Selection
-
-if TYPE_CHECKING:
-    from uqbench.registry.plugins import Host
 
 
 def add(

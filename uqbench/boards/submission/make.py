@@ -5,13 +5,11 @@ what may be in it; there is no path in it, and nothing is unpickled or executed.
 it has the digest, goes beside it.
 """
 
-from __future__ import annotations
-
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -20,18 +18,15 @@ from uqbench.boards.manifest import Digest
 from uqbench.boards.provenance import of_older_code
 from uqbench.boards.submitted import Name
 from uqbench.contract.errors import UqbenchError, see
+from uqbench.registry.plugins import Host
+from uqbench.registry.registry import Plugin, Registry
 from uqbench.results.files import read_bytes, write_data
 from uqbench.results.store import RunState, Store
-
-if TYPE_CHECKING:
-    from uqbench.registry.plugins import Host
-    from uqbench.registry.registry import Plugin, Registry
-    from uqbench.suites.plan import Plan
+from uqbench.suites.plan import Plan
 
 MOST_BYTES = 64 << 20
+Checks = Callable[[Host, str], Iterable[Any]]
 DONE = (RunState.FINISHED.value, RunState.FAILED.value)
-Checks = Callable[["Host", str], list[dict[str, str]]]
-"""From ``DISTRIBUTION:NAME`` to the results of its checks, as ``plugin check --json`` prints."""
 
 
 class Submission(BaseModel):
@@ -86,7 +81,7 @@ def submit(plan: Plan, host: Host, store: Store, wheel: Path, path: Path, check:
         store: of the runs.
         wheel: of the package that has the method.
         path: of the file.
-        check: makes the checks of a method.
+        check: makes the checks of ``DISTRIBUTION:NAME``, as ``plugin check`` does.
 
     Raises:
         UqbenchError: runs are missing or of other code, or the method breaks a required rule of
@@ -104,7 +99,7 @@ def submit(plan: Plan, host: Host, store: Store, wheel: Path, path: Path, check:
             f"makes them again.{see('other-code')}"
         )
     of, name = origin(plan, host)
-    results = check(host, f"{of.distribution}:{name}")
+    results = [one.as_json() for one in check(host, f"{of.distribution}:{name}")]
     for one in results:
         if one["level"] == "required" and one["status"] in ("failed", "blocked"):
             raise UqbenchError(

@@ -7,8 +7,6 @@ can be exchanged, so that a permutation test refuses it with a probability of 1 
 distribution of its scores.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re
@@ -16,7 +14,7 @@ import secrets
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -30,13 +28,11 @@ from uqbench.boards.submission.make import Submission, origin
 from uqbench.boards.submitted import Submitted, reseeded
 from uqbench.contract.errors import Say, UqbenchError
 from uqbench.contract.wording import count
+from uqbench.registry.plugins import Host
 from uqbench.results.scores import Score, Scores, Values
 from uqbench.results.states import RunState
 from uqbench.results.store import Store
-
-if TYPE_CHECKING:
-    from uqbench.registry.plugins import Host
-    from uqbench.suites.plan import Plan
+from uqbench.suites.plan import Plan
 
 LEVEL = 0.01
 """Probability with which the permutation test refuses an honest row."""
@@ -45,7 +41,6 @@ LEAST = 10
 SEEDS = range(10_000)
 """From which the keeper's are drawn: no number tells that it is one of these."""
 DRAWS = 9_999
-DATASET = "uqbench.contract.estimator:Dataset"
 
 
 @dataclass(frozen=True)
@@ -139,7 +134,9 @@ def verify(
 def draw(plan: Plan, host: Host) -> tuple[list[int], list[int]]:
     """Seeds of the rows, and of the runs beside them: all that there are, where data sets end."""
     specs = [host.datasets[cell.task.dataset] for cell in plan.cells if cell.task.dataset]
-    made_by: list[Any] = [of.load_factory() for of in specs if of.makes(DATASET)]
+    made_by: list[Any] = [
+        of.load_factory() for of in specs if of.makes("uqbench.contract.estimator:Dataset")
+    ]
     ends = [of.n_datasets for of in made_by if of.n_datasets is not None]
     public, others = range(plan.budget.seeds), SEEDS[plan.budget.seeds : min(ends, default=None)]
     rng = np.random.default_rng(secrets.randbits(128))  # a draw that nobody can know
