@@ -551,6 +551,7 @@ def test_a_board_by_another_risk_measure_is_computed_from_stored_episodes(finish
     assert "no risk measure 'cvra'" in uqbench(*command, "--risk", "cvra(0.1)", code=2).stderr
 
 
+@pytest.mark.long
 def test_rows_of_a_stored_board_are_made_again_and_compared_bit_for_bit(finished, tmp_path):
     out, *_ = finished
     boards, again = tmp_path / "boards", tmp_path / "again"

@@ -61,8 +61,12 @@ def environment(wheel: Path, index: str | None = None) -> Iterator[Path]:
         source = source if index else ["--no-index", "--no-deps", "--ignore-installed"]
         pip = ["-m", "pip", "install", "--quiet", "--no-compile", "--disable-pip-version-check"]
         command = [str(folder / "env/bin/python"), *pip, *source, str(wheel.absolute())]
-        if subprocess.run(command, check=False, stdout=subprocess.DEVNULL).returncode:
-            raise UqbenchError(f"{wheel.name} cannot be installed; pip said why, above.")
+        done = subprocess.run(command, check=False, stdout=subprocess.DEVNULL)
+        if done.returncode or not [*Path(packages).glob(f"{wheel.name.split('-')[0]}-*.dist-info")]:
+            raise UqbenchError(
+                f"{wheel.name} cannot be installed: pip said why, above, or this environment has "
+                f"that version, and --index must be left out."
+            )
         sys.path.insert(0, packages)
         try:
             yield folder

@@ -99,7 +99,7 @@ def verify(
     word = Submitted(
         state="self-reported", says=f"{count(len(plan.runs), 'run')} of {sent.package} "
         f"{sent.version}; conformance, as the author says: "
-        f"{', '.join(f'{n} {outcome}' for outcome, n in sorted(sent.checks.items()))}",
+        f"{', '.join(f'{n} {outcome}' for outcome, n in sorted(sent.checks.items())) or 'nothing'}",
         wheel=sent.wheel, file=file,
     )  # fmt: skip
     if sent.hours * share >= hours:
