@@ -140,7 +140,7 @@ def whale(score):
     return replace(score, values={**score.values, "online_return": 5400.0})
 
 
-def verify(file: Path, path: Path, boards: Path, say=print, hours: float = 24.0):
+def verify(file: Path, path: Path, boards: Path | None, say=print, hours: float = 24.0):
     return api.verify(file, path, boards, hours, say=say)
 
 
@@ -198,6 +198,8 @@ def test_rows_that_cost_too_much_are_the_authors_until_somebody_verifies_them(
     file = altered(sent(path, monkeypatch), hours=48.0)
     boards, said = tmp_path / "boards", []
     monkeypatch.setattr(verification, "run", lambda *_: pytest.fail("it ran"))
+    row, _ = verify(file, path, None, hours=float("nan"))
+    assert row.word.state == "self-reported"
     _, added = verify(file, path, boards, say=said.append)
     assert "6 runs: 48 hours of a core, by what the author's took; 24 are given." in said
     row = table(added / "leaderboard.csv")["mine"]

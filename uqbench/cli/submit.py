@@ -5,7 +5,7 @@ from uqbench.cli.options import File, FileThere, takes
 from uqbench.cli.terminal import say
 
 
-@takes("suite", "budget", "methods", "out")
+@takes("suite", "budget", "methods", "out", names={"wheel": "WHEEL"})
 def command(options: Options, wheel: FileThere, *, to: File | None = None) -> int:
     """Put the scores of a method, and the digest of its package, into one file.
 

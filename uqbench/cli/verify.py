@@ -8,7 +8,7 @@ from uqbench.cli.options import FileThere, Folder, takes
 from uqbench.cli.terminal import print_json, say, warn
 
 
-@takes(suite=False)
+@takes(suite=False, names={"submission": "SUBMISSION", "wheel": "WHEEL"})
 def command(
     submission: FileThere,
     wheel: FileThere,

@@ -11,12 +11,13 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from uqbench.boards.leaderboard import board
 from uqbench.boards.manifest import Digest
 from uqbench.boards.provenance import of_older_code
 from uqbench.boards.submitted import Name
+from uqbench.contract.config import explain
 from uqbench.contract.errors import UqbenchError, see
 from uqbench.registry.plugins import Host
 from uqbench.registry.registry import Plugin, Registry
@@ -66,8 +67,9 @@ def read_submission(path: Path) -> tuple[Submission, str]:
         data = read_bytes(path, MOST_BYTES)
         return Submission.model_validate_json(data), sha256(data).hexdigest()
     except (OSError, ValueError, RecursionError) as error:
+        why = explain(error) if isinstance(error, ValidationError) else str(error)
         raise UqbenchError(
-            f"{path} is no submission of this version's uqbench submit, or damaged: {error!s:.300}"
+            f"{path} is no submission of this version's uqbench submit, or damaged: {why:.300}"
             f"{see('refused-submission')}"
         ) from error
 

@@ -102,7 +102,7 @@ def verify(
         f"{', '.join(f'{n} {outcome}' for outcome, n in sorted(sent.checks.items())) or 'nothing'}",
         wheel=sent.wheel, file=file,
     )  # fmt: skip
-    if sent.hours * share >= hours:
+    if not sent.hours * share < hours:  # nor if that is no number
         return SubmittedRow(plan, theirs, [], word)
     if not has_sandbox():
         say(NO_SANDBOX)
