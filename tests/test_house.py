@@ -1,4 +1,4 @@
-"""The rooms of the harness: their order, their names outside, and what the import contract can see."""
+"""The rooms of the harness: their order, and their import names."""
 
 import ast
 import re
