@@ -8,9 +8,9 @@ From Python::
     results.board()
 
 ``uqbench.profile("mine.py:Mine")`` draws what a method's uncertainty is good for; it is in the
-package uqbench-profile. What the other commands do with runs (boards, verdicts, verification,
-submissions) are methods of an :class:`~uqbench.api.experiment.Experiment`. All is imported when it
-is first used.
+package uqbench-profile. What the other commands do with runs (boards, verdicts) are methods of an
+:class:`~uqbench.api.experiment.Experiment`; rows for the boards of others are made in
+:mod:`uqbench.api.verify`. All is imported when it is first used.
 """
 
 from __future__ import annotations

@@ -7,7 +7,6 @@ import pytest
 from click.testing import CliRunner
 
 import uqbench
-from uqbench.boards.verification import Agreement
 from uqbench.cli import claims as claims_command
 from uqbench.contract.errors import UqbenchError
 from uqbench.results.merge import Outcome, merge
@@ -85,13 +84,6 @@ def test_verdicts_of_all_suites_are_those_of_the_command(out):
     assert len(judged) == found.claims
 
 
-def test_runs_of_a_stored_board_have_the_same_bits_once_more_and_none_is_kept(boards):
-    verified = experiment(None).verify(boards, size=1)
-    assert list(verified.agreement.values()) == [Agreement.SAME_BITS]
-    assert verified.good
-    assert [path.name for path in boards.parent.iterdir()] == ["boards"]
-
-
 def test_a_copy_of_the_runs_is_merged_and_listed(out, tmp_path):
     merged = list(merge([out], tmp_path / "all"))
     assert {one.outcome for one in merged} == {Outcome.COPIED}
@@ -99,14 +91,6 @@ def test_a_copy_of_the_runs_is_merged_and_listed(out, tmp_path):
     assert sorted(row["run"] for row in listed) == sorted(str(one.run) for one in merged)
     assert {(row["state"], row["step"]) for row in listed} == {("finished", 600)}
     assert {one.outcome for one in merge([out], tmp_path / "all")} == {Outcome.THERE}
-
-
-def test_a_submission_never_overwrites_a_file(out, tmp_path):
-    path = tmp_path / "mine.zip"
-    path.write_text("mine")
-    with pytest.raises(UqbenchError, match="nothing is overwritten"):
-        uqbench.Experiment(uqbench.Options("toy", methods="fast", out=out)).submit(path)
-    assert path.read_text() == "mine"
 
 
 def test_nothing_is_kept_where_no_folder_is_given(toy, tmp_path, monkeypatch):

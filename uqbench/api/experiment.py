@@ -1,6 +1,5 @@
 """Runs of a suite, from the plan to the board: what every command and every call goes through."""
 
-import json
 import signal
 import tempfile
 import threading
@@ -11,8 +10,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-import numpy as np
-
 from uqbench.api.claims import SuiteVerdicts, budgets_with_runs
 from uqbench.api.options import Options
 from uqbench.api.plan import Planned
@@ -22,29 +19,18 @@ from uqbench.boards.claims.verdict import Verdict
 from uqbench.boards.cost import step_costs
 from uqbench.boards.detectable import detectable_note
 from uqbench.boards.leaderboard import Board, board
-from uqbench.boards.manifest import read_manifest
-from uqbench.boards.protocol import check_as_run
-from uqbench.boards.provenance import MadeWith, of_older_code, read_provenance
-from uqbench.boards.reproduce import judged_elsewhere, verify_rows
+from uqbench.boards.provenance import MadeWith
 from uqbench.boards.rescored import board_by, board_with, slug
-from uqbench.boards.sandbox import has_sandbox
-from uqbench.boards.scores import from_csv, gather
-from uqbench.boards.stored import PROVENANCE, StoredBoard, board_folder
-from uqbench.boards.submission.add import add as add_rows
-from uqbench.boards.submission.bundle import read_bundle
-from uqbench.boards.submission.judge import Findings, Judged, judge
-from uqbench.boards.submission.make import involved, submit
-from uqbench.boards.verification import Agreement, Verification, copies, draw
+from uqbench.boards.scores import gather
+from uqbench.boards.stored import StoredBoard, board_folder
 from uqbench.boards.with_stored import read_reference
 from uqbench.contract.errors import Say, UqbenchError, warn
 from uqbench.contract.identity import DeviceKind, Run
-from uqbench.contract.seeding import derive_seed
-from uqbench.pages.board_folders import all_files, write_board, write_files
+from uqbench.pages.board_folders import write_board
 from uqbench.pages.check import check, rewrite
 from uqbench.registry import local
 from uqbench.registry.load_host import load_host
 from uqbench.registry.plugins import Host
-from uqbench.results.files import stored_text
 from uqbench.results.folders import Folder
 from uqbench.results.states import RunState
 from uqbench.results.store import BOARDS, Store
@@ -90,43 +76,6 @@ class Completed:
     unfinished: Mapping[Run, str]
     board: Board | None
     folder: Path | None
-
-
-@dataclass(frozen=True)
-class Submission:
-    """The file of a submission, and its sha256."""
-
-    path: Path
-    digest: str
-
-
-@dataclass(frozen=True)
-class Verified:
-    """What is known of rows once some were made again.
-
-    Attributes:
-        methods: by method: how its re-made rows agree, and what that proves.
-        findings: about the submission that they are of; None of a stored board.
-        copies: runs of different names that have the same results, in words.
-        added: the board that its rows were added to, if they were.
-    """
-
-    methods: Mapping[str, Verification] = field(default_factory=dict)
-    findings: Findings | None = None
-    copies: tuple[str, ...] = ()
-    added: Path | None = None
-
-    @property
-    def agreement(self) -> dict[str, Agreement]:
-        """How the re-made runs agree with the stored ones, by their folders."""
-        return {run: one for of in self.methods.values() for run, one in of.agreement.items()}
-
-    @property
-    def good(self) -> bool:
-        """Whether nothing is inconsistent, nor broken, and no submitted row barred."""
-        follows = self.findings is None or self.findings.follows
-        barred = self.findings is not None and any(of.bars for of in self.methods.values())
-        return follows and not barred and Agreement.INCONSISTENT not in self.agreement.values()
 
 
 @dataclass(frozen=True)
@@ -313,115 +262,6 @@ class Experiment:
             judgements.append(SuiteVerdicts(suite.name, number, papers, budget, counts, error))
         return judgements
 
-    def verify(self, boards: Path, size: int = 5) -> Verified:
-        """Make a sample of a stored board's runs again, and compare the numbers.
-
-        Args:
-            boards: folder of leaderboards.
-            size: of the sample, the same ones each time.
-
-        Raises:
-            UqbenchError: there is no such board, or its runs cannot be made here.
-        """
-        stored, board = self.stored(self.plan(), boards)
-        check_as_run(board, stored.folder)
-        older = of_older_code(board.scores)
-        if older:
-            self.say(f"{stored.folder} is of older code than is installed here: {older}")
-        usable = [score for score in board.scores if score.digest and score.device == "cpu"]
-        if not usable:
-            raise UqbenchError(
-                f"{board.title} has no finished runs of a CPU that could be run again."
-            )
-        rows = draw(usable, size, np.random.default_rng(derive_seed("verify", stored.folder.name)))
-        made, _ = stored.provenance
-        chosen = self.selection
-        arguments = [] if chosen.steps is None else ["--steps", str(chosen.steps)]
-        for method, settings in chosen.settings.items():
-            arguments += [f"--set={method}.{k}={json.dumps(v)}" for k, v in settings.items()]
-        return Verified(
-            verify_rows(rows, stored.manifest, made, size, arguments, 0, self.options.folder)
-        )
-
-    def judged(self, path: Path) -> Judged:
-        """A submission, its tables recomputed by this process, which imports its methods.
-
-        Args:
-            path: of the file that :meth:`submit` wrote.
-
-        Raises:
-            UqbenchError: it is damaged, or of methods that are not installed.
-        """
-        bundle = read_bundle(path)
-        with tempfile.TemporaryDirectory(prefix="uqbench-verify-") as folder:
-            return judge(bundle, self.host, Folder(Path(folder)), self.say)
-
-    def verify_submission(
-        self,
-        path: Path,
-        size: int | None = None,
-        add: Path | None = None,
-        new_seeds: int | None = None,
-    ) -> Verified:
-        """Make runs of a submission again, and add its rows to a board.
-
-        Its methods are imported by other processes, until the numbers have been compared.
-
-        Args:
-            path: of the file that :meth:`submit` wrote.
-            size: how many rows of each method, drawn anew; None for as many as *verified* needs.
-            add: folder of leaderboards; the rows join the stored one if nothing is wrong.
-            new_seeds: how many runs of each task with seeds that no board has; None for five runs.
-
-        Raises:
-            UqbenchError: it is damaged, or of methods that are not installed.
-        """
-        bundle, methods = read_bundle(path), {}
-        scores = [*from_csv(stored_text(bundle.files["scores.csv"], path), str(path))]
-        if size == 0:
-            findings = self.judged(path).findings
-        else:
-            findings = judged_elsewhere(bundle, path)
-            if findings.follows:
-                manifest = read_manifest(bundle.files["manifest.json"], str(path))
-                made, _ = read_provenance(bundle.files[PROVENANCE])
-                out = self.options.folder
-                methods = verify_rows(
-                    scores, manifest, made, size, (), new_seeds, out, (path,), findings.numbered
-                )
-        verified = Verified(methods, findings, tuple(copies(scores)))
-        if add is None or not verified.good:
-            return verified
-        judged = self.judged(path)
-        folder, board, recorded = add_rows(
-            judged, methods, has_sandbox(), self.host, Folder(add), self.say
-        )
-        if not judged.findings.follows:
-            return replace(verified, findings=judged.findings)
-        write_files(all_files(board, recorded), folder, self.host)
-        return replace(verified, copies=tuple(copies([*board.scores])), added=folder.path)
-
-    def submit(self, to: Path | None = None) -> Submission:
-        """Put scores, manifest, versions and conformance of methods into one file.
-
-        Args:
-            to: the file; None for one that is named after suite, budget and methods.
-
-        Raises:
-            UqbenchError: the file exists, runs are missing or of other code, a method is in no
-                package, or a plugin breaks a required rule.
-        """
-        plan = self.plan()
-        name = f"{plan.suite.name}-{plan.budget_name}-{'-'.join(sorted(plan.roles))[:100]}.zip"
-        path = to or Path(name)
-        if path.exists():
-            raise UqbenchError(
-                f"{path} exists; nothing is overwritten: name another file with --to."
-            )
-        packages = ", ".join(sorted({p.distribution for p in involved(plan, self.host)}))
-        self._watcher.say(f"Making the checks of {packages}: a minute or so.")
-        return Submission(path, submit(plan, self.host, self.store, path, _checks))
-
     @property
     def _watcher(self) -> Watcher:
         return Quiet() if self.watcher is None else self.watcher
@@ -492,12 +332,6 @@ class Experiment:
         note = execution.store.prepare(shared=execution.driver.elsewhere)
         if note:
             execution.watcher.say(f"Runs are locked by leases: {note}.")
-
-
-def _checks(host: Host, plugin: str) -> list[dict[str, str]]:
-    from uqbench.testing.results import check_plugin
-
-    return [result.as_json() for result in check_plugin(host, plugin)]
 
 
 @contextmanager

@@ -186,7 +186,7 @@ class Result:
         )
 
     def as_json(self) -> dict[str, str]:
-        """As ``--json`` prints it, and ``check.json`` of a submission holds it."""
+        """As ``--json`` prints it."""
         return {
             "subject": self.subject.name,
             "kind": self.subject.kind,
