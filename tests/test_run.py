@@ -552,15 +552,17 @@ def test_a_board_by_another_risk_measure_is_computed_from_stored_episodes(finish
 
 
 @pytest.mark.long
-def test_runs_of_a_board_are_verified_by_making_them_again(finished, tmp_path):
+def test_rows_of_a_stored_board_are_made_again_and_compared_bit_for_bit(finished, tmp_path):
     out, *_ = finished
-    boards = tmp_path / "boards"
+    boards, again = tmp_path / "boards", tmp_path / "again"
     shutil.copytree(out / "leaderboards", boards)
-    command = ("verify", "--suite", "toy", "--from", boards, "--sample", "2")
-    assert "2 runs: 2 same bits" in uqbench(*command).stdout
+    uqbench("run", "--suite", "toy", "--methods", "fast", "--seed", "1", "--out", again)
+    command = ("leaderboard", "--suite", "toy", "--to", boards, "--out", again, "--check")
+    assert "2 of its 12 rows compared with runs in" in uqbench(*command).stdout
     scores = boards / "toy/paper/scores.csv"
     scores.write_text(re.sub(r",[0-9a-f]{64},", f",{'0' * 64},", scores.read_text()))
-    assert "2 runs: 2 same to the last places" in uqbench(*command).stdout
+    told = uqbench(*command, code=1).stdout
+    assert told.count("differs from the run in") == 2
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from uqbench.boards.submission.bundle import read_bundle
+from uqbench.boards.submission.make import read_submission
 from uqbench.contract.errors import UqbenchError, see
 
 ROOT = Path(__file__).parents[2]
@@ -25,8 +25,8 @@ def test_every_entry_is_pointed_to_and_every_pointer_has_an_entry():
 
 
 def test_a_message_names_the_page_and_the_entry(tmp_path):
-    (tmp_path / "sent.zip").write_bytes(b"no archive")
+    (tmp_path / "sent.json").write_bytes(b"no json")
     with pytest.raises(UqbenchError) as raised:
-        read_bundle(tmp_path / "sent.zip")
+        read_submission(tmp_path / "sent.json")
     assert str(raised.value).endswith(see("refused-submission"))
     assert see("refused-submission") == " [docs/errors.md#refused-submission]"

@@ -18,9 +18,7 @@ DOORS = {
     "results/run_cache.py": "its own source",
     "boards/coverage.py": "a file of uqbench's own",
     "pages/report/page.py": "the same",
-    "boards/submission/make.py": "metadata of installed packages",
     "boards/sandbox.py": "folders of the processes that it starts",
-    "boards/reproduce.py": "the file of a submission, which the user names",
 }
 PATH_METHODS = {
     "read_bytes", "read_text", "write_bytes", "write_text", "open", "unlink", "mkdir",

@@ -1,28 +1,29 @@
-"""Where a stranger's method runs: a process of its own, in bubblewrap where it is installed.
+"""Where runs are made again: a new environment with a submitted package, in bubblewrap where it is.
 
-There it has no network, no other process to look at, a file system that can be read only, an empty
-``/tmp``, and an empty folder in place of the one of the submission: neither file, argument nor
-environment says that its runs will be compared with anything.
+The environment sees the libraries of this one, uqbench and torch among them, behind its own: what a
+package needs beside these comes from an index only where the keeper names one. In bubblewrap there
+is no network, no other process to look at, an empty ``/tmp``, and one folder that can be written.
+Variables of the environment, such as tokens, are not passed on.
 """
 
 import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
+import venv
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
 from uqbench.contract.errors import UqbenchError
+from uqbench.registry.plugins import SELECTION
 
-NO_SANDBOX = (
-    "there is no bubblewrap (bwrap) here that works: the methods run with the network and all "
-    "files that you can read, and can find out that they are verified"
-)
-HIDDEN = ("_", "OLDPWD", "PYTEST_CURRENT_TEST")
-"""Variables in which a shell and pytest say which command was called."""
+NO_SANDBOX = "there is no bubblewrap (bwrap) here that works: the methods can do what you can"
+KEPT = ("PATH", "LANG", "LC_ALL", "MKL_CBWR", "OMP_NUM_THREADS", "LD_LIBRARY_PATH")
+"""Variables that a run may need."""
 
 
 @cache
@@ -35,58 +36,88 @@ def has_sandbox() -> bool:
 
 
 @contextmanager
-def results_folder(out: Path | None) -> Iterator[Path]:
-    """A folder for runs that are made again; one that is removed where ``out`` is None."""
-    if out is not None:
-        out.mkdir(parents=True, exist_ok=True)
-        if any(out.iterdir()):  # what is there would not be made again
-            raise UqbenchError(f"{out} is not empty: name a new folder for the repeated runs.")
-        yield out.absolute()
-        return
-    with tempfile.TemporaryDirectory() as folder:  # whose name says nothing
-        yield Path(folder)
+def environment(wheel: Path, index: str | None = None) -> Iterator[Path]:
+    """A folder with ``env``, an environment with a package, and ``runs``, a store, for a while.
 
-
-def call(arguments: Sequence[str], out: Path, hidden: Sequence[Path] = ()) -> str:
-    """Call uqbench in a process of its own, isolated where that can be; return its stdout.
+    So long this process imports the package, too, where something asks for it. To install it
+    executes none of its code.
 
     Args:
-        arguments: of the command line; ``--out`` must be ``out``.
-        out: the only folder that it may write to.
-        hidden: files that it must not see.
+        wheel: of the package.
+        index: URL of the one that what it needs may come from; None for none.
 
     Raises:
-        UqbenchError: it ended otherwise than with 0 or 1.
+        UqbenchError: pip refuses it.
     """
-    command = [sys.executable, "-P", "-m", "uqbench", *arguments]
-    if has_sandbox():
-        command = [*_isolated(out, hidden), *command]
-    own = {name: value for name, value in os.environ.items() if name not in HIDDEN}
-    path = os.pathsep.join(filter(os.path.isabs, sys.path))  # the same packages are found
-    done = subprocess.run(
-        command, check=False, cwd=out, env=own | {"PYTHONPATH": path}, stdout=subprocess.PIPE,
-        stdin=subprocess.DEVNULL, text=True, errors="replace",
-    )  # fmt: skip
-    if done.returncode not in (0, 1):
-        raise UqbenchError(
-            f"uqbench {' '.join(arguments[:1])} of the submitted methods ended with exit code "
-            f"{done.returncode}; what it said is above."
-        )
-    return done.stdout
+    with tempfile.TemporaryDirectory(prefix="uqbench-") as temporary:
+        folder = Path(temporary)
+        venv.create(folder / "env")
+        (folder / "runs").mkdir()
+        base = dict.fromkeys(("base", "platbase"), str(folder / "env"))
+        packages = sysconfig.get_path("purelib", "venv", base)
+        behind = "".join(f"import site; site.addsitedir({path!r})\n" for path in _seen())
+        Path(packages, "behind.pth").write_text(behind)
+        source = ["--index-url", index or "", "--only-binary", ":all:"]
+        source = source if index else ["--no-index", "--no-deps", "--ignore-installed"]
+        pip = ["-m", "pip", "install", "--quiet", "--no-compile", "--disable-pip-version-check"]
+        command = [str(folder / "env/bin/python"), *pip, *source, str(wheel.absolute())]
+        done = subprocess.run(command, check=False, stdout=subprocess.DEVNULL)
+        if done.returncode or not [*Path(packages).glob(f"{wheel.name.split('-')[0]}-*.dist-info")]:
+            raise UqbenchError(
+                f"{wheel.name} cannot be installed: pip said why, above, or this environment has "
+                f"that version, and --index must be left out."
+            )
+        sys.path.insert(0, packages)
+        try:
+            yield folder
+        finally:
+            sys.path.remove(packages)
+            for name, module in [*sys.modules.items()]:
+                if str(getattr(module, "__file__", "")).startswith(packages):
+                    del sys.modules[name]
 
 
-def _isolated(out: Path, hidden: Sequence[Path]) -> list[str]:
-    """The beginning of a command line of bubblewrap."""
-    empty: list[str] = []
-    needed = [sys.prefix, sys.base_prefix, *filter(os.path.isabs, sys.path)]  # by Python
-    for path in (Path(tempfile.gettempdir()), *(path.absolute().parent for path in hidden)):
-        if not any(Path(used).is_relative_to(path) for used in needed):
-            empty += ["--tmpfs", str(path)]
-    for path in hidden:  # in a folder that is needed
-        if f"{path.absolute().parent}" not in empty:
-            empty += ["--ro-bind", os.devnull, str(path.absolute())]
+def run(folder: Path, arguments: Sequence[str], seconds: float, package: str) -> None:
+    """Call ``uqbench run`` in an environment, isolated where that can be.
+
+    Args:
+        folder: of :func:`environment`; the runs go to its ``runs``.
+        arguments: of the command line.
+        seconds: after which it is stopped.
+        package: whose plugins are loaded even where ``UQBENCH_PLUGINS`` names others.
+
+    Raises:
+        UqbenchError: it took longer, or ended otherwise than with 0 or 1.
+    """
+    runs = str(folder / "runs")
+    own = {name: os.environ[name] for name in KEPT if name in os.environ} | {"HOME": runs}
+    if SELECTION in os.environ:
+        own[SELECTION] = f"{os.environ[SELECTION]},{package}"
+    command = [str(folder / "env/bin/python"), "-P", "-m", "uqbench", "run", *arguments]
+    try:
+        code = subprocess.run(
+            [*isolated(folder), *command, "--device", "cpu", "--out", runs], check=False, cwd=runs,
+            env=own, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, timeout=seconds,
+        ).returncode  # fmt: skip
+    except subprocess.TimeoutExpired as error:
+        raise UqbenchError(f"the runs took longer than {seconds / 3600:.3g} hours.") from error
+    if code not in (0, 1):
+        raise UqbenchError(f"uqbench run ended with exit code {code}; what it said is above.")
+
+
+def isolated(folder: Path) -> list[str]:
+    """The beginning of a command line of bubblewrap; nothing where there is none."""
+    if not has_sandbox():
+        return []
+    seen = [sys.prefix, sys.base_prefix, *_seen(), str(folder / "env")]
+    read = [word for path in seen for word in ("--ro-bind-try", path, path)]
     return [
-        "bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", *empty,
-        "--bind", str(out), str(out), "--unshare-all", "--die-with-parent", "--new-session",
-        "--chdir", str(out),
+        "bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc",
+        "--tmpfs", tempfile.gettempdir(), *read, "--bind", f"{folder}/runs", f"{folder}/runs",
+        "--unshare-all", "--die-with-parent", "--new-session",
     ]  # fmt: skip
+
+
+def _seen() -> list[str]:
+    """Where this process finds libraries."""
+    return [path for path in sys.path if Path(path).is_absolute()]

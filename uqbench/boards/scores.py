@@ -39,7 +39,8 @@ def check_scores(scores: Scores, plan: Plan, where: str) -> None:
     """See that stored scores are those of a plan, and normalized as its suite says.
 
     Raises:
-        UqbenchError: runs differ from the plan's, or a score does not follow from its raw value.
+        UqbenchError: runs differ from the plan's, a score does not follow from its raw value, or a
+            value is beyond the range of its metric.
     """
     stored = sorted((s.task, s.method, s.seed) for s in scores)
     planned = sorted((run.task, run.method, run.seed) for run in plan.runs)
@@ -57,6 +58,15 @@ def check_scores(scores: Scores, plan: Plan, where: str) -> None:
             raise UqbenchError(
                 f"{where}: the score of {s.run} does not follow from its {primary.name}."
             )
+    for metric in plan.suite.metrics:
+        low, high = metric.ends
+        for cell in scores.cells:
+            values = cell.values(metric.name)
+            for i in np.flatnonzero((values < low) | (values > high)):
+                raise UqbenchError(
+                    f"{where}: the {metric.name} of {cell.run[i]} is {values[i]}, beyond its range "
+                    f"from {low} to {high}."
+                )
 
 
 def gather(plan: Plan, store: Store) -> Scores:

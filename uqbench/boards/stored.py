@@ -17,7 +17,7 @@ from uqbench.boards.manifest import MANIFEST, SCHEMA_VERSION, Manifest, Planned,
 from uqbench.boards.protocol import departures, versions_here
 from uqbench.boards.provenance import MadeWith, read_provenance
 from uqbench.boards.scores import check_scores, from_csv
-from uqbench.boards.submitted import NAME, Submitted, read_submitted, states
+from uqbench.boards.submitted import NAME, Submitted, read_submitted, reseeded, states
 from uqbench.boards.tables import frame
 from uqbench.contract.errors import Say, UqbenchError, see, unknown, warn
 from uqbench.contract.figure import NotDrawableError
@@ -352,7 +352,9 @@ class StoredBoard:
                     f"uqbench: {self.folder} has no runs of {', '.join(absent)}, which the suite "
                     f"has here: not judged."
                 )
-            plan = replace(own, standard=plan.standard)
+            sent = self.submitted
+            seeds = {cell.method: cell.seeds for cell in scores.cells if cell.method in sent}
+            plan = replace(reseeded(own, seeds), standard=plan.standard)
         check_scores(scores, plan, str(path))
         submitted = states(self.submitted)
         made_by = (self.manifest.score_versions or {}) if self.has(MANIFEST) else {}

@@ -1,68 +1,38 @@
 """Rows of a board that others submitted: ``submissions.json``."""
 
-from __future__ import annotations
-
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, StringConstraints, TypeAdapter
 
 from uqbench.boards.manifest import Digest
-from uqbench.boards.verification import Agreement, Verification
+from uqbench.contract.identity import runs_of
 from uqbench.results.files import reading
+from uqbench.suites.plan import Plan
 
 NAME = "submissions.json"
-State = Literal["verified", "self-reported"]
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+!-]{0,99}$")]
+Plain = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_ .,;:()=!+-]*$", max_length=2000)]
 
 
 class Submitted(BaseModel):
     """A method's row.
 
     Attributes:
-        state: ``verified`` once enough rows of it were made again here, and agreed.
-        bundle: sha256 of the file that was submitted: where its rows are from.
-        agreement: of the runs that were made again: how many agreed how.
-        checks: how many checks of its plugin its author reported, by their outcome.
-        rows: how many finished rows could be drawn.
-        new_runs: how many runs were made with seeds that no board has.
-        proves: what all that proves, in words.
-        sandbox: whether the runs were made where nothing could tell the method so.
+        state: ``verified`` where the row's runs were made here, ``self-reported`` where they are
+            the author's.
+        says: what is known of them, in words.
+        wheel: sha256 of the file of the package that has the method.
+        file: sha256 of the submission.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
-    state: State
-    bundle: Digest
-    agreement: dict[Agreement, int] = {}
-    checks: dict[str, int] = {}
-    rows: int = 0
-    new_runs: int = 0
-    proves: Annotated[str, StringConstraints(pattern=r"^[\w .,:%()-]{0,200}$")] = ""
-    sandbox: bool = False
-
-    @classmethod
-    def of(
-        cls, made: Verification | None, bundle: str, checks: Mapping[str, int], sandbox: bool
-    ) -> Submitted:
-        """The row of a method, of which the verification is known."""
-        if made is None or not made.agreement:
-            return cls(state="self-reported", bundle=bundle, checks=dict(checks))
-        return cls(
-            state="verified" if made.verified else "self-reported",
-            bundle=bundle,
-            agreement=dict(Counter(made.agreement.values())),
-            checks=dict(checks),
-            rows=made.rows,
-            new_runs=made.new_runs,
-            proves=made.sentence,
-            sandbox=sandbox,
-        )
-
-    @property
-    def says(self) -> str:
-        """What the row says on a board."""
-        return f"{self.state}: {self.proves}" if self.proves else self.state
+    state: Literal["verified", "self-reported"]
+    says: Plain
+    wheel: Digest
+    file: Digest
 
 
 _TABLE = TypeAdapter(dict[str, Submitted])
@@ -87,4 +57,16 @@ def submitted_json(rows: Mapping[str, Submitted]) -> str:
 
 def states(rows: Mapping[str, Submitted]) -> dict[str, str]:
     """What each method's row says."""
-    return {method: row.says for method, row in rows.items()}
+    return {method: f"{row.state}: {row.says}" for method, row in rows.items()}
+
+
+def reseeded(plan: Plan, seeds: Mapping[str, Iterable[int]]) -> Plan:
+    """The plan with other seeds of some methods, by name: those that the keeper drew."""
+    cells = []
+    for cell in plan.cells:
+        of = cell.runs[0]
+        names = of.suite, of.budget, of.task, of.method
+        own = seeds.get(of.method)
+        runs = cell.runs if own is None else runs_of(*names, of.identity, sorted(set(own)))
+        cells.append(replace(cell, runs=runs))
+    return replace(plan, cells=tuple(cells))

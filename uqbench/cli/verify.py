@@ -1,121 +1,47 @@
-"""``uqbench verify``: run a sample of stored or submitted runs again."""
+"""``uqbench verify``: make the runs of a submitted row, and add it to a board."""
 
-from __future__ import annotations
-
-from collections import Counter
-from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import click
 
-from uqbench.api.options import Options
-from uqbench.cli.options import RUNS, FileThere, Folder, FolderThere, takes
+from uqbench.cli.options import FileThere, Folder, takes
 from uqbench.cli.terminal import print_json, say, warn
-from uqbench.contract.errors import UqbenchError
-from uqbench.contract.wording import count
-
-if TYPE_CHECKING:
-    from uqbench.api.experiment import Verified
-    from uqbench.boards.submission.judge import Findings
 
 
-@takes(*RUNS, suite=False, names={"boards": "--from"})
+@takes(suite=False, names={"submission": "SUBMISSION", "wheel": "WHEEL"})
 def command(
-    options: Options,
-    bundle: FileThere | None = None,
+    submission: FileThere,
+    wheel: FileThere,
     *,
-    boards: FolderThere | None = None,
-    sample: Annotated[int | None, click.IntRange(min=0)] = None,
-    new_seeds: Annotated[int | None, click.IntRange(min=2)] = None,
-    out: Folder | None = None,
     add: Folder | None = None,
+    hours: Annotated[float, click.FloatRange(min=0)] = 24.0,
+    index: Annotated[str | None, "URL"] = None,
     as_json: bool = False,
 ) -> int:
-    """Rerun a sample of the rows of a board or a submission, and compare the numbers.
+    """Make all runs of a submitted row here, and add it to a board.
 
-    Says of each: same bits; same to the last places; where it was made with another processor,
-    version or code: other numbers that are statistically consistent with the repeated runs; or
-    statistically inconsistent, and exits with 1.
-
-    Of a file that uqbench submit made, the tables are recomputed, too, and its methods run with
-    seeds that no board has. With --add its rows join a stored board, "verified" if that is what
-    was found, or "self-reported" with --sample 0. Its methods must be installed: they run here, in
-    bubblewrap where it is installed.
+    SUBMISSION is what uqbench submit made, WHEEL the package of its method, which is installed
+    into a new environment; it is imported here, too. Its runs are made in bubblewrap where that is
+    installed. With --add they are a row of a stored board, "verified"; where they would cost more
+    than --hours, the author's are, "self-reported". Exits with 1 where the row is refused.
 
     \b
-    Examples:
-      uqbench verify --suite five-state --budget paper --from leaderboards --sample 3
-      uqbench verify minatar-paper-mine.zip --add leaderboards
+    Example:
+      uqbench verify minatar-paper-mine.json mine-1.0-py3-none-any.whl --add leaderboards
 
     Args:
-        boards: The folder of leaderboards whose runs are repeated.
-        sample: How many rows: of a stored board 5, the same ones each time; of each method of a
-            file as many as the word verified needs, drawn anew.
-        new_seeds: Of a file: how many runs of each task with seeds that no board has; five runs
-            at least.
-        out: Keep the repeated runs in this new folder.
-        add: Add the file's rows to the leaderboard that is stored below this folder.
+        add: Add the row to the leaderboard that is stored below this folder.
+        hours: Hours of a core that the runs may cost; 0 runs nothing.
+        index: Package index that may be asked for what the package needs; without, none is asked.
         as_json: Print JSON.
     """
-    from uqbench.api.experiment import Experiment
-    from uqbench.boards.sandbox import NO_SANDBOX, has_sandbox
-    from uqbench.runner.display import Terminal
+    from uqbench.api.verify import verify
 
-    experiment = Experiment(replace(options, out=out), Terminal(), warn)
-    if bundle is not None:
-        if boards is not None or options != Options():
-            raise UqbenchError(
-                f"{bundle} says what it is of: give no --suite, --from or other selection."
-            )
-        if sample != 0 and not has_sandbox():
-            warn(NO_SANDBOX)
-        verified = experiment.verify_submission(bundle, sample, add, new_seeds)
-        _show(verified, as_json)
-        if verified.added is not None:
-            say(f"{verified.added}: added", err=as_json)
-        elif add is not None:
-            say(f"{bundle}: not added.", err=True)
-        return 0 if verified.good else 1
-    if not options.suite or boards is None:
-        raise UqbenchError(
-            "expected a file of uqbench submit, or --suite NAME and --from BOARDS of a stored "
-            "board; uqbench verify --help has an example of each."
-        )
-    if add is not None or sample == 0 or new_seeds is not None:
-        raise UqbenchError("--add, --new-seeds and --sample 0 are for a file of uqbench submit.")
-    verified = experiment.verify(boards, 5 if sample is None else sample)
-    _show(verified, as_json)
-    return 0 if verified.good else 1
-
-
-def _say_findings(findings: Findings) -> None:
-    say(f"{findings.suite}, budget {findings.budget}: {', '.join(findings.methods)}")
-    say(*(f"{name}: differs from what follows from scores.csv" for name in findings.differing))
-    if not findings.differing:
-        say(f"its tables follow from its {count(findings.rows, 'score')}, byte for byte")
-    reported = ", ".join(f"{n} {status}" for status, n in sorted(findings.checks.items()))
-    say(f"conformance, as reported: {reported or 'nothing'}", *(f"  {r}" for r in findings.broken))
-    if findings.versions:
-        say(f"made with other versions: {', '.join(findings.versions)}")
-
-
-def _show(verified: Verified, as_json: bool) -> None:
-    words = {run: one.value for run, one in verified.agreement.items()}
-    findings, methods = verified.findings, verified.methods if verified.findings is not None else {}
+    row, added = verify(submission, wheel, add, hours, index, warn)
     if as_json:
-        proofs = {
-            name: {"verified": of.verified, "proves": of.sentence, "bars": list(of.bars)}
-            for name, of in methods.items()
-        }
-        own = {"agreement": words, "verification": proofs, "copies": list(verified.copies)}
-        print_json(words if findings is None else findings.model_dump(mode="json") | own)
-        return
-    if findings is not None:
-        _say_findings(findings)
-    say(*(f"{run}: {word}" for run, word in words.items()), *verified.copies)
-    for name, of in methods.items():
-        state = "verified" if of.verified else "not verified"
-        say(f"{name}: {state}: {of.sentence}", *(f"  {why}" for why in of.bars))
-    if words:
-        counted = ", ".join(f"{n} {word}" for word, n in Counter(words.values()).items())
-        say(f"{len(words)} runs: {counted}")
+        print_json({**row.word.model_dump(), "refused": row.refused})
+    else:
+        say(f"refused: {row.refused}" if row.refused else f"{row.word.state}: {row.word.says}")
+    if add is not None:
+        say(f"{added or submission}: {'added' if added else 'not added'}", err=as_json)
+    return 1 if row.refused else 0

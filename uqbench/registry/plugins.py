@@ -301,7 +301,7 @@ def _entry_points() -> Iterator[EntryPoint]:
     groups = {hookspecs.ENTRY_POINT_GROUP, SUITES, *GROUPS}
     entries = {
         (distribution.name, entry_point.group, entry_point.name): (distribution, entry_point)
-        for distribution in metadata.distributions()
+        for distribution in reversed([*metadata.distributions()])  # the first is imported
         for entry_point in distribution.entry_points
         if entry_point.group in groups
     }

@@ -106,6 +106,12 @@ class Metric(Table):
         return self
 
     @property
+    def ends(self) -> tuple[float, float]:
+        """The least and the greatest of its values; infinite where there is no such end."""
+        lowest = -math.inf if self.lowest is None else self.lowest
+        return self.bounds or (lowest, math.inf if self.highest is None else self.highest)
+
+    @property
     def bounds(self) -> tuple[float, float] | None:
         """The range of its values, that of shares for coverages and episodes with an event."""
         if self.lowest is not None and self.highest is not None:

@@ -1,7 +1,7 @@
-"""Rows from elsewhere: a board's part in one file, made to be sent and read as hostile data.
+"""Rows from elsewhere: what an author sends, and how it becomes rows of a board.
 
-:mod:`~uqbench.boards.submission.bundle` is the file, :mod:`~uqbench.boards.submission.make` writes
-one from a results folder, :mod:`~uqbench.boards.submission.judge` recomputes its tables, and
-:mod:`~uqbench.boards.submission.add` puts its rows on a stored board, *verified* or
+:mod:`~uqbench.boards.submission.make` writes and reads the file of a submission,
+:mod:`~uqbench.boards.submission.verify` makes the runs of its rows here, and
+:mod:`~uqbench.boards.submission.add` puts the rows on a stored board, *verified* or
 *self-reported*.
 """

@@ -1,139 +1,130 @@
-"""From the finished runs of a results folder to a submission."""
+"""The file of a submission, from the finished runs of a results folder.
 
-from __future__ import annotations
+Whoever reads one has it from somebody else. It is one JSON file of limited size, and a model says
+what may be in it; there is no path in it, and nothing is unpickled or executed. The wheel, of which
+it has the digest, goes beside it.
+"""
 
-import json
-import platform
+from collections import Counter
 from collections.abc import Callable, Iterable
-from importlib import metadata
+from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Annotated, Any, Literal
 
-from packaging.utils import canonicalize_name
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from uqbench.boards.cost import cost_csv
 from uqbench.boards.leaderboard import board
-from uqbench.boards.provenance import of_older_code, provenance, provenance_json
-from uqbench.boards.stored import PROVENANCE
-from uqbench.boards.submission.bundle import CHECK, LOCK, write_bundle
+from uqbench.boards.manifest import Digest
+from uqbench.boards.provenance import of_older_code
+from uqbench.boards.submitted import Name
+from uqbench.contract.config import explain
 from uqbench.contract.errors import UqbenchError, see
-from uqbench.contract.wording import count
+from uqbench.registry.plugins import Host
+from uqbench.registry.registry import Plugin, Registry
+from uqbench.results.files import read_bytes, write_data
 from uqbench.results.store import RunState, Store
+from uqbench.suites.plan import Plan
 
-if TYPE_CHECKING:
-    from uqbench.registry.plugins import Host
-    from uqbench.registry.registry import Plugin, Registry
-    from uqbench.suites.plan import Plan
-
-Checks = Callable[["Host", str], list[dict[str, str]]]
-"""From ``DISTRIBUTION:NAME`` to the results of its checks, as ``plugin check --json`` prints."""
+MOST_BYTES = 64 << 20
+Checks = Callable[[Host, str], Iterable[Any]]
 DONE = (RunState.FINISHED.value, RunState.FAILED.value)
 
 
-def submit(plan: Plan, host: Host, store: Store, path: Path, check: Checks) -> str:
+class Submission(BaseModel):
+    """What an author sends.
+
+    Attributes:
+        suite, budget: that were run.
+        method: that is submitted.
+        package, version: the distribution that has it.
+        wheel: sha256 of its file.
+        scores: ``scores.csv``, as the author has them.
+        hours: of a core or device, that their runs took.
+        checks: how many conformance checks of the method had which outcome at the author's.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    schema_version: Literal[2] = 2
+    suite: Name
+    budget: Name
+    method: Name
+    package: Name
+    version: Name
+    wheel: Digest
+    scores: str
+    hours: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    checks: Annotated[dict[Name, Annotated[int, Field(ge=0, le=10**6)]], Field(max_length=6)]
+
+
+def read_submission(path: Path) -> tuple[Submission, str]:
+    """A submission from anywhere, and the sha256 of its file.
+
+    Raises:
+        UqbenchError: it is none, too large, or damaged.
+    """
+    try:
+        data = read_bytes(path, MOST_BYTES)
+        return Submission.model_validate_json(data), sha256(data).hexdigest()
+    except (OSError, ValueError, RecursionError) as error:
+        why = explain(error) if isinstance(error, ValidationError) else str(error)
+        raise UqbenchError(
+            f"{path} is no submission of this version's uqbench submit, or damaged: {why:.300}"
+            f"{see('refused-submission')}"
+        ) from error
+
+
+def submit(plan: Plan, host: Host, store: Store, wheel: Path, path: Path, check: Checks) -> str:
     """Write a submission of a plan's runs; return its sha256.
 
     Args:
-        plan: of the methods that are submitted, as their suite and budget say.
+        plan: of the method that is submitted, as its suite and budget say.
         host: the plugins.
         store: of the runs.
+        wheel: of the package that has the method.
         path: of the file.
-        check: makes the checks of a plugin.
+        check: makes the checks of ``DISTRIBUTION:NAME``, as ``plugin check`` does.
 
     Raises:
-        UqbenchError: runs are missing, a method is in no package, or a plugin breaks a required
-            rule of conformance.
+        UqbenchError: runs are missing or of other code, or the method breaks a required rule of
+            conformance.
     """
     result = board(plan, store)
-    if result.local:
+    if missing := [score.run for score in result.scores if score.status not in DONE]:
         raise UqbenchError(
-            f"{', '.join(sorted(result.local))}: code of a file cannot be run again by others; "
-            f"uqbench plugin new makes a package."
+            f"{len(missing)} of {len(result.scores)} runs are not done, such as {missing[0]}: "
+            f"uqbench run --suite {plan.suite.name} --budget {plan.budget_name} does them."
         )
-    open_runs = [score.run for score in result.scores if score.status not in DONE]
-    if open_runs:
+    if older := of_older_code(result.scores):
         raise UqbenchError(
-            f"{count(len(open_runs), 'run')} of {len(result.scores)} are not done, such as "
-            f"{open_runs[0]}: uqbench run --suite {plan.suite.name} --budget {plan.budget_name} "
-            f"--methods {','.join(plan.roles)} does them."
+            f"runs were made with other code than is installed ({older}): uqbench run --rerun "
+            f"makes them again.{see('other-code')}"
         )
-    older = of_older_code(result.scores)
-    if older:
-        raise UqbenchError(
-            f"runs were made with other code than is installed ({older}), so that its check and "
-            f"versions are not theirs: uqbench run --rerun makes them again."
-            f"{see('other-code')}"
-        )
-    files = {name: text.encode() for name, text in result.files().items()}
-    files[PROVENANCE] = provenance_json(provenance(result.scores, store), older).encode()
-    files["cost.csv"] = cost_csv(plan, result.scores).encode()
-    files[LOCK] = lock().encode()
-    files[CHECK] = json.dumps(report(host, components(plan, host), check), indent=1).encode()
-    return write_bundle(path, plan.suite.name, plan.budget_name, sorted(plan.roles), files)
-
-
-def components(plan: Plan, host: Host) -> list[tuple[Plugin, str]]:
-    """What a plan's rows use, with its plugins: methods, and environments that are not shipped."""
-    named: list[tuple[Registry[Any], str | None]] = []
-    for method, task in ((cell.method, cell.task) for cell in plan.cells):
-        named += [(host.agents, method.agent), (host.estimators, method.estimator)]
-        named += [(host.environments, task.environment), (host.datasets, task.dataset)]
-    used = {
-        (registry.origin(name), name.rpartition(":")[2])
-        for registry, name in named
-        if name is not None
-        and (registry.kind in ("agent", "estimator") or not registry.origin(name).shipped)
-    }
-    return sorted(used, key=lambda one: (one[0].distribution, one[0].name, one[1]))
-
-
-def involved(plan: Plan, host: Host) -> list[Plugin]:
-    """The plugins of :func:`components`."""
-    return list(dict.fromkeys(plugin for plugin, _ in components(plan, host)))
-
-
-def report(
-    host: Host, used: Iterable[tuple[Plugin, str]], check: Checks
-) -> dict[str, list[dict[str, str]]]:
-    """The conformance report of what rows use, by distribution.
-
-    Raises:
-        UqbenchError: a required rule is broken, or nothing was checked.
-    """
-    checked: dict[str, list[dict[str, str]]] = {}
-    for plugin, name in used:
-        what = f"{plugin.distribution}:{name}"
-        results = check(host, what)
-        broken = [
-            f"{result['subject']}: {result['check']}"
-            for result in results
-            if result["level"] == "required" and result["status"] in ("failed", "blocked")
-        ]
-        if broken or not results:
-            rules = ", ".join(broken[:5]) or "nothing was checked"
+    of, name = origin(plan, host)
+    results = [one.as_json() for one in check(host, f"{of.distribution}:{name}")]
+    for one in results:
+        if one["level"] == "required" and one["status"] in ("failed", "blocked"):
             raise UqbenchError(
-                f"{what} does not keep {count(len(broken), 'required rule')} ({rules}): uqbench "
-                f"plugin check {what} says more."
+                f"{one['subject']} breaks the required rule {one['check']}: uqbench plugin check "
+                f"{of.distribution}:{name} says more."
             )
-        checked.setdefault(plugin.distribution, []).extend(results)
-    return checked
+    timings = [score.made.timing for score in result.scores if score.made is not None]
+    sent = Submission(
+        suite=plan.suite.name, budget=plan.budget_name, method=plan.cells[0].method.name,
+        package=of.distribution, version=of.version,
+        wheel=sha256(read_bytes(wheel, MOST_BYTES)).hexdigest(),
+        scores=result.tables["scores.csv"].decode(),
+        hours=sum(timing.seconds / timing.lanes for timing in timings if timing) / 3600,
+        checks=dict(Counter(one["status"] for one in results)),
+    )  # fmt: skip
+    data = sent.model_dump_json(indent=1).encode()
+    write_data(path, data)
+    return sha256(data).hexdigest()
 
 
-def lock() -> str:
-    """``lock.txt``: the exact version of every distribution that is installed, for pip."""
-    versions = {}
-    for distribution in metadata.distributions():
-        name = distribution.name
-        source = distribution.read_text("direct_url.json")
-        note = "" if source is None else f"  # {_source(source)}"
-        versions[canonicalize_name(name)] = f"{name}=={distribution.version}{note}"
-    lines = [f"# Python {platform.python_version()}, {platform.system()} {platform.machine()}"]
-    return "\n".join([*lines, *(versions[name] for name in sorted(versions))]) + "\n"
-
-
-def _source(direct_url: str) -> str:
-    """Where a distribution is from that no index has; a folder's name is nobody's business."""
-    origin = json.loads(direct_url)
-    if "vcs_info" in origin:
-        return f"{origin['url']} at {origin['vcs_info']['commit_id']}"
-    return "from a folder" if "dir_info" in origin else "from a file"
+def origin(plan: Plan, host: Host) -> tuple[Plugin, str]:
+    """The plugin that has a plan's method, and the name of its agent or estimator there."""
+    method = plan.cells[0].method
+    name = str(method.agent or method.estimator)
+    registry: Registry[Any] = host.agents if method.agent else host.estimators
+    return registry.origin(name), name.rpartition(":")[2]

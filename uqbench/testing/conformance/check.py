@@ -151,7 +151,7 @@ class Result:
         )
 
     def as_json(self) -> dict[str, str]:
-        """As ``--json`` prints it, and ``check.json`` of a submission holds it."""
+        """As ``--json`` prints it."""
         rule = self.check
         own = {"subject": self.name, "kind": rule.kind, "check": rule.id, "level": rule.level}
         own |= {"status": self.status, "message": self.message}

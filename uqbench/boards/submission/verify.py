@@ -1,0 +1,190 @@
+"""The runs of submitted rows, made here: these are the rows of the board.
+
+Where the methods of a board meet different worlds, the keeper draws the seeds. Where all meet the
+same ones, the seeds are the board's, which are public; the keeper's are run beside them, and rows
+that score better with the public ones are refused. Of a method to which a seed is a seed both kinds
+can be exchanged, so that a permutation test refuses it with a probability of 1 %, whatever the
+distribution of its scores.
+"""
+
+import json
+import math
+import re
+import secrets
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from uqbench.boards.leaderboard import Board
+from uqbench.boards.matrices import by_method
+from uqbench.boards.protocol import check_as_run
+from uqbench.boards.provenance import MadeWith, provenance
+from uqbench.boards.sandbox import NO_SANDBOX, has_sandbox, run
+from uqbench.boards.scores import check_scores, from_csv, gather, is_finite
+from uqbench.boards.submission.make import Submission, origin
+from uqbench.boards.submitted import Submitted, reseeded
+from uqbench.contract.errors import Say, UqbenchError
+from uqbench.contract.wording import count
+from uqbench.registry.plugins import Host
+from uqbench.results.scores import Score, Scores, Values
+from uqbench.results.states import RunState
+from uqbench.results.store import Store
+from uqbench.suites.plan import Plan
+
+LEVEL = 0.01
+"""Probability with which the permutation test refuses an honest row."""
+LEAST = 10
+"""Keeper's seeds beside public ones, at least: so many can be significant."""
+SEEDS = range(10_000)
+"""From which the keeper's are drawn: no number tells that it is one of these."""
+DRAWS = 9_999
+
+
+@dataclass(frozen=True)
+class SubmittedRow:
+    """A row for a board, or why it joins none.
+
+    Attributes:
+        plan: of its runs.
+        scores: of these.
+        made: what they were made with; nothing of the author's.
+        word: what is known of them.
+        refused: why the row joins no board; empty where it may.
+    """
+
+    plan: Plan
+    scores: Scores
+    made: list[MadeWith]
+    word: Submitted
+    refused: str = ""
+
+
+def verify(
+    sent: Submission, file: str, plan: Plan, host: Host, folder: Path, hours: float, say: Say
+) -> SubmittedRow:
+    """Make all runs of a submission's row, or say that they cost too much.
+
+    Args:
+        sent: the submission.
+        file: sha256 of its file.
+        plan: of its method, by the code of its package.
+        host: the plugins.
+        folder: the environment that has the package.
+        hours: of a core, that the runs may cost; if they cost more, the row is the author's.
+        say: called with the price, before anything runs.
+
+    Raises:
+        UqbenchError: the scores that were sent are not those of the plan, or damaged.
+    """
+    of, _ = origin(plan, host)
+    if (of.distribution, of.version) != (sent.package, sent.version):
+        raise UqbenchError(
+            f"{sent.method} is of {of.distribution} {of.version}, not of {sent.package} "
+            f"{sent.version}, of which the submission is."
+        )
+    theirs = from_csv(sent.scores, "scores.csv")
+    check_scores(theirs, plan, "scores.csv")
+    check_as_run(Board.of(plan, theirs), "scores.csv")
+    check_plain(theirs, [])
+    theirs = settled(theirs, plan)
+    own, beside = draw(plan, host)
+    share = (len(own) + len(beside)) / plan.budget.seeds
+    say(
+        f"{round(share * len(plan.runs))} runs: {sent.hours * share:.2g} hours of a core, by what "
+        f"the author's took; {hours:g} are given."
+    )
+    word = Submitted(
+        state="self-reported", says=f"{count(len(plan.runs), 'run')} of {sent.package} "
+        f"{sent.version}; conformance, as the author says: "
+        f"{', '.join(f'{n} {outcome}' for outcome, n in sorted(sent.checks.items())) or 'nothing'}",
+        wheel=sent.wheel, file=file,
+    )  # fmt: skip
+    if not sent.hours * share < hours:  # nor if that is no number
+        return SubmittedRow(plan, theirs, [], word)
+    if not has_sandbox():
+        say(NO_SANDBOX)
+    chosen = ["--suite", sent.suite, "--budget", sent.budget, "--methods", sent.method]
+    run(folder, [*chosen, *(f"--seed={s}" for s in (*own, *beside))], 3600 * hours, sent.package)
+    second, plan = (reseeded(plan, {sent.method: some}) for some in (beside, own))
+    others, mine = (settled(gather(p, Store(folder / "runs")), p) for p in (second, plan))
+    check_scores(mine, plan, "the runs made here")
+    check_plain(mine, made := provenance(mine))
+    values, new, reported = (_by_seed(some, plan) for some in (mine, others, theirs))
+    said = ["made here" if has_sandbox() else "made here outside of a sandbox", word.says]
+    said.append("self-reported " + ("no score" if reported is None else f"{reported.mean():.3f}"))
+    refused = ""
+    if not beside:
+        said += ["no data set is left for other seeds"] * plan.suite.paired
+    elif values is None or new is None:
+        refused = "a run failed, for which this board's score has no worst value"
+    else:
+        p = chance(values, new)
+        said.append(f"{new.mean():.3f} with {len(new)} seeds of the keeper (p = {p:.2g})")
+        refused = (
+            f"{values.mean():.3f} with the board's seeds, which are public, but {said[-1]}: 1 % of "
+            f"honest rows are refused"
+        ) * (p <= LEVEL)
+    word = word.model_copy(update={"state": "verified", "says": "; ".join(said)})
+    return SubmittedRow(plan, mine, made, word, refused)
+
+
+def draw(plan: Plan, host: Host) -> tuple[list[int], list[int]]:
+    """Seeds of the rows, and of the runs beside them: all that there are, where data sets end."""
+    specs = [host.datasets[cell.task.dataset] for cell in plan.cells if cell.task.dataset]
+    made_by: list[Any] = [
+        of.load_factory() for of in specs if of.makes("uqbench.contract.estimator:Dataset")
+    ]
+    ends = [of.n_datasets for of in made_by if of.n_datasets is not None]
+    public, others = range(plan.budget.seeds), SEEDS[plan.budget.seeds : min(ends, default=None)]
+    rng = np.random.default_rng(secrets.randbits(128))  # a draw that nobody can know
+    many = min(len(others), max(len(public), LEAST) if plan.suite.paired else len(public))
+    drawn = sorted(rng.choice(others, many, replace=False).tolist())
+    return ([*public], drawn) if plan.suite.paired else (drawn, [])
+
+
+def settled(scores: Scores, plan: Plan) -> Scores:
+    """Submitted runs: one that gave no score has the worst that its metric can have, if any."""
+    primary = plan.suite.primary_metric(plan.budget)
+    constants = plan.suite.normalization_constants(primary)
+    worst = primary.ends[0 if primary.direction == "max" else 1]
+
+    def one(score: Score) -> Score:
+        if score.status == RunState.FINISHED.value and is_finite(score.score):
+            return score
+        failed = replace(score, status=RunState.FAILED.value, score=None, values={})
+        if math.isinf(worst):
+            return failed
+        normal = constants[score.task].normalize(worst)
+        return replace(failed, score=normal, values={primary.name: worst})
+
+    return Scores.of(map(one, scores))
+
+
+def chance(public: Values, others: Values) -> float:
+    """The probability that seeds score as much better than others by chance, by permutations."""
+    both = np.concatenate([public, others])
+    drawn = np.random.default_rng(0).permuted(np.tile(both, (DRAWS, 1)), axis=1)
+    better = drawn[:, : len(public)].mean(1) >= public.mean() - 1e-12
+    return float((1 + better.sum()) / (1 + DRAWS))
+
+
+def check_plain(scores: Scores, made: Iterable[MadeWith]) -> None:
+    """See that strange code wrote nothing that is more than words on a page.
+
+    Raises:
+        UqbenchError: it did.
+    """
+    text = json.dumps([[*map(asdict, made)], [(s.device, s.digest, s.content) for s in scores]])
+    if found := re.search(r"[\\<>|`*]|\]\(", text):  # json escapes what is not ASCII
+        shown = text[found.start() : found.start() + 50]
+        raise UqbenchError(f"a submitted run says {shown!r}: expected plain text.")
+
+
+def _by_seed(scores: Scores, plan: Plan) -> Values | None:
+    """Mean score over tasks of each seed; None where a run has none."""
+    for own in by_method(plan.suite, scores).values():
+        return None if own.normalized_primary is None else own.normalized_primary.mean(1)
+    return None
