@@ -129,14 +129,12 @@ def claim(kind: Any = Above) -> ClaimSubject:
     return ClaimSubject(name="above", claim=made)
 
 
-def loop(kind: Any = Loop, actors: int = 1) -> LoopAgentSubject:
+def loop(kind: Any = Loop) -> LoopAgentSubject:
     return LoopAgentSubject(
         name="loop",
-        make=lambda: kind(RotatingPixels.info(actors=actors), LoopConfig()),
-        world=lambda: RotatingPixels(actors),
-        steps=200 - 200 % actors,
-        actors=actors,
-        several=loop(kind, 3) if actors == 1 and issubclass(kind, Together) else None,
+        make=lambda actors: kind(RotatingPixels.info(actors=actors), LoopConfig()),
+        world=RotatingPixels,
+        takes_actors=issubclass(kind, Together),
     )
 
 

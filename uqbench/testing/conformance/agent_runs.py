@@ -15,6 +15,7 @@ from torch.utils._pytree import tree_leaves, tree_map
 from uqbench.contract.agent import Agent, EnvironmentInfo, Step
 from uqbench.contract.environment import LaneEnv, Outcome
 from uqbench.contract.specs import Role
+from uqbench.runner.train.asked import Asked, copied
 from uqbench.runner.train.loop import by_actor, reset_by_actor
 from uqbench.testing.conformance.check import Skipped, Subject, located, once
 from uqbench.testing.same_bits import difference
@@ -69,6 +70,29 @@ class Trace:
         names = "actions", "metrics", "predictions"
         parts = {name: getattr(self, name) for name in names}
         return replace(self, **tree_map(lambda tensor: tensor[lane : lane + 1], parts))
+
+    def replay(self, agent: Agent, t: int, outcome: Outcome | None = None) -> Tensor:
+        """Let an agent act and observe at vector step ``t`` of the run; returns what it would do.
+
+        It observes the action that was taken there, so that no small difference grows.
+
+        Args:
+            agent: any.
+            t: the vector step.
+            outcome: what it observes; None for the run's.
+        """
+        obs, valid, own = self.stream[t]
+        action = agent.act(obs.clone(), copied(valid)).clone()
+        agent.observe(step_of(obs, self.actions[t], own if outcome is None else outcome))
+        return action
+
+    def follow(self, agent: Agent, first: int) -> str:
+        """The first difference of an agent that follows the run from vector step ``first``."""
+        for t in range(first, len(self.stream)):
+            if not torch.equal(self.replay(agent, t), self.actions[t]):
+                return f"the actions differ at step {t}"
+        alike = same(predictions(agent, self.questions), self.predictions)
+        return "" if alike else "the predictions differ at the end"
 
 
 Disturbance = Literal["read", "overwrite", "long", "among"]
@@ -175,8 +199,8 @@ class AgentSubject(Subject):
         actions, metrics, stream, lent = [], [], [], list[Lent]()
         obs, valid = reset_by_actor(env, actors)
         for t in range(0, self.long if "long" in how else self.steps, actors):
-            obs, valid = obs.clone(), _copied(valid)
-            given = obs.clone(), _copied(valid)
+            obs, valid = obs.clone(), copied(valid)
+            given = obs.clone(), copied(valid)
             action = agent.act(*given).clone()
             names = f"act's obs at step {t}", f"act's valid at step {t}"
             lent += zip(names, given, (obs, valid), strict=True)
@@ -218,27 +242,11 @@ def _overwrite(step: Step) -> None:
 
 def predictions(agent: Agent, questions: Tensor) -> dict[str, Tensor]:
     """The policy and whatever is predicted at observations ``[L, M, *obs]``, by name."""
-    predicted = agent.uncertainty(questions.clone())
+    asked = Asked(agent)
+    predicted = asked.uncertainty(questions)
     fields = {} if predicted is None else vars(predicted)
-    known = {name: value.clone() for name, value in fields.items() if value is not None}
-    return known | {"policy": agent.policy(questions.clone()).clone()}
-
-
-def replay_step(agent: Agent, trace: Trace, t: int, outcome: Outcome | None = None) -> Tensor:
-    """Let an agent act and observe at vector step ``t`` of a trace; returns what it would do.
-
-    It observes the action that was taken there, so that no small difference grows.
-
-    Args:
-        agent: any.
-        trace: of another agent.
-        t: the vector step.
-        outcome: what it observes; None for the trace's.
-    """
-    obs, valid, own = trace.stream[t]
-    action = agent.act(obs.clone(), _copied(valid)).clone()
-    agent.observe(step_of(obs, trace.actions[t], own if outcome is None else outcome))
-    return action
+    known = {name: value for name, value in fields.items() if value is not None}
+    return known | {"policy": asked.policy(questions)}
 
 
 def step_of(obs: Tensor, action: Tensor, outcome: Outcome) -> Step:
@@ -253,15 +261,10 @@ def copy_of(outcome: Outcome, actors: int | None = None) -> Outcome:
 
     As the environment gave it, ``[L · K, …]``, or by actor, ``[L, K, …]``.
     """
-
-    def own(tensor: Tensor | None) -> Tensor | None:
-        return _copied(tensor if actors is None else by_actor(tensor, actors))
-
-    return Outcome(**tree_map(own, vars(outcome)))
-
-
-def _copied(tensor: Tensor | None) -> Tensor | None:
-    return None if tensor is None else tensor.clone()
+    own = vars(outcome)
+    if actors is not None:
+        own = tree_map(lambda tensor: by_actor(tensor, actors), own)
+    return Outcome(**tree_map(copied, own))
 
 
 class Recorded(LaneEnv):

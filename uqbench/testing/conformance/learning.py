@@ -18,6 +18,7 @@ from torch.utils._pytree import tree_map
 
 from uqbench.contract.agent import Agent, Step, Uncertainty
 from uqbench.lanes import Normal, Uniform
+from uqbench.runner.train.asked import Asked
 from uqbench.testing.conformance.agent_runs import SEEDS, AgentSubject, same, state_of
 from uqbench.testing.conformance.check import Failed, Skipped, Vacuous, check, once
 from uqbench.uncertainty.interval_scores import central_interval
@@ -41,24 +42,24 @@ AFTER = ("agent-repeats", "uncertainty-forms", "agent-learns")
 
 @dataclass(frozen=True)
 class Learned:
-    """What an agent predicts of the five states, before, halfway and at the end.
+    """An agent's predictions of the five states, before learning, halfway and at the end.
 
     Attributes:
         values: Q ``[n]`` of the n states, five or fewer.
-        said: three predictions ``[L, n, A]``.
+        means: three times ``[n]``, over lanes and actions, which are worth the same.
+        variances: three times ``[L, n, A]``.
+        last: the prediction at the end.
     """
 
     values: Tensor
-    said: tuple[Uncertainty, Uncertainty, Uncertainty]
+    means: list[Tensor]
+    variances: list[Tensor]
+    last: Uncertainty
 
+    @property
     def error(self) -> float:
         """Relative error of the stated mean at the end."""
-        return _size(_mean(self.said[2]) - self.values) / _size(self.values)
-
-    def has_converged(self) -> bool:
-        """Whether the mean moved in the second half far less than in the first."""
-        start, half, end = map(_mean, self.said)
-        return _size(end - half) <= CONVERGED * _size(half - start)
+        return _size(self.means[2] - self.values) / _size(self.values)
 
 
 @check(AgentSubject, "agent-learns", after=("agent-inputs",))
@@ -93,14 +94,15 @@ def values(subject: AgentSubject) -> None:
         mean = E[r + γ Q(s', ·)].
     """
     learned = _in_five_states(subject)
-    if learned.error() <= WRONG:
+    if learned.error <= WRONG:
         return
-    if not learned.has_converged():
+    start, half, end = learned.means
+    if _size(end - half) > CONVERGED * _size(half - start):
         raise Vacuous("it learns too slowly to be judged: its mean still moves")
-    said, true = _mean(learned.said[2]).mean(), learned.values.mean()
+    said, true = end.mean(), learned.values.mean()
     raise Failed(
         f"after learning its mean is {said:.3g}, on average of five states where Q is {true:.3g}, "
-        f"and hardly moves: its relative error is {learned.error():.0%}"
+        f"and hardly moves: its relative error is {learned.error:.0%}"
     )
 
 
@@ -115,14 +117,13 @@ def data(subject: AgentSubject) -> str:
         epistemic_var is the variance of Q that more data would reduce, not that of the return.
     """
     learned = _in_five_states(subject)
-    stated = [said.epistemic_var for said in learned.said]
-    start, half, end = (var for var in stated if var is not None)
+    start, half, end = learned.variances
     if torch.equal(start, end):
         raise Failed("its epistemic_var is the same before and after learning")
     first, last = (float(var.median()) for var in (half, end))
     if subject.calibrated and last >= first:
         raise Failed(f"its epistemic_var rises from {first:.3g} to {last:.3g} with twice the data")
-    share = _covered(learned.said[2], learned.values[:, None], LEVEL)
+    share = _covered(learned.last, learned.values[:, None], LEVEL)
     if share is None:
         return f"epistemic_var {first:.3g}, then {last:.3g}"
     covers = f"{LEVEL:.0%} intervals cover {share:.0%} of them in two lanes"
@@ -141,12 +142,10 @@ def scale(subject: AgentSubject) -> None:
         estimate of the rewards' variance belongs into it, 1 / n does not have units.
     """
     one = _in_five_states(subject)
-    if one.error() > WRONG or (ten := _in_five_states(subject, SCALE)).error() > WRONG:
+    if one.error > WRONG or (ten := _in_five_states(subject, SCALE)).error > WRONG:
         raise Vacuous("it learns too slowly to be judged at both scales")
-    small, large = one.said[2].epistemic_var, ten.said[2].epistemic_var
-    assert small is not None
-    assert large is not None
-    ratio = (large.double() / small.double().clamp(min=1e-30)).flatten()
+    small, large = one.variances[2].double(), ten.variances[2].double()
+    ratio = (large / small.clamp(min=1e-30)).flatten()
     for power, what in ((1, "as a standard deviation does"), (0, "that is, not at all")):
         alike = (ratio.log10() - power).abs() < 0.15
         if float(alike.double().mean()) > 0.9 and not (power == 0 and subject.calibrated):
@@ -209,25 +208,21 @@ def _in_five_states(subject: AgentSubject, scale: float = 1.0) -> Learned:
     rewards = scale * torch.tensor(REWARDS[:size])
     at = [state.expand(lanes, 1, *state.shape) for state in states]
     asked = states.expand(lanes, *states.shape)
-
-    def say() -> Uncertainty:
-        said = agent.uncertainty(asked.clone())
-        if said is None:
-            raise Skipped("it predicts no uncertainty")
-        if said.mean is None or said.epistemic_var is None:
-            raise Skipped("it does not predict mean and epistemic_var")
-        return said
-
-    said = [say()]
-    for t in range(2 * half):
+    means, variances = [], []
+    for t in range(2 * half + 1):
+        if t % half == 0:
+            last = Asked(agent).uncertainty(asked)
+            if last is None or last.mean is None or last.epistemic_var is None:
+                raise Skipped("it does not predict mean and epistemic_var")
+            means.append(last.mean.double().mean((0, 2)))
+            variances.append(last.epistemic_var)
         now, following = t % size, (t + 1) % size
         action = torch.full((lanes, 1), t // size % n)  # in every state each in turn
         _teach(agent, at[now], action, rewards[now] + scale * noise.at(t), at[following])
-        if t + 1 in (half, 2 * half):
-            said.append(say())
     ring = torch.eye(size).roll(1, 1)
     true = torch.linalg.solve(torch.eye(size) - DISCOUNT * ring, rewards)
-    return Learned(true, (said[0], said[1], said[2]))
+    assert last is not None
+    return Learned(true, means, variances, last)
 
 
 def _teach(agent: Agent, obs: Tensor, action: Tensor, reward: Tensor, next_obs: Tensor) -> None:
@@ -265,12 +260,6 @@ def _learned(agent: Agent) -> object:
         return part if isinstance(part, Tensor) and part.is_floating_point() else None
 
     return tree_map(learned, state_of(agent, "exported_state"))
-
-
-def _mean(said: Uncertainty) -> Tensor:
-    """The stated mean of each state ``[n]``, over lanes and actions, which are worth the same."""
-    assert said.mean is not None
-    return said.mean.double().mean((0, 2))
 
 
 def _size(values: Tensor) -> float:

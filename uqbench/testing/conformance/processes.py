@@ -6,19 +6,11 @@ import pickle
 import subprocess
 import sys
 from dataclasses import replace
-from typing import Any
 
 import torch
 
 from uqbench.registry import local
-from uqbench.testing.conformance.agent_runs import (
-    AgentSubject,
-    Trace,
-    predictions,
-    replay_step,
-    same,
-    state_of,
-)
+from uqbench.testing.conformance.agent_runs import AgentSubject, state_of
 from uqbench.testing.conformance.check import Failed, Skipped, Vacuous, check, once
 from uqbench.testing.worlds import RotatingPixels
 
@@ -67,7 +59,7 @@ def _answers(subject: AgentSubject) -> list[dict[str, str]]:
     """The first difference in each other process, by the step from which it goes on."""
     trace, agent, answers = subject.baseline, subject.new(), []
     for t in range(max(subject.stops)):
-        replay_step(agent, trace, t)
+        trace.replay(agent, t)
     try:
         seen = replace(trace, agent=None)  # type: ignore[arg-type]
         task = pickle.dumps((replace(subject, world=RotatingPixels), state_of(agent), seen))
@@ -97,22 +89,12 @@ def follow() -> None:
     except (ImportError, AttributeError) as error:  # a class of a test
         print(error, file=sys.stderr)
         sys.exit(UNKNOWN)
-    answers = {0: _difference(subject, trace, 0, {})}
+    answers = {0: trace.follow(subject.new(), 0)}
     if state is not None:
-        stop = max(subject.stops)
-        answers[stop] = _difference(subject, trace, stop, state)
+        resumed, stop = subject.new(), max(subject.stops)
+        resumed.load_state_dict(state)
+        answers[stop] = trace.follow(resumed, stop)
     print(json.dumps(answers))
-
-
-def _difference(subject: AgentSubject, trace: Trace, first: int, state: dict[str, Any]) -> str:
-    agent = subject.new()
-    if first:
-        agent.load_state_dict(state)
-    for t in range(first, len(trace.stream)):
-        if not torch.equal(replay_step(agent, trace, t), trace.actions[t]):
-            return f"step {t}'s actions differ"
-    differs = not same(predictions(agent, trace.questions), trace.predictions)
-    return "the predictions differ" if differs else ""
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ from uqbench.suites.configs import method_config, task_config
 from uqbench.suites.reading import Catalog, read_suites
 from uqbench.suites.suite import Suite
 from uqbench.suites.tables import Method, Task
-from uqbench.testing.conformance.agent_runs import ACTORS, CPU, AgentSubject
+from uqbench.testing.conformance.agent_runs import CPU, AgentSubject
 from uqbench.testing.conformance.check import Subject
 from uqbench.testing.conformance.claims import ClaimSubject
 from uqbench.testing.conformance.environments import EnvironmentSubject
@@ -165,17 +165,12 @@ def _agent(name: str, host: Host, catalog: Catalog) -> Subject:
             takes_actors=spec.takes_actors,
             calibrated=spec.calibrated,
         )
-    one_actor, several = (
-        LoopAgentSubject(
-            name=name,
-            make=partial(make, replace(info, actors=actors), config),
-            world=partial(world, actors, 0),
-            steps=200 - 200 % actors,
-            actors=actors,
-        )
-        for actors in (1, ACTORS)
+    return LoopAgentSubject(
+        name=name,
+        make=lambda actors: make(replace(info, actors=actors), config),
+        world=lambda actors: world(actors, 0),
+        takes_actors=spec.takes_actors,
     )
-    return replace(one_actor, several=several if spec.takes_actors else None)
 
 
 def _environment(name: str, host: Host, catalog: Catalog) -> Subject:
