@@ -331,10 +331,7 @@ def mixes(subject: AgentSubject) -> None:
         other[:, 0] = trace.stream[t - 1][0][:, 0]
         plain, swapped = (copy.deepcopy(agent).act(o.clone(), valid) for o in (obs, other))
         if not torch.equal(plain[:, 1:], swapped[:, 1:]):
-            raise Failed(
-                f"with another observation of the first actor, the others act otherwise at step "
-                f"{t * ACTORS}"
-            )
+            raise Failed(f"at step {t * ACTORS} the others act otherwise where one sees otherwise")
         if t % 4 == 0:
             ends, following = outcome.truncated.clone(), trace.stream[t + 1]
             ends[:, 0] ^= ~outcome.terminated[:, 0]
@@ -353,14 +350,10 @@ def mixes(subject: AgentSubject) -> None:
             untaught = same(*(state_of(one, "exported_state") for one in (agent, paid)))
         if untaught and not same(_of_others(agent), _of_others(paid)):
             raise Failed(
-                f"with other rewards of the first actor, another's transitions are stored "
-                f"otherwise after step {t * ACTORS}: n-step returns cross actors"
+                f"step {t * ACTORS}: others store its rewards, n-step returns cross actors"
             )
     if changed > CHANGED * asked:
-        raise Failed(
-            f"where the first actor's episode ends, or does not, the others' next actions differ: "
-            f"{changed} of {asked}"
-        )
+        raise Failed(f"where an episode ends the others' next actions differ: {changed} of {asked}")
 
 
 def _equal(one: Trace, other: Trace, between: str) -> None:

@@ -108,9 +108,7 @@ def compiles(subject: AgentSubject) -> None:
     mine, theirs = plain.metrics(), traced.metrics()
     for name, value in mine.items():
         if not torch.allclose(theirs[name], value, rtol=1e-3, atol=1e-4, equal_nan=True):
-            raise Failed(
-                f"compiled, the metric {name!r} is {theirs[name].tolist()}; it was {value.tolist()}"
-            )
+            raise Failed(f"compiled, {name!r} is {theirs[name].tolist()}; it was {value.tolist()}")
 
 
 @once

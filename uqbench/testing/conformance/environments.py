@@ -249,10 +249,8 @@ def long(subject: EnvironmentSubject) -> None:
         length = 0 if outcome.terminated or outcome.truncated else length
     unseen = [length for key, length in ended.items() if key in went_on]
     if unseen and set(unseen) == {longest}:
-        raise Failed(
-            f"episodes terminate after {longest} steps, and none is longer; the same steps go on "
-            f"at other times: this is a time limit, reported as terminal"
-        )
+        ends = f"the same steps terminate after {longest} steps, and go on at other times"
+        raise Failed(f"{ends}: this is a time limit, reported as terminal")
 
 
 @check(EnvironmentSubject, "environment-reset", after=("environment-seeds",))
@@ -320,9 +318,7 @@ def resumption(subject: EnvironmentSubject) -> None:
     few, many = (_steps_to_resume(subject, steps) for steps in SHORT_AND_LONG)
     if many > few:
         short, long = SHORT_AND_LONG
-        raise Failed(
-            f"load_state_dict() called step {few} times after {short} steps, {many} after {long}"
-        )
+        raise Failed(f"load_state_dict() took {few} steps after {short} steps, {many} after {long}")
 
 
 def play(env: LaneEnv, seeds: Sequence[int], steps: int) -> list[Met]:

@@ -214,14 +214,11 @@ def dataset_apart(subject: DatasetSubject) -> None:
     for task, problem in subject.each():
         known = [set(_rows(lane)) for lane in problem.data(SEEDS).inputs]
         for name, one in problem.evaluation_sets(SEEDS).items():
-            for lane, (rows, inputs) in enumerate(zip(known, one.inputs, strict=True)):
+            for seed, rows, inputs in zip(SEEDS, known, one.inputs, strict=True):
                 asked = _rows(inputs)
-                share = sum(row in rows for row in asked) / len(asked)
-                if share:
-                    raise Failed(
-                        f"of the set {name!r} of task {task}, {share:.1%} of the inputs are "
-                        f"training inputs (seed {SEEDS[lane]})"
-                    )
+                if share := sum(row in rows for row in asked) / len(asked):
+                    where = f"the set {name!r} of {task}, seed {seed}"
+                    raise Failed(f"{share:.1%} of the inputs of {where}, are training inputs")
 
 
 @check(DatasetSubject, "dataset-differs", after=("dataset-forms",))
@@ -237,9 +234,7 @@ def dataset_differs(subject: DatasetSubject) -> None:
         data = problem.data(SEEDS)
         for lane in range(1, len(SEEDS)):
             if same([data.inputs[0], data.targets[0]], [data.inputs[lane], data.targets[lane]]):
-                raise Failed(
-                    f"of task {task} seeds {SEEDS[0]} and {SEEDS[lane]} have the same data"
-                )
+                raise Failed(f"{task}: seeds {SEEDS[0]} and {SEEDS[lane]} have the same data")
 
 
 def _rows(inputs: Tensor) -> list[bytes]:

@@ -100,10 +100,8 @@ def values(subject: AgentSubject) -> None:
     if _size(end - half) > CONVERGED * _size(half - start):
         raise Vacuous("it learns too slowly to be judged: its mean still moves")
     said, true = end.mean(), learned.values.mean()
-    raise Failed(
-        f"after learning its mean is {said:.3g}, on average of five states where Q is {true:.3g}, "
-        f"and hardly moves: its relative error is {learned.error:.0%}"
-    )
+    wrong = f"its mean settles at {said:.3g} where Q is {true:.3g}, on average"
+    raise Failed(f"{wrong}; its relative error is {learned.error:.0%}")
 
 
 @check(AgentSubject, "uncertainty-data", after=AFTER)
@@ -149,10 +147,8 @@ def scale(subject: AgentSubject) -> None:
     for power, what in ((1, "as a standard deviation does"), (0, "that is, not at all")):
         alike = (ratio.log10() - power).abs() < 0.15
         if float(alike.double().mean()) > 0.9 and not (power == 0 and subject.calibrated):
-            raise Failed(
-                f"with ten times the rewards its epistemic_var is multiplied by "
-                f"{float(ratio.median()):.3g}, {what}; expected 100"
-            )
+            factor = float(ratio.median())
+            raise Failed(f"its epistemic_var is multiplied by {factor:.3g}, {what}; expected 100")
 
 
 @check(AgentSubject, "uncertainty-coverage", level="calibrated", after=("uncertainty-forms",))
@@ -183,15 +179,11 @@ def coverage(subject: AgentSubject) -> None:
     for level in LEVELS:
         share = _covered(predicted, truth[:, None], level)
         if share is None:
-            raise Failed(
-                "it predicts no intervals: samples of Q, or a mean and an epistemic variance"
-            )
+            raise Failed("it predicts no intervals: samples of Q, or mean and epistemic_var")
         margin = STANDARD_ERRORS * math.sqrt(level * (1 - level) / LANES)
         if abs(share - level) > margin:
-            raise Failed(
-                f"the {level:.0%} intervals cover {share:.1%} of the planted values; expected "
-                f"{level:.0%} within {margin:.1%}, after {STEPS} steps in {LANES} lanes"
-            )
+            covers = f"{level:.0%} intervals cover {share:.1%} of the planted values"
+            raise Failed(f"{covers}; expected {level:.0%} within {margin:.1%}")
 
 
 @once
