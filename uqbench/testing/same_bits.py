@@ -1,7 +1,5 @@
 """Whether two devices, or two ways of executing the same steps, compute the same bits."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Deterministic data for tests: an environment, synthetic transitions, a supervised problem."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

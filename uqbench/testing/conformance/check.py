@@ -1,7 +1,5 @@
 """What a rule is, what it is tried on, and what became of it."""
 
-from __future__ import annotations
-
 import functools
 import importlib
 import inspect

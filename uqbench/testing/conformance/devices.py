@@ -5,8 +5,6 @@ through an agent's methods: an operation on tensors of two devices fails, and so
 the data on the host, for which a GPU would have to be waited for.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial

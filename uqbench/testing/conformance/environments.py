@@ -1,7 +1,5 @@
 """Environments as subjects, and their rules but for the truths that they state."""
 
-from __future__ import annotations
-
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence

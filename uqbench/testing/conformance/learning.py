@@ -6,8 +6,6 @@ where that has fewer; every action is taken as often, whatever the agent would d
 variance one.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

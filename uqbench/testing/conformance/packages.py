@@ -1,7 +1,5 @@
 """What every package must be: quick to import, and explained; what of it cannot be tried."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

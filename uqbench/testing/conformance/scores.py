@@ -1,7 +1,5 @@
 """What every score of predictions must be, on toy predictions whose statements repeat."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
