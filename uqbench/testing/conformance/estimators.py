@@ -215,7 +215,7 @@ def dataset_apart(subject: DatasetSubject) -> None:
             for seed, rows, inputs in zip(SEEDS, known, one.inputs, strict=True):
                 asked = _rows(inputs)
                 if share := sum(row in rows for row in asked) / len(asked):
-                    where = f"the set {name!r} of {task}, seed {seed}"
+                    where = f"the set {name!r} of task {task}, seed {seed}"
                     raise Failed(f"{share:.1%} of the inputs of {where}, are training inputs")
 
 
@@ -232,7 +232,7 @@ def dataset_differs(subject: DatasetSubject) -> None:
         data = problem.data(SEEDS)
         for lane in range(1, len(SEEDS)):
             if same([data.inputs[0], data.targets[0]], [data.inputs[lane], data.targets[lane]]):
-                raise Failed(f"{task}: seeds {SEEDS[0]} and {SEEDS[lane]} have the same data")
+                raise Failed(f"task {task}: seeds {SEEDS[0]} and {SEEDS[lane]} have the same data")
 
 
 def _rows(inputs: Tensor) -> list[bytes]:
