@@ -50,11 +50,7 @@ def epsilon_greedy(
 
 
 def epsilon_random(
-    action: Tensor,
-    n_actions: int,
-    u: Tensor,
-    epsilon: float | Tensor,
-    valid: Tensor | None = None,
+    action: Tensor, n_actions: int, u: Tensor, epsilon: float | Tensor, valid: Tensor | None = None
 ) -> Tensor:
     """With probability ε a uniformly random valid action instead of ``action`` ``[...]``.
 

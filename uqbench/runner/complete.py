@@ -12,12 +12,7 @@ from uqbench.contract.wording import count, duration
 from uqbench.registry.plugins import Host
 from uqbench.results.store import TO_DO, RunState, Store
 from uqbench.runner import events
-from uqbench.runner.batches import (
-    BatchGroup,
-    default_lanes,
-    lanes_elsewhere,
-    make_batch_groups,
-)
+from uqbench.runner.batches import BatchGroup, default_lanes, lanes_elsewhere, make_batch_groups
 from uqbench.runner.device import cores, share_out, visible
 from uqbench.runner.dispatch.drive import Driver, runs_in
 from uqbench.runner.forecast import Forecast, StepCosts

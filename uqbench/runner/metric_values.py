@@ -64,12 +64,7 @@ def scalar(
 
 
 def _value(
-    metric: Metric,
-    risk: RiskMeasure,
-    episodes: Columns,
-    records: Columns,
-    steps: int,
-    truth: Truth,
+    metric: Metric, risk: RiskMeasure, episodes: Columns, records: Columns, steps: int, truth: Truth
 ) -> float | None:
     first = record_step(round(RECORDS * (1 - metric.window)), steps)
     recorded = records["value"][records["metric"] == metric.statistic]

@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # a spawned process imports this module before it limits thre
 
 THREADS = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 ENVIRONMENT = THREADS | {
-    mkl.VARIABLE: mkl.own_branches()[0],  # the same bits wherever in memory a lane's numbers lie
+    mkl.VARIABLE: mkl.own_branches()[0]  # the same bits wherever in memory a lane's numbers lie
 }
 """Set by a worker before it loads torch."""
 STOP_SECONDS = 30.0
