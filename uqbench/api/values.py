@@ -3,8 +3,6 @@
 A type says it: ``Annotated[float, Kind]``. Nothing slow is imported: ``--help`` needs it.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ A module parses its options (``options``), calls :mod:`uqbench.api`, and prints 
 ``run`` first; errors become exit codes in :func:`main`.
 """
 
-from __future__ import annotations
-
 import errno
 import gc
 import importlib

@@ -4,8 +4,6 @@ Random numbers are drawn by ``noise`` and used by ``explore`` or ``choose``: com
 tensors, so draw outside of them and use the draws inside.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import torch

@@ -1,7 +1,5 @@
 """Optimizers over stacked parameters: elementwise, so that lanes do not mix."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 

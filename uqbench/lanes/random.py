@@ -4,8 +4,6 @@ NumPy's Philox is keyed by a lane's seed and a named stream; its counter is the 
 ``t`` falls in. Numbers are drawn in blocks, so that a step costs one index operation.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor

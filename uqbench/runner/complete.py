@@ -1,7 +1,5 @@
 """Completing a plan: everything of it that is missing is executed."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Collection, Generator, Iterator, Sequence
 from contextlib import closing

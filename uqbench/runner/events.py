@@ -4,8 +4,6 @@ On disk a batch is the list of its runs' folders; who reads it knows the batches
 gives them as the context: ``EVENT.validate_python(table, context=runs_by_folder(group))``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal

@@ -1,7 +1,5 @@
 """A run's final numbers, from its episodes and records."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

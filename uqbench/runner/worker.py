@@ -1,7 +1,5 @@
 """The runs of a batch, from their first step or a checkpoint to the store."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Gymnasium environments, one per lane, as a LaneEnv."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any

@@ -6,8 +6,6 @@ One that begins it a step later (``NEXT_STEP``) cannot do that for one lane with
 others, so each lane has its own (:class:`OnlyEnv`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

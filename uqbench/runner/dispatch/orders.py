@@ -1,7 +1,5 @@
 """Orders: made from a plan by a driver, and planned again where they are executed."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress

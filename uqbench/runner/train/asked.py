@@ -1,7 +1,5 @@
 """An agent that is asked, about copies; and copies of its answers go on."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import overload
 

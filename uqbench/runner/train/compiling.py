@@ -5,8 +5,6 @@
 also captured: recorded once for each of the agent's phases, and replayed.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Hashable
 

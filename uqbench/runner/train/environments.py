@@ -1,7 +1,5 @@
 """The environment of a batch's task: its lanes, whatever it is written as, and what it knows."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from inspect import signature

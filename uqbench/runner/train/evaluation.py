@@ -1,7 +1,5 @@
 """Episodes of an agent's policy in new environments, all lanes and episodes at once."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -7,8 +7,6 @@ seldom, and whenever the environment refuses an action, which may have been the 
 Rewards and counts are the recorder's: it checks each of them, a block at a time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 import numpy as np

@@ -5,8 +5,6 @@ An environment has a lane for each actor of each run, run by run, ``[L · K, …
 neither what is recorded, nor the environment, nor what it is given next.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, overload
 

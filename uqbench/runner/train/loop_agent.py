@@ -1,7 +1,5 @@
 """Training a method that owns its loop."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable, Mapping
 from inspect import signature

@@ -1,7 +1,5 @@
 """What is recorded while a batch's agents learn: metrics, evaluations, scores of predictions."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

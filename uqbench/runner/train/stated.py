@@ -1,7 +1,5 @@
 """An agent whose every statement is checked before it is scored."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from torch import Tensor
