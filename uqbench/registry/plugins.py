@@ -7,6 +7,7 @@ others still load.
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import time
@@ -24,16 +25,17 @@ from packaging.utils import canonicalize_name
 
 from uqbench.contract import hookspecs, specs
 from uqbench.contract.errors import contained, see, unknown
-from uqbench.registry import imports, local
-from uqbench.registry.classes import GROUPS, SUITES, Added
+from uqbench.registry import local
+from uqbench.registry.classes import GROUPS, SUITES, Added, added
 from uqbench.registry.contents import package_of
-from uqbench.registry.imports import EntryPoint
 from uqbench.registry.registry import Plugin, Registry
 from uqbench.registry.risk_names import MeasuresByName
-from uqbench.registry.side_effects import watched
+from uqbench.registry.side_effects import announced, watched
 
 SELECTION = "UQBENCH_PLUGINS"
 """Environment variable that limits the plugins to load: entry points' names, comma-separated."""
+
+EntryPoint = tuple[metadata.Distribution, metadata.EntryPoint]
 
 
 class Host:
@@ -79,7 +81,7 @@ class Host:
                 name=f"{kind} {entry_point.name}".strip(),
                 distribution=distribution.name,
                 version=distribution.version,
-                load=partial(imports.load, distribution, entry_point),
+                load=partial(imported, distribution, entry_point),
                 package=package_of(entry_point.module),
                 module="" if entry_point.group in GROUPS else entry_point.module,
                 requires=distribution.requires or (),
@@ -282,6 +284,25 @@ def _check_contract(requirements: Iterable[Requirement]) -> None:
                 f"{hookspecs.CONTRACT}; update the plugin, or install a uqbench that it supports"
                 f"{see('other-contract')}"
             )
+
+
+def imported(distribution: metadata.Distribution, entry_point: metadata.EntryPoint) -> object:
+    """Import a plugin, which may hang, or end the process.
+
+    One that takes long is named while it does. What is being imported is logged (``uqbench``, level
+    ``DEBUG``): ``uqbench doctor`` imports all in another process first, and names the last if that
+    process ends.
+
+    Raises:
+        Exception: whatever its import raises.
+    """
+    if entry_point.group != hookspecs.ENTRY_POINT_GROUP:
+        return added(entry_point)
+    who = f"the plugin {entry_point.name!r} of {distribution.name} {distribution.version}"
+    logging.getLogger("uqbench").debug("importing %s", who)
+    then = "press Ctrl-C, and name the plugins to load without it in UQBENCH_PLUGINS"
+    with announced(who, then):
+        return entry_point.load()
 
 
 def _chosen(installed: list[EntryPoint]) -> list[EntryPoint]:
