@@ -28,7 +28,7 @@ from uqbench.contract.errors import contained, see, unknown
 from uqbench.registry import local
 from uqbench.registry.classes import GROUPS, SUITES, Added, added
 from uqbench.registry.contents import package_of
-from uqbench.registry.registry import Plugin, Registry
+from uqbench.registry.registry import Plugin, Registry, S
 from uqbench.registry.risk_names import MeasuresByName
 from uqbench.registry.side_effects import announced, watched
 
@@ -46,24 +46,20 @@ class Host:
         self.manager.add_hookspecs(hookspecs)
         self.plugins: list[Plugin] = []
         self._registries: dict[str, Registry[Any]] = {}
-        self.environments: Registry[specs.EnvironmentSpec] = self._made(
-            "environment", specs.EnvironmentSpec
-        )
-        self.datasets: Registry[specs.DatasetSpec] = self._made("dataset", specs.DatasetSpec)
-        self.agents: Registry[specs.AgentSpec] = self._made("agent", specs.AgentSpec)
-        self.estimators: Registry[specs.EstimatorSpec] = self._made(
-            "estimator", specs.EstimatorSpec
-        )
-        self.scores: Registry[specs.ScoreSpec] = self._made("score", specs.ScoreSpec)
-        self.risk_measures: Registry[specs.Spec] = self._made("risk measure", specs.Spec)
-        self.claim_kinds: Registry[specs.Spec] = self._made("claim kind", specs.Spec)
-        self.executors: Registry[specs.ExecutorSpec] = self._made("executor", specs.ExecutorSpec)
+        self.environments = self._made("environment", specs.EnvironmentSpec)
+        self.datasets = self._made("dataset", specs.DatasetSpec)
+        self.agents = self._made("agent", specs.AgentSpec)
+        self.estimators = self._made("estimator", specs.EstimatorSpec)
+        self.scores = self._made("score", specs.ScoreSpec)
+        self.risk_measures = self._made("risk measure", specs.Spec)
+        self.claim_kinds = self._made("claim kind", specs.Spec)
+        self.executors = self._made("executor", specs.ExecutorSpec)
         self.risk_names = MeasuresByName(self.risk_measures)
         self.suite_files: list[tuple[Traversable, Plugin]] = []
 
-    def _made(self, kind: str, spec: type[specs.Spec]) -> Registry[Any]:
+    def _made(self, kind: str, spec: type[S]) -> Registry[S]:
         """The registry of a kind, which the hook ``uqbench_<kind>s`` fills."""
-        registry: Registry[Any] = Registry(kind, spec)
+        registry = Registry(kind, spec)
         self._registries[f"uqbench_{kind.replace(' ', '_')}s"] = registry
         return registry
 

@@ -87,10 +87,8 @@ class TaskEnvironment:
                 f"and an 'evaluation' table, whose max_steps are those of an episode"
             )
         else:
-            longest = budget.evaluation.max_steps
-            source = MonteCarloSource(
-                runs, self.lanes, discount, queries.states, queries.tail, longest
-            )
+            asked, longest = (queries.states, queries.tail), budget.evaluation.max_steps
+            source = MonteCarloSource(runs, self.lanes, discount, *asked, longest)
         return QueryScorer(source, lanes, budget.steps)
 
 
