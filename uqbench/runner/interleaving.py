@@ -96,7 +96,7 @@ class _Work:
         self._stream: AbstractContextManager[Any] = nullcontext()
         if batch.device == "cuda":  # of its own: batches overlap, and steps can be captured
             self._stream = torch.cuda.stream(torch.cuda.Stream())
-        self._steps = self._do(store, host, checkpoint_seconds, stop)
+        self._steps = self._do(batch, store, host, checkpoint_seconds, stop)
 
     def turn(self, surroundings: Surroundings, alone: bool) -> bool:
         """Take a step, or all if ``alone``; return whether some are left."""
@@ -121,10 +121,10 @@ class _Work:
             self._report(event)
 
     def _do(
-        self, store: Store, host: Host, checkpoint_seconds: float, stop: Stop
+        self, batch: Batch, store: Store, host: Host, checkpoint_seconds: float, stop: Stop
     ) -> Iterator[None]:
         """Work on the runs that no other process works on, yielding after every step."""
-        batch, report = self.batch, self._report
+        report = self._report
         room = WaitsForRoom(self._watch, stop, lambda text: report(Notice(batch, text)))
         runs = []
         with ExitStack() as locks:

@@ -171,10 +171,9 @@ class VectorLanes(LaneEnv):
         for name in self._events:
             now, before = (np.asarray(i.get("events", {}).get(name, none)) for i in (infos, last))
             events[name] = self._tensor(np.where(ended, before, now).astype(np.float32))
-        valid: NDArray[Any] | None = _masks(infos)
-        next_valid = valid
-        if valid is not None and (before := _masks(last)) is not None:
-            next_valid = np.where(ended[:, None], before, valid)
+        next_valid = valid = _masks(infos)
+        if valid is not None and (ends := _masks(last)) is not None:
+            next_valid = np.where(ended[:, None], ends, valid)
         self._length += 1
         late = np.zeros_like(ended)
         if self._time_limit is not None:
