@@ -1,7 +1,5 @@
 """Playing with an exported agent: its evaluated policy in new episodes, moment by moment."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

@@ -43,10 +43,11 @@ def _installation(out: Path) -> Iterator[tuple[bool, str]]:
 
     system = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
     yield True, f"Python {platform.python_version()}, {system}"
-    cuda = torch.cuda.is_available()
-    about = torch.cuda.get_device_properties(0) if cuda else None
-    memory = f"{about.name}, {about.total_memory / 2**30:.0f} GiB" if about else ""
-    yield True, f"torch {torch.__version__}: {memory or 'no CUDA device, runs use the CPU'}"
+    device = "no CUDA device, runs use the CPU"
+    if torch.cuda.is_available():
+        about = torch.cuda.get_device_properties(0)
+        device = f"{about.name}, {about.total_memory / 2**30:.0f} GiB"
+    yield True, f"torch {torch.__version__}: {device}"
     compiler = next(filter(None, map(shutil.which, (os.environ.get("CXX", "g++"), "clang++"))), "")
     without = "no C++ compiler: budgets with numerics = 'compiled' need one; install g++"
     yield bool(compiler), f"C++ compiler: {compiler}" if compiler else without

@@ -30,10 +30,7 @@ from uqbench.registry.contents import content_hash, package_of
 from uqbench.registry.registry import Later
 
 KINDS: dict[str, tuple[type[specs.Spec], tuple[str, ...]]] = {
-    "agent": (
-        specs.AgentSpec,
-        ("uqbench.contract.agent:Agent", "uqbench.contract.agent:LoopAgent"),
-    ),
+    "agent": (specs.AgentSpec, ("uqbench.contract.agent:Agent", specs.LOOP_AGENT)),
     "estimator": (specs.EstimatorSpec, ("uqbench.contract.estimator:Estimator",)),
     "environment": (
         specs.EnvironmentSpec,

@@ -6,8 +6,6 @@ What they register gets the digest as part of its version, so that edited code m
 boards can mark it *local*.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -5,8 +5,6 @@ field ``citedas`` holds how a ``source`` cites it, as ``Clements et al. 2019``, 
 by semicolons; BibTeX ignores it.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import re
 from collections.abc import Iterable

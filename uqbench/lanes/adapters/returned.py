@@ -4,8 +4,6 @@ NumPy would make a number of ``"1"``, true of ``"no"``, and an array of the righ
 another: here each is an error that names the environment, the lane, the step and what was expected.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Environments whose lanes are stepped by kernels."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, ClassVar, Protocol
 
