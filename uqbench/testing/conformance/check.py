@@ -21,8 +21,6 @@ LEVELS: tuple[Level, ...] = get_args(Level)
 """*required* for a row on a board; the others say what else a subject can do."""
 Status = Literal["passed", "failed", "skipped", "vacuous", "blocked", "expected"]
 
-PAGE = "docs/conformance.md"
-
 
 class Failed(Exception):  # noqa: N818
     """A rule is broken; the message says how."""
@@ -135,7 +133,7 @@ class Check:
     """A rule and how to try it.
 
     Attributes:
-        id: ``kind-rule``, also the anchor in ``docs/conformance.md``.
+        id: ``kind-rule``.
         kind: of the subjects that it applies to.
         rule: in one line.
         tried: how.
@@ -154,11 +152,6 @@ class Check:
     fix: str
     function: Callable[[Any], str | None]
     after: tuple[str, ...] = ()
-
-    @property
-    def anchor(self) -> str:
-        """Where the docs explain it."""
-        return f"{PAGE}#{self.id}"
 
 
 @dataclass(frozen=True)
@@ -179,11 +172,7 @@ class Result:
         what = f"{self.subject.kind} {self.subject.name}: {self.check.id}: {self.status}"
         if self.status != "failed":
             return f"{what}: {self.message}" if self.message else what
-        return (
-            f"{what}: {self.message}\n"
-            f"  rule: {self.check.rule}\n"
-            f"  fix: {self.check.fix} ({self.check.anchor})"
-        )
+        return f"{what}: {self.message}\n  rule: {self.check.rule}\n  fix: {self.check.fix}"
 
     def as_json(self) -> dict[str, str]:
         """As ``--json`` prints it."""
@@ -196,7 +185,7 @@ class Result:
             "message": self.message,
             "rule": self.check.rule,
             "fix": self.check.fix,
-            "docs": self.check.anchor,
+            "tried": self.check.tried,
         }
 
 
