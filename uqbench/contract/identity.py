@@ -81,7 +81,7 @@ class Run:
         return derive_seed("evaluation", self.suite, self.task, self.seed, episode)
 
     def on_device(self, device: DeviceKind) -> Run:
-        """The same run as it would be on another kind of device."""
+        """This run on another kind of device."""
         if self.identity.get("device") == device:
             return self
         return replace(self, identity={**self.identity, "device": device}, known_digest=None)

@@ -87,7 +87,7 @@ class WeightedRisk(DecisionRule):
 
     @property
     def marginal(self) -> bool:
-        """Where all terms are."""
+        """True if all terms are."""
         return all(rule.marginal for _, rule in self.terms)
 
     def __call__(self, values: Tensor, probabilities: Tensor, belief: Tensor) -> Tensor:
