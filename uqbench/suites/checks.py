@@ -29,7 +29,7 @@ Check = Callable[[str], None]
 
 
 def names(suite: Suite, host: Host) -> dict[str, Collection[str]]:
-    """What a suite's rows may name, by kind."""
+    """Names that a suite's rows may use, by kind."""
     known: dict[str, Collection[str]] = {one.kind: one for one in host.registries}
     return known | {kind.removesuffix("s"): rows_of(suite, kind) for kind in KINDS}
 
@@ -59,7 +59,7 @@ def check_budgets(suite: Suite, host: Host, where: str) -> None:
 
 
 def problems_of(suite: Suite, host: Host, where: str, row: Row | None = None) -> list[str]:
-    """What is wrong, with the rows of the first kind with a wrong one.
+    """Problems of the first kind of rows that has any.
 
     Args:
         suite: whose types and names are right.
@@ -79,7 +79,7 @@ def problems_of(suite: Suite, host: Host, where: str, row: Row | None = None) ->
 
 
 def _failed(checks: Mapping[Row, Check], where: str) -> list[str]:
-    """What the checks raise, of the first kind with one that does."""
+    """Messages of the checks that fail, of the first kind with one."""
     problems: dict[str, list[str]] = {}
     for (kind, name), check in checks.items():
         if problems.keys() <= {kind}:
@@ -189,7 +189,7 @@ def _method(method: Method, suite: Suite, host: Host, key: str) -> None:
 
 
 def _claim(claim: Claim, suite: Suite, host: Host, key: str) -> None:
-    """What its kind needs, except for its methods: their plugins need not be installed."""
+    """Check a claim against its kind, except for its methods: their plugins may be missing."""
     kind = claim.load(host, key)
     if kind.published and not claim.names_place:
         raise ValueError(

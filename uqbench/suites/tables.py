@@ -96,7 +96,7 @@ Rollouts = Annotated[int, Field(ge=2)]
 
 
 class Queries(Table):
-    """What agents predict at query states is scored against the truth about their own policy.
+    """Query states at which predictions are scored against the truth about an agent's policy.
 
     Attributes:
         states: query states of a task, asked after training. Where the environment knows the
