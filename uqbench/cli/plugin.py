@@ -129,7 +129,7 @@ def _say_suites(path: Path) -> None:
 
 
 def _summary(results: Sequence[Result]) -> str:
-    """How many checks passed, failed and so on."""
+    """Counts of the checks that passed, failed and so on."""
     counts = Counter(result.status for result in results)
     return ", ".join(f"{count} {status}" for status, count in counts.most_common())
 
