@@ -109,7 +109,7 @@ class Options:
 
     @cached_property
     def where(self) -> "Where":
-        """Where the runs are executed, and what they may take.
+        """The place where the runs are executed, and their limits.
 
         Raises:
             UqbenchError: what is asked of a cluster is asked of this machine.
