@@ -72,7 +72,7 @@ class Results:
         return tuple(self._find_boards())
 
     def __getitem__(self, key: str | tuple[str, str]) -> "Results":
-        """Those of a suite, or of a suite and board.
+        """The results of a suite, or of a suite and board.
 
         Raises:
             UqbenchError: there is none of that name; says the nearest.

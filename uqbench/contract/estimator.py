@@ -128,7 +128,7 @@ class OpenReferenceModel(ReferenceModel, Protocol):
 
     @property
     def network(self) -> Callable[[Mapping[str, Tensor], Tensor], Tensor]:
-        """From the weights of ``S`` networks and inputs ``[S, B, *x]`` to outputs ``[S, B, C]``.
+        """The function of the weights of ``S`` networks and inputs ``[S, B, *x]``: ``[S, B, C]``.
 
         A pure function, shared by stacks of any size.
         """

@@ -77,7 +77,7 @@ class Climatology:
 
     @classmethod
     def of(cls, groups: Sequence[tuple[Tensor, Tensor]]) -> Climatology:
-        """Of groups of policies that count alike.
+        """The forecast of groups of policies that count alike.
 
         Args:
             groups: ``Q^π`` of any shape and the variances of the returns, NaN where not known.

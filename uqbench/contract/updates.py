@@ -1,4 +1,4 @@
-"""When updates are due, apart from agents: reading a suite imports no torch."""
+"""Steps at which updates are due, apart from agents: reading a suite imports no torch."""
 
 from math import isqrt
 

@@ -294,7 +294,7 @@ def _chosen(installed: list[EntryPoint]) -> list[EntryPoint]:
 
 
 def _entry_points() -> Iterator[EntryPoint]:
-    """Those of the groups, in an order that does not depend on ``sys.path``."""
+    """Entry points of the groups, in an order that does not depend on ``sys.path``."""
     groups = {hookspecs.ENTRY_POINT_GROUP, SUITES, *GROUPS}
     entries = {
         (distribution.name, entry_point.group, entry_point.name): (distribution, entry_point)

@@ -94,12 +94,12 @@ def _failed(checks: Mapping[Row, Check], where: str) -> list[str]:
 
 
 def _task(task: Task, _: Suite, host: Host, key: str) -> None:
-    """Its config."""
+    """Check a task's config."""
     task_config(task, host, where=key)
 
 
 def _metric(metric: Metric, suite: Suite, host: Host, key: str) -> None:
-    """Its risk measure, its constants, and its statistic on every task."""
+    """Check a metric's risk measure, its constants, and its statistic on every task."""
     host.risk_names.measure(metric.risk)
     for task in filter(metric.suits, suite.tasks):
         _statistic(metric, task, host, f"{key}.statistic")
@@ -112,7 +112,7 @@ def _metric(metric: Metric, suite: Suite, host: Host, key: str) -> None:
 
 
 def _statistic(metric: Metric, task: Task, host: Host, where: str) -> None:
-    """That a task has what a metric is a statistic of."""
+    """Check that a task has the quantity of a metric."""
     name, of = metric.statistic, f"of task {task.name!r},"
     if metric.kind == "cost":
         _known(where, "cost", ["steps_per_s"], name)
@@ -137,7 +137,7 @@ def _statistic(metric: Metric, task: Task, host: Host, where: str) -> None:
 
 
 def _budget(budget: Budget, suite: Suite, host: Host, _: str) -> None:
-    """That its runs can be scored: normalized, evaluated, and asked."""
+    """Check that a budget's runs can be normalized, evaluated, and asked."""
     metric = suite.primary_metric(budget)
     if metric.kind == "evaluation" and budget.evaluation is None:
         raise ValueError(f"its primary metric {metric.name!r} needs an 'evaluation' table here")
@@ -160,7 +160,7 @@ def _budget(budget: Budget, suite: Suite, host: Host, _: str) -> None:
 
 
 def _fit(budget: Budget, suite: Suite, host: Host, key: str) -> None:
-    """That its config's keys are fields of methods, and that it can rank these.
+    """Check that a budget's keys are fields of methods, and that it can rank these.
 
     Methods come from many plugins: nothing is said until the suite has its baseline.
     """
@@ -179,7 +179,7 @@ def _fit(budget: Budget, suite: Suite, host: Host, key: str) -> None:
 
 
 def _method(method: Method, suite: Suite, host: Host, key: str) -> None:
-    """Its config on every task that it is for, under every budget."""
+    """Check a method's config on each of its tasks, under every budget."""
     for task in filter(method.suits, suite.tasks):
         method_config(method, task, host, where=key)
         for name, budget in suite.budgets.items():
