@@ -35,7 +35,7 @@ NOT_FROM_BOARDS = (
 
 
 class Results:
-    """What was run, how it scored, and what follows: read when it is asked for.
+    """Runs, scores and boards of a folder, each read when it is asked for.
 
     Made by :func:`uqbench.run` and :func:`uqbench.load`. Every frame has columns ``suite`` and
     ``board`` (the budget, or a selection of its runs) or ``suite``, ``budget``, ``task``,
@@ -72,7 +72,7 @@ class Results:
         return tuple(self._find_boards())
 
     def __getitem__(self, key: str | tuple[str, str]) -> "Results":
-        """Those of a suite, or of a suite and board.
+        """The results of a suite, or of a suite and board.
 
         Raises:
             UqbenchError: there is none of that name; says the nearest.
@@ -103,7 +103,7 @@ class Results:
         return Results(Path(origin), lambda: self.boards + other.boards, both, self._only)
 
     def filter(self, *, tasks: Names | None = None, methods: Names | None = None) -> "Results":
-        """The same with the rows of some tasks and methods alone.
+        """A copy with the rows of some tasks and methods alone.
 
         Ranks and estimates stay those among all methods.
 
@@ -175,7 +175,7 @@ class Results:
         )
 
     def uncertainty(self, curve: str | None = None) -> pd.DataFrame:
-        """How good predicted uncertainty is, as curves: ``step``, ``curve``, ``x``, ``y``.
+        """Curves of predicted uncertainty: ``step``, ``curve``, ``x``, ``y``.
 
         Sparsification, calibration (PIT) and so on, of the runs whose budget asks for them.
 
@@ -207,7 +207,7 @@ class Results:
         return joined.dropna(axis="columns", how="all").fillna({"calibration": ""})
 
     def estimates(self) -> pd.DataFrame:
-        """What boards estimate of each method, long: ``metric``, ``value``, ``low``, ``high``.
+        """Estimates of each method, long: ``metric``, ``value``, ``low``, ``high``.
 
         ``metric`` is a statistic of the score, such as ``mean``, of another metric, such as
         ``late_return_mean``, or ``improvement``: the probability that a run is better than one of

@@ -139,7 +139,7 @@ class Metric(Table):
 
     @property
     def about(self) -> Group | None:
-        """What it is about; None for costs, data sets, lengths and what agents report.
+        """Its subject; None for costs, data sets, lengths and scores that agents report.
 
         Scores of what agents predict are of uncertainty; a risk measure other than the
         expectation, and events, such as falls, are of risk; other statistics of episodes and

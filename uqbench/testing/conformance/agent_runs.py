@@ -15,8 +15,8 @@ from torch.utils._pytree import tree_leaves, tree_map
 from uqbench.contract.agent import Agent, EnvironmentInfo, Step
 from uqbench.contract.environment import LaneEnv, Outcome
 from uqbench.contract.specs import Role
-from uqbench.runner.train.asked import Asked, copied
 from uqbench.runner.train.loop import by_actor, reset_by_actor
+from uqbench.runner.train.queried import chosen, copied
 from uqbench.testing.conformance.check import Skipped, Subject, located, once
 from uqbench.testing.same_bits import difference
 from uqbench.testing.worlds import RotatingPixels
@@ -242,11 +242,10 @@ def _overwrite(step: Step) -> None:
 
 def predictions(agent: Agent, questions: Tensor) -> dict[str, Tensor]:
     """The policy and whatever is predicted at observations ``[L, M, *obs]``, by name."""
-    asked = Asked(agent)
-    predicted = asked.uncertainty(questions)
+    predicted = agent.uncertainty(questions.clone())
     fields = {} if predicted is None else vars(predicted)
-    known = {name: value for name, value in fields.items() if value is not None}
-    return known | {"policy": asked.policy(questions)}
+    known = {name: value.clone() for name, value in fields.items() if value is not None}
+    return known | {"policy": chosen(agent, questions)}
 
 
 def step_of(obs: Tensor, action: Tensor, outcome: Outcome) -> Step:

@@ -16,7 +16,7 @@ from torch.utils._pytree import tree_map
 
 from uqbench.contract.agent import Agent, Step, Uncertainty
 from uqbench.lanes import Normal, Uniform
-from uqbench.runner.train.asked import Asked
+from uqbench.runner.train.queried import Checked
 from uqbench.testing.conformance.agent_runs import SEEDS, AgentSubject, same, state_of
 from uqbench.testing.conformance.check import Failed, Skipped, Vacuous, check, once
 from uqbench.uncertainty.interval_scores import central_interval
@@ -201,7 +201,7 @@ def _in_five_states(subject: AgentSubject, scale: float = 1.0) -> Learned:
     means, variances = [], []
     for t in range(2 * half + 1):
         if t % half == 0:
-            last = Asked(agent).uncertainty(asked)
+            last = Checked(agent, n, t).uncertainty(asked)
             if last is None or last.mean is None or last.epistemic_var is None:
                 raise Skipped("it does not predict mean and epistemic_var")
             means.append(last.mean.double().mean((0, 2)))
