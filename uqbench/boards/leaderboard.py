@@ -47,6 +47,7 @@ class Board:
         planned: what its manifest lists.
         origins: by method, the stored board that its scores are from; none for runs of the store.
         submitted: by method, ``verified`` or ``self-reported``, of rows that others sent.
+        first_run: UTC time at which the first run of scores that were stored was begun.
     """
 
     plan: Plan
@@ -54,6 +55,7 @@ class Board:
     planned: Planned
     origins: Mapping[str, str] = field(default_factory=dict)
     submitted: Mapping[str, str] = field(default_factory=dict)
+    first_run: str = ""
 
     @classmethod
     def of(cls, plan: Plan, scores: Scores | Iterable[Score] | Callable[[], Scores]) -> Board:
@@ -89,7 +91,13 @@ class Board:
     @cached_property
     def claims(self) -> tuple[Judgement, ...]:
         """The verdicts on the plan's claims."""
-        return judge(self.plan, self.scores)
+        return judge(self.plan, self.scores, self.began)
+
+    @cached_property
+    def began(self) -> str:
+        """UTC time at which the first run was begun; empty where that is not known."""
+        own = [made.began for cell in self.scores.cells for made in cell.made if made is not None]
+        return min(filter(None, [self.first_run, *own]), default="")
 
     @cached_property
     def methods(self) -> dict[str, MethodScores]:
@@ -140,7 +148,7 @@ class Board:
             unranked=[name for name, role in self.plan.roles.items() if role != "method"],
             foreign=self.foreign,
             ranges=ranges_by_task(self.plan.suite, self.primary, of),
-            margin=self.primary.margin,
+            margin=self.primary.margin_before(self.began),
         )
 
     @property
@@ -354,7 +362,7 @@ class Board:
                 },
                 "standard": self.plan.standard and not self.planned.absent(self.scores),
                 "primary_metric": self.primary.model_dump(
-                    mode="json", exclude={"group", "unit", "proper", "tasks"}
+                    mode="json", exclude={"group", "unit", "proper", "tasks", "margin_set"}
                 ),
                 "ranks_by": self.ranking,
                 "paired": suite.paired,

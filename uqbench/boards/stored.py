@@ -354,8 +354,10 @@ class StoredBoard:
                 )
             plan = replace(own, standard=plan.standard)
         check_scores(scores, plan, str(path))
-        submitted = states(self.submitted)
-        return Board(plan, scores, planned or Planned.of(plan), submitted=submitted)
+        dated = any(metric.margin for metric in plan.suite.metrics)
+        began = min((one.first for one in self.provenance[0]), default="") if dated else ""
+        planned = planned or Planned.of(plan)
+        return Board(plan, scores, planned, submitted=states(self.submitted), first_run=began)
 
     def own_claims(self, board: Board) -> Board:
         """Its board with those claims alone that ``claims.csv`` has: others came later.

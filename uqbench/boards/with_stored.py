@@ -45,6 +45,7 @@ class Reference:
             Board.of(replace(plan, cells=cells, standard=False), scores),
             origins=dict.fromkeys(own.plan.roles, str(self.folder)),
             submitted=own.submitted,
+            first_run=own.began,
         )
 
 

@@ -89,5 +89,6 @@ def add(
         "papers.bib": papers(plan, host).encode(),
         NAME: submitted_json(rows).encode(),
     }
-    board = replace(Board.of(plan, scores), submitted=states(rows))
+    began = min((one.first for one in made), default="")
+    board = replace(Board.of(plan, scores), submitted=states(rows), first_run=began)
     return folder, board, recorded
