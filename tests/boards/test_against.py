@@ -53,7 +53,7 @@ def test_what_is_not_decided_is_told_with_the_seeds_that_would_decide_it():
     )
     assert re.search("about .*", said)[0] == re.search("about .*", other)[0]
     alone = against(board(pairs=1), "a", "b")
-    assert "p 0.8; about" in alone
+    assert "p 0.4; about" in alone
 
 
 def test_what_is_decided_equal_or_cannot_be_compared_has_no_price():
