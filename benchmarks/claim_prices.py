@@ -64,11 +64,8 @@ def prices(root: Path) -> pd.DataFrame:
             continue
         claims = one.board.claims
         row = claims[claims["claim"] == one.id].iloc[0]
-        more, cost, most = (
-            row["more_seeds"],
-            hours(one.board, one.id),
-            data_sets(suites[one.board.suite]),
-        )
+        more, cost = row["more_seeds"], hours(one.board, one.id)
+        most = data_sets(suites[one.board.suite])
         short = most is not None and most < one.seeds + more
         rows.append(
             {

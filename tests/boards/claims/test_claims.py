@@ -183,10 +183,9 @@ def test_kinds_and_their_verdicts(host, settings, verdict, comparisons):
     judgement = judged(host, settings)
     assert (judgement.verdict.value, len(judgement.findings)) == (verdict, comparisons)
     words = {finding.word for finding in judgement.findings}
-    parts = f"{sum(f.true is True for f in judgement.findings)} of {comparisons} parts hold"
-    assert (parts in judgement.reason) == (comparisons > 1 and verdict != "holds")
+    assert ("parts hold" in judgement.reason) == (verdict != "holds" and len(words) > 1)
     assert (judgement.reason == "") == (
-        verdict == "holds" or (words, comparisons) == ({"false"}, 1)
+        verdict in ("holds", "not reproduced") or words == {"false"}
     )
     assert judgement.seeds == 5
     for finding in judgement.findings:
@@ -567,7 +566,8 @@ def test_the_examples_of_the_documentation_are_read(host):
             block = block.replace(f'metric = "{metric}"', 'metric = "score"')
         block = block.replace("deepsea-4", "near").replace("deepsea-6", "far")
         if "[[claims]]" not in block:
-            block = f'[[claims]]\nid="it"\nsentence=""\nsource="A 2020, Figure 1"\nbudgets=["paper"]\n{block}'
+            common = 'id = "it"\nsentence = ""\nsource = "A 2020, Figure 1"\nbudgets = ["paper"]'
+            block = f"[[claims]]\n{common}\n{block}"
         suite = SUITE.replace("seeds = 5", "seeds = 10")
         kinds += [c.kind for c in parse_suite(suite + block, host, "claims.md").claims]
     assert kinds == ["order", "order", "order", "band", "trend", "share"]
@@ -785,7 +785,7 @@ def test_a_statistic_over_more_tasks_than_there_are_is_not_applicable(host):
 def test_a_margin_counts_for_runs_that_were_begun_after_it_was_set(host, began, verdict):
     order = 'kind = "order"\nmetric = "falls"\nmethods = ["a", "c"]\ntasks = ["near"]'
     few = 'summary = "fewer are better"'
-    dated = stated(order).replace(few, f"{few}\nmargin = 5.0\nmargin_set = 2026-01-05")
+    dated = stated(order).replace(few, f'{few}\nmargin = 5.0\nmargin_set = "2026-01-05"')
     plan = make_plan(parse_suite(dated, host, "claims.toml"), host, "paper", device="cpu")
     scores = scores_of(plan, lambda m, t, s: (s * 3 + (m == "c")) % 4)
     (judgement,) = judge(plan, scores, began)

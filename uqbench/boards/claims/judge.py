@@ -256,9 +256,8 @@ class _Case:
 def _parts(findings: Sequence[Finding], reached: Verdict) -> str:
     """How many parts of a conjunction hold, which do not, and where the means say otherwise."""
     parts = []
-    if reached is not Verdict.HOLDS and len(findings) > 1:
-        parts.append(f"{sum(f.true is True for f in findings)} of {len(findings)} parts hold")
     if reached is not Verdict.HOLDS and len({f.word for f in findings}) > 1:
+        parts.append(f"{sum(f.true is True for f in findings)} of {len(findings)} parts hold")
         for word in ("false", "equal", "open"):
             names = [_about(f) for f in findings if f.word == word]
             parts += [f"{word}: {_listed(names)}"] if names else []
