@@ -57,11 +57,8 @@ def against(board: Board | StoredBoard, first: str, second: str) -> str:
     if math.isnan(pair["p"]):
         return f"{first} against {second} on {board.title}: too few seeds to compare."
     family = 1 if math.isnan(pair["p_adjusted"]) else int(pairs["p_adjusted"].notna().sum())
-    p, better = (
-        pair["p" if family == 1 else "p_adjusted"],
-        "better" if found.estimate >= 0 else "worse",
-    )
-    said, told = f"significantly {better} than {second}", ""
+    p, told = pair["p" if family == 1 else "p_adjusted"], ""
+    said = f"significantly {'better' if found.estimate >= 0 else 'worse'} than {second}"
     if p > ALPHA and pair["equivalent"] == "yes":
         said = f"equal to {second} within the margin that matters"
     elif p > ALPHA:

@@ -193,15 +193,13 @@ class _Case:
             for seed, state in zip(cell.seeds, cell.status, strict=True):
                 named.setdefault(state, []).append(f"{cell.task}/{seed}")
         finished = len(named.pop(RunState.FINISHED.value, []))
-        if not named:
-            return ""
-        text = f"{method} {finished} of {sum(map(len, cells))} runs"
-        if failed := named.pop(RunState.FAILED.value, []):
-            text += f", failed {_listed(failed)}"
-        if named and finished:
-            others = [name for names in named.values() for name in names]
-            text += f", missing {_listed(others)}"
-        return text
+        failed = named.pop(RunState.FAILED.value, [])
+        left = [name for names in named.values() for name in names] if finished else []
+        told = [
+            f"{word} {_listed(of)}" for word, of in (("failed", failed), ("missing", left)) if of
+        ]
+        counted = f"{method} {finished} of {sum(map(len, cells))} runs"
+        return ", ".join([counted, *told]) if named or failed else ""
 
     def _unusable(self) -> str:
         """Which runs have no value that can be compared."""
