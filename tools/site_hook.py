@@ -21,7 +21,7 @@ from site_boards import NEEDS, NONE_OF, SECONDS, WORLDS, SiteBoard, profiles, si
 
 from uqbench.pages.board_view import shown
 from uqbench.pages.plots.theme import SIGNS
-from uqbench.pages.verdicts import COUNTED, Counted, by_paper, distinct
+from uqbench.pages.verdicts import WORDS, Counted, by_paper, distinct
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
@@ -187,7 +187,7 @@ def _first() -> str:
 def _claims() -> dict[str, Any]:
     judged = [claim for one in boards() for claim in one.claims]
     every = Counted("all papers", tuple(distinct(judged)))
-    return {"papers": by_paper(judged), "every": every, "verdicts": COUNTED, "signs": SIGNS}
+    return {"papers": by_paper(judged), "every": every, "verdicts": WORDS, "signs": SIGNS}
 
 
 def _shown_by(output: Mapping[str, Any]) -> str:

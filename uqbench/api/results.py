@@ -11,6 +11,7 @@ import pandas as pd
 from uqbench.api.run_tables import CELL, Found, data_frame, estimates, runs_frame, summary
 from uqbench.api.values import Name, Names, given
 from uqbench.api.values import names as as_tuple
+from uqbench.boards.against import against
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.stored import StoredBoard
 from uqbench.contract.errors import UqbenchError, unknown
@@ -218,6 +219,25 @@ class Results:
     def pairs(self) -> pd.DataFrame:
         """Every pair of methods: P(improvement), difference, intervals and p-values."""
         return self.table("pairs.csv")
+
+    def sentence(self, first: str, second: str) -> str:
+        """Sentence on how much better one method of a board is than another, if it is.
+
+        With the p-value adjusted for all pairs of the board, and the seeds that would decide.
+
+        Raises:
+            UqbenchError: these are several boards, or they have no such methods.
+
+        Example:
+            >>> results = uqbench.load("leaderboards")  # doctest: +SKIP
+            >>> results["minatar", "cpu"].sentence("ua-dqn", "qr-dqn")  # doctest: +SKIP
+        """
+        if len(self.boards) != 1:
+            raise UqbenchError(
+                f"sentence: expected the results of one board, as in results['sine', 'paper']; got "
+                f"{count(len(self.boards), 'board')}."
+            )
+        return against(self.boards[0], first, second)
 
     def claims(self) -> pd.DataFrame:
         """One row per comparison of a claim: estimate, interval, region and verdict."""
