@@ -66,13 +66,13 @@ def check(
     only: Annotated[str | None, "NAME"] = None,
     as_json: bool = False,
 ) -> int:
-    """Check what is registered, or a class of a file, against the rules of docs/conformance.md.
+    """Check what is registered, or a class of a file, against the rules of conformance.
 
     NAME is that of a plugin or its distribution, DISTRIBUTION:NAME of one thing that it registers,
     or FILE[:CLASS]. Exits with 1 if a required rule is broken, or if there was nothing to check.
 
     Of a suite file (.toml), or one of tables that extend others, all names, keys and values are
-    checked (docs/suite-keys.md); what it names must be installed, or in a file of --plugin.
+    checked; what it names must be installed, or in a file of --plugin.
 
     \b
     Examples:
@@ -129,7 +129,7 @@ def _say_suites(path: Path) -> None:
 
 
 def _summary(results: Sequence[Result]) -> str:
-    """How many checks passed, failed and so on."""
+    """Counts of the checks that passed, failed and so on."""
     counts = Counter(result.status for result in results)
     return ", ".join(f"{count} {status}" for status, count in counts.most_common())
 

@@ -195,6 +195,11 @@ def board_notes(board: Board, view: BoardView) -> list[str]:
             "Honest intervals contain as many true values as they state (their misses off by at "
             "most half), overconfident ones fewer, underconfident ones more."
         )
+    if board.primary.margin is not None and board.primary.margin_before(board.began) is None:
+        sentences.append(
+            f"The margin, {board.primary.margin:g}, was set after the runs ({board.began[:10]}): "
+            f"no rank has an `=` by it."
+        )
     if board.local:
         sentences.append(
             "Local rows are of code that is in no installed package: their versions are digests."

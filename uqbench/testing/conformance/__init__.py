@@ -20,8 +20,8 @@ To add a rule, write a function of a subject::
         if ...:
             raise Failed("in another order it is 3; expected 2")
 
-The docstring is the rule, how it is tried, and the fix, as ``docs/conformance.md`` has them
-(``python tools/conformance_page.py``). The function returns, or returns what it measured, where the
+The docstring is the rule, how it is tried, and the fix, which the site lists
+(``tools/conformance_page.py``). The function returns, or returns what it measured, where the
 rule holds; it raises :class:`~check.Failed`, :class:`~check.Skipped` where the rule does not apply,
 or :class:`~check.Vacuous` where nothing could have broken it. A mutant in ``tests/testing`` shows
 that the rule finds something. :mod:`uqbench.testing.results` makes the checks.

@@ -83,7 +83,7 @@ class Check:
     """A rule and how to try it.
 
     Attributes:
-        id: ``kind-rule``, also the anchor in ``docs/conformance.md``.
+        id: ``kind-rule``.
         kind: of the subjects that it applies to.
         rule: in one line.
         tried: how.
@@ -102,11 +102,6 @@ class Check:
     fix: str
     function: Callable[[Any], str | None]
     after: tuple[str, ...] = ()
-
-    @property
-    def anchor(self) -> str:
-        """Where the docs explain it."""
-        return f"docs/conformance.md#{self.id}"
 
     def of(self, subject: Any) -> tuple[Status, str]:
         """What becomes of it by itself, and why, or what it measured."""
@@ -142,18 +137,14 @@ class Result:
         what = f"{self.check.kind} {self.name}: {self.check.id}: {self.status}"
         if self.status != "failed":
             return f"{what}: {self.message}" if self.message else what
-        return (
-            f"{what}: {self.message}\n"
-            f"  rule: {self.check.rule}\n"
-            f"  fix: {self.check.fix} ({self.check.anchor})"
-        )
+        return f"{what}: {self.message}\n  rule: {self.check.rule}\n  fix: {self.check.fix}"
 
     def as_json(self) -> dict[str, str]:
         """As ``--json`` prints it."""
         rule = self.check
         own = {"subject": self.name, "kind": rule.kind, "check": rule.id, "level": rule.level}
         own |= {"status": self.status, "message": self.message}
-        return own | {"rule": rule.rule, "fix": rule.fix, "docs": rule.anchor}
+        return own | {"rule": rule.rule, "fix": rule.fix, "tried": rule.tried}
 
 
 _CHECKS: dict[str, Check] = {}
