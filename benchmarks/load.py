@@ -31,8 +31,8 @@ from uqbench.contract.identity import digest_of
 from uqbench.registry.plugins import Host
 from uqbench.results.columns import columns_digest
 from uqbench.results.records import Provenance, RunRecord, Timing
-from uqbench.results.run_cache import FILE
 from uqbench.results.store import EPISODES, METRICS, now, this_process
+from uqbench.results.verified import FILE
 from uqbench.runner.metric_values import record_step
 from uqbench.suites.metrics import RECORDS
 from uqbench.suites.plan import Plan, make_plan

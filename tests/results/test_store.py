@@ -143,7 +143,7 @@ def test_a_record_that_cannot_be_read_is_damaged(tmp_path):
     path.unlink()
     path.mkdir()
     assert store.find(run).state is RunState.DAMAGED
-    assert [found.state for _, found in store.records()] == [RunState.DAMAGED]
+    assert [found.state for _, found in store.walk()] == [RunState.DAMAGED]
 
 
 def test_damaged_runs_are_set_aside_and_kept(tmp_path):
@@ -152,7 +152,7 @@ def test_damaged_runs_are_set_aside_and_kept(tmp_path):
         finish(store, run)
         assert store.set_aside(run).name.endswith(f".damaged-{number}")
         assert store.find(run).state is RunState.MISSING
-    assert list(store.records()) == []
+    assert list(store.walk()) == []
 
 
 def test_the_digest_of_numbers_sees_values_names_and_boundaries():

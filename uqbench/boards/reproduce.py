@@ -157,7 +157,7 @@ def _remake(
             )  # fmt: skip
     metrics = {name for score in scores for name in score.values}
     keys, rerun = set().union(*wanted.values()), {}
-    for place, stored in Store(folder).states():
+    for place, stored in Store(folder).walk():
         record, (_, _, task, method, _) = stored.record, place.split("/")
         if stored.state is not RunState.FINISHED or record is None:
             continue
