@@ -7,7 +7,7 @@
 
 The runs are those of a suite that is installed, with so many seeds; their files are written at
 once, without training. ``measure`` runs each command on the first seeds of each method and task,
-twice: without the index, and with it. Files must be a minute old to be in the index. ``status`` is
+twice: without the index, and with it. Files must be a minute old to be in the index, which ``status`` needs not. ``status`` is
 always of all runs that were made.
 """
 

@@ -163,6 +163,22 @@ def test_a_file_that_has_just_changed_is_not_remembered(indexed, monkeypatch):
     assert not (indexed / INDEX).exists()
 
 
+def test_a_file_that_changes_while_it_is_verified_is_not_remembered(indexed, hashed, monkeypatch):
+    (indexed / INDEX).unlink()
+    digest = Folder.digest
+
+    def touching(folder: Folder, name: str, most: int | None = None) -> str:
+        (folder / name).touch()
+        return digest(folder, name, most)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Folder, "digest", touching)
+        assert look(indexed) == FINISHED
+    hashed.clear()
+    assert look(indexed) == FINISHED
+    assert hashed == ALL
+
+
 def test_only_finished_runs_are_remembered(indexed):
     store, run = Store(indexed), make_run(RUNS)
     store.write(run, make_record(run, status="failed", reason="why"))

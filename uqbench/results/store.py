@@ -122,14 +122,14 @@ class Store:
         with ExitStack() as stack:
             with suppress(OSError):  # what is read there says what is wrong
                 folder = stack.enter_context(folder.held())
-            before = folder.signatures(RECORD, *tables.FILES)
+            files = folder.signatures(RECORD, *tables.FILES)
             stored = self._read(folder, run)
             if stored.state is not RunState.FINISHED or stored.record is None:
                 return stored
-            if not self._verified.has(run.place, before):
+            if not self._verified.has(run.place, files):
                 if damage := _damage(folder, stored.record):
                     return damage
-                self._verified.add(run.place, before, folder.signatures(RECORD, *tables.FILES))
+                self._verified.add(run.place, files)
         return stored
 
     def save_index(self) -> None:

@@ -47,12 +47,12 @@ class Verified:
         cell, _, leaf = place.rpartition("/")
         return self._of(cell).get(leaf) == _mark(files)
 
-    def add(self, place: str, before: Signatures, after: Signatures) -> None:
-        """Remember a run whose files had these signatures before and after they were verified."""
+    def add(self, place: str, files: Signatures) -> None:
+        """Remember a run whose files had these signatures before they were verified."""
         latest = time.time_ns() - LEAST_AGE_NS
-        if before == after and all(max(of[1], of[2]) < latest for of in before if of is not None):
+        if all(max(of[1], of[2]) < latest for of in files if of is not None):
             cell, _, leaf = place.rpartition("/")
-            self._changed.setdefault(cell, self._of(cell))[leaf] = _mark(before)
+            self._changed.setdefault(cell, self._of(cell))[leaf] = _mark(files)
             self._new += 1
 
     def save(self) -> None:
