@@ -143,6 +143,7 @@ def results(plan: Plan, root: Path) -> dict[str, str | None]:
     store = Store(root)
     found = {run.name: store.find(run) for run in plan.runs}
     [json.dumps(run_status(*entry, store, {})) for entry in store.walk()]
+    store.save_index()
     again = Store(root)  # with what the first kept in the index
     assert {name: one.state for name, one in found.items()} == {
         run.name: again.find(run).state for run in plan.runs
