@@ -15,7 +15,6 @@ DOORS = {
     "results/leases.py": "the same",
     "results/lock_probe.py": "the same",
     "results/provenance.py": "/proc/cpuinfo",
-    "results/run_cache.py": "its own source",
     "boards/coverage.py": "a file of uqbench's own",
     "pages/report/page.py": "the same",
     "boards/sandbox.py": "folders of the processes that it starts",

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from uqbench.contract.seeding import derive_seed
 
 DeviceKind = Literal["cpu", "cuda"]
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,4 +128,4 @@ def digest_of(table: Any) -> str:
 
 def canonical(table: Any) -> str:
     """A JSON value in canonical form."""
-    return json.dumps(table, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return _CANONICAL.encode(table)
