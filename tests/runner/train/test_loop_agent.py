@@ -13,6 +13,7 @@ from uqbench.contract.errors import CannotSaveError, UqbenchError
 from uqbench.lanes.adapters.gymnasium_lanes import GymnasiumLanes
 from uqbench.runner.train.exported_agents import exported_agent
 from uqbench.runner.train.loop_agent import RecordedLanes, SingleEnv, SinglePolicy, train
+from uqbench.runner.train.queried import Checked
 from uqbench.runner.train.recorder import Recorder
 
 CPU = torch.device("cpu")
@@ -172,10 +173,12 @@ def test_a_loop_agent_states_uncertainty_as_one_lane():
 
 
 def test_what_is_stated_for_another_number_of_lanes_is_refused():
+    asked = Checked(SinglePolicy(Stating(lanes=2)), 3, 0)
     with pytest.raises(
-        UqbenchError, match=r"returned mean of shape \(2, 2, 3\); expected \(1, 2\)"
+        UqbenchError,
+        match=r"shape \(2, 2, 3\).*; expected floats of shape \(1, 2, 3\) \(Stating",
     ):
-        SinglePolicy(Stating(lanes=2)).uncertainty(torch.tensor([[[1.0], [2.0]]]))
+        asked.uncertainty(torch.tensor([[[1.0], [2.0]]]))
 
 
 class Whole(Endless):
