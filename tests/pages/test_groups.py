@@ -94,7 +94,17 @@ def test_every_group_has_columns_the_score_and_proper_scores_first(cartpole):
     assert all(len(headers) <= 7 for headers in by_group.values())
 
 
-def test_a_coverage_stands_with_its_ceiling_and_what_is_not_stated_is_a_dash(cartpole):
+def test_a_ceiling_that_is_the_level_is_left_out(host):
+    def value(method, metric):
+        return 0.9 if metric.name == "q_coverage_90_ceiling" else 0.25
+
+    board = board_of(host, "cartpole", ["sentinel-4", "c51-cvar"], value)
+    headers = [column.header for column in group_columns(board, BoardView.of(board))]
+    assert "q coverage 90" in headers
+    assert not any("most" in header or "ceiling" in header for header in headers)
+
+
+def test_a_coverage_stands_with_a_ceiling_below_its_level_and_what_is_not_stated_is_a_dash(cartpole):
     columns = group_columns(cartpole, BoardView.of(cartpole))
     cells = {column.header: column.texts for column in columns}
     assert list(cartpole.methods) == ["c51-cvar", "sentinel-4"]

@@ -13,6 +13,7 @@ from pathlib import Path
 from uqbench.api.claims import SuiteVerdicts, budgets_with_runs
 from uqbench.api.options import Options
 from uqbench.api.plan import Planned
+from uqbench.boards.calibration import words_note
 from uqbench.boards.claims.judge import Judgement
 from uqbench.boards.claims.judge import judge as judge_claims
 from uqbench.boards.claims.verdict import Verdict
@@ -166,7 +167,8 @@ class Experiment:
         execution.watcher.say(*describe(plan, states, self.store))
         roots = self._references(beside)
         expected = Forecast(plan, to_do(states), self.store, step_costs(plan, roots))
-        script, note = preview(plan, execution), code_note(states.values())
+        script, code = preview(plan, execution), code_note(states.values())
+        note = "\n".join(filter(None, [words_note(plan), code]))
         shown = detectable_note(plan, roots)
         return Planned(plan, execution.device, states, expected, script, note, shown)
 

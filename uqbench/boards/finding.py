@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from uqbench.boards.calibration import WORDS, coverage_column
+from uqbench.boards.calibration import coverage_column, ordered
+from uqbench.contract.wording import listed
 
 MOST_NAMES = 3
 """Methods that a sentence names; of more it says how many."""
@@ -83,7 +84,7 @@ def _trust(methods: pd.DataFrame) -> str:
         return f"No method states {100 * level:.0f} % intervals."
     parts = [
         f"{_names(list(own['method']))} {_held(100 * own[name])} % ({word})"
-        for word in WORDS
+        for word in ordered(stated["calibration"])
         if not (own := stated[stated["calibration"] == word]).empty
     ]
     return f"Share of true values inside stated {100 * level:.0f} % intervals: {'; '.join(parts)}."
@@ -97,4 +98,4 @@ def _held(shares: pd.Series) -> str:
 def _names(names: Sequence[str]) -> str:
     if len(names) > MOST_NAMES:
         return f"{len(names)} methods"
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    return listed(names)

@@ -28,6 +28,7 @@ def group_columns(board: Board, view: BoardView) -> list[Column]:
         sibling(column.metric, of): column
         for column in known
         if (of := scoring_rule(column.metric).ceiling_of) is not None
+        and _tells(view, column.name, int(of.rpartition("_")[2]) / 100)
     }
     statistics = {column.metric.statistic for column in known}
     hidden = [
@@ -36,7 +37,7 @@ def group_columns(board: Board, view: BoardView) -> list[Column]:
         if (same := scoring_rule(column.metric).ranks_as) is not None
         and sibling(column.metric, same) in statistics
     ]
-    hidden += ceilings.values()
+    hidden += [column for column in known if scoring_rule(column.metric).ceiling_of is not None]
     known = [column for column in known if column is primary or column not in hidden]
     chosen = []
     for group in GROUPS:
@@ -65,6 +66,12 @@ def groups_note(shown: Sequence[Column]) -> str:
     headers = "\n".join(column.header for column in shown)
     parts += [sentence for words, sentence in meant.items() if words in headers]
     return " ".join(parts)
+
+
+def _tells(view: BoardView, ceiling: str, level: float) -> bool:
+    """Whether some intervals cannot cover their level: those of scores of an earlier version."""
+    found = (line.estimates.get(ceiling) for line in view.lines)
+    return any(one is not None and one.value < level - 1e-9 for one in found)
 
 
 def _order(board: Board, column: columns.Column) -> tuple[bool, ...]:

@@ -201,7 +201,7 @@ class BatchWork:
         scalars, errors = {}, []
         for run in batch.runs:
             left = columns[self.lanes.index(run)]
-            scalars[run.seed] = final_metrics(batch, self.host, left.metrics, left.episodes, timing)
+            scalars[run.seed] = final_metrics(batch, self.host, left, timing)
             update = {
                 "status": "finished",
                 "step": steps,

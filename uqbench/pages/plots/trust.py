@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from uqbench.boards.calibration import band, coverage_column
+from uqbench.boards.calibration import band, coverage_column, kind
 from uqbench.boards.stored import StoredBoard
 from uqbench.contract.figure import Figure, NotDrawableError
 from uqbench.pages.plots import theme
@@ -27,6 +27,10 @@ COLORS = {
     "honest": theme.GREEN,
     "overconfident": theme.VERMILION,
     "underconfident": theme.BLUE,
+    "as stated here": theme.GREEN,
+    "too narrow here": theme.VERMILION,
+    "too wide here": theme.BLUE,
+    "mixed": theme.PURPLE,
     "undecided": theme.ORANGE,
     "states none": theme.MUTED,
 }
@@ -53,7 +57,7 @@ def frame(leaderboard: pd.DataFrame, ranking: str) -> tuple[pd.DataFrame, float]
             "for intervals (docs/uncertainty.md)."
         )
     data = estimates(leaderboard, ranking, column[0])
-    data.insert(2, "word", leaderboard["calibration"])
+    data.insert(2, "word", leaderboard["calibration"].map(kind, na_action="ignore"))
     data = data[data["x"].notna()]
     baselines = data[data["role"] != "method"]
     best = baselines.loc[baselines.groupby("role")["x"].idxmax()]
