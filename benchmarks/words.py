@@ -38,7 +38,15 @@ def said(boards: int, shape: tuple[int, int], truths: int, rho: float, width: fl
     """``honest/over/under`` in percent."""
     generator, tasks = np.random.default_rng(0), [str(k) for k in range(shape[1])]
     found = Counter(
-        kind(calibration(coverages(generator, shape, truths, rho, width), 0.9, tasks, judged=True))
+        kind(
+            calibration(
+                coverages(generator, shape, truths, rho, width),
+                0.9,
+                tasks,
+                judged=True,
+                paired=False,
+            )
+        )
         for _ in range(boards)
     )
     over, honest, under = (100 * found[word] / boards for word in JUDGED)

@@ -14,12 +14,16 @@ from uqbench.boards.calibration import (
     kind,
     must_cover,
     with_share,
+    words_note,
 )
 from uqbench.boards.finding import finding
 from uqbench.boards.matrices import MethodScores
 from uqbench.boards.stored import StoredBoard, board_folders
+from uqbench.registry.plugins import Host
 from uqbench.results.scores import CellScores, Score
 from uqbench.suites.metrics import TRUTH_ERROR, Metric
+from uqbench.suites.plan import make_plan
+from uqbench.suites.reading import read_suites
 from uqbench.suites.suite import Suite
 from uqbench.suites.tables import Task
 
@@ -32,7 +36,7 @@ TASKS = ("n4", "n8")
 def word(covered, level=0.9, *, judged=True):
     """Of ``[runs, tasks]`` shares."""
     tasks = [f"n{k}" for k in range(covered.shape[1])]
-    return calibration(covered, level, tasks, judged=judged)
+    return calibration(covered, level, tasks, judged=judged, paired=False)
 
 
 def shares(mean, spread, runs=20, tasks=2):
@@ -60,7 +64,7 @@ def test_the_word_follows_from_the_interval_of_the_coverage(mean, spread, said, 
 
 
 def test_methods_without_intervals_state_none():
-    assert calibration(None, 0.9, TASKS, judged=True) == "states none"
+    assert calibration(None, 0.9, TASKS, judged=True, paired=True) == "states none"
 
 
 def test_a_level_of_95_has_half_as_wide_a_band():
@@ -80,7 +84,7 @@ def test_fewer_than_ten_seeds_or_twenty_runs_have_no_word(runs, tasks, said):
 def test_tasks_that_contradict_are_mixed_and_named():
     wide, narrow, fine = shares(0.99, 0.005), shares(0.5, 0.1, tasks=1), shares(0.9, 0.02, tasks=1)
     covered = np.hstack([wide, narrow, fine])
-    assert word(covered) == "mixed: too wide on n0 and n1, too narrow on n2"
+    assert word(covered) == "mixed: too wide on n0, n1; too narrow on n2"
     assert kind(word(covered)) == "mixed"
     assert word(wide) == "underconfident"
     # a mean inside the band that hides a task outside of it
@@ -182,6 +186,21 @@ def test_intervals_are_judged_where_exact_ones_must_cover(worlds, kind_of, noise
     assert must_cover(suite, metrics[0], own(suite, noise)) is judged
 
 
+@pytest.mark.parametrize(
+    ("suite", "budget", "said"),
+    [
+        ("priormdp-sbc", "paper", "can be honest, underconfident, overconfident, mixed or und"),
+        ("deepsea", "demo", "can be as stated here, too wide here, too narrow here, mixed or und"),
+        ("minatar", "cpu", "Stated intervals have a word from 10 seeds on; these are 6."),
+        ("minatar", "quick", "Stated intervals have a word from 20 seeds on; these are 3."),
+    ],
+)
+def test_a_dry_run_says_which_words_the_runs_can_earn(suite, budget, said):
+    host = Host.load()
+    plan = make_plan(read_suites(host, check=()).suite(suite), host, budget, device="cpu")
+    assert said in words_note(plan)
+
+
 def test_worlds_are_in_no_identity():
     drawn = Task(name="a", dataset="d", worlds="drawn")
     assert drawn.model_dump() == Task(name="a", dataset="d").model_dump()
@@ -215,7 +234,8 @@ def row(method, role="method", rank=1, low=1, high=2, beats="yes", word="honest"
     given = role == "method"
     return {
         "method": method, "role": role, "rank": rank if given else None,
-        "rank_low": low if given else None, "rank_high": high if given else None, "beats_trivial": beats if given else None,
+        "rank_low": low if given else None, "rank_high": high if given else None,
+        "beats_trivial": beats if given else None,
         "calibration": word if given else None, "iqm": 0.5,
         "coverage_90_mean": coverage if given else None,
     }  # fmt: skip

@@ -14,23 +14,19 @@ import re
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from uqbench.boards.columns import columns
-from uqbench.boards.matrices import MethodScores
-from uqbench.contract.wording import listed
+from uqbench.boards.matrices import Matrix, MethodScores
 from uqbench.statistics.levels import ALPHA, seeds_for_a_word
 from uqbench.statistics.location import Value, location
 from uqbench.suites.metrics import TRUTH_ERROR, Metric
 from uqbench.suites.plan import Plan
 from uqbench.suites.suite import Suite
 
-JUDGED = ("overconfident", "honest", "underconfident")
-HERE = ("too narrow here", "as stated here", "too wide here")
-WORDS = (
-    "honest", "overconfident", "underconfident", "as stated here", "too narrow here",
-    "too wide here", "mixed", "undecided", "states none",
-)  # fmt: skip
+JUDGED = ("honest", "underconfident", "overconfident")
+HERE = ("as stated here", "too wide here", "too narrow here")
+"""By the side of the band on which coverage lies: 0 inside, 1 above, −1 below."""
+WORDS = (*JUDGED, *HERE, "mixed", "undecided", "states none")
 """Of too few seeds it says how many are needed; what it says of mixed ones begins with the word."""
 _COVERAGE = re.compile(r"(?:q_)?coverage_(90|95)_mean")
 
@@ -52,12 +48,7 @@ def band(level: float) -> tuple[float, float]:
 
 
 def calibration(
-    covered: NDArray[np.float64] | None,
-    level: float,
-    tasks: Sequence[str],
-    *,
-    judged: bool,
-    clustered: bool = False,
+    covered: Matrix | None, level: float, tasks: Sequence[str], *, judged: bool, paired: bool
 ) -> str:
     """The word for intervals of a level.
 
@@ -70,37 +61,41 @@ def calibration(
         level: that the intervals state.
         tasks: their names.
         judged: whether exact intervals must cover as often as they say.
-        clustered: whether the tasks of a seed share something, such as a data set.
+        paired: whether the tasks of a seed share something, such as a data set.
     """
     if covered is None:
         return "states none"
     if len(covered) < (needed := seeds_for_a_word(len(tasks))):
         return f"needs {needed} seeds"
-    side = _side(covered, level, ALPHA, clustered)
+    side = _side(covered, level, ALPHA, paired)
     alone = [_side(covered[:, [k]], level, ALPHA / len(tasks)) for k in range(len(tasks))]
     apart = {
-        how: listed(own)
+        how: ", ".join(on)
         for how, which in (("too wide", 1), ("too narrow", -1))
-        if (own := [task for task, one in zip(tasks, alone, strict=True) if one == which])
+        if (on := [task for task, one in zip(tasks, alone, strict=True) if one == which])
     }
-    if len(apart) > (0 if side == 0 else 1):
-        return "mixed: " + ", ".join(f"{how} on {on}" for how, on in apart.items())
-    return "undecided" if side is None else (JUDGED if judged else HERE)[1 + side]
+    if len(apart) + (side == 0) > 1:
+        return "mixed: " + "; ".join(f"{how} on {on}" for how, on in apart.items())
+    return "undecided" if side is None else (JUDGED if judged else HERE)[side]
 
 
-def _side(
-    covered: NDArray[np.float64], level: float, alpha: float, clustered: bool = False
-) -> int | None:
+def _side(covered: Matrix, level: float, alpha: float, paired: bool = False) -> int | None:
     """−1, 0 or 1 where the mean lies below, inside or above the band; None where that is open.
 
     Runs that all cover the same are that number: what is left open is too little to be seen.
     """
-    of = Value(location(covered, "mean", clustered=clustered))
+    of = Value(location(covered, "mean", clustered=paired))
     low, high = of.interval(alpha) or (of.estimate, of.estimate)
     least, most = band(level)
-    if high < least or low > most:
-        return -1 if high < least else 1
-    return 0 if least <= low and high <= most else None
+    return -1 if high < least else 1 if low > most else 0 if least <= low <= high <= most else None
+
+
+def word(suite: Suite, own: MethodScores, column: str, level: float) -> str:
+    """The word for a method's intervals of a level, by the coverage in a column of its board."""
+    metric = suite.metric(column.removesuffix("_mean"))
+    tasks = [name for name in own.tasks if metric.suits(suite.task(name))]
+    judged = must_cover(suite, metric, own)
+    return calibration(own.raw(metric), level, tasks, judged=judged, paired=suite.paired)
 
 
 def must_cover(suite: Suite, metric: Metric, own: MethodScores) -> bool:
@@ -112,13 +107,10 @@ def must_cover(suite: Suite, metric: Metric, own: MethodScores) -> bool:
     """
     if all(suite.task(name).worlds == "drawn" for name in own.tasks):
         return True
-    if metric.kind != "queries":
-        return False
-    known = {one.statistic: own.raw(one) for one in suite.metrics if one.kind == "queries"}
-    error, noise = known.get("queries/q_error"), known.get(TRUTH_ERROR)
-    if error is None or noise is None:
-        return False
-    return bool((np.square(noise).mean(axis=0) < np.square(error).mean(axis=0)).all())
+    known = {one.statistic: own.raw(one) for one in suite.metrics if one.kind == metric.kind}
+    both = [known.get(name) for name in (TRUTH_ERROR, "queries/q_error")]
+    noise, error = (None if of is None else np.square(of).mean(axis=0) for of in both)
+    return noise is not None and error is not None and bool((noise < error).all())
 
 
 def kind(word: str) -> str:
@@ -126,30 +118,21 @@ def kind(word: str) -> str:
     return next((one for one in WORDS if one == word.partition(":")[0]), "undecided")
 
 
-def ordered(words: Iterable[str]) -> list[str]:
-    """Words once each, in the order of :data:`WORDS`."""
-    return sorted({*words}, key=lambda word: (WORDS.index(kind(word)), word))
-
-
 def with_share(word: str, share: float) -> str:
     """A word as tables show it: with the share of truths inside where it says little alone."""
     percent = f"{100 * share:.0f} %"
-    if word.startswith("needs"):
-        return f"{percent}, {word}"
-    return f"{word} ({percent})" if word == HERE[0] else word.partition(":")[0]
+    shown = f"{word} ({percent})" if word == HERE[-1] else word.partition(":")[0]
+    return f"{percent}, {word}" if word.startswith("needs") else shown
 
 
 def words_note(plan: Plan) -> str:
     """Which words a plan's runs can earn; empty where no coverage is measured."""
-    column = coverage_column(one.name for one in columns(plan))
-    if column is None:
+    if (column := coverage_column(one.name for one in columns(plan))) is None:
         return ""
-    about = f"for stated {100 * column[1]:.0f} % intervals"
-    seeds, tasks = (len({*of}) for of in zip(*((r.seed, r.task) for r in plan.runs), strict=True))
+    seeds, tasks = len({run.seed for run in plan.runs}), len({run.task for run in plan.runs})
     if seeds < (needed := seeds_for_a_word(tasks)):
-        return f"No word {about}: it needs {needed} seeds, these are {seeds}."
+        return f"Stated intervals have a word from {needed} seeds on; these are {seeds}."
+    of_policy = plan.suite.metric(column[0].removesuffix("_mean")).kind == "queries"
     drawn = all(cell.task.worlds == "drawn" for cell in plan.cells)
-    words = JUDGED if drawn else HERE
-    own = plan.suite.metric(column[0].removesuffix("_mean")).kind == "queries" and not drawn
-    further = f", or {listed(JUDGED, 'or')} where the truth is known well enough" * own
-    return f"Words {about} that these runs can earn: {listed(words, 'or')}{further}."
+    words = ", ".join(JUDGED if drawn else (*HERE, *JUDGED * of_policy))
+    return f"The word for stated intervals can be {words}, mixed or undecided."

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from uqbench.boards.calibration import coverage_column, ordered
-from uqbench.contract.wording import listed
+from uqbench.boards.calibration import WORDS, coverage_column, kind
 
 MOST_NAMES = 3
 """Methods that a sentence names; of more it says how many."""
@@ -84,7 +83,7 @@ def _trust(methods: pd.DataFrame) -> str:
         return f"No method states {100 * level:.0f} % intervals."
     parts = [
         f"{_names(list(own['method']))} {_held(100 * own[name])} % ({word})"
-        for word in ordered(stated["calibration"])
+        for word in sorted({*stated["calibration"]}, key=lambda said: WORDS.index(kind(said)))
         if not (own := stated[stated["calibration"] == word]).empty
     ]
     return f"Share of true values inside stated {100 * level:.0f} % intervals: {'; '.join(parts)}."
@@ -98,4 +97,4 @@ def _held(shares: pd.Series) -> str:
 def _names(names: Sequence[str]) -> str:
     if len(names) > MOST_NAMES:
         return f"{len(names)} methods"
-    return listed(names)
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -12,7 +12,7 @@ from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from uqbench.boards.calibration import calibration, coverage_column, must_cover
+from uqbench.boards.calibration import coverage_column, word
 from uqbench.boards.claims import table
 from uqbench.boards.claims.judge import Judgement, judge
 from uqbench.boards.columns import Column, columns, grouped
@@ -290,23 +290,12 @@ class Board:
             if self.submitted:
                 row["submitted"] = self.submitted.get(method, "")
             if coverage is not None:
-                row["calibration"] = self._word(own, *coverage) if row["role"] == "method" else ""
+                about = row["role"] == "method"
+                row["calibration"] = word(self.plan.suite, own, *coverage) if about else ""
             for name, of in self.estimates[method].items():
                 row |= cells(name, of)
             rows.append(row)
         return rows
-
-    def _word(self, own: MethodScores, column: str, level: float) -> str:
-        """The word for a method's stated intervals, by the coverage in a column."""
-        suite = self.plan.suite
-        metric = suite.metric(column.removesuffix("_mean"))
-        return calibration(
-            own.raw(metric),
-            level,
-            [task for task in own.tasks if metric.suits(suite.task(task))],
-            judged=must_cover(suite, metric, own),
-            clustered=suite.paired,
-        )
 
     def _rank_rows(self) -> list[Row]:
         """The lines of ``ranks.csv``: ranks by each task alone, and without each of the tasks."""

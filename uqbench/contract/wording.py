@@ -1,7 +1,6 @@
 """Texts for messages: amounts in words, and text from elsewhere made safe to show."""
 
 import unicodedata
-from collections.abc import Sequence
 
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 """Categories of characters that a terminal obeys, or shows as nothing."""
@@ -11,11 +10,6 @@ def count(number: int, noun: str) -> str:
     """``1 run``, ``2 runs``, ``2 processes``."""
     ending = "" if number == 1 else "es" if noun.endswith("s") else "s"
     return f"{number} {noun}{ending}"
-
-
-def listed(names: Sequence[str], link: str = "and") -> str:
-    """``a``, ``a and b``, ``a, b and c``."""
-    return f" {link} ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def duration(seconds: float) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from uqbench.boards.calibration import HERE, JUDGED, coverage_column, kind, with_share
+from uqbench.boards.calibration import HERE, JUDGED, coverage_column, with_share
 from uqbench.boards.coverage import coverage_note
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.stored import StoredBoard
@@ -25,6 +25,14 @@ MARK = "†"
 """Behind the name of a method that does not beat the best trivial row."""
 IMPROVEMENT = "improvement_over_"
 """Begins the name of the column of the probability of improvement over the baseline."""
+
+MEANT = {
+    JUDGED: "Honest intervals contain as many true values as they state (their misses off by at "
+    "most half), overconfident ones fewer, underconfident ones more.",
+    HERE: "Here: in these worlds exact intervals need not contain as many true values as they "
+    "state.",
+}
+"""Of words for stated intervals."""
 
 
 @dataclass(frozen=True)
@@ -197,17 +205,8 @@ def board_notes(board: Board, view: BoardView) -> list[str]:
             f"{MARK} does not beat {board.trivial.best}, the best of these: the 95 % interval of "
             f"the difference does not lie above zero."
         )
-    words = {kind(line.calibration) for line in view.lines if line.calibration}
-    if words & {*JUDGED}:
-        sentences.append(
-            "Honest intervals contain as many true values as they state (their misses off by at "
-            "most half), overconfident ones fewer, underconfident ones more."
-        )
-    if words & {*HERE}:
-        sentences.append(
-            "Here: on these fixed worlds, where exact intervals need not contain as many true "
-            "values as they state."
-        )
+    words = {line.calibration for line in view.lines}
+    sentences += [said for of, said in MEANT.items() if words & {*of}]
     if board.local:
         sentences.append(
             "Local rows are of code that is in no installed package: their versions are digests."

@@ -169,11 +169,10 @@ def final_metrics(
 
 def _truth_error(left: RunColumns) -> float | None:
     """The root mean squared standard error of the truth that the last queries were scored by."""
-    stored = left.predictions
-    if stored is None or not len(stored["step"]):
+    if (stored := left.predictions) is None or not len(stored["step"]):
         return None
-    last = stored["truth_se"][stored["step"] == stored["step"].max()].astype(np.float64)
-    error = float(np.sqrt(np.square(last).mean()))
+    last = stored["truth_se"][stored["step"] == stored["step"].max()]
+    error = math.sqrt(np.square(last, dtype=np.float64).mean())
     return error if math.isfinite(error) else None
 
 

@@ -4,9 +4,6 @@ ALPHA = 0.05
 MINIMUM_SEEDS = 3
 """With fewer there is no interval, and no claim is decided."""
 
-WORD_SEEDS, WORD_RUNS = 10, 20
-"""With fewer of either, stated intervals have no word: t intervals of shares err too often then."""
-
 DRAWS = 9_999
 """Of what is known by chance alone."""
 
@@ -18,5 +15,8 @@ POWER = 0.8
 
 
 def seeds_for_a_word(tasks: int) -> int:
-    """The fewest seeds from which stated intervals have a word, on so many tasks."""
-    return max(WORD_SEEDS, -(-WORD_RUNS // tasks))
+    """The fewest from which stated intervals have a word: t intervals of fewer err too often.
+
+    Ten, and twenty runs on all of so many tasks (``benchmarks/words.py``).
+    """
+    return max(10, -(-20 // tasks))

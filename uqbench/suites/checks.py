@@ -177,12 +177,10 @@ def _fit(budget: Budget, suite: Suite, host: Host, key: str) -> None:
         ranges = scaled([metric.range_on(task.name) for task in tasks], [float] * len(tasks))
         roles = [method.role or method.spec(host).role for method in suite.methods]
         check_ranking(budget.seeds, roles.count("method"), paired=suite.paired, ranges=ranges)
-        drawn = all(task.worlds == "drawn" for task in tasks)
-        if drawn and budget.seeds < (needed := seeds_for_a_word(len(tasks))):
-            raise ValueError(
-                f"worlds = 'drawn' is for budgets that can say whether intervals are honest: "
-                f"{len(tasks)} of its tasks need {needed} seeds, got {budget.seeds}"
-            )
+        needed = seeds_for_a_word(len(tasks))
+        if budget.seeds < needed and all(task.worlds == "drawn" for task in tasks):
+            expected = f"expected {needed} seeds or more, got {budget.seeds}"
+            raise ValueError(f"worlds = 'drawn' promises a word for stated intervals: {expected}")
 
 
 def _method(method: Method, suite: Suite, host: Host, key: str) -> None:
