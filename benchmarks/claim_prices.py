@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from uqbench.api.experiment import Experiment
 from uqbench.api.options import Options
+from uqbench.api.session import Session
 from uqbench.registry.load_host import load_host
 from uqbench.suites.reading import read_suites
 from uqbench.suites.suite import Suite
@@ -39,7 +39,7 @@ def data_sets(suite: Suite) -> int | None:
 def price(suite: str, budget: str, claim: str, more: int) -> float | None:
     """Core-hours of so many seeds of the methods that a claim names; None where none was kept."""
     path = ROOT / "leaderboards" / suite / budget
-    plan = Experiment(Options(suite=suite, budget=budget), say=lambda _: None).plan()
+    plan = Session(Options(suite=suite, budget=budget), say=lambda _: None).plan()
     (kind,) = [kind for known, kind in plan.claims if known.id == claim]
     cost, scores = pd.read_csv(path / "cost.csv"), pd.read_csv(path / "scores.csv")
     own = cost[cost["method"].isin(kind.named_methods)]

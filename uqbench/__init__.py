@@ -8,9 +8,9 @@ From Python::
     results.board()
 
 ``uqbench.profile("mine.py:Mine")`` draws what a method's uncertainty is good for; it is in the
-package uqbench-profile. What the other commands do with runs (boards, verdicts) are methods of an
-:class:`~uqbench.api.experiment.Experiment`; rows for the boards of others are made in
-:mod:`uqbench.api.verify`. All is imported when it is first used.
+package uqbench-profile. Each command is a function: ``uqbench.leaderboard``, ``judge_claims`` and
+so on; rows for the boards of others are made in :mod:`uqbench.api.verify`. All is imported when it
+is first used.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ from uqbench.contract.specs import (
 from uqbench.contract.version import __version__
 
 if TYPE_CHECKING:
-    from uqbench.api.experiment import Experiment
+    from uqbench.api.boards import check_leaderboard, leaderboard, rewrite_leaderboard
+    from uqbench.api.claims import judge_claims, verdicts
     from uqbench.api.listing import list_agents, list_budgets, list_methods, list_suites
     from uqbench.api.load import load
     from uqbench.api.options import Options
@@ -51,15 +52,17 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CONTRACT", "AgentSpec", "DatasetSpec", "EnvironmentSpec", "EstimatorSpec", "ExecutorSpec",
-    "Experiment", "Options", "Planned", "Results", "ScoreSpec", "Spec", "__version__", "grid",
-    "hookimpl", "list_agents", "list_budgets", "list_methods", "list_suites", "load", "plan",
-    "run", "status", "write_report",
+    "Options", "Planned", "Results", "ScoreSpec", "Spec", "__version__", "check_leaderboard",
+    "grid", "hookimpl", "judge_claims", "leaderboard", "list_agents", "list_budgets",
+    "list_methods", "list_suites", "load", "plan", "rewrite_leaderboard", "run", "status",
+    "verdicts", "write_report",
 ]  # fmt: skip
 
 _LAZY = {"profile": "uqbench_profile.profile"} | {
     name: f"uqbench.{module}"
     for module, names in {
-        "api.experiment": ("Experiment",),
+        "api.boards": ("check_leaderboard", "leaderboard", "rewrite_leaderboard"),
+        "api.claims": ("judge_claims", "verdicts"),
         "api.listing": ("list_agents", "list_budgets", "list_methods", "list_suites"),
         "api.load": ("load",),
         "api.options": ("Options",),

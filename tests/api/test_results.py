@@ -154,7 +154,7 @@ def test_a_shell_lists_its_names_and_shows_types_of_calls():
     assert dir(uqbench) == sorted(uqbench.__all__)
     calls = [call for name in uqbench.__all__ if isfunction(call := getattr(uqbench, name))]
     assert uqbench.run in calls
-    for call in (*calls, uqbench.Options, uqbench.Results, uqbench.Experiment):
+    for call in (*calls, uqbench.Options, uqbench.Results):
         shown = signature(call)
         types = [one.annotation for one in shown.parameters.values()]
         assert not any(isinstance(one, str) for one in (*types, shown.return_annotation)), call

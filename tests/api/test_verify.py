@@ -182,9 +182,9 @@ def test_the_boards_row_is_what_we_ran_whatever_was_sent(tmp_path, monkeypatch):
     assert kept["file"] == sha256(file.read_bytes()).hexdigest()
     # whoever has the package checks the board like any other; nothing replaces the row
     with environment(path):
-        checked = uqbench.Experiment(
-            uqbench.Options("toy", out=tmp_path / "none"), say=print
-        ).check(boards)
+        checked = uqbench.check_leaderboard(
+            uqbench.Options("toy", out=tmp_path / "none"), boards, say=print
+        )
         assert checked.good, checked.lines
     monkeypatch.setattr(verification, "run", in_this_process)
     with pytest.raises(UqbenchError, match="has a row of mine already"):

@@ -7,9 +7,10 @@ import pytest
 from uqbench.registry.plugins import Host
 from uqbench.results.store import Store
 from uqbench.runner.batches import CPU_LANES, default_lanes, lanes_elsewhere
-from uqbench.runner.complete import Execution, Quiet
+from uqbench.runner.complete import Execution
 from uqbench.runner.dispatch.drive import Driver
 from uqbench.runner.dispatch.orders import Where
+from uqbench.runner.watcher import Quiet
 from uqbench.suites.plan import Plan, make_plan
 from uqbench.suites.reading import read_suites
 

@@ -1,8 +1,7 @@
-"""What Python and the command line both call: select, plan, run, load, look.
+"""The commands as functions, which the command line and Python both call.
 
-The command line parses options and prints; a notebook passes arguments and gets objects. What is
-between them and the runner is here: what a call may say (:mod:`~uqbench.api.options`),
-progress (:mod:`~uqbench.runner.display`), stored boards (:mod:`~uqbench.boards.stored`), and
-results as pandas frames (:mod:`~uqbench.api.results`). Read ``experiment`` first: every command is
-a call of it. ``import uqbench`` imports none of it until it is used.
+The command line parses options and prints; a notebook passes arguments and gets objects. What lies
+between them and the runner is here. Read ``session`` first (options, and the plugins, store and
+plan that they mean), then ``execute`` (run, dry run, cancel), ``boards`` and ``claims``;
+``results`` has results as pandas frames. ``import uqbench`` imports none of it until it is used.
 """

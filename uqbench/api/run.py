@@ -4,18 +4,19 @@ import warnings
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from uqbench.api.experiment import Experiment
+from uqbench.api.execute import dry_run, execute
 from uqbench.api.options import Options
 from uqbench.api.plan import Planned
 from uqbench.api.results import Results
+from uqbench.api.session import Session
 from uqbench.api.values import Place, given
 from uqbench.boards.leaderboard import Board
 from uqbench.contract.errors import UqbenchWarning
 from uqbench.contract.wording import count
 from uqbench.registry import local
 from uqbench.results.store import Store
-from uqbench.runner.complete import Quiet, Watcher
 from uqbench.runner.display import Terminal
+from uqbench.runner.watcher import Quiet, Watcher
 
 
 @local.joined()
@@ -55,14 +56,12 @@ def run(
         >>> results = uqbench.run("windy-cliff", "smoke", seeds=2)  # doctest: +SKIP
         >>> results.board()  # doctest: +SKIP
     """
-    watcher = _watcher(progress)
-    experiment = Experiment(Options.of(suite, budget, **{"wait": True} | options), watcher)
+    session = Session(Options.of(suite, budget, **{"wait": True} | options), _watcher(progress))
     folder = given("beside", beside, Place | None)
-    done = experiment.run(
-        rerun=given("rerun", rerun, bool), beside=None if folder is None else Path(folder)
-    )
+    again = given("rerun", rerun, bool)
+    done = execute(session, rerun=again, beside=None if folder is None else Path(folder))
     assert done.board is not None
-    results = results_of(done.board, experiment.store)
+    results = results_of(done.board, session.store)
     if done.unfinished:
         warnings.warn(
             f"{len(done.unfinished)} of {count(len(done.plan.runs), 'run')} did not finish; the "
@@ -89,7 +88,7 @@ def plan(suite: str, budget: str | None = None, **options: Any) -> Planned:
         >>> import uqbench
         >>> uqbench.plan("windy-cliff", "smoke").methods  # doctest: +SKIP
     """
-    return Experiment(Options.of(suite, budget, **options)).dry_run()
+    return dry_run(Session(Options.of(suite, budget, **options)))
 
 
 def _watcher(progress: bool | Watcher) -> Watcher:

@@ -3,8 +3,8 @@
 from hashlib import sha256
 from pathlib import Path
 
-from uqbench.api.experiment import Experiment
 from uqbench.api.options import Options
+from uqbench.api.session import Session
 from uqbench.boards.sandbox import environment
 from uqbench.boards.submission.add import add as add_row
 from uqbench.boards.submission.make import MOST_BYTES, read_submission
@@ -33,17 +33,15 @@ def submit(options: Options, wheel: Path, to: Path | None = None) -> tuple[Path,
     """
     from uqbench.testing.results import check_plugin
 
-    experiment = Experiment(options)
-    plan = experiment.plan()
+    session = Session(options)
+    plan = session.plan()
     method, *others = plan.roles
     if others:
         raise UqbenchError("expected --methods with the one whose row is sent.")
     path = to or Path(f"{plan.suite.name}-{plan.budget_name}-{method}.json")
     if path.exists():
         raise UqbenchError(f"{path} exists; nothing is overwritten: name another file with --to.")
-    return path, write_submission(
-        plan, experiment.host, experiment.store, wheel, path, check_plugin
-    )
+    return path, write_submission(plan, session.host, session.store, wheel, path, check_plugin)
 
 
 def verify(

@@ -371,6 +371,10 @@ class Board:
                     f"{cell.task.name}/{cell.method.name}": cell.runs[0].identity["method"]
                     for cell in self.plan.cells
                 },
+                "task_versions": {
+                    cell.task.name: cell.runs[0].identity["task"]["version"]
+                    for cell in self.plan.cells
+                },
                 "planned": self.planned,
                 "runs": {
                     state.value: sum(c.status.count(state.value) for c in self.scores.cells)

@@ -127,6 +127,8 @@ class Manifest(BaseModel):
         digests_of: what ``scores.csv`` has digests of.
         intervals: how they were computed; ``rliable`` of boards of schema 3, too.
         groups: the columns about return, risk and uncertainty; None where there are none.
+        task_versions: of the environments or data sets of the tasks; None of boards that were
+            written before manifests had them.
         score_versions: of the metrics' scores, by statistic; None where all are the first.
         sha256: of each other file of the board.
     """
@@ -151,6 +153,7 @@ class Manifest(BaseModel):
     intervals: dict[str, int | float]
     rliable: dict[str, int | float] | None = None
     groups: dict[Group, list[str]] | None = None
+    task_versions: dict[str, str] | None = None
     score_versions: dict[str, str] | None = None
     sha256: dict[str, Digest]
 

@@ -40,12 +40,11 @@ def command(options: Options, *, boards: FolderThere | None = None, as_json: boo
         boards: Judge by the scores.csv of the leaderboard that is stored below this folder.
         as_json: Print JSON.
     """
-    from uqbench.api.experiment import Experiment
+    from uqbench.api.claims import judge_claims, verdicts
     from uqbench.boards.claims import table
 
-    experiment = Experiment(options, say=warn)
     if not options.suite:
-        suites = experiment.verdicts(boards)
+        suites = verdicts(options, boards, warn)
         if as_json:
             print_json([one.as_json() for one in suites])
             return
@@ -54,7 +53,7 @@ def command(options: Options, *, boards: FolderThere | None = None, as_json: boo
             colors = {f"{n} {word}": COLORS[word] for word, n in one.verdicts.items()}
             say(f"{one.suite:<{width}}  {_line(one)}", colors=colors)
         return
-    judgements = experiment.claims(boards)
+    judgements = judge_claims(options, boards, warn)
     if as_json:
         print_json([table.as_json(judged) for judged in judgements])
     elif not judgements:

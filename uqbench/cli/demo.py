@@ -18,14 +18,15 @@ def command(options: Options) -> int:
     Example:
       uqbench demo
     """
-    from uqbench.api.experiment import Experiment
+    from uqbench.api.execute import execute
     from uqbench.api.report import can_report, write_report
+    from uqbench.api.session import Session
     from uqbench.pages.terminal import print_ranking
     from uqbench.runner.display import Terminal
 
     out = Path(options.out or "results")
     demo = Options("deepsea", "demo", out=out, device="cpu")
-    done = Experiment(demo, Terminal(), warn).run()
+    done = execute(Session(demo, Terminal(), warn))
     assert done.board is not None
     assert done.folder is not None
     print_ranking(done.board)

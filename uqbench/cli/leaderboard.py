@@ -39,7 +39,7 @@ def command(
         rescore: Add a registered score, from the stored predictions of estimators; nothing is run.
         as_json: Print JSON.
     """
-    from uqbench.api.experiment import Experiment
+    from uqbench.api.boards import check_leaderboard, leaderboard, rewrite_leaderboard
     from uqbench.contract.errors import UqbenchError
     from uqbench.pages.terminal import print_board
 
@@ -48,16 +48,15 @@ def command(
             "--check compares, --rewrite writes stored scores, --risk and --rescore compute others "
             "from the runs: give one of them."
         )
-    experiment = Experiment(options, say=warn)
     if check:
-        checked = experiment.check(to)
+        checked = check_leaderboard(options, to, warn)
         say(*checked.lines)
         return 0 if checked.good else 1
     if rewrite:
-        folder, changed = experiment.rewrite(to)
+        folder, changed = rewrite_leaderboard(options, to, warn)
         say(f"{folder}: {', '.join(path.name for path in changed) or 'nothing'} changed")
         return 0
-    written = experiment.leaderboard(to, risk, rescore)
+    written = leaderboard(options, to, risk, rescore, warn)
     if as_json:
         print_json(written.board.rows())
     else:

@@ -44,20 +44,21 @@ def command(
         dry_run: Say what would run, and stop.
         beside: Show the runs in the leaderboard that is stored below this folder.
     """
-    from uqbench.api.experiment import Experiment
+    from uqbench.api import execute
     from uqbench.api.report import can_report, write_report
+    from uqbench.api.session import Session
     from uqbench.contract.wording import count
     from uqbench.pages.terminal import print_board
     from uqbench.runner.display import Terminal
 
-    experiment = Experiment(options, Terminal(), warn)
+    session = Session(options, Terminal(), warn)
     if cancel:
-        say(f"Canceled {count(experiment.cancel(), 'job')}; run again to resume.", err=True)
+        say(f"Canceled {count(execute.cancel(session), 'job')}; run again to resume.", err=True)
         return 0
     if dry_run:
-        _show_cost(experiment.dry_run(beside))
+        _show_cost(execute.dry_run(session, beside))
         return 0
-    done = experiment.run(rerun=rerun, beside=beside)
+    done = execute.execute(session, rerun=rerun, beside=beside)
     if done.board is None:
         return 0
     print_board(done.board)

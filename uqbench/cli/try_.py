@@ -38,7 +38,8 @@ def command(
         beside: Show its row in the leaderboard that is stored below this folder.
         as_json: Print JSON.
     """
-    from uqbench.api.experiment import Experiment
+    from uqbench.api.execute import execute
+    from uqbench.api.session import Session
     from uqbench.contract.config import resolve
     from uqbench.pages.terminal import print_board
     from uqbench.registry import named
@@ -48,11 +49,11 @@ def command(
     values = {key: setting(value) for key, value in assigned("--set", settings, example)}
     method, kind = named.add(what, filter(None, [options.suite]), **values)
     options = replace(options, methods=(method,), out=None)
-    experiment = Experiment(options, Terminal(), warn)
-    host = experiment.host
+    session = Session(options, Terminal(), warn)
+    host = session.host
     known = host.agents if kind == "agent" else host.estimators
     resolve(known[method].load_config(), values, where=what, risk_names=host.risk_names)
-    done = experiment.run(beside=beside)
+    done = execute(session, beside=beside)
     assert done.board is not None
     if as_json:
         print_json(done.board.rows())

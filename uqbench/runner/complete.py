@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Generator, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, nullcontext
+from collections.abc import Collection, Generator, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
-from typing import Protocol
 
 from uqbench.contract.identity import DeviceKind, Run
 from uqbench.contract.wording import count, duration
@@ -24,38 +23,8 @@ from uqbench.runner.dispatch.drive import Driver, runs_in
 from uqbench.runner.forecast import Forecast, StepCosts
 from uqbench.runner.rerun import code_note
 from uqbench.runner.states import describe, stored_states, to_do
+from uqbench.runner.watcher import Watcher
 from uqbench.suites.plan import Plan
-
-
-class Watcher(Protocol):
-    """Is given in words what will be done, and shown each event of what is executed."""
-
-    def say(self, *lines: str) -> None:
-        """Tell the user."""
-
-    def watch(
-        self, groups: Sequence[BatchGroup], expected: Forecast, processes: int
-    ) -> AbstractContextManager[Callable[[events.Event], None]]:
-        """Show the events of some groups, passed one by one to what this context gives.
-
-        Args:
-            groups: what is executed.
-            expected: of their runs.
-            processes: number of concurrent processes.
-        """
-
-
-class Quiet:
-    """Shows nothing."""
-
-    def say(self, *lines: str) -> None:
-        """Say nothing."""
-
-    def watch(
-        self, groups: Sequence[BatchGroup], expected: Forecast, processes: int
-    ) -> AbstractContextManager[Callable[[events.Event], None]]:
-        """Show nothing."""
-        return nullcontext(lambda _event: None)
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from uqbench.api.experiment import Experiment
+from uqbench.api.execute import execute
 from uqbench.api.options import Options
+from uqbench.api.session import Session
 from uqbench.boards.stored import StoredBoard
 from uqbench.contract.errors import UqbenchError
 from uqbench.contract.figure import Figure
@@ -34,12 +35,12 @@ def profile(method: str | type, budget: str | None = None, **options: Any) -> Fi
         >>> import uqbench
         >>> uqbench.profile("mine.py:Mine").data  # doctest: +SKIP
     """
-    experiment = Experiment(Options.of("profile", budget, methods=[method], **options), Terminal())
-    done = experiment.run()
+    session = Session(Options.of("profile", budget, methods=[method], **options), Terminal())
+    done = execute(session)
     for run, reason in done.unfinished.items():
         raise UqbenchError(f"{run.name} did not finish: {reason}")
     if done.folder is None:
         raise UqbenchError("a profile is drawn from a board: say by 'out' where it is kept.")
     name = done.plan.cells[0].method.name
     board = StoredBoard.read(done.folder)
-    return draw(board, f"profile-{name}"[:60], done.plan.suite, experiment.host)
+    return draw(board, f"profile-{name}"[:60], done.plan.suite, session.host)

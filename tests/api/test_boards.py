@@ -7,6 +7,8 @@ import pytest
 from click.testing import CliRunner
 
 import uqbench
+from uqbench.api.execute import execute
+from uqbench.api.session import Session
 from uqbench.cli import claims as claims_command
 from uqbench.contract.errors import UqbenchError
 from uqbench.results.merge import Outcome, merge
@@ -36,13 +38,13 @@ def out(toy, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def boards(out: Path, tmp_path: Path) -> Path:
     """Their board, alone."""
     boards = tmp_path / "boards"
-    experiment(out).leaderboard(boards)
+    uqbench.leaderboard(options(out), boards)
     return boards
 
 
-def experiment(out: Path | None) -> uqbench.Experiment:
+def options(out: Path | None) -> uqbench.Options:
     """Of the two seeds, and runs in ``out``."""
-    return uqbench.Experiment(uqbench.Options("toy", seeds=2, out=out))
+    return uqbench.Options("toy", seeds=2, out=out)
 
 
 def tables(folder: Path) -> dict[str, bytes]:
@@ -52,7 +54,7 @@ def tables(folder: Path) -> dict[str, bytes]:
 
 def test_a_board_is_that_of_the_run_and_passes_the_check(out, boards):
     assert tables(boards) == tables(out / "leaderboards")
-    checked = experiment(out).check(boards)
+    checked = uqbench.check_leaderboard(options(out), boards)
     assert checked.good
     assert "8 of its 8 rows compared" in checked.lines[0]
 
@@ -61,26 +63,26 @@ def test_a_table_that_was_edited_is_named_and_rewritten(out, boards):
     before = tables(boards)
     (path,) = boards.glob("toy/*/leaderboard.csv")
     path.write_bytes(path.read_bytes().replace(b"fast", b"last"))
-    checked = experiment(out).check(boards)
+    checked = uqbench.check_leaderboard(options(out), boards)
     assert not checked.good
     assert "leaderboard.csv: differs" in checked.lines[0]
-    assert experiment(out).rewrite(boards)[1] == [path]
+    assert uqbench.rewrite_leaderboard(options(out), boards)[1] == [path]
     assert tables(boards) == before
 
 
 def test_a_board_by_another_risk_measure_has_a_folder_of_its_own(out, tmp_path):
-    written = experiment(out).leaderboard(tmp_path, risk="cvar(0.25)")
+    written = uqbench.leaderboard(options(out), tmp_path, risk="cvar(0.25)")
     assert written.folder.name.endswith("-cvar-0-25")
     assert written.board.primary.risk == "cvar(0.25)"
 
 
 def test_verdicts_of_all_suites_are_those_of_the_command(out):
-    all_suites = uqbench.Experiment(uqbench.Options(out=out)).verdicts()
+    all_suites = uqbench.verdicts(uqbench.Options(out=out))
     (found,) = [one for one in all_suites if one.suite == "toy"]
     shown = CliRunner().invoke(claims_command.command, ["--out", str(out), "--json"])
     assert found.as_json() in json.loads(shown.stdout)
     assert sum(found.verdicts.values()) == found.claims > 0
-    judged = uqbench.Experiment(uqbench.Options("toy", out=out)).claims()
+    judged = uqbench.judge_claims(uqbench.Options("toy", out=out))
     assert len(judged) == found.claims
 
 
@@ -96,12 +98,11 @@ def test_a_copy_of_the_runs_is_merged_and_listed(out, tmp_path):
 def test_nothing_is_kept_where_no_folder_is_given(toy, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     options = uqbench.Options("toy", methods="fast", tasks="short", seeds=[0], out=None, workers=1)
-    experiment = uqbench.Experiment(options)
-    done = experiment.run()
+    done = execute(Session(options))
     assert done.folder is None
     assert done.unfinished == {}
     assert done.board is not None
     assert [row["method"] for row in done.board.rows()] == ["fast"]
     assert not list(tmp_path.iterdir())
     with pytest.raises(UqbenchError, match="expected a results folder"):
-        experiment.leaderboard()
+        uqbench.leaderboard(options)

@@ -1,0 +1,93 @@
+"""Boards of runs that are there: written, checked, written anew."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from uqbench.api.options import Options
+from uqbench.api.session import Session
+from uqbench.boards.leaderboard import Board, board
+from uqbench.boards.provenance import MadeWith
+from uqbench.boards.rescored import board_by, board_with, slug
+from uqbench.boards.stored import board_folder
+from uqbench.contract.errors import Say, warn
+from uqbench.pages.board_folders import write_board
+from uqbench.pages.check import check
+from uqbench.pages.check import rewrite as rewrite_tables
+
+
+@dataclass(frozen=True)
+class Checked:
+    """The result of a check of a stored board: whether it is good, and all of it in words."""
+
+    good: bool
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Written:
+    """A board, and the folder that it was written to."""
+
+    board: Board
+    folder: Path
+
+
+def leaderboard(
+    options: Options,
+    to: Path | None = None,
+    risk: str | None = None,
+    score: str | None = None,
+    say: Say = warn,
+) -> Written:
+    """Compute the board of the stored runs, and write it.
+
+    Args:
+        options: which runs.
+        to: folder of leaderboards; None for that of the results.
+        risk: the measure that it is scored by, such as ``cvar(0.1)``; None for the suite's.
+        score: a registered score of predictions that is added; where no metric of the suite is this
+            score, the board has a folder of its own.
+        say: called with what stops nothing.
+
+    Raises:
+        UqbenchError: the measure or the score is unknown, or does not follow from what is stored.
+    """
+    session = Session(options, say=say)
+    plan, host, store = session.plan(), session.host, session.store
+    if score is not None:
+        result = board_with(score, plan, host, store)
+        further = result.plan.suite is not plan.suite
+        return written(session, result, to, f"-{slug(score)}" if further else "")
+    if risk is None:
+        return written(session, board(plan, store), to)
+    return written(session, board_by(risk, plan, host, store), to, f"-{slug(risk)}")
+
+
+def check_leaderboard(options: Options, to: Path | None = None, say: Say = warn) -> Checked:
+    """Recompute a stored board from its scores, and compare its rows with the runs."""
+    session, lines = Session(options, say=say), list[str]()
+    good = check(*session.stored(session.plan(), to), session.store, lines.append)
+    return Checked(good, tuple(lines))
+
+
+def rewrite_leaderboard(
+    options: Options, to: Path | None = None, say: Say = warn
+) -> tuple[Path, list[Path]]:
+    """Write a stored board's tables anew from its scores; return its folder, what changed."""
+    session = Session(options, say=say)
+    stored, result = session.stored(session.plan(), to)
+    return stored.folder, rewrite_tables(stored, result, session.host)
+
+
+def written(
+    session: Session,
+    result: Board,
+    to: Path | None = None,
+    suffix: str = "",
+    made: Sequence[MadeWith] = (),
+) -> Written:
+    """Write a board; ``made`` is what those of its rows that are stored were made with."""
+    folder = board_folder(result.plan, session.boards(to))
+    folder = folder.parent.below(folder.name + suffix)
+    write_board(result, session.store, folder, session.host, made)
+    return Written(result, folder.path)
