@@ -12,11 +12,11 @@ from uqbench.cli import doctor
 LOAD = """
 import sys
 from importlib import metadata
-from uqbench.registry import imports, side_effects
+from uqbench.registry import plugins, side_effects
 side_effects.HANG_SECONDS = 0.3
 for distribution in metadata.distributions(path=[sys.argv[1]]):
     for entry_point in distribution.entry_points:
-        imports.load(distribution, entry_point)
+        plugins.imported(distribution, entry_point)
 print("all are imported")
 """
 

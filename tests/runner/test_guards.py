@@ -14,8 +14,8 @@ from uqbench.lanes.adapters.gymnasium_lanes import GymnasiumLanes
 from uqbench.runner.train.evaluation import evaluate
 from uqbench.runner.train.guards import check_metrics
 from uqbench.runner.train.loop import interact
+from uqbench.runner.train.queried import Checked
 from uqbench.runner.train.recorder import Recorder
-from uqbench.runner.train.stated import Checked
 from uqbench.testing.worlds import RotatingPixels
 
 CPU = torch.device("cpu")

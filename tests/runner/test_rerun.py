@@ -10,8 +10,7 @@ from uqbench.results.columns import RunColumns
 from uqbench.results.earlier import move_earlier
 from uqbench.results.records import Provenance, RunRecord
 from uqbench.results.store import RunState, Store, now, this_process
-from uqbench.runner.rerun import code_note, make_room
-from uqbench.runner.states import stored_states, to_do
+from uqbench.runner.states import code_note, make_room, stored_states, to_do
 from uqbench.runner.watcher import Quiet
 from uqbench.suites.selection import Selection
 

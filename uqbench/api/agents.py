@@ -5,8 +5,6 @@ read with ``weights_only``, once it matches the digest in the run's record: no p
 executed.
 """
 
-from __future__ import annotations
-
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass

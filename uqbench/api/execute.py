@@ -24,8 +24,7 @@ from uqbench.runner.complete import Execution, complete, preview
 from uqbench.runner.device import find_device
 from uqbench.runner.dispatch.drive import Driver
 from uqbench.runner.forecast import Forecast
-from uqbench.runner.rerun import code_note, make_room
-from uqbench.runner.states import describe, stored_states, to_do
+from uqbench.runner.states import code_note, describe, make_room, stored_states, to_do
 from uqbench.suites.plan import Plan
 
 

@@ -1,4 +1,4 @@
-"""What became of the orders in a results folder: only this user's own executors are asked."""
+"""States of the orders in a results folder: only this user's own executors are asked."""
 
 from collections import Counter
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What would run, and how long it would take: what ``uqbench.plan`` returns."""
+"""The result of ``uqbench.plan``: runs to execute, and the time that they take."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from uqbench.suites.plan import Plan
 
 @dataclass(frozen=True)
 class Planned:
-    """What would run.
+    """Runs to execute, and their cost.
 
     Attributes:
         plan: the runs.
@@ -44,7 +44,7 @@ class Planned:
 
     @property
     def where(self) -> str:
-        """What the estimate is for, in words."""
+        """The place that the estimate is for, in words."""
         return "one device" if self.device == "cuda" else "one core"
 
     @property

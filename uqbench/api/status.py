@@ -1,4 +1,4 @@
-"""What is done, running and failed in a results folder, as its files say: nothing is started."""
+"""States of the runs in a results folder, as its files say: nothing is started."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ def status(out: Place = "results") -> list[dict[str, Any]]:
 
 
 def summary(out: Path) -> tuple[dict[str, Counter[str]], list[dict[str, Any]]]:
-    """How many runs of each cell are in which state, and the status of the unfinished ones."""
+    """Counts of runs by cell and state, and the status of the unfinished ones."""
     store, running, unfinished = Store(out), latest_steps(out), []
     cells: dict[str, Counter[str]] = {}
     for place, stored in store.states():

@@ -1,9 +1,7 @@
-"""What an argument may be: one rule a kind of value, for Python and for the command line.
+"""Rules of arguments, one a kind of value, for Python and for the command line.
 
 A type says it: ``Annotated[float, Kind]``. Nothing slow is imported: ``--help`` needs it.
 """
-
-from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -100,10 +98,9 @@ def _path(value: Any) -> Any:
     return value
 
 
-def whole(low: int | None, high: int | None = None) -> Kind:
+def _whole(low: int, most: int = MOST) -> Kind:
     """Whole numbers within a range."""
-    least, most = 1 if low is None else low, MOST if high is None else high
-    return _number(int, least, most, f"a whole number from {least:,} to {most:,}")
+    return _number(int, low, most, f"a whole number from {low:,} to {most:,}")
 
 
 def _is_name(value: Any) -> bool:
@@ -122,9 +119,9 @@ Names = Annotated[Sequence[str], _list("a list of names", _NAME.make)] | Name
 """Names, or one."""
 Methods = Annotated[Sequence[str | type], _list("a list of names", _METHOD.make)] | Name
 """The same, or classes."""
-Count = Annotated[int, whole(1)]
-Steps = Annotated[int, whole(1, 10**12)]
-_SEED = whole(0, 2**53)
+Count = Annotated[int, _whole(1)]
+Steps = Annotated[int, _whole(1, 10**12)]
+_SEED = _whole(0, 2**53)
 Seed = Annotated[int, _SEED]
 Seeds = Annotated[
     Sequence[int], _list("a list of different numbers from 0 on", _SEED.make, differ=True)

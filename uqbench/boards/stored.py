@@ -356,10 +356,17 @@ class StoredBoard:
             seeds = {cell.method: cell.seeds for cell in scores.cells if cell.method in sent}
             plan = replace(reseeded(own, seeds), standard=plan.standard)
         check_scores(scores, plan, str(path))
-        submitted = states(self.submitted)
         made_by = (self.manifest.score_versions or {}) if self.has(MANIFEST) else {}
-        planned = planned or Planned.of(plan)
-        return Board(plan, scores, planned, submitted=submitted, made_by=made_by)
+        dated = any(metric.margin for metric in plan.suite.metrics)
+        began = min((one.first for one in self.provenance[0]), default="") if dated else ""
+        return Board(
+            plan,
+            scores,
+            planned or Planned.of(plan),
+            submitted=states(self.submitted),
+            made_by=made_by,
+            first_run=began,
+        )
 
     def own_claims(self, board: Board) -> Board:
         """Its board with those claims alone that ``claims.csv`` has: others came later.

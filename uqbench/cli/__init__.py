@@ -4,8 +4,6 @@ A module parses its options (``options``), calls :mod:`uqbench.api`, and prints 
 ``run`` first; errors become exit codes in :func:`main`.
 """
 
-from __future__ import annotations
-
 import errno
 import gc
 import importlib
@@ -20,23 +18,12 @@ from uqbench.contract.errors import StorageError, UqbenchError, did_you_mean
 from uqbench.contract.version import __version__
 from uqbench.results.folders import NO_ROOM
 
-COMMANDS = {
-    "list": "list_",
-    "demo": "demo",
-    "run": "run",
-    "try": "try_",
-    "status": "status",
-    "leaderboard": "leaderboard",
-    "claims": "claims",
-    "plot": "plot",
-    "report": "report",
-    "submit": "submit",
-    "verify": "verify",
-    "play": "play",
-    "cite": "cite",
-    "plugin": "plugin",
-    "doctor": "doctor",
-}
+_NAMES = (
+    "list", "demo", "run", "try", "status", "leaderboard", "claims", "plot", "report", "submit",
+    "verify", "play", "cite", "plugin", "doctor",
+)  # fmt: skip
+COMMANDS = {name: f"{name}_" if name in ("list", "try") else name for name in _NAMES}
+"""Modules, by command."""
 
 
 class _Lazy(click.Group):

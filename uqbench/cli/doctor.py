@@ -31,7 +31,7 @@ def command(options: Options) -> int:
 
 
 def _installation(out: Path) -> Iterator[tuple[bool, str]]:
-    """What is installed, each with whether it is as it should be."""
+    """Lines on the installation, each with whether it is as it should be."""
     import shutil
 
     import torch
@@ -43,10 +43,11 @@ def _installation(out: Path) -> Iterator[tuple[bool, str]]:
 
     system = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
     yield True, f"Python {platform.python_version()}, {system}"
-    cuda = torch.cuda.is_available()
-    about = torch.cuda.get_device_properties(0) if cuda else None
-    memory = f"{about.name}, {about.total_memory / 2**30:.0f} GiB" if about else ""
-    yield True, f"torch {torch.__version__}: {memory or 'no CUDA device, runs use the CPU'}"
+    device = "no CUDA device, runs use the CPU"
+    if torch.cuda.is_available():
+        about = torch.cuda.get_device_properties(0)
+        device = f"{about.name}, {about.total_memory / 2**30:.0f} GiB"
+    yield True, f"torch {torch.__version__}: {device}"
     compiler = next(filter(None, map(shutil.which, (os.environ.get("CXX", "g++"), "clang++"))), "")
     without = "no C++ compiler: budgets with numerics = 'compiled' need one; install g++"
     yield bool(compiler), f"C++ compiler: {compiler}" if compiler else without
@@ -98,7 +99,7 @@ LOAD_SECONDS = 60.0
 
 
 def _ending() -> str:
-    """How a process that imports all plugins ends, if not well, and while it imported which."""
+    """The sentence on a process that dies while it imports all plugins, or nothing."""
     command = [sys.executable, "-P", "-c", LOAD]
     try:
         done = subprocess.run(command, capture_output=True, timeout=LOAD_SECONDS, check=False)

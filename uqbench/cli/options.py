@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin,
 import click
 
 from uqbench.api.options import Options
-from uqbench.api.values import Amount, Count, Name, Place, Seed, read, shown, whole
+from uqbench.api.values import Amount, Count, Name, Place, Seed, read, shown
 from uqbench.cli.terminal import warn
 from uqbench.contract.errors import UqbenchError, did_you_mean
 from uqbench.registry import load_host as plugins
@@ -77,7 +77,7 @@ class _Choice(click.Choice[str]):
 
 
 def _kind(hint: Any) -> dict[str, Any]:
-    """How click reads a value of some type."""
+    """Arguments of click's option for a type."""
     inner = [part for part in get_args(hint) if part is not NoneType]
     if NoneType in get_args(hint) and get_origin(hint) is not Annotated:
         return {"is_flag": True} if inner == [bool] else _kind(inner[0])
@@ -87,11 +87,9 @@ def _kind(hint: Any) -> dict[str, Any]:
             return {"type": about, "metavar": "FILE" if about.file_okay else "FOLDER"}
         if isinstance(about, str):
             return _kind(kind) | {"metavar": about}
-        if not isinstance(about, click.ParamType):
-            return {"type": _Value(hint), "metavar": _METAVARS.get(kind, "NAME")}
-        if isinstance(about, click.IntRange):
-            return {"type": _Value(Annotated[int, whole(about.min, about.max)]), "metavar": "N"}
-        return {"type": _Choice(about.choices) if isinstance(about, click.Choice) else about}
+        if isinstance(about, click.Choice):
+            return {"type": _Choice(about.choices)}
+        return {"type": _Value(hint), "metavar": _METAVARS.get(kind, "NAME")}
     if get_origin(hint) is Literal:
         return {"type": _Choice(inner)}
     if get_origin(hint) is tuple:
@@ -112,12 +110,10 @@ _OWN: dict[str, dict[str, Any]] = {
     "plugins": {"names": "--plugin --suite-file", "multiple": True, **_kind(File)},
     "out": {"default": Path("results"), **_kind(Folder)},
     "executor_config": {
-        "names": "--executor-config --slurm --ray",
-        "multiple": True,
-        "metavar": "KEY=VALUE,…",
+        "names": "--executor-config --slurm --ray", "multiple": True, "metavar": "KEY=VALUE,…"
     },
     "run_memory": {"metavar": "GB"},
-}
+}  # fmt: skip
 """What the declaration in Python does not say of an option."""
 
 

@@ -6,11 +6,7 @@ from uqbench.cli.terminal import say
 
 @takes(names={"state_map": "--map"})
 def command(
-    run: FolderThere,
-    *,
-    episodes: int = 1,
-    most_steps: int = 1000,
-    state_map: File | None = None,
+    run: FolderThere, *, episodes: int = 1, most_steps: int = 1000, state_map: File | None = None
 ) -> None:
     """Let the agent of a RUN that was made with --keep-agents play.
 

@@ -2,8 +2,7 @@
 
 from typing import Annotated
 
-import click
-
+from uqbench.api.values import AmountOrNone
 from uqbench.cli.options import FileThere, Folder, takes
 from uqbench.cli.terminal import print_json, say, warn
 
@@ -14,7 +13,7 @@ def command(
     wheel: FileThere,
     *,
     add: Folder | None = None,
-    hours: Annotated[float, click.FloatRange(min=0)] = 24.0,
+    hours: AmountOrNone = 24.0,
     index: Annotated[str | None, "URL"] = None,
     as_json: bool = False,
 ) -> int:

@@ -7,8 +7,6 @@ differs between two steps is therefore read from the clock's ``tensor``, in ever
 GPU runs what a CPU runs.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager

@@ -4,8 +4,6 @@ Random numbers are drawn by ``noise`` and used by ``explore`` or ``choose``: com
 tensors, so draw outside of them and use the draws inside.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import torch
@@ -38,7 +36,7 @@ def greedy(values: Tensor, valid: Tensor | None = None) -> Tensor:
 def epsilon_greedy(
     values: Tensor, u: Tensor, epsilon: float | Tensor, valid: Tensor | None = None
 ) -> Tensor:
-    """With probability ε a uniformly random valid action, else the greedy one.
+    """Uniformly random valid actions with probability ε, else the greedy ones.
 
     Args:
         values: ``[..., A]``.
@@ -50,13 +48,9 @@ def epsilon_greedy(
 
 
 def epsilon_random(
-    action: Tensor,
-    n_actions: int,
-    u: Tensor,
-    epsilon: float | Tensor,
-    valid: Tensor | None = None,
+    action: Tensor, n_actions: int, u: Tensor, epsilon: float | Tensor, valid: Tensor | None = None
 ) -> Tensor:
-    """With probability ε a uniformly random valid action instead of ``action`` ``[...]``.
+    """Uniformly random valid actions with probability ε, else ``action`` ``[...]``.
 
     The other arguments are those of ``epsilon_greedy``; ``n_actions`` is A.
     """
@@ -89,7 +83,7 @@ class Exploration(FunctionOfStep):
 
 
 class EpsilonGreedy(Exploration):
-    """With probability ε a uniformly random valid action; ε decays linearly.
+    """Uniformly random valid actions with probability ε, which decays linearly.
 
     Args:
         seeds: one per lane.
@@ -114,11 +108,8 @@ class EpsilonGreedy(Exploration):
         decay_steps: int,
         random_until: int = 0,
     ) -> None:
-        self._lanes = len(seeds)
-        self._n_actions = n_actions
-        self._clock = clock
-        self._decay = (initial, final, start, decay_steps)
-        self._random_until = random_until
+        self._lanes, self._n_actions, self._clock = len(seeds), n_actions, clock
+        self._decay, self._random_until = (initial, final, start, decay_steps), random_until
         self._u = Uniform(seeds, "explore", (clock.actors, 2), clock.tensor.device)
 
     @property
@@ -157,8 +148,7 @@ class ThompsonSampling(FunctionOfStep):
     def __init__(
         self, seeds: Sequence[int], n_actions: int, clock: Clock, scale: float = 1.0
     ) -> None:
-        self._clock = clock
-        self._scale = scale
+        self._clock, self._scale = clock, scale
         self._zeta = Normal(seeds, "thompson", (clock.actors, n_actions), clock.tensor.device)
 
     def noise(self) -> Tensor:

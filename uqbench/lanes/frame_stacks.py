@@ -4,8 +4,6 @@ A transition of Atari holds eight images, of which its neighbors hold seven, too
 56 GB as ``obs`` and ``next_obs``, and 7.5 GB here (Mnih et al. 2015 keep a million).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -3,8 +3,6 @@
 Shapes: ``L`` lanes, ``E`` members of an ensemble (an optional second dimension), ``B`` a batch.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterable, Sequence
 from typing import TypeVar

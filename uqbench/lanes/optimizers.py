@@ -1,7 +1,5 @@
 """Optimizers over stacked parameters: elementwise, so that lanes do not mix."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -33,9 +31,7 @@ class Adam:
         betas: tuple[float, float] = (0.9, 0.999),
     ) -> None:
         self.parameters = list(parameters)
-        self._learning_rate = learning_rate
-        self._epsilon = epsilon
-        self._betas = betas
+        self._learning_rate, self._epsilon, self._betas = learning_rate, epsilon, betas
         self._means = [torch.zeros_like(p, requires_grad=False) for p in self.parameters]
         self._squares = [torch.zeros_like(p, requires_grad=False) for p in self.parameters]
         parts = whole_vectors(self._means)
@@ -136,9 +132,7 @@ class RMSProp:
         centered: bool = False,
     ) -> None:
         self.parameters = list(parameters)
-        self._learning_rate = learning_rate
-        self._decay = decay
-        self._epsilon = epsilon
+        self._learning_rate, self._decay, self._epsilon = learning_rate, decay, epsilon
         self._squares = [torch.zeros_like(p, requires_grad=False) for p in self.parameters]
         averaged = self.parameters if centered else []
         self._means = [torch.zeros_like(p, requires_grad=False) for p in averaged]

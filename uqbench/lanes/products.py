@@ -4,8 +4,6 @@ They round otherwise than ``torch.bmm``, so runs with one actor, whose bits are 
 that. Every product of a batch is a call of its own, so a lane's bits do not depend on the others.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -4,8 +4,6 @@ NumPy's Philox is keyed by a lane's seed and a named stream; its counter is the 
 ``t`` falls in. Numbers are drawn in blocks, so that a step costs one index operation.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -82,9 +80,8 @@ class Draws(FunctionOfStep, ABC):
         blocks: int = 1,
     ) -> None:
         self._seeds, self._stream = list(seeds), stream
-        self._shape = block, *shape
+        self._shape, self._size = (block, *shape), block
         self._device = device or torch.device("cpu")
-        self._size = block
         self._cached = [-1] * blocks
         self._rows = torch.empty(0)  # [blocks * block, L, …]
         self._clock: Clock | None = None
@@ -165,9 +162,7 @@ class DistinctIntegers(Draws):
     ) -> None:
         block = draws * max(1, BLOCK // draws)
         super().__init__(seeds, stream, (count,), device, block)
-        self._count = count
-        self._capacity = capacity
-        self._added, self._draws = added, draws
+        self._count, self._capacity, self._added, self._draws = count, capacity, added, draws
 
     def at(self, t: int | Clock) -> Tensor:
         """The integers of draw ``t``, ``[L, count]`` int64."""

@@ -3,8 +3,6 @@
 Its slots are numbered time by time, actor by actor: slot ``i`` is of actor ``i % K``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, ClassVar
 

@@ -207,6 +207,11 @@ def board_notes(board: Board, view: BoardView) -> list[str]:
         )
     words = {line.calibration for line in view.lines}
     sentences += [said for of, said in MEANT.items() if words & {*of}]
+    if board.primary.margin is not None and board.primary.margin_before(board.began) is None:
+        sentences.append(
+            f"The margin, {board.primary.margin:g}, was set after the runs ({board.began[:10]}): "
+            f"no rank has an `=` by it."
+        )
     if board.local:
         sentences.append(
             "Local rows are of code that is in no installed package: their versions are digests."

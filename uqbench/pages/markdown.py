@@ -18,7 +18,6 @@ from uqbench.pages.by_task import by_task, without_each
 from uqbench.pages.differences import differences
 from uqbench.pages.groups import group_columns, groups_note
 from uqbench.pages.verdicts import (
-    COUNTED,
     WORDS,
     Counted,
     JudgedClaim,
@@ -59,7 +58,7 @@ def page(
     """
     plan, suite, view = board.plan, board.plan.suite, BoardView.of(board)
     several = len(view.lines) > 1
-    ranked = f"Ranked by {label(board.ranking)}. " * several
+    ranked = f"Ranked by {label(board.ranking)}; P(better) is adjusted for all methods. " * several
     normalization = suite.normalization[board.primary.normalized_as or board.primary.name]
     parts = [
         GENERATED,
@@ -199,14 +198,14 @@ def index_page(root: Folder, suites: Mapping[str, Suite], versions: Mapping[str,
         boards.append([*row, *(str(own.count(word) or "") for word in WORDS)])
         claims += judged
     papers = [*by_paper(claims), Counted("**all**", tuple(distinct(claims)))]
-    matrix = [[of.paper, *(str(of.count(word)) for word in COUNTED)] for of in papers]
+    matrix = [[of.paper, *(str(of.count(word)) for word in WORDS), of.parts] for of in papers]
     parts = [
         GENERATED,
         "# Leaderboards",
         INTRODUCTION,
         "## Claims of the papers",
         "Each claim once, on the budget that it needs; in the table of boards once a board.",
-        _table(["paper", *COUNTED], matrix),
+        _table(["paper", *WORDS, "parts that hold"], matrix),
         "## Boards",
         _table(["board", "methods", "runs", *WORDS], boards),
         *([EARLIER] if any("‡" in board[0] for board in boards) else []),

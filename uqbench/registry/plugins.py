@@ -7,6 +7,7 @@ others still load.
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import time
@@ -24,16 +25,17 @@ from packaging.utils import canonicalize_name
 
 from uqbench.contract import hookspecs, specs
 from uqbench.contract.errors import contained, see, unknown
-from uqbench.registry import imports, local
-from uqbench.registry.classes import GROUPS, SUITES, Added
+from uqbench.registry import local
+from uqbench.registry.classes import GROUPS, SUITES, Added, added
 from uqbench.registry.contents import package_of
-from uqbench.registry.imports import EntryPoint
-from uqbench.registry.registry import Plugin, Registry
+from uqbench.registry.registry import Plugin, Registry, S
 from uqbench.registry.risk_names import MeasuresByName
-from uqbench.registry.side_effects import watched
+from uqbench.registry.side_effects import announced, watched
 
 SELECTION = "UQBENCH_PLUGINS"
 """Environment variable that limits the plugins to load: entry points' names, comma-separated."""
+
+EntryPoint = tuple[metadata.Distribution, metadata.EntryPoint]
 
 
 class Host:
@@ -44,24 +46,20 @@ class Host:
         self.manager.add_hookspecs(hookspecs)
         self.plugins: list[Plugin] = []
         self._registries: dict[str, Registry[Any]] = {}
-        self.environments: Registry[specs.EnvironmentSpec] = self._made(
-            "environment", specs.EnvironmentSpec
-        )
-        self.datasets: Registry[specs.DatasetSpec] = self._made("dataset", specs.DatasetSpec)
-        self.agents: Registry[specs.AgentSpec] = self._made("agent", specs.AgentSpec)
-        self.estimators: Registry[specs.EstimatorSpec] = self._made(
-            "estimator", specs.EstimatorSpec
-        )
-        self.scores: Registry[specs.ScoreSpec] = self._made("score", specs.ScoreSpec)
-        self.risk_measures: Registry[specs.Spec] = self._made("risk measure", specs.Spec)
-        self.claim_kinds: Registry[specs.Spec] = self._made("claim kind", specs.Spec)
-        self.executors: Registry[specs.ExecutorSpec] = self._made("executor", specs.ExecutorSpec)
+        self.environments = self._made("environment", specs.EnvironmentSpec)
+        self.datasets = self._made("dataset", specs.DatasetSpec)
+        self.agents = self._made("agent", specs.AgentSpec)
+        self.estimators = self._made("estimator", specs.EstimatorSpec)
+        self.scores = self._made("score", specs.ScoreSpec)
+        self.risk_measures = self._made("risk measure", specs.Spec)
+        self.claim_kinds = self._made("claim kind", specs.Spec)
+        self.executors = self._made("executor", specs.ExecutorSpec)
         self.risk_names = MeasuresByName(self.risk_measures)
         self.suite_files: list[tuple[Traversable, Plugin]] = []
 
-    def _made(self, kind: str, spec: type[specs.Spec]) -> Registry[Any]:
+    def _made(self, kind: str, spec: type[S]) -> Registry[S]:
         """The registry of a kind, which the hook ``uqbench_<kind>s`` fills."""
-        registry: Registry[Any] = Registry(kind, spec)
+        registry = Registry(kind, spec)
         self._registries[f"uqbench_{kind.replace(' ', '_')}s"] = registry
         return registry
 
@@ -79,7 +77,7 @@ class Host:
                 name=f"{kind} {entry_point.name}".strip(),
                 distribution=distribution.name,
                 version=distribution.version,
-                load=partial(imports.load, distribution, entry_point),
+                load=partial(imported, distribution, entry_point),
                 package=package_of(entry_point.module),
                 module="" if entry_point.group in GROUPS else entry_point.module,
                 requires=distribution.requires or (),
@@ -153,7 +151,7 @@ class Host:
                 raise ValueError(f"the entry point {plugin.name!r} is installed twice")
 
     def _from_hooks(self, loaded: object, key: str) -> Added:
-        """What one plugin's registration hooks return."""
+        """Specs and suite files that one plugin's hooks return."""
         self.manager.register(loaded, name=key)
         self.manager.check_pending()
         if not self.manager.get_hookcallers(loaded):
@@ -172,9 +170,6 @@ class Host:
 
     def _add(self, plugin: Plugin, added: Added) -> None:
         """Register what a plugin adds, or nothing."""
-        for spec in (spec for own in added.specs.values() for spec in own):
-            if not isinstance(spec, specs.Spec):
-                raise TypeError(f"it registers {spec!r:.80}; expected specs, such as AgentSpec")
         marked = [
             (registry, [_marked(spec, plugin) for spec in added.specs.get(registry.kind, ())])
             for registry in self.registries
@@ -196,7 +191,7 @@ class Host:
         return {subject: reasons for part in hook() for subject, reasons in part.items()}
 
     def added_by(self, plugin: Plugin) -> list[str]:
-        """What a plugin registered, as ``"agent dqn"``, ``"suite file minatar.toml"``."""
+        """Names of all that a plugin registered: ``"agent dqn"``, ``"suite file minatar.toml"``."""
         names = [
             f"{registry.kind} {name}"
             for registry in self._registries.values()
@@ -206,7 +201,7 @@ class Host:
         return names + [f"suite file {path.name}" for path, by in self.suite_files if by == plugin]
 
     def complaints(self, plugin: Plugin) -> list[str]:
-        """What is wrong with a loaded plugin: names that others claim too, defaults it changed."""
+        """Faults of a loaded plugin: names that others claim too, defaults it changed."""
         clashes = [text for r in self._registries.values() for text in r.clashes(plugin)]
         if plugin.changed:
             clashes.append(
@@ -284,6 +279,25 @@ def _check_contract(requirements: Iterable[Requirement]) -> None:
             )
 
 
+def imported(distribution: metadata.Distribution, entry_point: metadata.EntryPoint) -> object:
+    """Import a plugin, which may hang, or end the process.
+
+    One that takes long is named while it does. What is being imported is logged (``uqbench``, level
+    ``DEBUG``): ``uqbench doctor`` imports all in another process first, and names the last if that
+    process ends.
+
+    Raises:
+        Exception: whatever its import raises.
+    """
+    if entry_point.group != hookspecs.ENTRY_POINT_GROUP:
+        return added(entry_point)
+    who = f"the plugin {entry_point.name!r} of {distribution.name} {distribution.version}"
+    logging.getLogger("uqbench").debug("importing %s", who)
+    then = "press Ctrl-C, and name the plugins to load without it in UQBENCH_PLUGINS"
+    with announced(who, then):
+        return entry_point.load()
+
+
 def _chosen(installed: list[EntryPoint]) -> list[EntryPoint]:
     selection = os.environ.get(SELECTION)
     if selection is None:
@@ -297,7 +311,7 @@ def _chosen(installed: list[EntryPoint]) -> list[EntryPoint]:
 
 
 def _entry_points() -> Iterator[EntryPoint]:
-    """Those of the groups, in an order that does not depend on ``sys.path``."""
+    """Entry points of the groups, in an order that does not depend on ``sys.path``."""
     groups = {hookspecs.ENTRY_POINT_GROUP, SUITES, *GROUPS}
     entries = {
         (distribution.name, entry_point.group, entry_point.name): (distribution, entry_point)

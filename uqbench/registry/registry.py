@@ -1,7 +1,5 @@
 """Registries: specs of one kind by name, each with the plugin it came from."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field

@@ -7,6 +7,7 @@ Whatever cannot be read back, such as a function that was replaced in another mo
 States are read as values that ``==`` compares.
 """
 
+import itertools
 import locale
 import os
 import pickle
@@ -163,14 +164,15 @@ class Surroundings:
 def _random() -> Iterator[State]:
     yield State("Python's random state", random.getstate, random.setstate)
     if numpy := sys.modules.get("numpy"):
+        drawn = numpy.random
         yield State(
-            "numpy's random state", lambda: pickle.dumps(numpy.random.get_state()),
-            lambda state: numpy.random.set_state(pickle.loads(state)),
+            "numpy's random state", lambda: pickle.dumps(drawn.get_state()),
+            lambda to: drawn.set_state(pickle.loads(to)),
         )  # fmt: skip
     if torch := sys.modules.get("torch"):
         yield State(
             "torch's random state", lambda: bytearray(torch.get_rng_state().numpy()),
-            lambda state: torch.set_rng_state(torch.frombuffer(state, dtype=torch.uint8)),
+            lambda to: torch.set_rng_state(torch.frombuffer(to, dtype=torch.uint8)),
         )  # fmt: skip
 
 
@@ -179,42 +181,39 @@ def _numeric() -> Iterator[State]:
         fresh = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}
         yield State("numpy's errors", numpy.geterr, lambda to: numpy.seterr(**to), fresh)
     if torch := sys.modules.get("torch"):
-        cpu, mkldnn = torch.device("cpu"), torch.backends.mkldnn
-        yield State(
-            "torch's default device", torch.get_default_device,
-            lambda to: torch.set_default_device(None if to == cpu else to), cpu,
-        )  # fmt: skip
-        dtype = torch.get_default_dtype, torch.set_default_dtype, torch.float32
-        yield State("torch's default dtype", *dtype)
-        yield State("torch's gradient mode", torch.is_grad_enabled, torch.set_grad_enabled, True)
-        yield State("torch's number of threads", torch.get_num_threads, torch.set_num_threads)
-        yield State("torch's deterministic algorithms", *_deterministic(torch))
-        precision = torch.get_float32_matmul_precision, torch.set_float32_matmul_precision
-        yield State("torch's precision of products", *precision, "highest")
-        yield State(
-            "torch's autocast", lambda: torch.is_autocast_enabled("cpu"),
-            lambda on: torch.set_autocast_enabled("cpu", on), False,
-        )  # fmt: skip
-        yield State("oneDNN", lambda: mkldnn.enabled, partial(setattr, mkldnn, "enabled"), True)
-        yield State(
-            "denormal numbers", lambda: _TINY * 1.0 != 0.0,
-            lambda kept: torch.set_flush_denormal(not kept), True,
-        )  # fmt: skip
+        yield from itertools.starmap(State, _of_torch(torch))
 
 
-def _deterministic(torch: Any) -> tuple[Callable[[], Any], Callable[[Any], None], Any]:
-    cudnn = torch.backends.cudnn
+def _of_torch(torch: Any) -> list[tuple[Any, ...]]:
+    """Settings of torch: name, getter, setter, and the value with which it comes."""
+    cpu, mkldnn, cudnn = torch.device("cpu"), torch.backends.mkldnn, torch.backends.cudnn
 
-    def get() -> tuple[bool, ...]:
+    def deterministic() -> tuple[bool, ...]:
         warns = torch.is_deterministic_algorithms_warn_only_enabled()
         whether = torch.are_deterministic_algorithms_enabled()
         return whether, warns, cudnn.deterministic, cudnn.benchmark
 
-    def set_(to: tuple[bool, ...]) -> None:
+    def set_deterministic(to: tuple[bool, ...]) -> None:
         torch.use_deterministic_algorithms(to[0], warn_only=to[1])
         cudnn.deterministic, cudnn.benchmark = to[2:]
 
-    return get, set_, (False,) * 4
+    def set_device(to: Any) -> None:
+        torch.set_default_device(None if to == cpu else to)
+
+    return [
+        ("torch's default device", torch.get_default_device, set_device, cpu),
+        ("torch's default dtype", torch.get_default_dtype, torch.set_default_dtype, torch.float32),
+        ("torch's gradient mode", torch.is_grad_enabled, torch.set_grad_enabled, True),
+        ("torch's number of threads", torch.get_num_threads, torch.set_num_threads, None),
+        ("torch's deterministic algorithms", deterministic, set_deterministic, (False,) * 4),
+        ("torch's precision of products", torch.get_float32_matmul_precision,
+         torch.set_float32_matmul_precision, "highest"),
+        ("torch's autocast", lambda: torch.is_autocast_enabled("cpu"),
+         lambda on: torch.set_autocast_enabled("cpu", on), False),
+        ("oneDNN", lambda: mkldnn.enabled, partial(setattr, mkldnn, "enabled"), True),
+        ("denormal numbers", lambda: _TINY * 1.0 != 0.0,
+         lambda kept: torch.set_flush_denormal(not kept), True),
+    ]  # fmt: skip
 
 
 def _printing() -> Iterator[State]:

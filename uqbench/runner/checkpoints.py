@@ -132,12 +132,11 @@ def read(folder: Folder) -> Checkpoint:
         if whole:
             path = folder / _state_name(about)
             whole = folder.digest(path.name) == about.state
-    except ValidationError as error:
-        raise UnusableError(f"{path}: {explain(error)}") from error
     except OSError as error:
         raise _unreadable(path, error) from error
     except (ValueError, RecursionError) as error:  # too large, or text that is no UTF-8
-        raise UnusableError(f"{path} cannot be read: {error}") from error
+        why = explain(error) if isinstance(error, ValidationError) else error
+        raise UnusableError(f"{path} cannot be read: {why}") from error
     if not whole:
         raise UnusableError(f"{path} does not match its digest")
     return about
@@ -157,9 +156,7 @@ def read_state(folder: Folder, about: Checkpoint, device: torch.device) -> dict[
 
     path = folder / _state_name(about)
     try:
-        with folder.open(
-            path.name
-        ) as file:  # our own: torch turns any I/O error into a RuntimeError
+        with folder.open(path.name) as file:  # torch would turn any I/O error into a RuntimeError
             state: dict[str, Any] = torch.load(file, map_location=place, weights_only=True)
     except OSError as error:
         raise _unreadable(path, error) from error
@@ -254,14 +251,8 @@ class Checkpointer:
         written: Callable[[int], None],
         notify: Callable[[str], None],
     ) -> None:
-        self.stop = stop
-        self._folder = folder
-        self._about = about
-        self._watch = watch
-        self._began = watch.spent
-        self._every = every
-        self._written = written
-        self.notify = notify
+        self.stop, self.notify, self._folder, self._about = stop, notify, folder, about
+        self._watch, self._began, self._every, self._written = watch, watch.spent, every, written
         self._when_there_is_room = WaitsForRoom(watch, stop, notify)
         self._last = about.step  # that step has a checkpoint, or there is nothing to save
         self._due = time.monotonic() + every

@@ -1,7 +1,5 @@
 """Completing a plan: everything of it that is missing is executed."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Collection, Generator, Iterator, Sequence
 from contextlib import closing
@@ -12,17 +10,11 @@ from uqbench.contract.wording import count, duration
 from uqbench.registry.plugins import Host
 from uqbench.results.store import TO_DO, RunState, Store
 from uqbench.runner import events
-from uqbench.runner.batches import (
-    BatchGroup,
-    default_lanes,
-    lanes_elsewhere,
-    make_batch_groups,
-)
+from uqbench.runner.batches import BatchGroup, default_lanes, lanes_elsewhere, make_batch_groups
 from uqbench.runner.device import cores, share_out, visible
 from uqbench.runner.dispatch.drive import Driver, runs_in
 from uqbench.runner.forecast import Forecast, StepCosts
-from uqbench.runner.rerun import code_note
-from uqbench.runner.states import describe, stored_states, to_do
+from uqbench.runner.states import code_note, describe, stored_states, to_do
 from uqbench.runner.watcher import Watcher
 from uqbench.suites.plan import Plan
 
@@ -175,17 +167,15 @@ def _follow(
 
 def _call_hooks(host: Host, event: events.Event) -> Iterator[str]:
     """Call the hooks that an event has; yields a message for each plugin that failed in one."""
+    if isinstance(event, events.Split | events.Taken | events.Notice):
+        return
     for run in event.batch.runs:
+        more: dict[str, object] = {}
         match event:
-            case events.Started():
-                yield from host.call_hook("uqbench_run_started", run=run)
             case events.Progress():
-                metrics = event.metrics.get(run.seed, {})
-                yield from host.call_hook(
-                    "uqbench_run_progress", run=run, step=event.step, metrics=metrics
-                )
+                more = {"step": event.step, "metrics": event.metrics.get(run.seed, {})}
             case events.Finished():
-                scalars = event.scalars.get(run.seed, {})
-                yield from host.call_hook("uqbench_run_finished", run=run, scalars=scalars)
+                more = {"scalars": event.scalars.get(run.seed, {})}
             case events.Failed():
-                yield from host.call_hook("uqbench_run_failed", run=run, reason=event.reason)
+                more = {"reason": event.reason}
+        yield from host.call_hook(f"uqbench_run_{event.kind}", run=run, **more)

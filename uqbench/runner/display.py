@@ -1,7 +1,5 @@
 """Progress on stderr: live bars on a terminal, a line now and then elsewhere."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -32,14 +30,9 @@ class Terminal:
     ) -> Iterator[Callable[[events.Event], None]]:
         """Show progress while groups are executed."""
         console = Console(stderr=True)
-        columns = "{task.percentage:>3.0f}%  {task.fields[speed]}  {task.fields[eta]}"
-        with Progress(
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=24),
-            TextColumn(columns),
-            console=console,
-            disable=not console.is_terminal,
-        ) as bars:
+        text = "{task.percentage:>3.0f}%  {task.fields[speed]}  {task.fields[eta]}"
+        columns = TextColumn("{task.description}"), BarColumn(bar_width=24), TextColumn(text)
+        with Progress(*columns, console=console, disable=not console.is_terminal) as bars:
             yield _Display(TimeLeft(groups, expected, processes), bars).show
 
 

@@ -4,20 +4,11 @@ On disk a batch is the list of its runs' folders; who reads it knows the batches
 gives them as the context: ``EVENT.validate_python(table, context=runs_by_folder(group))``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    Field,
-    PlainSerializer,
-    PlainValidator,
-    PositiveInt,
-    TypeAdapter,
-    ValidationInfo,
-)
+import pydantic
 
 from uqbench.contract.identity import Run
 from uqbench.results.records import Count, Seconds
@@ -36,7 +27,7 @@ def folders(batch: Batch) -> list[str]:
     return [str(run.folder) for run in batch.runs]
 
 
-def _batch_of(given: object, info: ValidationInfo) -> Batch:
+def _batch_of(given: object, info: pydantic.ValidationInfo) -> Batch:
     known: Runs = info.context or {}
     if not (isinstance(given, list) and given and all(str(name) in known for name in given)):
         raise ValueError("expected folders of runs of the order")
@@ -47,9 +38,9 @@ def _batch_of(given: object, info: ValidationInfo) -> Batch:
     return whole.of(runs)
 
 
-Lanes = Annotated[Batch, PlainValidator(_batch_of), PlainSerializer(folders)]
+Lanes = Annotated[Batch, pydantic.PlainValidator(_batch_of), pydantic.PlainSerializer(folders)]
 Text = Annotated[
-    str, PlainSerializer(lambda text: text.encode("utf-8", "backslashreplace").decode())
+    str, pydantic.PlainSerializer(lambda text: text.encode("utf-8", "backslashreplace").decode())
 ]
 """A log is UTF-8; names of files need not be."""
 
@@ -65,7 +56,7 @@ class Started:
     batch: Lanes
     step: Count = 0
     seconds: Seconds = 0.0
-    lanes: PositiveInt = 1
+    lanes: pydantic.PositiveInt = 1
     kind: Literal["started"] = "started"
 
 
@@ -120,7 +111,7 @@ class Split:
 
     batch: Lanes
     reason: Text
-    size: PositiveInt = 1
+    size: pydantic.PositiveInt = 1
     kind: Literal["split"] = "split"
 
     @property
@@ -148,7 +139,9 @@ class Notice:
 
 
 Event = Started | Progress | Finished | Failed | Split | Taken | Notice
-EVENT: TypeAdapter[Any] = TypeAdapter(Annotated[Event, Field(discriminator="kind")])
+EVENT: pydantic.TypeAdapter[Any] = pydantic.TypeAdapter(
+    Annotated[Event, pydantic.Field(discriminator="kind")]
+)
 """Encodes an event as a table of JSON values, and decodes one, or raises a ``ValidationError``."""
 END = Finished | Failed | Taken
 """Events after which an executor is done with the runs of the batch."""

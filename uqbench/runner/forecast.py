@@ -4,8 +4,6 @@ What a run costs is known from runs in the store, else from a stored board, else
 nominal time.
 """
 
-from __future__ import annotations
-
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

@@ -1,17 +1,13 @@
 """A full disk: wait until there is room."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from uqbench.contract.errors import StorageError
 from uqbench.results.records import now
-
-if TYPE_CHECKING:
-    from uqbench.runner.stop import Stop
-    from uqbench.runner.stopwatch import Stopwatch
+from uqbench.runner.stop import Stop
+from uqbench.runner.stopwatch import Stopwatch
 
 ROOM_SECONDS = 600.0
 """How long to wait for room before the runs end as failed, with everything kept."""

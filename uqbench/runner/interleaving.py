@@ -55,93 +55,113 @@ def execute(
         torch.compiler.reset()  # code compiled for earlier agents keeps them alive
         gc.collect()
     request, stopped = stop or Stop(), False
-    imported = {id(batch): _import(batch, host) for batch in group}
-    surroundings, ended = Surroundings(), list[Event]()
+    works = [_Work(batch, store, host, report, checkpoint_seconds, request) for batch in group]
+    surroundings = Surroundings()
+    while works:
+        alone, going = len(works) == 1, []
+        for work in works:
+            try:
+                left = work.turn(surroundings, alone)
+            except BaseException as error:  # a plugin may raise anything
+                work.end(surroundings)
+                if isinstance(error, SystemExit) and request.asked:
+                    stopped = True  # the others still write their checkpoints
+                else:
+                    report(_failure(work.batch, store, error))
+                continue
+            if left:
+                going.append(work)
+            else:
+                work.end(surroundings)
+        works = going
+    surroundings.end_all()
+    if stopped:
+        raise SystemExit(1)
 
-    def end(batch: Batch) -> None:
-        """Report the end of a batch, after what it changed in the process."""
-        if changed := dict.fromkeys((*imported[id(batch)], *surroundings.changed(id(batch)))):
-            names = ", ".join(changed)
-            report(Notice(batch, f"it changed {names} in its process, which was restored"))
-        for event in ended:
-            report(event)
-        ended.clear()
 
-    def told(event: Event) -> None:
-        if isinstance(event, Finished):
-            ended.append(event)
-        else:
-            report(event)
+class _Work:
+    """A batch that takes turns with others."""
 
-    def steps_of(batch: Batch, watch: Stopwatch) -> Iterator[None]:
-        """Work on a batch, yielding after every step."""
+    def __init__(
+        self,
+        batch: Batch,
+        store: Store,
+        host: Host,
+        report: Callable[[Event], None],
+        checkpoint_seconds: float,
+        stop: Stop,
+    ) -> None:
+        self.batch, self._report, self._watch = batch, report, Stopwatch()
+        self._imported, self._finished = _import(batch, host), list[Event]()
+        self._stream: AbstractContextManager[Any] = nullcontext()
+        if batch.device == "cuda":  # of its own: batches overlap, and steps can be captured
+            self._stream = torch.cuda.stream(torch.cuda.Stream())
+        self._steps = self._do(batch, store, host, checkpoint_seconds, stop)
+
+    def turn(self, surroundings: Surroundings, alone: bool) -> bool:
+        """Take a step, or all if ``alone``; return whether some are left."""
+        left = False
+        with self._stream, self._watch:
+            surroundings.begin(self)
+            try:
+                for _ in self._steps:
+                    if not alone:
+                        left = True
+                        break
+            finally:
+                surroundings.end(self, last=not left)
+        return left
+
+    def end(self, surroundings: Surroundings) -> None:
+        """Report the end, after what changed in the process."""
+        if changed := dict.fromkeys((*self._imported, *surroundings.changed(self))):
+            text = f"it changed {', '.join(changed)} in its process, which was restored"
+            self._report(Notice(self.batch, text))
+        for event in self._finished:
+            self._report(event)
+
+    def _do(
+        self, batch: Batch, store: Store, host: Host, checkpoint_seconds: float, stop: Stop
+    ) -> Iterator[None]:
+        """Work on the runs that no other process works on, yielding after every step."""
+        report = self._report
+        room = WaitsForRoom(self._watch, stop, lambda text: report(Notice(batch, text)))
         runs = []
-        when_there_is_room = WaitsForRoom(watch, request, lambda text: report(Notice(batch, text)))
         with ExitStack() as locks:
             for run in batch.runs:
-                lock = when_there_is_room(partial(store.lock, run))
+                lock = room(partial(store.lock, run))
                 if lock is None:
                     continue
                 locks.callback(lock.release)
                 stored = store.find(run)
                 if stored.unreadable:
                     raise StorageError(f"{store.folder(run)}: {stored.reason}")
-                state = stored.state
-                if state is RunState.DAMAGED:
+                if stored.state is RunState.DAMAGED:
                     aside = store.set_aside(run)
                     report(Notice(batch.of([run]), f"the damaged run is kept as {aside}"))
-                if state is not RunState.FINISHED:
+                if stored.state is not RunState.FINISHED:
                     runs.append(run)
-            others = [run for run in batch.runs if run not in runs]
-            if others:
+            if others := [run for run in batch.runs if run not in runs]:
                 report(Taken(batch.of(others)))
             if runs:
-                work = BatchWork(batch.of(runs), store, host, told, watch, when_there_is_room)
-                yield from work.steps(checkpoint_seconds, request)
+                work = BatchWork(batch.of(runs), store, host, self._tell, self._watch, room)
+                yield from work.steps(checkpoint_seconds, stop)
 
-    works = []
-    for batch in group:
-        watch = Stopwatch()
-        stream: AbstractContextManager[Any] = nullcontext()
-        if batch.device == "cuda":  # of its own: batches overlap, and steps can be captured
-            stream = torch.cuda.stream(torch.cuda.Stream())
-        works.append((batch, stream, watch, steps_of(batch, watch)))
-    while works:
-        going = []
-        for work in works:
-            batch, stream, watch, steps = work
-            last = True
-            try:
-                with stream, watch:
-                    surroundings.begin(id(batch))
-                    try:
-                        for _ in steps:
-                            if len(works) > 1:  # the next one's turn
-                                last = False
-                                break
-                    finally:
-                        surroundings.end(id(batch), last=last)
-            except BaseException as error:  # a plugin may raise anything
-                end(batch)
-                if isinstance(error, SystemExit) and request.asked:
-                    stopped = True  # the others still write their checkpoints
-                    continue
-                reason = in_words(error)
-                if len(batch.runs) > 1 and not isinstance(error, StorageError):
-                    too_many = isinstance(error, torch.OutOfMemoryError)  # for a GPU
-                    report(Split(batch, reason, (len(batch.runs) + 1) // 2 if too_many else 1))
-                else:
-                    full = isinstance(error, StorageError) and error.full
-                    report(failed(batch, store, reason, traceback.format_exc(), full))
-            else:
-                if last:
-                    end(batch)
-                else:
-                    going.append(work)
-        works = going
-    surroundings.end_all()
-    if stopped:
-        raise SystemExit(1)
+    def _tell(self, event: Event) -> None:
+        """Report an event; the end only after what changed in the process."""
+        if isinstance(event, Finished):
+            self._finished.append(event)
+        else:
+            self._report(event)
+
+
+def _failure(batch: Batch, store: Store, error: BaseException) -> Event:
+    """What becomes of a batch that raised an error, which is being handled."""
+    if len(batch.runs) > 1 and not isinstance(error, StorageError):
+        too_many = isinstance(error, torch.OutOfMemoryError)  # for a GPU
+        return Split(batch, in_words(error), (len(batch.runs) + 1) // 2 if too_many else 1)
+    full = isinstance(error, StorageError) and error.full
+    return failed(batch, store, in_words(error), traceback.format_exc(), full)
 
 
 def _import(batch: Batch, host: Host) -> list[str]:

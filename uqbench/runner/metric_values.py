@@ -1,7 +1,5 @@
 """A run's final numbers, from its episodes and records."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 
@@ -64,12 +62,7 @@ def scalar(
 
 
 def _value(
-    metric: Metric,
-    risk: RiskMeasure,
-    episodes: Columns,
-    records: Columns,
-    steps: int,
-    truth: Truth,
+    metric: Metric, risk: RiskMeasure, episodes: Columns, records: Columns, steps: int, truth: Truth
 ) -> float | None:
     first = record_step(round(RECORDS * (1 - metric.window)), steps)
     recorded = records["value"][records["metric"] == metric.statistic]

@@ -1,7 +1,5 @@
 """Where a batch resumes: the checkpoint that its runs name, if it fits them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """A request that a process ends, at once or after the current step."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

@@ -1,15 +1,12 @@
 """Watchers: whoever is told of what is executed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from uqbench.runner.batches import BatchGroup
-    from uqbench.runner.events import Event
-    from uqbench.runner.forecast import Forecast
+from uqbench.runner.batches import BatchGroup
+from uqbench.runner.events import Event
+from uqbench.runner.forecast import Forecast
 
 
 class Watcher(Protocol):

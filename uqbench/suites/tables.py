@@ -99,7 +99,7 @@ Rollouts = Annotated[int, Field(ge=2)]
 
 
 class Queries(Table):
-    """What agents predict at query states is scored against the truth about their own policy.
+    """Query states at which predictions are scored against the truth about an agent's policy.
 
     Attributes:
         states: query states of a task, asked after training. Where the environment knows the
@@ -125,7 +125,7 @@ class Queries(Table):
 
     @model_serializer(mode="wrap")
     def _table(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without ``task_rollouts`` where there are none, so that identities stay as they were."""
+        """The table, without empty ``task_rollouts``: identities stay as they were."""
         table: dict[str, Any] = serialize(self)
         return {key: value for key, value in table.items() if value or key != "task_rollouts"}
 
@@ -175,7 +175,7 @@ class Budget(Table):
 
     @model_serializer(mode="wrap")
     def _table(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without what came later and is not set: identities and boards stay as they were."""
+        """The table, without later keys that are not set: identities stay as they were."""
         later: dict[str, Any] = {"actors": 1, "gpu_step_ms": None}
         table: dict[str, Any] = serialize(self)
         return {k: v for k, v in table.items() if k not in later or later[k] != v}

@@ -66,5 +66,10 @@ def add(
         "papers.bib": papers(plan, host).encode(),
         NAME: submitted_json(words).encode(),
     }
-    board = replace(Board.of(plan, scores), submitted=states(words), made_by=made_by)
+    board = replace(
+        Board.of(plan, scores),
+        submitted=states(words),
+        made_by=made_by,
+        first_run=min((one.first for one in made), default=""),
+    )
     return folder, board, recorded

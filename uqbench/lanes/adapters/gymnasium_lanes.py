@@ -1,7 +1,5 @@
 """Gymnasium environments, one per lane, as a LaneEnv."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
@@ -47,18 +45,15 @@ class GymnasiumLanes(LaneEnv):
         has_state_dict: bool = False,
     ) -> None:
         self._envs: list[Any] = [make() for _ in seeds]
-        self._seeds = list(seeds)
-        self._time_limit = time_limit
-        self._events = tuple(events or ())
-        self._counts_all = events is not None
+        self._seeds, self._time_limit = list(seeds), time_limit
+        self._events, self._counts_all = tuple(events or ()), events is not None
         self._device = device or torch.device("cpu")
         self.n_actions = count_of(self._envs[0].action_space)
         self.observation_space = self._envs[0].observation_space
         returned.check_space(self._envs[0], self.observation_space)
         outer = self._envs[0]  # stacks frames, an episode's first one to begin with
-        self.stacks_frames = (
-            isinstance(outer, FrameStackObservation) and outer.padding_type == "reset"
-        )
+        stacks = isinstance(outer, FrameStackObservation)
+        self.stacks_frames = stacks and outer.padding_type == "reset"
         self._length = np.zeros(len(self._envs), np.int64)
         self._valid: np.ndarray[Any, Any] | None = None
         if has_state_dict != _has_state(self._envs[0]):
@@ -72,10 +67,8 @@ class GymnasiumLanes(LaneEnv):
         """Reset every lane with its own seed."""
         begun = [self._begin(lane, seed) for lane, seed in enumerate(self._seeds)]
         obs, infos = zip(*begun, strict=True)
-        self._valid = self._masks(infos)
+        self._valid, self._seen, first_obs = self._masks(infos), b"", np.stack(obs)
         self._actions.clear()
-        self._seen = b""
-        first_obs = np.stack(obs)
         self._keep(first_obs, self._valid)
         return self._tensor(first_obs), self._tensor(self._valid)
 
@@ -109,11 +102,8 @@ class GymnasiumLanes(LaneEnv):
             seen, *outcome, info = returned.parts(call, env.step(a))
             obs = returned.observation(call, seen, self.observation_space)
             reward[i] = returned.array(call, "reward", outcome[0], returned.NUMBERS, ())
-            ends = zip(
-                (terminated, truncated), ("terminated", "truncated"), outcome[1:], strict=True
-            )
-            for array, name, value in ends:
-                array[i] = returned.array(call, name, value, returned.TRUTHS, ())
+            terminated[i] = returned.array(call, "terminated", outcome[1], returned.TRUTHS, ())
+            truncated[i] = returned.array(call, "truncated", outcome[2], returned.TRUTHS, ())
             self._length[i] += 1
             if self._time_limit is not None and self._length[i] >= self._time_limit.steps:
                 if self._time_limit.kind == "terminal":
@@ -208,11 +198,9 @@ class GymnasiumLanes(LaneEnv):
         masks = np.ones((len(infos), self.n_actions), bool)
         for lane, info in enumerate(infos):
             if "action_mask" in info:
-                call, mask = (
-                    Call(self._envs[lane], lane, int(self._length[lane])),
-                    info["action_mask"],
-                )
-                masks[lane] = returned.array(call, "mask", mask, returned.MASKS, (self.n_actions,))
+                call = Call(self._envs[lane], lane, int(self._length[lane]))
+                given, shape = info["action_mask"], (self.n_actions,)
+                masks[lane] = returned.array(call, "mask", given, returned.MASKS, shape)
         return masks
 
     def _tensor(self, array: np.ndarray[Any, Any] | None) -> Any:
@@ -234,7 +222,7 @@ def count_of(space: gymnasium.Space[Any]) -> int:
 
 
 def _has_state(env: gymnasium.Env[Any, Any]) -> bool:
-    """By its class: an attribute of what it wraps would leave out the wrapper's own state."""
+    """Whether its class has both: attributes of the wrapped one leave out the wrapper's state."""
     return all(hasattr(type(env), name) for name in ("state_dict", "load_state_dict"))
 
 

@@ -6,8 +6,6 @@ One that begins it a step later (``NEXT_STEP``) cannot do that for one lane with
 others, so each lane has its own (:class:`OnlyEnv`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -83,7 +81,7 @@ class OnlyEnv(gymnasium.Env[Any, Any]):
 
 
 def _stepped(env: VectorEnv[Any, Any, Any], actions: NDArray[np.int64]) -> Results:
-    """What a vector environment's step returned; the rewards and ends are copies.
+    """The outcome of a vector environment's step; the rewards and ends are copies.
 
     Raises:
         UqbenchError: it is of another form.
@@ -100,7 +98,7 @@ def _stepped(env: VectorEnv[Any, Any, Any], actions: NDArray[np.int64]) -> Resul
 
 
 def _only(infos: Mapping[str, Any]) -> dict[str, Any]:
-    """What is read of infos, of the first environment."""
+    """The entries of infos that are read, those of the first environment."""
     events = infos.get("events", {})
     info = {"events": {name: events[name][0] for name in events if not name.startswith("_")}}
     return info if "action_mask" not in infos else info | {"action_mask": infos["action_mask"][0]}
@@ -173,11 +171,9 @@ class VectorLanes(LaneEnv):
         for name in self._events:
             now, before = (np.asarray(i.get("events", {}).get(name, none)) for i in (infos, last))
             events[name] = self._tensor(np.where(ended, before, now).astype(np.float32))
-        valid, next_valid = _masks(infos), _masks(last)
-        if valid is None or next_valid is None:
-            next_valid = valid
-        else:
-            next_valid = np.where(ended[:, None], next_valid, valid)
+        next_valid = valid = _masks(infos)
+        if valid is not None and (ends := _masks(last)) is not None:
+            next_valid = np.where(ended[:, None], ends, valid)
         self._length += 1
         late = np.zeros_like(ended)
         if self._time_limit is not None:
@@ -250,10 +246,7 @@ class LaneVectorEnv(VectorEnv[NDArray[Any], NDArray[np.int64], NDArray[Any]]):
         self.action_space = batch_space(self.single_action_space, num_envs)
 
     def reset(
-        self,
-        *,
-        seed: int | Sequence[int] | None = None,
-        options: dict[str, Any] | None = None,
+        self, *, seed: int | Sequence[int] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[Any], dict[str, Any]]:
         """Begin new episodes.
 

@@ -1,7 +1,5 @@
 """CPU kernels: compiled loops over the lanes' arrays."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable
 from contextlib import suppress

@@ -3,8 +3,6 @@
 # numba.cuda has no types:
 # mypy: disable-error-code="attr-defined, no-untyped-call"
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from typing import Any

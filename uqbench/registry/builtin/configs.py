@@ -1,7 +1,5 @@
 """Configs of :mod:`uqbench.registry.builtin.trivial`, apart from it for suites without torch."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

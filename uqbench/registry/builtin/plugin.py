@@ -9,22 +9,15 @@ from uqbench.contract.specs import AgentSpec, ExecutorSpec, Spec
 @hookimpl
 def uqbench_agents() -> Iterable[AgentSpec]:
     """Agents that learn nothing, for every environment."""
+    here = "uqbench.registry.builtin"
+    named = {"uniform-random": "UniformRandom", "constant-action": "ConstantAction"}
     return [
         AgentSpec(
-            name="uniform-random",
-            version="1",
-            factory="uqbench.registry.builtin.trivial:UniformRandom",
-            config="uqbench.registry.builtin.configs:UniformRandomConfig",
-            role="trivial",
-        ),
-        AgentSpec(
-            name="constant-action",
-            version="1",
-            factory="uqbench.registry.builtin.trivial:ConstantAction",
-            config="uqbench.registry.builtin.configs:ConstantActionConfig",
-            role="trivial",
-        ),
-    ]
+            name=name, version="1", factory=f"{here}.trivial:{kind}",
+            config=f"{here}.configs:{kind}Config", role="trivial",
+        )
+        for name, kind in named.items()
+    ]  # fmt: skip
 
 
 @hookimpl
@@ -70,6 +63,6 @@ def uqbench_executors() -> Iterable[ExecutorSpec]:
 
 @hookimpl
 def uqbench_expected_failures() -> Mapping[str, Mapping[str, str]]:
-    """Where a rule of conformance does not hold, and why."""
+    """Checks of conformance that are known to fail, each with its reason."""
     reason = "its evaluated action hashes the episode's number, so that episodes are independent"
     return {"agent uniform-random": {"agent-pure": reason}}

@@ -4,8 +4,6 @@
 register for their environments.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Sequence
 from hashlib import blake2b

@@ -1,7 +1,5 @@
 """The driver: executes batches in processes of its own, or orders and follows them."""
 
-from __future__ import annotations
-
 import os
 import socket
 from collections.abc import Collection, Generator, Mapping, Sequence

@@ -7,8 +7,6 @@ once (a batch began, ended, was split) in order, of the steps only the latest co
 The file is replaced whole and not flushed to disk: losing it loses messages, never results.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import secrets

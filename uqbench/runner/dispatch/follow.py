@@ -1,7 +1,5 @@
 """Following orders: what their nodes write to the store becomes events for the driver."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from pathlib import Path

@@ -4,8 +4,6 @@ An executor's library may run Python where an exception goes nowhere, such as in
 ``KeyboardInterrupt`` that is raised wherever the signal happens to strike can be lost.
 """
 
-from __future__ import annotations
-
 import signal
 import threading
 import time

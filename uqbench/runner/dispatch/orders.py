@@ -1,7 +1,5 @@
 """Orders: made from a plan by a driver, and planned again where they are executed."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -21,7 +19,7 @@ from uqbench.results.folders import Folder, is_own, keep_own
 from uqbench.results.records import MOST_BYTES
 from uqbench.runner.batches import Batch, BatchGroup, plugins_of
 from uqbench.runner.executors.limits import Limits
-from uqbench.runner.rerun import installed_content
+from uqbench.runner.states import installed_content
 from uqbench.suites.plan import Cell, Plan, make_plan
 from uqbench.suites.reading import read_suites
 

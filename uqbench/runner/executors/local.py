@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # a spawned process imports this module before it limits thre
 
 THREADS = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 ENVIRONMENT = THREADS | {
-    mkl.VARIABLE: mkl.own_branches()[0],  # the same bits wherever in memory a lane's numbers lie
+    mkl.VARIABLE: mkl.own_branches()[0]  # the same bits wherever in memory a lane's numbers lie
 }
 """Set by a worker before it loads torch."""
 STOP_SECONDS = 30.0
@@ -78,7 +78,6 @@ def run_locally(
     """
     from uqbench.results.store import Store
     from uqbench.runner.events import Split
-    from uqbench.runner.run_records import failed
 
     waiting, store = list(groups), Store(out)
     team: dict[Channel, _Worker] = {}
@@ -102,32 +101,41 @@ def run_locally(
             due = time.monotonic() - polled >= POLL_SECONDS
             polled = time.monotonic() if due else polled
             for worker in list(team.values()):
-                if worker.broken or (due and not worker.process.is_alive()):
+                goes_on, more = _look_after(worker, waiting, store, due)
+                events += more
+                if not goes_on:
                     del team[worker.channel]
-                    reason = worker.reap()
-                    events += worker.receive()
-                    if worker.stopped:  # by others than this process
-                        waiting[:0] = [(batch,) for batch in worker.unfinished()]
-                        continue
-                    events += [failed(batch, store, reason) for batch in worker.unfinished()]
-                elif worker.idle and waiting and not worker.must_restart:
-                    worker.give(waiting.pop(0))
-                elif worker.idle:
-                    del team[worker.channel]
-                    worker.channel.connection.close()  # it ends by itself, if plugins let it
-                    worker.stop(time.monotonic() + REAP_SECONDS)
-                elif due and (excess := worker.watchdog.exceeded(worker.process.pid or 0)):
-                    del team[worker.channel]
-                    worker.process.terminate()
-                    worker.stop(time.monotonic() + REAP_SECONDS)
-                    events += worker.receive()
-                    events += _isolate(list(worker.unfinished()), store, excess)
             for event in events:
                 if isinstance(event, Split):
                     waiting[:0] = [(part,) for part in event.parts]
                 yield event
     finally:
         _stop_all(team.values(), last)
+
+
+def _look_after(
+    worker: _Worker, waiting: list[BatchGroup], store: Store, due: bool
+) -> tuple[bool, list[Event]]:
+    """Give a worker what is next, or end it; whether it goes on, and what became of its batches."""
+    from uqbench.runner.run_records import failed
+
+    if worker.broken or (due and not worker.process.is_alive()):
+        reason, events = worker.reap(), worker.receive()
+        if worker.stopped:  # by others than this process
+            waiting[:0] = [(batch,) for batch in worker.unfinished()]
+            return False, events
+        return False, events + [failed(batch, store, reason) for batch in worker.unfinished()]
+    if worker.idle and waiting and not worker.must_restart:
+        worker.give(waiting.pop(0))
+    elif worker.idle:
+        worker.channel.connection.close()  # it ends by itself, if plugins let it
+        worker.stop(time.monotonic() + REAP_SECONDS)
+        return False, []
+    elif due and (excess := worker.watchdog.exceeded(worker.process.pid or 0)):
+        worker.process.terminate()
+        worker.stop(time.monotonic() + REAP_SECONDS)
+        return False, [*worker.receive(), *_isolate([*worker.unfinished()], store, excess)]
+    return True, []
 
 
 def _stop_all(team: Collection[_Worker], seconds: float) -> None:

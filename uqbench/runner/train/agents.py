@@ -1,7 +1,5 @@
 """Training an agent: the lanes of a batch, from the first step to their columns."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from functools import partial

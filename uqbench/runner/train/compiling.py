@@ -5,8 +5,6 @@
 also captured: recorded once for each of the agent's phases, and replayed.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Hashable
 
@@ -64,10 +62,7 @@ class CapturedSteps:
     """
 
     def __init__(self, step: Callable[[], Outcome], agent: Capturable, capture: Capture) -> None:
-        self._step = step
-        self._agent = agent
-        self._clock = agent.clock
-        self._capture = capture
+        self._step, self._agent, self._clock, self._capture = step, agent, agent.clock, capture
         self._taken: Counter[Hashable] = Counter()
         self._graphs: dict[Hashable, tuple[Graph, Outcome]] = {}
 

@@ -1,7 +1,5 @@
 """The environment of a batch's task: its lanes, whatever it is written as, and what it knows."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from inspect import signature
@@ -89,10 +87,8 @@ class TaskEnvironment:
                 f"and an 'evaluation' table, whose max_steps are those of an episode"
             )
         else:
-            longest = budget.evaluation.max_steps
-            source = MonteCarloSource(
-                runs, self.lanes, discount, queries.states, queries.tail, longest
-            )
+            asked, longest = (queries.states, queries.tail), budget.evaluation.max_steps
+            source = MonteCarloSource(runs, self.lanes, discount, *asked, longest)
         return QueryScorer(source, lanes, budget.steps)
 
 

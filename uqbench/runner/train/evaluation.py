@@ -1,7 +1,5 @@
 """Episodes of an agent's policy in new environments, all lanes and episodes at once."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,9 +9,9 @@ from numpy.typing import NDArray
 
 from uqbench.contract.agent import Policy
 from uqbench.contract.environment import LaneEnv
-from uqbench.runner.train.asked import copied
 from uqbench.runner.train.guarded_lanes import GuardedLanes
 from uqbench.runner.train.guards import check_action
+from uqbench.runner.train.queried import copied
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from torch import Tensor
 from uqbench.contract.agent import Agent
 from uqbench.contract.errors import CannotSaveError
 from uqbench.runner.checkpoints import plain
-from uqbench.runner.train.asked import Asked
 from uqbench.runner.train.loop_agent import SinglePolicy
+from uqbench.runner.train.queried import chosen
 
 
 def exported_agents(
@@ -62,8 +62,8 @@ def exported_agent(
             whole, part = agent.exported_state(), single.exported_state()
             state = _part(part, whole, lane, lanes, agent.shared_by_lanes)
         single.load_state_dict(state)
-        own = Asked(single).policy(obs[lane : lane + 1])
-        same = own.equal(Asked(agent).policy(obs)[lane : lane + 1])
+        own = chosen(single, obs[lane : lane + 1])
+        same = own.equal(chosen(agent, obs)[lane : lane + 1])
     except CannotSaveError:
         raise
     except Exception as error:  # a plugin may raise anything

@@ -7,8 +7,6 @@ seldom, and whenever the environment refuses an action, which may have been the 
 Rewards and counts are the recorder's: it checks each of them, a block at a time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 import numpy as np
@@ -46,14 +44,11 @@ class GuardedLanes:
         self._uniform = bool(
             (self._low == self._lowest).all() & (self._high == self._highest).all()
         )
-        dtype = self._low.dtype
+        dtype, ends = self._low.dtype, (self._lowest, self._highest)
         limits = None if dtype.is_floating_point or dtype == torch.bool else torch.iinfo(dtype)
-        full = (
-            limits is not None
-            and (self._low == limits.min).all() & (self._high == limits.max).all()
-        )
+        full = limits is not None and self._uniform and ends == (limits.min, limits.max)
         self._valid: Tensor | None = None  # in what is acted on
-        self._any_is_inside = dtype == torch.bool or bool(full)
+        self._any_is_inside = dtype == torch.bool or full
 
     def reset(self) -> tuple[Tensor, Tensor | None]:
         """The first observations ``[L · K, *obs]``, and the valid actions."""
@@ -163,14 +158,11 @@ def _bounds(env: LaneEnv) -> tuple[Tensor, Tensor]:
         if np.issubdtype(low.dtype, np.floating):
             largest = np.finfo(low.dtype).max
             low, high = low.clip(-largest, largest), high.clip(-largest, largest)
-    elif isinstance(space, spaces.Discrete):
-        low, high = (
-            np.asarray(end, space.dtype) for end in (space.start, space.start + space.n - 1)
-        )
-    elif isinstance(space, spaces.MultiDiscrete):
-        low, high = space.start, space.start + space.nvec - 1
-    elif isinstance(space, spaces.MultiBinary):
-        low, high = (np.full(space.shape, bit, space.dtype) for bit in (0, 1))
+    elif isinstance(space, spaces.Discrete | spaces.MultiDiscrete | spaces.MultiBinary):
+        several = space.n if isinstance(space, spaces.Discrete) else 2
+        count = space.nvec if isinstance(space, spaces.MultiDiscrete) else several
+        low = np.full(space.shape or (), getattr(space, "start", 0), space.dtype)
+        high = low + np.asarray(count - 1, space.dtype)
     else:
         raise UqbenchError(
             f"the observation space of {named(env)} is {space}; expected a Box, Discrete, "

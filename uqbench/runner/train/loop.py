@@ -5,8 +5,6 @@ An environment has a lane for each actor of each run, run by run, ``[L · K, …
 neither what is recorded, nor the environment, nor what it is given next.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, overload
 
@@ -15,10 +13,10 @@ from torch import Tensor
 from uqbench.contract.agent import Agent, Step
 from uqbench.contract.environment import LaneEnv, Outcome
 from uqbench.lanes import Capturable
-from uqbench.runner.train.asked import copied
 from uqbench.runner.train.compiling import Capture, CapturedSteps
 from uqbench.runner.train.guarded_lanes import GuardedLanes
 from uqbench.runner.train.guards import check_action, check_range
+from uqbench.runner.train.queried import copied
 from uqbench.runner.train.recorder import Recorder
 
 

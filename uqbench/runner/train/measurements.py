@@ -1,7 +1,5 @@
 """What is recorded while a batch's agents learn: metrics, evaluations, scores of predictions."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -13,13 +11,12 @@ from uqbench.contract.agent import Agent
 from uqbench.registry.plugins import Host
 from uqbench.results.columns import Columns, RunColumns
 from uqbench.runner.batches import Batch
-from uqbench.runner.train.asked import Asked
 from uqbench.runner.train.environments import TaskEnvironment
 from uqbench.runner.train.evaluation import evaluate
 from uqbench.runner.train.guards import check_metrics
 from uqbench.runner.train.loop_agent import SinglePolicy
+from uqbench.runner.train.queried import Checked
 from uqbench.runner.train.recorder import Recorder, passed
-from uqbench.runner.train.stated import Checked
 from uqbench.uncertainty.interval_scores import score_return_distribution, score_uncertainty
 
 Latest = Mapping[str, NDArray[np.float64]]
@@ -99,7 +96,7 @@ class Measurements:
         ]
 
     def _checked(self, agent: Agent | SinglePolicy, step: int) -> Checked:
-        return Checked(Asked(agent), self.env.n_actions, step)
+        return Checked(agent, self.env.n_actions, step)
 
     def _metrics(self, agent: Agent | SinglePolicy, step: int) -> dict[str, Tensor]:
         """An agent's own metrics, and the scores of its predictions of Q where Q* is known."""

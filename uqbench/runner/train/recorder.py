@@ -1,7 +1,5 @@
 """A run's data: its episodes, and records of its metrics at even intervals."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
