@@ -120,8 +120,10 @@ def test_a_boards_data_are_its_rows(tools):
             mean = row["cells"][2][1]
             assert mean == pytest.approx(own[one.board.ranking], nan_ok=True)
             if word is not None:
+                line = next(of for of in one.view.lines if of.method == row["method"])
                 said = own["calibration"]
-                assert row["cells"][word][0] == ("" if pd.isna(said) else said)
+                assert row["cells"][word][0] == line.word
+                assert line.calibration == ("" if pd.isna(said) else said)
         assert files[f"data/{one.id}.svg"].startswith("<svg")
 
 

@@ -25,7 +25,7 @@ class Planned:
         states: of the runs.
         expected: what each run to execute takes.
         script: what would be submitted; empty where processes are started.
-        note: which finished runs are of other code than is installed; empty where none is.
+        note: which words stated intervals can earn, and which finished runs are of other code.
         detectable: which difference the seeds show, by a stored board; empty where there is none.
     """
 

@@ -12,7 +12,7 @@ from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from uqbench.boards.calibration import calibration, coverage_column
+from uqbench.boards.calibration import coverage_column, word
 from uqbench.boards.claims import table
 from uqbench.boards.claims.judge import Judgement, judge
 from uqbench.boards.columns import Column, columns, grouped
@@ -298,8 +298,8 @@ class Board:
             if self.submitted:
                 row["submitted"] = self.submitted.get(method, "")
             if coverage is not None:
-                about, stated = row["role"] == "method", self.estimates[method][coverage[0]]
-                row["calibration"] = calibration(stated, coverage[1]) if about else ""
+                about = row["role"] == "method"
+                row["calibration"] = word(self.plan.suite, own, *coverage) if about else ""
             for name, of in self.estimates[method].items():
                 row |= cells(name, of)
             rows.append(row)

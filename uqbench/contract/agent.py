@@ -183,8 +183,9 @@ class Uncertainty:
         mean: of Q.
         epistemic_var: the variance of Q that more data would reduce; of few networks divided by
             their number less one.
-        epistemic_dof: degrees of freedom of ``epistemic_var``, where it is the variance of few
-            networks which are not predicted as ``value_samples``.
+        epistemic_dof: degrees of freedom of ``epistemic_var`` about ``mean``, where it is the
+            variance of few networks which are not predicted as ``value_samples``; infinite where
+            it is no sample's and ``value_samples`` are few.
         quantile_epistemic_var: the same of the return distribution's quantiles, averaged over them;
             at least ``epistemic_var`` (Clements et al. 2019, equation 4).
         aleatoric_var: the variance of the return that remains when everything is known.

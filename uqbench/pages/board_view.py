@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from uqbench.boards.calibration import HERE, JUDGED, coverage_column, with_share
 from uqbench.boards.coverage import coverage_note
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.stored import StoredBoard
@@ -24,6 +25,14 @@ MARK = "†"
 """Behind the name of a method that does not beat the best trivial row."""
 IMPROVEMENT = "improvement_over_"
 """Begins the name of the column of the probability of improvement over the baseline."""
+
+MEANT = {
+    JUDGED: "Honest intervals contain as many true values as they state (their misses off by at "
+    "most half), overconfident ones fewer, underconfident ones more.",
+    HERE: "Here: in these worlds exact intervals need not contain as many true values as they "
+    "state.",
+}
+"""Of words for stated intervals."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +101,12 @@ class Line:
         return self.estimates[name].value if name in self.estimates else -math.inf
 
     @property
+    def word(self) -> str:
+        """The word for its stated intervals, as tables show it."""
+        coverage = coverage_column(self.estimates)
+        return with_share(self.calibration, self.estimates[coverage[0]].value if coverage else 0)
+
+    @property
     def remark(self) -> str:
         """What stands behind its name."""
         return f" {MARK}" * self.beaten + f" ({', '.join(self.notes)})" * bool(self.notes)
@@ -134,7 +149,7 @@ class BoardView:
         elif name == "method":
             texts = [x.method + x.remark for x in self.lines]
         elif name == "calibration":
-            texts = [x.calibration for x in self.lines]
+            texts = [x.word for x in self.lines]
         elif name == "runs":
             texts = [f"{x.scored}/{x.planned}" for x in self.lines]
         else:
@@ -190,11 +205,8 @@ def board_notes(board: Board, view: BoardView) -> list[str]:
             f"{MARK} does not beat {board.trivial.best}, the best of these: the 95 % interval of "
             f"the difference does not lie above zero."
         )
-    if view.calibrated:
-        sentences.append(
-            "Honest intervals contain as many true values as they state (their misses off by at "
-            "most half), overconfident ones fewer, underconfident ones more."
-        )
+    words = {line.calibration for line in view.lines}
+    sentences += [said for of, said in MEANT.items() if words & {*of}]
     if board.primary.margin is not None and board.primary.margin_before(board.began) is None:
         sentences.append(
             f"The margin, {board.primary.margin:g}, was set after the runs ({board.began[:10]}): "

@@ -23,6 +23,8 @@ EVENT_STATISTICS = ("events", "events_per_step", "events_per_episode", "episodes
 """Statistics of an event that the environment counts, as in ``events/falls``."""
 STATISTICS = (*EPISODE_STATISTICS, "reward_per_step", "cumulative_regret")
 _SHARE = re.compile(r"episodes_with/.*|(.*/)?(difference_)?coverage_\d+")
+TRUTH_ERROR = "queries/truth_error"
+"""Standard error of the truth: of what a run stores of its queries, so that its records stay."""
 Group = Literal["return", "risk", "uncertainty"]
 """What a metric is about. Boards show these groups of columns, and never sum them."""
 RECORDS = 100

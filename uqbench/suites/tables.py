@@ -59,6 +59,8 @@ class Table(BaseModel):
 class Task(Table):
     """An environment or a dataset, with its config.
 
+    ``worlds`` are ``drawn`` where every seed has one of its own, from the prior that agents have
+    (or test data that are fresh): there stated intervals must cover as often as they say.
     ``time_limit`` is in steps; ``time_limit_is`` says whether the state at the limit counts as
     terminal (value zero) or as truncated (bootstrapped). An environment needs a ``discount``.
     """
@@ -70,6 +72,7 @@ class Task(Table):
     discount: Annotated[float, Field(ge=0, le=1)] | None = None
     time_limit: Count | None = None
     time_limit_is: Literal["terminal", "truncation"] = "truncation"
+    worlds: Annotated[Literal["fixed", "drawn"], Field(exclude=True)] = "fixed"  # in no identity
 
     @model_validator(mode="after")
     def _one_kind(self) -> Self:
