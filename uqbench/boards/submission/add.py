@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from uqbench.boards.cost import read_cost, to_csv
 from uqbench.boards.leaderboard import Board
+from uqbench.boards.made_once import made_once
 from uqbench.boards.provenance import of_older_code, provenance_json
-from uqbench.boards.statistics_sentence import papers
 from uqbench.boards.stored import PROVENANCE, StoredBoard, board_folder
 from uqbench.boards.submitted import NAME, Submitted, states, submitted_json
 from uqbench.boards.verification import Verification
@@ -81,13 +81,13 @@ def add(
         for row in read_cost(recorded.get("cost.csv", b"").decode())
         if row.method not in index.methods
     ]
+    board = replace(Board.of(plan, scores), submitted=states(rows))
     recorded |= {
+        **made_once(board, host),
         "cost.csv": to_csv([*costs, *judged.cost]).encode(),
         PROVENANCE: provenance_json(
             list({str(one): one for one in made}.values()), of_older_code(scores)
         ).encode(),
-        "papers.bib": papers(plan, host).encode(),
         NAME: submitted_json(rows).encode(),
     }
-    board = replace(Board.of(plan, scores), submitted=states(rows))
     return folder, board, recorded
