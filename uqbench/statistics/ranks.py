@@ -243,27 +243,13 @@ def adjusted_p(
     draws: int = DRAWS,
 ) -> dict[tuple[str, str], float]:
     """Adjusted p-values of a family of pairs; those of the suite's own rows among themselves."""
-    adjusted = _adjusted(measured, scores, statistic, foreign, draws)
-    own = {pair: of for pair, of in measured.items() if not any(name in foreign for name in pair)}
-    if 0 < len(own) < len(measured):
-        adjusted |= _adjusted(own, scores, statistic, (), draws)
-    return adjusted
-
-
-def _adjusted(
-    measured: Mapping[tuple[str, str], Measured],
-    scores: Mapping[str, Matrix],
-    statistic: str,
-    foreign: Container[str],
-    draws: int,
-) -> dict[tuple[str, str], float]:
     p = {pair: of.p_value() for pair, of in measured.items()}
+    adjusted = {pair: min(1.0, own * len(p)) for pair, own in p.items()}
     if any(isinstance(of, Apart) for of in measured.values()):
         from statsmodels.stats.multitest import multipletests  # takes a while
 
         by_holm = multipletests(list(p.values()), method="holm")[1]
-        return dict(zip(p, map(float, by_holm), strict=True))
-    adjusted = {pair: min(1.0, own * len(p)) for pair, own in p.items()}
+        adjusted = dict(zip(p, by_holm.tolist(), strict=True))
     pairs, observed, chance = by_chance(measured, scores, statistic, foreign, draws)
     if pairs:
         drawn = int(len(chance) == draws)  # and not all signs
@@ -271,6 +257,9 @@ def _adjusted(
         for pair, of_all in zip(pairs, by_all.tolist(), strict=True):
             alone = isinstance(measured[pair], Difference)
             adjusted[pair] = max(p[pair], of_all) if alone else of_all
+    own = {pair: of for pair, of in measured.items() if not any(name in foreign for name in pair)}
+    if 0 < len(own) < len(measured):
+        adjusted |= adjusted_p(own, scores, statistic, (), draws)
     return adjusted
 
 
