@@ -290,9 +290,9 @@ def found(
                 # bounds are those of runs as they are
                 own = values + 0.8 if kind.endswith("fail") else values
                 wrong.setdefault((kind, name), []).append(false_board(own, true_means, kind))
-    what = "equivalence at the margin", "normal"
-    for _ in range(boards if what not in known else 0):
-        wrong.setdefault(what, []).append(false_equivalence(generator, seeds, tasks))
+    margin = "equivalence at the margin", "normal"
+    for _ in range(boards if margin not in known else 0):
+        wrong.setdefault(margin, []).append(false_equivalence(generator, seeds, tasks))
     return wrong
 
 
