@@ -87,11 +87,11 @@ def error_rates(
         return wrong
     true = {name: point(statistic, of) for name, of in methods.items()}
     seedwise = paired and len(set(map(len, methods.values()))) == 1
-    every = 1 if paired else min(len(methods), ENOUGH)
     generator = np.random.default_rng(derive_seed("resampled runs"))
     number = RESAMPLES
     if ranges is not None and all(ranges):
         number = min(number, max(FEWEST, WORK // sum(of.size for of in methods.values())))
+    every = 1 if paired or number < RESAMPLES else min(len(methods), ENOUGH)
     for k in range(number):
         runs = resampled(methods, generator, seedwise=paired)
         if ranks and len(runs) > 1:
