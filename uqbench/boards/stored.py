@@ -11,6 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from uqbench.boards.error_rates import ERRORS
 from uqbench.boards.finding import finding
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.manifest import MANIFEST, SCHEMA_VERSION, Manifest, Planned, read_manifest
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 PROVENANCE = "made_with.json"
 CURVES, UNCERTAINTY = "curves.parquet", "uncertainty.parquet"
-RECORDED = ("cost.csv", PROVENANCE, "papers.bib", NAME, CURVES, UNCERTAINTY)
+RECORDED = ("cost.csv", PROVENANCE, "papers.bib", ERRORS, NAME, CURVES, UNCERTAINTY)
 """The files of a board that do not follow from its scores."""
 
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from uqbench.boards.calibration import HERE, JUDGED, coverage_column, with_share
-from uqbench.boards.coverage import coverage_note
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.stored import StoredBoard
 from uqbench.boards.tables import label
@@ -190,7 +189,7 @@ def stored_estimate(row: Mapping[str, Any], name: str) -> Estimate | None:
 
 
 def board_notes(board: Board, view: BoardView) -> list[str]:
-    """Where trivial and oracle rows lie, what remarks mean, and what intervals cover, if less."""
+    """Where trivial and oracle rows lie, and what remarks mean."""
     sentences = []
     for role, what in (("trivial", "Without learning"), ("oracle", "Knowing more than an agent")):
         values = [
@@ -222,7 +221,7 @@ def board_notes(board: Board, view: BoardView) -> list[str]:
     if board.origins:
         places = ", ".join(sorted(set(board.origins.values())))
         sentences.append(f"Stored rows are from {places} and were not run again.")
-    return list(filter(None, [" ".join(sentences), coverage_note(board)]))
+    return [" ".join(sentences)] if sentences else []
 
 
 def _computed(board: Board) -> list[Line]:
