@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from uqbench.api.status import jobs
+from uqbench.api.jobs import jobs
 from uqbench.contract.executor import ORDERS, ExecutorContext, JobState, JobStatus, Order
 from uqbench.contract.specs import ExecutorSpec
 from uqbench.registry.classes import Added
