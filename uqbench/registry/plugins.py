@@ -170,9 +170,6 @@ class Host:
 
     def _add(self, plugin: Plugin, added: Added) -> None:
         """Register what a plugin adds, or nothing."""
-        for spec in (spec for own in added.specs.values() for spec in own):
-            if not isinstance(spec, specs.Spec):
-                raise TypeError(f"it registers {spec!r:.80}; expected specs, such as AgentSpec")
         marked = [
             (registry, [_marked(spec, plugin) for spec in added.specs.get(registry.kind, ())])
             for registry in self.registries
