@@ -7,8 +7,8 @@
 
 The runs are those of a suite that is installed, with so many seeds; their files are written at
 once, without training. ``measure`` runs each command on the first seeds of each method and task,
-twice: without the index, and with it. Files must be a minute old to be in the index. ``status`` is
-always of all runs that were made.
+twice: without the index, and with it. Files must be a minute old to be in the index, which
+``status`` does not need. ``status`` is always of all runs that were made.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from uqbench.contract.identity import digest_of
 from uqbench.registry.plugins import Host
 from uqbench.results.columns import columns_digest
 from uqbench.results.records import Provenance, RunRecord, Timing
-from uqbench.results.run_cache import FILE
 from uqbench.results.store import EPISODES, METRICS, now, this_process
+from uqbench.results.verified import FILE
 from uqbench.runner.metric_values import record_step
 from uqbench.suites.metrics import RECORDS
 from uqbench.suites.plan import Plan, make_plan

@@ -1,4 +1,4 @@
-"""Which difference so many seeds tell apart, by the number of methods: the table of docs/claims.md.
+"""Which difference so many seeds tell apart, by the number of methods.
 
     python benchmarks/power.py [--runs 800]
 

@@ -68,7 +68,7 @@ def main() -> None:
     driver = _follow(list(zip(orders, groups, strict=True)), store, asked.seconds)
     began = time.perf_counter()
     running = latest_steps(store.root)
-    states = Counter(found.state.value for _, found in store.records())
+    states = Counter(found.state.value for _, found in store.walk())
     status = time.perf_counter() - began
     found = [queue.get() for _ in nodes]
     for node in nodes:

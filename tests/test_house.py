@@ -1,8 +1,11 @@
-"""The rooms of the harness: their order, and their import names."""
+"""The rooms of the harness: their order, import names, price in lines, and words."""
 
 import ast
+import io
 import re
+import tokenize
 import tomllib
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
@@ -15,6 +18,29 @@ HARNESS = ROOT / "uqbench"
 LAYERS: list[str] = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"][
     "contracts"
 ][0]["layers"]
+MOST_LINES = 22_600
+"""Lines of code that the harness may have: a comment or a docstring is none."""
+TO_REWRITE = {
+    "boards",
+    "pages",
+    "results",
+    "runner",
+    "statistics",
+    "testing",
+    "uncertainty",
+}
+"""Rooms whose docstrings may still open with a riddle; none joins them."""
+RIDDLE = re.compile(r"(What|Where|Who|How|The same)\b")
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+LAYOUT = {
+    tokenize.COMMENT,
+    tokenize.NL,
+    tokenize.NEWLINE,
+    tokenize.INDENT,
+    tokenize.DEDENT,
+    tokenize.ENDMARKER,
+    tokenize.ENCODING,
+}
 
 
 def test_the_rooms_are_those_of_the_import_contract() -> None:
@@ -43,6 +69,85 @@ def test_no_room_imports_another_by_a_string() -> None:
             if called in ("import_module", "__import__") and named and named[1] != room:
                 hidden.append(f"{path}:{node.lineno}")
     assert hidden == []
+
+
+def lines_of_code(text: str) -> int:
+    """Lines with a token that is neither comment, docstring nor layout; each of a long string."""
+    docstrings = {
+        node.body[0].lineno
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, DOCUMENTED) and ast.get_docstring(node) is not None
+    }
+    lines: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        docstring = token.type == tokenize.STRING and token.start[0] in docstrings
+        if token.type not in LAYOUT and not docstring:
+            lines.update(range(token.start[0], token.end[0] + 1))
+    return len(lines)
+
+
+def test_a_line_of_code_is_one_that_does_something() -> None:
+    long = 'x = """\n\n"""\n'
+    said = f'"""Said."""\n\n# why\n{long}\ndef f(\n    a,\n):\n    """Said."""\n    return a\n'
+    assert lines_of_code(said) == 3 + 3 + 1
+
+
+def test_the_harness_keeps_to_its_budget_of_lines() -> None:
+    lines = {path: lines_of_code(path.read_text("utf-8")) for path in HARNESS.rglob("*.py")}
+    rooms: dict[str, int] = {}
+    for path, count in lines.items():
+        room = path.relative_to(HARNESS).parts[0]
+        rooms[room] = rooms.get(room, 0) + count
+    assert sum(lines.values()) <= MOST_LINES, rooms
+
+
+def is_true_or_false(node: ast.AST) -> bool:
+    """Whether a function returns booleans, in tensors too."""
+    returned = getattr(node, "returns", None)
+    return returned is not None and bool(re.search("bool|Tensor|TypeGuard", ast.unparse(returned)))
+
+
+def riddles(text: str) -> Iterator[tuple[int, str]]:
+    """Lines and first sentences of docstrings that open without a noun or a verb."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, DOCUMENTED) and (said := ast.get_docstring(node)):
+            first = re.split(r"(?<=\.)\s|\n\n", said, maxsplit=1)[0]
+            of_no_boolean = said.startswith("Whether ") and not is_true_or_false(node)
+            if RIDDLE.match(said) or of_no_boolean or "that of which" in first:
+                yield node.body[0].lineno, first
+
+
+def test_a_riddle_is_found_in_each_kind_of_docstring() -> None:
+    text = """'''What it is.'''
+class A:
+    '''The same of B.'''
+    def f(self) -> bool:
+        '''Whether it holds.'''
+    def f(self) -> str:
+        '''Whether it holds, in words.'''
+    def g(self):
+        '''A name, and that of which it is one. More.'''
+    def h(self):
+        '''Whatever is left.'''
+"""
+    assert {first for _, first in riddles(text)} == {
+        "What it is.",
+        "The same of B.",
+        "Whether it holds, in words.",
+        "A name, and that of which it is one.",
+    }
+
+
+def test_a_docstring_opens_with_the_thing_that_is_returned_or_done() -> None:
+    """Not with *What*, *Where*, *Who*, *How*, *The same*; *Whether* is for booleans."""
+    found = [
+        f"{path.relative_to(ROOT)}:{line}: {first}"
+        for path in sorted(HARNESS.rglob("*.py"))
+        for line, first in riddles(path.read_text("utf-8"))
+    ]
+    rooms = {line.split("/")[1] for line in found}
+    assert [line for line in found if line.split("/")[1] not in TO_REWRITE] == []
+    assert rooms == TO_REWRITE, "a room that has been rewritten leaves TO_REWRITE"
 
 
 @pytest.mark.parametrize("name", sorted(uqbench.IMPORT_NAMES))

@@ -120,8 +120,10 @@ def test_a_boards_data_are_its_rows(tools):
             mean = row["cells"][2][1]
             assert mean == pytest.approx(own[one.board.ranking], nan_ok=True)
             if word is not None:
+                line = next(of for of in one.view.lines if of.method == row["method"])
                 said = own["calibration"]
-                assert row["cells"][word][0] == ("" if pd.isna(said) else said)
+                assert row["cells"][word][0] == line.word
+                assert line.calibration == ("" if pd.isna(said) else said)
         assert files[f"data/{one.id}.svg"].startswith("<svg")
 
 
@@ -135,7 +137,9 @@ def test_the_site_shows_the_readmes_agent(tools):
 def test_notebooks_and_made_pages_are_in_the_nav(tools):
     nav = (ROOT / "mkdocs.yml").read_text("utf-8")
     notebooks = [f"notebooks/{p.stem}.md" for p in (ROOT / "docs/notebooks").glob("*.ipynb")]
-    assert [name for name in [*tools.PAGES, *notebooks] if f": {name}\n" not in nav] == []
+    assert [
+        name for name in [*tools.PAGES, *tools.MADE, *notebooks] if f": {name}\n" not in nav
+    ] == []
     assert "```python\nimport tempfile" in tools.notebook(ROOT / "docs/notebooks/first-board.ipynb")
 
 
@@ -155,6 +159,10 @@ def test_pages_of_the_docs_link_to_pages_of_the_docs(tools):
         for page in docs.rglob("*.md")
         for link in re.findall(r"\]\((?!https?:|#)([^)#\s]+)", page.read_text("utf-8"))
         if docs not in (target := (page.parent / link).resolve()).parents
-        or not (target.exists() or link in tools.PAGES or target.with_suffix(".ipynb").exists())
+        or not (
+            target.exists()
+            or target.name in {*tools.PAGES, *tools.MADE}
+            or target.with_suffix(".ipynb").exists()
+        )
     ]
     assert broken == []

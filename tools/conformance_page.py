@@ -1,4 +1,4 @@
-"""``docs/conformance.md``, made by ``python tools/conformance_page.py > docs/conformance.md``."""
+"""The site's page of the rules of conformance: ``python tools/conformance_page.py`` prints it."""
 
 from __future__ import annotations
 

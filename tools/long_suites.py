@@ -11,7 +11,6 @@ import re
 import subprocess
 import sys
 import time
-from configparser import ConfigParser
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,7 +23,7 @@ SHORT = {
     "slurm": "`tests/runner/dispatch`, with an executor of processes",
     "long": "the rest of each file's tests",
     "faults": "`tests/faults` with few inputs",
-    "browser": "`tests/report`, without a browser",
+    "browser": "`tests/pages/report`, without a browser",
     "notebooks": "`tests/docs/test_notebooks.py`: the same code, without Jupyter",
     "site": "`tests/test_site.py`, without building it",
     "lowest": "`tests/test_requirements.py`: what is declared, not installed",
@@ -35,13 +34,14 @@ SHORT = {
 NEVER = "not on record"
 HEAD = """# Long suites
 
-What CI, with its twenty minutes, does not run, and when it passed last. Written by
-`python tools/long_suites.py`, which runs all, or those that are named: `… ptx jax`.
+Tests that CI, with its twenty minutes, does not run, and the day when each passed last. `tox.ini`
+describes them. `python tools/long_suites.py` runs all, or those that are named, and writes this
+page.
 
-| | what | passed last | at commit | minutes | failed since | in every CI run |
-| --- | --- | --- | --- | ---: | --- | --- |
+| | passed last | at commit | minutes | failed since | in every CI run |
+| --- | --- | --- | ---: | --- | --- |
 """
-_ROW = re.compile(r"\| `tox -e (\w+)` \| .* \| (.*) \| (.*) \| (.*) \| (.*) \| .* \|")
+_ROW = re.compile(r"\| `tox -e (\w+)` \| (.*) \| (.*) \| (.*) \| (.*) \| .* \|")
 
 
 @dataclass(frozen=True)
@@ -59,19 +59,12 @@ def read(text: str) -> dict[str, Passed]:
     return {row[0]: Passed(*row[1:]) for row in _ROW.findall(text)}
 
 
-def page(passed: dict[str, Passed], tox: str) -> str:
-    """The page's text.
-
-    Args:
-        passed: by environment.
-        tox: the text of ``tox.ini``, which says what each is.
-    """
-    settings = ConfigParser(interpolation=None)
-    settings.read_string(tox)
+def page(passed: dict[str, Passed]) -> str:
+    """The page's text, of passes by environment."""
     rows = []
     for name, short in SHORT.items():
-        what, of = settings[f"testenv:{name}"]["description"], passed.get(name, Passed())
-        cells = (what, of.day, of.commit, of.minutes, of.failed, short)
+        of = passed.get(name, Passed())
+        cells = (of.day, of.commit, of.minutes, of.failed, short)
         rows.append(f"| `tox -e {name}` | {' | '.join(cells)} |\n")
     return HEAD + "".join(rows)
 
@@ -104,7 +97,7 @@ def main(names: list[str]) -> int:
     asked = names or list(SHORT)
     for name in asked:
         passed[name] = run(name, passed.get(name, Passed()))
-        PAGE.write_text(page(passed, (ROOT / "tox.ini").read_text("utf-8")), "utf-8")
+        PAGE.write_text(page(passed), "utf-8")
     return int(any(passed[name].failed for name in asked))
 
 

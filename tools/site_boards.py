@@ -16,7 +16,7 @@ from typing import Any, Literal
 import gymnasium
 import torch
 
-from uqbench.boards.calibration import WORDS, coverage_column
+from uqbench.boards.calibration import JUDGED, WORDS, coverage_column, kind
 from uqbench.boards.protocol import departures, versions_here
 from uqbench.boards.stored import StoredBoard, board_folders
 from uqbench.boards.tables import label
@@ -196,9 +196,12 @@ class SiteBoard:
         return Answer(state, top, len(known), column)
 
     def _honest(self) -> Answer | None:
-        """The methods whose stated intervals are honest, in the board's order."""
+        """The methods whose stated intervals are honest, in the board's order; None if none may be.
+
+        In fixed worlds exact intervals need not cover as often as they say.
+        """
         column = coverage_column(map(str, self.board.leaderboard))
-        if column is None or not self.view.calibrated:
+        if column is None or not {line.calibration for line in self.methods} & {*JUDGED}:
             return None
         honest = tuple(line for line in self.methods if line.calibration == "honest")
         state = "decided" if honest else "none"
@@ -333,7 +336,7 @@ def tally(boards: Sequence[SiteBoard], world: World, need: Need, budget: str) ->
 def _trusted(method: str, boards: Sequence[SiteBoard]) -> str:
     """On how many boards a method's intervals have which word."""
     lines = [line for one in boards for line in one.methods if line.method == method]
-    words = Counter(line.calibration for line in lines if line.calibration)
+    words = Counter(kind(line.calibration) for line in lines if line.calibration)
     said = ", ".join(f"{word} on {words[word]}" for word in WORDS if words[word])
     return f"Its intervals: {said}." if said else ""
 

@@ -1,8 +1,8 @@
-"""The site's pages that are made from the committed boards, for ``mkdocs build``.
+"""The site's pages that are made from the committed boards and the code, for ``mkdocs build``.
 
 Front page, boards, methods and claims are laid out by the templates in ``tools/site_pages``;
 boards' tables and pictures are files of their own, which a page fetches when a board is opened.
-Notebooks become pages.
+The rules of conformance, the keys of suite files and the notebooks become pages.
 """
 
 from __future__ import annotations
@@ -14,12 +14,14 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import conformance_page
 import jinja2
+import suite_keys
 from site_boards import NEEDS, NONE_OF, SECONDS, WORLDS, SiteBoard, profiles, site_boards, tally
 
 from uqbench.pages.board_view import shown
 from uqbench.pages.plots.theme import SIGNS
-from uqbench.pages.verdicts import COUNTED, Counted, by_paper, distinct
+from uqbench.pages.verdicts import WORDS, Counted, by_paper, distinct
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
@@ -41,6 +43,8 @@ PAGES = {
                     "it needs, judged by the runs."),
 }  # fmt: skip
 """Title, part and first sentence of the pages that are made from boards alone."""
+MADE = {"conformance.md": conformance_page.page, "suite-keys.md": suite_keys.page}
+"""Pages that are made from the code."""
 PART = re.compile(r'<div data-part="([a-z]+)"></div>')
 BUDGETS = {"seconds": "10 seconds", "minutes": "10 minutes", "any": "any"}
 
@@ -105,7 +109,7 @@ def notebook(path: Path) -> str:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages, the boards' data and the notebooks."""
+    """Add the pages that are made, the boards' data and the notebooks."""
     from mkdocs.structure.files import File
 
     for name, (title, part, said) in PAGES.items():
@@ -114,6 +118,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         files.append(File.generated(config, name, content=text))
     for name, text in data_files():
         files.append(File.generated(config, name, content=text))
+    for name, made in MADE.items():
+        files.append(File.generated(config, name, content=made()))
     for path in sorted((ROOT / "docs" / "notebooks").glob("*.ipynb")):
         name = f"notebooks/{path.stem}.md"
         files.append(File.generated(config, name, content=notebook(path)))
@@ -181,7 +187,7 @@ def _first() -> str:
 def _claims() -> dict[str, Any]:
     judged = [claim for one in boards() for claim in one.claims]
     every = Counted("all papers", tuple(distinct(judged)))
-    return {"papers": by_paper(judged), "every": every, "verdicts": COUNTED, "signs": SIGNS}
+    return {"papers": by_paper(judged), "every": every, "verdicts": WORDS, "signs": SIGNS}
 
 
 def _shown_by(output: Mapping[str, Any]) -> str:

@@ -1,6 +1,7 @@
-"""``docs/suite-keys.md`` and ``docs/suite.schema.json``, made by ``python tools/suite_keys.py``.
+"""The site's page of a suite file's keys, and ``docs/suite.schema.json``, which editors read.
 
-Both are from the models that read suite files, and name all keys.
+Both are from the models that read suite files. ``python tools/suite_keys.py`` prints the page and
+writes the schema.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from uqbench.suites.reading import TaskDefaults
 from uqbench.suites.suite import Suite
 from uqbench.suites.tables import Budget, Evaluation, Method, Queries, Task
 
+SCHEMA = Path(__file__).parents[1] / "docs" / "suite.schema.json"
 TABLES: dict[str, type[BaseModel]] = {
     "": Suite,
     "[task_defaults]": TaskDefaults,
@@ -64,8 +66,17 @@ def schema() -> dict[str, Any]:
 ROWS = ("tasks", "budgets", "metrics", "normalization", "methods", "readings", "claims")
 
 
-def page() -> Iterator[str]:
-    """The lines of ``docs/suite-keys.md``: each table, its keys, their types and defaults."""
+def page() -> str:
+    """Each table, its keys, their types and defaults, as Markdown."""
+    return "\n".join(_lines()) + "\n"
+
+
+def schema_file() -> str:
+    """The text of ``docs/suite.schema.json``."""
+    return json.dumps(schema(), indent=1, ensure_ascii=False) + "\n"
+
+
+def _lines() -> Iterator[str]:
     yield HEAD
     for table, model in TABLES.items():
         text = inspect.getdoc(model) or ""
@@ -106,12 +117,6 @@ def _prose(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
 
 
-def made() -> dict[str, str]:
-    """The files below ``docs/`` by name."""
-    text = json.dumps(schema(), indent=1, ensure_ascii=False)
-    return {"suite-keys.md": "\n".join(page()) + "\n", "suite.schema.json": f"{text}\n"}
-
-
 if __name__ == "__main__":
-    for name, text in made().items():
-        (Path(__file__).parents[1] / "docs" / name).write_text(text, encoding="utf-8")
+    print(page(), end="")
+    SCHEMA.write_text(schema_file(), encoding="utf-8")

@@ -78,7 +78,7 @@
       return node;
     }
     if (name === "intervals" && text) {
-      node.append(el("span", text, { className: "uq-word uq-w-" + text.replace(" ", "-") }));
+      node.append(el("span", text, { className: "uq-word uq-w-" + text.replace(/ \(.*/, "").replaceAll(" ", "-") }));
       return node;
     }
     const [number, around] = text.split(" [");

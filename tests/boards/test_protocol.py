@@ -18,7 +18,7 @@ from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import read_suites
 from uqbench.uncertainty.scores import score_versions
 
-VERSIONS = {"psrl": "2"}
+VERSIONS = {"psrl": "2", "environment five-state": "1"}
 
 
 def parsed(table) -> Manifest:
@@ -58,6 +58,12 @@ def test_what_departs_is_named(suite, manifest, table, field, value, said):
 
 def test_another_version_of_an_agent_is_named(suite, manifest):
     assert departures(parsed(manifest), suite, {"psrl": "0"}) == ["psrl version 2, now 0"]
+    other_world = {task.environment: "0" for task in suite.tasks}
+    of = {f"environment {name}": version for name, version in other_world.items()}
+    told = departures(parsed(manifest), suite, VERSIONS | of)
+    assert told == [f"task {task.name} version 1, now 0" for task in suite.tasks]
+    old = {key: value for key, value in manifest.items() if key != "task_versions"}
+    assert departures(parsed(old), suite, VERSIONS | of) == []
 
 
 def test_numbers_of_other_versions_of_a_score_are_named_and_stay_so(tmp_path):

@@ -162,7 +162,7 @@ def readers(host: Host, plan: Plan, store: Store, board: dict[str, bytes], folde
 
     def read_record(data: bytes) -> object:
         (scratch.folder(finished) / "run.json").write_bytes(data)
-        return [json.dumps(run_status(*found, scratch, {})) for found in scratch.records()]
+        return [json.dumps(run_status(*found, scratch, {})) for found in scratch.walk()]
 
     def read_sealed_record(data: bytes) -> object:
         """A record that is odd on purpose."""

@@ -92,7 +92,7 @@ def test_a_link_in_place_of_a_folder_leads_no_command_out_of_the_results(
     (inner / "run.json").unlink()  # something to do
     before = files(outside)
     store = Store(root)
-    named = {place: stored for place, stored in store.states() if stored.reason}
+    named = {place: stored for place, stored in store.walk() if stored.reason}
     place = "/".join(run.folder.parts[:depth])
     assert "symbolic link" in str(named[place].reason)
     assert store.find(run).state is RunState.DAMAGED
@@ -133,7 +133,7 @@ def test_twenty_links_to_their_own_folder_are_twenty_damaged_folders(tmp_path):
     for n in range(20):
         (tmp_path / f"s{n}").symlink_to(".")
     began = time.process_time()
-    found = list(Store(tmp_path).states())
+    found = list(Store(tmp_path).walk())
     assert [stored.state for _, stored in found] == [RunState.DAMAGED] * 20
     assert time.process_time() - began < 1
 
@@ -151,7 +151,7 @@ def test_what_is_no_folder_or_may_not_be_read_costs_what_is_below_it(what, depth
     if what == "unreadable" and os.geteuid() == 0:
         pytest.skip("root may read it")
     FOLDERS[what](whole.joinpath(*plan.runs[0].folder.parts[:depth]))
-    found = dict(Store(whole).states())
+    found = dict(Store(whole).walk())
     below = "/".join(plan.runs[0].folder.parts[:depth])
     for run in plan.runs:
         if not run.place.startswith(below):
@@ -205,7 +205,7 @@ def test_under_a_limit_a_run_fails_with_a_sentence_and_the_next_one_does_it(limi
     assert "Traceback" not in done.stderr
     done = command(arguments, tmp_path)
     assert done.returncode == 0, done.stderr
-    states = [stored.state for _, stored in Store(tmp_path / "out").states()]
+    states = [stored.state for _, stored in Store(tmp_path / "out").walk()]
     assert set(states) == {RunState.FINISHED}
 
 
@@ -220,7 +220,7 @@ def test_commands_killed_at_any_moment_end_with_the_same_results(suite, budget, 
     rng, kills = random.Random(suite), 0
 
     def digests(out: str) -> dict[str, str]:
-        found = dict(Store(tmp_path / out).states())
+        found = dict(Store(tmp_path / out).walk())
         assert {stored.state for stored in found.values()} == {RunState.FINISHED}
         return {place: stored.record.digests["results"] for place, stored in found.items()}
 
@@ -252,4 +252,4 @@ def test_results_are_the_same_where_another_user_owns_what_is_stored(plan, host,
         if os.geteuid() == 0 and not path.is_symlink():
             os.chown(path, 65534, 65534)
     assert results(plan, whole) == before
-    assert json.dumps([place for place, _ in Store(whole).states()])
+    assert json.dumps([place for place, _ in Store(whole).walk()])

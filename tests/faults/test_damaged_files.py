@@ -2,7 +2,7 @@
 
 After each damage: the states are what the files say, what else was finished is byte for byte as it
 was, and the next command ends with the same results. Seeded: a failure names file and damage. The
-cache of runs is in use throughout.
+index is in use throughout.
 """
 
 import json
@@ -26,9 +26,9 @@ from uqbench.contract.identity import digest_of
 from uqbench.pages.board_folders import write_board
 from uqbench.pages.check import check
 from uqbench.registry.plugins import Host
-from uqbench.results import run_cache
-from uqbench.results.run_cache import FILE
+from uqbench.results import verified
 from uqbench.results.store import TO_DO, RunState, Store
+from uqbench.results.verified import FILE
 from uqbench.runner.batches import make_batch_groups
 from uqbench.runner.checkpoints import Checkpointer
 from uqbench.runner.events import Started
@@ -118,9 +118,9 @@ def plan(host: Host) -> Plan:
 
 
 @pytest.fixture(autouse=True)
-def a_cache_of_every_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_cache, "FEWEST", 0)
-    monkeypatch.setattr(run_cache, "LEAST_AGE_NS", -(10**15))
+def an_index_of_every_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verified, "FEWEST", 0)
+    monkeypatch.setattr(verified, "LEAST_AGE_NS", -(10**15))
 
 
 def complete(plan: Plan, root: Path, host: Host, told: list[Any] | None = None) -> None:
@@ -142,7 +142,8 @@ def results(plan: Plan, root: Path) -> dict[str, str | None]:
     """By run: the digest of its results where it is finished; the states are told alike twice."""
     store = Store(root)
     found = {run.name: store.find(run) for run in plan.runs}
-    [json.dumps(run_status(*entry, store, {})) for entry in store.records()]
+    [json.dumps(run_status(*entry, store, {})) for entry in store.walk()]
+    store.save_index()
     again = Store(root)  # with what the first kept in the index
     assert {name: one.state for name, one in found.items()} == {
         run.name: again.find(run).state for run in plan.runs

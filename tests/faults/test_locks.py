@@ -59,7 +59,7 @@ def test_a_clock_that_was_set_changes_no_state(hours, tmp_path):
     store = Store(tmp_path)
     for seed, status in enumerate(("finished", "running", "failed")):
         write(store, make_run(seed), status, hours)
-    found = {folder.name: state.state for folder, state in store.records()}
+    found = {place.rpartition("/")[2]: state.state for place, state in store.walk()}
     assert sorted(state.value for state in found.values()) == ["abandoned", "failed", "finished"]
-    entries = [run_status(folder, state, store, {}) for folder, state in store.records()]
+    entries = [run_status(place, state, store, {}) for place, state in store.walk()]
     assert all(entry["seconds_left"] is None or entry["seconds_left"] >= 0 for entry in entries)

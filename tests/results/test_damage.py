@@ -109,7 +109,7 @@ def test_a_damaged_record_is_one_damaged_run(what, tmp_path):
     DAMAGE[what](finish(store, make_run()) / "run.json")
     assert store.find(make_run()).state is RunState.DAMAGED
     assert store.read(make_run().folder).reason
-    states = {path.name: found.state for path, found in store.records()}
+    states = {place: found.state for place, found in store.walk()}
     assert sorted(states.values(), key=str) == [RunState.DAMAGED, RunState.FINISHED]
 
 

@@ -15,9 +15,7 @@ DOORS = {
     "results/leases.py": "the same",
     "results/lock_probe.py": "the same",
     "results/provenance.py": "/proc/cpuinfo",
-    "results/run_cache.py": "its own source",
-    "boards/coverage.py": "a file of uqbench's own",
-    "pages/report/page.py": "the same",
+    "pages/report/page.py": "a file of uqbench's own",
     "boards/sandbox.py": "folders of the processes that it starts",
 }
 PATH_METHODS = {

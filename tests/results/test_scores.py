@@ -10,9 +10,7 @@ import pytest
 from example_runs import finish, make_record, make_run
 
 from uqbench.boards.scores import from_csv, gather, to_csv
-from uqbench.results import run_cache
-from uqbench.results import store as store_module
-from uqbench.results.run_cache import FILE, RunCache
+from uqbench.results import verified
 from uqbench.results.scores import Score, Scores
 from uqbench.results.store import Store
 from uqbench.suites.metrics import Metric
@@ -90,36 +88,17 @@ def store_of(root: Path, plan: Any) -> Store:
     return store
 
 
-@pytest.mark.parametrize("damage", ["none", "cut", "foreign"])
-def test_scores_are_those_of_the_files_from_what_is_remembered_and_without(
-    damage, tmp_path, monkeypatch
-):
-    monkeypatch.setattr(run_cache, "FEWEST", 0)
-    monkeypatch.setattr(run_cache, "LEAST_AGE_NS", -(10**12))
-    plan, read, root = planned(40), [], tmp_path / "results"
+def test_scores_are_those_of_the_files_with_an_index_and_without(tmp_path, monkeypatch):
+    monkeypatch.setattr(verified, "FEWEST", 0)
+    monkeypatch.setattr(verified, "LEAST_AGE_NS", -(10**12))
+    plan, root = planned(40), tmp_path / "results"
     store_of(root, plan)
-    with monkeypatch.context() as patch:
-        patch.setattr(RunCache, "add", lambda self, key, record, *files: record)
-        of_files = [*gather(plan, Store(root))]
-    assert [*gather(plan, Store(root))] == of_files
-    index = (root / plan.runs[0].folder).parent / FILE
-    text = index.read_bytes()
-    if damage == "cut":
-        index.write_bytes(text[:-3])
-    if damage == "foreign":
-        index.chmod(0o666)
-    monkeypatch.setattr(
-        store_module,
-        "read_record",
-        lambda at, of=store_module.read_record: read.append(at) or of(at),
-    )
-    scores = gather(plan, Store(root))
-    assert [*scores] == of_files
-    finished = {one.run for one in of_files if one.status == "finished"}
+    first = [*gather(plan, Store(root))]
+    assert ((root / plan.runs[0].folder).parent / verified.FILE).is_file()
+    assert [*gather(plan, Store(root))] == first
+    finished = [one for one in first if one.status == "finished"]
     assert len(finished) > 10
-    assert {str(Path(*at.names)) for at in read} & finished == (
-        finished if damage != "none" else set()
-    )
-    assert index.read_bytes().splitlines()[0] == text.splitlines()[0]
-    assert {one.status for one in of_files} == {"finished", "failed", "missing"}
-    assert {None} < {one.values.get("first") for one in of_files}
+    for one in finished:
+        assert one.values == Store(root).read(one.run).record.scalars
+    assert {one.status for one in first} == {"finished", "failed", "missing"}
+    assert {None} < {one.values.get("first") for one in first}

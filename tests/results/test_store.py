@@ -1,4 +1,5 @@
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -143,7 +144,24 @@ def test_a_record_that_cannot_be_read_is_damaged(tmp_path):
     path.unlink()
     path.mkdir()
     assert store.find(run).state is RunState.DAMAGED
-    assert [found.state for _, found in store.records()] == [RunState.DAMAGED]
+    assert [found.state for _, found in store.walk()] == [RunState.DAMAGED]
+
+
+@pytest.mark.parametrize(
+    ("name", "state"),
+    [
+        ("method\ntask", RunState.ABANDONED),
+        ("meth\udcffod", RunState.ABANDONED),
+        ("a\\b", RunState.DAMAGED),
+    ],
+)
+def test_a_folder_of_any_name_costs_its_own_runs(name, state, tmp_path):
+    store, run = Store(tmp_path), make_run()
+    store.write(run, make_record(run))
+    above = store.folder(run).parent
+    shutil.copytree(above, above.with_name(name))
+    found = {place.split("/")[3]: stored.state for place, stored in store.walk()}
+    assert found == {"method": RunState.ABANDONED, name: state}
 
 
 def test_damaged_runs_are_set_aside_and_kept(tmp_path):
@@ -152,7 +170,7 @@ def test_damaged_runs_are_set_aside_and_kept(tmp_path):
         finish(store, run)
         assert store.set_aside(run).name.endswith(f".damaged-{number}")
         assert store.find(run).state is RunState.MISSING
-    assert list(store.records()) == []
+    assert list(store.walk()) == []
 
 
 def test_the_digest_of_numbers_sees_values_names_and_boundaries():

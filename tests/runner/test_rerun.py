@@ -51,7 +51,7 @@ def test_rerun_makes_runs_of_other_code_again_and_keeps_them_as_a_store(stored, 
     earlier = Store(tmp_path / ".earlier" / "1")
     assert earlier.find(old).state is RunState.FINISHED
     assert (earlier.folder(old) / "run.json").read_bytes() == before
-    assert [folder for folder, _ in store.records()] == [new.folder]
+    assert [place for place, _ in store.walk()] == [new.place]
     # made again, it is of this code; what is of this code is never moved
     finish(store, old, {"uqbench": content_hash("uqbench")})
     assert make_room(plan, store, Quiet().say) == []

@@ -58,6 +58,17 @@ def test_a_suite_is_read(host):
             "seeds = 2\nqueries = { evaluation = true }",
             "budgets.smoke.queries: unknown key 'evaluation'. Known: early_states",
         ),
+        (
+            '[[tasks]]\nname = "short"',
+            '[task_defaults]\nworlds = "drawn"\n\n[[tasks]]\nname = "short"',
+            "budgets.paper: worlds = 'drawn' promises a word for stated intervals: expected 10 "
+            "seeds or more, got 3",
+        ),
+        (
+            "length = 3 }",
+            'length = 3 }\nworlds = "drwn"',
+            "tasks.short.worlds: Input should be 'fixed' or 'drawn'",
+        ),
         ("max_steps", "maxsteps", "unknown key 'maxsteps'. Did you mean 'max_steps'"),
         ("seeds = 2", 'seeds = "2"', "budgets.smoke.seeds: Input should be a valid integer"),
         ("seeds = 2", "seeds = 0", "budgets.smoke.seeds: Input should be greater than 0"),

@@ -24,10 +24,10 @@ from uqbench.registry.plugins import Host
 from uqbench.runner.train.loop import interact
 from uqbench.runner.train.recorder import Recorder
 from uqbench.testing.capture import simulated
-from uqbench.testing.conformance.actors import mixes, with_actors
 from uqbench.testing.conformance.agent_runs import AgentSubject
+from uqbench.testing.conformance.agents import mixes, with_actors
 from uqbench.testing.conformance.check import Failed
-from uqbench.testing.conformance.devices import _elsewhere
+from uqbench.testing.conformance.devices import elsewhere
 from uqbench.testing.conformance.subjects import subjects
 from uqbench.testing.same_bits import difference, train
 from uqbench.testing.worlds import RotatingPixels, step_of_actors, transitions
@@ -65,19 +65,9 @@ class OneHead(BootstrappedDQN):
 
 def subject(kind: Any, config: Any) -> AgentSubject:
     """An agent with one actor and with three."""
-
-    def one(actors: int) -> AgentSubject:
-        info = RotatingPixels.info(actors=actors)
-        return AgentSubject(
-            name=kind.__name__,
-            make=lambda seeds, device: kind(info, list(seeds), config, device),
-            world=RotatingPixels,
-            info=info,
-            steps=90,
-            stops=(7, 20),
-        )
-
-    return replace(one(1), several=one(3))
+    return AgentSubject(
+        name=kind.__name__, factory=kind, config=config, takes_actors=True, steps=90
+    )
 
 
 class KnowsNothingOfTheStart(UBEDQN):
@@ -102,7 +92,6 @@ def test_an_agent_of_the_papers_passes_with_three_actors(kind, config):
     agent = subject(kind, config)
     with_actors(agent)
     mixes(agent)
-    assert agent.several is not None
     learned = [m["loss"].isfinite().all() for m in agent.several.baseline.metrics]
     assert sum(map(bool, learned)) > 10  # not of an agent that only acts
 
@@ -275,8 +264,8 @@ def test_with_actors_agents_need_no_wait_and_stay_on_a_device_that_has_no_data(n
     """As on a GPU: tensors of torch's fake device, on which reading a number is an error."""
     (subject,) = subjects(Host.load(), name)
     assert isinstance(subject, AgentSubject)
-    assert subject.several is not None
-    assert _elsewhere(subject.several) is None
+    assert subject.takes_actors
+    assert elsewhere(subject.several) is None
 
 
 @pytest.mark.parametrize("horizon", [1, 4])

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 import torch
 
 from uqbench.uncertainty.epistemic import (
     auroc,
-    coverage_ceiling,
     crps_distance,
     rank_correlation,
     scale,
@@ -22,29 +19,6 @@ COUNT = 20_000
 STD = torch.linspace(0.5, 2.0, COUNT).double()
 ERROR = STD * torch.randn(COUNT, generator=torch.Generator().manual_seed(0)).double()
 NONE = torch.zeros(COUNT).double()
-
-
-@pytest.mark.parametrize(
-    ("level", "degrees", "samples", "expected"),
-    [
-        (0.9, None, None, 0.9),
-        (0.9, 1, None, 2 / math.pi * math.atan(1.6448536)),  # UA-DQN: t is Cauchy's
-        (0.9, None, 4, 0.7624),
-        (0.95, None, 39, 0.95),
-    ],
-)
-def test_variances_of_few_networks_cover_what_students_t_says(level, degrees, samples, expected):
-    assert coverage_ceiling(level, degrees, samples) == pytest.approx(expected, abs=1e-4)
-
-
-@pytest.mark.parametrize("samples", [2, 4, 8])
-def test_the_ceiling_is_what_networks_of_the_right_posterior_cover(samples):
-    """The share of 20,000 has a standard error below 0.0036."""
-    draws = torch.randn(COUNT, samples + 1, generator=torch.Generator().manual_seed(1))
-    truth, networks = draws[:, 0], draws[:, 1:]
-    inside = (truth - networks.mean(1)).abs() <= 1.6448536 * networks.std(1)
-    ceiling = coverage_ceiling(0.9, None, samples)
-    assert inside.double().mean().item() == pytest.approx(ceiling, abs=0.015)
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.5, 4.0])

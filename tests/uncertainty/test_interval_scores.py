@@ -77,6 +77,40 @@ def test_samples_go_before_a_mean_and_a_variance():
     assert central_interval(without, 0.95)[1].item() == pytest.approx(19.5996, rel=1e-5)
 
 
+@pytest.mark.parametrize("level", [0.9, 0.95])
+@pytest.mark.parametrize("networks", [2, 4, 8])
+@pytest.mark.parametrize("by", ["samples", "degrees of freedom"])
+def test_few_networks_of_the_right_posterior_cover_what_they_state(networks, level, by):
+    """A draw of the same normal distribution as the networks lies in their interval (Student 1908).
+
+    The share of 20,000 has a standard error of at most 0.0036: five of them. The mean is the
+    networks' own where they are predicted as samples, and known where their number is stated.
+    """
+    draws = torch.randn(20_000, networks + 1, generator=torch.Generator().manual_seed(1)).double()
+    truth, heads = draws[:, 0], draws[:, 1:]
+    if by == "samples":
+        stated = Uncertainty(value_samples=heads[None, :, None])
+    else:
+        shape = (1, len(truth), 1)
+        stated = Uncertainty(
+            mean=torch.zeros(shape),
+            epistemic_var=heads.var(1).view(shape),
+            epistemic_dof=torch.full(shape, networks - 1.0),
+        )
+    low, high = (end.flatten() for end in central_interval(stated, level))
+    covered = ((low <= truth) & (truth <= high)).double().mean().item()
+    assert covered == pytest.approx(level, abs=5 * 0.0036)
+
+
+def test_an_exact_variance_beside_few_samples_keeps_the_normal_interval():
+    samples = torch.tensor([-1.0, 1.0])[None, None, None]
+    known = Uncertainty(
+        mean=torch.zeros(1, 1, 1), epistemic_var=torch.ones(1, 1, 1), value_samples=samples,
+        epistemic_dof=torch.full((1, 1, 1), torch.inf),
+    )  # fmt: skip
+    assert central_interval(known, 0.95)[1].item() == pytest.approx(1.959964, rel=1e-6)
+
+
 @pytest.mark.parametrize(
     ("p", "expected"), [(0.0, 1.0), (0.1, 1.0), (0.2, 1.0), (0.3, 1.5), (0.5, 3.0), (0.95, 7.0)]
 )

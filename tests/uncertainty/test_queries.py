@@ -52,6 +52,10 @@ def run_lanes(
     files = [store.folder(last) / name for name in (CURVES, PREDICTIONS)]
     tables = [pq.read_table(file).to_pydict() if file.exists() else {} for file in files]
     read = [{name: np.array(column) for name, column in table.items()} for table in tables]
+    if queries is not None:  # a suite's metric, of what is stored: the last questions alone
+        own = read[1]["truth_se"][read[1]["step"] == STEPS].astype(np.float64)
+        scalars = store.find(last).record.scalars
+        assert scalars["truth_error"] == pytest.approx(np.sqrt(np.mean(own**2)))
     return [*store.columns(last), *read]
 
 

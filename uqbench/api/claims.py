@@ -36,7 +36,7 @@ class SuiteVerdicts:
     error: str = ""
 
     def as_json(self) -> dict[str, Any]:
-        """As JSON values; without what there is not."""
+        """JSON values, without those that are missing."""
         entry: dict[str, Any] = {"suite": self.suite, "claims": self.claims}
         if self.budget is not None:
             own = {"error": self.error} if self.error else {"verdicts": self.verdicts}

@@ -11,6 +11,7 @@ from pathlib import Path
 from uqbench.api.boards import written
 from uqbench.api.plan import Planned
 from uqbench.api.session import Session
+from uqbench.boards.calibration import words_note
 from uqbench.boards.cost import step_costs
 from uqbench.boards.detectable import detectable_note
 from uqbench.boards.leaderboard import Board, board
@@ -94,7 +95,8 @@ def dry_run(session: Session, beside: Path | None = None) -> Planned:
     states = stored_states(plan, store)
     execution.watcher.say(*describe(plan, states, store))
     expected = Forecast(plan, to_do(states), store, step_costs(plan, roots))
-    script, note = preview(plan, execution), code_note(states.values())
+    script, code = preview(plan, execution), code_note(states.values())
+    note = "\n".join(filter(None, [words_note(plan), code]))
     shown = detectable_note(plan, roots)
     return Planned(plan, execution.device, states, expected, script, note, shown)
 

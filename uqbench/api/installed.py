@@ -19,7 +19,7 @@ Entries = list[dict[str, Any]]
 
 
 def listing(kind: Kind | None = None, say: Say = warn) -> Mapping[Kind, Entries]:
-    """What is installed, by kind: names, versions, summaries, and what defines them.
+    """Installed components by kind: names, versions, summaries and origins.
 
     Args:
         kind: this one alone; None for all.
@@ -66,7 +66,7 @@ def listing(kind: Kind | None = None, say: Say = warn) -> Mapping[Kind, Entries]
 
 
 def _registered(registry: Registry[Any]) -> Entries:
-    """What a registry holds, with the reason where something cannot be imported."""
+    """Entries of a registry, with the reason where one cannot be imported."""
     from uqbench.registry.definitions import source, summary
 
     entries = []

@@ -1,4 +1,4 @@
-"""What is installed, as frames."""
+"""Frames of installed components."""
 
 import pandas as pd
 

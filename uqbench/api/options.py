@@ -1,4 +1,4 @@
-"""Which runs are meant, where they are stored, and where and how they are executed."""
+"""Options of a call: its runs, where they are stored, where and how they are executed."""
 
 import inspect
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Options:
-    """Which runs are meant, where they are stored, and where and how they are executed.
+    """The runs of a call, where they are stored, and where and how they are executed.
 
     The arguments of :func:`uqbench.run` and of the other calls; each is an option of the commands,
     whose help is made of the lines below.
@@ -109,7 +109,7 @@ class Options:
 
     @cached_property
     def where(self) -> "Where":
-        """Where the runs are executed, and what they may take.
+        """The place where the runs are executed, and their limits.
 
         Raises:
             UqbenchError: what is asked of a cluster is asked of this machine.

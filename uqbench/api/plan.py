@@ -1,4 +1,4 @@
-"""What would run, and how long it would take: what ``uqbench.plan`` returns."""
+"""The result of ``uqbench.plan``: runs to execute, and the time that they take."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from uqbench.suites.plan import Plan
 
 @dataclass(frozen=True)
 class Planned:
-    """What would run.
+    """Runs to execute, and their cost.
 
     Attributes:
         plan: the runs.
@@ -25,7 +25,7 @@ class Planned:
         states: of the runs.
         expected: what each run to execute takes.
         script: what would be submitted; empty where processes are started.
-        note: which finished runs are of other code than is installed; empty where none is.
+        note: which words stated intervals can earn, and which finished runs are of other code.
         detectable: which difference the seeds show, by a stored board; empty where there is none.
     """
 
@@ -44,7 +44,7 @@ class Planned:
 
     @property
     def where(self) -> str:
-        """What the estimate is for, in words."""
+        """The place that the estimate is for, in words."""
         return "one device" if self.device == "cuda" else "one core"
 
     @property

@@ -94,7 +94,7 @@ def map_beliefs(exported: ExportedAgent) -> tuple[StateMap, Beliefs]:
 
 
 def map_truth(exported: ExportedAgent, states: StateMap) -> Beliefs:
-    """What is true of the agent's own policy in these states, under the names of its predictions.
+    """The truth about the agent's own policy in these states, by the names of predictions.
 
     ``mean`` is Q^π, ``aleatoric`` the standard deviation of its return, and ``epistemic`` how far
     the stated mean is from Q^π; empty where the environment does not know them exactly.

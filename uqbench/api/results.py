@@ -11,6 +11,7 @@ import pandas as pd
 from uqbench.api.run_tables import CELL, Found, data_frame, estimates, runs_frame, summary
 from uqbench.api.values import Name, Names, given
 from uqbench.api.values import names as as_tuple
+from uqbench.boards.against import against
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.stored import StoredBoard
 from uqbench.contract.errors import UqbenchError, unknown
@@ -35,7 +36,7 @@ NOT_FROM_BOARDS = (
 
 
 class Results:
-    """What was run, how it scored, and what follows: read when it is asked for.
+    """Runs, scores and boards of a folder, each read when it is asked for.
 
     Made by :func:`uqbench.run` and :func:`uqbench.load`. Every frame has columns ``suite`` and
     ``board`` (the budget, or a selection of its runs) or ``suite``, ``budget``, ``task``,
@@ -72,7 +73,7 @@ class Results:
         return tuple(self._find_boards())
 
     def __getitem__(self, key: str | tuple[str, str]) -> "Results":
-        """Those of a suite, or of a suite and board.
+        """The results of a suite, or of a suite and board.
 
         Raises:
             UqbenchError: there is none of that name; says the nearest.
@@ -103,7 +104,7 @@ class Results:
         return Results(Path(origin), lambda: self.boards + other.boards, both, self._only)
 
     def filter(self, *, tasks: Names | None = None, methods: Names | None = None) -> "Results":
-        """The same with the rows of some tasks and methods alone.
+        """A copy with the rows of some tasks and methods alone.
 
         Ranks and estimates stay those among all methods.
 
@@ -175,7 +176,7 @@ class Results:
         )
 
     def uncertainty(self, curve: str | None = None) -> pd.DataFrame:
-        """How good predicted uncertainty is, as curves: ``step``, ``curve``, ``x``, ``y``.
+        """Curves of predicted uncertainty: ``step``, ``curve``, ``x``, ``y``.
 
         Sparsification, calibration (PIT) and so on, of the runs whose budget asks for them.
 
@@ -207,7 +208,7 @@ class Results:
         return joined.dropna(axis="columns", how="all").fillna({"calibration": ""})
 
     def estimates(self) -> pd.DataFrame:
-        """What boards estimate of each method, long: ``metric``, ``value``, ``low``, ``high``.
+        """Estimates of each method, long: ``metric``, ``value``, ``low``, ``high``.
 
         ``metric`` is a statistic of the score, such as ``mean``, of another metric, such as
         ``late_return_mean``, or ``improvement``: the probability that a run is better than one of
@@ -218,6 +219,25 @@ class Results:
     def pairs(self) -> pd.DataFrame:
         """Every pair of methods: P(improvement), difference, intervals and p-values."""
         return self.table("pairs.csv")
+
+    def sentence(self, first: str, second: str) -> str:
+        """Sentence on how much better one method of a board is than another, if it is.
+
+        With the p-value adjusted for all pairs of the board, and the seeds that would decide.
+
+        Raises:
+            UqbenchError: these are several boards, or they have no such methods.
+
+        Example:
+            >>> results = uqbench.load("leaderboards")  # doctest: +SKIP
+            >>> results["minatar", "cpu"].sentence("ua-dqn", "qr-dqn")  # doctest: +SKIP
+        """
+        if len(self.boards) != 1:
+            raise UqbenchError(
+                f"sentence: expected the results of one board, as in results['sine', 'paper']; got "
+                f"{count(len(self.boards), 'board')}."
+            )
+        return against(self.boards[0], first, second)
 
     def claims(self) -> pd.DataFrame:
         """One row per comparison of a claim: estimate, interval, region and verdict."""

@@ -74,7 +74,7 @@ def run(
 
 @local.joined()
 def plan(suite: str, budget: str | None = None, **options: Any) -> Planned:
-    """What :func:`uqbench.run` would do with these arguments; nothing is executed or written.
+    """The runs that :func:`uqbench.run` would execute; nothing is executed or written.
 
     Args:
         suite: name of the suite.

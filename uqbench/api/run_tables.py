@@ -36,7 +36,8 @@ def stored_runs(store: Store) -> list[Found]:
     A folder whose runs cannot be listed is named in a warning.
     """
     runs = []
-    for folder, stored in store.records():
+    for place, stored in store.walk():
+        folder = PurePosixPath(place)
         if len(folder.parts) < len(CELL):
             warn(f"{store.root / folder}: {stored.reason}")
         else:

@@ -1,8 +1,8 @@
-"""What is done, running and failed in a results folder, as its files say: nothing is started."""
+"""States of the runs in a results folder, as its files say: nothing is started."""
 
 from collections import Counter
 from collections.abc import Mapping
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from uqbench.api.values import Place, given
@@ -23,33 +23,33 @@ def status(out: Place = "results") -> list[dict[str, Any]]:
     """
     folder = Path(given("out", out, Place))
     store, running = Store(folder), latest_steps(folder)
-    return [run_status(folder, stored, store, running) for folder, stored in store.records()]
+    return [run_status(place, stored, store, running) for place, stored in store.walk()]
 
 
 def summary(out: Path) -> tuple[dict[str, Counter[str]], list[dict[str, Any]]]:
-    """How many runs of each cell are in which state, and the status of the unfinished ones."""
+    """Counts of runs by cell and state, and the status of the unfinished ones."""
     store, running, unfinished = Store(out), latest_steps(out), []
     cells: dict[str, Counter[str]] = {}
-    for place, stored in store.states():
+    for place, stored in store.walk():
         cells.setdefault(place.rpartition("/")[0], Counter())[stored.state.said] += 1
         if stored.state is not RunState.FINISHED:
-            unfinished.append(run_status(PurePosixPath(place), stored, store, running))
+            unfinished.append(run_status(place, stored, store, running))
     return cells, unfinished
 
 
 def run_status(
-    folder: PurePosixPath, stored: StoredRun, store: Store, running: Mapping[str, Latest]
+    place: str, stored: StoredRun, store: Store, running: Mapping[str, Latest]
 ) -> dict[str, Any]:
     """A run's folder, state, reason, step, steps, step of its checkpoint, and seconds left."""
     record = stored.record
     entry: dict[str, Any] = {
-        "run": str(folder), "state": stored.state.said, "reason": stored.reason, "step": None,
+        "run": place, "state": stored.state.said, "reason": stored.reason, "step": None,
         "steps": None, "checkpoint_step": None, "seconds_left": None,
     }  # fmt: skip
     if record is not None:
         steps = record.identity["budget"]["steps"]
         entry |= {"step": record.step, "steps": steps, "checkpoint_step": saved_step(record, store)}
-        latest = running.get(str(folder))
+        latest = running.get(place)
         if record.status == "running" and latest is not None:
             entry["step"] = max(record.step, latest.step)
             entry["seconds_left"] = latest.seconds_left

@@ -1,4 +1,4 @@
-"""What an argument may be: one rule a kind of value, for Python and for the command line.
+"""Rules of arguments, one a kind of value, for Python and for the command line.
 
 A type says it: ``Annotated[float, Kind]``. Nothing slow is imported: ``--help`` needs it.
 """

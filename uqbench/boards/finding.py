@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from uqbench.boards.calibration import WORDS, coverage_column
+from uqbench.boards.calibration import WORDS, coverage_column, kind
 
 MOST_NAMES = 3
 """Methods that a sentence names; of more it says how many."""
@@ -83,7 +83,7 @@ def _trust(methods: pd.DataFrame) -> str:
         return f"No method states {100 * level:.0f} % intervals."
     parts = [
         f"{_names(list(own['method']))} {_held(100 * own[name])} % ({word})"
-        for word in WORDS
+        for word in sorted({*stated["calibration"]}, key=lambda said: WORDS.index(kind(said)))
         if not (own := stated[stated["calibration"] == word]).empty
     ]
     return f"Share of true values inside stated {100 * level:.0f} % intervals: {'; '.join(parts)}."

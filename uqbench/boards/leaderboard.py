@@ -12,7 +12,7 @@ from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from uqbench.boards.calibration import calibration, coverage_column
+from uqbench.boards.calibration import coverage_column, word
 from uqbench.boards.claims import table
 from uqbench.boards.claims.judge import Judgement, judge
 from uqbench.boards.columns import Column, columns, grouped
@@ -49,6 +49,7 @@ class Board:
         origins: by method, the stored board that its scores are from; none for runs of the store.
         submitted: by method, ``verified`` or ``self-reported``, of rows that others sent.
         made_by: the scores' versions, by statistic, of numbers that are stored; None for today's.
+        first_run: UTC time at which the first run of scores that were stored was begun.
     """
 
     plan: Plan
@@ -57,6 +58,7 @@ class Board:
     origins: Mapping[str, str] = field(default_factory=dict)
     submitted: Mapping[str, str] = field(default_factory=dict)
     made_by: Mapping[str, str] | None = None
+    first_run: str = ""
 
     @classmethod
     def of(cls, plan: Plan, scores: Scores | Iterable[Score] | Callable[[], Scores]) -> Board:
@@ -92,7 +94,13 @@ class Board:
     @cached_property
     def claims(self) -> tuple[Judgement, ...]:
         """The verdicts on the plan's claims."""
-        return judge(self.plan, self.scores)
+        return judge(self.plan, self.scores, self.began)
+
+    @cached_property
+    def began(self) -> str:
+        """UTC time at which the first run was begun; empty where that is not known."""
+        own = [made.began for cell in self.scores.cells for made in cell.made if made is not None]
+        return min(filter(None, [self.first_run, *own]), default="")
 
     @cached_property
     def methods(self) -> dict[str, MethodScores]:
@@ -143,7 +151,7 @@ class Board:
             unranked=[name for name, role in self.plan.roles.items() if role != "method"],
             foreign=self.foreign,
             ranges=ranges_by_task(self.plan.suite, self.primary, of),
-            margin=self.primary.margin,
+            margin=self.primary.margin_before(self.began),
         )
 
     @property
@@ -290,8 +298,8 @@ class Board:
             if self.submitted:
                 row["submitted"] = self.submitted.get(method, "")
             if coverage is not None:
-                about, stated = row["role"] == "method", self.estimates[method][coverage[0]]
-                row["calibration"] = calibration(stated, coverage[1]) if about else ""
+                about = row["role"] == "method"
+                row["calibration"] = word(self.plan.suite, own, *coverage) if about else ""
             for name, of in self.estimates[method].items():
                 row |= cells(name, of)
             rows.append(row)
@@ -359,7 +367,7 @@ class Board:
                 },
                 "standard": self.plan.standard and not self.planned.absent(self.scores),
                 "primary_metric": self.primary.model_dump(
-                    mode="json", exclude={"group", "unit", "proper", "tasks"}
+                    mode="json", exclude={"group", "unit", "proper", "tasks", "margin_set"}
                 ),
                 "ranks_by": self.ranking,
                 "paired": suite.paired,
@@ -369,6 +377,10 @@ class Board:
                 },
                 "methods": {
                     f"{cell.task.name}/{cell.method.name}": cell.runs[0].identity["method"]
+                    for cell in self.plan.cells
+                },
+                "task_versions": {
+                    cell.task.name: cell.runs[0].identity["task"]["version"]
                     for cell in self.plan.cells
                 },
                 "planned": self.planned,

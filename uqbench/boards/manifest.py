@@ -101,13 +101,16 @@ class Planned(BaseModel):
     def without_rows(self, scores: Scores) -> list[str]:
         """The planned cells whose rows are not those of the scores, as ``task/method``.
 
-        Those without any row, or else those of other seeds, which are named.
+        Those without any row, or else the seeds that are missing, or that nobody planned.
         """
-        seeds = {f"{cell.task}/{cell.method}": cell.seeds for cell in scores.cells}
-        return sorted(self.runs.keys() - seeds) or [
-            f"{name} (seeds {planned})"
-            for name, planned in sorted(self.runs.items())
-            if _spans(seeds[name]) != planned
+        there = {f"{cell.task}/{cell.method}": set(cell.seeds) for cell in scores.cells}
+        cells = [
+            (name, _seeds(spans), there.get(name)) for name, spans in sorted(self.runs.items())
+        ]
+        return [name for name, _, seeds in cells if seeds is None] or [
+            f"{name} (seed {_spans(known - seeds) or f'beyond {_spans(known)}'})"
+            for name, known, seeds in cells
+            if seeds is not None and seeds != known
         ]
 
 
@@ -127,6 +130,8 @@ class Manifest(BaseModel):
         digests_of: what ``scores.csv`` has digests of.
         intervals: how they were computed; ``rliable`` of boards of schema 3, too.
         groups: the columns about return, risk and uncertainty; None where there are none.
+        task_versions: of the environments or data sets of the tasks; None of boards that were
+            written before manifests had them.
         score_versions: of the metrics' scores, by statistic; None where all are the first.
         sha256: of each other file of the board.
     """
@@ -151,6 +156,7 @@ class Manifest(BaseModel):
     intervals: dict[str, int | float]
     rliable: dict[str, int | float] | None = None
     groups: dict[Group, list[str]] | None = None
+    task_versions: dict[str, str] | None = None
     score_versions: dict[str, str] | None = None
     sha256: dict[str, Digest]
 
@@ -216,3 +222,9 @@ def _spans(seeds: Iterable[int]) -> str:
     groups = groupby(enumerate(sorted(seeds)), key=lambda placed: placed[1] - placed[0])
     spans = [[seed for _, seed in span] for _, span in groups]
     return ",".join(f"{s[0]}-{s[-1]}" if len(s) > 1 else str(s[0]) for s in spans)
+
+
+def _seeds(spans: str) -> set[int]:
+    """0, 1, 2, 3, 4 and 7 for ``0-4,7``."""
+    ends = [span.partition("-") for span in spans.split(",")]
+    return {seed for low, _, high in ends for seed in range(int(low), int(high or low) + 1)}

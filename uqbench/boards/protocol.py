@@ -13,6 +13,7 @@ from uqbench.boards.scores import DEVICES
 from uqbench.contract.errors import UqbenchError, see
 from uqbench.registry.plugins import Host
 from uqbench.suites.suite import Suite
+from uqbench.suites.tables import Task
 from uqbench.uncertainty.scores import score_versions
 
 NOT_PROTOCOL = {"name", "summary", "step_ms", "gpu_step_ms", "lanes"}
@@ -27,7 +28,7 @@ def departures(manifest: Manifest, suite: Suite, versions: Mapping[str, str]) ->
     Args:
         manifest: the board's.
         suite: as it is installed.
-        versions: of the installed agents and estimators, by name.
+        versions: of what is installed; see :func:`versions_here`.
     """
     name = manifest.budget["name"]
     if name not in suite.budgets:
@@ -46,6 +47,11 @@ def departures(manifest: Manifest, suite: Suite, versions: Mapping[str, str]) ->
     for method, version in sorted(run):
         if versions.get(method, version) != version:
             changed.append(f"{method} version {version}, now {versions[method]}")
+    for task, then in (manifest.task_versions or {}).items():
+        own = next((of for of in suite.tasks if of.name == task), None)
+        now = then if own is None else versions.get(world_of(own), then)
+        if now != then:
+            changed.append(f"task {task} version {then}, now {now}")
     metric, primary = manifest.primary_metric["name"], suite.primary_metric(budget).name
     if metric != primary:
         changed.append(f"score {metric}, now {primary}")
@@ -53,10 +59,19 @@ def departures(manifest: Manifest, suite: Suite, versions: Mapping[str, str]) ->
 
 
 def versions_here(host: Host) -> dict[str, str]:
-    """The versions of the installed agents and estimators, by name."""
-    return {
-        spec.name: spec.version for of in (host.agents, host.estimators) for spec in of.values()
+    """The versions of the installed agents and estimators, by name, and of tasks' worlds."""
+    methods = [spec for of in (host.agents, host.estimators) for spec in of.values()]
+    worlds = {
+        f"{of.kind} {name}": spec.version
+        for of in (host.environments, host.datasets)
+        for name, spec in of.items()
     }
+    return {spec.name: spec.version for spec in methods} | worlds
+
+
+def world_of(task: Task) -> str:
+    """The environment or data set of a task, by kind and name."""
+    return f"environment {task.environment}" if task.environment else f"dataset {task.dataset}"
 
 
 def other_scores(board: Board) -> str:

@@ -10,7 +10,6 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from itertools import repeat
 
 from pydantic import TypeAdapter
 
@@ -58,12 +57,11 @@ def provenance(scores: Scores | Iterable[Score], store: Store | None = None) -> 
     groups: dict[tuple[str, str], list[Making]] = {}
     last, key = None, ""
     for cell in Scores.of(scores).cells:
-        folders = repeat(None) if store is None else store.above(cell.run)
-        for run, above, made in zip(cell.run, folders, cell.made, strict=False):
+        for run, made in zip(cell.run, cell.made, strict=True):
             if made is not None:
                 if made.provenance is not last:
                     last, key = made.provenance, made.provenance.model_dump_json()
-                origin = "" if above is None else _origin(above, run.rpartition("/")[2])
+                origin = "" if store is None else _origin(store.at(run))
                 groups.setdefault((key, origin), []).append(made)
     rows = [
         MadeWith(
@@ -82,12 +80,12 @@ def provenance(scores: Scores | Iterable[Score], store: Store | None = None) -> 
     return sorted(rows, key=lambda one: (-one.runs, one.first))
 
 
-def _origin(above: Folder, run: str) -> str:
-    """Where a run in a folder is from that was not made in its store; empty where it was."""
-    if not above.has(f"{run}/{ORIGIN}"):
+def _origin(run: Folder) -> str:
+    """Where a run is from that was not made in its store; empty where it was."""
+    if not run.has(ORIGIN):
         return ""
     try:
-        origin = json.loads(above.below(run).read(ORIGIN, 10_000))
+        origin = json.loads(run.read(ORIGIN, 10_000))
         text = f"{origin['folder']} of {origin['host']}"
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         text = ""

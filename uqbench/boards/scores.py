@@ -76,7 +76,7 @@ def gather(plan: Plan, store: Store) -> Scores:
         CellScores(cell.task.name, cell.method.name, islice(rows, len(cell.runs)))
         for cell in plan.cells
     )
-    store.save_cache()
+    store.save_index()
     return scores
 
 
@@ -87,8 +87,8 @@ def _rows(plan: Plan, store: Store) -> Iterator[Score]:
     definitions = {metric.name: metric.definition() for metric in plan.suite.metrics}
     known: RunRecord | None = None  # of the last run, with which others of its cell share much
     content = ""
-    for planned, found in zip(plan.runs, store.find_all(plan.runs), strict=True):
-        run, stored = _either_device(planned, found, store)
+    for planned in plan.runs:
+        run, stored = _either_device(planned, store)
         record = stored.record if stored.state is RunState.FINISHED else None
         if record is None:
             yield Score(run.task, run.method, run.seed, stored.state.value, "", None, {}, run.place)
@@ -195,8 +195,9 @@ def is_finite(value: float | None) -> TypeGuard[float]:
     return value is not None and math.isfinite(value)
 
 
-def _either_device(run: Run, planned: StoredRun, store: Store) -> tuple[Run, StoredRun]:
+def _either_device(run: Run, store: Store) -> tuple[Run, StoredRun]:
     """The run as it is planned, or as it was finished on another kind of device."""
+    planned = store.find(run)
     if planned.state is not RunState.FINISHED:
         for device in DEVICES:
             other = run.on_device(device)

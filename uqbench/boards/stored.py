@@ -11,6 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from uqbench.boards.error_rates import ERRORS
 from uqbench.boards.finding import finding
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.manifest import MANIFEST, SCHEMA_VERSION, Manifest, Planned, read_manifest
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 PROVENANCE = "made_with.json"
 CURVES, UNCERTAINTY = "curves.parquet", "uncertainty.parquet"
-RECORDED = ("cost.csv", PROVENANCE, "papers.bib", NAME, CURVES, UNCERTAINTY)
+RECORDED = ("cost.csv", PROVENANCE, "papers.bib", ERRORS, NAME, CURVES, UNCERTAINTY)
 """The files of a board that do not follow from its scores."""
 
 
@@ -356,10 +357,17 @@ class StoredBoard:
             seeds = {cell.method: cell.seeds for cell in scores.cells if cell.method in sent}
             plan = replace(reseeded(own, seeds), standard=plan.standard)
         check_scores(scores, plan, str(path))
-        submitted = states(self.submitted)
         made_by = (self.manifest.score_versions or {}) if self.has(MANIFEST) else {}
-        planned = planned or Planned.of(plan)
-        return Board(plan, scores, planned, submitted=submitted, made_by=made_by)
+        dated = any(metric.margin for metric in plan.suite.metrics)
+        began = min((one.first for one in self.provenance[0]), default="") if dated else ""
+        return Board(
+            plan,
+            scores,
+            planned or Planned.of(plan),
+            submitted=states(self.submitted),
+            made_by=made_by,
+            first_run=began,
+        )
 
     def own_claims(self, board: Board) -> Board:
         """Its board with those claims alone that ``claims.csv`` has: others came later.

@@ -46,6 +46,7 @@ class Reference:
             origins=dict.fromkeys(own.plan.roles, str(self.folder)),
             submitted=own.submitted,
             made_by=own.made_by,
+            first_run=own.began,
         )
 
 

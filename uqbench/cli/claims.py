@@ -11,13 +11,13 @@ from uqbench.cli.terminal import print_json, say, warn
 if TYPE_CHECKING:
     from uqbench.api.claims import SuiteVerdicts
 
-COLORS = {
+COLORS = dict.fromkeys(("not run", "not applicable"), "bright_black") | {
     "holds": "green",
     "does not hold": "red",
+    "not reproduced": "red",
+    "depends on the reading": "yellow",
     "undecided": "yellow",
     "equal": "cyan",
-    "not run": "bright_black",
-    "not applicable": "bright_black",
     "not judged": "red",
 }
 
@@ -26,9 +26,10 @@ COLORS = {
 def command(options: Options, *, boards: FolderThere | None = None, as_json: bool = False) -> None:
     """Judge each claim of a suite by the runs.
 
-    Verdicts: holds; does not hold; equal, where the difference is within the margin; undecided;
-    not run; not applicable to the budget; not judged, where the claim's
-    kind, of a plugin, raises an error. Without --suite: a line for each suite. Without
+    Verdicts: holds; does not hold; not reproduced, of a published number; depends on the
+    reading of the paper; equal, where the difference is within the margin; undecided; not run;
+    not applicable to the budget; not judged, where the claim's kind, of a plugin, raises an
+    error. Without --suite: a line for each suite. Without
     --budget: the longest budget that has runs. The exit code does not depend on the verdicts.
 
     \b
@@ -62,7 +63,11 @@ def command(options: Options, *, boards: FolderThere | None = None, as_json: boo
         for number, judged in enumerate(judgements):
             first, *more = table.as_text(judged).splitlines()
             verdict = judged.verdict.value
-            say(*[""] * bool(number), first, colors={f": {verdict}": COLORS[verdict]})
+            say(
+                *[""] * bool(number),
+                first,
+                colors={f": {verdict}": COLORS[verdict]},
+            )
             say(*more)
 
 

@@ -31,7 +31,7 @@ def command(options: Options) -> int:
 
 
 def _installation(out: Path) -> Iterator[tuple[bool, str]]:
-    """What is installed, each with whether it is as it should be."""
+    """Lines on the installation, each with whether it is as it should be."""
     import shutil
 
     import torch
@@ -99,7 +99,7 @@ LOAD_SECONDS = 60.0
 
 
 def _ending() -> str:
-    """How a process that imports all plugins ends, if not well, and while it imported which."""
+    """The sentence on a process that dies while it imports all plugins, or nothing."""
     command = [sys.executable, "-P", "-c", LOAD]
     try:
         done = subprocess.run(command, capture_output=True, timeout=LOAD_SECONDS, check=False)

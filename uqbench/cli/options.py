@@ -77,7 +77,7 @@ class _Choice(click.Choice[str]):
 
 
 def _kind(hint: Any) -> dict[str, Any]:
-    """How click reads a value of some type."""
+    """Arguments of click's option for a type."""
     inner = [part for part in get_args(hint) if part is not NoneType]
     if NoneType in get_args(hint) and get_origin(hint) is not Annotated:
         return {"is_flag": True} if inner == [bool] else _kind(inner[0])

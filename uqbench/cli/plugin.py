@@ -16,7 +16,7 @@ from uqbench.contract.wording import count
 from uqbench.testing.templates.render import KINDS, LEARNS_FROM_DATA, render, write
 
 if TYPE_CHECKING:
-    from uqbench.testing.conformance.check import Result, Subject
+    from uqbench.testing.conformance.check import Result
 
 
 @click.group(name="plugin")
@@ -66,13 +66,13 @@ def check(
     only: Annotated[str | None, "NAME"] = None,
     as_json: bool = False,
 ) -> int:
-    """Check what is registered, or a class of a file, against the rules of docs/conformance.md.
+    """Check what is registered, or a class of a file, against the rules of conformance.
 
     NAME is that of a plugin or its distribution, DISTRIBUTION:NAME of one thing that it registers,
     or FILE[:CLASS]. Exits with 1 if a required rule is broken, or if there was nothing to check.
 
     Of a suite file (.toml), or one of tables that extend others, all names, keys and values are
-    checked (docs/suite-keys.md); what it names must be installed, or in a file of --plugin.
+    checked; what it names must be installed, or in a file of --plugin.
 
     \b
     Examples:
@@ -95,7 +95,7 @@ def check(
         named.plugins_of(load_host(), name)  # what checks takes seconds to import
     from uqbench.testing.results import check_plugin, target
 
-    show = (lambda *_: None) if as_json else _show
+    show = (lambda _: None) if as_json else _show
     results = check_plugin(*target(name), only or "", show)
     if as_json:
         print_json([result.as_json() for result in results])
@@ -129,12 +129,12 @@ def _say_suites(path: Path) -> None:
 
 
 def _summary(results: Sequence[Result]) -> str:
-    """How many checks passed, failed and so on."""
+    """Counts of the checks that passed, failed and so on."""
     counts = Counter(result.status for result in results)
     return ", ".join(f"{count} {status}" for status, count in counts.most_common())
 
 
-def _show(subject: Subject, results: Sequence[Result]) -> None:
+def _show(results: Sequence[Result]) -> None:
     """A subject's counts and levels, what is broken, and what waits for that."""
     from uqbench.testing.conformance.check import LEVELS
 
@@ -144,7 +144,8 @@ def _show(subject: Subject, results: Sequence[Result]) -> None:
         for level, own in by_level.items()
         if all(r.ok for r in own) and any(r.status == "passed" for r in own)
     ]
-    say(f"{subject.kind} {subject.name}: {_summary(results)} ({', '.join(reached) or '-'})")
+    kind, name = results[0].check.kind, results[0].name
+    say(f"{kind} {name}: {_summary(results)} ({', '.join(reached) or '-'})")
     for result in results:
         if result.status in ("failed", "expected", "vacuous") or (
             result.status == "passed" and result.message

@@ -1,4 +1,4 @@
-"""What commands print: text from elsewhere is made visible before a terminal can obey it."""
+"""Output of commands: text from elsewhere is made visible before a terminal can obey it."""
 
 import json
 from collections.abc import Mapping

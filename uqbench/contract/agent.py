@@ -93,7 +93,7 @@ class Agent(ABC):
         return saved
 
     def exported_state(self) -> dict[str, Any]:
-        """What of ``state_dict()`` an agent needs to act, for ``--keep-agents``.
+        """The part of ``state_dict()`` that acting needs, for ``--keep-agents``.
 
         By default all but the attributes that say ``exported = False``, such as replay buffers.
 
@@ -116,7 +116,7 @@ class Agent(ABC):
 
 @dataclass(frozen=True)
 class EnvironmentInfo:
-    """What an agent knows about its environment before the first step.
+    """Facts about the environment that an agent has before the first step.
 
     Attributes:
         observation_space: of one observation.
@@ -172,7 +172,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Uncertainty:
-    """What an agent predicts about its values; whatever it does not predict stays None.
+    """Predictions of an agent about its values; None where it predicts nothing.
 
     Variances are in squared return units. Shapes are ``[L, M, A]`` except for return distributions
     (``[L, M, A, N]``, probabilities summing to one) and posterior samples of Q (``[L, M, A, S]``).
@@ -183,8 +183,9 @@ class Uncertainty:
         mean: of Q.
         epistemic_var: the variance of Q that more data would reduce; of few networks divided by
             their number less one.
-        epistemic_dof: degrees of freedom of ``epistemic_var``, where it is the variance of few
-            networks which are not predicted as ``value_samples``.
+        epistemic_dof: degrees of freedom of ``epistemic_var`` about ``mean``, where it is the
+            variance of few networks which are not predicted as ``value_samples``; infinite where
+            it is no sample's and ``value_samples`` are few.
         quantile_epistemic_var: the same of the return distribution's quantiles, averaged over them;
             at least ``epistemic_var`` (Clements et al. 2019, equation 4).
         aleatoric_var: the variance of the return that remains when everything is known.
@@ -248,7 +249,7 @@ class LoopAgent(ABC):
         return {}
 
     def state_dict(self) -> dict[str, Any]:
-        """What ``policy`` and ``uncertainty`` need, for ``--keep-agents``: no training state.
+        """The state that ``policy`` and ``uncertainty`` need, for ``--keep-agents``.
 
         Tensors, numbers, strings, bytes and None, in dictionaries and lists.
 

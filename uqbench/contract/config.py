@@ -56,7 +56,7 @@ class CountsGradientSteps(Protocol):
     """A config that knows when its method learns; the time that a run takes is estimated by it."""
 
     def gradient_steps(self, steps: int) -> int:
-        """How many gradient steps a run takes in its first ``steps`` environment steps."""
+        """The number of gradient steps in a run's first ``steps`` environment steps."""
 
 
 class RiskNames(Protocol):
@@ -136,7 +136,7 @@ def _read(
 
 
 def _adapter(config: type[Any]) -> TypeAdapter[Any]:
-    """What reads and writes configs of a type; making one takes ten times as long as using it."""
+    """The reader and writer of a type's configs; making it takes ten times as long as using it."""
     if config not in _adapters:
         _adapters[config] = TypeAdapter(config)
     return _adapters[config]

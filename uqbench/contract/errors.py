@@ -48,7 +48,7 @@ class StorageError(UqbenchError):
 
 
 def see(entry: str) -> str:
-    """Where ``docs/errors.md`` says more, to end a message with."""
+    """The reference to an entry of ``docs/errors.md`` that ends a message."""
     return f" [docs/errors.md#{entry}]"
 
 

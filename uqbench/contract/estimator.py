@@ -41,7 +41,7 @@ class Data:
 
 @dataclass(frozen=True)
 class PredictiveUncertainty:
-    """What an estimator predicts for ``M`` inputs.
+    """Predictions of an estimator for ``M`` inputs.
 
     Whatever is stated is finite when it is rounded to float32, and is checked before it is scored
     (:mod:`uqbench.uncertainty.validity`).
@@ -83,7 +83,7 @@ class PredictiveUncertainty:
 
     @property
     def novelty(self) -> Tensor:
-        """What inputs are ordered by, ``[L, M]``: ``score``, or else the epistemic part."""
+        """The order of inputs by novelty, ``[L, M]``: ``score``, or else the epistemic part."""
         return self.epistemic if self.score is None else self.score
 
 
@@ -102,7 +102,7 @@ class EvaluationSet:
 
 @dataclass(frozen=True)
 class Predictions:
-    """What was predicted for an evaluation set, and what that is held against.
+    """Predictions for an evaluation set, with the targets and the reference.
 
     Attributes:
         predicted: by the estimator.
@@ -128,7 +128,7 @@ class OpenReferenceModel(ReferenceModel, Protocol):
 
     @property
     def network(self) -> Callable[[Mapping[str, Tensor], Tensor], Tensor]:
-        """From the weights of ``S`` networks and inputs ``[S, B, *x]`` to outputs ``[S, B, C]``.
+        """The function of the weights of ``S`` networks and inputs ``[S, B, *x]``: ``[S, B, C]``.
 
         A pure function, shared by stacks of any size.
         """
@@ -190,7 +190,7 @@ class Dataset(ABC):
     def predictions(
         self, seeds: Sequence[int], predict: Predict, reference_model: ReferenceModel | None
     ) -> dict[str, Predictions]:
-        """What an estimator predicts for each evaluation set."""
+        """Predictions of an estimator for each evaluation set."""
         given = None if reference_model is None else reference_model.log_probs
         return {
             name: Predictions(

@@ -30,7 +30,7 @@ Limit = Annotated[float, Field(gt=0, allow_inf_nan=False)] | None
 
 
 class Resources(BaseModel):
-    """What an order needs of a node.
+    """Cores, GPUs and memory that an order needs of a node.
 
     Attributes:
         cpus: cores.
@@ -110,7 +110,7 @@ def order_path(root: Path, name: str) -> Path:
 
 @dataclass(frozen=True)
 class ExecutorContext:
-    """What an executor is made for.
+    """The results folder that an executor works for, and its number of workers.
 
     Attributes:
         root: of the store, an absolute path; the same folder on every machine.
@@ -122,7 +122,7 @@ class ExecutorContext:
 
 
 class JobState(Enum):
-    """Where the job of an order is in its life.
+    """State of an order's job.
 
     Only what has ended is not executed again without being submitted again.
     """
@@ -167,7 +167,7 @@ class Executor(Protocol):
         """The status of each order's job, also of those that an earlier driver submitted."""
 
     def preview(self, orders: Sequence[Order]) -> str:
-        """What would be submitted, to read; nothing is started."""
+        """The text of a submission, to read; nothing is started."""
 
     def cancel(self, names: Collection[str]) -> None:
         """Have them stopped; their workers write a last checkpoint."""

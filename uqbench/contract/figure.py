@@ -1,4 +1,4 @@
-"""What a plugin's figures are made of, and what they are.
+"""Figures of a suite's boards, as plugins return them.
 
 A :class:`Figure` is a chart, the numbers that it shows, and what it says in words; it is drawn from
 the tables of a ``uqbench.boards.stored.StoredBoard``.
@@ -57,5 +57,5 @@ class Figure:
             )
 
     def _repr_svg_(self) -> str:
-        """What a notebook shows."""
+        """The picture that a notebook shows."""
         return type(self).draw(self)

@@ -69,7 +69,7 @@ def uqbench_claim_kinds() -> Iterable[specs.Spec]:  # type: ignore[empty-body]
 
 @hookspec
 def uqbench_executors() -> Iterable[specs.ExecutorSpec]:  # type: ignore[empty-body]
-    """Where batches run: ``factory(site, config) -> uqbench.executor.Executor``."""
+    """Executors of batches: ``factory(context, config) -> uqbench.executor.Executor``."""
 
 
 @hookspec

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from uqbench.contract.seeding import derive_seed
 
 DeviceKind = Literal["cpu", "cuda"]
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,25 +64,25 @@ class Run:
 
     @property
     def environment_seed(self) -> int:
-        """From (task, seed): all methods face the same environments."""
+        """Seed by (task, seed): all methods face the same environments."""
         return derive_seed("environment", self.suite, self.task, self.seed)
 
     def actor_seed(self, actor: int) -> int:
-        """Of the training environment of one actor; the first one's is ``environment_seed``."""
+        """Seed of an actor's training environment; the first one's is ``environment_seed``."""
         own = self.environment_seed
         return derive_seed("actor", own, actor) if actor else own
 
     @property
     def agent_seed(self) -> int:
-        """From (task, method, seed)."""
+        """Seed by (task, method, seed)."""
         return derive_seed("agent", self.suite, self.task, self.method, self.seed)
 
     def evaluation_seed(self, episode: int) -> int:
-        """From (task, seed, episode), distinct from the training seeds."""
+        """Seed by (task, seed, episode), distinct from the training seeds."""
         return derive_seed("evaluation", self.suite, self.task, self.seed, episode)
 
     def on_device(self, device: DeviceKind) -> Run:
-        """The same run as it would be on another kind of device."""
+        """This run on another kind of device."""
         if self.identity.get("device") == device:
             return self
         return replace(self, identity={**self.identity, "device": device}, known_digest=None)
@@ -127,4 +128,4 @@ def digest_of(table: Any) -> str:
 
 def canonical(table: Any) -> str:
     """A JSON value in canonical form."""
-    return json.dumps(table, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return _CANONICAL.encode(table)

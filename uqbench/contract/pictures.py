@@ -1,4 +1,4 @@
-"""What an environment's plugin may draw: a map of all states, on which predictions are shown."""
+"""Maps of all states of an environment, on which predictions are drawn."""
 
 from __future__ import annotations
 

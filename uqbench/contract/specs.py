@@ -1,4 +1,4 @@
-"""What a plugin registers: a name, a version, a factory and a typed config."""
+"""Specs that plugins register: a name, a version, a factory and a typed config."""
 
 from __future__ import annotations
 

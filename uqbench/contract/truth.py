@@ -13,7 +13,7 @@ from uqbench.contract.agent import Uncertainty
 
 @dataclass(frozen=True)
 class Truth:
-    """What following the policy π is worth after each action, and how returns vary.
+    """The values of a policy π after each action, and the distribution of returns.
 
     Shapes: ``L`` lanes, each with a policy of its own, ``M`` states, ``A`` actions; all float64,
     NaN where an action is not available. Return distributions are exact with ``probs``, and
@@ -60,7 +60,7 @@ class Truth:
 
 @dataclass(frozen=True)
 class Climatology:
-    """What is known of a task's query states before any agent is: the reference of scores.
+    """The forecast of a task's query states without any agent: the reference of scores.
 
     ``Q^π`` over states, actions and policies, half of them random play and half as good as is
     known. It depends on no method, so that a constant forecast of it scores 0 on every run.
@@ -77,7 +77,7 @@ class Climatology:
 
     @classmethod
     def of(cls, groups: Sequence[tuple[Tensor, Tensor]]) -> Climatology:
-        """Of groups of policies that count alike.
+        """The forecast of groups of policies that count alike.
 
         Args:
             groups: ``Q^π`` of any shape and the variances of the returns, NaN where not known.

@@ -36,7 +36,7 @@ def greedy(values: Tensor, valid: Tensor | None = None) -> Tensor:
 def epsilon_greedy(
     values: Tensor, u: Tensor, epsilon: float | Tensor, valid: Tensor | None = None
 ) -> Tensor:
-    """With probability ε a uniformly random valid action, else the greedy one.
+    """Uniformly random valid actions with probability ε, else the greedy ones.
 
     Args:
         values: ``[..., A]``.
@@ -50,7 +50,7 @@ def epsilon_greedy(
 def epsilon_random(
     action: Tensor, n_actions: int, u: Tensor, epsilon: float | Tensor, valid: Tensor | None = None
 ) -> Tensor:
-    """With probability ε a uniformly random valid action instead of ``action`` ``[...]``.
+    """Uniformly random valid actions with probability ε, else ``action`` ``[...]``.
 
     The other arguments are those of ``epsilon_greedy``; ``n_actions`` is A.
     """
@@ -83,7 +83,7 @@ class Exploration(FunctionOfStep):
 
 
 class EpsilonGreedy(Exploration):
-    """With probability ε a uniformly random valid action; ε decays linearly.
+    """Uniformly random valid actions with probability ε, which decays linearly.
 
     Args:
         seeds: one per lane.

@@ -6,7 +6,9 @@ from pathlib import Path
 
 from uqbench.boards.cost import cost_csv
 from uqbench.boards.curves import curve_files
+from uqbench.boards.error_rates import ERRORS
 from uqbench.boards.leaderboard import Board
+from uqbench.boards.made_once import made_once
 from uqbench.boards.manifest import MANIFEST
 from uqbench.boards.protocol import versions_here
 from uqbench.boards.provenance import (
@@ -16,7 +18,6 @@ from uqbench.boards.provenance import (
     provenance_json,
     read_provenance,
 )
-from uqbench.boards.statistics_sentence import papers
 from uqbench.boards.stored import PROVENANCE, RECORDED
 from uqbench.pages.markdown import index_page, page
 from uqbench.registry.plugins import Host
@@ -37,7 +38,7 @@ def write_board(
     recorded = {
         "cost.csv": cost_csv(board.plan, board.scores).encode(),
         PROVENANCE: provenance_json(made, of_older_code(board.scores)).encode(),
-        "papers.bib": papers(board.plan, host).encode(),
+        **made_once(board, host),
         **curve_files(board.plan, board.scores, store),
     }
     write_files(all_files(board, recorded), folder, host)
@@ -59,8 +60,11 @@ def all_files(
         UqbenchError: a recorded file is damaged.
     """
     made, older = read_provenance(recorded.get(PROVENANCE))
-    cost, bibtex = (stored_text(recorded.get(n, b""), Path(n)) for n in ("cost.csv", "papers.bib"))
-    text = page(board, made, cost, older, bibtex).encode()
+    cost, bibtex, errors = (
+        stored_text(recorded.get(name, b""), Path(name))
+        for name in ("cost.csv", "papers.bib", ERRORS)
+    )
+    text = page(board, made, cost, older, bibtex, errors).encode()
     if digests is None:
         digests = {name: sha256(data).hexdigest() for name, data in recorded.items()}
     others = {"README.md": sha256(text).hexdigest(), **digests}

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from uqbench.boards.coverage import coverage_note
+from uqbench.boards.calibration import HERE, JUDGED, coverage_column, with_share
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.stored import StoredBoard
 from uqbench.boards.tables import label
@@ -24,6 +24,14 @@ MARK = "†"
 """Behind the name of a method that does not beat the best trivial row."""
 IMPROVEMENT = "improvement_over_"
 """Begins the name of the column of the probability of improvement over the baseline."""
+
+MEANT = {
+    JUDGED: "Honest intervals contain as many true values as they state (their misses off by at "
+    "most half), overconfident ones fewer, underconfident ones more.",
+    HERE: "Here: in these worlds exact intervals need not contain as many true values as they "
+    "state.",
+}
+"""Of words for stated intervals."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +100,12 @@ class Line:
         return self.estimates[name].value if name in self.estimates else -math.inf
 
     @property
+    def word(self) -> str:
+        """The word for its stated intervals, as tables show it."""
+        coverage = coverage_column(self.estimates)
+        return with_share(self.calibration, self.estimates[coverage[0]].value if coverage else 0)
+
+    @property
     def remark(self) -> str:
         """What stands behind its name."""
         return f" {MARK}" * self.beaten + f" ({', '.join(self.notes)})" * bool(self.notes)
@@ -134,7 +148,7 @@ class BoardView:
         elif name == "method":
             texts = [x.method + x.remark for x in self.lines]
         elif name == "calibration":
-            texts = [x.calibration for x in self.lines]
+            texts = [x.word for x in self.lines]
         elif name == "runs":
             texts = [f"{x.scored}/{x.planned}" for x in self.lines]
         else:
@@ -175,7 +189,7 @@ def stored_estimate(row: Mapping[str, Any], name: str) -> Estimate | None:
 
 
 def board_notes(board: Board, view: BoardView) -> list[str]:
-    """Where trivial and oracle rows lie, what remarks mean, and what intervals cover, if less."""
+    """Where trivial and oracle rows lie, and what remarks mean."""
     sentences = []
     for role, what in (("trivial", "Without learning"), ("oracle", "Knowing more than an agent")):
         values = [
@@ -190,10 +204,12 @@ def board_notes(board: Board, view: BoardView) -> list[str]:
             f"{MARK} does not beat {board.trivial.best}, the best of these: the 95 % interval of "
             f"the difference does not lie above zero."
         )
-    if view.calibrated:
+    words = {line.calibration for line in view.lines}
+    sentences += [said for of, said in MEANT.items() if words & {*of}]
+    if board.primary.margin is not None and board.primary.margin_before(board.began) is None:
         sentences.append(
-            "Honest intervals contain as many true values as they state (their misses off by at "
-            "most half), overconfident ones fewer, underconfident ones more."
+            f"The margin, {board.primary.margin:g}, was set after the runs ({board.began[:10]}): "
+            f"no rank has an `=` by it."
         )
     if board.local:
         sentences.append(
@@ -205,7 +221,7 @@ def board_notes(board: Board, view: BoardView) -> list[str]:
     if board.origins:
         places = ", ".join(sorted(set(board.origins.values())))
         sentences.append(f"Stored rows are from {places} and were not run again.")
-    return list(filter(None, [" ".join(sentences), coverage_note(board)]))
+    return [" ".join(sentences)] if sentences else []
 
 
 def _computed(board: Board) -> list[Line]:

@@ -4,11 +4,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from uqbench.boards.leaderboard import Board
+from uqbench.boards.made_once import made_once
 from uqbench.boards.manifest import MANIFEST, Planned, missing_note
 from uqbench.boards.protocol import check_as_run, other_scores
 from uqbench.boards.provenance import of_older_code, provenance_json
 from uqbench.boards.scores import gather
-from uqbench.boards.statistics_sentence import papers
 from uqbench.boards.stored import PROVENANCE, RECORDED, StoredBoard
 from uqbench.contract.errors import Say, UqbenchError
 from uqbench.pages.board_folders import all_files, write_files
@@ -95,7 +95,7 @@ def rewrite(stored: StoredBoard, board: Board, host: Host) -> list[Path]:
             f"not follow from the scores: restore it, or write the board again from its runs."
         )
     board = replace(board, planned=Planned.of(board.plan))
-    recorded = {**stored.recorded, "papers.bib": papers(board.plan, host).encode()}
+    recorded = {**stored.recorded, **made_once(board, host)}
 
     def changed() -> list[Path]:
         names = (n for n, d in files.items() if not stored.has(n) or stored.unchecked(n) != d)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from uqbench.boards.against import against
 from uqbench.boards.leaderboard import Board
 from uqbench.statistics.levels import ALPHA
 
@@ -41,7 +42,8 @@ def differences(board: Board) -> str:
     block = "\n".join(line.rstrip() for line in lines)
     return (
         "## Significant differences\n\nMethods that a bar joins do not differ significantly; then "
-        f"the share of runs above a score.\n\n```\n{block}\n```" + _opposite(board)
+        f"the share of runs above a score.\n\n```\n{block}\n```\n\n"
+        f"{against(board, *methods[:2])}{_opposite(board)}"
     )
 
 

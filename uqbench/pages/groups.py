@@ -16,19 +16,14 @@ MOST = 6
 def group_columns(board: Board, view: BoardView) -> list[Column]:
     """The columns of each group, the more important ones first; none where all are of one group.
 
-    First is the score itself, then scores at query states, then what is on one scale. A coverage
-    stands with its ceiling; statistics that rank methods as another column does are left out. Risk
-    ends with the worst quarter of the runs.
+    First is the score itself, then scores at query states, then what is on one scale. Statistics
+    that rank methods as another column does are left out. Risk ends with the worst quarter of the
+    runs.
     """
     primary = columns.Column(board.primary, board.ranking, normalized=True)
     known = [c for c in (primary, *board.columns) if c.metric.about is not None]
     if len({column.metric.about for column in known}) < 2:
         return []
-    ceilings = {
-        sibling(column.metric, of): column
-        for column in known
-        if (of := scoring_rule(column.metric).ceiling_of) is not None
-    }
     statistics = {column.metric.statistic for column in known}
     hidden = [
         column
@@ -36,16 +31,14 @@ def group_columns(board: Board, view: BoardView) -> list[Column]:
         if (same := scoring_rule(column.metric).ranks_as) is not None
         and sibling(column.metric, same) in statistics
     ]
-    hidden += ceilings.values()
     known = [column for column in known if column is primary or column not in hidden]
     chosen = []
     for group in GROUPS:
         own = sorted((c for c in known if c.metric.about == group), key=lambda c: _order(board, c))
         for column in own[:MOST]:
-            ceiling = ceilings.get(column.metric.statistic)
             name = board.ranking if column is primary else column.name
-            texts = tuple(_text(line, name, ceiling) for line in view.lines)
-            chosen.append(Column(name, _header(column, ceiling), texts, group))
+            texts = tuple(_text(line, name) for line in view.lines)
+            chosen.append(Column(name, _header(column), texts, group))
         if group == "risk":
             name = "worst_quarter"
             worst = (line.estimates.get(name) for line in view.lines)
@@ -60,7 +53,6 @@ def groups_note(shown: Sequence[Column]) -> str:
     meant = {
         "↓": "↓: less is better.",
         "proper": "proper: 0 a constant forecast of the task, 1 the truth.",
-        "/ most": "/ most: what a variance of so few networks can cover.",
     }
     headers = "\n".join(column.header for column in shown)
     parts += [sentence for words, sentence in meant.items() if words in headers]
@@ -76,18 +68,15 @@ def _order(board: Board, column: columns.Column) -> tuple[bool, ...]:
     )
 
 
-def _header(column: columns.Column, ceiling: columns.Column | None) -> str:
+def _header(column: columns.Column) -> str:
     lower = not column.normalized and column.metric.direction == "min"
-    words = column.metric.name.replace("_", " ")
-    return words + " ↓" * lower + " / most" * (ceiling is not None)
+    return column.metric.name.replace("_", " ") + " ↓" * lower
 
 
-def _text(line: Line, name: str, ceiling: columns.Column | None) -> str:
+def _text(line: Line, name: str) -> str:
     one = line.estimates.get(name)
     if one is None:
         return NONE
     value = one.value
     # three digits behind the point, or three in all where that says more
-    text = f"{value:.3g}" if 0 < abs(value) < 0.01 or abs(value) >= 1000 else number(value)
-    most = None if ceiling is None else line.estimates.get(ceiling.name)
-    return text if most is None else f"{text} / {most.value:.2f}"
+    return f"{value:.3g}" if 0 < abs(value) < 0.01 or abs(value) >= 1000 else number(value)

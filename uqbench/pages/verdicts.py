@@ -11,9 +11,8 @@ from uqbench.contract.errors import UqbenchError
 from uqbench.statistics.levels import ALPHA
 
 WORDS = tuple(verdict.value for verdict in Verdict)
-TESTED = WORDS[: WORDS.index(Verdict.NOT_RUN.value)]
-COUNTED = WORDS[: WORDS.index(Verdict.NOT_APPLICABLE.value)]
-"""Verdicts on distinct claims: one that is applicable to no board was not run."""
+NOT_RUN = Verdict.NOT_RUN.value
+TESTED = WORDS[: WORDS.index(NOT_RUN)]
 
 
 @dataclass(frozen=True)
@@ -22,6 +21,10 @@ class JudgedClaim:
 
     Attributes:
         tested: whether its runs were compared: only then can the verdict be a wrong one.
+        seeds: of the runs.
+        parts: how many comparisons it needs, and how many of them are true; none where runs are
+            missing.
+        needed_here: whether its board is of a budget that it needs.
     """
 
     board: StoredBoard
@@ -32,6 +35,9 @@ class JudgedClaim:
     reason: str
     readings: str
     tested: bool
+    seeds: int = 0
+    parts: tuple[int, int] = (0, 0)
+    needed_here: bool = False
 
     @property
     def paper(self) -> str:
@@ -59,6 +65,12 @@ class Counted:
     def decided(self) -> int:
         """How many hold, do not, or are equal."""
         return sum(self.count(verdict.value) for verdict in DECIDED)
+
+    @property
+    def parts(self) -> str:
+        """How many parts of the claims hold, of all that were compared with runs."""
+        of, true = (sum(claim.parts[i] for claim in self.claims if claim.tested) for i in (0, 1))
+        return f"{true} of {of}" if of else ""
 
     @property
     def tested(self) -> int:
@@ -91,17 +103,24 @@ def _judged(board: StoredBoard, name: str, rows: pd.DataFrame) -> JudgedClaim:
     verdict, sentence, source = (str(first[key]) for key in ("verdict", "sentence", "source"))
     reason, readings = (str(first.get(key, "")) for key in ("reason", "readings"))
     tested = verdict in TESTED and bool(rows["low"].notna().any()) and board.ranks
-    return JudgedClaim(board, name, verdict, sentence, source, reason, readings, tested)
+    parts = len(rows), int((rows["comparison_is"] == "true").sum())
+    needed, seeds = str(first["needs_budget"]).split(), int(first["seeds"])
+    here = board.manifest.budget["name"] in needed
+    return JudgedClaim(
+        board, name, verdict, sentence, source, reason, readings, tested, seeds, parts, here
+    )
 
 
 def distinct(claims: Iterable[JudgedClaim]) -> list[JudgedClaim]:
-    """Each claim of a suite once, on the board of a budget that it needs: the one that decides."""
+    """Each claim of a suite once, on the board of a budget that it needs: that of most seeds.
+
+    It is *not run* where no such board is there.
+    """
     by_id: dict[tuple[str, str], JudgedClaim] = {}
-    for claim in sorted(claims, key=lambda claim: (*WORDS, claim.verdict).index(claim.verdict)):
+    for claim in sorted(claims, key=lambda c: (not c.needed_here, c.verdict == NOT_RUN, -c.seeds)):
         by_id.setdefault((claim.board.suite, claim.id), claim)
     return [
-        replace(claim, verdict=Verdict.NOT_RUN.value) if claim.verdict not in COUNTED else claim
-        for claim in by_id.values()
+        claim if claim.needed_here else replace(claim, verdict=NOT_RUN) for claim in by_id.values()
     ]
 
 

@@ -1,4 +1,4 @@
-"""What is installed: plugins are found, imported with care, and what they register gets names.
+"""Plugins: they are found, imported with care, and their specs get names.
 
 Read ``plugins`` (discovery; a ``Host`` is all that is registered) and ``registry`` (specs by name),
 then ``side_effects`` (imports that hang or change the process), and ``local`` (files and classes

@@ -48,14 +48,14 @@ GROUPS = {f"{ENTRY_POINT_GROUP}.{kind.replace(' ', '_')}s": kind for kind in KIN
 
 @dataclass(frozen=True)
 class Added:
-    """What a plugin adds that has no hooks: specs by kind, and suite files."""
+    """Specs by kind and suite files of a plugin."""
 
     specs: Mapping[str, Sequence[specs.Spec | Later]] = field(default_factory=dict)
     suites: Sequence[Any] = ()
 
 
 def added(entry_point: metadata.EntryPoint) -> Added:
-    """What an entry point in one of :data:`GROUPS`, or of :data:`SUITES`, adds.
+    """The addition of an entry point in one of :data:`GROUPS` or in :data:`SUITES`.
 
     Raises:
         ImportError: there is no such package or file.
@@ -77,7 +77,7 @@ def _loaded(kind: str, entry_point: metadata.EntryPoint, version: str) -> specs.
 
 
 def spec_of(kind: str, name: str, factory: type[Any], version: str) -> specs.Spec:
-    """What a class is registered as.
+    """The spec of a class.
 
     Args:
         kind: one of :data:`KINDS`.
@@ -97,7 +97,7 @@ def spec_of(kind: str, name: str, factory: type[Any], version: str) -> specs.Spe
 
 
 def kind_of(made: Any) -> str:
-    """What a class is of.
+    """The kind of a class, by its base.
 
     Raises:
         UqbenchError: it is of no kind.

@@ -1,4 +1,4 @@
-"""What a spec says of itself, or else the docstring of its factory, which is imported for it."""
+"""Summary and source of a spec: its own, or those of its factory's docstring."""
 
 import inspect
 

@@ -91,7 +91,7 @@ def add_file(path: Path) -> None:
 
 
 def distribution(path: Path) -> str:
-    """What stands for the distribution of a file that was added."""
+    """The name that stands for the distribution of a file that was added."""
     return f"{PREFIX}{_name(path)}"
 
 
@@ -165,7 +165,7 @@ def join(
 
 @contextmanager
 def joined() -> Iterator[None]:
-    """What joins a suite within it leaves in the end; its file stays a plugin, for its agents."""
+    """Take methods that joined a suite within it out in the end; their files stay plugins."""
     before = {plugin.name: plugin.joins for plugin in current()}
     try:
         yield
@@ -175,7 +175,7 @@ def joined() -> Iterator[None]:
 
 
 def load(plugin: LocalPlugin) -> object:
-    """What a local plugin adds, or its hooks.
+    """The addition of a local plugin, or its hooks.
 
     Raises:
         UqbenchError: its file is not the one that was added.

@@ -1,4 +1,4 @@
-"""What a command is about: ``FILE[:CLASS]``, ``DISTRIBUTION:NAME``, or a name."""
+"""The subject of a command: ``FILE[:CLASS]``, ``DISTRIBUTION:NAME``, or a name."""
 
 from collections.abc import Iterable
 from pathlib import Path

@@ -55,7 +55,7 @@ def cited(host: Host, sources: Iterable[str]) -> tuple[list[Paper], list[str]]:
 
 
 def papers(host: Host) -> list[Paper]:
-    """All that the plugins and uqbench itself have; of one key the first."""
+    """All papers of the plugins and of uqbench itself; of one key the first."""
     by_key: dict[str, Paper] = {}
     for package in dict.fromkeys(["uqbench", *(plugin.package for plugin in host.plugins)]):
         for paper in _read(package):

@@ -151,7 +151,7 @@ class Host:
                 raise ValueError(f"the entry point {plugin.name!r} is installed twice")
 
     def _from_hooks(self, loaded: object, key: str) -> Added:
-        """What one plugin's registration hooks return."""
+        """Specs and suite files that one plugin's hooks return."""
         self.manager.register(loaded, name=key)
         self.manager.check_pending()
         if not self.manager.get_hookcallers(loaded):
@@ -191,7 +191,7 @@ class Host:
         return {subject: reasons for part in hook() for subject, reasons in part.items()}
 
     def added_by(self, plugin: Plugin) -> list[str]:
-        """What a plugin registered, as ``"agent dqn"``, ``"suite file minatar.toml"``."""
+        """Names of all that a plugin registered: ``"agent dqn"``, ``"suite file minatar.toml"``."""
         names = [
             f"{registry.kind} {name}"
             for registry in self._registries.values()
@@ -201,7 +201,7 @@ class Host:
         return names + [f"suite file {path.name}" for path, by in self.suite_files if by == plugin]
 
     def complaints(self, plugin: Plugin) -> list[str]:
-        """What is wrong with a loaded plugin: names that others claim too, defaults it changed."""
+        """Faults of a loaded plugin: names that others claim too, defaults it changed."""
         clashes = [text for r in self._registries.values() for text in r.clashes(plugin)]
         if plugin.changed:
             clashes.append(
@@ -311,7 +311,7 @@ def _chosen(installed: list[EntryPoint]) -> list[EntryPoint]:
 
 
 def _entry_points() -> Iterator[EntryPoint]:
-    """Those of the groups, in an order that does not depend on ``sys.path``."""
+    """Entry points of the groups, in an order that does not depend on ``sys.path``."""
     groups = {hookspecs.ENTRY_POINT_GROUP, SUITES, *GROUPS}
     entries = {
         (distribution.name, entry_point.group, entry_point.name): (distribution, entry_point)

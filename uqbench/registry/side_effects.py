@@ -185,7 +185,7 @@ def _numeric() -> Iterator[State]:
 
 
 def _of_torch(torch: Any) -> list[tuple[Any, ...]]:
-    """What torch computes with: name, getter, setter, and the value with which it comes."""
+    """Settings of torch: name, getter, setter, and the value with which it comes."""
     cpu, mkldnn, cudnn = torch.device("cpu"), torch.backends.mkldnn, torch.backends.cudnn
 
     def deterministic() -> tuple[bool, ...]:

@@ -2,5 +2,5 @@
 
 Read ``store`` (what can be done with a run), ``states`` and ``records`` (``run.json``) first; then
 ``files`` (atomic, regular files alone), ``locks`` with ``leases``, ``tables`` (parquet), and
-``run_cache``, which remembers what was read and is never believed against the files.
+``verified``, which remembers whose files were verified, as long as they do not change.
 """

@@ -184,19 +184,10 @@ class Folder:
             return False
         return True
 
-    def signatures(self, *names: str, inside: str = "") -> list[Signature | None]:
-        """Of regular files; None where there is none of that name.
-
-        A name may lead through one folder, if it is known that no link is in its place.
-
-        Args:
-            names: of the files.
-            inside: a folder in this one that they are in; no file is found where it is a link.
-        """
+    def signatures(self, *names: str) -> list[Signature | None]:
+        """Of regular files; None where there is none of that name."""
         with suppress(OSError), self._opened() as folder:
-            if not inside or stat.S_ISDIR(os.lstat(inside, dir_fd=folder).st_mode):
-                above = f"{inside}/" if inside else ""
-                return [_signature(above + name, folder) for name in names]
+            return [_signature(name, folder) for name in names]
         return [None] * len(names)
 
     def open(self, name: str, most: int | None = None) -> BufferedReader:

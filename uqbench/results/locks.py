@@ -157,4 +157,5 @@ class RunLocks:
         return None
 
     def _path(self, folder: str | PurePosixPath) -> Path:
-        return self._root / LOCKS / digest_of(str(folder))[:16]
+        name = str(folder).encode("utf-8", "backslashreplace").decode()  # it may be no UTF-8
+        return self._root / LOCKS / digest_of(name)[:16]

@@ -12,7 +12,7 @@ from uqbench.contract.errors import UqbenchError
 from uqbench.contract.identity import Run
 from uqbench.results.record_files import RECORD
 from uqbench.results.records import RunRecord
-from uqbench.results.states import RunState
+from uqbench.results.states import RunState, StoredRun
 from uqbench.results.store import Store
 from uqbench.results.tables import RESULTS, names
 
@@ -53,57 +53,53 @@ class Merged:
     reason: str = ""
 
 
-def merge(sources: Sequence[Path], target: Path, dry_run: bool = False) -> Iterator[Merged]:
+def merge(sources: Sequence[Path], target: Path) -> Iterator[Merged]:
     """Copy the finished runs of some stores into another, and yield what became of each.
 
     Args:
         sources: folders of stores.
         target: folder of the store that is written.
-        dry_run: write nothing. A run that two sources have with other results is a conflict then,
-            too.
 
     Raises:
         StorageError: the target cannot be written.
         UqbenchError: a source is no store with runs, or is the target.
     """
     into = Store(target)
-    would: dict[Run, RunRecord] = {}
     for source in sources:
         if source.resolve() == target.resolve():
-            raise UqbenchError(f"{source} is the target itself; name another folder with --into.")
+            raise UqbenchError(f"{source} is the target itself; name the folder of another store.")
         store, empty = Store(source), True
-        for folder, stored in store.records():
+        for place, stored in store.walk():
             empty = False
-            outcome, reason, run = _judge(folder, stored.record, stored.reason, store)
-            if run is not None and stored.record is not None:
-                known = would.get(run) if dry_run else None
-                outcome, reason = _add(run, stored.record, store, into, known, dry_run)
-                if outcome is Outcome.COPIED:
-                    would[run] = stored.record
-            yield Merged(source, folder, outcome, reason)
+            outcome, reason = _merge_run(PurePosixPath(place), stored, store, into)
+            yield Merged(source, PurePosixPath(place), outcome, reason)
         if empty:
             raise UqbenchError(f"there are no runs in {source}; expected a folder of results.")
 
 
-def _judge(
-    folder: PurePosixPath, record: RunRecord | None, reason: str | None, store: Store
-) -> tuple[Outcome, str, Run | None]:
-    """The run of a source if it is finished and whole; else why it is left."""
-    if record is None:
-        return Outcome.DAMAGED, reason or "its record cannot be read", None
-    run = _run_of(folder, record)
+def _merge_run(
+    folder: PurePosixPath, stored: StoredRun, store: Store, into: Store
+) -> tuple[Outcome, str]:
+    if stored.record is None:
+        return Outcome.DAMAGED, stored.reason or "its record cannot be read"
+    run = _run_of(folder, stored.record)
     if run is None:
-        return Outcome.DAMAGED, f"its {RECORD} is of another suite, budget, task or method", None
+        return Outcome.DAMAGED, f"its {RECORD} is of another suite, budget, task or method"
     stored = store.find(run)
-    if stored.state is RunState.FINISHED:
-        return Outcome.COPIED, "", run
-    if stored.state in (RunState.DAMAGED, RunState.NEWER):
-        return Outcome.DAMAGED, stored.reason or stored.state.value, None
-    if record.status == "running":
+    if stored.record is None:
+        return Outcome.DAMAGED, stored.reason or stored.state.value
+    if stored.record.status == "running":
         runs = stored.state is RunState.RUNNING
         how = "it is running" if runs else "it was running when it was copied"
-        return Outcome.UNFINISHED, f"{how}, at step {record.step:,}", None
-    return Outcome.UNFINISHED, stored.reason or stored.state.value, None
+        return Outcome.UNFINISHED, f"{how}, at step {stored.record.step:,}"
+    if stored.state is not RunState.FINISHED:
+        return Outcome.UNFINISHED, stored.reason or stored.state.value
+    there = into.find(run)
+    if there.state in (RunState.DAMAGED, RunState.NEWER):
+        return Outcome.CONFLICT, f"{there.state.value} in {into.root}: {there.reason}"
+    if there.state is RunState.FINISHED and there.record is not None:
+        return _compare(stored.record, there.record, into)
+    return _copy(run, stored.record, store, into)
 
 
 def _run_of(folder: PurePosixPath, record: RunRecord) -> Run | None:
@@ -113,32 +109,18 @@ def _run_of(folder: PurePosixPath, record: RunRecord) -> Run | None:
         table = identity.get(part)
         if not isinstance(table, dict) or table.get("name") != name:
             return None
-    run = Run(suite, budget, task, method, identity["seed"], identity)
-    return run if run.folder == folder else None
+    return Run(suite, budget, task, method, identity["seed"], identity)
 
 
-def _add(
-    run: Run, record: RunRecord, store: Store, into: Store, known: RunRecord | None, dry_run: bool
-) -> tuple[Outcome, str]:
-    there = known
-    if there is None:
-        stored = into.find(run)
-        if stored.state is RunState.DAMAGED:
-            return Outcome.CONFLICT, f"damaged in {into.root}: {stored.reason}; run it again there"
-        if stored.state is RunState.RUNNING:
-            return Outcome.CONFLICT, f"a process is working on it in {into.root}"
-        there = stored.record if stored.state is RunState.FINISHED else None
-    if there is not None:
-        if there.digests.get(RESULTS) == record.digests.get(RESULTS):
-            only = ", ".join(sorted(record.digests.keys() - there.digests.keys()))
-            return (
-                Outcome.THERE,
-                only and f"without {only} there, and a finished run is never altered",
-            )
-        return Outcome.CONFLICT, f"other results than in {into.root}: {_difference(record, there)}"
-    if not dry_run:
-        return _copy(run, record, store, into)
-    return Outcome.COPIED, ""
+def _compare(record: RunRecord, there: RunRecord, into: Store) -> tuple[Outcome, str]:
+    """What becomes of a run that the target has, too."""
+    if there.digests.get(RESULTS) == record.digests.get(RESULTS):
+        only = ", ".join(sorted(record.digests.keys() - there.digests.keys()))
+        why = only and f"without {only} there, and a finished run is never altered"
+        return Outcome.THERE, why
+    one, other = (of.provenance.model_dump() for of in (record, there))
+    differing = ", ".join(name for name in one if one[name] != other[name]) or "the same of all"
+    return Outcome.CONFLICT, f"other results than in {into.root}; made with other {differing}"
 
 
 def _copy(run: Run, record: RunRecord, store: Store, into: Store) -> tuple[Outcome, str]:
@@ -159,21 +141,3 @@ def _copy(run: Run, record: RunRecord, store: Store, into: Store) -> tuple[Outco
     finally:
         lock.release()
     return Outcome.COPIED, ""
-
-
-def _difference(record: RunRecord, other: RunRecord) -> str:
-    """How two runs of one identity were made differently."""
-    one, there = record.provenance, other.provenance
-    differences = []
-    for kind in ("versions", "content"):
-        a, b = getattr(one, kind), getattr(there, kind)
-        differing = [name for name in sorted({*a, *b}) if a.get(name) != b.get(name)]
-        if differing:
-            differences.append(f"made with other {kind} of {', '.join(differing)}")
-    differences += [
-        f"made on {getattr(one, key)}, there on {getattr(there, key)}"
-        for key in ("platform", "device")
-        if getattr(one, key) != getattr(there, key)
-    ]
-    same = "both were made with the same versions on the same kind of machine"
-    return "; ".join(differences) or same

@@ -1,18 +1,21 @@
-"""Reading ``run.json``, which may come from anywhere: a valid record, or what is wrong with it."""
+"""Reading ``run.json``, which may come from anywhere: a run's state, or what is wrong with it."""
 
 from __future__ import annotations
 
-import json
+import re
 from typing import Any, TypeGuard
 
 from pydantic import ValidationError
+from pydantic_core import from_json
 
 from uqbench.contract.config import explain
-from uqbench.contract.identity import digest_of
-from uqbench.results.folders import Folder
+from uqbench.contract.identity import Run, digest_of
+from uqbench.results.folders import NOT_A_FILE, Folder
 from uqbench.results.records import MOST_BYTES, SCHEMA_VERSION, RunRecord
+from uqbench.results.states import RunState, StoredRun
 
 RECORD = "run.json"
+CHECKPOINT = "checkpoint"
 LONGEST_REASON = 500
 
 
@@ -20,37 +23,63 @@ class DamagedError(Exception):
     """A file is damaged; the message says why."""
 
 
-class NewerError(Exception):
-    """A record was written by a newer uqbench."""
+def read_run(folder: Folder, run: Run | None = None, like: RunRecord | None = None) -> StoredRun:
+    """The state of the run in a folder, as its record says, which must be valid and in its place.
 
-
-def read_record(folder: Folder) -> RunRecord:
-    """The record in a run's folder.
-
-    Raises:
-        OSError: it cannot be read, or is not a regular file.
-        NewerError: its schema is newer than this uqbench.
-        DamagedError: it is not a valid record.
+    Args:
+        folder: of the run.
+        run: whose folder it is, where that is known.
+        like: record of another run; what both say alike is in memory once.
     """
     try:
-        data = folder.read(RECORD, MOST_BYTES)
-        version = json.loads(data)["schema_version"]
+        table = from_json(folder.read(RECORD, MOST_BYTES))
+        version = table["schema_version"]
         if version > SCHEMA_VERSION:
-            raise NewerError(f"it has schema {version}, this uqbench reads up to {SCHEMA_VERSION}")
-        record = RunRecord.model_validate_json(data)
-        whole = record.digest == record.compute_digest()
+            newer = f"it has schema {version}, this uqbench reads up to {SCHEMA_VERSION}"
+            return StoredRun(RunState.NEWER, reason=newer)
+        record = RunRecord.model_validate(table)
+        if digest_of({name: table[name] for name in table if name != "digest"}) != record.digest:
+            raise DamagedError(f"{RECORD} does not match its digest")
+        _check_place(record, folder, run)
+    except FileNotFoundError:
+        return StoredRun(RunState.MISSING)
+    except OSError as error:
+        return cannot_be_read(RECORD, error)
+    except DamagedError as error:
+        return StoredRun(RunState.DAMAGED, reason=str(error))
     except ValidationError as error:
-        raise DamagedError(f"{RECORD}: {_short(explain(error))}") from error
+        return StoredRun(RunState.DAMAGED, reason=f"{RECORD}: {_short(explain(error))}")
     except (ValueError, KeyError, TypeError, RecursionError, OverflowError) as error:
         # not UTF-8, not JSON, nested too deeply, a number with more digits than Python writes
-        raise DamagedError(f"{RECORD} cannot be read: {_short(_said(error))}") from error
-    if not whole:
-        raise DamagedError(f"{RECORD} does not match its digest")
-    return record
+        why = f"{RECORD} cannot be read: {_short(_said(error))}"
+        return StoredRun(RunState.DAMAGED, reason=why)
+    record = _sharing(record, run, like or record)
+    return StoredRun(RunState(record.status), record, record.reason, False, record.provenance)
 
 
-def check_place(record: RunRecord, folder: Folder) -> None:
-    """Check that a record belongs to the run whose folder it is in.
+def cannot_be_read(name: str, error: OSError) -> StoredRun:
+    """A damaged run: one of its files is no file, or the disk fails."""
+    reason = f"{name} cannot be read: {error.strerror}"
+    return StoredRun(RunState.DAMAGED, reason=reason, unreadable=error.errno not in NOT_A_FILE)
+
+
+def _sharing(record: RunRecord, run: Run | None, like: RunRecord) -> RunRecord:
+    """The same record, holding those parts of a run and of another's that are equal to its own."""
+    shared: dict[str, Any] = {
+        name: getattr(like, name)
+        for name in ("metrics", "provenance")
+        if getattr(like, name) == getattr(record, name)
+    }
+    identity = run.identity if run else {**like.identity, "seed": record.identity["seed"]}
+    if identity == record.identity:
+        shared["identity"] = identity
+    return record.model_copy(update=shared)
+
+
+def _check_place(record: RunRecord, folder: Folder, run: Run | None) -> None:
+    """Check that a record belongs to the run whose folder it is in, and its checkpoint, too.
+
+    A record from elsewhere may name any folder as that of its checkpoint.
 
     Raises:
         DamagedError: it does not, or does not say which run it is.
@@ -63,18 +92,23 @@ def check_place(record: RunRecord, folder: Folder) -> None:
     seed = identity.get("seed")
     if not _is_count(seed):
         raise DamagedError(f"{RECORD}: identity.seed: expected a number")
-    try:
+    if run is None or identity != run.identity:
         own = f"{seed}-{digest_of(identity)[:8]}"
-    except (ValueError, TypeError, RecursionError) as error:
-        raise DamagedError(f"{RECORD}: identity: {_short(_said(error))}") from error
-    if folder.name != own:
-        raise DamagedError(f"{RECORD} has another identity: it is of the run {own}")
+        if folder.name != own or run is not None:
+            raise DamagedError(f"{RECORD} has another identity: it is of the run {own}")
     saved = 0 if record.checkpoint is None else record.checkpoint.step
     if max(record.step, saved) > steps:
         raise DamagedError(f"{RECORD}: step {max(record.step, saved)} is beyond its {steps}")
     undefined = sorted(record.scalars.keys() - record.metrics.keys())
     if undefined:
         raise DamagedError(f"{RECORD}: scalars without a definition: {_short(str(undefined))}")
+    if record.checkpoint is not None:
+        named, cell = record.checkpoint.folder, "/".join(folder.names[:-1])
+        if not re.fullmatch(rf"{re.escape(cell)}/[0-9]+-[0-9a-f]{{8}}/{CHECKPOINT}", named):
+            raise DamagedError(
+                f"{RECORD} names the checkpoint {named!r}; expected "
+                f"{cell}/<seed>-<8 hex digits>/{CHECKPOINT}"
+            )
 
 
 def _is_count(value: Any) -> TypeGuard[int]:

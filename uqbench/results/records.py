@@ -10,12 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
-from uqbench.contract.identity import digest_of
-
 SCHEMA_VERSION: Literal[3] = 3
-
-_SINCE_2 = frozenset({"checkpoint", "resumed"})
-"""Fields that a schema 1 record lacks; a timing has ``cpu_seconds`` since schema 3."""
 
 MOST_BYTES = 64 << 20
 """Of a record; a larger file is none. One of a hundred metrics has some ten thousand."""
@@ -141,7 +136,7 @@ class RunRecord(_Part):
         scalars: final value of each metric; None where the run has none.
         metrics: definitions of the metrics behind the scalars.
         digests: sha256 of each data file, and of the numbers in them under ``results``.
-        digest: sha256 of this record without this field.
+        digest: sha256 of the file without this field; a record that is made has none.
     """
 
     schema_version: Literal[1, 2, 3] = SCHEMA_VERSION
@@ -161,18 +156,6 @@ class RunRecord(_Part):
     metrics: dict[str, dict[str, Any]] = {}
     digests: dict[str, str] = {}
     digest: str = ""
-
-    def sealed(self) -> RunRecord:
-        """The same record with its digest."""
-        return self.model_copy(update={"digest": self.compute_digest()})
-
-    def compute_digest(self) -> str:
-        """The sha256 that ``digest`` should hold."""
-        without = {"digest"} | (_SINCE_2 if self.schema_version == 1 else set())
-        table = self.model_dump(mode="json", exclude=without)
-        if self.schema_version < 3 and self.timing is not None:
-            del table["timing"]["cpu_seconds"]
-        return digest_of(table)
 
 
 def this_process() -> Process:

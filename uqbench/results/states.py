@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from uqbench.results.records import Provenance, RunRecord
 
@@ -41,25 +39,16 @@ TO_DO = (RunState.MISSING, RunState.ABANDONED, RunState.FAILED, RunState.DAMAGED
 """States of runs that ``uqbench run`` runs."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class StoredRun:
-    """A run's state, and the reason for the state if there is one.
+    """A run's state, its record if it can be read, and the reason for the state if there is one.
 
+    ``provenance``: that of the record, where the record is left out, too.
     ``unreadable``: the disk failed; the files may be intact, and are neither moved nor overwritten.
     """
 
     state: RunState
-    _record: RunRecord | Callable[[], RunRecord | None] | None = field(default=None, repr=False)
+    record: RunRecord | None = field(default=None, repr=False)
     reason: str | None = None
     unreadable: bool = False
-    _provenance: Provenance | None = field(default=None, repr=False)
-
-    @cached_property
-    def record(self) -> RunRecord | None:
-        """Its record, if it can be read; of a hundred thousand runs, most are never asked for."""
-        return self._record() if callable(self._record) else self._record
-
-    @property
-    def provenance(self) -> Provenance | None:
-        """That of its record, which runs of a cell have in common."""
-        return self._provenance or (None if self.record is None else self.record.provenance)
+    provenance: Provenance | None = field(default=None, repr=False)

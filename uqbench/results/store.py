@@ -10,34 +10,31 @@ from __future__ import annotations
 
 import errno
 import json
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, suppress
-from functools import partial
-from itertools import groupby
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from pydantic import ValidationError
 
 from uqbench.contract.config import explain
 from uqbench.contract.errors import StorageError, UqbenchError
-from uqbench.contract.identity import Run
+from uqbench.contract.identity import Run, digest_of
 from uqbench.results import tables
 from uqbench.results.columns import Columns, RunColumns
 from uqbench.results.folders import NOT_A_FILE, Folder
 from uqbench.results.locks import RunLock, RunLocks
-from uqbench.results.record_files import RECORD, DamagedError, NewerError, check_place, read_record
+from uqbench.results.record_files import CHECKPOINT, RECORD, cannot_be_read, read_run
 from uqbench.results.records import SCHEMA_VERSION, RunRecord, now, this_process
-from uqbench.results.run_cache import RunCache
 from uqbench.results.states import TO_DO, RunState, StoredRun
 from uqbench.results.tables import CURVES, EPISODES, METRICS
+from uqbench.results.verified import Verified
 
 __all__ = [
     "CURVES", "EPISODES", "METRICS", "TO_DO", "RunState", "Store", "StoredRun", "now",
     "this_process",
 ]  # fmt: skip
 
-CHECKPOINT = "checkpoint"
 BOARDS = "leaderboards"
 """Folder of the boards of a store's runs."""
 DEPTH = 5
@@ -52,7 +49,8 @@ class Store:
         self.root = root
         self.top = Folder(root)
         self._locks = RunLocks(root)
-        self._cache = RunCache(self.top)
+        self._verified = Verified(self.top)
+        self._last: RunRecord | None = None
 
     def folder(self, run: Run) -> Path:
         """Where a run is stored, in words: :meth:`at` reads and writes there."""
@@ -94,107 +92,49 @@ class Store:
 
     def read(self, place: str | PurePosixPath) -> StoredRun:
         """The state of a run by its folder below the root, from its record alone."""
-        key = str(place)
         try:
-            return self._stored(key, self.at(key))
+            return self._read(self.at(place))
         except UqbenchError as error:
             return StoredRun(RunState.DAMAGED, reason=str(error))
 
-    def _stored(self, key: str, folder: Folder) -> StoredRun:
-        if record := self._cache.read(key, folder):
-            return StoredRun(RunState.FINISHED, record)
-        [before] = folder.signatures(RECORD)
-        stored = self._read(folder)
-        if stored.state is RunState.FINISHED and stored.record is not None:
-            return StoredRun(RunState.FINISHED, self._cache.add(key, stored.record, before, folder))
-        return stored
-
-    def _read(self, folder: Folder) -> StoredRun:
-        place = "/".join(folder.names)
-        stored = _read(folder)
-        if stored.record is None:
+    def _read(self, folder: Folder, run: Run | None = None) -> StoredRun:
+        stored = read_run(folder, run, self._last)
+        self._last = stored.record or self._last
+        if stored.state is not RunState.RUNNING:
             return stored
         try:
-            check_place(stored.record, folder)
-            _check_checkpoint(stored.record, folder)
-            if stored.record.status != "running":
+            if self._locks.is_held("/".join(folder.names)):
                 return stored
-            if self._locks.is_held(place):
-                return StoredRun(RunState.RUNNING, stored.record)
         except StorageError as error:
             return StoredRun(RunState.DAMAGED, reason=str(error), unreadable=True)
-        except DamagedError as error:
-            return StoredRun(RunState.DAMAGED, reason=str(error))
-        return StoredRun(RunState.ABANDONED, stored.record, "its process is gone")
-
-    def record(self, place: str) -> RunRecord | None:
-        """The record of a run by its folder below the root, if it can be read."""
-        return self.read(place).record
+        return replace(stored, state=RunState.ABANDONED, reason="its process is gone")
 
     def find(self, run: Run) -> StoredRun:
-        """The state of a run, with the digests of all its files verified."""
-        [stored] = self.find_all([run])
-        return stored
+        """The state of a run, with the digests of all its files verified.
 
-    def find_all(self, runs: Sequence[Run]) -> Iterator[StoredRun]:
-        """The same of each of many; the folder of those that follow one another is opened once.
+        Those of files that are as they were when they were verified last are not computed again;
+        call :meth:`save_index` after many runs.
 
         Raises:
-            UqbenchError: a name of one of them cannot be that of a folder.
+            UqbenchError: a name of it cannot be that of a folder.
         """
-        for run, above in zip(runs, self.above(run.place for run in runs), strict=True):
-            first = self._cache.verified(run.place, run.digest, above)
-            yield self._known(run, first) if first else self._find(run, above)
+        folder = self.at(run.place)
+        with ExitStack() as stack:
+            with suppress(OSError):  # what is read there says what is wrong
+                folder = stack.enter_context(folder.held())
+            files = folder.signatures(RECORD, *tables.FILES)
+            stored = self._read(folder, run)
+            if stored.state is not RunState.FINISHED or stored.record is None:
+                return stored
+            if not self._verified.has(run.place, files):
+                if damage := _damage(folder, stored.record):
+                    return damage
+                self._verified.add(run.place, files)
+        return stored
 
-    def above(self, places: Iterable[str]) -> Iterator[Folder]:
-        """The folder that each run's is in, held while the runs of one follow one another."""
-        for cell, own in groupby(places, lambda place: place.rpartition("/")[0]):
-            with ExitStack() as stack:
-                above = self.at(cell)
-                with suppress(OSError):  # what is read there says what is wrong
-                    above = stack.enter_context(above.held())
-                for _ in own:
-                    yield above
-
-    def _find(self, run: Run, above: Folder) -> StoredRun:
-        folder = above.below(run.folder.name)
-        stored = self._stored(run.place, folder)
-        if stored.state is not RunState.FINISHED or stored.record is None:
-            return stored
-        if stored.record.identity != run.identity:
-            return StoredRun(RunState.DAMAGED, reason=f"{RECORD} has another identity")
-        try:
-            listed = tables.names(stored.record.digests)
-        except UqbenchError as error:
-            return StoredRun(RunState.DAMAGED, reason=str(error))
-        digests = stored.record.digests
-        before = dict(zip(listed, folder.signatures(*listed), strict=True))
-        for name in listed:
-            try:
-                digest = folder.digest(name, tables.MOST_BYTES)
-            except FileNotFoundError:
-                return StoredRun(RunState.DAMAGED, reason=f"{name} is missing")
-            except OSError as error:
-                return _unreadable(name, error)
-            except ValueError as error:
-                return StoredRun(RunState.DAMAGED, reason=f"{name}: {error}")
-            if digest != digests[name]:
-                return StoredRun(RunState.DAMAGED, reason=f"{name} does not match its digest")
-        self._cache.verify(run.place, before, folder)
-        return self._known(run, stored.record)
-
-    def _known(self, run: Run, shared: RunRecord) -> StoredRun:
-        """A finished run, whose record is made when it is asked for: of many, few are."""
-        return StoredRun(
-            RunState.FINISHED, partial(self._remembered, run.place), _provenance=shared.provenance
-        )
-
-    def _remembered(self, place: str) -> RunRecord | None:
-        return self._cache.record(place) or self.record(place)
-
-    def save_cache(self) -> None:
-        """Keep what was read of many finished runs, for the next command."""
-        self._cache.save()
+    def save_index(self) -> None:
+        """Keep which finished runs were verified, for the next command."""
+        self._verified.save()
 
     def lock(self, run: Run) -> RunLock | None:
         """Lock a run for this process; None where another process has locked it.
@@ -223,7 +163,7 @@ class Store:
                 f"{run.place}: its lock was taken over by another process, because this one did "
                 f"not refresh it for too long; this one writes nothing more."
             )
-        stored = _read(folder)
+        stored = read_run(folder)
         if stored.unreadable:
             raise StorageError(f"{folder}: {stored.reason}")
         if stored.state is RunState.FINISHED:
@@ -235,8 +175,9 @@ class Store:
             "reason": _encodable(record.reason),
             "traceback": _encodable(record.traceback),
         }
-        sealed = record.model_copy(update=own).sealed()
-        text = json.dumps(sealed.model_dump(mode="json"), indent=1, sort_keys=True) + "\n"
+        table = record.model_copy(update=own).model_dump(mode="json", exclude={"digest"})
+        sealed = table | {"digest": digest_of(table)}
+        text = json.dumps(sealed, indent=1, sort_keys=True) + "\n"
         try:
             RunRecord.model_validate_json(text)
         except ValidationError as error:
@@ -284,22 +225,14 @@ class Store:
         return tables.read_columns(self.at(run.place), name, self._digests(run))
 
     def _digests(self, run: Run) -> dict[str, str]:
-        record = self.record(run.place)
+        record = self.read(run.place).record
         return {} if record is None else record.digests
 
     def has_runs(self) -> bool:
-        """Whether there is the record of a run, read or not."""
-        below = _below(self.top, DEPTH)
-        return any(
-            error is None and above.below(place.rpartition("/")[2]).has(RECORD)
-            for above, place, error in below
-        )
+        """Whether there is a run, damaged or not."""
+        return any(place.count("/") == DEPTH - 1 for place, _ in self.walk())
 
-    def records(self, suite: str | None = None) -> Iterator[tuple[PurePosixPath, StoredRun]]:
-        """The same as :meth:`states` with paths."""
-        return ((PurePosixPath(place), stored) for place, stored in self.states(suite))
-
-    def states(self, suite: str | None = None) -> Iterator[tuple[str, StoredRun]]:
+    def walk(self, suite: str | None = None) -> Iterator[tuple[str, StoredRun]]:
         """Every run's folder, relative to the root, and state, read from ``run.json`` alone.
 
         A folder above those of runs that cannot be listed, as of somebody else, or that is a link,
@@ -308,78 +241,57 @@ class Store:
         Args:
             suite: only its runs; all where it is None.
         """
-        top = self.top if suite is None else self.top.below(suite)
-        for above, place, error in _below(top, DEPTH - len(top.names)):
-            name = place.rpartition("/")[2]
-            if error is not None:
-                yield place, _unreadable("the folder", error)
-                continue
-            if self._cache.is_finished(place, above, f"{name}/{RECORD}"):
-                yield place, StoredRun(RunState.FINISHED, partial(self.record, place))
-            elif (stored := self._stored(place, above.below(name))).state is not RunState.MISSING:
-                yield place, stored
-        self.save_cache()
+        return self._below(self.top if suite is None else self.top.below(suite))
+
+    def _below(self, folder: Folder) -> Iterator[tuple[str, StoredRun]]:
+        if len(folder.names) == DEPTH:
+            stored = self._read(folder)
+            if stored.state is not RunState.MISSING:
+                yield "/".join(folder.names), stored
+            return
+        try:
+            with folder.held() as opened:
+                for name, kind in sorted(opened.kinds().items()):
+                    if name.startswith(".") or kind == "file" or ".damaged-" in name:
+                        continue
+                    if not folder.names and name in NO_SUITES:
+                        continue
+                    place = "/".join((*folder.names, name))
+                    try:
+                        below = opened.below(name)
+                    except UqbenchError as error:
+                        yield place, StoredRun(RunState.DAMAGED, reason=str(error))
+                        continue
+                    if kind == "link":
+                        link = OSError(errno.ELOOP, "it is a symbolic link")
+                        yield place, cannot_be_read("the folder", link)
+                    else:
+                        yield from self._below(below)
+        except OSError as error:
+            if error.errno not in NOT_A_FILE:  # else another process has removed it
+                yield "/".join(folder.names), cannot_be_read("the folder", error)
 
 
-def _below(folder: Folder, depth: int) -> Iterator[tuple[Folder, str, OSError | None]]:
-    """The folders some levels below one, sorted; those that cannot be listed with the error.
-
-    Each comes as the folder that it is in, which is held meanwhile, and its place below the root.
-    """
+def _damage(folder: Folder, record: RunRecord) -> StoredRun | None:
+    """A finished run of whose files one does not match its digest; None where all do."""
     try:
-        with folder.held() as opened:
-            for name, kind in sorted(opened.kinds().items()):
-                if name.startswith(".") or kind == "file" or ".damaged-" in name:
-                    continue
-                if not folder.names and name in NO_SUITES:
-                    continue
-                below = (*folder.names, name)
-                if kind == "link":
-                    yield opened, "/".join(below), OSError(errno.ELOOP, "it is a symbolic link")
-                elif depth > 1:
-                    yield from _below(Folder(folder.root, below, opened._held), depth - 1)
-                else:
-                    yield opened, "/".join(below), None
-    except OSError as error:
-        if error.errno not in NOT_A_FILE:  # else another process has removed it
-            yield folder, "/".join(folder.names), error
-
-
-def _read(folder: Folder) -> StoredRun:
-    """A run's record and its state, damaged or not."""
-    try:
-        record = read_record(folder)
-    except FileNotFoundError:
-        return StoredRun(RunState.MISSING)
-    except OSError as error:
-        return _unreadable(RECORD, error)
-    except NewerError as error:
-        return StoredRun(RunState.NEWER, reason=str(error))
-    except DamagedError as error:
+        listed = tables.names(record.digests)
+    except UqbenchError as error:
         return StoredRun(RunState.DAMAGED, reason=str(error))
-    return StoredRun(RunState(record.status), record, record.reason)
-
-
-def _check_checkpoint(record: RunRecord, folder: Folder) -> None:
-    """Check that the checkpoint belongs to this cell and is named as uqbench names it.
-
-    A record from elsewhere may name any folder.
-    """
-    if record.checkpoint is None:
-        return
-    named, cell = record.checkpoint.folder, "/".join(folder.names[:-1])
-    if not re.fullmatch(rf"{re.escape(cell)}/[0-9]+-[0-9a-f]{{8}}/{CHECKPOINT}", named):
-        raise DamagedError(
-            f"{RECORD} names the checkpoint {named!r}; expected "
-            f"{cell}/<seed>-<8 hex digits>/{CHECKPOINT}"
-        )
+    for name in listed:
+        try:
+            digest = folder.digest(name, tables.MOST_BYTES)
+        except FileNotFoundError:
+            return StoredRun(RunState.DAMAGED, reason=f"{name} is missing")
+        except OSError as error:
+            return cannot_be_read(name, error)
+        except ValueError as error:
+            return StoredRun(RunState.DAMAGED, reason=f"{name}: {error}")
+        if digest != record.digests[name]:
+            return StoredRun(RunState.DAMAGED, reason=f"{name} does not match its digest")
+    return None
 
 
 def _encodable(text: str | None) -> str | None:
     """Text without lone surrogates, as names of files that are not UTF-8 have them."""
     return None if text is None else text.encode("utf-8", "backslashreplace").decode("utf-8")
-
-
-def _unreadable(name: str, error: OSError) -> StoredRun:
-    reason = f"{name} cannot be read: {error.strerror}"
-    return StoredRun(RunState.DAMAGED, reason=reason, unreadable=error.errno not in NOT_A_FILE)

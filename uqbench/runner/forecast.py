@@ -63,12 +63,12 @@ class Forecast:
         self._cells = {run: cell for cell in plan.cells for run in cell.runs if run in todo}
         times: dict[tuple[str, str, str], list[float]] = {}
         walls: set[tuple[str, str, str]] = set()
-        for folder, stored in store.records(plan.suite.name) if todo else ():
+        for place, stored in store.walk(plan.suite.name) if todo else ():
             record = stored.record
             if record is not None and record.checkpoint is not None:
-                self.saved[str(folder)] = saved_step(record, store) or 0
+                self.saved[place] = saved_step(record, store) or 0
             if record is not None and record.timing is not None:
-                _, budget, task, method, _ = folder.parts
+                _, budget, task, method, _ = place.split("/")
                 if budget == plan.budget_name:
                     key = task, method, str(record.identity.get("device"))
                     times.setdefault(key, []).append(1 / record.timing.steps_per_s)

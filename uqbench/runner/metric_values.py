@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from uqbench.contract.risk import RiskMeasure
 from uqbench.contract.specs import imported
 from uqbench.registry.plugins import Host
-from uqbench.results.columns import Columns
+from uqbench.results.columns import Columns, RunColumns
 from uqbench.results.records import Timing
 from uqbench.runner.batches import Batch
 from uqbench.suites.configs import task_config
-from uqbench.suites.metrics import RECORDS, Metric
+from uqbench.suites.metrics import RECORDS, TRUTH_ERROR, Metric
 from uqbench.suites.tables import Task
 
 
@@ -142,7 +142,7 @@ def _known(truth: float | None, metric: Metric) -> float:
 
 
 def final_metrics(
-    batch: Batch, host: Host, metrics: Columns, episodes: Columns, timing: Timing
+    batch: Batch, host: Host, left: RunColumns, timing: Timing
 ) -> dict[str, float | None]:
     """A run's final value of every metric that its budget measures."""
     values: dict[str, float | None] = {}
@@ -155,8 +155,18 @@ def final_metrics(
             values[metric.name] = timing.steps_per_s
             continue
         risk = host.risk_names.measure(metric.risk)
-        values[metric.name] = scalar(metric, risk, episodes, metrics, batch.budget.steps, truth)
+        found = scalar(metric, risk, left.episodes, left.metrics, batch.budget.steps, truth)
+        values[metric.name] = _truth_error(left) if metric.statistic == TRUTH_ERROR else found
     return values
+
+
+def _truth_error(left: RunColumns) -> float | None:
+    """The root mean squared standard error of the truth that the last queries were scored by."""
+    if (stored := left.predictions) is None or not len(stored["step"]):
+        return None
+    last = stored["truth_se"][stored["step"] == stored["step"].max()]
+    error = math.sqrt(np.square(last, dtype=np.float64).mean())
+    return error if math.isfinite(error) else None
 
 
 def truth_of(task: Task, host: Host) -> Truth:

@@ -6,6 +6,7 @@ changes no identity. Each record has the digests of its packages, which are comp
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 
 from uqbench.contract.errors import Say, UqbenchError, see
@@ -22,11 +23,13 @@ from uqbench.suites.plan import Plan
 def stored_states(plan: Plan, store: Store) -> dict[Run, StoredRun]:
     """What the store has of each run, with the digests of all files verified.
 
+    Records of finished runs are left out: of a hundred thousand, none is asked for.
+
     Raises:
         UqbenchError: a run was stored by a newer uqbench.
     """
-    states = dict(zip(plan.runs, store.find_all(plan.runs), strict=True))
-    store.save_cache()
+    states = {run: _without_record(store.find(run)) for run in plan.runs}
+    store.save_index()
     newer = [run for run, stored in states.items() if stored.state is RunState.NEWER]
     if newer:
         raise UqbenchError(
@@ -34,6 +37,10 @@ def stored_states(plan: Plan, store: Store) -> dict[Run, StoredRun]:
             f"another --out.{see('newer-uqbench')}"
         )
     return states
+
+
+def _without_record(stored: StoredRun) -> StoredRun:
+    return replace(stored, record=None) if stored.state is RunState.FINISHED else stored
 
 
 def to_do(states: Mapping[Run, StoredRun]) -> set[Run]:

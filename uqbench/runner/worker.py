@@ -203,7 +203,7 @@ class BatchWork:
 
         def store(run: Run) -> None:
             left = columns[self.lanes.index(run)]
-            own = final_metrics(batch, self.host, left.metrics, left.episodes, timing)
+            own = final_metrics(batch, self.host, left, timing)
             record = self.record.model_copy(update={**done, "scalars": own})
             self.when_there_is_room(partial(self.store.finish, run, record, left))
             scalars[run.seed] = own

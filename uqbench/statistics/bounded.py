@@ -37,8 +37,7 @@ SHARE = (0.0, 1.0)
 PLANNED = 1_999
 """Draws where a number of seeds that would decide is searched for."""
 MANY = 1_600
-"""Runs whose weights are all drawn and kept, in 130 MB; of more they are drawn for a part."""
-PART = 400
+"""Weights that are drawn and kept, in 130 MB; of more runs some share one."""
 
 
 @dataclass(frozen=True)
@@ -256,11 +255,10 @@ def _draws(of: BoundedMean | PartlyBounded, seeds: int | None, stream: int) -> t
         rest = (1 - of.share) * _student(of.rest.with_seeds(seeds), len(low), stream)
         return of.share * low + rest, of.share * high + rest
     factor, values = 1.0 if seeds is None else seeds / of.seeds, np.array(of.values)
-    weights = _weights(PART if len(values) > MANY else len(values), factor, stream)
-    if len(values) > MANY:
-        of_runs, last = _in_parts(values, weights, factor, stream)
-    else:
-        of_runs, last = weights[:, :-1] @ values, weights[:, -1]
+    sizes = _sizes(len(values))
+    starts = np.append(0, np.cumsum(sizes)[:-1]).astype(int)
+    weights = _weights(len(values), factor, stream)
+    of_runs, last = weights[:, :-1] @ (np.add.reduceat(values, starts) / sizes), weights[:, -1]
     low, high = (np.clip(of_runs + last * end, *of.range) for end in of.range)
     return low, high
 
@@ -272,34 +270,30 @@ def _student(of: Location, draws: int, stream: int) -> Draws:
     return of.value + t @ np.sqrt(of.variances)
 
 
-def _in_parts(values: Draws, weights: Draws, factor: float, stream: int) -> tuple[Draws, Draws]:
-    """Weighted means of many runs, and the weight of the one run more, ``[draws]``.
+def _sizes(runs: int) -> Draws:
+    """Of groups of runs, in ascending order, that share one weight: one each, of up to ``MANY``.
 
-    Each part of the runs has the weights of another draw, so that a draw has the same law as if all
-    were its own, and different draws share one part at most. Weights that sum to one, times a gamma
-    variable of their number, are independent gamma variables. Which run is in which part is random:
-    parts that are alike would make the draws alike.
+    Of more, the least and the greatest quarter of ``MANY`` have weights of their own, since the
+    rare ones matter; those between are in groups of neighbors, which hardly differ.
     """
-    generator = np.random.default_rng(derive_seed("parts", stream))
-    parts = np.zeros((2, PART, -(-len(values) // PART)))  # the runs; where one is
-    parts.reshape(2, -1)[:, : len(values)] = generator.permutation(values), np.ones(len(values))
-    mass = generator.standard_gamma(PART * factor + 1, (len(weights), 1))
-    sums, total = (
-        sum(np.roll(column, k) for k, column in enumerate((mass * of).T))
-        for of in weights[:, :-1] @ parts
-    )
-    last = mass[:, 0] * weights[:, -1]
-    return sums / (total + last), last / (total + last)
+    ends = np.ones(min(runs, MANY) // 4)
+    between = runs - 2 * len(ends)
+    groups = min(runs, MANY) - 2 * len(ends)
+    sizes = np.diff(np.arange(groups + 1) * between // max(groups, 1))
+    return np.concatenate([ends, sizes, ends])
 
 
 @lru_cache(maxsize=2)
 def _weights(runs: int, factor: float, stream: int) -> Draws:
-    """Weights that sum to one, ``[draws, runs + 1]``: each of ``factor`` runs, the last of one."""
-    draws = DRAWS if factor == 1 else PLANNED
+    """Weights that sum to one, ``[draws, groups + 1]``: of ``factor`` times the runs, and of one.
+
+    The last is that of the one run more.
+    """
+    draws, sizes = DRAWS if factor == 1 else PLANNED, factor * _sizes(runs)
     generator = np.random.default_rng(derive_seed("weights", stream))
-    weights = np.empty((draws, runs + 1))
+    weights = np.empty((draws, len(sizes) + 1))
     for some in np.array_split(weights, 10):  # the same numbers as at once, in half the memory
-        some[:, :-1] = generator.standard_gamma(factor, (len(some), runs))
+        some[:, :-1] = generator.standard_gamma(sizes, (len(some), len(sizes)))
     weights[:, -1] = generator.standard_exponential(draws)
     weights /= weights.sum(axis=1, keepdims=True)
     return weights

@@ -15,8 +15,8 @@ import numpy as np
 
 from uqbench.statistics.bounded import Ranges
 from uqbench.statistics.levels import ALPHA, MINIMUM_SEEDS
-from uqbench.statistics.location import Difference, Value
-from uqbench.statistics.ranks import Matrix, Measured, deviates, flips, measure
+from uqbench.statistics.location import Value
+from uqbench.statistics.ranks import Matrix, Measured, by_chance, measure
 
 
 def may_be_first(
@@ -40,7 +40,8 @@ def may_be_first(
         return tuple(scores)
     seedwise = paired and len(set(map(len, scores.values()))) == 1
     measured = measure(scores, statistic, ranges, seedwise=seedwise)
-    drawn = _by_chance(measured, scores, statistic, foreign)
+    pairs, ahead, chance = by_chance(measured, scores, statistic, foreign)
+    drawn = dict(zip(pairs, zip(ahead.tolist(), chance.T, strict=True), strict=True))
     return tuple(name for name in scores if _chance_to_lead(name, measured, drawn) > ALPHA)
 
 
@@ -48,39 +49,19 @@ Drawn = Mapping[tuple[str, str], tuple[float, Matrix]]
 """By pair: how far the first is ahead, and that by chance, ``[draws]``, as normal deviates."""
 
 
-def _by_chance(
-    measured: Mapping[tuple[str, str], Measured],
-    scores: Mapping[str, Matrix],
-    statistic: str,
-    foreign: Container[str],
-) -> Drawn:
-    """The pairs for which chance is drawn; of the others each p-value is known by itself alone."""
-    if any(isinstance(of, Value) for of in measured.values()):
-        pairs = list(measured)
-        observed, chance = flips(scores, pairs, statistic)
-    else:
-        known = {pair: of for pair, of in measured.items() if isinstance(of, Difference)}
-        varying = {n: of for n, of in known.items() if of.first.variance + of.second.variance}
-        if not varying:
-            return {}
-        pairs = list(varying)
-        observed, chance = deviates(varying, foreign)
-    return dict(zip(pairs, zip(observed.tolist(), chance.T, strict=True), strict=True))
-
-
 def _chance_to_lead(name: str, measured: Mapping[tuple[str, str], Measured], drawn: Drawn) -> float:
     """The least p-value, over the others and adjusted for their number, that one is no better."""
     others = {pair: -1.0 if pair[0] == name else 1.0 for pair in measured if name in pair}
     greatest = [sign * drawn[pair][1] for pair, sign in others.items() if pair in drawn]
-    by_chance = np.max(greatest, axis=0) if greatest else None
+    most = np.max(greatest, axis=0) if greatest else None
     least = 1.0
     for pair, sign in others.items():
         of = measured[pair]
         if sign * of.estimate <= 0:
             continue
-        if pair in drawn and by_chance is not None:
+        if pair in drawn and most is not None:
             ahead = sign * drawn[pair][0] * (1 - 1e-9)
-            p = ((by_chance >= ahead).sum() + 1) / (len(by_chance) + 1)
+            p = ((most >= ahead).sum() + 1) / (len(most) + 1)
             p = p if isinstance(of, Value) else max(p, of.p_value() / 2)
         else:
             p = min(1.0, of.p_value() / 2 * len(others))

@@ -124,9 +124,6 @@ def compare(
         if not few and not any(name in unranked for name in names)
     }
     adjusted = adjusted_p(family, scores, statistic, foreign)
-    own = {pair: of for pair, of in family.items() if not any(name in foreign for name in pair)}
-    if 0 < len(own) < len(family):
-        adjusted |= adjusted_p(own, scores, statistic)
     compared = []
     for (first, second), of in measured.items():
         equivalent = None
@@ -205,14 +202,6 @@ def check_ranking(seeds: int, methods: int, *, paired: bool, ranges: Ranges | No
         )
 
 
-def holm(p: Sequence[float]) -> list[float]:
-    """Holm's step-down: p-values that may be held against 5 % each, in their order."""
-    order, adjusted = np.argsort(p), np.empty(len(p))
-    by_place = np.array(p)[order] * np.arange(len(p), 0, -1)
-    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(by_place))
-    return adjusted.tolist()
-
-
 def step_down(observed: Matrix, chance: Matrix, drawn: int) -> Matrix:
     """Adjusted p-values of statistics, ``[pairs]``, by what they come to by chance.
 
@@ -251,28 +240,54 @@ def adjusted_p(
     scores: Mapping[str, Matrix],
     statistic: str,
     foreign: Container[str] = (),
+    draws: int = DRAWS,
 ) -> dict[tuple[str, str], float]:
-    """Adjusted p-values of a family of pairs."""
-    names = list(measured)
-    p = {name: of.p_value() for name, of in measured.items()}
-    if not names or any(isinstance(of, Apart) for of in measured.values()):
-        return dict(zip(names, holm(list(p.values())), strict=True))
-    if isinstance(measured[names[0]], Value):
-        observed, chance = map(np.abs, flips(scores, names, statistic))
-        drawn = int(len(chance) < 2 ** len(scores[names[0][0]]))
-        return dict(zip(names, step_down(observed, chance, drawn).tolist(), strict=True))
-    known = {name: of for name, of in measured.items() if isinstance(of, Difference)}
+    """Adjusted p-values of a family of pairs; those of the suite's own rows among themselves."""
+    p = {pair: of.p_value() for pair, of in measured.items()}
+    adjusted = {pair: min(1.0, own * len(p)) for pair, own in p.items()}
+    if any(isinstance(of, Apart) for of in measured.values()):
+        from statsmodels.stats.multitest import multipletests  # takes a while
+
+        by_holm = multipletests(list(p.values()), method="holm")[1]
+        adjusted = dict(zip(p, by_holm.tolist(), strict=True))
+    pairs, observed, chance = by_chance(measured, scores, statistic, foreign, draws)
+    if pairs:
+        drawn = int(len(chance) == draws)  # and not all signs
+        by_all = step_down(np.abs(observed), np.abs(chance), drawn)
+        for pair, of_all in zip(pairs, by_all.tolist(), strict=True):
+            alone = isinstance(measured[pair], Difference)
+            adjusted[pair] = max(p[pair], of_all) if alone else of_all
+    own = {pair: of for pair, of in measured.items() if not any(name in foreign for name in pair)}
+    if 0 < len(own) < len(measured):
+        adjusted |= adjusted_p(own, scores, statistic, (), draws)
+    return adjusted
+
+
+def by_chance(
+    measured: Mapping[tuple[str, str], Measured],
+    scores: Mapping[str, Matrix],
+    statistic: str,
+    foreign: Container[str],
+    draws: int = DRAWS,
+) -> tuple[list[tuple[str, str]], Matrix, Matrix]:
+    """The pairs for which chance is drawn, how far the first is ahead, and that by chance.
+
+    These are ``[pairs]`` and ``[draws, pairs]``. Runs without variance have a p-value of their own.
+    """
+    if paired := [pair for pair, of in measured.items() if isinstance(of, Value)]:
+        return paired, *flips(scores, paired, statistic, draws)
+    known = {pair: of for pair, of in measured.items() if isinstance(of, Difference)}
     varying = {n: of for n, of in known.items() if of.first.variance + of.second.variance}
-    exact = {n: min(1.0, p[n] * len(names)) for n in names if n not in varying}
     if not varying:
-        return exact
-    observed, chance = map(np.abs, deviates(varying, foreign))
-    by_all = dict(zip(varying, step_down(observed, chance, 1).tolist(), strict=True))
-    return exact | {n: max(p[n], by_all[n]) for n in varying}
+        return [], np.zeros(0), np.zeros((0, 0))
+    return list(varying), *deviates(varying, foreign, draws)
 
 
 def flips(
-    scores: Mapping[str, Matrix], pairs: Sequence[tuple[str, str]], statistic: str
+    scores: Mapping[str, Matrix],
+    pairs: Sequence[tuple[str, str]],
+    statistic: str,
+    draws: int = DRAWS,
 ) -> tuple[Matrix, Matrix]:
     """Statistics of pairs, ``[pairs]``, and with seeds' signs flipped, ``[draws, pairs]``.
 
@@ -290,18 +305,19 @@ def flips(
         signs = (np.arange(2**seeds)[:, None] >> np.arange(seeds) & 1) * 2.0 - 1.0
     else:
         generator = np.random.default_rng(derive_seed("signs"))
-        signs = generator.integers(2, size=(DRAWS, seeds)) * 2.0 - 1.0
+        signs = generator.integers(2, size=(draws, seeds)) * 2.0 - 1.0
     return unit.sum(axis=0), signs @ unit
 
 
 def deviates(
-    pairs: Mapping[tuple[str, str], Difference], foreign: Container[str]
+    pairs: Mapping[tuple[str, str], Difference], foreign: Container[str], draws: int = DRAWS
 ) -> tuple[Matrix, Matrix]:
-    """Pairs' differences as normal deviates, ``[pairs]``, and by chance, ``[DRAWS, pairs]``.
+    """Pairs' differences as normal deviates, ``[pairs]``, and by chance, ``[draws, pairs]``.
 
     Args:
         pairs: of independent runs; at least one of a pair varies.
         foreign: methods that take the floor of variances and do not make it, unless all are.
+        draws: number of them.
     """
     known = {a: of.first for (a, _), of in pairs.items()}
     known |= {b: of.second for (_, b), of in pairs.items()}
@@ -311,8 +327,8 @@ def deviates(
     own = np.array([name not in foreign for name in known])
     own = own if own.any() else ~own
     generator = np.random.default_rng(derive_seed("differences"))
-    means = generator.standard_normal((DRAWS, len(known))) * np.sqrt(true.sum(axis=1))
-    variances = true * generator.chisquare(degrees, (DRAWS, *true.shape)) / degrees
+    means = generator.standard_normal((draws, len(known))) * np.sqrt(true.sum(axis=1))
+    variances = true * generator.chisquare(degrees, (draws, *true.shape)) / degrees
     values = np.array([of.value for of in known.values()])
     observed = _deviates(values, true, degrees, contrasts, own)
     return observed, _deviates(means, variances, degrees, contrasts, own)

@@ -29,7 +29,7 @@ Check = Callable[[str], None]
 
 
 def names(suite: Suite, host: Host) -> dict[str, Collection[str]]:
-    """What a suite's rows may name, by kind."""
+    """Names that a suite's rows may use, by kind."""
     known: dict[str, Collection[str]] = {one.kind: one for one in host.registries}
     return known | {kind.removesuffix("s"): rows_of(suite, kind) for kind in KINDS}
 
@@ -59,7 +59,7 @@ def check_budgets(suite: Suite, host: Host, where: str) -> None:
 
 
 def problems_of(suite: Suite, host: Host, where: str, row: Row | None = None) -> list[str]:
-    """What is wrong, with the rows of the first kind with a wrong one.
+    """Problems of the first kind of rows that has any.
 
     Args:
         suite: whose types and names are right.
@@ -79,7 +79,7 @@ def problems_of(suite: Suite, host: Host, where: str, row: Row | None = None) ->
 
 
 def _failed(checks: Mapping[Row, Check], where: str) -> list[str]:
-    """What the checks raise, of the first kind with one that does."""
+    """Messages of the checks that fail, of the first kind with one."""
     problems: dict[str, list[str]] = {}
     for (kind, name), check in checks.items():
         if problems.keys() <= {kind}:
@@ -94,12 +94,12 @@ def _failed(checks: Mapping[Row, Check], where: str) -> list[str]:
 
 
 def _task(task: Task, _: Suite, host: Host, key: str) -> None:
-    """Its config."""
+    """Check a task's config."""
     task_config(task, host, where=key)
 
 
 def _metric(metric: Metric, suite: Suite, host: Host, key: str) -> None:
-    """Its risk measure, its constants, and its statistic on every task."""
+    """Check a metric's risk measure, its constants, and its statistic on every task."""
     host.risk_names.measure(metric.risk)
     for task in filter(metric.suits, suite.tasks):
         _statistic(metric, task, host, f"{key}.statistic")
@@ -112,7 +112,7 @@ def _metric(metric: Metric, suite: Suite, host: Host, key: str) -> None:
 
 
 def _statistic(metric: Metric, task: Task, host: Host, where: str) -> None:
-    """That a task has what a metric is a statistic of."""
+    """Check that a task has the quantity of a metric."""
     name, of = metric.statistic, f"of task {task.name!r},"
     if metric.kind == "cost":
         _known(where, "cost", ["steps_per_s"], name)
@@ -137,7 +137,7 @@ def _statistic(metric: Metric, task: Task, host: Host, where: str) -> None:
 
 
 def _budget(budget: Budget, suite: Suite, host: Host, _: str) -> None:
-    """That its runs can be scored: normalized, evaluated, and asked."""
+    """Check that a budget's runs can be normalized, evaluated, and asked."""
     metric = suite.primary_metric(budget)
     if metric.kind == "evaluation" and budget.evaluation is None:
         raise ValueError(f"its primary metric {metric.name!r} needs an 'evaluation' table here")
@@ -160,11 +160,12 @@ def _budget(budget: Budget, suite: Suite, host: Host, _: str) -> None:
 
 
 def _fit(budget: Budget, suite: Suite, host: Host, key: str) -> None:
-    """That its config's keys are fields of methods, and that it can rank these.
+    """Check that a budget's keys are fields of methods, and that it can rank these.
 
     Methods come from many plugins: nothing is said until the suite has its baseline.
     """
     from uqbench.statistics.bounded import scaled
+    from uqbench.statistics.levels import seeds_for_a_word
     from uqbench.statistics.ranks import check_ranking
 
     if suite.baseline not in rows_of(suite, "methods"):
@@ -176,10 +177,14 @@ def _fit(budget: Budget, suite: Suite, host: Host, key: str) -> None:
         ranges = scaled([metric.range_on(task.name) for task in tasks], [float] * len(tasks))
         roles = [method.role or method.spec(host).role for method in suite.methods]
         check_ranking(budget.seeds, roles.count("method"), paired=suite.paired, ranges=ranges)
+        needed = seeds_for_a_word(len(tasks))
+        if budget.seeds < needed and all(task.worlds == "drawn" for task in tasks):
+            expected = f"expected {needed} seeds or more, got {budget.seeds}"
+            raise ValueError(f"worlds = 'drawn' promises a word for stated intervals: {expected}")
 
 
 def _method(method: Method, suite: Suite, host: Host, key: str) -> None:
-    """Its config on every task that it is for, under every budget."""
+    """Check a method's config on each of its tasks, under every budget."""
     for task in filter(method.suits, suite.tasks):
         method_config(method, task, host, where=key)
         for name, budget in suite.budgets.items():
@@ -189,7 +194,7 @@ def _method(method: Method, suite: Suite, host: Host, key: str) -> None:
 
 
 def _claim(claim: Claim, suite: Suite, host: Host, key: str) -> None:
-    """What its kind needs, except for its methods: their plugins need not be installed."""
+    """Check a claim against its kind, except for its methods: their plugins may be missing."""
     kind = claim.load(host, key)
     if kind.published and not claim.names_place:
         raise ValueError(

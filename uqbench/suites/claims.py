@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
@@ -39,6 +40,18 @@ class Reading(Table):
     rows: tuple[Name, ...] = ()
 
 
+class Alternative(Table):
+    """A claim's verdict under the alternative of a reading, as it was found.
+
+    Attributes:
+        verdict: that the same runs, or those of the reading's rows, have.
+        found: the number that says so.
+    """
+
+    verdict: Literal["holds", "does not hold"]
+    found: str
+
+
 class Claim(Table):
     """A statement in a paper that the suite's runs can confirm or refute.
 
@@ -50,6 +63,10 @@ class Claim(Table):
         budgets: under any other budget the claim is never decided.
         kind: name of the claim kind; all other keys of the table are the kind's.
         readings: names of the suite's readings that the verdict depends on.
+        under: by reading, the verdict under its alternative, where that was tried. Where it is
+            another than the runs have, the claim depends on the reading.
+        least_tasks: of a statistic over tasks, such as the median over 57 games: with fewer tasks
+            the claim is not applicable.
     """
 
     model_config = ConfigDict(extra="allow", frozen=True)
@@ -60,6 +77,8 @@ class Claim(Table):
     budgets: Annotated[tuple[BudgetName, ...], Field(min_length=1)]
     kind: Annotated[str, known("claim kind")]
     readings: tuple[Annotated[Name, known("reading")], ...] = ()
+    under: Mapping[Annotated[Name, known("reading")], Alternative] = {}
+    least_tasks: Annotated[int, Field(gt=0)] | None = None
 
     @property
     def paper(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from datetime import date
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import Field, model_validator
@@ -22,6 +23,8 @@ EVENT_STATISTICS = ("events", "events_per_step", "events_per_episode", "episodes
 """Statistics of an event that the environment counts, as in ``events/falls``."""
 STATISTICS = (*EPISODE_STATISTICS, "reward_per_step", "cumulative_regret")
 _SHARE = re.compile(r"episodes_with/.*|(.*/)?(difference_)?coverage_\d+")
+TRUTH_ERROR = "queries/truth_error"
+"""Standard error of the truth: of what a run stores of its queries, so that its records stay."""
 Group = Literal["return", "risk", "uncertainty"]
 """What a metric is about. Boards show these groups of columns, and never sum them."""
 RECORDS = 100
@@ -62,8 +65,9 @@ class Metric(Table):
         may_fail: tasks on which alone single runs may fail, or not learn at all, with the least and
             the greatest value that a run can have there; the mean over tasks is then known only as
             far as these ranges allow.
-        margin: what matters in practice, fixed before runs are made: differences of means below it,
-            of scores where the metric is normalized, do not.
+        margin: what matters in practice: differences of means below it, of scores where the metric
+            is normalized, do not.
+        margin_set: the day on which the margin was set; it counts for runs of later days.
     """
 
     name: Name
@@ -83,12 +87,17 @@ class Metric(Table):
     fails_beyond: float | None = None
     may_fail: Mapping[TaskName, tuple[float, float]] = {}
     margin: Annotated[float, Field(gt=0)] | None = None
+    margin_set: date | None = None
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:
         ends = [end for end in (self.lowest, self.fails_beyond, self.highest) if end is not None]
         if ends != sorted(ends):
             raise ValueError("expected lowest <= fails_beyond <= highest")
+        if (self.margin is None) != (self.margin_set is None):
+            raise ValueError(
+                "margin and margin_set: expected both, as in margin_set = '2026-11-23'"
+            )
         if self.fails_beyond is not None and self.bounds is None:
             raise ValueError("fails_beyond needs the range of values: lowest and highest")
         if not math.isclose(self.window * RECORDS, round(self.window * RECORDS)):
@@ -125,6 +134,14 @@ class Metric(Table):
         needed = self.fails_beyond is not None or self.bounds == (0.0, 1.0)
         return self.bounds if needed else None
 
+    def margin_before(self, began: str) -> float | None:
+        """The margin, where it was set on a day before the first run began; else None.
+
+        Args:
+            began: UTC time in ISO 8601; empty where it is not known.
+        """
+        return self.margin if str(self.margin_set) < began[:10] else None
+
     def suits(self, task: Task) -> bool:
         """Whether the metric applies to such a task."""
         supervised = self.kind in ("dataset", "predictions")
@@ -139,7 +156,7 @@ class Metric(Table):
 
     @property
     def about(self) -> Group | None:
-        """What it is about; None for costs, data sets, lengths and what agents report.
+        """Its subject; None for costs, data sets, lengths and scores that agents report.
 
         Scores of what agents predict are of uncertainty; a risk measure other than the
         expectation, and events, such as falls, are of risk; other statistics of episodes and
@@ -160,7 +177,7 @@ class Metric(Table):
 
 _INTERPRETATION = {
     "summary", "normalized_as", "direction", "group", "unit", "proper", "lowest", "highest",
-    "fails_beyond", "may_fail", "margin", "tasks",
+    "fails_beyond", "may_fail", "margin", "margin_set", "tasks",
 }  # fmt: skip
 """What a metric's values do not depend on."""
 

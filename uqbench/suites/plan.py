@@ -86,7 +86,7 @@ class Plan:
 
 
 def board_title(suite: str, name: str) -> str:
-    """What people call the board of a plan: ``cartpole · paper (selection)``, without a digest.
+    """The title of a plan's board, without a digest: ``cartpole · paper (selection)``.
 
     Args:
         suite: its suite's name.
@@ -266,7 +266,7 @@ def _cell(
 
 
 def _queries(budget: Budget) -> dict[str, Any]:
-    """What is asked; absent, not None, so that runs without queries keep their identity."""
+    """The queries, absent where there are none, so that such runs keep their identity."""
     return {} if budget.queries is None else {"queries": budget.queries.model_dump(mode="json")}
 
 

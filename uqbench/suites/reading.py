@@ -168,6 +168,7 @@ class TaskDefaults(Table):
     discount: float | None = None
     time_limit: int | None = None
     time_limit_is: str | None = None
+    worlds: str | None = None
 
 
 def _with_defaults(task: Any, defaults: Mapping[str, Any]) -> Any:

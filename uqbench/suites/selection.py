@@ -1,4 +1,4 @@
-"""Which runs of a suite are meant."""
+"""A selection of a suite's runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Selection:
-    """Which runs of a suite a call is about; None stands for all, or the suite's default.
+    """The runs of a suite that a call is about; None stands for all, or the suite's default.
 
     Attributes:
         settings: config values by method that replace the suite's.

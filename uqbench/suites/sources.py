@@ -1,4 +1,4 @@
-"""What a suite's tasks, methods and claims are from, in the words of their ``source``."""
+"""Sources of a suite's tasks, methods and claims, in the words of their ``source``."""
 
 from collections.abc import Collection
 

@@ -59,6 +59,8 @@ class Table(BaseModel):
 class Task(Table):
     """An environment or a dataset, with its config.
 
+    ``worlds`` are ``drawn`` where every seed has one of its own, from the prior that agents have
+    (or test data that are fresh): there stated intervals must cover as often as they say.
     ``time_limit`` is in steps; ``time_limit_is`` says whether the state at the limit counts as
     terminal (value zero) or as truncated (bootstrapped). An environment needs a ``discount``.
     """
@@ -70,6 +72,7 @@ class Task(Table):
     discount: Annotated[float, Field(ge=0, le=1)] | None = None
     time_limit: Count | None = None
     time_limit_is: Literal["terminal", "truncation"] = "truncation"
+    worlds: Annotated[Literal["fixed", "drawn"], Field(exclude=True)] = "fixed"  # in no identity
 
     @model_validator(mode="after")
     def _one_kind(self) -> Self:
@@ -96,7 +99,7 @@ Rollouts = Annotated[int, Field(ge=2)]
 
 
 class Queries(Table):
-    """What agents predict at query states is scored against the truth about their own policy.
+    """Query states at which predictions are scored against the truth about an agent's policy.
 
     Attributes:
         states: query states of a task, asked after training. Where the environment knows the
@@ -122,7 +125,7 @@ class Queries(Table):
 
     @model_serializer(mode="wrap")
     def _table(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without ``task_rollouts`` where there are none, so that identities stay as they were."""
+        """The table, without empty ``task_rollouts``: identities stay as they were."""
         table: dict[str, Any] = serialize(self)
         return {key: value for key, value in table.items() if value or key != "task_rollouts"}
 
@@ -172,7 +175,7 @@ class Budget(Table):
 
     @model_serializer(mode="wrap")
     def _table(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without what came later and is not set: identities and boards stay as they were."""
+        """The table, without later keys that are not set: identities stay as they were."""
         later: dict[str, Any] = {"actors": 1, "gpu_step_ms": None}
         table: dict[str, Any] = serialize(self)
         return {k: v for k, v in table.items() if k not in later or later[k] != v}

@@ -42,7 +42,7 @@ def typed(
 
 
 def _line(error: ErrorDetails, model: type[BaseModel], table: Any) -> str:
-    """Where an error is, rows by their names, and what is wrong there."""
+    """The place of an error, rows by their names, and its message."""
     loc, path, at = error["loc"], [], table
     for step in loc:
         try:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def check(what: type[Any] | str, only: str = "") -> list[Result]:
-    """Check a class, or what a package registers, against the rules of docs/conformance.md.
+    """Check a class, or what a package registers, against the rules of conformance.
 
     Args:
         what: a class; ``"FILE.py:CLASS"``; the name of an installed plugin or its distribution; or

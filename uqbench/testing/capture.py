@@ -5,8 +5,6 @@ them again on the same memory, as a CUDA graph does. A host number that found it
 stays constant, so the captured run differs from the one executed from Python.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -1,7 +1,6 @@
 """Whether two devices, or two ways of executing the same steps, compute the same bits."""
 
-from __future__ import annotations
-
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -44,14 +43,14 @@ def compare_captured(
         The first tensor of the agents' states and metrics that differs in a bit; None if none
         does.
     """
-    ends = []
+    agents = []
     for chosen in (None, capture):
         agent, env = make()
-        for _ in train(agent, env, steps, chosen, actors):
-            pass
-        ends.append((agent.state_dict(), agent.metrics()))
-    (state, metrics), (other_state, other_metrics) = ends
-    return difference(state, other_state, "state") or difference(metrics, other_metrics, "metrics")
+        agents.append(agent)
+        deque(train(agent, env, steps, chosen, actors), maxlen=0)
+    plain, other = agents
+    state = difference(plain.state_dict(), other.state_dict(), "state")
+    return state or difference(plain.metrics(), other.metrics(), "metrics")
 
 
 def difference(one: Any, other: Any, where: str = "") -> Difference | None:
@@ -64,18 +63,20 @@ def difference(one: Any, other: Any, where: str = "") -> Difference | None:
     if structure != other_structure:
         return Difference(f"{where}: other parts", float("nan"))
     for (path, a), (_, b) in zip(leaves, others, strict=True):
-        if not (isinstance(a, Tensor) and isinstance(b, Tensor)):
-            if a is not b and a != b:
-                return Difference(f"{where}{keystr(path)}", float("nan"))
-            continue
-        a, b = a.cpu(), b.cpu()
-        if a.dtype != b.dtype or a.shape != b.shape:
-            return Difference(f"{where}{keystr(path)}", float("nan"))
-        if not bool(((a == b) | (a.isnan() & b.isnan())).all()):
-            return Difference(
-                f"{where}{keystr(path)}", float((a.double() - b.double()).abs().max())
-            )
+        if (largest := _largest(a, b)) is not None:
+            return Difference(f"{where}{keystr(path)}", largest)
     return None
+
+
+def _largest(one: Any, other: Any) -> float | None:
+    """The absolute difference of two leaves; NaN where they have none, None where it is zero."""
+    if not (isinstance(one, Tensor) and isinstance(other, Tensor)):
+        return None if one is other or one == other else float("nan")
+    a, b = one.cpu(), other.cpu()
+    if a.dtype != b.dtype or a.shape != b.shape:
+        return float("nan")
+    alike = (a == b) | (a.isnan() & b.isnan())
+    return None if alike.all() else float((a.double() - b.double()).abs().max())
 
 
 def _plain(structure: Any) -> Any:

@@ -1,7 +1,5 @@
 """Deterministic data for tests: an environment, synthetic transitions, a supervised problem."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -42,23 +40,17 @@ def transitions(
     Observations are normal ``[L, K, *shape]``, rewards uniform in [0, 1); a fifth of the steps end
     an episode, half of those by truncation; all actions are valid.
     """
-    generators = [
-        torch.Generator().manual_seed(derive_seed("actor", seed, actor) if actor else seed)
-        for seed in seeds
-        for actor in range(actors)
-    ]
+    of = [derive_seed("actor", s, k) if k else s for s in seeds for k in range(actors)]
+    generators = [torch.Generator().manual_seed(seed) for seed in of]
     for _ in range(0, steps, actors):
         lanes = []
         for generator in generators:
             obs, next_obs = torch.randn(2, *shape, generator=generator)
             action = torch.randint(n_actions, (), generator=generator)
             reward, ends, cut = torch.rand(3, generator=generator)
-            lanes.append((obs, action, reward, ends < 0.1, cut < 0.1, next_obs))
-        obs, action, reward, terminated, truncated, next_obs = map(
-            torch.stack, zip(*lanes, strict=True)
-        )
-        cut = truncated & ~terminated
-        yield step_of_actors(obs, action, reward, terminated, cut, next_obs, actors=actors)
+            terminated = ends < 0.1
+            lanes.append((obs, action, reward, terminated, (cut < 0.1) & ~terminated, next_obs))
+        yield step_of_actors(*map(torch.stack, zip(*lanes, strict=True)), actors=actors)
 
 
 class RotatingPixels(LaneEnv):
@@ -82,8 +74,7 @@ class RotatingPixels(LaneEnv):
         self._factors = torch.tensor([7.3, 11.9, 5.7], dtype=torch.float64)
         self._obs = torch.zeros(lanes, *self.SHAPE, dtype=torch.bool)
         self._reward = torch.zeros(lanes)
-        self._terminated = torch.zeros(lanes, dtype=torch.bool)
-        self._never = torch.zeros(lanes, dtype=torch.bool)
+        self._terminated, self._never = torch.zeros(2, lanes, dtype=torch.bool)
 
     def reset(self) -> tuple[Tensor, Tensor | None]:
         """Start at the lane's own angles."""

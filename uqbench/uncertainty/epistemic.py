@@ -169,28 +169,6 @@ def _difference_coverage(of: Predictions) -> Mapping[str, float]:
     return {"difference_coverage_90": float((difference.abs() <= high).double().mean())}
 
 
-def coverage_ceiling(level: float, degrees: float | None, samples: int | None) -> float:
-    """The most that intervals of ``level`` can cover whose variance is that of few networks.
-
-    Student's t (1908): a draw of the same normal distribution is ``z`` estimated standard
-    deviations from a known mean with the probability of t with S − 1 degrees of freedom; from the
-    samples' own mean, of ``z / √(1 + 1/S)``. Two networks cover 65 % at 90.
-
-    Args:
-        level: of the interval.
-        degrees: of freedom of the variance; None where it is no sample's.
-        samples: S, where the mean is theirs too.
-    """
-    if samples is not None:
-        degrees = samples - 1
-    if degrees is None or reaches(level, samples):
-        return level
-    from scipy.special import stdtr  # where it is needed: it takes a while
-
-    z = NormalDist().inv_cdf(0.5 + level / 2)
-    return 1 - 2 * float(stdtr(degrees, -z / math.sqrt(1 + (1 / samples if samples else 0))))
-
-
 def reaches(level: float, samples: int | None) -> bool:
     """Whether the extremes of so many samples lie outside of a central interval of ``level``."""
     return samples is not None and (samples + 1) * (1 - level) / 2 >= 1 - 1e-9

@@ -8,6 +8,7 @@ problem, not where it is visited most: epistemic uncertainty is about what was *
 Shapes: ``L`` lanes, ``M`` states, ``A`` actions, ``S`` posterior samples.
 """
 
+import math
 from collections.abc import Mapping
 from statistics import NormalDist
 
@@ -113,6 +114,9 @@ def central_interval(predicted: Uncertainty, level: float) -> tuple[Tensor, Tens
     Of posterior samples where their extremes lie outside of it; else of a mean and a variance,
     which stand for a normal distribution, the samples' own where only they are predicted. None
     where neither is.
+
+    A variance of few networks is not known: by Student's t (1908) of its ``epistemic_dof``, or of
+    S samples' S − 1 (and √(1 + 1/S), since the mean is theirs too), intervals cover what they say.
     """
     tail, samples = (1 - level) / 2, predicted.value_samples
     if samples is not None and reaches(level, samples.shape[-1]):
@@ -123,8 +127,22 @@ def central_interval(predicted: Uncertainty, level: float) -> tuple[Tensor, Tens
         mean, var = samples.double().mean(-1), samples.double().var(-1)
     if mean is None or var is None:
         return None
-    reach = NormalDist().inv_cdf(1 - tail) * var.double().sqrt()
+    reach = _quantile(predicted, 1 - tail) * var.double().sqrt()
     return mean.double() - reach, mean.double() + reach
+
+
+def _quantile(predicted: Uncertainty, p: float) -> float | Tensor:
+    """Of a draw of the predicted distribution, in predicted standard deviations from the mean."""
+    dof, samples = predicted.epistemic_dof, predicted.value_samples
+    if dof is None and samples is None:
+        return NormalDist().inv_cdf(p)
+    from scipy.special import stdtrit  # where it is needed: it takes a while
+
+    if dof is not None:
+        return torch.from_numpy(stdtrit(dof.double().cpu().numpy(), p)).to(dof.device)
+    assert samples is not None
+    count = samples.shape[-1]
+    return float(stdtrit(count - 1, p)) * math.sqrt(1 + 1 / count)
 
 
 def sample_quantile(ordered: Tensor, p: float) -> Tensor:

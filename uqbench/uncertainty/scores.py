@@ -30,8 +30,8 @@ class ScoringRule:
             it means the same on every task.
         proper: whether nobody gains, in expectation, by stating anything but what is known: these
             say who may be first.
-        ceiling_of: the score whose greatest possible value it is.
-        ranks_as: the score that ranks methods as it does (``benchmarks/redundant_scores.py``).
+        ranks_as: the score that ranks methods as it does (``benchmarks/redundant_scores.py``), or
+            beside which it is a constant.
         version: raised where its numbers change.
         without: the laws (:data:`uqbench.contract.specs.LAWS`) that it does not obey, each with the
             derivation.
@@ -41,7 +41,6 @@ class ScoringRule:
     direction: Literal["max", "min"] | None
     unit: Literal["return"] | None = None
     proper: bool = False
-    ceiling_of: str | None = None
     ranks_as: str | None = None
     version: str = "1"
     without: Mapping[Law, str] = field(default_factory=dict, hash=False)
@@ -67,18 +66,18 @@ SCORING_RULES = {
         ScoringRule("proper", "max", proper=True),
         ScoringRule("information", "max", proper=True, without=RECALIBRATED),
         ScoringRule("return_proper", "max", proper=True, version="2"),
-        ScoringRule("interval_score_95", "min", "return", proper=True),
+        ScoringRule("interval_score_95", "min", "return", proper=True, version="2"),
         ScoringRule("wasserstein", "min", "return", proper=True),
         ScoringRule("crps", "min", "return", proper=True, version="2"),
         ScoringRule("scale", None),
-        ScoringRule("coverage_50", None, ranks_as="coverage_90"),
-        ScoringRule("coverage_90", None),
-        ScoringRule("coverage_95", None, ranks_as="coverage_90"),
-        ScoringRule("coverage_50_ceiling", None, ceiling_of="coverage_50"),
-        ScoringRule("coverage_90_ceiling", None, ceiling_of="coverage_90"),
-        ScoringRule("coverage_95_ceiling", None, ceiling_of="coverage_95"),
+        ScoringRule("coverage_50", None, ranks_as="coverage_90", version="2"),
+        ScoringRule("coverage_90", None, version="2"),
+        ScoringRule("coverage_95", None, ranks_as="coverage_90", version="2"),
+        ScoringRule("coverage_50_ceiling", None, ranks_as="coverage_90", version="2"),
+        ScoringRule("coverage_90_ceiling", None, ranks_as="coverage_90", version="2"),
+        ScoringRule("coverage_95_ceiling", None, ranks_as="coverage_90", version="2"),
         ScoringRule("difference_coverage_90", None, version="2"),
-        ScoringRule("width_95", None, "return"),
+        ScoringRule("width_95", None, "return", version="2"),
         ScoringRule("q_error", "min", "return"),
         ScoringRule("bias", None, "return"),
         ScoringRule("error_std", "min", "return"),

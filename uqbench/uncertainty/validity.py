@@ -20,9 +20,9 @@ from uqbench.contract.estimator import Predictions, PredictiveUncertainty
 VARIANCES = ("epistemic_var", "quantile_epistemic_var", "aleatoric_var", "oracle_var")
 VALUES = ("mean", "epistemic_dof", *VARIANCES)
 """Of an agent: one number an action."""
-UNBOUNDED = ("epistemic_var", "quantile_epistemic_var", "oracle_var")
+UNBOUNDED = ("epistemic_var", "quantile_epistemic_var", "oracle_var", "epistemic_dof")
 """May be infinite, where nothing was ever seen (O'Donoghue et al. 2018, section 4: the local
-uncertainty β² / n of what was never visited)."""
+uncertainty β² / n of what was never visited); degrees of freedom where a variance is exact."""
 ROUNDING = 1e-6
 """How far a variance may lie below zero, and a sum be off, over one and the largest of a lane."""
 PROBABILITY = 2.0**-10

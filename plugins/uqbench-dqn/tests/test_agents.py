@@ -31,6 +31,7 @@ from uqbench.runner.train.compiling import compile_agent
 from uqbench.testing.capture import simulated
 from uqbench.testing.conformance.agent_runs import AgentSubject
 from uqbench.testing.conformance.check import checks_for
+from uqbench.testing.results import results_of
 from uqbench.testing.same_bits import train
 from uqbench.testing.worlds import RotatingPixels
 
@@ -44,6 +45,11 @@ SHORT = {
 SMALL = {"hidden": (16,), "channels": 4}
 MEAN_AND_CVAR = WeightedRisk(((0.5, MarginalRisk(Expectation())), (0.5, MarginalRisk(CVaR(0.25)))))
 CPU = torch.device("cpu")
+SLOW = {
+    *("agent-compiles", "agent-hash-seed", "agent-new-process"),
+    *("uncertainty-values", "uncertainty-data", "uncertainty-scale"),
+}
+"""Checks that `uqbench plugin check` makes of what is registered."""
 ODD = {"hidden": (9, 7), "batch_size": 6, "samples": 4}  # no multiples of a vector
 TRIANGULAR = {"schedule": "triangular", "updates_per_event": 3, "target_sync_updates": 2}
 
@@ -85,12 +91,9 @@ def test_it_conforms(name: str) -> None:
     """The start of learning, synced targets, new blocks of draws, a buffer that is overwritten."""
     kind, config, settings = FAMILY[name]
 
-    def make(seeds: Sequence[int], device: torch.device) -> DeepQ:
-        agent: DeepQ = kind(RotatingPixels.info(), seeds, config(**SHORT | settings), device)
-        return agent
-
-    subject = AgentSubject(name=name, make=make, steps=260, stops=(20, 110, 200))
-    made = [subject.result(check) for check in checks_for(subject) if check.id != "agent-compiles"]
+    subject = AgentSubject(name=name, factory=kind, config=config(**SHORT | settings), steps=260)
+    checks = [check for check in checks_for(subject) if check.id not in SLOW]
+    made = results_of(subject, checks)
     assert sum(result.status == "passed" for result in made) > 10
     assert not [str(result) for result in made if not result.ok]
 

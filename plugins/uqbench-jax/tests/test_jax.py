@@ -38,7 +38,7 @@ def make(seeds, device):
 
 SUBJECT = AgentSubject(
     name="jax-randomized-prior-dqn",
-    make=make,
+    factory=RandomizedPriorDQN,
     config=CONFIG,
     expected_failures=uqbench_expected_failures()["agent jax-randomized-prior-dqn"],
 )

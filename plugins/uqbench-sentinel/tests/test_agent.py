@@ -23,9 +23,15 @@ from uqbench.runner.train.loop import interact
 from uqbench.runner.train.recorder import Recorder
 from uqbench.testing.conformance.agent_runs import AgentSubject
 from uqbench.testing.conformance.check import checks_for
+from uqbench.testing.results import results_of
 from uqbench.testing.worlds import RotatingPixels, act, as_step
 
 CPU = torch.device("cpu")
+SLOW = {
+    *("agent-compiles", "agent-hash-seed", "agent-new-process"),
+    *("uncertainty-values", "uncertainty-data", "uncertainty-scale"),
+}
+"""Checks that `uqbench plugin check` makes of what is registered."""
 SMALL: dict[str, Any] = {
     "members": 3,
     "update_period": 10,
@@ -319,12 +325,10 @@ def test_a_risk_neutral_member_alone_is_a_categorical_dqn() -> None:
 @pytest.mark.parametrize("settings", VARIANTS, ids=str)
 def test_it_conforms(settings: dict[str, Any]) -> None:
     """Learning, synced targets, a buffer that is overwritten."""
-
-    def make(seeds: Sequence[int], device: torch.device) -> Sentinel:
-        return Sentinel(RotatingPixels.info(), seeds, SentinelConfig(**SMALL | settings), device)
-
-    subject = AgentSubject(name="sentinel", make=make)
-    made = [subject.result(check) for check in checks_for(subject) if check.id != "agent-compiles"]
+    config = SentinelConfig(**SMALL | settings)
+    subject = AgentSubject(name="sentinel", factory=Sentinel, config=config)
+    checks = [check for check in checks_for(subject) if check.id not in SLOW]
+    made = results_of(subject, checks)
     assert sum(result.status == "passed" for result in made) > 10
     assert not [str(result) for result in made if not result.ok]
 

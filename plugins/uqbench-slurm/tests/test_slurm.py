@@ -465,7 +465,7 @@ def test_drivers_killed_at_any_moment_end_with_local_results(
         )  # fmt: skip
 
     def digests(out: str) -> dict[str, str]:
-        found = dict(Store(tmp_path / out).states())
+        found = dict(Store(tmp_path / out).walk())
         assert {stored.state for stored in found.values()} == {RunState.FINISHED}
         return {place: stored.record.digests["results"] for place, stored in found.items()}
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from functools import partial
+from dataclasses import replace
 
 import pytest
 import torch
@@ -21,10 +20,16 @@ from uqbench.registry.plugins import Host
 from uqbench.runner.train.compiling import compile_agent
 from uqbench.testing.conformance.agent_runs import AgentSubject
 from uqbench.testing.conformance.check import checks_for
+from uqbench.testing.results import results_of
 from uqbench.testing.same_bits import train
 from uqbench.testing.worlds import RotatingPixels, act, step_of_actors, transitions
 
 CPU = torch.device("cpu")
+SLOW = {
+    *("agent-compiles", "agent-hash-seed", "agent-new-process"),
+    *("uncertainty-values", "uncertainty-data", "uncertainty-scale"),
+}
+"""Checks that `uqbench plugin check` makes of what is registered."""
 NAMES = Host.load().risk_names
 SMALL = UADQNConfig(
     hidden=(16,), quantiles=5, learning_starts=40, target_sync_period=50, batch_size=8
@@ -300,24 +305,19 @@ def test_it_learns_both_uncertainties_of_a_bandit():
 # --- lanes, resuming, capture, compilation --------------------------------------------------------
 
 
-def on_pixels(seeds: Sequence[int], device: torch.device = CPU, **settings: str) -> UADQN:
-    config = UADQNConfig(
-        learning_starts=40,
-        target_sync_period=45,
-        replay_capacity=150,
-        hidden=(16,),
-        channels=4,
-        **settings,
-    )
-    return UADQN(RotatingPixels.info(), seeds, config, device)
+SHORT = UADQNConfig(
+    learning_starts=40, target_sync_period=45, replay_capacity=150, hidden=(16,), channels=4
+)
 
 
 @pytest.mark.parametrize(
     "exploration", [pytest.param("epsilon-greedy", marks=pytest.mark.long), "none"]
 )
 def test_it_conforms(exploration):
-    subject = AgentSubject(name="ua-dqn", make=partial(on_pixels, exploration=exploration))
-    made = [subject.result(check) for check in checks_for(subject) if check.id != "agent-compiles"]
+    config = replace(SHORT, exploration=exploration)
+    subject = AgentSubject(name="ua-dqn", factory=UADQN, config=config)
+    checks = [check for check in checks_for(subject) if check.id not in SLOW]
+    made = results_of(subject, checks)
     assert sum(result.status == "passed" for result in made) > 10
     assert not [str(result) for result in made if not result.ok]
 
@@ -345,7 +345,7 @@ def test_compiled_updates_agree_with_eager_ones() -> None:
 
 def test_a_short_run_ends_with_the_numbers_that_it_always_had() -> None:
     """Whoever changes these numbers has changed the algorithm, not its speed."""
-    agent = on_pixels([3, 5])
+    agent = UADQN(RotatingPixels.info(), [3, 5], SHORT, CPU)
     list(train(agent, RotatingPixels(2), 120))
     stored = agent.replay.gather(torch.arange(100).repeat(2, 1))
     predicted = agent.uncertainty(stored["obs"])

@@ -27,10 +27,16 @@ from uqbench.runner.train.exported_agents import exported_agent
 from uqbench.suites.reading import read_suites
 from uqbench.testing.conformance.agent_runs import AgentSubject
 from uqbench.testing.conformance.check import checks_for
+from uqbench.testing.results import results_of
 from uqbench.testing.same_bits import train
 from uqbench.testing.worlds import RotatingPixels, act, step_of_actors, transitions
 
 CPU = torch.device("cpu")
+SLOW = {
+    *("agent-compiles", "agent-hash-seed", "agent-new-process"),
+    *("uncertainty-values", "uncertainty-data", "uncertainty-scale"),
+}
+"""Checks that `uqbench plugin check` makes of what is registered."""
 SMALL = {
     "learning_starts": 40,
     "target_sync_period": 45,
@@ -323,8 +329,10 @@ def test_the_bonus_is_the_root_of_the_local_uncertainty():
 @pytest.mark.parametrize("kind", DISTINCT)
 def test_it_conforms(kind):
     """Learning, synced targets, windows of both kinds of ending, a buffer that is overwritten."""
-    subject = AgentSubject(name=kind, make=partial(make, kind))
-    made = [subject.result(check) for check in checks_for(subject) if check.id != "agent-compiles"]
+    agent = make(kind)
+    subject = AgentSubject(name=kind, factory=type(agent), config=agent.config)
+    checks = [check for check in checks_for(subject) if check.id not in SLOW]
+    made = results_of(subject, checks)
     assert sum(result.status == "passed" for result in made) > 10
     assert not [str(result) for result in made if not result.ok]
 

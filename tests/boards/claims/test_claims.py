@@ -149,7 +149,7 @@ moved = "not tried"
         (f"{ORDER}\nper_task = true", "holds", 4),
         ('kind = "band"\nmetric = "score"\nmethod = "b"\nvalue = 2.2\ntolerance = 0.3', "holds", 1),
         ('kind = "band"\nmetric = "score"\nmethod = "b"\nvalue = 3.0\ntolerance = 0.3',
-         "does not hold", 1),
+         "not reproduced", 1),
         ('kind = "band"\nmetric = "score"\nmethod = "b"\nlow = 2.2', "undecided", 1),
         ('kind = "band"\nmetric = "score"\nmethod = "b"\nnormalized = true\nhigh = 0.3',
          "holds", 1),
@@ -160,7 +160,7 @@ moved = "not tried"
         ('kind = "band"\nmetric = "score"\nmethod = "b"\nvalue = { near = 2.2, far = 2.2 }\n'
          "error = { near = 0.2, far = 0.2 }", "holds", 2),
         ('kind = "band"\nmetric = "score"\nmethod = "b"\nvalue = { near = 3.0, far = 3.0 }\n'
-         "error = { near = 0.2, far = 0.2 }", "does not hold", 2),
+         "error = { near = 0.2, far = 0.2 }", "not reproduced", 2),
         ('kind = "trend"\nmetric = "score"\nmethods = ["b", "a", "c"]\nvalues = [2, 1, 3]\n'
          'direction = "increasing"', "holds", 2),
         ('kind = "trend"\nmetric = "score"\nmethods = ["a", "b", "c"]\nvalues = [1, 3, 2]\n'
@@ -183,7 +183,10 @@ def test_kinds_and_their_verdicts(host, settings, verdict, comparisons):
     judgement = judged(host, settings)
     assert (judgement.verdict.value, len(judgement.findings)) == (verdict, comparisons)
     words = {finding.word for finding in judgement.findings}
-    assert (judgement.reason == "") == (verdict == "holds" or words == {"false"})
+    assert ("parts hold" in judgement.reason) == (verdict != "holds" and len(words) > 1)
+    assert (judgement.reason == "") == (
+        verdict in ("holds", "not reproduced") or words == {"false"}
+    )
     assert judgement.seeds == 5
     for finding in judgement.findings:
         low, high = finding.interval
@@ -195,17 +198,20 @@ def test_an_undecided_claim_says_how_many_more_seeds_would_decide(host):
         host, ORDER.replace('["a", "b"]', '"b"'), lambda m, t, s: (s * 3 + (m == "c")) % 7
     )
     assert judgement.verdict is Verdict.UNDECIDED
-    assert judgement.more_seeds > 0
-    assert f"about {judgement.more_seeds} more seeds would decide with 80 %" in judgement.reason
-    assert judgement.more_seeds_low < judgement.more_seeds
-    assert f"({judgement.more_seeds_low} to " in judgement.reason
+    told = as_json(judgement)
+    assert 0 < told["more_seeds_low"] < told["more_seeds"]
+    assert 0 < told["chance"] < 1
+    assert (
+        f"about {told['more_seeds']} more seeds would decide (80 % if today's estimates were "
+        f"exact, {100 * told['chance']:.0f} % over their error; {told['more_seeds_low']} to "
+    ) in judgement.reason
 
 
 @pytest.mark.parametrize(("seeds", "more"), [(1, 2), (2, 1)])
 def test_with_fewer_than_three_seeds_nothing_is_decided(host, seeds, more):
     judgement = judged(host, ORDER, seeds=range(seeds))
     assert judgement.verdict is Verdict.UNDECIDED
-    assert judgement.more_seeds == more
+    assert as_json(judgement)["more_seeds"] == more
     assert [f.interval for f in judgement.findings] == [None, None]
     assert judgement.findings[0].comparison.measured.estimate == 1.0
     assert judged(host, ORDER, seeds=range(3)).verdict is Verdict.HOLDS
@@ -215,14 +221,14 @@ def test_the_part_of_a_conjunction_that_failed_is_named(host):
     order = 'kind = "order"\nmetric = "score"\nmethods = ["c", "a", "b"]'
     judgement = judged(host, order)
     assert judgement.verdict is Verdict.DOES_NOT_HOLD
-    assert judgement.reason == "false: a over b"
+    assert judgement.reason == "1 of 2 parts hold; false: a over b"
     per_task = judged(
         host,
         f"{ORDER}\nper_task = true",
         lambda m, t, s: spread(m, t, s) if t == "near" else (s * 3 + (m == "c")) % 7,
     )
     assert per_task.verdict is Verdict.UNDECIDED
-    assert per_task.reason.startswith("open: c over a on far, c over b on far; ")
+    assert per_task.reason.startswith("2 of 4 parts hold; open: c over a on far, c over b on far; ")
 
 
 def test_means_that_differ_the_other_way_than_probabilities_of_improvement_are_named(host):
@@ -325,9 +331,8 @@ def test_runs_that_are_all_equal_do_not_decide_a_number_unless_it_is_exact(host)
     many = judged(host, band, lambda m, t, s: 1.0, seeds=range(7))
     assert many.verdict is Verdict.UNDECIDED
     assert judged(host, f"{band}\nexact = true", lambda m, t, s: 1.0).verdict is Verdict.HOLDS
-    assert (
-        judged(host, f"{band}\nexact = true", lambda m, t, s: 2.0).verdict.value == "does not hold"
-    )
+    other = judged(host, f"{band}\nexact = true", lambda m, t, s: 2.0)
+    assert other.verdict is Verdict.NOT_REPRODUCED
     differing = judged(host, f"{band}\nexact = true", lambda m, t, s: 1.0 + 1e-9 * s)
     assert differing.verdict is Verdict.UNDECIDED
     assert "declared exact, but" in differing.reason
@@ -560,9 +565,12 @@ def test_the_examples_of_the_documentation_are_read(host):
                        "distance"):  # fmt: skip
             block = block.replace(f'metric = "{metric}"', 'metric = "score"')
         block = block.replace("deepsea-4", "near").replace("deepsea-6", "far")
+        if "[[claims]]" not in block:
+            common = 'id = "it"\nsentence = ""\nsource = "A 2020, Figure 1"\nbudgets = ["paper"]'
+            block = f"[[claims]]\n{common}\n{block}"
         suite = SUITE.replace("seeds = 5", "seeds = 10")
         kinds += [c.kind for c in parse_suite(suite + block, host, "claims.md").claims]
-    assert kinds == ["order", "order", "order", "band", "band", "trend", "share"]
+    assert kinds == ["order", "order", "order", "band", "trend", "share"]
 
 
 # -- tables and commands --------------------------------------------------------------------------
@@ -697,7 +705,7 @@ def test_the_board_and_the_index_have_pages(stored, tmp_path):
     assert "Processor and versions were not kept" in page
     index = (tmp_path / "README.md").read_text(encoding="utf-8")
     assert "| [toy · paper](toy/paper/README.md) | 2 | 12 |" in index
-    assert "| paper | holds | does not hold | equal | undecided | not run |" in index
+    assert f"| paper | {' | '.join(v.value for v in Verdict)} | parts that hold |" in index
 
 
 def test_a_board_of_older_code_says_so(stored):
@@ -736,3 +744,79 @@ def test_scores_of_other_settings_are_not_written_anew(stored):
     (stored / "scores.csv").write_text(text.replace(run, f"{run[:-8]}00000000"))
     with pytest.raises(UqbenchError, match="was run with other settings or versions"):
         check(stored, 0, rewrite=True)
+
+
+def test_a_claim_that_the_suite_s_own_alternative_turns_round_depends_on_the_reading(host):
+    """Whichever way the runs decide it; one that the alternative leaves as it is does not."""
+    holds, fails = ORDER, ORDER.replace('["c", ["a", "b"]]', '["a", "c"]')
+    for order, other, expected in (
+        (holds, "does not hold", Verdict.DEPENDS),
+        (holds, "holds", Verdict.HOLDS),
+        (fails, "holds", Verdict.DEPENDS),
+        (fails, "does not hold", Verdict.DOES_NOT_HOLD),
+    ):
+        under = f'{{ decay = {{ verdict = "{other}", found = "7 of 9" }} }}'
+        judgement = judged(host, f'{order}\nreadings = ["decay"]\nunder = {under}\n{READING}')
+        assert judgement.verdict is expected
+        assert (f"{other} under 'decay' (7 of 9)" in judgement.reason) == (
+            expected is Verdict.DEPENDS
+        )
+    wrong = f'{ORDER}\nunder = {{ decai = {{ verdict = "holds", found = "" }} }}\n{READING}'
+    with pytest.raises(UqbenchError, match=r"no reading 'decai'. Did you mean 'decay'"):
+        judged(host, wrong)
+
+
+def test_a_statistic_over_more_tasks_than_there_are_is_not_applicable(host):
+    assert judged(host, f"{ORDER}\nleast_tasks = 2").verdict is Verdict.HOLDS
+    few = judged(host, f"{ORDER}\nleast_tasks = 57")
+    assert few.verdict is Verdict.NOT_APPLICABLE
+    assert few.reason == "the paper's statistic is over 57 tasks, this budget has 2"
+
+
+@pytest.mark.parametrize(
+    ("began", "verdict"),
+    [
+        ("2026-01-06T00:00:00+00:00", Verdict.EQUAL),
+        ("2026-01-05T23:00:00+00:00", Verdict.UNDECIDED),  # of the same day: nobody can tell
+        ("2025-12-31T00:00:00+00:00", Verdict.UNDECIDED),
+        ("", Verdict.UNDECIDED),
+    ],
+)
+def test_a_margin_counts_for_runs_that_were_begun_after_it_was_set(host, began, verdict):
+    order = 'kind = "order"\nmetric = "falls"\nmethods = ["a", "c"]\ntasks = ["near"]'
+    few = 'summary = "fewer are better"'
+    dated = stated(order).replace(few, f'{few}\nmargin = 5.0\nmargin_set = "2026-01-05"')
+    plan = make_plan(parse_suite(dated, host, "claims.toml"), host, "paper", device="cpu")
+    scores = scores_of(plan, lambda m, t, s: (s * 3 + (m == "c")) % 4)
+    (judgement,) = judge(plan, scores, began)
+    assert judgement.verdict is verdict
+    late = "the margin, 5, was set after the runs" in judgement.reason
+    assert late == (verdict is Verdict.UNDECIDED)
+    with pytest.raises(UqbenchError, match="margin and margin_set: expected both"):
+        parse_suite(stated(order).replace(few, f"{few}\nmargin = 5.0"), host, "claims.toml")
+
+
+def test_a_pair_of_methods_is_told_in_a_sentence_on_the_page_in_python_and_by_a_command(stored):
+    """The first method that is named is what the sentence is about."""
+    import uqbench as package
+
+    board = package.load(stored.parents[1])["toy", "paper"]
+    said = board.sentence("fast", "slow")
+    pair = board.pairs().iloc[0]
+    assert (pair["first"], pair["second"]) == ("fast", "slow")
+    better = "better" if pair["difference"] > 0 else "worse"
+    assert said.startswith(f"fast is not significantly {better} than slow on toy · paper: ")
+    assert f"{pair['difference']:+.3g} [" in said
+    assert f"p {pair['p_adjusted']:.2g}" in said
+    assert "more seeds would decide (80 % if today's estimates were exact, " in said
+    first = sorted(("fast", "slow"), key=lambda name: name != "fast")
+    page_text = (stored / "README.md").read_text(encoding="utf-8")
+    assert said in page_text or board.sentence(*first[::-1]) in page_text
+    told = uqbench("cite", "toy", "--pair", "fast,slow", "--from", stored.parents[1])
+    assert told == f"{said}\n"
+    with pytest.raises(
+        UqbenchError, match=r"no method of toy · paper .* 'slo'. Did you mean 'slow'"
+    ):
+        board.sentence("fast", "slo")
+    with pytest.raises(UqbenchError, match="no method of toy"):
+        board.sentence("fast", "fast")

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from uqbench.boards.claims.verdict import Verdict
 from uqbench.boards.stored import StoredBoard
 from uqbench.pages.report.page import page, policy
-from uqbench.pages.verdicts import by_paper, judged_claims
+from uqbench.pages.verdicts import by_paper, distinct, judged_claims
 from uqbench.registry.load_host import load_host
 from uqbench.suites.reading import read_suites
 
@@ -148,5 +149,25 @@ def test_the_matrix_counts_each_claim_once_and_only_tested_ones_can_be_wrong():
     (paper,) = by_paper(judged)
     assert paper.decided == paper.count("holds") + paper.count("does not hold")
     assert paper.wrong == pytest.approx(0.05 * len(judged))
+    assert sum(paper.count(verdict.value) for verdict in Verdict) == len(judged)
     untested = [replace(claim, tested=False) for claim in judged]
     assert by_paper(untested)[0].wrong == 0
+
+
+def test_a_claim_counts_as_the_board_of_most_seeds_that_it_needs_has_it():
+    """Not as the one that suits it best; *not judged* is no *not run*."""
+    (claim, *_) = judged_claims(StoredBoard.read(FOLDER))
+
+    def counted(*others):
+        (one,) = distinct([replace(claim, **other) for other in others])
+        return one.verdict
+
+    few = {"verdict": "holds", "seeds": 3}
+    many = {"verdict": "does not hold", "seeds": 20}
+    assert counted(few, many) == counted(many, few) == "does not hold"
+    assert counted(many, {"verdict": "not run", "seeds": 99}) == "does not hold"
+    elsewhere = {"verdict": "not applicable", "seeds": 99, "needed_here": False}
+    assert counted(elsewhere, few) == "holds"
+    assert counted(elsewhere) == "not run"
+    assert counted({"verdict": "not judged"}) == "not judged"
+    assert counted({"verdict": "not applicable"}) == "not applicable"

@@ -365,7 +365,7 @@ def test_a_method_that_owns_its_loop_writes_into_arrays_of_its_own(actors, tmp_p
     found = []
     for made in (Plays, Writes):
         host = Host.load()
-        spec = AgentSpec(name="planted", version="1", factory=made, vector=True)
+        spec = AgentSpec(name="planted", version="1", factory=made, vector=True, loop=True)
         add(host, spec)
         for name, task in (("toy", "long"), ("deepsea", "deepsea-4")):
             suite = read_suites(host).suite(name)

@@ -8,12 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from uqbench.boards.claims.verdict import DECIDED, Finding, Verdict, find, seeds_needed, verdict
+from uqbench.boards.claims.verdict import (
+    DECIDED,
+    Finding,
+    Needed,
+    Verdict,
+    find,
+    seeds_needed,
+    verdict,
+)
 from uqbench.contract.claim import CannotCompareError, ClaimKind, Evidence, Observations
 from uqbench.contract.errors import contained
 from uqbench.results.scores import CellScores, Score, Scores
 from uqbench.results.store import RunState
-from uqbench.statistics.levels import MINIMUM_SEEDS, MOST_SEEDS
+from uqbench.statistics.levels import MINIMUM_SEEDS
 from uqbench.suites.claims import Claim, Reading
 from uqbench.suites.plan import Plan
 
@@ -39,9 +47,7 @@ class Judgement:
         seeds: planned runs of each task and method.
         reason: why the claim is not decided, which part of it failed, and where a probability of
             improvement and the difference of means have different signs; empty where nothing is.
-        more_seeds: seeds in addition that would decide with 80 % probability, at the present
-            estimates and spread; None where that is not what is missing, or where none would.
-        more_seeds_low, more_seeds_high: a range of it; None for none.
+        needed: the seeds that would decide; None where seeds are not what is missing.
         findings: the comparisons; none where runs are missing.
         readings: of the paper, by name, that the verdict rests on.
     """
@@ -52,36 +58,30 @@ class Judgement:
     seeds: int
     verdict: Verdict
     reason: str = ""
-    more_seeds: int | None = None
-    more_seeds_low: int | None = None
-    more_seeds_high: int | None = None
+    needed: Needed | None = None
     findings: tuple[Finding, ...] = ()
     readings: Mapping[str, Reading] = field(default_factory=dict)
 
 
-def judge(plan: Plan, scores: Scores | Iterable[Score]) -> tuple[Judgement, ...]:
+def judge(plan: Plan, scores: Scores | Iterable[Score], began: str = "") -> tuple[Judgement, ...]:
     """Judge all claims of a plan, in their order in the suite.
 
     Args:
         plan: with the claims.
         scores: of its runs.
+        began: UTC time at which the first of them was begun, empty where that is not known: a
+            margin counts that was set before.
     """
     by_cell = {(cell.method, cell.task): cell for cell in Scores.of(scores).cells}
-    return tuple(_judged(plan, claim, kind, by_cell) for claim, kind in plan.claims)
-
-
-def _judged(
-    plan: Plan, claim: Claim, kind: ClaimKind, scores: Mapping[tuple[str, str], CellScores]
-) -> Judgement:
-    """One claim; what its kind raises, a plugin's, costs no other."""
-    why = list[str]()
-    with contained(why.append):
-        return _Case(plan, claim, kind, scores).judgement()
-    reason, readings = f"its kind raised {why[0]}", _readings(plan, claim)
-    runs = Runs(0, 0, 0)
-    return Judgement(
-        claim, plan.budget_name, runs, 0, Verdict.NOT_JUDGED, reason, readings=readings
-    )
+    judged = []
+    for claim, kind in plan.claims:
+        why = list[str]()
+        with contained(why.append):  # what its kind raises, a plugin's, costs no other
+            judged.append(_Case(plan, claim, kind, by_cell, began).judgement())
+        for reason in why[:1]:
+            runs, said = Runs(0, 0, 0), f"its kind raised {reason}"
+            judged.append(Judgement(claim, plan.budget_name, runs, 0, Verdict.NOT_JUDGED, said))
+    return tuple(judged)
 
 
 class _Case:
@@ -93,10 +93,12 @@ class _Case:
         claim: Claim,
         kind: ClaimKind,
         scores: Mapping[tuple[str, str], CellScores],
+        began: str,
     ) -> None:
         suite = plan.suite
         self.plan, self.claim, self.kind = plan, claim, kind
         self.metric = suite.metric(kind.metric)
+        self.margin = self.metric.margin_before(began)
         self.run_tasks = [t.name for t in suite.tasks_of(suite.budget(plan.budget_name))]
         named = kind.tasks or [
             name for name in self.run_tasks if self.metric.suits(suite.task(name))
@@ -116,6 +118,9 @@ class _Case:
         missing, unusable = self._missing(), self._unusable()
         if elsewhere and (missing or unusable):
             return self._say(Verdict.NOT_APPLICABLE, needs)
+        if (least := self.claim.least_tasks or 0) > len(self.tasks):
+            reason = f"the paper's statistic is over {least} tasks, this budget has "
+            return self._say(Verdict.NOT_APPLICABLE, f"{reason}{len(self.tasks)}")
         if missing:
             return self._say(Verdict.NOT_RUN, missing)
         if unusable:
@@ -134,12 +139,20 @@ class _Case:
             return self._say(Verdict.UNDECIDED, "steps or settings were set by hand", findings)
         if not enough:
             few = f"{self.seeds} of the {MINIMUM_SEEDS} seeds that a verdict needs at least"
-            more = MINIMUM_SEEDS - self.seeds
-            return self._say(Verdict.UNDECIDED, few, findings, more_seeds=more)
+            needed = Needed(MINIMUM_SEEDS, None, None, None)
+            return self._say(Verdict.UNDECIDED, few, findings, needed)
         reached = verdict(evidence, findings)
-        if reached in DECIDED:
-            return self._say(reached, _parts(findings, reached), findings)
-        return self._undecided(evidence, findings)
+        if reached not in DECIDED:
+            return self._undecided(evidence, findings)
+        parts = _parts(findings, reached)
+        for name, other in self.claim.under.items():
+            if other.verdict != reached.value:
+                flips = f"{reached.value} as read here, {other.verdict} under {name!r}"
+                reason = "; ".join(filter(None, [f"{flips} ({other.found})", parts]))
+                return self._say(Verdict.DEPENDS, reason, findings)
+        if reached is Verdict.DOES_NOT_HOLD and self.kind.published:
+            reached = Verdict.NOT_REPRODUCED
+        return self._say(reached, parts, findings)
 
     def _undecided(self, evidence: Evidence, findings: tuple[Finding, ...]) -> Judgement:
         flat = [f.comparison.about for f in findings if f.interval is None]
@@ -150,24 +163,12 @@ class _Case:
                 f"highest, fails_beyond)"
             )
             return self._say(Verdict.UNDECIDED, reason, findings)
-        why = ""
-        parts = _parts(findings, Verdict.UNDECIDED)
-        why = f"{parts}; {why}" if parts else why
+        parts = [_parts(findings, Verdict.UNDECIDED)]
+        if self.metric.margin is not None and self.margin is None:
+            parts.append(f"the margin, {self.metric.margin:g}, was set after the runs")
         needed = seeds_needed(evidence, findings, self.seeds)
-        if needed.seeds is None:
-            reason = f"{why}at the present estimates {MOST_SEEDS:,} seeds would not decide"
-            return self._say(Verdict.UNDECIDED, reason, findings)
-        more = needed.seeds - self.seeds
-        least, most = (None if n is None else n - self.seeds for n in (needed.low, needed.high))
-        words = (
-            f"{why}about {more:,} more seed{'s'[: more > 1]} would decide with 80 % probability "
-            f"({more if least is None else least:,} to "
-            f"{f'more than {MOST_SEEDS:,}' if most is None else f'{most:,}'})"
-        )
-        return self._say(
-            Verdict.UNDECIDED, words, findings,
-            more_seeds=more, more_seeds_low=least, more_seeds_high=most,
-        )  # fmt: skip
+        reason = "; ".join(filter(None, [*parts, needed.told(self.seeds)]))
+        return self._say(Verdict.UNDECIDED, reason, findings, needed)
 
     def _missing(self) -> str:
         """What is not there of the runs that the claim needs; empty where nothing is missing."""
@@ -192,15 +193,13 @@ class _Case:
             for seed, state in zip(cell.seeds, cell.status, strict=True):
                 named.setdefault(state, []).append(f"{cell.task}/{seed}")
         finished = len(named.pop(RunState.FINISHED.value, []))
-        if not named:
-            return ""
-        text = f"{method} {finished} of {sum(map(len, cells))} runs"
-        if failed := named.pop(RunState.FAILED.value, []):
-            text += f", failed {_listed(failed)}"
-        if named and finished:
-            others = [name for names in named.values() for name in names]
-            text += f", missing {_listed(others)}"
-        return text
+        failed = named.pop(RunState.FAILED.value, [])
+        left = [name for names in named.values() for name in names] if finished else []
+        told = [
+            f"{word} {_listed(of)}" for word, of in (("failed", failed), ("missing", left)) if of
+        ]
+        counted = f"{method} {finished} of {sum(map(len, cells))} runs"
+        return ", ".join([counted, *told]) if named or failed else ""
 
     def _unusable(self) -> str:
         """Which runs have no value that can be compared."""
@@ -230,7 +229,7 @@ class _Case:
                 for task, of in suite.normalization_constants(self.metric).items()
             },
             ranges={t: ends for t in self.tasks if (ends := self.metric.range_on(t)) is not None},
-            margin=self.metric.margin,
+            margin=self.margin,
             paired=suite.paired,
             shared=self.metric.kind == "cost",
         )
@@ -240,26 +239,23 @@ class _Case:
         verdict: Verdict,
         reason: str,
         findings: tuple[Finding, ...] = (),
-        **more_seeds: int | None,
+        needed: Needed | None = None,
     ) -> Judgement:
         states = [status for own in self.scores.values() for status in own.status]
         finished, failed = (states.count(s.value) for s in (RunState.FINISHED, RunState.FAILED))
         runs = Runs(len(states), finished, failed)
-        readings = _readings(self.plan, self.claim)
+        readings = {name: self.plan.suite.readings[name] for name in self.claim.readings}
         return Judgement(
-            self.claim, self.plan.budget_name, runs, self.seeds, verdict, reason,
-            findings=findings, readings=readings, **more_seeds,
+            self.claim, self.plan.budget_name, runs, self.seeds, verdict, reason, needed, findings,
+            readings,
         )  # fmt: skip
 
 
-def _readings(plan: Plan, claim: Claim) -> dict[str, Reading]:
-    return {name: plan.suite.readings[name] for name in claim.readings}
-
-
 def _parts(findings: Sequence[Finding], reached: Verdict) -> str:
-    """Which part of a conjunction failed, is equal or open, and where the means say otherwise."""
+    """How many parts of a conjunction hold, which do not, and where the means say otherwise."""
     parts = []
     if reached is not Verdict.HOLDS and len({f.word for f in findings}) > 1:
+        parts.append(f"{sum(f.true is True for f in findings)} of {len(findings)} parts hold")
         for word in ("false", "equal", "open"):
             names = [_about(f) for f in findings if f.word == word]
             parts += [f"{word}: {_listed(names)}"] if names else []

@@ -5,16 +5,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from uqbench.boards.claims.judge import Judgement
-from uqbench.boards.claims.verdict import Finding
+from uqbench.boards.claims.verdict import Finding, Needed
 from uqbench.contract.claim import Region
 from uqbench.statistics.levels import ALPHA
 
 COLUMNS = (
-    "claim", "verdict", "reason", "more_seeds", "more_seeds_low", "more_seeds_high", "budget",
-    "needs_budget", "runs_planned", "runs_finished", "runs_failed", "seeds", "kind", "comparison",
-    "group", "statistic", "estimate", "low", "high", "confidence", "must_be_above", "must_be_below",
-    "comparison_is", "runs", "difference", "difference_low", "difference_high", "readings",
-    "calibrated_on", "sentence", "source",
+    "claim", "verdict", "reason", "more_seeds", "more_seeds_low", "more_seeds_high", "chance",
+    "budget", "needs_budget", "runs_planned", "runs_finished", "runs_failed", "seeds", "kind",
+    "comparison", "group", "statistic", "estimate", "low", "high", "confidence", "must_be_above",
+    "must_be_below", "comparison_is", "runs", "difference", "difference_low", "difference_high",
+    "readings", "calibrated_on", "sentence", "source",
 )  # fmt: skip
 """Of ``claims.csv``; ``difference`` is of means; ``calibrated_on`` of earlier versions."""
 
@@ -34,14 +34,14 @@ def rows(judgements: Sequence[Judgement]) -> list[dict[str, str]]:
 
 def as_json(judged: Judgement) -> dict[str, Any]:
     """A judgement as JSON values."""
-    claim = judged.claim
+    claim, needed = judged.claim, judged.needed or Needed(None, None, None, None)
+    ends = {"": needed.seeds, "_low": needed.low, "_high": needed.high}
     return {
         "claim": claim.id,
         "verdict": judged.verdict.value,
         "reason": judged.reason,
-        "more_seeds": judged.more_seeds,
-        "more_seeds_low": judged.more_seeds_low,
-        "more_seeds_high": judged.more_seeds_high,
+        **{f"more_seeds{end}": None if n is None else n - judged.seeds for end, n in ends.items()},
+        "chance": needed.chance,
         "sentence": claim.sentence,
         "source": claim.source,
         "readings": {name: of.model_dump() for name, of in judged.readings.items()},

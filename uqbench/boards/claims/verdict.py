@@ -12,9 +12,19 @@ import enum
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
 
 from uqbench.contract.claim import Comparison, Evidence, Interval
+from uqbench.contract.seeding import derive_seed
 from uqbench.statistics.levels import ALPHA, MOST_SEEDS, POWER
+
+CHANCES = 500
+"""Errors of estimates that are drawn, with their opposites, for the chance that seeds decide."""
+
+_HALF = NormalDist().inv_cdf(0.75)
+"""Half of a normal 50 % interval, in standard deviations."""
 
 
 class Verdict(enum.Enum):
@@ -22,15 +32,19 @@ class Verdict(enum.Enum):
 
     HOLDS: the claim's comparisons are true.
     DOES_NOT_HOLD: one that it needs is false.
+    NOT_REPRODUCED: the same of a published number, which has other runs behind it.
+    DEPENDS: another reading of the paper, which the suite records, has the opposite verdict.
     EQUAL: a difference that it needs is so small that it does not matter.
     UNDECIDED: none of this can be said from these runs.
     NOT_RUN: runs are missing.
-    NOT_APPLICABLE: the claim is about another budget.
+    NOT_APPLICABLE: the claim is about another budget, or about more tasks than there are.
     NOT_JUDGED: its kind, a plugin's, raised an error.
     """
 
     HOLDS = "holds"
     DOES_NOT_HOLD = "does not hold"
+    NOT_REPRODUCED = "not reproduced"
+    DEPENDS = "depends on the reading"
     EQUAL = "equal"
     UNDECIDED = "undecided"
     NOT_RUN = "not run"
@@ -38,7 +52,7 @@ class Verdict(enum.Enum):
     NOT_JUDGED = "not judged"
 
 
-DECIDED = (Verdict.HOLDS, Verdict.DOES_NOT_HOLD, Verdict.EQUAL)
+DECIDED = (Verdict.HOLDS, Verdict.DOES_NOT_HOLD, Verdict.NOT_REPRODUCED, Verdict.EQUAL)
 
 
 @dataclass(frozen=True)
@@ -113,14 +127,29 @@ class Needed:
     """Numbers of seeds with which a claim would be decided with a probability of ``POWER``.
 
     Attributes:
-        seeds: at the present estimates and spreads; None where ``MOST_SEEDS`` would not do.
+        seeds: if today's estimates and spreads were exact; None where ``MOST_SEEDS`` would not do.
         low, high: at estimates that are off by half of their 50 % intervals, away from what must be
             ruled out or towards it: one time in two the estimates are further off than that.
+        chance: that ``seeds`` decide, averaged over the error of today's estimates.
     """
 
     seeds: int | None
     low: int | None
     high: int | None
+    chance: float | None
+
+    def told(self, seeds: int) -> str:
+        """How many it takes beyond those that are there, for people."""
+        if self.seeds is None or self.chance is None:
+            return f"if today's estimates were exact, {MOST_SEEDS:,} seeds would not decide"
+        more = self.seeds - seeds
+        low = more if self.low is None else self.low - seeds
+        high = f"more than {MOST_SEEDS:,}" if self.high is None else f"{self.high - seeds:,}"
+        return (
+            f"about {more:,} more seed{'s'[: more > 1]} would decide ({100 * POWER:.0f} % if "
+            f"today's estimates were exact, {100 * self.chance:.0f} % over their error; {low:,} to "
+            f"{high})"
+        )
 
 
 def seeds_needed(evidence: Evidence, findings: Sequence[Finding], seeds: int) -> Needed:
@@ -144,7 +173,31 @@ def seeds_needed(evidence: Evidence, findings: Sequence[Finding], seeds: int) ->
             too_few, enough = (too_few, middle) if decides(middle, shifted) else (middle, enough)
         return enough
 
-    return Needed(needed(0.0), needed(1.0), needed(-1.0))
+    if (enough := needed(0.0)) is None:
+        return Needed(None, None, None, None)
+    chance = _chance(evidence, findings, seeds, enough)
+    return Needed(enough, needed(1.0), needed(-1.0), chance)
+
+
+def _chance(evidence: Evidence, findings: Sequence[Finding], today: int, seeds: int) -> float:
+    """The probability that a new sample of ``seeds`` decides, where true values are uncertain.
+
+    Its estimate is about normal around today's, with the variance of both: the true value's today,
+    and its own. Comparisons are taken as independent, regions as they are today.
+    """
+    measured = [finding.comparison.measured for finding in findings]
+    found = [of.interval(f.alpha, seeds) for of, f in zip(measured, findings, strict=True)]
+    halves = [[of.interval(0.5, n) or (0.0, 0.0) for n in (today, seeds)] for of in measured]
+    spread = [math.hypot(*((high - low) / 2 / _HALF for low, high in both)) for both in halves]
+    drawn = np.random.default_rng(derive_seed("chance")).standard_normal((CHANCES, len(found)))
+    decided = 0
+    for away in (np.concatenate([drawn, -drawn]) * spread).tolist():
+        true = [
+            _inside(finding.comparison, ends and (ends[0] + by, ends[1] + by))
+            for finding, ends, by in zip(findings, found, away, strict=True)
+        ]
+        decided += combine(evidence, true) is not Verdict.UNDECIDED
+    return decided / (2 * CHANCES)
 
 
 def _expected(finding: Finding, seeds: int, slack: float, shifted: float) -> bool | None:

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from uqbench.boards.cost import cost_csv, read_cost, to_csv
 from uqbench.boards.leaderboard import Board
+from uqbench.boards.made_once import made_once
 from uqbench.boards.provenance import of_older_code, provenance_json
-from uqbench.boards.statistics_sentence import papers
 from uqbench.boards.stored import PROVENANCE, StoredBoard, board_folder
 from uqbench.boards.submission.verify import SubmittedRow
 from uqbench.boards.submitted import NAME, reseeded, states, submitted_json
@@ -60,11 +60,16 @@ def add(
     plan, recorded = replace(plan, standard=True), stored.recorded
     cost = [recorded.get("cost.csv", b"").decode(), cost_csv(row.plan, row.scores)]
     made = [*stored.provenance[0], *row.made]
+    board = replace(
+        Board.of(plan, scores),
+        submitted=states(words),
+        made_by=made_by,
+        first_run=min((one.first for one in made), default=""),
+    )
     recorded |= {
+        **made_once(board, host),
         "cost.csv": to_csv([one for text in cost for one in read_cost(text)]).encode(),
         PROVENANCE: provenance_json(made, of_older_code(scores)).encode(),
-        "papers.bib": papers(plan, host).encode(),
         NAME: submitted_json(words).encode(),
     }
-    board = replace(Board.of(plan, scores), submitted=states(words), made_by=made_by)
     return folder, board, recorded

@@ -29,7 +29,7 @@ class CompositeRisk(DecisionRule):
 
     @property
     def marginal(self) -> bool:
-        """Only where both are the mean."""
+        """True only where both are the mean."""
         return isinstance(self.epistemic, Expectation) and isinstance(self.aleatoric, Expectation)
 
     def __call__(self, values: Tensor, probabilities: Tensor, belief: Tensor) -> Tensor:

@@ -41,14 +41,14 @@ class DecisionRule(ABC):
         """
 
     def of_distribution(self, values: Tensor, probabilities: Tensor) -> Tensor:
-        """For one model: values and probabilities ``[..., N] -> [...]``."""
+        """The value of one model: values and probabilities ``[..., N] -> [...]``."""
         import torch
 
         belief = torch.ones_like(values[..., :1])
         return self(values[..., None, :], probabilities[..., None, :], belief)
 
     def of_samples(self, values: Tensor) -> Tensor:
-        """For equally likely samples of Q, ``[..., K] -> [...]``."""
+        """The value of equally likely samples of Q, ``[..., K] -> [...]``."""
         import torch
 
         certain = torch.ones_like(values)
@@ -87,7 +87,7 @@ class WeightedRisk(DecisionRule):
 
     @property
     def marginal(self) -> bool:
-        """Where all terms are."""
+        """True if all terms are."""
         return all(rule.marginal for _, rule in self.terms)
 
     def __call__(self, values: Tensor, probabilities: Tensor, belief: Tensor) -> Tensor:

@@ -31,7 +31,7 @@ class MeanStd(RiskMeasure):
 
     @property
     def coherent(self) -> bool:
-        """Only where it is the mean."""
+        """True only where it is the mean."""
         return self.weight == 0
 
     def __call__(self, values: Tensor, probabilities: Tensor, dim: int = -1) -> Tensor:

@@ -36,7 +36,7 @@ class Distortion(RiskMeasure):
         return self.of_sorted(ordered, probabilities.movedim(dim, -1).gather(-1, order))
 
     def of_sorted(self, values: Tensor, probabilities: Tensor) -> Tensor:
-        """The same for values ``[..., N]`` that ascend."""
+        """The measure of values ``[..., N]`` that ascend."""
         import torch
 
         upper = probabilities.cumsum(-1)
@@ -131,7 +131,7 @@ class Wang(Distortion):
 
     @property
     def coherent(self) -> bool:
-        """Where ``g`` is concave, up to α = 1/2; beyond, it is convex and risk-seeking."""
+        """True where ``g`` is concave, up to α = 1/2; beyond, it is convex and risk-seeking."""
         return self.alpha <= 0.5
 
     def distort(self, cdf: Tensor) -> Tensor:
@@ -164,7 +164,7 @@ class ProportionalHazard(Distortion):
 
     @property
     def coherent(self) -> bool:
-        """Where ``g`` is concave, up to α = 1; beyond, it is convex and risk-seeking."""
+        """True where ``g`` is concave, up to α = 1; beyond, it is convex and risk-seeking."""
         return self.alpha <= 1
 
     def distort(self, cdf: Tensor) -> Tensor:

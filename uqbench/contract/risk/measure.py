@@ -41,14 +41,14 @@ class RiskMeasure(ABC):
         """
 
     def of_sorted(self, values: Tensor, probabilities: Tensor) -> Tensor:
-        """The same for ascending values ``[..., N]``, such as a categorical distribution's support.
+        """The measure of ascending values ``[..., N]``, such as a categorical's support.
 
         Measures that depend on the order then need not sort.
         """
         return self(values, probabilities)
 
     def of_quantiles(self, quantiles: Tensor, dim: int = -1) -> Tensor:
-        """The same for equally likely values: quantiles at midpoint levels, or a sample."""
+        """The measure of equally likely values: quantiles at midpoint levels, or a sample."""
         import torch
 
         return self(quantiles, torch.ones_like(quantiles), dim)

@@ -222,7 +222,7 @@ def count_of(space: gymnasium.Space[Any]) -> int:
 
 
 def _has_state(env: gymnasium.Env[Any, Any]) -> bool:
-    """By its class: an attribute of what it wraps would leave out the wrapper's own state."""
+    """Whether its class has both: attributes of the wrapped one leave out the wrapper's state."""
     return all(hasattr(type(env), name) for name in ("state_dict", "load_state_dict"))
 
 

@@ -1,4 +1,4 @@
-"""What an environment of Gymnasium's API returned, refused where it is of another form.
+"""Checks of the values that an environment of Gymnasium's API returns.
 
 NumPy would make a number of ``"1"``, true of ``"no"``, and an array of the right shape of one of
 another: here each is an error that names the environment, the lane, the step and what was expected.

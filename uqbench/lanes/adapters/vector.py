@@ -81,7 +81,7 @@ class OnlyEnv(gymnasium.Env[Any, Any]):
 
 
 def _stepped(env: VectorEnv[Any, Any, Any], actions: NDArray[np.int64]) -> Results:
-    """What a vector environment's step returned; the rewards and ends are copies.
+    """The outcome of a vector environment's step; the rewards and ends are copies.
 
     Raises:
         UqbenchError: it is of another form.
@@ -98,7 +98,7 @@ def _stepped(env: VectorEnv[Any, Any, Any], actions: NDArray[np.int64]) -> Resul
 
 
 def _only(infos: Mapping[str, Any]) -> dict[str, Any]:
-    """What is read of infos, of the first environment."""
+    """The entries of infos that are read, those of the first environment."""
     events = infos.get("events", {})
     info = {"events": {name: events[name][0] for name in events if not name.startswith("_")}}
     return info if "action_mask" not in infos else info | {"action_mask": infos["action_mask"][0]}

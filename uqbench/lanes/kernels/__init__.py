@@ -20,7 +20,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def compiled(function: Function, *, allocates: bool = False, **options: Any) -> Function:
-    """For the functions that make up a step: compiled for the CPU, and again by any CUDA kernel.
+    """Compile a function of a step for the CPU; CUDA kernels compile it again.
 
     With ``NUMBA_DISABLE_JIT=1`` they stay Python. Where nothing is allocated, references to
     arrays need not be counted (``_nrt``), which takes as long as a small step.
@@ -30,7 +30,7 @@ def compiled(function: Function, *, allocates: bool = False, **options: Any) -> 
 
 
 def inlined(function: Function) -> Function:
-    """For functions that take all lanes, or are a line: they become part of their callers.
+    """Make a function part of its callers: one that takes all lanes, or is a line.
 
     A function by itself is compiled again for each constant that it is called with.
     """

@@ -10,7 +10,7 @@ from uqbench.contract.environment import LaneEnv, Outcome
 
 
 class Kernels(Protocol):
-    """What :mod:`~uqbench.lanes.kernels.cpu` and :mod:`~uqbench.lanes.kernels.cuda` share."""
+    """Interface of the kernels for CPUs and for CUDA."""
 
     def begin(self) -> None:
         """Begin an episode in all lanes."""
@@ -70,5 +70,5 @@ class KernelLanes(LaneEnv):
 
 
 def _indexable(array: Tensor) -> Tensor:
-    """The same memory in a dtype that torch can index: it cannot index uint32."""
+    """A view of the memory in a dtype that torch can index: it cannot index uint32."""
     return array.view(torch.int32) if array.dtype == torch.uint32 else array

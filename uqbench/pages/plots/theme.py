@@ -36,6 +36,8 @@ FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 SIGNS = {
     "holds": "●",
     "does not hold": "✕",
+    "not reproduced": "≠",
+    "depends on the reading": "?",
     "equal": "=",
     "undecided": "◐",
     "not run": "○",

@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from uqbench.boards.calibration import band, coverage_column
+from uqbench.boards.calibration import WORDS, band, coverage_column, kind
 from uqbench.boards.stored import StoredBoard
 from uqbench.contract.figure import Figure, NotDrawableError
 from uqbench.pages.plots import theme
@@ -23,13 +23,9 @@ BELOW = 0.085
 """Height of a row of a method that states no intervals, below the axis."""
 LETTER, BESIDE = 6.2, 64
 """Pixels of a letter of the title, and of the axis beside the panel."""
-COLORS = {
-    "honest": theme.GREEN,
-    "overconfident": theme.VERMILION,
-    "underconfident": theme.BLUE,
-    "undecided": theme.ORANGE,
-    "states none": theme.MUTED,
-}
+SIDES = (theme.GREEN, theme.BLUE, theme.VERMILION)
+OTHERS = (theme.PURPLE, theme.ORANGE, theme.MUTED)
+COLORS = dict(zip(WORDS, (*SIDES, *SIDES, *OTHERS), strict=True))
 
 
 def frame(leaderboard: pd.DataFrame, ranking: str) -> tuple[pd.DataFrame, float]:
@@ -53,7 +49,7 @@ def frame(leaderboard: pd.DataFrame, ranking: str) -> tuple[pd.DataFrame, float]
             "for intervals (docs/uncertainty.md)."
         )
     data = estimates(leaderboard, ranking, column[0])
-    data.insert(2, "word", leaderboard["calibration"])
+    data.insert(2, "word", leaderboard["calibration"].map(kind, na_action="ignore"))
     data = data[data["x"].notna()]
     baselines = data[data["role"] != "method"]
     best = baselines.loc[baselines.groupby("role")["x"].idxmax()]

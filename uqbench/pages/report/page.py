@@ -18,7 +18,7 @@ from uqbench.pages.board_view import parts
 from uqbench.pages.plots.render import DARK
 from uqbench.pages.plots.theme import SIGNS
 from uqbench.pages.report.sections import BoardSection
-from uqbench.pages.verdicts import COUNTED, Counted, by_paper, distinct
+from uqbench.pages.verdicts import WORDS, Counted, by_paper, distinct
 from uqbench.registry.plugins import Host
 from uqbench.results.folders import Folder
 from uqbench.statistics.estimate import Estimate
@@ -65,7 +65,7 @@ def page(
         papers=papers,
         every=Counted("all papers", tuple(distinct(claims))),
         front=front,
-        verdicts=COUNTED,
+        verdicts=WORDS,
         signs=SIGNS,
         runs=sum(len(section.board.scores) for section in boards),
         earlier=[section for section in boards if section.earlier],

@@ -63,6 +63,6 @@ def uqbench_executors() -> Iterable[ExecutorSpec]:
 
 @hookimpl
 def uqbench_expected_failures() -> Mapping[str, Mapping[str, str]]:
-    """Where a rule of conformance does not hold, and why."""
+    """Checks of conformance that are known to fail, each with its reason."""
     reason = "its evaluated action hashes the episode's number, so that episodes are independent"
     return {"agent uniform-random": {"agent-pure": reason}}

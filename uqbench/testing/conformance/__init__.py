@@ -1,8 +1,28 @@
-"""Conformance: what uqbench asks of a plugin, as checks that name the rule and the fix.
+"""Conformance: what uqbench asks of a plugin, as rules that say what to do.
 
-A check (:mod:`~uqbench.testing.conformance.check`) has an id, a rule in one line, a fix and an
-anchor in ``docs/conformance.md``. It is made on a *subject*: an agent, an environment, a risk
-measure, … with all that is needed to try it. :mod:`uqbench.testing.results` makes them, for
-``uqbench plugin check`` and ``uqbench.testing.check``, of what an installed plugin registers
-(:mod:`~uqbench.testing.conformance.subjects`) or of a class.
+A file for each kind of thing: :mod:`agents` (with :mod:`devices`, :mod:`processes`,
+:mod:`learning` and :mod:`uncertainty`), :mod:`loop_agents`, :mod:`environments` (with
+:mod:`truths`), :mod:`estimators` (and data sets), :mod:`scores`, :mod:`risks`, :mod:`claims`,
+:mod:`packages`. It begins with the *subject*, a dataclass of what is needed to try the rules; the
+rules follow, and then their helpers.
+
+To add a rule, write a function of a subject::
+
+    @check(RiskSubject, "risk-order", after=("risk-forms",))
+    def order(subject: RiskSubject) -> None:
+        \"\"\"The order of the values does not matter.
+
+        The same distribution, backwards.
+
+        Fix:
+            Sort the values with their probabilities where the measure needs an order.
+        \"\"\"
+        if ...:
+            raise Failed("in another order it is 3; expected 2")
+
+The docstring is the rule, how it is tried, and the fix, which the site lists
+(``tools/conformance_page.py``). The function returns, or returns what it measured, where the
+rule holds; it raises :class:`~check.Failed`, :class:`~check.Skipped` where the rule does not apply,
+or :class:`~check.Vacuous` where nothing could have broken it. A mutant in ``tests/testing`` shows
+that the rule finds something. :mod:`uqbench.testing.results` makes the checks.
 """

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Collection, Mapping, Sequence
+import pkgutil
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
 import torch
 from torch import Tensor
-from torch.utils._pytree import tree_map
+from torch.utils._pytree import tree_leaves, tree_map
 
 from uqbench.contract.agent import Agent, EnvironmentInfo, Step
 from uqbench.contract.environment import LaneEnv, Outcome
 from uqbench.contract.specs import Role
 from uqbench.runner.train.loop import by_actor, reset_by_actor
-from uqbench.testing.conformance.check import Subject, located
+from uqbench.runner.train.queried import chosen, copied
+from uqbench.testing.conformance.check import Skipped, Subject, located, once
 from uqbench.testing.same_bits import difference
 from uqbench.testing.worlds import RotatingPixels
 
@@ -23,11 +25,9 @@ QUESTIONS = 4
 """Number of observations on which predictions are compared."""
 SEEDS = (3, 5)
 """Of the run that others are compared with."""
+ACTORS = 3
+"""K of the runs with several actors."""
 CPU = torch.device("cpu")
-
-
-MakeAgent = Callable[[Sequence[int], torch.device], Agent]
-"""Makes a new agent, one lane per seed, on a device."""
 
 
 Lent = tuple[str, Tensor | None, Tensor | None]
@@ -36,7 +36,7 @@ Lent = tuple[str, Tensor | None, Tensor | None]
 
 @dataclass(frozen=True)
 class Trace:
-    """What a run of an agent shows.
+    """A run of an agent, as seen from outside.
 
     Attributes:
         agent: in its final state.
@@ -58,7 +58,7 @@ class Trace:
     written: Sequence[str] = ()
 
     def difference(self, other: Trace) -> str:
-        """What the first difference is; empty where two runs of equal lanes are the same."""
+        """The name of the first difference; empty where two runs of equal lanes are the same."""
         for what in ("actions", "metrics", "predictions"):
             differs = difference(getattr(self, what), getattr(other, what), what)
             if differs is not None:
@@ -67,9 +67,32 @@ class Trace:
 
     def lane(self, lane: int) -> Trace:
         """The same run of one lane."""
-        parts = self.actions, self.metrics, self.predictions
-        own = tree_map(lambda tensor: tensor[lane : lane + 1], parts)
-        return replace(self, **dict(zip(("actions", "metrics", "predictions"), own, strict=True)))
+        names = "actions", "metrics", "predictions"
+        parts = {name: getattr(self, name) for name in names}
+        return replace(self, **tree_map(lambda tensor: tensor[lane : lane + 1], parts))
+
+    def replay(self, agent: Agent, t: int, outcome: Outcome | None = None) -> Tensor:
+        """Let an agent act and observe at vector step ``t`` of the run; returns what it would do.
+
+        It observes the action that was taken there, so that no small difference grows.
+
+        Args:
+            agent: any.
+            t: the vector step.
+            outcome: what it observes; None for the run's.
+        """
+        obs, valid, own = self.stream[t]
+        action = agent.act(obs.clone(), copied(valid)).clone()
+        agent.observe(step_of(obs, self.actions[t], own if outcome is None else outcome))
+        return action
+
+    def follow(self, agent: Agent, first: int) -> str:
+        """The first difference of an agent that follows the run from vector step ``first``."""
+        for t in range(first, len(self.stream)):
+            if not torch.equal(self.replay(agent, t), self.actions[t]):
+                return f"the actions differ at step {t}"
+        alike = same(predictions(agent, self.questions), self.predictions)
+        return "" if alike else "the predictions differ at the end"
 
 
 Disturbance = Literal["read", "overwrite", "long", "among"]
@@ -81,58 +104,76 @@ class AgentSubject(Subject):
     """An agent written for lanes, and worlds to try it in.
 
     Attributes:
-        make: makes it, on a device.
+        factory: makes it of an :class:`~uqbench.contract.agent.EnvironmentInfo`, seeds, the config
+            and a device, as its class does; or the name of that, ``"module:Class"``.
+        config: the factory's third argument, whose steps pass within a short run.
         world: makes ``lanes`` worlds, numbered from ``first`` on, each a function of its number.
         info: what agents know about the world.
         role: trivial and oracle rows need not use their seeds, nor spare the device.
-        config: the config that ``make`` uses; None where a check need not know.
-        several: the same agent with several actors; None where it learns from one.
-        steps: length of the runs: with ``make``'s config they must show everything: learning, a
-            target network that is synced, a replay buffer that overflows.
+        takes_actors: whether it learns from several actors, too.
+        steps: length of the runs: with this config they must show everything: learning, a target
+            network that is synced, a replay buffer that overflows.
         long: length of the runs for what begins late, such as what a full buffer forgets.
-        stops: steps after which a run resumes from its saved state.
-        discounted: makes the function that makes it under another γ; None where that is unknown.
         calibrated: whether it says that its intervals are a posterior's.
-        recipe: what another process makes it from: the factory and its first and third argument;
-            None where that cannot be sent.
     """
 
     kind: ClassVar[str] = "agent"
-    make: MakeAgent
+    factory: Callable[..., Agent] | str
+    config: Any = None
     world: Callable[[int, int], LaneEnv] = RotatingPixels
     info: EnvironmentInfo = field(default_factory=RotatingPixels.info)
     role: Role = "method"
-    config: Any = None
-    several: AgentSubject | None = None
+    takes_actors: bool = False
     steps: int = 160
     long: int = 600
-    stops: Sequence[int] = (20, 110)
-    discounted: Callable[[float], MakeAgent] | None = None
     calibrated: bool = False
-    recipe: tuple[Any, EnvironmentInfo, Any] | None = None
 
-    def new(self, seeds: Sequence[int] = SEEDS) -> Agent:
-        """A new one, on the CPU."""
-        return self.make(seeds, CPU)
+    def new(self, seeds: Sequence[int] = SEEDS, device: torch.device = CPU, **known: Any) -> Agent:
+        """A new one, one lane per seed; ``known``: what it is told otherwise about the world."""
+        name = self.factory
+        make: Callable[..., Agent] = pkgutil.resolve_name(name) if isinstance(name, str) else name
+        return make(replace(self.info, **known), list(seeds), self.config, device)
 
     @property
+    def stops(self) -> tuple[int, int]:
+        """Vector steps, early and late, after which a run resumes from its saved state."""
+        n = self.steps // self.info.actors
+        return n // 8, 7 * n // 11
+
+    @property
+    @once
+    def several(self) -> AgentSubject:
+        """The same agent with several actors.
+
+        Raises:
+            Skipped: it learns from one.
+        """
+        if not self.takes_actors:
+            raise Skipped("it learns from one actor (AgentSpec.actors)")
+        info = replace(self.info, actors=ACTORS)
+        return replace(self, info=info, long=self.steps, expected_failures={})
+
+    @property
+    @once
     def baseline(self) -> Trace:
         """A run that nothing disturbs."""
-        return self.once("baseline", lambda: self.run(SEEDS, 0))
+        return self.run(SEEDS, 0)
 
     @property
+    @once
     def alone(self) -> Trace:
         """A run of one lane, of seed 5 in world 5."""
-        long = self.long == self.steps
-        return self.long_alone if long else self.once("alone", lambda: self.run([5], 5))
+        return self.long_alone if self.long == self.steps else self.run([5], 5)
 
     @property
+    @once
     def long_alone(self) -> Trace:
         """The same, of ``long`` steps."""
-        return self.once("long alone", lambda: self.run([5], 5, steps=self.long))
+        return self.run([5], 5, "long")
 
+    @once
     def difference(self, *how: Disturbance) -> str:
-        """How a disturbed run differs from one that is not; empty where it does not.
+        """The first difference that a disturbance makes to a run; empty where it makes none.
 
         Runs take time: ask for all disturbances at once, and for one by one where that differs.
 
@@ -141,37 +182,25 @@ class AgentSubject(Subject):
                 are overwritten after ``observe``; *long*, it is one lane's run of ``long`` steps;
                 *among*, that lane is the second of two.
         """
+        lane = int("among" in how)
+        seeds, first = ([3, 5], 4) if lane else ([5], 5) if "long" in how else (SEEDS, 0)
+        try:
+            trace = self.run(seeds, first, *how)
+        except Exception as error:  # overwritten integers may be indices
+            return f"it raised {type(error).__name__}: {located(error)}"
+        if "long" in how:
+            return trace.lane(lane).difference(self.long_alone)
+        return trace.difference(self.baseline)
 
-        def run() -> str:
-            among, long = "among" in how, "long" in how
-            seeds, first = ([3, 5], 4) if among else ([5], 5) if long else (SEEDS, 0)
-            try:
-                trace = self.run(seeds, first, steps=self.long if long else None, disturb=how)
-            except Exception as error:  # overwritten integers may be indices
-                return f"it raised {type(error).__name__}: {located(error)}"
-            if long:
-                return trace.lane(int(among)).difference(self.long_alone)
-            return trace.difference(self.baseline)
-
-        return self.once(f"difference {how}", run)
-
-    def run(
-        self,
-        seeds: Sequence[int],
-        first: int,
-        *,
-        steps: int | None = None,
-        disturb: Collection[Disturbance] = (),
-    ) -> Trace:
-        """Run a new agent in the worlds from ``first`` on."""
-        actors = self.info.actors
-        agent = self.new(seeds)
+    def run(self, seeds: Sequence[int], first: int, *how: Disturbance) -> Trace:
+        """Run a new agent in the worlds from ``first`` on, disturbed or not."""
+        actors, agent = self.info.actors, self.new(seeds)
         env = self.world(len(seeds) * actors, first * actors)
         actions, metrics, stream, lent = [], [], [], list[Lent]()
         obs, valid = reset_by_actor(env, actors)
-        for t in range(0, self.steps if steps is None else steps, actors):
-            obs, valid = obs.clone(), _copied(valid)
-            given = obs.clone(), _copied(valid)
+        for t in range(0, self.long if "long" in how else self.steps, actors):
+            obs, valid = obs.clone(), copied(valid)
+            given = obs.clone(), copied(valid)
             action = agent.act(*given).clone()
             names = f"act's obs at step {t}", f"act's valid at step {t}"
             lent += zip(names, given, (obs, valid), strict=True)
@@ -183,10 +212,10 @@ class AgentSubject(Subject):
             actions.append(action)
             metrics.append({name: value.clone() for name, value in agent.metrics().items()})
             stream.append((obs, valid, outcome))
-            if "read" in disturb:
+            if "read" in how:
                 agent.policy(step.next_obs)
                 agent.uncertainty(step.next_obs)
-            if "overwrite" in disturb:
+            if "overwrite" in how:
                 _overwrite(step)
             obs, valid = outcome.obs, outcome.valid
         questions = torch.cat([obs for obs, *_ in stream[-QUESTIONS:]], 1)
@@ -203,10 +232,10 @@ def is_written(tensor: Tensor | None, before: Tensor | None) -> bool:
 def _overwrite(step: Step) -> None:
     """As the harness does after ``observe``, but with values that no agent can use."""
     for value in (tensor for tensor in vars(step).values() if tensor is not None):
-        if value.dtype.is_floating_point:
-            value.fill_(float("nan"))
-        elif value.dtype == torch.bool:
+        if value.dtype == torch.bool:
             value.logical_not_()
+        elif value.dtype.is_floating_point:
+            value.fill_(float("nan"))
         else:
             value.fill_(torch.iinfo(value.dtype).max)
 
@@ -216,24 +245,7 @@ def predictions(agent: Agent, questions: Tensor) -> dict[str, Tensor]:
     predicted = agent.uncertainty(questions.clone())
     fields = {} if predicted is None else vars(predicted)
     known = {name: value.clone() for name, value in fields.items() if value is not None}
-    return known | {"policy": agent.policy(questions.clone()).clone()}
-
-
-def replay_step(agent: Agent, trace: Trace, t: int, outcome: Outcome | None = None) -> Tensor:
-    """Let an agent act and observe at vector step ``t`` of a trace; returns what it would do.
-
-    It observes the action that was taken there, so that no small difference grows.
-
-    Args:
-        agent: any.
-        trace: of another agent.
-        t: the vector step.
-        outcome: what it observes; None for the trace's.
-    """
-    obs, valid, own = trace.stream[t]
-    action = agent.act(obs.clone(), _copied(valid)).clone()
-    agent.observe(step_of(obs, trace.actions[t], own if outcome is None else outcome))
-    return action
+    return known | {"policy": chosen(agent, questions)}
 
 
 def step_of(obs: Tensor, action: Tensor, outcome: Outcome) -> Step:
@@ -248,19 +260,10 @@ def copy_of(outcome: Outcome, actors: int | None = None) -> Outcome:
 
     As the environment gave it, ``[L · K, …]``, or by actor, ``[L, K, …]``.
     """
-
-    def own(tensor: Tensor | None) -> Tensor | None:
-        return _copied(tensor if actors is None else by_actor(tensor, actors))
-
-    return Outcome(**tree_map(own, vars(outcome)))
-
-
-def _copied(tensor: Tensor | None) -> Tensor | None:
-    return None if tensor is None else tensor.clone()
-
-
-def _flat(tensor: Tensor | None) -> Tensor | None:
-    return None if tensor is None else tensor.flatten(0, 1)
+    own = vars(outcome)
+    if actors is not None:
+        own = tree_map(lambda tensor: by_actor(tensor, actors), own)
+    return Outcome(**tree_map(copied, own))
 
 
 class Recorded(LaneEnv):
@@ -271,20 +274,17 @@ class Recorded(LaneEnv):
 
     capturable = True
 
-    def __init__(
-        self, stream: Sequence[tuple[Tensor, Tensor | None, Outcome]], info: EnvironmentInfo
-    ) -> None:
+    def __init__(self, trace: Trace, info: EnvironmentInfo) -> None:
+        def stacked(*values: Tensor | None) -> Tensor | None:
+            known = [value.flatten(0, 1) for value in values if value is not None]
+            return torch.stack(known) if known else None
+
         self.observation_space, self.n_actions = info.observation_space, info.n_actions
-        first_obs, first_valid, _ = stream[0]
-        self._first = first_obs.flatten(0, 1), _flat(first_valid)
+        obs, valid, _ = trace.stream[0]
+        self._first = obs.flatten(0, 1), None if valid is None else valid.flatten(0, 1)
         self._now = torch.zeros(1, dtype=torch.int64)
-        outcomes = [outcome for *_, outcome in stream]
-        self._kept: dict[str, Tensor] = {}
-        for name in ("reward", "terminated", "truncated", "next_obs", "obs", "next_valid", "valid"):
-            values = [getattr(outcome, name) for outcome in outcomes]
-            if all(value is not None for value in values):
-                self._kept[name] = torch.stack(values).flatten(1, 2)
-        self._shown = {name: values[0].clone() for name, values in self._kept.items()}
+        self._kept = tree_map(stacked, *(vars(outcome) for *_, outcome in trace.stream))
+        self._shown = tree_map(lambda all: None if all is None else all[0].clone(), self._kept)
 
     def reset(self) -> tuple[Tensor, Tensor | None]:
         """The first observations."""
@@ -293,11 +293,11 @@ class Recorded(LaneEnv):
 
     def step(self, action: Tensor) -> Outcome:
         """The next outcome."""
-        for name, values in self._kept.items():
-            self._shown[name].copy_(values.index_select(0, self._now)[0])
+        for shown, kept in zip(tree_leaves(self._shown), tree_leaves(self._kept), strict=True):
+            if shown is not None:
+                shown.copy_(kept.index_select(0, self._now)[0])
         self._now += 1
-        shown: dict[str, Any] = dict(self._shown)
-        return Outcome(**shown)
+        return Outcome(**self._shown)
 
 
 def through_a_file(state: Mapping[str, Any]) -> dict[str, Any]:
@@ -307,6 +307,14 @@ def through_a_file(state: Mapping[str, Any]) -> dict[str, Any]:
     file.seek(0)
     loaded: dict[str, Any] = torch.load(file, weights_only=True)
     return loaded
+
+
+def state_of(agent: Agent, which: str = "state_dict") -> Any:
+    """A copy of its state; None where it has none to save, which another check says."""
+    try:
+        return through_a_file(getattr(agent, which)())
+    except Exception:  # whatever a plugin raises
+        return None
 
 
 def same(one: Any, other: Any) -> bool:

@@ -1,24 +1,46 @@
-"""What an agent takes and returns: forms, masks, and nothing written to that is not its own."""
+"""Every agent's rules: forms, repeatability, lanes, resumption, endings and actors."""
 
 import copy
 import dataclasses
 import re
-from typing import get_type_hints
+from dataclasses import replace
+from typing import Any, get_type_hints
 
 import torch
+from torch import Tensor
 
 from uqbench.contract.agent import Agent
 from uqbench.contract.config import is_scheduled, scaled
+from uqbench.contract.environment import Outcome
+from uqbench.lanes import ReplayBuffer
 from uqbench.runner.train.guards import check_action, check_metrics, check_range
 from uqbench.runner.train.loop import reset_by_actor
-from uqbench.testing.conformance.agent_runs import AgentSubject, copy_of, is_written, step_of
-from uqbench.testing.conformance.check import Failed, Skipped, check, unchanged
+from uqbench.testing.conformance.agent_runs import (
+    ACTORS,
+    SEEDS,
+    AgentSubject,
+    Trace,
+    copy_of,
+    is_written,
+    predictions,
+    same,
+    state_of,
+    step_of,
+    through_a_file,
+)
+from uqbench.testing.conformance.check import Failed, Skipped, Vacuous, check, once, unchanged
 
 FORMS = ((1, 1), (1, 5), (3, 1), (3, 5))
 """Lanes and observations a lane, with which shapes are tried."""
 FORM_STEPS = 3
 COUNTS = re.compile(r"(_steps|_starts|sync_period|warm_?up|burn_?in|anneal\w*|_?decay)$")
 """Names of whole numbers that count environment steps."""
+EVERY = 9
+"""Steps between truncations: episodes of a run may be few."""
+TOLERANCE = 1e-3
+"""Relative: zero times another number may round differently where it is added."""
+CHANGED = 0.02
+"""Largest share of actions that may change by what an agent learns from one other example."""
 
 
 @check(AgentSubject, "agent-forms")
@@ -50,6 +72,27 @@ def forms(subject: AgentSubject) -> None:
         check_action(agent, action, (lanes, queries), FORM_STEPS, where)
         check_range(agent, action, n_actions, FORM_STEPS)
         check_metrics(agent, agent.metrics(), lanes)
+
+
+@check(AgentSubject, "agent-steps")
+def steps(subject: AgentSubject) -> None:
+    """Config fields that count environment steps are annotated as uqbench.contract.config.Steps.
+
+    Fields with such names are scaled, and the config takes scaled values.
+
+    Fix:
+        Write `learning_starts: Steps = 5_000`; short budgets then scale it down.
+    """
+    config = subject.config
+    if config is None or not dataclasses.is_dataclass(config):
+        raise Skipped("its config is not known here")
+    hints = get_type_hints(type(config), include_extras=True)
+    for field in dataclasses.fields(config):
+        counts = COUNTS.search(field.name)
+        whole = type(getattr(config, field.name)) is int
+        if counts and whole and not is_scheduled(hints[field.name]):
+            raise Failed(f"{type(config).__name__}.{field.name} is not annotated as Steps")
+    scaled(config, 0.5)
 
 
 @check(AgentSubject, "agent-global-state", after=("agent-forms",))
@@ -108,22 +151,275 @@ def masks(subject: AgentSubject) -> None:
                 raise Failed(f"act chose another action than {only}, the only valid one")
 
 
-@check(AgentSubject, "agent-steps")
-def steps(subject: AgentSubject) -> None:
-    """Config fields that count environment steps are annotated as uqbench.contract.config.Steps.
+@check(AgentSubject, "agent-repeats", after=("agent-inputs",))
+def repeats(subject: AgentSubject) -> None:
+    """The same seeds make the same run, bit for bit.
 
-    Fields with such names are scaled, and the config takes scaled values.
+    Two runs of the same seeds are equal.
 
     Fix:
-        Write `learning_starts: Steps = 5_000`; short budgets then scale it down.
+        Derive every random number from the seeds; no clock, no hash(), no iteration over sets.
     """
-    config = subject.config
-    if config is None or not dataclasses.is_dataclass(config):
-        raise Skipped("its config is not known here")
-    hints = get_type_hints(type(config), include_extras=True)
-    for field in dataclasses.fields(config):
-        counts = COUNTS.search(field.name)
-        whole = type(getattr(config, field.name)) is int
-        if counts and whole and not is_scheduled(hints[field.name]):
-            raise Failed(f"{type(config).__name__}.{field.name} is not annotated as Steps")
-    scaled(config, 0.5)
+    if subject.difference("read", "overwrite"):
+        _equal(subject.run(SEEDS, 0), subject.baseline, "two runs of the same seeds")
+
+
+@check(AgentSubject, "agent-seeds", after=("agent-repeats",))
+def seeds(subject: AgentSubject) -> None:
+    """Lanes of different seeds differ, in the same world too.
+
+    The same world with another seed is another run.
+
+    Fix:
+        Use seeds[i] for lane i; a method without any randomness is an expected failure.
+    """
+    if subject.role != "method":
+        raise Skipped(f"its role is {subject.role!r}: it need not use its seed")
+    if not subject.alone.difference(subject.run([1005], 5)):
+        raise Failed("two seeds make the same run")
+
+
+@check(AgentSubject, "agent-pure", after=("agent-repeats",))
+def pure(subject: AgentSubject) -> None:
+    """`policy` and `uncertainty` change no state: asking leaves no trace in the run.
+
+    The state before and after; a run that is asked at every step equals one that is not.
+
+    Fix:
+        Draw what a policy needs in act or observe, and keep caches out of policy.
+    """
+    trace = subject.baseline
+    before = state_of(trace.agent)
+    answers = predictions(trace.agent, trace.questions)
+    if not same(before, state_of(trace.agent)):
+        raise Failed("its state_dict() differs before and after policy and uncertainty")
+    if not same(answers, predictions(trace.agent, trace.questions)):
+        raise Failed("asked twice, the same agent answers differently")
+    one = trace.agent.policy(trace.questions[:, 1:2])
+    if not torch.equal(one, answers["policy"][:, 1:2]):
+        raise Failed("the action for an observation depends on the other observations asked")
+    if subject.difference("read", "overwrite") and (difference := subject.difference("read")):
+        raise Failed(f"asked for its policy and uncertainty after every step, {difference}")
+
+
+@check(AgentSubject, "agent-buffers", after=("agent-repeats",))
+def buffers(subject: AgentSubject) -> None:
+    """A step's tensors are overwritten after observe; an agent that keeps them keeps copies.
+
+    With NaN in a step's tensors after ``observe`` the run is the same, a long one, too.
+
+    Fix:
+        Store step.obs.clone(), or put the step into a uqbench.lanes.ReplayBuffer.
+    """
+    difference = subject.difference("read", "overwrite") and subject.difference("overwrite")
+    if not difference and subject.difference("overwrite", "long", "among"):
+        difference = subject.difference("overwrite", "long")
+    if difference:
+        raise Failed(f"with a step's tensors overwritten after observe, {difference}")
+
+
+@check(AgentSubject, "agent-lanes", after=("agent-repeats",))
+def lanes(subject: AgentSubject) -> None:
+    """A lane does the same alone, among others and in any order, bit for bit.
+
+    The lane of seed 5 in world 5: alone, second of two for a long time, first of two.
+
+    Fix:
+        No operation may combine values of different lanes: no mean over dimension 0, no shared
+        optimizer state or generator; sums and products as in uqbench.lanes.numerics.
+    """
+    if subject.difference("overwrite", "long", "among"):
+        difference = subject.difference("long", "among")
+        if difference:
+            raise Failed(f"{difference}, between alone and among others")
+    _equal(subject.run([5, 3], 5).lane(0), subject.alone, "alone and in another order")
+
+
+@check(
+    AgentSubject, "agent-checkpoint", level="checkpointable", after=("agent-buffers", "agent-pure")
+)
+def checkpoint(subject: AgentSubject) -> None:
+    """A run that resumes from state_dict() equals one that was never interrupted.
+
+    Through a file, at ``stops``, against the same outcomes.
+
+    Fix:
+        Save everything that later steps depend on; the default saves attributes that are tensors,
+        numbers, modules, optimizers and replay buffers.
+    """
+    trace, agent, saved = subject.baseline, subject.new(), {}
+    for t in range(len(trace.stream)):
+        if t in subject.stops:
+            saved[t] = through_a_file(agent.state_dict())
+        trace.replay(agent, t)
+    for stop, state in saved.items():
+        resumed = subject.new()
+        resumed.load_state_dict(state)
+        difference = trace.follow(resumed, stop)
+        if not difference and not same(resumed.metrics(), agent.metrics()):
+            difference = "the metrics differ at the end"
+        if not difference and not same(resumed.state_dict(), agent.state_dict()):
+            difference = "the states differ at the end"
+        if difference:
+            raise Failed(f"resumed at step {stop}, {difference}")
+
+
+@check(AgentSubject, "agent-terminal", after=("agent-buffers",))
+def terminal(subject: AgentSubject) -> None:
+    """A terminal state's value is zero: what follows terminated does not matter.
+
+    Another ``next_obs`` where an episode terminated changes nothing.
+
+    Fix:
+        Multiply the next value by ~step.terminated.
+    """
+    difference = _with_another_next_obs(subject, "terminated")
+    if difference:
+        raise Failed(f"with another next_obs of terminated steps, {difference}")
+
+
+@check(AgentSubject, "agent-truncation", after=("agent-terminal",))
+def truncation(subject: AgentSubject) -> None:
+    """A truncated episode bootstraps from next_obs: only terminated means nothing follows.
+
+    Another ``next_obs`` where an episode was cut off shows, as anywhere else.
+
+    Fix:
+        Use step.terminated, not step.terminated | step.truncated, in the target.
+    """
+    if not _with_another_next_obs(subject, "within"):
+        raise Skipped("it does not learn from next_obs")
+    if not _with_another_next_obs(subject, "truncated"):
+        raise Failed("another next_obs of truncated steps changes nothing: it does not bootstrap")
+
+
+@check(AgentSubject, "agent-actors", after=("agent-lanes", "agent-checkpoint"))
+def with_actors(subject: AgentSubject) -> None:
+    """With K = 3 actors, too, act returns [L, K], and a lane does the same alone and resumed.
+
+    Forms, lanes, and resumption, which needs a state_dict, with K = 3.
+
+    Fix:
+        Tensors of training are [L, K, …], whatever K is; steps count those of all actors; or say
+        AgentSpec(actors=False).
+    """
+    several = subject.several
+    trace, shape = several.baseline, (len(SEEDS), ACTORS)
+    check_metrics(trace.agent, trace.metrics[-1], len(SEEDS))
+    check_action(trace.agent, trace.actions[-1], shape, several.steps, "act")
+    lanes(several)
+    if subject.role == "method":
+        checkpoint(several)
+
+
+@check(AgentSubject, "agent-mixes-actors", after=("agent-actors",))
+def mixes(subject: AgentSubject) -> None:
+    """What an actor does depends on its own observations and episodes, and on the learner.
+
+    Another observation of the first actor, or another end of its episode, alone. With other rewards
+    of it replay buffers hold the same of the others, until the agent has learned from them.
+
+    Fix:
+        Episodes are an actor's own: a head or a window of steps for each, [L, K]; observations are
+        never averaged over actors, rewards never summed.
+    """
+    several = subject.several
+    trace, agent, paid = several.baseline, several.new(), several.new()
+    changed, asked, untaught = 0, 0, True
+    for t, (obs, valid, outcome) in enumerate(trace.stream[:-1]):
+        other = obs.clone()
+        other[:, 0] = trace.stream[t - 1][0][:, 0]
+        plain, swapped = (copy.deepcopy(agent).act(o.clone(), valid) for o in (obs, other))
+        if not torch.equal(plain[:, 1:], swapped[:, 1:]):
+            raise Failed(f"at step {t * ACTORS} the others act otherwise where one sees otherwise")
+        if t % 4 == 0:
+            ends, following = outcome.truncated.clone(), trace.stream[t + 1]
+            ends[:, 0] ^= ~outcome.terminated[:, 0]
+            actions = []
+            for truncated in (outcome.truncated, ends):
+                one = copy.deepcopy(agent)
+                trace.replay(one, t, replace(outcome, truncated=truncated))
+                actions.append(one.act(following[0].clone(), following[1])[:, 1:])
+            changed += int((actions[0] != actions[1]).sum())
+            asked += actions[0].numel()
+        reward = outcome.reward.clone()
+        reward[:, 0] += 1
+        trace.replay(agent, t)
+        if untaught:
+            trace.replay(paid, t, replace(outcome, reward=reward))
+            untaught = same(*(state_of(one, "exported_state") for one in (agent, paid)))
+        if untaught and not same(_of_others(agent), _of_others(paid)):
+            raise Failed(
+                f"step {t * ACTORS}: others store its rewards, n-step returns cross actors"
+            )
+    if changed > CHANGED * asked:
+        raise Failed(f"where an episode ends the others' next actions differ: {changed} of {asked}")
+
+
+def _equal(one: Trace, other: Trace, between: str) -> None:
+    difference = one.difference(other)
+    if difference:
+        raise Failed(f"{difference}, between {between}")
+
+
+def _with_another_next_obs(subject: AgentSubject, where: str) -> str:
+    """The first difference in what it learns; empty where that other ``next_obs`` makes none."""
+    if not any(outcome.terminated.any() for *_, outcome in subject.alone.stream):
+        raise Vacuous("no episode ended in its world")
+    plain = _learned(subject, "")
+    for name, value in _learned(subject, where).items():
+        one, other = value.double(), plain[name].double()
+        if not torch.allclose(one, other, TOLERANCE, TOLERANCE * 1e-3, equal_nan=True):
+            return f"{name} differs"
+    return ""
+
+
+@once
+def _learned(subject: AgentSubject, where: str) -> dict[str, Tensor]:
+    """Metrics of every step, and predictions, of a new agent that is told a run's steps.
+
+    Actions count only where it reports nothing else, since they jump.
+    """
+    trace, agent = subject.alone, subject.new([5])
+    metrics: dict[str, list[Tensor]] = {}
+    actions = []
+    for t, told in enumerate(_told(subject, where)):
+        actions.append(trace.replay(agent, t, told))
+        for name, value in agent.metrics().items():
+            metrics.setdefault(f"the metric {name!r}", []).append(value.clone())
+    learned = {name: torch.stack(values) for name, values in metrics.items()}
+    predicted = predictions(agent, trace.questions)
+    policy = predicted.pop("policy")
+    learned |= {f"the predicted {name}": value for name, value in predicted.items()}
+    return learned or {"its actions": torch.stack(actions), "its policy": policy}
+
+
+def _told(subject: AgentSubject, where: str) -> list[Outcome]:
+    """A run's outcomes, in which every other ending and every ninth step is a truncation.
+
+    Args:
+        subject: whose run.
+        where: *terminated*, *truncated* or *within*: the steps whose ``next_obs`` is another
+            observation of that world, its first; empty for none.
+    """
+    other, outcomes, endings = subject.world(1, 5).reset()[0][:, None].clone(), [], 0
+    for t, (*_, outcome) in enumerate(subject.alone.stream):
+        ended = bool((outcome.terminated | outcome.truncated).any())
+        endings += ended
+        if endings % 2 == 0 if ended else t % EVERY == EVERY - 1:
+            never, always = torch.zeros_like(outcome.terminated), torch.ones_like(outcome.truncated)
+            outcome = replace(outcome, terminated=never, truncated=always)
+        if where:
+            within = ~(outcome.terminated | outcome.truncated)
+            at = within if where == "within" else getattr(outcome, where)
+            at = at.view(-1, *[1] * (other.ndim - 1))
+            outcome = replace(outcome, next_obs=torch.where(at, other, outcome.next_obs))
+        outcomes.append(outcome)
+    return outcomes
+
+
+def _of_others(agent: Agent) -> list[Any]:
+    """The contents of its replay buffers that are of all actors but the first."""
+    buffers = [value for value in vars(agent).values() if isinstance(value, ReplayBuffer)]
+    slots = [torch.arange(len(buffer)).expand(len(SEEDS), -1) for buffer in buffers]
+    return [b.gather(i[:, i[0] % ACTORS > 0]) for b, i in zip(buffers, slots, strict=True)]

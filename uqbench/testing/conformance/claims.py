@@ -1,7 +1,5 @@
 """What every kind of claim must do: its intervals are honest, so that its verdicts are."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 

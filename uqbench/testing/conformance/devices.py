@@ -5,10 +5,9 @@ through an agent's methods: an operation on tensors of two devices fails, and so
 the data on the host, for which a GPU would have to be waited for.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import product
 from typing import Any
 from unittest.mock import patch
@@ -21,8 +20,8 @@ from uqbench.contract.agent import Agent, Step, observation_dtype, observation_s
 from uqbench.lanes import Capturable
 from uqbench.runner.train.compiling import compile_agent
 from uqbench.testing.capture import simulated
-from uqbench.testing.conformance.agent_runs import AgentSubject, Recorded, predictions, replay_step
-from uqbench.testing.conformance.check import Failed, Skipped, check, located
+from uqbench.testing.conformance.agent_runs import AgentSubject, Recorded, predictions
+from uqbench.testing.conformance.check import Failed, Skipped, check, located, once
 from uqbench.testing.same_bits import compare_captured
 
 ELSEWHERE = torch.device("meta")
@@ -42,7 +41,7 @@ def device(subject: AgentSubject) -> None:
     Fix:
         Pass device=device to every factory function, and to Uniform, Clock and ReplayBuffer.
     """
-    error = _elsewhere(subject)
+    error = elsewhere(subject)
     if error is not None and not isinstance(error, _Wait):
         raise Failed(located(error))
 
@@ -59,7 +58,7 @@ def waits(subject: AgentSubject) -> None:
     """
     if subject.role != "method":
         raise Skipped(f"its role is {subject.role!r}: its speed is nobody's concern")
-    error = _elsewhere(subject)
+    error = elsewhere(subject)
     if isinstance(error, _Wait):
         raise Failed(located(error))
 
@@ -76,12 +75,9 @@ def capture(subject: AgentSubject) -> None:
     """
     if not isinstance(subject.new(), Capturable):
         raise Skipped("its steps are not captured: it is no uqbench.lanes.Capturable")
-    stream = subject.baseline.stream
+    trace, info = subject.baseline, subject.info
     first = compare_captured(
-        lambda: (subject.new(), Recorded(stream, subject.info)),
-        len(stream) * subject.info.actors,
-        simulated,
-        subject.info.actors,
+        lambda: (subject.new(), Recorded(trace, info)), subject.steps, simulated, info.actors
     )
     if first is not None:
         raise Failed(f"captured, its {first.where} differs at the end")
@@ -101,74 +97,62 @@ def compiles(subject: AgentSubject) -> None:
         raise Skipped("it names no methods to compile")
     steps = min(subject.steps, DEVICE_STEPS)
     for t, one in product(range(steps), (plain, traced)):
-        replay_step(one, subject.baseline, t)
-    whole = torch.compile
-
-    def trace(function: Any, **options: Any) -> Any:
-        return whole(function, **options | {"backend": "aot_eager"})
-
-    with patch.object(torch, "compile", trace):
+        subject.baseline.replay(one, t)
+    with patch.object(torch, "compile", partial(torch.compile, backend="aot_eager")):
         compile_agent(traced)
         last = min(steps + 2, len(subject.baseline.stream))
         for t, one in product(range(steps, last), (plain, traced)):
-            replay_step(one, subject.baseline, t)
+            subject.baseline.replay(one, t)
     mine, theirs = plain.metrics(), traced.metrics()
     for name, value in mine.items():
         if not torch.allclose(theirs[name], value, rtol=1e-3, atol=1e-4, equal_nan=True):
-            raise Failed(
-                f"compiled, the metric {name!r} is {theirs[name].tolist()}; it was {value.tolist()}"
-            )
+            raise Failed(f"compiled, {name!r} is {theirs[name].tolist()}; it was {value.tolist()}")
 
 
-def _elsewhere(subject: AgentSubject) -> Exception | None:
-    """What went wrong when the agent ran elsewhere."""
+@once
+def elsewhere(subject: AgentSubject) -> Exception | None:
+    """The first error of an agent whose device has no data; None where there is none."""
+    from torch._subclasses import fake_tensor as fake
 
-    def run() -> Exception | None:
-        try:
-            _run_elsewhere(subject)
-        except Exception as error:
-            return _named(error)
-        return None
+    agent = None
+    try:
+        with fake_device():
+            agent = subject.new(range(LANES), ELSEWHERE)
+            with _NoWaits():  # type: ignore[no-untyped-call]
+                _run(subject, agent)
+    except (fake.DataDependentOutputException, fake.DynamicOutputShapeException) as error:
+        wait = _Wait(f"the host needs the result of {error.func}").with_traceback(
+            error.__traceback__
+        )
+        if agent is None:  # once, before any step: nobody waits for that
+            raise Skipped(f"its constructor computes with values: {located(wait)}") from error
+        return wait
+    except Exception as error:
+        return error
+    return None
 
-    error = subject.once("elsewhere", run)
-    if isinstance(error, Skipped):
-        raise error
-    return error
 
-
-def _run_elsewhere(subject: AgentSubject) -> None:
+def _run(subject: AgentSubject, agent: Agent) -> None:
+    """Let an agent act, learn and predict elsewhere."""
     info = subject.info
     streams = (LANES, info.actors)
     shape, dtype = (*streams, *observation_shape(info)), observation_dtype(info)
-    with fake_device():
-        agent = _built(subject)
-        obs = torch.zeros(shape, dtype=dtype, device=ELSEWHERE)
-        valid = torch.ones(*streams, info.n_actions, dtype=torch.bool, device=ELSEWHERE)
-        never = torch.zeros(streams, dtype=torch.bool, device=ELSEWHERE)
-        reward = torch.zeros(streams, device=ELSEWHERE)
-        with _NoWaits():
-            for _ in range(0, min(subject.steps, DEVICE_STEPS), info.actors):
-                action = agent.act(obs, valid)
-                _is_elsewhere(action, "act")
-                agent.observe(Step(obs, action, reward, never, never, obs, valid))
-            asked = obs[:, :1].expand(LANES, 5, *obs.shape[2:])
-            for name, value in predictions(agent, asked).items():
-                _is_elsewhere(value, f"the predicted {name}")
-            for name, value in agent.metrics().items():
-                _is_elsewhere(value, f"the metric {name}")
+    obs = torch.zeros(shape, dtype=dtype, device=ELSEWHERE)
+    valid = torch.ones(*streams, info.n_actions, dtype=torch.bool, device=ELSEWHERE)
+    never = torch.zeros(streams, dtype=torch.bool, device=ELSEWHERE)
+    reward = torch.zeros(streams, device=ELSEWHERE)
+    for _ in range(0, min(subject.steps, DEVICE_STEPS), info.actors):
+        action = agent.act(obs, valid)
+        _is_elsewhere("act", action)
+        agent.observe(Step(obs, action, reward, never, never, obs, valid))
+    asked = obs[:, :1].expand(LANES, 5, *obs.shape[2:])
+    for name, value in predictions(agent, asked).items():
+        _is_elsewhere(f"the predicted {name}", value)
+    for name, value in agent.metrics().items():
+        _is_elsewhere(f"the metric {name}", value)
 
 
-def _built(subject: AgentSubject) -> Agent:
-    try:
-        return subject.make(range(LANES), ELSEWHERE)
-    except Exception as error:
-        named = _named(error)
-        if isinstance(named, _Wait):  # once, before any step: nobody waits for that
-            raise Skipped(f"its constructor computes with values: {located(named)}") from error
-        raise
-
-
-def _is_elsewhere(tensor: Tensor, what: str) -> None:
+def _is_elsewhere(what: str, tensor: Tensor) -> None:
     if tensor.device.type != ELSEWHERE.type:
         raise Failed(f"{what} is on {tensor.device}; the agent's device is another")
 
@@ -202,9 +186,6 @@ def _replaced(module: nn.Module, function: Any) -> nn.Module:
 class _NoWaits(TorchDispatchMode):
     """Refuses to bring a tensor to the host."""
 
-    def __init__(self) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
-
     def __torch_dispatch__(
         self, function: Any, types: Sequence[Any], args: Any = (), kwargs: Any = None
     ) -> Any:
@@ -214,13 +195,3 @@ class _NoWaits(TorchDispatchMode):
             if given.device.type == ELSEWHERE.type and result.device.type != ELSEWHERE.type:
                 raise _Wait("a tensor is copied to the host")
         return result
-
-
-def _named(error: Exception) -> Exception:
-    """The error as a wait, if it is one."""
-    from torch._subclasses import fake_tensor as fake
-
-    if isinstance(error, fake.DataDependentOutputException | fake.DynamicOutputShapeException):
-        wait = _Wait(f"the host needs the result of {error.func}")
-        return wait.with_traceback(error.__traceback__)
-    return error

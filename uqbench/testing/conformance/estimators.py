@@ -1,7 +1,5 @@
 """What every estimator and every data set must do."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
@@ -12,7 +10,7 @@ from torch import Tensor
 from uqbench.contract.errors import see
 from uqbench.contract.estimator import Dataset, Estimator, Predictions, PredictiveUncertainty
 from uqbench.testing.conformance.agent_runs import same
-from uqbench.testing.conformance.check import Failed, Skipped, Subject, check, unchanged
+from uqbench.testing.conformance.check import Failed, Skipped, Subject, check, once, unchanged
 from uqbench.uncertainty.problems import check_data, check_scores
 from uqbench.uncertainty.validity import Speaker, check_prediction
 
@@ -35,14 +33,11 @@ class EstimatorSubject(Subject):
         made.fit(self.dataset.data(seeds), self.dataset.reference_model(seeds), self.steps)
         return made
 
+    @once
     def predicted(self) -> tuple[PredictiveUncertainty, Estimator, Tensor]:
-        """What a fitted one says of its first training inputs ``[3, M, *x]``, itself, and those."""
-
-        def ask() -> tuple[PredictiveUncertainty, Estimator, Tensor]:
-            estimator, inputs = self.fitted(SEEDS), self.dataset.data(SEEDS).inputs[:, :6].clone()
-            return estimator.predict(inputs), estimator, inputs
-
-        return self.once("predicted", ask)
+        """A fitted one's predictions of its first training inputs ``[3, M, *x]``, it, and those."""
+        estimator, inputs = self.fitted(SEEDS), self.dataset.data(SEEDS).inputs[:, :6].clone()
+        return estimator.predict(inputs), estimator, inputs
 
 
 @check(EstimatorSubject, "estimator-forms")
@@ -217,14 +212,11 @@ def dataset_apart(subject: DatasetSubject) -> None:
     for task, problem in subject.each():
         known = [set(_rows(lane)) for lane in problem.data(SEEDS).inputs]
         for name, one in problem.evaluation_sets(SEEDS).items():
-            for lane, (rows, inputs) in enumerate(zip(known, one.inputs, strict=True)):
+            for seed, rows, inputs in zip(SEEDS, known, one.inputs, strict=True):
                 asked = _rows(inputs)
-                share = sum(row in rows for row in asked) / len(asked)
-                if share:
-                    raise Failed(
-                        f"of the set {name!r} of task {task}, {share:.1%} of the inputs are "
-                        f"training inputs (seed {SEEDS[lane]})"
-                    )
+                if share := sum(row in rows for row in asked) / len(asked):
+                    where = f"the set {name!r} of task {task}, seed {seed}"
+                    raise Failed(f"{share:.1%} of the inputs of {where}, are training inputs")
 
 
 @check(DatasetSubject, "dataset-differs", after=("dataset-forms",))
@@ -240,9 +232,7 @@ def dataset_differs(subject: DatasetSubject) -> None:
         data = problem.data(SEEDS)
         for lane in range(1, len(SEEDS)):
             if same([data.inputs[0], data.targets[0]], [data.inputs[lane], data.targets[lane]]):
-                raise Failed(
-                    f"of task {task} seeds {SEEDS[0]} and {SEEDS[lane]} have the same data"
-                )
+                raise Failed(f"task {task}: seeds {SEEDS[0]} and {SEEDS[lane]} have the same data")
 
 
 def _rows(inputs: Tensor) -> list[bytes]:

@@ -6,8 +6,6 @@ where that has fewer; every action is taken as often, whatever the agent would d
 variance one.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 
@@ -18,9 +16,9 @@ from torch.utils._pytree import tree_map
 
 from uqbench.contract.agent import Agent, Step, Uncertainty
 from uqbench.lanes import Normal, Uniform
-from uqbench.testing.conformance.agent_runs import CPU, SEEDS, AgentSubject, same
-from uqbench.testing.conformance.check import Failed, Skipped, Vacuous, check
-from uqbench.testing.conformance.repeatability import state_of
+from uqbench.runner.train.queried import Checked
+from uqbench.testing.conformance.agent_runs import SEEDS, AgentSubject, same, state_of
+from uqbench.testing.conformance.check import Failed, Skipped, Vacuous, check, once
 from uqbench.uncertainty.interval_scores import central_interval
 
 DISCOUNT = 0.5
@@ -42,24 +40,24 @@ AFTER = ("agent-repeats", "uncertainty-forms", "agent-learns")
 
 @dataclass(frozen=True)
 class Learned:
-    """What an agent predicts of the five states, before, halfway and at the end.
+    """An agent's predictions of the five states, before learning, halfway and at the end.
 
     Attributes:
         values: Q ``[n]`` of the n states, five or fewer.
-        said: three predictions ``[L, n, A]``.
+        means: three times ``[n]``, over lanes and actions, which are worth the same.
+        variances: three times ``[L, n, A]``.
+        last: the prediction at the end.
     """
 
     values: Tensor
-    said: tuple[Uncertainty, Uncertainty, Uncertainty]
+    means: list[Tensor]
+    variances: list[Tensor]
+    last: Uncertainty
 
+    @property
     def error(self) -> float:
         """Relative error of the stated mean at the end."""
-        return _size(_mean(self.said[2]) - self.values) / _size(self.values)
-
-    def has_converged(self) -> bool:
-        """Whether the mean moved in the second half far less than in the first."""
-        start, half, end = map(_mean, self.said)
-        return _size(end - half) <= CONVERGED * _size(half - start)
+        return _size(self.means[2] - self.values) / _size(self.values)
 
 
 @check(AgentSubject, "agent-learns", after=("agent-inputs",))
@@ -94,15 +92,14 @@ def values(subject: AgentSubject) -> None:
         mean = E[r + γ Q(s', ·)].
     """
     learned = _in_five_states(subject)
-    if learned.error() <= WRONG:
+    if learned.error <= WRONG:
         return
-    if not learned.has_converged():
+    start, half, end = learned.means
+    if _size(end - half) > CONVERGED * _size(half - start):
         raise Vacuous("it learns too slowly to be judged: its mean still moves")
-    said, true = _mean(learned.said[2]).mean(), learned.values.mean()
-    raise Failed(
-        f"after learning its mean is {said:.3g}, on average of five states where Q is {true:.3g}, "
-        f"and hardly moves: its relative error is {learned.error():.0%}"
-    )
+    said, true = end.mean(), learned.values.mean()
+    wrong = f"its mean settles at {said:.3g} where Q is {true:.3g}, on average"
+    raise Failed(f"{wrong}; its relative error is {learned.error:.0%}")
 
 
 @check(AgentSubject, "uncertainty-data", after=AFTER)
@@ -116,14 +113,13 @@ def data(subject: AgentSubject) -> str:
         epistemic_var is the variance of Q that more data would reduce, not that of the return.
     """
     learned = _in_five_states(subject)
-    stated = [said.epistemic_var for said in learned.said]
-    start, half, end = (var for var in stated if var is not None)
+    start, half, end = learned.variances
     if torch.equal(start, end):
         raise Failed("its epistemic_var is the same before and after learning")
     first, last = (float(var.median()) for var in (half, end))
     if subject.calibrated and last >= first:
         raise Failed(f"its epistemic_var rises from {first:.3g} to {last:.3g} with twice the data")
-    share = _covered(learned.said[2], learned.values[:, None], LEVEL)
+    share = _covered(learned.last, learned.values[:, None], LEVEL)
     if share is None:
         return f"epistemic_var {first:.3g}, then {last:.3g}"
     covers = f"{LEVEL:.0%} intervals cover {share:.0%} of them in two lanes"
@@ -142,19 +138,15 @@ def scale(subject: AgentSubject) -> None:
         estimate of the rewards' variance belongs into it, 1 / n does not have units.
     """
     one = _in_five_states(subject)
-    if one.error() > WRONG or (ten := _in_five_states(subject, SCALE)).error() > WRONG:
+    if one.error > WRONG or (ten := _in_five_states(subject, SCALE)).error > WRONG:
         raise Vacuous("it learns too slowly to be judged at both scales")
-    small, large = one.said[2].epistemic_var, ten.said[2].epistemic_var
-    assert small is not None
-    assert large is not None
-    ratio = (large.double() / small.double().clamp(min=1e-30)).flatten()
+    small, large = one.variances[2].double(), ten.variances[2].double()
+    ratio = (large / small.clamp(min=1e-30)).flatten()
     for power, what in ((1, "as a standard deviation does"), (0, "that is, not at all")):
         alike = (ratio.log10() - power).abs() < 0.15
         if float(alike.double().mean()) > 0.9 and not (power == 0 and subject.calibrated):
-            raise Failed(
-                f"with ten times the rewards its epistemic_var is multiplied by "
-                f"{float(ratio.median()):.3g}, {what}; expected 100"
-            )
+            factor = float(ratio.median())
+            raise Failed(f"its epistemic_var is multiplied by {factor:.3g}, {what}; expected 100")
 
 
 @check(AgentSubject, "uncertainty-coverage", level="calibrated", after=("uncertainty-forms",))
@@ -167,13 +159,13 @@ def coverage(subject: AgentSubject) -> None:
         epistemic_var is the variance of Q's posterior in squared units of return; an agent whose
         intervals are no posterior's does not say calibrated=True.
     """
-    if not subject.calibrated or subject.discounted is None:
+    if not subject.calibrated:
         raise Skipped("it does not say that its intervals are calibrated (AgentSpec.calibrated)")
     n, seeds = subject.info.n_actions, range(LANES)
     truth = Normal(seeds, "conformance/planted", (n,)).at(0)
     noise = Normal(seeds, "conformance/noise", (1,))
     draws = Uniform(seeds, "conformance/actions", (1,))
-    agent = subject.discounted(0.0)(seeds, CPU)
+    agent = subject.new(seeds, discount=0.0)
     first, _ = subject.world(1, 0).reset()
     obs = first.expand(LANES, 1, *first.shape[1:])
     for t in range(STEPS):
@@ -185,31 +177,19 @@ def coverage(subject: AgentSubject) -> None:
     for level in LEVELS:
         share = _covered(predicted, truth[:, None], level)
         if share is None:
-            raise Failed(
-                "it predicts no intervals: samples of Q, or a mean and an epistemic variance"
-            )
+            raise Failed("it predicts no intervals: samples of Q, or mean and epistemic_var")
         margin = STANDARD_ERRORS * math.sqrt(level * (1 - level) / LANES)
         if abs(share - level) > margin:
-            raise Failed(
-                f"the {level:.0%} intervals cover {share:.1%} of the planted values; expected "
-                f"{level:.0%} within {margin:.1%}, after {STEPS} steps in {LANES} lanes"
-            )
+            covers = f"{level:.0%} intervals cover {share:.1%} of the planted values"
+            raise Failed(f"{covers}; expected {level:.0%} within {margin:.1%}")
 
 
+@once
 def _in_five_states(subject: AgentSubject, scale: float = 1.0) -> Learned:
-    learned = subject.once(f"learned {scale}", lambda: _learn(subject, scale))
-    if any(said.mean is None or said.epistemic_var is None for said in learned.said):
-        raise Skipped("it does not predict mean and epistemic_var")
-    return learned
-
-
-def _learn(subject: AgentSubject, scale: float) -> Learned:
-    """A new agent after so many steps in the ring."""
+    """A new agent's predictions in the ring, and the values of its states."""
     if subject.role != "method":
         raise Skipped(f"its role is {subject.role!r}: it need not learn")
-    if subject.discounted is None:
-        raise Vacuous(f"it cannot be made for another discount than {subject.info.discount}")
-    agent, lanes, states = subject.discounted(DISCOUNT)(SEEDS, CPU), len(SEEDS), _states(subject)
+    agent, lanes, states = subject.new(discount=DISCOUNT), len(SEEDS), _states(subject)
     size, n = len(states), subject.info.n_actions
     if size < 3:
         raise Vacuous(f"its world showed {size} different observations; three are needed")
@@ -218,23 +198,21 @@ def _learn(subject: AgentSubject, scale: float) -> Learned:
     rewards = scale * torch.tensor(REWARDS[:size])
     at = [state.expand(lanes, 1, *state.shape) for state in states]
     asked = states.expand(lanes, *states.shape)
-
-    def say() -> Uncertainty:
-        said = agent.uncertainty(asked.clone())
-        if said is None:
-            raise Skipped("it predicts no uncertainty")
-        return said
-
-    said = [say()]
-    for t in range(2 * half):
+    means, variances = [], []
+    for t in range(2 * half + 1):
+        if t % half == 0:
+            last = Checked(agent, n, t).uncertainty(asked)
+            if last is None or last.mean is None or last.epistemic_var is None:
+                raise Skipped("it does not predict mean and epistemic_var")
+            means.append(last.mean.double().mean((0, 2)))
+            variances.append(last.epistemic_var)
         now, following = t % size, (t + 1) % size
         action = torch.full((lanes, 1), t // size % n)  # in every state each in turn
         _teach(agent, at[now], action, rewards[now] + scale * noise.at(t), at[following])
-        if t + 1 in (half, 2 * half):
-            said.append(say())
     ring = torch.eye(size).roll(1, 1)
     true = torch.linalg.solve(torch.eye(size) - DISCOUNT * ring, rewards)
-    return Learned(true, (said[0], said[1], said[2]))
+    assert last is not None
+    return Learned(true, means, variances, last)
 
 
 def _teach(agent: Agent, obs: Tensor, action: Tensor, reward: Tensor, next_obs: Tensor) -> None:
@@ -272,12 +250,6 @@ def _learned(agent: Agent) -> object:
         return part if isinstance(part, Tensor) and part.is_floating_point() else None
 
     return tree_map(learned, state_of(agent, "exported_state"))
-
-
-def _mean(said: Uncertainty) -> Tensor:
-    """The stated mean of each state ``[n]``, over lanes and actions, which are worth the same."""
-    assert said.mean is not None
-    return said.mean.double().mean((0, 2))
 
 
 def _size(values: Tensor) -> float:

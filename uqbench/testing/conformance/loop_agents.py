@@ -1,7 +1,5 @@
 """What a method that owns its loop must do."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -13,9 +11,10 @@ from uqbench.contract.agent import LoopAgent
 from uqbench.contract.environment import LaneEnv
 from uqbench.runner.train.loop_agent import RecordedLanes, SinglePolicy, train
 from uqbench.runner.train.recorder import Recorder
+from uqbench.testing.conformance.agent_runs import ACTORS, CPU
 from uqbench.testing.conformance.check import Failed, Skipped, Subject, check
 
-CPU = torch.device("cpu")
+STEPS = 200
 
 
 @dataclass(kw_only=True)
@@ -23,25 +22,20 @@ class LoopAgentSubject(Subject):
     """A method that owns its loop, and a world.
 
     Attributes:
-        make: makes it.
-        world: makes one world, the same each time, with a lane for each actor.
-        steps: length of the runs.
-        actors: K.
-        several: the same with several actors, where it learns from them.
+        make: makes it for K actors.
+        world: makes one world, the same each time, with a lane for each of K actors.
+        takes_actors: whether it learns from several actors, too.
     """
 
     kind: ClassVar[str] = "loop agent"
-    make: Callable[[], LoopAgent]
-    world: Callable[[], LaneEnv]
-    steps: int = 200
-    actors: int = 1
-    several: LoopAgentSubject | None = None
+    make: Callable[[int], LoopAgent]
+    world: Callable[[int], LaneEnv]
+    takes_actors: bool = False
 
-    def trained(self, seed: int) -> tuple[LoopAgent, list[list[int]], Any]:
+    def trained(self, seed: int, actors: int = 1) -> tuple[LoopAgent, list[list[int]], Any]:
         """A trained agent, its actions by actor, and the last observations ``[n, *obs]``."""
-        actions: list[list[int]] = []
-        seen: list[Any] = []
-        lane = self.world()
+        actions, seen = list[list[int]](), []
+        lane, agent, steps = self.world(actors), self.make(actors), STEPS - STEPS % actors
         step = lane.step
 
         def noted(action: torch.Tensor) -> Any:
@@ -51,10 +45,8 @@ class LoopAgentSubject(Subject):
             return outcome
 
         lane.step = noted  # type: ignore[method-assign]
-        agent = self.make()
-        recorder = Recorder(1, self.steps, (), CPU, actors=self.actors)
-        recorded = RecordedLanes(lane, self.steps, recorder, lambda _: None)
-        train(agent, recorded, self.steps, seed, self.actors)
+        recorder = Recorder(1, steps, (), CPU, actors=actors)
+        train(agent, RecordedLanes(lane, steps, recorder, lambda _: None), steps, seed, actors)
         return agent, actions, np.stack(seen[-8:])
 
 
@@ -67,7 +59,7 @@ def trains(subject: LoopAgentSubject) -> None:
     Fix:
         Reset between episodes, take total_steps steps, let the environment's exception pass.
     """
-    agent = subject.make()
+    agent = subject.make(1)
     if not isinstance(agent, LoopAgent):
         raise Failed(f"the factory made a {type(agent).__name__}, not a uqbench.agent.LoopAgent")
     SinglePolicy(agent)  # raises where its policy takes no valid actions
@@ -84,7 +76,7 @@ def policy(subject: LoopAgentSubject) -> None:
         Return int(action); no exploration in policy.
     """
     agent, _, questions = subject.memory["first"]
-    n_actions = subject.world().n_actions
+    n_actions = subject.world(1).n_actions
     answers = []
     for obs in questions:
         action = agent.policy(obs.copy())
@@ -133,7 +125,7 @@ def with_actors(subject: LoopAgentSubject) -> None:
     Fix:
         Take env.num_envs actions a step; or leave out AgentSpec(vector=True).
     """
-    if subject.several is None:
+    if not subject.takes_actors:
         raise Skipped("it learns from one actor (AgentSpec.vector)")
-    if subject.several.trained(7)[1] != subject.several.trained(7)[1]:
+    if subject.trained(7, ACTORS)[1] != subject.trained(7, ACTORS)[1]:
         raise Failed("two runs of the same seed act differently with three actors")

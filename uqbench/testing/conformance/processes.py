@@ -1,43 +1,24 @@
-"""That a run is the same in another process, which shares nothing but the saved state.
+"""A run is the same in another process, which shares nothing but the saved state."""
 
-What this process writes for the other, and what that answers, are files of its own in a folder
-that only this user can read.
-"""
-
+import json
 import os
 import pickle
-import pkgutil
 import subprocess
 import sys
-import tempfile
-from pathlib import Path
-from typing import Any
+from dataclasses import replace
 
 import torch
 
-from uqbench.contract.agent import Agent
 from uqbench.registry import local
-from uqbench.testing.conformance.agent_runs import (
-    CPU,
-    SEEDS,
-    AgentSubject,
-    Trace,
-    predictions,
-    replay_step,
-    same,
-)
-from uqbench.testing.conformance.check import Failed, Skipped, Vacuous, check
-from uqbench.testing.conformance.repeatability import state_of
+from uqbench.testing.conformance.agent_runs import AgentSubject, state_of
+from uqbench.testing.conformance.check import Failed, Skipped, Vacuous, check, once
+from uqbench.testing.worlds import RotatingPixels
 
-TASK, ANSWER = "task.pickle", "answer.pt"
 SECONDS = 300.0
 UNKNOWN = 3
 """Exit code where the class is of no module that the process can import."""
 HASH_SEEDS = ("1", "2")
 """Of the other processes: in each, sets of strings have another order."""
-
-Rest = tuple[list[torch.Tensor], dict[str, torch.Tensor]]
-"""Actions from a step on, and predictions at the end."""
 
 
 @check(AgentSubject, "agent-hash-seed", after=("agent-repeats",))
@@ -66,73 +47,55 @@ def new_process(subject: AgentSubject) -> None:
 
 
 def _same(subject: AgentSubject, first: int, where: str) -> None:
-    for answers in subject.once("elsewhere in time", lambda: _answers(subject)):
-        if first not in answers:
+    for answer in _answers(subject):
+        if str(first) not in answer:
             raise Skipped("it has no state that another process could resume from")
-        actions, predicted = answers[first]
-        for t, action in enumerate(actions, first):
-            if not torch.equal(action, subject.baseline.actions[t]):
-                raise Failed(f"{where}, step {t}'s actions differ")
-        if not same(predicted, subject.baseline.predictions):
-            raise Failed(f"{where}, the predictions differ")
+        if difference := answer[str(first)]:
+            raise Failed(f"{where}, {difference}")
 
 
-def _answers(subject: AgentSubject) -> list[dict[int, Rest]]:
-    """What each other process does, by the step from which it follows the baseline."""
-    trace, stop = subject.baseline, max(subject.stops)
-    if subject.recipe is None:
-        raise Vacuous("another process cannot make it: it is not an installed agent")
-    agent = subject.new()
-    for t in range(stop):
-        replay_step(agent, trace, t)
-    answers = []
-    with tempfile.TemporaryDirectory(prefix="uqbench-check-") as folder:
-        try:
-            seen = trace.actions, trace.stream, trace.questions
-            task = pickle.dumps((subject.recipe, stop, state_of(agent), seen))
-        except (pickle.PicklingError, AttributeError, TypeError) as error:
-            raise Vacuous(f"another process cannot make it: {error}") from error
-        (Path(folder) / TASK).write_bytes(task)
-        for seed in HASH_SEEDS:
-            done = subprocess.run(
-                [sys.executable, "-P", "-m", __name__, folder],
-                env=os.environ | {"PYTHONHASHSEED": seed},
-                capture_output=True, text=True, check=False, timeout=SECONDS,
-            )  # fmt: skip
-            if done.returncode == UNKNOWN:
-                raise Vacuous(f"another process cannot make it: {done.stderr.strip()[-300:]}")
-            if done.returncode:
-                raise Failed(f"in another process it fails: {done.stderr.strip()[-300:]}")
-            answers.append(torch.load(Path(folder) / ANSWER, weights_only=True))
+@once
+def _answers(subject: AgentSubject) -> list[dict[str, str]]:
+    """The first difference in each other process, by the step from which it goes on."""
+    trace, agent, answers = subject.baseline, subject.new(), []
+    for t in range(max(subject.stops)):
+        trace.replay(agent, t)
+    try:
+        seen = replace(trace, agent=None)  # type: ignore[arg-type]
+        task = pickle.dumps((replace(subject, world=RotatingPixels), state_of(agent), seen))
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise Vacuous(f"another process cannot make it: {error}") from error
+    for seed in HASH_SEEDS:
+        command, env = [sys.executable, "-P", "-m", __name__], {"PYTHONHASHSEED": seed}
+        done = subprocess.run(
+            command, env=os.environ | env, input=task, capture_output=True, timeout=SECONDS
+        )
+        said = done.stderr.decode(errors="replace").strip()[-300:]
+        if done.returncode == UNKNOWN:
+            raise Vacuous(f"another process cannot make it: {said}")
+        if done.returncode:
+            raise Failed(f"in another process it fails: {said}")
+        answers.append(json.loads(done.stdout.splitlines()[-1]))
     return answers
 
 
-def followed(folder: Path) -> None:
+def follow() -> None:
     """The other process: follow the whole trace, and, resumed, the rest of it."""
+    torch.set_num_threads(1)
     for _, load in local.loaders():  # a file's classes are of a module that only it makes
         load()
     try:
-        recipe, stop, state, seen = pickle.loads((folder / TASK).read_bytes())
+        subject, state, trace = pickle.load(sys.stdin.buffer)
     except (ImportError, AttributeError) as error:  # a class of a test
         print(error, file=sys.stderr)
         sys.exit(UNKNOWN)
-    factory, info, config = recipe
-    actions, stream, questions = seen
-    make: Any = pkgutil.resolve_name(factory) if isinstance(factory, str) else factory
-
-    def rest(agent: Agent, first: int) -> Rest:
-        trace = Trace(agent, actions, [], stream, questions, {})
-        taken = [replay_step(agent, trace, t) for t in range(first, len(stream))]
-        return taken, predictions(agent, questions)
-
-    answers = {0: rest(make(info, list(SEEDS), config, CPU), 0)}
+    answers = {0: trace.follow(subject.new(), 0)}
     if state is not None:
-        agent = make(info, list(SEEDS), config, CPU)
-        agent.load_state_dict(state)
-        answers[stop] = rest(agent, stop)
-    torch.save(answers, folder / ANSWER)
+        resumed, stop = subject.new(), max(subject.stops)
+        resumed.load_state_dict(state)
+        answers[stop] = trace.follow(resumed, stop)
+    print(json.dumps(answers))
 
 
 if __name__ == "__main__":
-    torch.set_num_threads(1)
-    followed(Path(sys.argv[1]))
+    follow()

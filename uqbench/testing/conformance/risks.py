@@ -1,7 +1,5 @@
 """What every risk measure must be: a function of a return distribution."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

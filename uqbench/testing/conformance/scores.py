@@ -1,10 +1,9 @@
 """What every score of predictions must be, on toy predictions whose statements repeat."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any, ClassVar
 
 import torch
@@ -173,13 +172,12 @@ def permutation(subject: ScoreSubject) -> None:
     if "permutation" in subject.spec.without:
         raise Skipped(f"it says why it is of the order: {subject.spec.without['permutation']}")
     found = []
-    for classes in CLASSES:
-        for seed in SEEDS:
-            given = toy(seed, classes)
-            first, second = subject.values(given, permuted(given, seed))
-            if differ(first, second):
-                raise Failed(f"the same points in another order: {first:.6g}, then {second:.6g}")
-            found.append(first)
+    for classes, seed in product(CLASSES, SEEDS):
+        given = toy(seed, classes)
+        first, second = subject.values(given, permuted(given, seed))
+        if differ(first, second):
+            raise Failed(f"the same points in another order: {first:.6g}, then {second:.6g}")
+        found.append(first)
     if all(map(math.isnan, found)):
         raise Vacuous("it has no value on toy predictions of classes or of a regression")
 
@@ -198,12 +196,11 @@ def chance(subject: ScoreSubject) -> None:
         raise Skipped(f"it says why it has none: {subject.spec.without['chance']}")
     if subject.spec.chance is None:
         raise Failed("it declares neither a chance for constant statements nor why it has none")
-    for classes in CLASSES:
-        for seed in SEEDS:
-            given = toy(seed, classes, constant=True)
-            (value,), expected = subject.values(given), subject.spec.at_chance(given)
-            if expected is None or (not math.isnan(value) and differ(value, expected)):
-                raise Failed(f"a constant statement scores {value:.6g}; chance is {expected}")
+    for classes, seed in product(CLASSES, SEEDS):
+        given = toy(seed, classes, constant=True)
+        (value,), expected = subject.values(given), subject.spec.at_chance(given)
+        if expected is None or (not math.isnan(value) and differ(value, expected)):
+            raise Failed(f"a constant statement scores {value:.6g}; chance is {expected}")
 
 
 @check(ScoreSubject, "score-proper", after=("score-permutation",))
@@ -218,10 +215,9 @@ def proper(subject: ScoreSubject) -> None:
     if not subject.spec.proper:
         raise Skipped("it is not declared proper")
     sign = 1 if subject.spec.direction == "min" else -1
-    for classes in CLASSES:
-        for seed in SEEDS:
-            (truth,) = subject.values(population(seed, classes))
-            for how in range(12):
-                (other,) = subject.values(population(seed, classes, how))
-                if sign * (truth - other) > (1e-9 if classes else 1e-3):
-                    raise Failed(f"another statement scores {other:.6g}, the truth {truth:.6g}")
+    for classes, seed in product(CLASSES, SEEDS):
+        (truth,) = subject.values(population(seed, classes))
+        for how in range(12):
+            (other,) = subject.values(population(seed, classes, how))
+            if sign * (truth - other) > (1e-9 if classes else 1e-3):
+                raise Failed(f"another statement scores {other:.6g}, the truth {truth:.6g}")

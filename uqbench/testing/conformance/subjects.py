@@ -5,31 +5,27 @@ method's config and steps that pass within a short run; one that no suite uses, 
 ``RotatingPixels``, an estimator on ``DrawnPoints``.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
-import torch
-
-from uqbench.contract.agent import Agent, EnvironmentInfo
+from uqbench.contract.agent import EnvironmentInfo
 from uqbench.contract.config import as_table, at_most
 from uqbench.contract.environment import LaneEnv, TimeLimit
 from uqbench.contract.errors import UqbenchError, unknown
 from uqbench.contract.estimator import Dataset, Estimator
-from uqbench.contract.seeding import derive_seed
 from uqbench.contract.specs import imported
 from uqbench.lanes.adapters.gymnasium_lanes import GymnasiumLanes
 from uqbench.registry.definitions import summary
 from uqbench.registry.named import plugins_of
 from uqbench.registry.plugins import Host
-from uqbench.registry.registry import Plugin, Registry
+from uqbench.registry.registry import Registry
 from uqbench.runner.train.environments import lanes_of
 from uqbench.suites.configs import method_config, task_config
 from uqbench.suites.reading import Catalog, read_suites
 from uqbench.suites.suite import Suite
 from uqbench.suites.tables import Method, Task
-from uqbench.testing.conformance.actors import ACTORS
 from uqbench.testing.conformance.agent_runs import CPU, AgentSubject
 from uqbench.testing.conformance.check import Subject
 from uqbench.testing.conformance.claims import ClaimSubject
@@ -37,7 +33,6 @@ from uqbench.testing.conformance.environments import EnvironmentSubject
 from uqbench.testing.conformance.estimators import DatasetSubject, EstimatorSubject
 from uqbench.testing.conformance.loop_agents import LoopAgentSubject
 from uqbench.testing.conformance.packages import ComponentSubject, PackageSubject
-from uqbench.testing.conformance.repeatability import stops_of
 from uqbench.testing.conformance.risks import RiskSubject
 from uqbench.testing.conformance.scores import ScoreSubject
 from uqbench.testing.worlds import DrawnPoints, RotatingPixels
@@ -47,7 +42,7 @@ WARM_UP, SCHEDULES = 40, 120
 NOWHERE = "no installed suite uses it; docs/write-a-plugin.md#joining-a-suite says how one does"
 
 
-def subjects(host: Host, name: str) -> list[Subject]:
+def subjects(host: Host, name: str) -> Iterator[Subject]:
     """Everything that a plugin registers, or one thing of it, as subjects.
 
     Args:
@@ -58,52 +53,34 @@ def subjects(host: Host, name: str) -> list[Subject]:
     Raises:
         UqbenchError: there is no such plugin, or it registers no such thing.
     """
-    distribution, _, one = name.rpartition(":")
+    of, _, one = name.rpartition(":")
     plugins = plugins_of(host, name)
-    chosen = one if distribution else ""
-    catalog = read_suites(host, check=() if chosen else None)  # a class answers for no suite
-    made = [subject for plugin in plugins for subject in _of(plugin, host, catalog, chosen)]
-    if not made:
-        things = [f"{p.distribution}:{n}" for p in host.plugins for _, n in _registered(host, p)]
-        raise unknown("plugin", name, things)
-    return made
-
-
-def _registered(host: Host, plugin: Plugin) -> list[tuple[Registry[Any], str]]:
-    return [(r, name) for r in host.registries for name in r if r.origin(name) == plugin]
-
-
-def _of(plugin: Plugin, host: Host, catalog: Catalog, one: str) -> Iterable[Subject]:
-    registered = _registered(host, plugin)
-    if not one:
+    catalog = read_suites(host, check=() if of else None)  # a class answers for no suite
+    things = [(r, n, r.origin(n)) for r in host.registries for n in r]
+    chosen = [t for t in things if t[2] in plugins and (not of or t[1].rpartition(":")[2] == one)]
+    if of and not any(r.kind in MAKERS for r, *_ in chosen):
+        raise unknown("plugin", name, [f"{plugin.distribution}:{n}" for _, n, plugin in things])
+    for plugin in () if of else plugins:
         yield PackageSubject(
             name=plugin.name,
             module=plugin.module,
-            names=[(registry.kind, n, _summary(registry, n)) for registry, n in registered],
+            names=[(r.kind, n, _summary(r, n)) for r, n, by in chosen if by == plugin],
             problems=[p.reason for p in catalog.problems if p.plugin == plugin],
             failure=plugin.failure,
         )
-    if plugin.failure:
-        return
-    expected = host.expected_failures(plugin)
-    makers: list[tuple[Registry[Any], Callable[[str, Host, Catalog], Subject | None]]] = [
-        (host.agents, _agent),
-        (host.environments, _environment),
-        (host.datasets, _dataset),
-        (host.estimators, _estimator),
-        (host.scores, lambda name, *_: ScoreSubject(name=name, spec=host.scores[name])),
-        (host.risk_measures, _risk),
-        (host.claim_kinds, _claim),
-    ]
-    for of, make in makers:
-        for name in (n for r, n in registered if r is of and one in ("", n.rpartition(":")[2])):
-            what = f"{of.kind} {name}"
+    for kind, make in MAKERS.items():
+        for registry, n, plugin in chosen:
+            if registry.kind != kind:
+                continue
+            what = f"{kind} {n}"
             try:
-                subject = make(name, host, catalog) or ComponentSubject(name=what, problem=NOWHERE)
+                subject = make(n, host, catalog) or ComponentSubject(name=what, problem=NOWHERE)
             except Exception as error:  # a plugin may raise anything
                 subject = ComponentSubject(name=what, problem=error)
-            known = {} if isinstance(subject, ComponentSubject) else expected.get(what, {})
-            yield replace(subject, expected_failures=known)
+            if not isinstance(subject, ComponentSubject):
+                expected = host.expected_failures(plugin).get(what, {})
+                subject = replace(subject, expected_failures=expected)
+            yield subject
 
 
 def _summary(registry: Registry[Any], name: str) -> str:
@@ -149,23 +126,23 @@ def _task(catalog: Catalog, otherwise: Task) -> Task:
     return next(tasks, otherwise)
 
 
-def _limit(task: Task) -> TimeLimit | None:
-    return None if task.time_limit is None else TimeLimit(task.time_limit, task.time_limit_is)
-
-
 def _lanes(task: Task, host: Host) -> Callable[[Sequence[int], TimeLimit | None], LaneEnv]:
-    """What makes the task's environment."""
+    """A function that makes the task's environment."""
     config = task_config(task, host, where=task.name)
     spec = host.environments[str(task.environment)]
     return lambda seeds, limit: lanes_of(spec, config, list(seeds), limit, CPU)
 
 
+def _limit(task: Task) -> TimeLimit | None:
+    return None if task.time_limit is None else TimeLimit(task.time_limit, task.time_limit_is)
+
+
 def _agent(name: str, host: Host, catalog: Catalog) -> Subject:
-    spec = host.agents[name]
-    make, use = spec.load_factory(), _use(catalog, "agent", name)
+    spec, use = host.agents[name], _use(catalog, "agent", name)
+    make = spec.load_factory()
+    world: Callable[[int, int], LaneEnv] = RotatingPixels
     if use is None:
         config, info = spec.load_config()(), RotatingPixels.info()
-        world: Callable[[int, int], LaneEnv] = RotatingPixels
     else:
         task = use[-1]
         config, lanes, limit = _config(use, host), _lanes(task, host), _limit(task)
@@ -173,42 +150,27 @@ def _agent(name: str, host: Host, catalog: Catalog) -> Subject:
         def world(lane_count: int, first: int) -> LaneEnv:
             return lanes(range(first, first + lane_count), limit)
 
-        sample, discount = world(1, 0), float(task.discount or 0.0)
-        info = EnvironmentInfo(sample.observation_space, sample.n_actions, discount, 10_000)
+        one = world(1, 0)
+        discount = float(task.discount or 0.0)
+        info = EnvironmentInfo(one.observation_space, one.n_actions, discount, 10_000)
     config = at_most(config, SCHEDULES, WARM_UP)
-
-    def loop(info: EnvironmentInfo) -> LoopAgentSubject:
-        return LoopAgentSubject(
-            name=name,
-            make=partial(make, info, config),
-            world=lambda: world(info.actors, 0),
-            steps=200 - 200 % info.actors,
-            actors=info.actors,
-        )
-
-    def made(info: EnvironmentInfo, seeds: Sequence[int], device: torch.device) -> Agent:
-        agent: Agent = make(info, list(seeds), config, device)
-        return agent
-
-    def subject(info: EnvironmentInfo) -> AgentSubject:
+    if not spec.loop:
         return AgentSubject(
             name=name,
-            make=partial(made, info),
+            factory=spec.factory,
+            config=config,
             world=world,
             info=info,
             role=spec.role,
-            config=config,
-            stops=stops_of(160 // info.actors, derive_seed("stops", name)),
-            long=600 if info.actors == 1 else 160,
-            discounted=lambda discount: partial(made, replace(info, discount=discount)),
+            takes_actors=spec.takes_actors,
             calibrated=spec.calibrated,
-            recipe=(spec.factory, info, config),
         )
-
-    of: Any = loop if spec.loop else subject
-    several = of(replace(info, actors=ACTORS)) if spec.takes_actors else None
-    tried: Subject = replace(of(info), several=several)
-    return tried
+    return LoopAgentSubject(
+        name=name,
+        make=lambda actors: make(replace(info, actors=actors), config),
+        world=lambda actors: world(actors, 0),
+        takes_actors=spec.takes_actors,
+    )
 
 
 def _environment(name: str, host: Host, catalog: Catalog) -> Subject:
@@ -274,6 +236,10 @@ def _suited(make: Callable[[Dataset, Sequence[int]], Estimator]) -> Dataset:
     return classes
 
 
+def _score(name: str, host: Host, _: Catalog) -> Subject:
+    return ScoreSubject(name=name, spec=host.scores[name])
+
+
 def _risk(name: str, host: Host, _: Catalog) -> Subject:
     kind = host.risk_measures[name].load_config()
     measure = kind()
@@ -294,3 +260,15 @@ def _claim(name: str, host: Host, catalog: Catalog) -> Subject | None:
         }
         return ClaimSubject(name=name, claim=kind, configs=configs)
     return None  # no suite makes such a claim
+
+
+MAKERS: dict[str, Callable[[str, Host, Catalog], Subject | None]] = {
+    "agent": _agent,
+    "environment": _environment,
+    "dataset": _dataset,
+    "estimator": _estimator,
+    "score": _score,
+    "risk measure": _risk,
+    "claim kind": _claim,
+}
+"""By kind of what is registered; None where no installed suite shows how it is used."""

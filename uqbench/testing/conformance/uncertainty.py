@@ -10,7 +10,7 @@ from uqbench.contract.agent import Uncertainty
 from uqbench.contract.errors import see
 from uqbench.testing.conformance.agent_runs import AgentSubject
 from uqbench.testing.conformance.agents import FORMS
-from uqbench.testing.conformance.check import Failed, Skipped, check
+from uqbench.testing.conformance.check import Failed, Skipped, check, once
 from uqbench.uncertainty.validity import Speaker, check_uncertainty
 
 STANDARD_ERRORS = 6.0
@@ -98,15 +98,14 @@ def samples(subject: AgentSubject) -> None:
             raise Skipped("one sample has no variance")
         sample_var = drawn.double().var(-1).clamp(min=1e-12)
         if mean is not None:
-            error = (drawn.double().mean(-1) - mean).abs() / (sample_var / count).sqrt()
-            if _median(error) > STANDARD_ERRORS:
-                raise Failed(f"their mean is {_median(error):.1f} standard errors off {when}")
+            errors = (drawn.double().mean(-1) - mean).abs() / (sample_var / count).sqrt()
+            if (error := float(errors.median())) > STANDARD_ERRORS:
+                raise Failed(f"their mean is {error:.1f} standard errors off {when}")
         if var is not None:
-            ratio = (sample_var.log() - var.double().clamp(min=1e-12).log()).abs()
+            ratios = (sample_var.log() - var.double().clamp(min=1e-12).log()).abs()
             allowed = STANDARD_ERRORS * math.sqrt(2 / (count - 1)) + math.log(count / (count - 1))
-            if _median(ratio) > allowed:
-                factor = math.exp(_median(ratio))
-                raise Failed(f"their variance is off by a factor of {factor:.3g} {when}")
+            if (ratio := float(ratios.median())) > allowed:
+                raise Failed(f"their variance is off by a factor of {math.exp(ratio):.3g} {when}")
 
 
 def _each(subject: AgentSubject, *names: str) -> Iterator[tuple[Any, ...]]:
@@ -118,20 +117,13 @@ def _each(subject: AgentSubject, *names: str) -> Iterator[tuple[Any, ...]]:
         yield when, *values
 
 
-def _median(values: Tensor) -> float:
-    return float(values.median())
-
-
+@once
 def _predicted(subject: AgentSubject) -> dict[str, Uncertainty]:
-    """What is predicted before any learning, and after."""
-
-    def ask() -> dict[str, Uncertainty]:
-        trace = subject.baseline
-        agents = {"before learning": subject.new(), "after learning": trace.agent}
-        answers = {when: agent.uncertainty(trace.questions) for when, agent in agents.items()}
-        return {when: answer for when, answer in answers.items() if answer is not None}
-
-    predicted = subject.once("predicted", ask)
+    """The predictions before any learning, and after."""
+    questions = subject.baseline.questions
+    agents = {"before learning": subject.new(), "after learning": subject.baseline.agent}
+    said = {when: agent.uncertainty(questions) for when, agent in agents.items()}
+    predicted = {when: answer for when, answer in said.items() if answer is not None}
     if not predicted:
         raise Skipped("it predicts no uncertainty")
     return predicted

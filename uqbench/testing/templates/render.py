@@ -29,6 +29,14 @@ KINDS = {
 its name, and its class."""
 TASKS = {"environment": "walk", "lane-environment": "lanes"}
 LEARNS_FROM_DATA = {"dataset", "estimator"}
+FILES = (
+    "pyproject.toml",
+    "tox.ini",
+    "README.md",
+    ".github/workflows/tests.yml",
+    "tests/test_conformance.py",
+)
+"""Of every plugin, each of the template of that name."""
 NAME = r"[a-z][a-z0-9]*(-[a-z0-9]+)*"
 
 
@@ -46,58 +54,60 @@ def render(name: str, kinds: Collection[str]) -> dict[str, str]:
         )
     chosen = [k for k in KINDS if k in kinds or any(k == KINDS[other][0] for other in kinds)]
     package = name.replace("-", "_")
-    values = {"name": name, "package": package, "version": __version__}
     major, minor = __version__.split(".")[:2]  # the contract's version and the next
+    values = {"name": name, "package": package, "version": __version__}
     values |= {"series": f"{major}.{minor}", "next": f"{major}.{int(minor) + 1}"}
     values["extra"] = "[report]" if "figure" in chosen else ""
+    values["entries"] = _entries(name, package, chosen)
 
     def filled(template: str) -> str:
         text = (files("uqbench.testing.templates") / f"{template}.tmpl").read_text(encoding="utf-8")
         return Template(text).substitute(values)
 
-    def parts(template: str) -> dict[str, str]:
-        """Sections of a template by the kind that they are for, ``## agent``."""
-        sections = re.split(r"^## (\S+)\n", filled(template), flags=re.MULTILINE)
-        return dict(zip(sections[1::2], sections[2::2], strict=True))
-
-    methods = parts("suite.toml")
     source = f"src/{package}"
-    made = {
-        "tox.ini": filled("tox.ini"),
-        "README.md": filled("README.md"),
-        ".github/workflows/tests.yml": filled("tests.yml"),
-        "tests/test_conformance.py": filled("test_conformance.py"),
-        f"{source}/py.typed": "",
-        f"{source}/__init__.py": '"""A plugin for uqbench."""\n',
-    }
-    for kind in chosen:
-        module = kind.replace("-", "_")
+    made = {path: filled(path.rpartition("/")[2]) for path in FILES}
+    made |= {f"{source}/py.typed": "", f"{source}/__init__.py": '"""A plugin for uqbench."""\n'}
+    for module in map(_module, chosen):
         made[f"{source}/{module}.py"] = filled(f"{module}.py")
     if "figure" in chosen:
         made["tests/test_figure.py"] = filled("test_figure.py")
         made[f"{source}/__init__.py"] = filled("hooks.py")
-    suites = {}
     if set(chosen) - LEARNS_FROM_DATA:
-        suites[name] = f"{package}:suite.toml"
-        text = methods["head"] + "".join(methods[k] for k in chosen if k in methods)
-        tasks = [task for kind, task in TASKS.items() if kind in chosen]
-        constants = "".join(f"{task} = {{ zero = -1.0, one = 0.8 }}\n" for task in tasks)
-        made[f"{source}/suite.toml"] = text + methods["normalization"] + constants
+        made[f"{source}/suite.toml"] = _suite(filled("suite.toml"), chosen)
     if set(chosen) & LEARNS_FROM_DATA:
-        suites[f"{name}-data"] = f"{package}:data.toml"
         made[f"{source}/data.toml"] = filled("data.toml")
-    entries: dict[str, dict[str, str]] = {"uqbench": {name: package}} if "figure" in chosen else {}
+    return made
+
+
+def _module(kind: str) -> str:
+    return kind.replace("-", "_")
+
+
+def _entries(name: str, package: str, chosen: Collection[str]) -> str:
+    """The entry points of a plugin of these kinds, as pyproject.toml has them."""
+    entries = {"uqbench": {name: package}} if "figure" in chosen else {}
     for kind in chosen:
         _, group, ending, cls = KINDS[kind]
         if cls:
             own = entries.setdefault(f"uqbench.{group}", {})
-            own[f"{name}{ending}"] = f"{package}.{kind.replace('-', '_')}:{cls}"
-    entries["uqbench.suites"] = suites
-    for group, own in entries.items():
-        lines = "".join(f'{key} = "{value}"\n' for key, value in own.items())
-        more = f'\n[project.entry-points."{group}"]\n{lines}'
-        values["entries"] = values.get("entries", "") + more
-    return {"pyproject.toml": filled("pyproject.toml"), **made}
+            own[f"{name}{ending}"] = f"{package}.{_module(kind)}:{cls}"
+    suites = {name: f"{package}:suite.toml"} if set(chosen) - LEARNS_FROM_DATA else {}
+    if set(chosen) & LEARNS_FROM_DATA:
+        suites[f"{name}-data"] = f"{package}:data.toml"
+    return "".join(
+        f'\n[project.entry-points."{group}"]\n'
+        + "".join(f'{key} = "{value}"\n' for key, value in own.items())
+        for group, own in (entries | {"uqbench.suites": suites}).items()
+    )
+
+
+def _suite(template: str, chosen: Collection[str]) -> str:
+    """A suite's file, of the sections ``## agent`` of a template that are for these kinds."""
+    _, *parts = re.split(r"^## (\S+)\n", template, flags=re.MULTILINE)
+    sections = dict(zip(parts[::2], parts[1::2], strict=True))
+    text = "".join(sections[k] for k in ("head", *chosen, "normalization") if k in sections)
+    tasks = [task for kind, task in TASKS.items() if kind in chosen]
+    return text + "".join(f"{task} = {{ zero = -1.0, one = 0.8 }}\n" for task in tasks)
 
 
 def write(folder: Path, made: dict[str, str]) -> None:

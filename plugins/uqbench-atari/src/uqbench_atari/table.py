@@ -57,13 +57,13 @@ def read_curves(root: Path, budget: str) -> dict[str, dict[str, dict[int, float]
     """Curves averaged over seeds, by method and game, of the finished runs under ``root``."""
     store = Store(root)
     runs: dict[str, dict[str, list[Curve]]] = {}
-    for folder, record in store.records("atari"):
+    for place, record in store.walk("atari"):
         if record.state is not RunState.FINISHED:
             continue
-        _, of_budget, task, method, _ = folder.parts
+        _, of_budget, task, method, _ = place.split("/")
         if of_budget != budget:
             continue
-        table = pq.read_table(root / folder / METRICS).to_pydict()
+        table = pq.read_table(root / place / METRICS).to_pydict()
         curve = {
             step: value
             for step, metric, value in zip(

@@ -9,33 +9,38 @@ import pytest
 import torch
 from gymnasium import spaces
 from uqbench_quam.agents.quam_dqn import Evidence, QuamDQN, QuamDQNConfig, bonuses
+from uqbench_quam.plugin import uqbench_expected_failures
 
 from uqbench.contract.agent import EnvironmentInfo
 from uqbench.lanes import greedy
 from uqbench.testing.conformance.agent_runs import AgentSubject
 from uqbench.testing.conformance.check import checks_for
-from uqbench.testing.worlds import RotatingPixels, act, step_of_actors
+from uqbench.testing.results import results_of
+from uqbench.testing.worlds import act, step_of_actors
 
 CPU = torch.device("cpu")
+SLOW = {
+    *("agent-compiles", "agent-hash-seed", "agent-new-process"),
+    *("uncertainty-values", "uncertainty-data", "uncertainty-scale"),
+}
+"""Checks that `uqbench plugin check` makes of what is registered."""
 SMALL = QuamDQNConfig(
     hidden=(16,), channels=4, learning_starts=40, target_sync_period=45, replay_capacity=150,
     batch_size=8, search_rate=0.05,
 )  # fmt: skip
 
 
-def on_pixels(seeds, device) -> QuamDQN:
-    return QuamDQN(RotatingPixels.info(), seeds, SMALL, device)
-
-
 def test_it_conforms() -> None:
-    subject = AgentSubject(name="quam-dqn", make=on_pixels)
-    made = [subject.result(check) for check in checks_for(subject) if check.id != "agent-compiles"]
+    known = uqbench_expected_failures()["agent quam-dqn"]
+    subject = AgentSubject(name="quam-dqn", factory=QuamDQN, config=SMALL, expected_failures=known)
+    checks = [check for check in checks_for(subject) if check.id not in SLOW]
+    made = results_of(subject, checks)
     assert sum(result.status == "passed" for result in made) > 10
     assert not [str(result) for result in made if not result.ok]
 
 
 def test_bonuses_are_positive_after_learning() -> None:
-    trained = AgentSubject(name="quam-dqn", make=on_pixels).run([3, 5], first=0)
+    trained = AgentSubject(name="quam-dqn", factory=QuamDQN, config=SMALL).baseline
     assert (trained.metrics[-1]["bonus"] > 0).all()
 
 

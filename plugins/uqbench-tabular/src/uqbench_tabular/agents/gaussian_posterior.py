@@ -74,6 +74,7 @@ class GaussianPosterior(Agent):
         return Uncertainty(
             mean=asked(mean),
             epistemic_var=asked(var @ self._to_values.square().mT),
+            epistemic_dof=torch.full_like(asked(mean), torch.inf),
             value_samples=asked(samples),
         )
 

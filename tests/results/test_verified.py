@@ -1,0 +1,243 @@
+"""The index says which files were verified, as long as they are the same, and nothing else."""
+
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from example_runs import finish, make_record, make_run
+
+from uqbench.results import verified
+from uqbench.results.folders import Folder
+from uqbench.results.store import RunState, Store
+from uqbench.results.verified import FILE
+from uqbench.runner.states import stored_states
+
+RUNS = 4
+INDEX = make_run(0).folder.parent / FILE
+ALL = [make_run(seed).folder.name for seed in range(RUNS)]
+FINISHED = [RunState.FINISHED] * RUNS
+
+
+@pytest.fixture
+def hashed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The runs of whose files digests were computed, in order."""
+    seen: list[str] = []
+    digest = Folder.digest
+
+    def noted(folder: Folder, name: str, most: int | None = None) -> str:
+        if name == "metrics.parquet":
+            seen.append(folder.name)
+        return digest(folder, name, most)
+
+    monkeypatch.setattr(Folder, "digest", noted)
+    return seen
+
+
+@pytest.fixture
+def indexed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hashed: list[str]) -> Path:
+    """A store of finished runs, all in its index."""
+    monkeypatch.setattr(verified, "FEWEST", 0)
+    monkeypatch.setattr(verified, "LEAST_AGE_NS", -(10**12))
+    root = tmp_path / "results"
+    for seed in range(RUNS):
+        finish(Store(root), make_run(seed), scalars={"reward": 0.125}, metrics={"reward": {}})
+    assert look(root) == FINISHED
+    hashed.clear()
+    return root
+
+
+def look(root: Path) -> list[RunState]:
+    """The states of all runs, as a new command finds them."""
+    store = Store(root)
+    states = [store.find(make_run(seed)).state for seed in range(RUNS)]
+    store.save_index()
+    return states
+
+
+def test_files_that_were_verified_are_not_hashed_again(indexed, hashed):
+    assert look(indexed) == FINISHED
+    assert hashed == []
+
+
+@pytest.mark.parametrize("name", ["run.json", "metrics.parquet", "episodes.parquet"])
+def test_a_file_that_was_altered_is_seen_though_its_time_was_put_back(name, indexed):
+    path = indexed / make_run(1).folder / name
+    data, old = bytearray(path.read_bytes()), path.stat()
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    os.utime(path, ns=(old.st_atime_ns, old.st_mtime_ns))
+    assert look(indexed) == [
+        RunState.FINISHED, RunState.DAMAGED, RunState.FINISHED, RunState.FINISHED
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["metrics.parquet", "run.json"])
+@pytest.mark.parametrize("damage", [Path.unlink, lambda path: path.rename(path.with_suffix(""))])
+def test_a_file_that_is_gone_is_missed(damage: Callable[[Path], object], name, indexed):
+    damage(indexed / make_run(1).folder / name)
+    found = look(indexed)[1]
+    assert found is (RunState.MISSING if name == "run.json" else RunState.DAMAGED)
+
+
+def test_a_link_in_place_of_a_folder_is_damage_though_the_files_behind_it_are_the_same(indexed):
+    folder = indexed / make_run(1).folder
+    folder.symlink_to(folder.rename(indexed / "elsewhere"))
+    assert look(indexed)[1] is RunState.DAMAGED
+
+
+def test_an_index_that_was_copied_with_its_folder_says_nothing_of_the_copy(
+    indexed, hashed, tmp_path
+):
+    copy = tmp_path / "copy"
+    shutil.copytree(indexed, copy)  # with times of modification
+    assert (copy / INDEX).is_file()
+    assert look(copy) == FINISHED
+    assert hashed == ALL
+
+
+def pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+def link(path: Path) -> None:
+    path.symlink_to(path.rename(path.with_suffix(".moved")))
+
+
+def text(words: bytes) -> Callable[[Path], object]:
+    return lambda path: path.write_bytes(words)
+
+
+DAMAGE = {
+    "gone": Path.unlink,
+    "empty": text(b""),
+    "another form": text(b"code 0\n\t{}\n0-aaaaaaaa\trun.json,1,2,3,4\t0\t[]\n\xff"),
+    "lines of other runs": lambda path: path.write_bytes(path.read_bytes().replace(b"0-", b"9-")),
+    "marks of other runs": lambda path: path.write_bytes(
+        b"".join(
+            leaf.encode() + b" " + line.split()[1] + b"\n"
+            for leaf, line in zip(ALL[::-1], path.read_bytes().splitlines(), strict=True)
+        )
+    ),
+    "a pipe": pipe,
+    "a link": link,
+}
+
+
+@pytest.mark.parametrize("what", DAMAGE)
+def test_an_index_that_is_damaged_or_false_costs_a_hash_and_is_written_anew(what, indexed, hashed):
+    DAMAGE[what](indexed / INDEX)
+    assert look(indexed) == FINISHED
+    assert {ALL[0]} <= {*hashed} <= {*ALL}
+    hashed.clear()
+    assert look(indexed) == FINISHED
+    assert hashed == []
+    assert not (indexed / INDEX).is_symlink()
+
+
+def test_a_folder_in_place_of_the_index_costs_only_the_index(indexed, hashed):
+    (indexed / INDEX).unlink()
+    (indexed / INDEX).mkdir()
+    assert look(indexed) == look(indexed) == FINISHED
+    assert hashed == ALL * 2
+
+
+def test_what_a_run_says_is_read_from_its_record_whatever_the_index_says(indexed, monkeypatch):
+    run = make_run(1)
+    (indexed / run.folder / "run.json").unlink()
+    finish(Store(indexed), run, scalars={"reward": 0.5}, metrics={"reward": {}})
+    monkeypatch.setattr(verified.Verified, "has", lambda *_: True)  # the falsest index there is
+    found = Store(indexed).find(run)
+    assert found.record is not None
+    assert found.record.scalars == {"reward": 0.5}
+
+
+def test_a_file_that_has_just_changed_is_not_remembered(indexed, monkeypatch):
+    monkeypatch.setattr(verified, "LEAST_AGE_NS", 60_000_000_000)
+    (indexed / INDEX).unlink()
+    assert look(indexed) == FINISHED
+    assert not (indexed / INDEX).exists()
+
+
+def test_a_file_that_changes_while_it_is_verified_is_not_remembered(indexed, hashed, monkeypatch):
+    (indexed / INDEX).unlink()
+    digest = Folder.digest
+
+    def touching(folder: Folder, name: str, most: int | None = None) -> str:
+        (folder / name).touch()
+        return digest(folder, name, most)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Folder, "digest", touching)
+        assert look(indexed) == FINISHED
+    hashed.clear()
+    assert look(indexed) == FINISHED
+    assert hashed == ALL
+
+
+def test_only_finished_runs_are_remembered(indexed):
+    store, run = Store(indexed), make_run(RUNS)
+    store.write(run, make_record(run, status="failed", reason="why"))
+    assert store.find(run).state is RunState.FAILED
+    (indexed / make_run(0).folder / "metrics.parquet").touch()
+    assert look(indexed) == FINISHED
+    assert [line.split()[0] for line in (indexed / INDEX).read_text().splitlines()] == ALL
+
+
+def test_what_is_remembered_goes_with_the_folder_of_its_cell(indexed):
+    other = replace(make_run(1), method="other")
+    finish(Store(indexed), other, scalars={}, metrics={})
+    assert len(list(Store(indexed).walk())) == RUNS + 1
+    shutil.rmtree((indexed / other.place).parent)
+    assert len(list(Store(indexed).walk())) == RUNS
+
+
+def test_another_command_that_writes_the_index_at_the_same_time_leaves_a_whole_one(indexed, hashed):
+    stores = [Store(indexed) for _ in range(3)]
+    finish(stores[0], make_run(RUNS))
+    for store in stores:
+        assert store.find(make_run(RUNS)).state is RunState.FINISHED
+    for store in stores:
+        store.save_index()
+    hashed.clear()
+    assert look(indexed) == FINISHED
+    assert Store(indexed).find(make_run(RUNS)).state is RunState.FINISHED
+    assert hashed == []
+
+
+def test_the_states_of_a_plan_keep_what_runs_were_made_with_and_no_record_in_memory(
+    indexed, hashed
+):
+    (indexed / INDEX).unlink()
+    plan = SimpleNamespace(runs=[make_run(seed) for seed in range(RUNS)])
+    states = stored_states(plan, Store(indexed)).values()
+    assert all(stored.provenance.platform == "p" for stored in states)
+    assert all(stored.record is None for stored in states)
+    assert hashed == ALL
+    assert look(indexed) == FINISHED  # they were kept
+    assert hashed == ALL
+
+
+def test_records_that_are_read_after_another_have_in_common_what_is_equal_and_are_the_same(indexed):
+    store = Store(indexed)
+    alone = [Store(indexed).read(make_run(seed).place).record for seed in range(RUNS)]
+    together = [store.read(make_run(seed).place).record for seed in range(RUNS)]
+    assert alone == together
+    assert len({id(record.provenance) for record in together}) == 1
+    assert len({id(record.metrics) for record in together}) == 1
+
+
+def test_a_signature_is_that_of_a_regular_file(tmp_path):
+    path, folder = tmp_path / "file", Folder(tmp_path)
+    path.write_text("a")
+    [first] = folder.signatures("file")
+    assert first is not None
+    (tmp_path / "link").symlink_to(path)
+    (tmp_path / "below").mkdir()
+    assert folder.signatures("link", "below", "none") == [None, None, None]
+    path.write_text("b")
+    assert folder.signatures("file") != [first]

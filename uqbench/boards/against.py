@@ -1,0 +1,72 @@
+"""One method of a board against another, in a sentence."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import TYPE_CHECKING
+
+from uqbench.boards.claims.verdict import Finding, seeds_needed
+from uqbench.boards.tables import label
+from uqbench.contract.claim import Comparison, Evidence, Interval, Region
+from uqbench.contract.errors import UqbenchError, unknown
+from uqbench.statistics.levels import ALPHA
+
+if TYPE_CHECKING:
+    from uqbench.boards.leaderboard import Board
+    from uqbench.boards.stored import StoredBoard
+
+
+@dataclass(frozen=True)
+class Bracket:
+    """A difference with its 95 % interval from so many ``runs``, taken as about normal."""
+
+    estimate: float
+    low: float
+    high: float
+    runs: int
+
+    def interval(self, alpha: float, seeds: int | None = None) -> Interval:
+        """The interval of level ``1 − alpha``, as it is or as so many seeds would have it."""
+        wider, known = (NormalDist().inv_cdf(1 - level / 2) for level in (alpha, ALPHA))
+        by = wider / known * math.sqrt(self.runs / (seeds or self.runs))
+        below, above = self.estimate - self.low, self.high - self.estimate
+        return self.estimate - by * below, self.estimate + by * above
+
+
+def against(board: Board | StoredBoard, first: str, second: str) -> str:
+    """Whether the first method is better than the second, by ``pairs.csv``, and by how much.
+
+    Where the runs do not tell, with the seeds that would: each pair at 1 − 0.05/pairs.
+
+    Raises:
+        UqbenchError: the board has no such pair of methods; says the nearest name.
+    """
+    pairs, scores, what = board.table("pairs.csv"), board.table("scores.csv"), label(board.ranking)
+    if pairs is None or scores is None:
+        raise UqbenchError(f"{board.title} has no pairs.csv: write the board again from its runs.")
+    names = sorted({*pairs["first"], *pairs["second"]})
+    for name, others in ((first, names), (second, [one for one in names if one != first])):
+        if name not in others:
+            raise unknown(f"method of {board.title} with all of its runs", name, others)
+    pair = pairs.set_index(["first", "second"]).loc[tuple(sorted((first, second)))]
+    sign, seeds = 1 if first < second else -1, scores[scores["method"] == first]["seed"].nunique()
+    low, high = sorted(sign * pair[f"difference_{end}"] for end in ("low", "high"))
+    found = Bracket(float(sign * pair["difference"]), float(low), float(high), seeds)
+    if math.isnan(pair["p"]):
+        return f"{first} against {second} on {board.title}: too few seeds to compare."
+    family = 1 if math.isnan(pair["p_adjusted"]) else int(pairs["p_adjusted"].notna().sum())
+    p, told = pair["p" if family == 1 else "p_adjusted"], ""
+    said = f"significantly {'better' if found.estimate >= 0 else 'worse'} than {second}"
+    if p > ALPHA and pair["equivalent"] == "yes":
+        said = f"equal to {second} within the margin that matters"
+    elif p > ALPHA:
+        comparison = Comparison(f"{first} over {second}", what, found, Region(low=0.0))
+        open_one = (Finding(comparison, ALPHA / family, None, None),)
+        told = f"; {seeds_needed(Evidence((comparison,)), open_one, seeds).told(seeds)}"
+        said = f"not {said}"
+    return (
+        f"{first} is {said} on {board.title}: {found.estimate:+.3g} [{low:.3g}, {high:.3g}] in "
+        f"{what}, p {p:.2g}{f' among {family} pairs' if family > 1 else ''}{told}."
+    )
