@@ -42,7 +42,7 @@ BASE = {
     "run": ["--suite", "toy", "--dry-run"], "try": ["there.py", "--suite", "toy"],
     "leaderboard": ["--suite", "toy"], "claims": ["--suite", "toy"], "plot": ["folder"],
     "report": ["folder"], "submit": ["--suite", "toy", "--methods", "fast"],
-    "verify": ["--suite", "toy"], "play": ["folder"], "cite": ["toy"],
+    "verify": ["there.txt", "there.txt"], "play": ["folder"], "cite": ["toy"],
     "plugin new": ["mine", "--kind", "agent"], "plugin check": ["toy"],
 }  # fmt: skip
 """Arguments that a command cannot do without."""
@@ -63,7 +63,7 @@ BY_HAND = [
     ["plugin", "check", "toy:fst"], ["plugin", "chekc", "toy"], ["plugin", "new", "mine"],
     ["list", "suits"], ["plugin", "check", "there.toml"], ["plugin", "check", "no.toml"],
     ["try", "no.py", "--suite", "toy"], ["try", "there.py", "--suite", "toy"],
-    ["submit", "--suite", "toy"], ["verify"], ["verify", "--suite", "toy"],
+    ["submit", "--suite", "toy"], ["verify"], ["verify", "there.txt"],
     ["leaderboard", "--suite", "toy", "--check", "--rewrite"], ["play", "folder"],
     ["report", "folder"],
 ]  # fmt: skip

@@ -162,7 +162,10 @@ def takes(
                 params.append(_option(name, hints[name], default, helps.get(name, ""), own))
             elif name != "options":
                 own |= _kind(hints[name]) | ({"metavar": shown} if shown else {})
-                own |= {"nargs": -1} if own.pop("multiple", False) else {"default": default}
+                if own.pop("multiple", False):
+                    own["nargs"] = -1
+                elif not own["required"]:  # click takes a default of None for a value
+                    own["default"] = default
                 params.append(click.Argument([name], **own))
         params += _of_options(fields, suite)
 
