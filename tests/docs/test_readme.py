@@ -52,11 +52,12 @@ def test_the_agent_is_twenty_lines():
 
 def test_the_rows_beside_the_agents_are_the_stored_boards():
     table = pd.read_csv(ROOT / "leaderboards/deepsea/paper/leaderboard.csv").set_index("method")
-    shown = re.findall(r"^ +(\d)  (\S+) \(stored\) +(\S+) \[(.+?), (.+?)\] +(\w+)$", FIRST, re.M)
+    shown = re.findall(r"^ +(\d)  (\S+) \(stored\) +(\S+) \[(.+?), (.+?)\] +(\S.*)$", FIRST, re.M)
     assert len(shown) == 2
     for rank, method, *numbers, word in shown:
         row = table.loc[method]
-        assert (int(rank), word) == (row["rank_low"], row["calibration"])
+        assert int(rank) == row["rank_low"]
+        assert str(row["calibration"]).startswith(word.partition(" (")[0])
         assert numbers == [f"{row[name]:.3f}" for name in ("mean", "mean_low", "mean_high")]
 
 
@@ -64,15 +65,14 @@ def test_what_it_says_of_the_night_is_the_boards():
     table = pd.read_csv(ROOT / "leaderboards/minatar/cpu/leaderboard.csv").set_index("method")
     own = table[table["role"] == "method"]
     best = own.loc[own["mean"].idxmax()]
-    # the board says so itself once it is written with comparisons with the best
-    leads = own["may_be_first"] == "yes" if "may_be_first" in own else own["rank_low"] == 1
+    leads = own["may_be_first"] == "yes"
     held = own["q_coverage_90_mean"].dropna() * 100
     said = " ".join(FIRST.split())
     numbers = "{mean:.3f} [{mean_low:.3f}, {mean_high:.3f}]".format(**best)
     assert f"{best.name.upper()} has {numbers}, where 1 is DQN" in said
     assert f"any of {NUMBERS[int(leads.sum())]} methods may be first" in said
     assert f"they hold {held.min():.0f} to {held.max():.0f} % of the true values" in said
-    assert not set(own["calibration"]) & {"honest", "underconfident"}
+    assert held.max() < 85  # of stated 90
 
 
 def test_every_file_that_it_links_is_there():
