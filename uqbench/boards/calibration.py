@@ -26,8 +26,8 @@ from uqbench.suites.suite import Suite
 JUDGED = ("honest", "underconfident", "overconfident")
 HERE = ("as stated here", "too wide here", "too narrow here")
 """By the side of the band on which coverage lies: 0 inside, 1 above, −1 below."""
-WORDS = (*JUDGED, *HERE, "mixed", "undecided", "states none")
-"""Of too few seeds it says how many are needed; what it says of mixed ones begins with the word."""
+WORDS = (*JUDGED, *HERE, "mixed", "undecided", "too few seeds", "states none")
+"""Kinds of words. Of too few seeds a board says how many are needed, of mixed ones which tasks."""
 _COVERAGE = re.compile(r"(?:q_)?coverage_(90|95)_mean")
 
 
@@ -114,8 +114,8 @@ def must_cover(suite: Suite, metric: Metric, own: MethodScores) -> bool:
 
 
 def kind(word: str) -> str:
-    """The one of :data:`WORDS` that a board's word is; of too few seeds it is *undecided*."""
-    return next((one for one in WORDS if one == word.partition(":")[0]), "undecided")
+    """The one of :data:`WORDS` that a board's word is."""
+    return "too few seeds" if word.startswith("needs") else word.partition(":")[0]
 
 
 def with_share(word: str, share: float) -> str:
