@@ -128,6 +128,8 @@ class Manifest(BaseModel):
         intervals: how they were computed; ``rliable`` of boards of schema 3, too.
         groups: the columns about return, risk and uncertainty; None where there are none.
         score_versions: of the metrics' scores, by statistic; None where all are the first.
+        tuning_table: sha256 of the rows about its methods of the table that settings are from;
+            None where the budget is not tuned.
         sha256: of each other file of the board.
     """
 
@@ -152,6 +154,7 @@ class Manifest(BaseModel):
     rliable: dict[str, int | float] | None = None
     groups: dict[Group, list[str]] | None = None
     score_versions: dict[str, str] | None = None
+    tuning_table: Digest | None = None
     sha256: dict[str, Digest]
 
     @property

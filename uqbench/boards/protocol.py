@@ -13,6 +13,7 @@ from uqbench.boards.scores import DEVICES
 from uqbench.contract.errors import UqbenchError, see
 from uqbench.registry.plugins import Host
 from uqbench.suites.suite import Suite
+from uqbench.suites.variants import base_name
 from uqbench.uncertainty.scores import score_versions
 
 NOT_PROTOCOL = {"name", "summary", "step_ms", "gpu_step_ms", "lanes"}
@@ -30,14 +31,18 @@ def departures(manifest: Manifest, suite: Suite, versions: Mapping[str, str]) ->
         versions: of the installed agents and estimators, by name.
     """
     name = manifest.budget["name"]
-    if name not in suite.budgets:
+    if name not in suite.all_budgets:
         return [f"there is no budget {name!r} any more"]
-    budget = suite.budgets[name]
+    budget = suite.budget(name)
     earlier = {**manifest.budget}
     changed = []
     if manifest.suite["version"] != suite.version:
         changed.append(f"suite version {manifest.suite['version']}, now {suite.version}")
-    for field, value in {"actors": budget.actors, **budget.model_dump(mode="json")}.items():
+    for field, value in {
+        "actors": budget.actors,
+        "tuned": budget.tuned,
+        **budget.model_dump(mode="json"),
+    }.items():
         then = earlier.get(field, type(budget).model_fields[field].default)
         if field not in NOT_PROTOCOL and then != value:
             changed.append(f"{field} {then}, now {value}")
@@ -46,6 +51,9 @@ def departures(manifest: Manifest, suite: Suite, versions: Mapping[str, str]) ->
     for method, version in sorted(run):
         if versions.get(method, version) != version:
             changed.append(f"{method} version {version}, now {versions[method]}")
+    tuned = {base_name(key.partition("/")[2]) for key in manifest.methods}
+    if budget.tuned and manifest.tuning_table not in (None, suite.tables.digest(tuned)):
+        changed.append(f"other settings by {suite.name}.tuning.csv")
     metric, primary = manifest.primary_metric["name"], suite.primary_metric(budget).name
     if metric != primary:
         changed.append(f"score {metric}, now {primary}")

@@ -25,6 +25,7 @@ COMMANDS = {
     "demo": "demo",
     "run": "run",
     "try": "try_",
+    "tune": "tune",
     "status": "status",
     "leaderboard": "leaderboard",
     "claims": "claims",

@@ -11,11 +11,15 @@ from uqbench.registry.plugins import Host
 from uqbench.suites.claims import NOT_VERIFIABLE, Claim
 from uqbench.suites.configs import field_names, method_config, task_config
 from uqbench.suites.metrics import EVENT_STATISTICS, STATISTICS, Metric
+from uqbench.suites.search import check_tuning
 from uqbench.suites.suite import Suite, rows_of
 from uqbench.suites.tables import Budget, Method, Task
 from uqbench.suites.typed import typed
 
-KINDS = ("tasks", "normalization", "metrics", "budgets", "methods", "readings", "claims")
+KINDS = (
+    "tasks", "normalization", "metrics", "budgets", "methods", "search_spaces", "readings",
+    "claims",
+)  # fmt: skip
 """Kinds of rows; a row may name what stands before it."""
 TRUTHS = {
     "regret": ("optimal_return",),
@@ -45,6 +49,9 @@ def check_suite(suite: Suite, host: Host, where: str) -> None:
     _known(key, "budget", suite.budgets, "smoke", "paper")
     if problems := problems_of(suite, host, where):
         raise UqbenchError("\n".join(problems))
+    check_tuning(suite, where)
+    if suite.tuning is not None:
+        _budget(suite.budget("tuning"), suite, host, f"{where}: tuning")
 
 
 def check_budgets(suite: Suite, host: Host, where: str) -> None:
