@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import uqbench
@@ -147,6 +147,7 @@ ROWS = st.dictionaries(
 )
 
 
+@settings(deadline=None)
 @given(ROWS)
 def test_a_table_reads_back_as_what_was_written(tmp_path_factory, rows):
     scores = {name: (a, float(f"{b:.6g}")) for name, (a, b) in rows.items()}

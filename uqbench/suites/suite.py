@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import AfterValidator, Field, PrivateAttr
 from pydantic_core import PydanticCustomError
 
-from uqbench.contract.errors import unknown
+from uqbench.contract.errors import UqbenchError, unknown
 from uqbench.suites import tuning as search
 from uqbench.suites.claims import Claim, Reading
 from uqbench.suites.metrics import Metric, Normalization, NormalizationConstants
@@ -137,6 +137,10 @@ class Suite(Table):
     def budget(self, name: str) -> Budget:
         """The budget of that name."""
         if name not in self.all_budgets:
+            if name == search.NAME:
+                raise UqbenchError(
+                    f"{self.name} needs a [tuning] table to be tuned (docs/protocols.md#tuning)."
+                )
             raise unknown(f"budget of suite {self.name}", name, self.all_budgets)
         return self.all_budgets[name]
 

@@ -8,9 +8,9 @@ cross-environment hyperparameter setting benchmark").
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields, replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -23,17 +23,12 @@ from uqbench.contract.errors import UqbenchError
 from uqbench.suites.tables import Budget, BudgetName, Count, MetricName, Table, TaskName
 from uqbench.suites.variants import values_of
 
-NAME = "tuning"
-"""Of the budget whose runs try the settings."""
-FEWEST = 6
-"""Settings of a method, at least."""
-RATES = ("learning_rate", "weight_decay")
-"""One of these is in every search space."""
-BOARD_SEEDS = range(10_000)
-"""Of boards: the budgets' own, and those that a keeper draws."""
+NAME = "tuning"  # the budget whose runs try the settings
+FEWEST = 6  # settings of a method
+RATES = ("learning_rate", "weight_decay")  # one of these is in every search space
+BOARD_SEEDS = range(10_000)  # the budgets' own, and those that a keeper draws
 EDGE = "at the edge of the grid"
-Space = dict[str, tuple[Any, ...]]
-"""The values of each field; the settings are all combinations."""
+Space = dict[str, tuple[Any, ...]]  # values by field; the settings are all combinations
 
 
 class Tuning(Table):
@@ -62,7 +57,7 @@ class Tuning(Table):
 
     def derived(self, of: Budget) -> Budget:
         """The budget of the runs."""
-        own = {"tasks": self.tasks, "steps": self.steps, "primary": self.metric}
+        own: dict[str, Any] = {"tasks": self.tasks, "steps": self.steps, "primary": self.metric}
         own |= {"task_steps": {} if self.steps else None, "seeds": self.seeds}
         given = {key: value for key, value in own.items() if value is not None}
         summary = f"the settings of [tuning], with seeds that no board uses: {of.summary}"
@@ -166,13 +161,15 @@ def outcomes(rows: Iterable[Tried]) -> dict[str, Tuned]:
 def table(rows: Sequence[Tried]) -> str:
     """``tuning.csv``, with means and what is chosen by the scores."""
     came, text = outcomes(rows), io.StringIO()
-    writer = csv.DictWriter(text, [field.name for field in fields(Tried)], lineterminator="\n")
+    writer = csv.DictWriter(
+        text, [field.name for field in dataclasses.fields(Tried)], lineterminator="\n"
+    )
     writer.writeheader()
     for row in rows:
-        of, marked = came.get(row.method), replace(row, mean=None, chosen=None)
+        of, marked = came.get(row.method), dataclasses.replace(row, mean=None, chosen=None)
         if of is not None:
             chosen = (EDGE if of.at_edge else "yes") if row.setting == of.setting else None
-            marked = replace(row, mean=of.means.get(row.setting), chosen=chosen)
+            marked = dataclasses.replace(row, mean=of.means.get(row.setting), chosen=chosen)
         cells = vars(marked).items()
         writer.writerow({k: f"{v:.6g}" if isinstance(v, float) else v for k, v in cells})
     return text.getvalue()
@@ -193,7 +190,8 @@ def read_table(path: Path) -> list[Tried]:
         if table(rows) != text:
             raise ValueError("means and choice do not follow from its scores")
     except (OSError, ValueError, TypeError, csv.Error) as error:
-        raise UqbenchError(f"{path} is damaged ({error}): uqbench tune writes it again.") from None
+        why = f"{error!s:.300}"
+        raise UqbenchError(f"{path} is damaged ({why}): restore it, or tune without it.") from None
     return rows
 
 
@@ -203,16 +201,17 @@ def joined(rows: Iterable[Tried], new: Sequence[Tried]) -> tuple[Tried, ...]:
     return (*(row for row in rows if row.method not in names), *new)
 
 
+@dataclasses.dataclass(frozen=True)
 class Tables:
     """The tables beside a suite's files, in one.
 
-    Args:
+    Attributes:
         rows: of all.
         folder: of the suite's own file; None where it is of none.
     """
 
-    def __init__(self, rows: Iterable[Tried] = (), folder: Path | None = None) -> None:
-        self.rows, self.folder = tuple(rows), folder
+    rows: tuple[Tried, ...] = ()
+    folder: Path | None = None
 
     @cached_property
     def tuned(self) -> Mapping[str, Tuned]:
