@@ -184,7 +184,7 @@ def test_a_table_that_says_what_its_scores_do_not_is_refused(tmp_path):
         ("[tuning]", "[other]", "unknown key 'other'"),
         ("configurations = 6", "configurations = 5", "tuning.configurations"),
         ('budget = "smoke"', 'budget = "smok"', "smoke"),
-        ("[budgets.tuned]", "[budgets.tuning]", "another name than 'tuning'"),
+        ("[budgets.tuned]", "[budgets.tuning]", "its budget is called 'tuning'"),
     ],
 )
 def test_a_search_that_is_small_or_meets_the_seeds_of_a_board_is_refused(
@@ -202,7 +202,7 @@ def test_a_search_that_is_small_or_meets_the_seeds_of_a_board_is_refused(
 def test_a_tuned_budget_needs_a_search(host):
     text = (TOY / "toy_uqbench" / "toy.toml").read_text()
     text = text.replace("[budgets.paper]", '[budgets.paper]\ntuned = "only"')
-    with pytest.raises(UqbenchError, match=r"paper: expected \[tuning\], too"):
+    with pytest.raises(UqbenchError, match=r"paper: it is tuned: expected \[tuning\], too"):
         parse_suite(text, host, "toy.toml")
 
 

@@ -1,6 +1,5 @@
 """What ``[tuning]`` means for the methods of a suite: their search spaces, rows and settings."""
 
-import math
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -11,7 +10,7 @@ from uqbench.registry.plugins import Host
 from uqbench.suites.configs import field_names, method_config
 from uqbench.suites.suite import Suite
 from uqbench.suites.tables import Budget, Method
-from uqbench.suites.tuning import BOARD_SEEDS, FEWEST, NAME, RATES, Space, Tuning
+from uqbench.suites.tuning import FEWEST, NAME, RATES, Space, Tuning
 from uqbench.suites.variants import base_name, expanded, grid, variant_name
 
 
@@ -68,28 +67,6 @@ def rows_under(suite: Suite, name: str, method: Method, host: Host) -> list[str]
         )
     other = variant_name(method.name, default)
     return [method.name] if default == of.values else [method.name, other]
-
-
-def check_tuning(suite: Suite, where: str) -> None:
-    """Check the sizes of the search spaces, and that no board has a seed of the search.
-
-    Raises:
-        UqbenchError: says which space or budget is wrong.
-    """
-    tuning, spaces = suite.tuning, dict(suite.search_spaces)
-    tuned = [name for name, budget in suite.budgets.items() if budget.tuned]
-    if tuning is None:
-        if tuned or spaces:
-            raise UqbenchError(f"{where}: {', '.join([*tuned, *spaces])}: expected [tuning], too.")
-        return
-    for name, budget in suite.budgets.items():
-        if name == NAME or budget.first_seed + budget.seeds > BOARD_SEEDS.stop:
-            raise UqbenchError(
-                f"{where}: budgets.{name}: expected another name than {NAME!r}, and seeds below "
-                f"{BOARD_SEEDS.stop}, where those of [tuning] begin."
-            )
-    for name, space in (spaces | ({"tuning": tuning.space} if tuning.space else {})).items():
-        check_space(space, math.prod(map(len, space.values())), tuning, f"{where}: space of {name}")
 
 
 def check_space(names: Collection[str], settings: int, tuning: Tuning, where: str) -> None:
