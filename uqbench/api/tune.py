@@ -71,8 +71,8 @@ def tried_of(board: Board) -> list[Tried]:
     """What the settings scored, from the board of a search."""
     costs = read_cost(cost_csv(board.plan, board.scores))
     hours = {(row.task, row.method): row.device_hours for row in costs}
-    tried = []
-    for cell in sorted(board.plan.cells, key=lambda cell: cell.method.name):
+    tried, order = [], [*board.plan.roles]
+    for cell in sorted(board.plan.cells, key=lambda cell: order.index(cell.method.name)):
         name, task = cell.method.name, cell.task.name
         mean = float(board.methods[name].cells[task].score.mean())
         score = float(f"{mean:.6g}") if math.isfinite(mean) else None  # as the table has it
