@@ -61,12 +61,12 @@ class SuiteTable:
     """A suite file that is read already.
 
     Attributes:
-        folder: of the file, or of that of the method that joins suites; None without a file.
+        parent: folder of the file, or of that of the method that joins suites; None without one.
     """
 
     name: str
     table: Mapping[str, Any]
-    folder: Path | None = None
+    parent: Path | None = None
 
 
 def current() -> list[LocalPlugin]:

@@ -12,7 +12,6 @@ import tomllib
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
@@ -75,13 +74,14 @@ def read_suites(host: Host, *, check: Container[str] | None = None) -> Catalog:
     problems: list[Problem] = []
     for path, plugin in host.suite_files:
         where = f"{plugin.distribution}: {path.name}"
+        folder: Path | None = getattr(path, "parent", None)
         try:
             if isinstance(path, SuiteTable):
                 table = dict(path.table)
             else:
                 table = _parse(path.read_text(encoding="utf-8"), where)
             added = table.pop("extend", {}).items()
-            extensions += [(name, t, where, plugin, _folder(path)) for name, t in added]
+            extensions += [(name, t, where, plugin, folder) for name, t in added]
             if table:
                 suite = _suite(table, where)
                 local = isinstance(path, SuiteTable)  # wins over the package that it is in
@@ -92,14 +92,14 @@ def read_suites(host: Host, *, check: Container[str] | None = None) -> Catalog:
                     )
                 if check is None or suite.name in check:
                     check_suite(suite, host, where)
-                suite = suite.with_table(_folder(path), own=True)
+                suite = suite.with_table(folder, own=True)
                 suites[suite.name] = suite, plugin
         except (Exception, SystemExit) as error:  # a module that a suite names may fail in any way
             problems.append(Problem(plugin, _reason(error, where)))
     bases: dict[str, dict[str, Any]] = {}
     for name, table, *_ in extensions:
         bases.setdefault(name, {}).update(methods_in(table))
-    for name, table, where, plugin, folder in extensions:
+    for name, table, where, plugin, at in extensions:
         if name not in suites:
             # perhaps the plugin that defines it is not installed; a near name is a slip
             near = get_close_matches(name, suites, n=1, cutoff=0.8)
@@ -114,7 +114,7 @@ def read_suites(host: Host, *, check: Container[str] | None = None) -> Catalog:
         place = f"{where}: extend.{name}"
         joined, wrong = extended(suite, table, checked, place, bases.get(name, {}))
         try:
-            joined = joined.with_table(folder, own=False)
+            joined = joined.with_table(at, own=False)
         except UqbenchError as error:
             wrong.append(str(error))
         suites[name] = joined, origin
@@ -130,13 +130,6 @@ def read_suites(host: Host, *, check: Container[str] | None = None) -> Catalog:
     if named := [p for p in problems if p.plugin.distribution.startswith(PREFIX)]:
         raise UqbenchError("\n".join(problem.reason for problem in named))
     return Catalog({name: suites[name][0] for name in sorted(suites)}, tuple(problems))
-
-
-def _folder(file: Traversable | SuiteTable) -> Path | None:
-    """Where a suite file is; None where it is of none."""
-    if isinstance(file, SuiteTable):
-        return file.folder
-    return file.parent if isinstance(file, Path) else None
 
 
 def _without_copies(suite: Suite, table: Mapping[str, Any], host: Host) -> Suite:
