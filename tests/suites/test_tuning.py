@@ -213,6 +213,8 @@ def test_the_search_is_every_setting_on_seeds_of_its_own(options):
     assert {cell.method.name.partition("[")[0] for cell in plan.cells} == {"climber"}
     assert {cell.config.learning_rate for cell in plan.cells} == {*RATES}
     assert len(plan.runs) == 6 * 2 * 2
+    with pytest.raises(UqbenchError, match=r"those of \[tuning\]"):
+        search(replace(options, seeds=3))
     with pytest.raises(UqbenchError, match="no search space for slow"):  # it has no such field
         search(replace(options, methods=("slow",)))
 
@@ -301,11 +303,14 @@ def test_tuning_and_the_board_of_what_it_chose(options, tmp_path):
     assert view["slow"] == ("untuned",)
 
 
-def test_a_board_knows_that_its_table_is_another_by_now(options):
+def test_a_board_knows_that_its_table_is_another_by_now(options, tmp_path):
     written(options, BEST)
     plan = planned(options)
     manifest = board(plan, Session(options).store).manifest({})
     assert departures(manifest, plan.suite, {}) == []
+    path = tmp_path / "hill.tuning.csv"
+    path.write_text(path.read_text().replace(",2,0.1,", ",2,0.3,"))  # the hours that it took
+    assert departures(manifest, planned(options).suite, {}) == []
     written(options, BEST | {"learning_rate=3e-3": (1.0, 1.0)})
     assert departures(manifest, planned(options).suite, {}) == ["other settings by hill.tuning.csv"]
 

@@ -88,6 +88,8 @@ def search(options: Options, watcher: Watcher | None = None, say: Say = warn) ->
     Raises:
         UqbenchError: the suite has none, or what is set is no search space.
     """
+    if (options.tasks, options.seeds, options.steps) != (None, None, None):
+        raise UqbenchError("tasks, seeds and steps are those of [tuning]: expected none of them.")
     session = Session(replace(options, budget=NAME), watcher or Quiet(), say)
     plan = session.plan()
     assert plan.suite.tuning is not None  # or there would be no such budget

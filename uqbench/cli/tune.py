@@ -26,7 +26,7 @@ def command(suite: Name, options: Options, *, dry_run: bool = False, to: File | 
     Examples:
       uqbench tune testbed --dry-run
       uqbench tune testbed --methods deep-ensemble,swag
-      uqbench tune testbed --methods mine.py:Mine --set mine.weight_decay=0,1e-4,1e-3,1e-2,.1,1
+      uqbench tune testbed --methods mine.py:Mine --set mine.weight_decay=0,1e-4,1e-3,1e-2,0.1,1
 
     Args:
         dry_run: Say what would run, and stop.
