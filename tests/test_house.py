@@ -18,7 +18,7 @@ HARNESS = ROOT / "uqbench"
 LAYERS: list[str] = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"][
     "contracts"
 ][0]["layers"]
-MOST_LINES = 22_600
+MOST_LINES = 22_650
 """Lines of code that the harness may have: a comment or a docstring is none."""
 TO_REWRITE = {
     "boards",

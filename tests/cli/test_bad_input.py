@@ -39,7 +39,8 @@ WHOLE = ("1.5", DIGITS, "9" * 5_000)
 NAMES = ("", "  ", "a\0b", LONG)
 PATHS = ("", "a\0b", "x" * 300, "there.txt/below", "y/" * 3_000)
 BASE = {
-    "run": ["--suite", "toy", "--dry-run"], "try": ["there.py", "--suite", "toy"],
+    "run": ["--suite", "toy", "--dry-run"], "tune": ["toy", "--dry-run"],
+    "try": ["there.py", "--suite", "toy"],
     "leaderboard": ["--suite", "toy"], "claims": ["--suite", "toy"], "plot": ["folder"],
     "report": ["folder"], "submit": ["--suite", "toy", "--methods", "fast"],
     "verify": ["there.txt", "there.txt"], "play": ["folder"], "cite": ["toy"],

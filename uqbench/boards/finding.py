@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from uqbench.boards.calibration import WORDS, coverage_column, kind
+from uqbench.boards.tuned import UNTUNED
 
 MOST_NAMES = 3
 """Methods that a sentence names; of more it says how many."""
@@ -21,7 +22,13 @@ def finding(leaderboard: pd.DataFrame, ranking: str, *, ranks: bool) -> str:
     methods = leaderboard[leaderboard["role"] == "method"]
     if methods.empty:
         return "The board has no methods, only baselines."
-    sentences = [_ranking(methods, ranks), _against_trivial(leaderboard, ranking), _trust(methods)]
+    told = _tuning(methods) if ranks else ""
+    sentences = [
+        told,
+        _ranking(methods, ranks),
+        _against_trivial(leaderboard, ranking),
+        _trust(methods),
+    ]
     return " ".join(sentence for sentence in sentences if sentence)
 
 
@@ -44,6 +51,16 @@ def _ranking(methods: pd.DataFrame, ranks: bool) -> str:
     if len(first) > MOST_NAMES:
         return f"{len(first)} of {len(ranked)} methods may be first."
     return f"Of {len(ranked)} methods, {_names(first)} may be first."
+
+
+def _tuning(methods: pd.DataFrame) -> str:
+    """Which methods were not tuned; empty where all were, or there is nothing to rank."""
+    if len(methods) < 2:
+        return ""
+    untuned = methods if "tuned" not in methods else methods[methods["tuned"] == UNTUNED]
+    if len(untuned) == len(methods):
+        return "No method of this board was tuned."
+    return "" if untuned.empty else f"Untuned: {', '.join(untuned['method'])}."
 
 
 def _differences(methods: pd.DataFrame) -> str:

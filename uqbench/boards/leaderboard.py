@@ -23,6 +23,7 @@ from uqbench.boards.provenance import contents
 from uqbench.boards.scores import gather, to_csv
 from uqbench.boards.standings import TrivialBaseline, estimates, ranges_by_task, trivial_baseline
 from uqbench.boards.tables import PAIR_COLUMNS, RANK_COLUMNS, Row, cells, csv_text, frame, pair_row
+from uqbench.boards.tuned import gains, how_tuned
 from uqbench.registry.local import is_local
 from uqbench.results.scores import Score, Scores
 from uqbench.results.store import RunState, Store
@@ -33,6 +34,7 @@ from uqbench.statistics.ranks import Pair, Place, compare, places
 from uqbench.statistics.statistic import point
 from uqbench.suites.metrics import Metric
 from uqbench.suites.plan import Plan, board_title
+from uqbench.suites.variants import base_name
 from uqbench.uncertainty.scores import score_versions
 
 if TYPE_CHECKING:
@@ -118,6 +120,7 @@ class Board:
                 self.plan.roles[method],
                 None if method == name else self.matrices.get(name),
             )
+            | gains(self.plan, method, self.methods)
             for method, own in self.methods.items()
         }
 
@@ -297,6 +300,8 @@ class Board:
                 row["stored_in"] = self.origins.get(method, "")
             if self.submitted:
                 row["submitted"] = self.submitted.get(method, "")
+            if self.plan.budget.tuned:
+                row["tuned"] = how_tuned(self.plan, method)
             if coverage is not None:
                 about = row["role"] == "method"
                 row["calibration"] = word(self.plan.suite, own, *coverage) if about else ""
@@ -353,11 +358,13 @@ class Board:
         normalization = self.primary.normalized_as or self.primary.name
         groups = grouped(self.columns)
         digests = {name: sha256(data).hexdigest() for name, data in self.tables.items()}
+        tuned = {base_name(name) for name in self.plan.roles}
         left_out = set() if budget.task_steps else {"task_steps"}
         versions = score_versions(self.plan) if self.made_by is None else {**self.made_by}
         return Manifest.model_validate(
             ({"groups": groups} if groups else {})
             | ({"score_versions": versions} if versions else {})
+            | ({"tuning_table": suite.tables.digest(tuned)} if budget.tuned else {})
             | {
                 "schema_version": SCHEMA_VERSION,
                 "suite": {"name": suite.name, "version": suite.version},

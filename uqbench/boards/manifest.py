@@ -133,6 +133,8 @@ class Manifest(BaseModel):
         task_versions: of the environments or data sets of the tasks; None of boards that were
             written before manifests had them.
         score_versions: of the metrics' scores, by statistic; None where all are the first.
+        tuning_table: sha256 of the rows about its methods of the table that settings are from;
+            None where the budget is not tuned.
         sha256: of each other file of the board.
     """
 
@@ -158,6 +160,7 @@ class Manifest(BaseModel):
     groups: dict[Group, list[str]] | None = None
     task_versions: dict[str, str] | None = None
     score_versions: dict[str, str] | None = None
+    tuning_table: Digest | None = None
     sha256: dict[str, Digest]
 
     @property

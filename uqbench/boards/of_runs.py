@@ -35,7 +35,7 @@ def boards_of(store: Store, folders: Iterable[PurePosixPath]) -> list[Board]:
     suites = read_suites(host, check=()).suites
     boards = []
     for (suite, budget), own in groups.items():
-        if suite not in suites or budget not in suites[suite].budgets:
+        if suite not in suites or budget not in suites[suite].all_budgets:
             warn(f"no board of {suite}/{budget}: no installed plugin has that suite and budget")
             continue
         plan = _plan(suites[suite], budget, own, host)

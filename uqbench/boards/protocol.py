@@ -14,6 +14,7 @@ from uqbench.contract.errors import UqbenchError, see
 from uqbench.registry.plugins import Host
 from uqbench.suites.suite import Suite
 from uqbench.suites.tables import Task
+from uqbench.suites.variants import base_name
 from uqbench.uncertainty.scores import score_versions
 
 NOT_PROTOCOL = {"name", "summary", "step_ms", "gpu_step_ms", "lanes"}
@@ -31,14 +32,18 @@ def departures(manifest: Manifest, suite: Suite, versions: Mapping[str, str]) ->
         versions: of what is installed; see :func:`versions_here`.
     """
     name = manifest.budget["name"]
-    if name not in suite.budgets:
+    if name not in suite.all_budgets:
         return [f"there is no budget {name!r} any more"]
-    budget = suite.budgets[name]
+    budget = suite.budget(name)
     earlier = {**manifest.budget}
     changed = []
     if manifest.suite["version"] != suite.version:
         changed.append(f"suite version {manifest.suite['version']}, now {suite.version}")
-    for field, value in {"actors": budget.actors, **budget.model_dump(mode="json")}.items():
+    for field, value in {
+        "actors": budget.actors,
+        "tuned": budget.tuned,
+        **budget.model_dump(mode="json"),
+    }.items():
         then = earlier.get(field, type(budget).model_fields[field].default)
         if field not in NOT_PROTOCOL and then != value:
             changed.append(f"{field} {then}, now {value}")
@@ -52,6 +57,9 @@ def departures(manifest: Manifest, suite: Suite, versions: Mapping[str, str]) ->
         now = then if own is None else versions.get(world_of(own), then)
         if now != then:
             changed.append(f"task {task} version {then}, now {now}")
+    tuned = {base_name(key.partition("/")[2]) for key in manifest.methods}
+    if budget.tuned and manifest.tuning_table not in (None, suite.tables.digest(tuned)):
+        changed.append(f"other settings by {suite.name}.tuning.csv")
     metric, primary = manifest.primary_metric["name"], suite.primary_metric(budget).name
     if metric != primary:
         changed.append(f"score {metric}, now {primary}")

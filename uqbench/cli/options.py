@@ -189,7 +189,7 @@ def _of_options(fields: Sequence[str], suite: bool) -> Iterator[click.Parameter]
             default = None if one.default is dataclasses.MISSING else one.default
             own = _OWN.get(one.name, {}) | {"required": one.name == "suite" and suite}
             yield _option(one.name, hints[one.name], default or None, helps[one.name], own)
-        if one.name == "seeds" and "settings" in fields:
+        if one.name == "seeds" and {"seeds", "settings"} <= {*fields}:
             exactly = "Exactly this seed; may be repeated."
             yield _option("seed", tuple[Seed, ...], (), exactly, {})
 

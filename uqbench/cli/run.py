@@ -56,7 +56,7 @@ def command(
         say(f"Canceled {count(execute.cancel(session), 'job')}; run again to resume.", err=True)
         return 0
     if dry_run:
-        _show_cost(execute.dry_run(session, beside))
+        show_cost(execute.dry_run(session, beside))
         return 0
     done = execute.execute(session, rerun=rerun, beside=beside)
     if done.board is None:
@@ -69,7 +69,7 @@ def command(
     return 1 if done.unfinished else 0
 
 
-def _show_cost(left: Planned) -> None:
+def show_cost(left: Planned) -> None:
     """Print what would run, and how long each method would take."""
     from uqbench.contract.wording import duration
 

@@ -19,7 +19,11 @@ from uqbench.statistics.estimate import Estimate
 from uqbench.statistics.ranks import Place
 
 NONE = "–"
-HEADERS = {"fail_share": "fail share", "calibration": "intervals"}
+HEADERS = {
+    "fail_share": "fail share",
+    "calibration": "intervals",
+    "tuning_gain": "gain by tuning",
+}
 MARK = "†"
 """Behind the name of a method that does not beat the best trivial row."""
 IMPROVEMENT = "improvement_over_"
@@ -57,7 +61,8 @@ class Line:
     Attributes:
         place: its rank and the set of ranks that the runs leave open; None where it has none.
         beaten: that its difference to the best trivial row does not lie above zero.
-        notes: its role where it is no method, and whether it is local, submitted or stored.
+        notes: its role where it is no method, whether it is local, submitted or
+            stored, and how it was tuned.
         scored, planned: numbers of runs.
         calibration: one word for its stated intervals; empty of a baseline, and where the board
             does not measure it.
@@ -78,10 +83,12 @@ class Line:
         """A row of ``leaderboard.csv``, of text or of numbers."""
         ranks: list[Any] = [row.get(name) for name in ("rank", "rank_low", "rank_high")]
         state = str(row["submitted"]).partition(":")[0] if _given(row.get("submitted")) else ""
+        tuned = str(row["tuned"]) if _given(row.get("tuned")) else ""
         notes = {
             str(row.get("role", "method")): row.get("role", "method") != "method",
             "local": row.get("local") == "yes",
             state: bool(state),
+            tuned: bool(tuned),
             "stored": bool(row.get("stored_in")),
         }
         return cls(
@@ -210,6 +217,11 @@ def board_notes(board: Board, view: BoardView) -> list[str]:
         sentences.append(
             f"The margin, {board.primary.margin:g}, was set after the runs ({board.began[:10]}): "
             f"no rank has an `=` by it."
+        )
+    if board.plan.budget.tuned:
+        sentences.append(
+            "Gain by tuning: tuned less default settings, on the same seeds. Sensitivity: a "
+            "setting for each task less one for all, on the seeds of the search."
         )
     if board.local:
         sentences.append(

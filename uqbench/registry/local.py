@@ -56,10 +56,15 @@ class LocalPlugin:
 
 @dataclass(frozen=True)
 class SuiteTable:
-    """A suite file that is read already."""
+    """A suite file that is read already.
+
+    Attributes:
+        parent: folder of the file, or of that of the method that joins suites; None without one.
+    """
 
     name: str
     table: Mapping[str, Any]
+    parent: Path | None = None
 
 
 def current() -> list[LocalPlugin]:
@@ -180,7 +185,9 @@ def load(plugin: LocalPlugin) -> object:
     Raises:
         UqbenchError: its file is not the one that was added.
     """
-    joins = [SuiteTable(f"{plugin.name}.toml", {"extend": plugin.joins})] if plugin.joins else []
+    folder = Path(plugin.path).parent if plugin.path else None
+    joined = SuiteTable(f"{plugin.name}.toml", {"extend": plugin.joins}, folder)
+    joins = [joined] if plugin.joins else []
     if not plugin.path:
         return classes.Added(suites=joins)
     path = Path(plugin.path)
@@ -191,7 +198,7 @@ def load(plugin: LocalPlugin) -> object:
         table = tomllib.loads(data.decode("utf-8"))
         if not table:
             raise ValueError("nothing is in it; expected a suite, or [extend.SUITE]")
-        return classes.Added(suites=[SuiteTable(path.name, table)])
+        return classes.Added(suites=[SuiteTable(path.name, table, folder)])
     with announced(plugin.path, "press Ctrl-C, and leave it out"):
         module = _module(plugin, data)
     if not plugin.attribute:

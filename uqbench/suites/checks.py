@@ -3,6 +3,7 @@
 Every error names the file, the key, the value and the nearest known name.
 """
 
+import math
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
 
@@ -11,11 +12,16 @@ from uqbench.registry.plugins import Host
 from uqbench.suites.claims import NOT_VERIFIABLE, Claim
 from uqbench.suites.configs import field_names, method_config, task_config
 from uqbench.suites.metrics import EVENT_STATISTICS, STATISTICS, Metric
+from uqbench.suites.search import check_space
 from uqbench.suites.suite import Suite, rows_of
 from uqbench.suites.tables import Budget, Method, Task
+from uqbench.suites.tuning import BOARD_SEEDS, NAME, Space
 from uqbench.suites.typed import typed
 
-KINDS = ("tasks", "normalization", "metrics", "budgets", "methods", "readings", "claims")
+KINDS = (
+    "tasks", "normalization", "metrics", "budgets", "methods", "search_spaces", "readings",
+    "claims",
+)  # fmt: skip
 """Kinds of rows; a row may name what stands before it."""
 TRUTHS = {
     "regret": ("optimal_return",),
@@ -45,6 +51,10 @@ def check_suite(suite: Suite, host: Host, where: str) -> None:
     _known(key, "budget", suite.budgets, "smoke", "paper")
     if problems := problems_of(suite, host, where):
         raise UqbenchError("\n".join(problems))
+    if suite.tuning is not None:
+        checks: dict[Row, Check] = {("tuning", "budget"): partial(_search, suite, host)}
+        if problems := _failed(checks, where):
+            raise UqbenchError("\n".join(problems))
 
 
 def check_budgets(suite: Suite, host: Host, where: str) -> None:
@@ -136,8 +146,28 @@ def _statistic(metric: Metric, task: Task, host: Host, where: str) -> None:
             )
 
 
+def _search(suite: Suite, host: Host, key: str) -> None:
+    """Check that a search can be scored, and is no other budget."""
+    if NAME in suite.budgets:
+        raise ValueError(f"its budget is called {NAME!r}: name the other one otherwise")
+    _budget(suite.budget(NAME), suite, host, key)
+    if suite.tuning and suite.tuning.space:
+        _space(suite.tuning.space, suite, host, key)
+
+
+def _space(space: Space, suite: Suite, _: Host, key: str) -> None:
+    """Check the number of its settings, and that a rate is in it."""
+    if suite.tuning is None:
+        raise ValueError("expected [tuning], too")
+    check_space(space, math.prod(map(len, space.values())), suite.tuning, key)
+
+
 def _budget(budget: Budget, suite: Suite, host: Host, _: str) -> None:
-    """Check that a budget's runs can be normalized, evaluated, and asked."""
+    """Check that its runs can be normalized, evaluated and asked, and are not those of a search."""
+    if budget.tuned and suite.tuning is None:
+        raise ValueError("it is tuned: expected [tuning], too")
+    if budget.first_seed < BOARD_SEEDS.stop < budget.first_seed + budget.seeds:
+        raise ValueError(f"expected seeds below {BOARD_SEEDS.stop}, where those of [tuning] begin")
     metric = suite.primary_metric(budget)
     if metric.kind == "evaluation" and budget.evaluation is None:
         raise ValueError(f"its primary metric {metric.name!r} needs an 'evaluation' table here")
@@ -219,6 +249,7 @@ CHECKS: dict[str, tuple[Callable[..., None], Collection[str]]] = {
     "metrics": (_metric, ("tasks", "normalization")),
     "budgets": (_budget, ()),
     "methods": (_method, ("tasks", "budgets")),
+    "search_spaces": (_space, ()),
     "claims": (_claim, ()),
 }
 """The check of each kind of row, and the kinds whose new rows may break it."""

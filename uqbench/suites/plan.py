@@ -15,8 +15,10 @@ from uqbench.contract.specs import AgentSpec, Role
 from uqbench.registry.plugins import Host
 from uqbench.suites.claims import Claim
 from uqbench.suites.configs import method_config, task_spec
+from uqbench.suites.search import chosen_values, rows_under
 from uqbench.suites.suite import Suite
 from uqbench.suites.tables import Budget, Method, Task
+from uqbench.suites.tuning import NAME as TUNING
 from uqbench.suites.variants import base_name, expanded, values_of
 
 
@@ -51,6 +53,7 @@ class Plan:
         steps: what the user set instead of the budget's steps; None if nothing.
         settings: config values that the user set, by method.
         keep_agents: whether the final state of each agent is stored; changes no identity.
+        defaults: rows with default settings, by the tuned row of the same method.
         score_versions: of the registered scores, and of the data sets' own, by statistic.
     """
 
@@ -64,6 +67,7 @@ class Plan:
     steps: int | None = None
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     keep_agents: bool = False
+    defaults: Mapping[str, str] = field(default_factory=dict)
     score_versions: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
@@ -129,28 +133,36 @@ def make_plan(
     _check_baseline(suite)
     budget_name = budget or suite.default_budget
     planned = _budget(suite, budget_name, steps)
-    usual = suite.methods_of(budget_name), suite.tasks_of(planned), tuple(range(planned.seeds))
-    chosen_methods, settings = _methods(suite, host, usual[0], methods, settings or {})
-    chosen_tasks = _choose("task", usual[1], tasks)
-    chosen_seeds = usual[2] if seeds is None else tuple(sorted(seeds))
+    offered, given = suite.methods_of(budget_name), settings or {}
+    rows = {m.name: rows_under(suite, budget_name, m, host) for m in suite.methods}
+    first, names = planned.first_seed, [method.name for method in offered]
+    usual, as_usual = _variants(offered, [row for name in names for row in rows[name]], {})
+    searched = () if methods and budget_name != TUNING else rows.keys() - given.keys()
+    asked = [row for n in methods or names for row in (rows[n] if n in searched else [n])]
+    chosen_methods, settings = _methods(suite, host, offered, methods, asked, given)
+    every_task, every_seed = suite.tasks_of(planned), range(first, first + planned.seeds)
+    chosen_tasks = _choose("task", every_task, tasks)
+    chosen_seeds = tuple(every_seed) if seeds is None else tuple(sorted(seeds))
     cells = tuple(
         _cell(suite, host, (budget_name, planned), task, method, settings, device, chosen_seeds)
         for task in chosen_tasks
         for method in chosen_methods
         if method.suits(task)
     )
-    as_written = steps is None and not settings
+    whole = (chosen_methods, chosen_tasks, chosen_seeds) == (usual, every_task, tuple(every_seed))
+    as_written = steps is None and all(as_usual.get(name) == one for name, one in settings.items())
     return Plan(
         suite,
         budget_name,
         planned,
         cells,
-        standard=as_written and (chosen_methods, chosen_tasks, chosen_seeds) == usual,
+        standard=as_written and whole,
         as_written=as_written,
         claims=tuple((c, c.load(host, f"{suite.name}: claims.{c.id}")) for c in suite.claims),
         steps=steps,
         settings=settings,
         keep_agents=keep_agents,
+        defaults={name: own[1] for name, own in rows.items() if len(own) == 2},
         score_versions=_score_versions(suite, host),
     )
 
@@ -193,6 +205,7 @@ def _methods(
     host: Host,
     usual: tuple[Method, ...],
     names: Sequence[str] | None,
+    asked: Sequence[str],
     settings: Mapping[str, Mapping[str, Any]],
 ) -> tuple[tuple[Method, ...], dict[str, Mapping[str, Any]]]:
     """The chosen methods with their variants, and the settings of each."""
@@ -210,7 +223,12 @@ def _methods(
     for name in settings:
         if base_name(name) not in known:
             raise unknown("method to set", name, known)
-    return _variants(chosen, names, settings)
+    if not asked:
+        raise UqbenchError(
+            f"{suite.name} has no search space for {', '.join(known)}: expected one in its "
+            f"[tuning] or [search_spaces], or values to try by --set METHOD.KEY=VALUE,VALUE,…."
+        )
+    return _variants(chosen, asked, settings)
 
 
 def _cell(
@@ -236,8 +254,11 @@ def _cell(
         task,
         host,
         where=f"{suite.name}: methods.{method.name}",
-        budget=named,
-        overrides=settings.get(method.name),
+        budget=(suite.written(budget_name), budget),
+        overrides={
+            **chosen_values(suite, budget, method.name, spec),
+            **settings.get(method.name, {}),
+        },
     )
     own = budget.on(task)
     identity = {
@@ -272,14 +293,13 @@ def _queries(budget: Budget) -> dict[str, Any]:
 
 def _variants(
     methods: Sequence[Method],
-    names: Sequence[str] | None,
+    asked: Sequence[str],
     settings: Mapping[str, Mapping[str, Any]],
 ) -> tuple[tuple[Method, ...], dict[str, Mapping[str, Any]]]:
     """The methods, with their variants in their place, and the settings of each."""
     variants_by_name: dict[str, tuple[Method, Mapping[str, Any]]] = {}
     for method in methods:
         own = settings.get(method.name, {})
-        asked = [method.name] if names is None else names
         for name in asked:
             if base_name(name) != method.name:
                 continue

@@ -12,6 +12,7 @@ import tomllib
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any
 
 from uqbench.contract.errors import UqbenchError, did_you_mean, unknown
@@ -69,16 +70,18 @@ def read_suites(host: Host, *, check: Container[str] | None = None) -> Catalog:
         UqbenchError: a file that the user named is at fault.
     """
     suites: dict[str, tuple[Suite, Plugin]] = {}
-    extensions: list[tuple[str, dict[str, Any], str, Plugin]] = []
+    extensions: list[tuple[str, dict[str, Any], str, Plugin, Path | None]] = []
     problems: list[Problem] = []
     for path, plugin in host.suite_files:
         where = f"{plugin.distribution}: {path.name}"
+        folder: Path | None = getattr(path, "parent", None)
         try:
             if isinstance(path, SuiteTable):
                 table = dict(path.table)
             else:
                 table = _parse(path.read_text(encoding="utf-8"), where)
-            extensions += [(name, t, where, plugin) for name, t in table.pop("extend", {}).items()]
+            added = table.pop("extend", {}).items()
+            extensions += [(name, t, where, plugin, folder) for name, t in added]
             if table:
                 suite = _suite(table, where)
                 local = isinstance(path, SuiteTable)  # wins over the package that it is in
@@ -89,13 +92,14 @@ def read_suites(host: Host, *, check: Container[str] | None = None) -> Catalog:
                     )
                 if check is None or suite.name in check:
                     check_suite(suite, host, where)
+                suite = suite.with_table(folder, own=True)
                 suites[suite.name] = suite, plugin
         except (Exception, SystemExit) as error:  # a module that a suite names may fail in any way
             problems.append(Problem(plugin, _reason(error, where)))
     bases: dict[str, dict[str, Any]] = {}
-    for name, table, _, _ in extensions:
+    for name, table, *_ in extensions:
         bases.setdefault(name, {}).update(methods_in(table))
-    for name, table, where, plugin in extensions:
+    for name, table, where, plugin, at in extensions:
         if name not in suites:
             # perhaps the plugin that defines it is not installed; a near name is a slip
             near = get_close_matches(name, suites, n=1, cutoff=0.8)
@@ -109,6 +113,10 @@ def read_suites(host: Host, *, check: Container[str] | None = None) -> Catalog:
             suite = _without_copies(suite, table, host)
         place = f"{where}: extend.{name}"
         joined, wrong = extended(suite, table, checked, place, bases.get(name, {}))
+        try:
+            joined = joined.with_table(at, own=False)
+        except UqbenchError as error:
+            wrong.append(str(error))
         suites[name] = joined, origin
         problems += [Problem(plugin, reason) for reason in wrong]
     for name, (suite, origin) in list(suites.items()):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, Field, PrivateAttr
 from pydantic_core import PydanticCustomError
 
-from uqbench.contract.errors import unknown
+from uqbench.contract.errors import UqbenchError, unknown
+from uqbench.suites import tuning as search
 from uqbench.suites.claims import Claim, Reading
 from uqbench.suites.metrics import Metric, Normalization, NormalizationConstants
 from uqbench.suites.tables import UNKNOWN, Budget, BudgetName, Method, MetricName, Name, Table, Task
@@ -46,6 +48,7 @@ class Suite(Table):
             the tasks' means; ``iqm``, which trims runs, of unlike tasks whole ones; ``median``.
         paired: whether the methods meet the same data sets, or environments, of a seed, and these
             matter to the result: differences are then taken seed by seed.
+        search_spaces: what is tried of an agent or estimator by ``uqbench tune``, by its name.
         readings: how the paper is read where it can be read in two ways, by name.
     """
 
@@ -63,9 +66,12 @@ class Suite(Table):
     metrics: Annotated[tuple[Metric, ...], DISTINCT]
     normalization: dict[str, Normalization]
     methods: Annotated[tuple[Method, ...], DISTINCT] = ()
+    tuning: search.Tuning | None = None
+    search_spaces: dict[Name, search.Space] = Field(default_factory=dict)
     readings: dict[Name, Reading] = Field(default_factory=dict)
     claims: Annotated[tuple[Claim, ...], DISTINCT] = ()
     _added: frozenset[tuple[str, str]] = PrivateAttr(frozenset())
+    _tables: search.Tables = PrivateAttr(default_factory=search.Tables)
 
     def with_row(self, kind: str, name: str, row: Table, *, added: bool) -> Suite:
         """The suite with a row more, in the place of one of its name where rows have names.
@@ -80,6 +86,29 @@ class Suite(Table):
         new = {**rows, name: row} if isinstance(rows, dict) else (*rows, row)
         suite = self.model_copy(update={kind: new})
         suite._added = self._added | ({(kind, name)} if added else set())
+        return suite
+
+    @property
+    def tables(self) -> search.Tables:
+        """The settings that ``uqbench tune`` found for its methods."""
+        return self._tables
+
+    def with_table(self, folder: Path | None, *, own: bool) -> Suite:
+        """The suite with the table of its tuning in a folder, if there is one.
+
+        Args:
+            folder: of a suite file; None where that is in none.
+            own: whether that is the suite's, or extends it.
+
+        Raises:
+            UqbenchError: the table is damaged.
+        """
+        if self.tuning is None or folder is None:
+            return self
+        suite, before = self.model_copy(), self._tables
+        rows = search.read_table(folder / f"{self.name}.tuning.csv")
+        at = folder if own else before.folder
+        suite._tables = search.Tables(search.joined(before.rows, rows), at)
         return suite
 
     def risks_of(self, task: Task, budget: Budget) -> Iterable[str]:
@@ -107,9 +136,24 @@ class Suite(Table):
 
     def budget(self, name: str) -> Budget:
         """The budget of that name."""
-        if name not in self.budgets:
-            raise unknown(f"budget of suite {self.name}", name, self.budgets)
-        return self.budgets[name]
+        if name not in self.all_budgets:
+            if name == search.NAME:
+                raise UqbenchError(
+                    f"{self.name} needs a [tuning] table to be tuned (docs/protocols.md#tuning)."
+                )
+            raise unknown(f"budget of suite {self.name}", name, self.all_budgets)
+        return self.all_budgets[name]
+
+    @property
+    def all_budgets(self) -> dict[str, Budget]:
+        """The budgets, and ``tuning`` where there is a search."""
+        if self.tuning is None:
+            return self.budgets
+        return {**self.budgets, search.NAME: self.tuning.derived(self.budgets[self.tuning.budget])}
+
+    def written(self, budget: str) -> str:
+        """The budget whose methods and values count: under ``tuning`` they are another's."""
+        return self.tuning.budget if self.tuning and budget == search.NAME else budget
 
     def primary_metric(self, budget: Budget) -> Metric:
         """The metric that scores a budget's runs."""
@@ -117,7 +161,8 @@ class Suite(Table):
 
     def methods_of(self, budget: str) -> tuple[Method, ...]:
         """The methods included in a budget."""
-        return tuple(m for m in self.methods if m.budgets is None or budget in m.budgets)
+        name = self.written(budget)
+        return tuple(m for m in self.methods if m.budgets is None or name in m.budgets)
 
     def normalization_constants(self, metric: Metric) -> dict[str, NormalizationConstants]:
         """Normalization constants of a metric by task; empty where it is not normalized."""

@@ -149,6 +149,9 @@ class Budget(Table):
         step_ms: nominal milliseconds per step of one run on one core, for the time estimate where
             neither a run nor a stored board tells.
         gpu_step_ms: the same on a GPU, which may be shared by many runs; None: as on a core.
+        first_seed: the first of the runs' seeds, where it is not 0.
+        tuned: whether methods have the settings that ``uqbench tune`` chose: ``only``, or
+            ``with-default``, a row for these and one for their default settings.
         actors: K, copies of its environment that step together in a run and feed one learner; steps
             are those of all of them.
         lanes: runs that a process executes together on a CPU, for agents whose hundreds of lanes
@@ -172,11 +175,13 @@ class Budget(Table):
     evaluation: Evaluation | None = None
     queries: Queries | None = None
     actors: Count = 1
+    first_seed: Annotated[int, Field(ge=0)] = 0
+    tuned: Literal["only", "with-default"] | None = None
 
     @model_serializer(mode="wrap")
     def _table(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """The table, without later keys that are not set: identities stay as they were."""
-        later: dict[str, Any] = {"actors": 1, "gpu_step_ms": None}
+        later: dict[str, Any] = {"actors": 1, "gpu_step_ms": None, "first_seed": 0, "tuned": None}
         table: dict[str, Any] = serialize(self)
         return {k: v for k, v in table.items() if k not in later or later[k] != v}
 

@@ -11,11 +11,12 @@ from uqbench.contract.errors import UqbenchError, did_you_mean
 from uqbench.suites.claims import Claim, Reading
 from uqbench.suites.metrics import Metric, Normalization, NormalizationConstants
 from uqbench.suites.tables import UNKNOWN, Budget, Evaluation, Method, Queries, Task
+from uqbench.suites.tuning import Tuning
 
 _TABLES: dict[str, type[BaseModel]] = {
     "tasks": Task, "metrics": Metric, "methods": Method, "claims": Claim, "budgets": Budget,
     "normalization": Normalization, "readings": Reading, "evaluation": Evaluation,
-    "queries": Queries, "constants": NormalizationConstants,
+    "queries": Queries, "constants": NormalizationConstants, "tuning": Tuning,
 }  # fmt: skip
 
 

@@ -16,7 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from uqbench.boards.leaderboard import board
 from uqbench.boards.manifest import Digest
 from uqbench.boards.provenance import of_older_code
-from uqbench.boards.submitted import Name
+from uqbench.boards.submitted import Name, Plain
+from uqbench.boards.tuned import how_tuned
 from uqbench.contract.config import explain
 from uqbench.contract.errors import UqbenchError, see
 from uqbench.registry.plugins import Host
@@ -40,6 +41,7 @@ class Submission(BaseModel):
         wheel: sha256 of its file.
         scores: ``scores.csv``, as the author has them.
         hours: of a core or device, that their runs took.
+        tuned: how the method was, in words, under a budget that is tuned.
         checks: how many conformance checks of the method had which outcome at the author's.
     """
 
@@ -54,6 +56,7 @@ class Submission(BaseModel):
     wheel: Digest
     scores: str
     hours: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    tuned: Plain = ""
     checks: Annotated[dict[Name, Annotated[int, Field(ge=0, le=10**6)]], Field(max_length=6)]
 
 
@@ -115,6 +118,7 @@ def submit(plan: Plan, host: Host, store: Store, wheel: Path, path: Path, check:
         wheel=sha256(read_bytes(wheel, MOST_BYTES)).hexdigest(),
         scores=result.tables["scores.csv"].decode(),
         hours=sum(timing.seconds / timing.lanes for timing in timings if timing) / 3600,
+        tuned=how_tuned(plan, plan.cells[0].method.name),
         checks=dict(Counter(one["status"] for one in results)),
     )  # fmt: skip
     data = sent.model_dump_json(indent=1).encode()

@@ -33,13 +33,12 @@ from uqbench.results.scores import Score, Scores, Values
 from uqbench.results.states import RunState
 from uqbench.results.store import Store
 from uqbench.suites.plan import Plan
+from uqbench.suites.tuning import BOARD_SEEDS
 
 LEVEL = 0.01
 """Probability with which the permutation test refuses an honest row."""
 LEAST = 10
 """Keeper's seeds beside public ones, at least: so many can be significant."""
-SEEDS = range(10_000)
-"""From which the keeper's are drawn: no number tells that it is one of these."""
 DRAWS = 9_999
 
 
@@ -98,7 +97,7 @@ def verify(
     )
     word = Submitted(
         state="self-reported", says=f"{count(len(plan.runs), 'run')} of {sent.package} "
-        f"{sent.version}; conformance, as the author says: "
+        f"{sent.version}{'; ' * bool(sent.tuned)}{sent.tuned}; conformance, as the author says: "
         f"{', '.join(f'{n} {outcome}' for outcome, n in sorted(sent.checks.items())) or 'nothing'}",
         wheel=sent.wheel, file=file,
     )  # fmt: skip
@@ -138,7 +137,10 @@ def draw(plan: Plan, host: Host) -> tuple[list[int], list[int]]:
         of.load_factory() for of in specs if of.makes("uqbench.contract.estimator:Dataset")
     ]
     ends = [of.n_datasets for of in made_by if of.n_datasets is not None]
-    public, others = range(plan.budget.seeds), SEEDS[plan.budget.seeds : min(ends, default=None)]
+    public, others = (
+        range(plan.budget.seeds),
+        BOARD_SEEDS[plan.budget.seeds : min(ends, default=None)],
+    )
     rng = np.random.default_rng(secrets.randbits(128))  # a draw that nobody can know
     many = min(len(others), max(len(public), LEAST) if plan.suite.paired else len(public))
     drawn = sorted(rng.choice(others, many, replace=False).tolist())

@@ -1,0 +1,225 @@
+"""Tuning: which settings a suite tries of its methods, and the table of what they scored.
+
+``<suite>.tuning.csv`` beside a suite file has a row for each method, setting and task. One setting
+is chosen for all tasks, by the mean over them of the normalized score (Patterson et al. 2024, "The
+cross-environment hyperparameter setting benchmark").
+"""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field, TypeAdapter
+from pydantic.dataclasses import dataclass
+
+from uqbench.contract.errors import UqbenchError
+from uqbench.suites.tables import Budget, BudgetName, Count, MetricName, Table, TaskName
+from uqbench.suites.variants import values_of
+
+NAME = "tuning"  # the budget whose runs try the settings
+FEWEST = 6  # settings of a method
+RATES = ("learning_rate", "weight_decay")  # one of these is in every search space
+BOARD_SEEDS = range(10_000)  # the budgets' own, and those that a keeper draws
+EDGE = "at the edge of the grid"
+Space = dict[str, tuple[Any, ...]]  # values by field; the settings are all combinations
+
+
+class Tuning(Table):
+    """The settings that ``uqbench tune`` tries.
+
+    Attributes:
+        budget: whose runs are made, but for what is said here.
+        first_seed: of the runs, above all that boards use.
+        seeds: number of them.
+        configurations: the most settings of a method, whoever's it is.
+        space: of methods that have these fields; ``[search_spaces.NAME]`` is that of one agent or
+            estimator.
+        tasks: only these.
+        steps: of a run.
+        metric: that selects, normalized as the suite's scores are.
+    """
+
+    budget: BudgetName
+    first_seed: Annotated[int, Field(ge=BOARD_SEEDS.stop)]
+    seeds: Count
+    configurations: Annotated[int, Field(ge=FEWEST)]
+    space: Space = Field(default_factory=dict)
+    tasks: tuple[TaskName, ...] | None = None
+    steps: Count | None = None
+    metric: MetricName | None = None
+
+    def derived(self, of: Budget) -> Budget:
+        """The budget of the runs."""
+        own: dict[str, Any] = {"tasks": self.tasks, "steps": self.steps, "primary": self.metric}
+        own |= {"task_steps": {} if self.steps else None, "seeds": self.seeds}
+        given = {key: value for key, value in own.items() if value is not None}
+        summary = f"the settings of [tuning], with seeds that no board uses: {of.summary}"
+        fixed = {"first_seed": self.first_seed, "ranks": False, "tuned": None, "summary": summary}
+        return of.model_copy(update=given | fixed)
+
+
+@dataclass(frozen=True, config={"extra": "forbid"})
+class Tried:
+    """A row of the table.
+
+    Attributes:
+        version: of the method's agent or estimator.
+        setting: as the name of a variant has it, ``learning_rate=1e-3``.
+        score: mean over seeds of the normalized score; None where a run has none.
+        runs: how many.
+        hours: of a core or device, in all.
+        mean: of the scores over tasks; None where one is missing.
+        chosen: of the setting that was chosen: ``yes``, or that it is at the edge of the grid.
+    """
+
+    method: str
+    version: str
+    setting: str
+    task: str
+    score: Annotated[float, Field(allow_inf_nan=False)] | None
+    runs: int
+    hours: float
+    mean: float | None = None
+    chosen: str | None = None
+
+
+_ROWS = TypeAdapter(list[Tried])
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """The outcome for a method.
+
+    Attributes:
+        version: of its agent or estimator.
+        setting: that has the best mean over tasks.
+        means: by setting, of those that have all of their runs.
+        at_edge: whether a number of the setting is the least or the largest that was tried.
+        sensitivity: mean over tasks of the best score on the task, less the best mean.
+        words: how it was tuned.
+    """
+
+    version: str
+    setting: str
+    means: dict[str, float]
+    at_edge: bool
+    sensitivity: float
+    words: str
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The setting, by field."""
+        return values_of(f"[{self.setting}]")
+
+
+def _outcome(rows: Sequence[Tried]) -> Tuned | None:
+    """The outcome for the method of some rows; None where no setting has all of its runs.
+
+    Of equal means the one with the smaller rate is chosen, then the earlier one.
+    """
+    scores: dict[str, dict[str, float | None]] = {}
+    for row in rows:
+        scores.setdefault(row.setting, {})[row.task] = row.score
+    whole = {s: [x for x in of.values() if x is not None] for s, of in scores.items()}
+    whole = {s: of for s, of in whole.items() if len(of) == len(scores[s])}
+    if not whole:
+        return None
+    means = {setting: sum(of) / len(of) for setting, of in whole.items()}
+    values = {setting: values_of(f"[{setting}]") for setting in scores}
+    rates = {s: [float(of[name]) for name in RATES if name in of] for s, of in values.items()}
+    best = min(whole, key=lambda setting: (-means[setting], rates[setting]))
+    at_edge = any(
+        _is_end(value, [of[k] for of in values.values()]) for k, value in values[best].items()
+    )
+    top = [max(of) for of in zip(*whole.values(), strict=True)]
+    many = f"{len(scores)} settings on {len(top)} task{'s'[: len(top) > 1]}"
+    words = f"tuned over {many}{', ' * at_edge}{EDGE * at_edge}"
+    return Tuned(rows[0].version, best, means, at_edge, sum(top) / len(top) - means[best], words)
+
+
+def _is_end(value: Any, tried: Sequence[Any]) -> bool:
+    """Whether a number is the least or the largest of several."""
+    several = isinstance(value, int | float) and len({*tried}) > 1
+    return several and value in (min(tried), max(tried))
+
+
+def outcomes(rows: Iterable[Tried]) -> dict[str, Tuned]:
+    """Outcomes by method, without those of which no setting has all of its runs."""
+    own: dict[str, list[Tried]] = {}
+    for row in rows:
+        own.setdefault(row.method, []).append(row)
+    return {name: of for name, some in own.items() if (of := _outcome(some)) is not None}
+
+
+def table(rows: Sequence[Tried]) -> str:
+    """``tuning.csv``, with means and what is chosen by the scores."""
+    came, text = outcomes(rows), io.StringIO()
+    writer = csv.DictWriter(
+        text, [field.name for field in dataclasses.fields(Tried)], lineterminator="\n"
+    )
+    writer.writeheader()
+    for row in rows:
+        of, marked = came.get(row.method), dataclasses.replace(row, mean=None, chosen=None)
+        if of is not None:
+            chosen = (EDGE if of.at_edge else "yes") if row.setting == of.setting else None
+            marked = dataclasses.replace(row, mean=of.means.get(row.setting), chosen=chosen)
+        cells = vars(marked).items()
+        writer.writerow({k: f"{v:.6g}" if isinstance(v, float) else v for k, v in cells})
+    return text.getvalue()
+
+
+def read_table(path: Path) -> list[Tried]:
+    """The rows of ``tuning.csv``; none where there is no such file.
+
+    Raises:
+        UqbenchError: it is damaged, or says that something was chosen which is not the best.
+    """
+    if not path.is_file():
+        return []
+    try:
+        text = path.read_text(encoding="utf-8")
+        given = csv.DictReader(io.StringIO(text))
+        rows = _ROWS.validate_python([{k: v or None for k, v in row.items()} for row in given])
+        if table(rows) != text:
+            raise ValueError("means and choice do not follow from its scores")
+    except (OSError, ValueError, TypeError, csv.Error) as error:
+        why = f"{error!s:.300}"
+        raise UqbenchError(f"{path} is damaged ({why}): restore it, or tune without it.") from None
+    return rows
+
+
+def joined(rows: Iterable[Tried], new: Sequence[Tried]) -> tuple[Tried, ...]:
+    """The rows with new ones; a method's replace those that it had."""
+    names = {row.method for row in new}
+    return (*(row for row in rows if row.method not in names), *new)
+
+
+@dataclasses.dataclass(frozen=True)
+class Tables:
+    """The tables beside a suite's files, in one.
+
+    Attributes:
+        rows: of all.
+        folder: of the suite's own file; None where it is of none.
+    """
+
+    rows: tuple[Tried, ...] = ()
+    folder: Path | None = None
+
+    @cached_property
+    def tuned(self) -> Mapping[str, Tuned]:
+        """Outcomes by method."""
+        return outcomes(self.rows)
+
+    def digest(self, methods: Iterable[str]) -> str:
+        """The sha256 of the rows of some methods, but for what the runs cost."""
+        names = {*methods}
+        own = [dataclasses.replace(row, hours=0.0) for row in self.rows if row.method in names]
+        return sha256(table(sorted(own, key=lambda row: row.method)).encode()).hexdigest()
