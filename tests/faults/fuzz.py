@@ -227,7 +227,7 @@ def readers(host: Host, plan: Plan, store: Store, board: dict[str, bytes], folde
         b"slow.healed=/tmp",
         b"fast.raise_at=3",
     )
-    names = (b"cvar(0.25) of wang(0.1)", b"cvar(alpha=0.25)", b"mean-std(0.5)", b"expectation")
+    names = (b"cvar(0.25) of wang(0.1)", b"mean-std(0.5)", b"expectation")
     return [
         Reader("suite", read_suite, (suite,), 0.06),
         Reader("extension", read_extension, (extension,), 0.004),

@@ -10,7 +10,6 @@ from uqbench.boards.claims.verdict import Verdict, combine, find
 from uqbench.boards.scores import Score
 from uqbench.contract.claim import CannotCompareError, Observations
 from uqbench.registry.plugins import Host
-from uqbench.statistics.levels import ALPHA
 from uqbench.statistics.location import OverTasks
 from uqbench.suites.claims import Claim
 from uqbench.suites.plan import make_plan
@@ -40,7 +39,7 @@ def verdict(band, *, shared=True, tasks=TASKS):
         shared=shared,
     )
     evidence = band.compare(observations)
-    findings = find(evidence, intervals=True, together=ALPHA)
+    findings = find(evidence, intervals=True)
     return combine(evidence, [finding.true for finding in findings])
 
 
@@ -106,5 +105,5 @@ def test_of_a_suites_claims_those_about_costs_count_tasks(metric):
         for run in plan.runs
     ]  # fmt: skip
     (judgement,) = judge(plan, scores)
-    decided = judgement.verdict is Verdict.DOES_NOT_HOLD
+    decided = judgement.verdict is Verdict.NOT_REPRODUCED  # the claim gives a published number
     assert decided == (metric == "steps_per_s")
