@@ -135,11 +135,11 @@ def test_a_file_that_is_not_there_is_named(toy, tmp_path):
 @pytest.mark.parametrize(
     ("code", "why"),
     [
-        ("import sys; sys.exit(0)", "SystemExit: 0"),
-        ("class Odd(BaseException): pass\nraise Odd('x')", "Odd: x"),
+        ("import sys; sys.exit(0)", "line 1: SystemExit: 0"),
+        ("class Odd(BaseException): pass\nraise Odd('x')", "line 2: Odd: x"),
         (
             "class Odd(Exception):\n    def __str__(self): 1 / 0\nraise Odd",
-            "Odd (its message cannot",
+            "line 3: Odd (its message cannot",
         ),
     ],
 )

@@ -75,7 +75,7 @@ def test_what_all_lanes_share_is_declared():
 def test_a_part_may_have_grown_since_the_start():
     agent, single = Counter([4, 6]), Counter([6])
     agent.numbers = agent.numbers[..., None].expand(-1, -1, 2).clone()
-    agent.policy = single.policy = lambda obs: torch.zeros(len(obs), 1)
+    agent.policy = single.policy = lambda obs, valid=None: torch.zeros(len(obs), 1)
     exported_agent(agent, single, 1, 2, torch.zeros(2, 1, 2))
     assert single.numbers.tolist() == [[[6, 6]] * 3]
 
