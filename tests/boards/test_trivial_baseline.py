@@ -46,7 +46,7 @@ def simulated(plan: Plan, means=MEANS) -> list[Score]:
     generator = np.random.default_rng(0)
     return [
         Score(run.task, run.method, run.seed, "finished", "cpu",
-              means[run.method] + 0.05 * generator.standard_normal(),
+              float(np.clip(means[run.method] + 0.05 * generator.standard_normal(), 0, 1.24)),
               {}, str(run.folder), run.digest, "uqbench:aaaa")
         for run in sorted(plan.runs, key=lambda run: (run.task, run.method, run.seed))
     ]  # fmt: skip

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-from uqbench.cli.options import FolderThere, load_host, takes
+from uqbench.cli.options import Folder, load_host, takes
 from uqbench.cli.terminal import say
 
 
@@ -14,7 +14,7 @@ def command(
     statistics: bool = False,
     pair: Annotated[str, "A,B"] | None = None,
     budget: str | None = None,
-    boards: FolderThere = Path("results"),
+    boards: Folder = Path("results"),
 ) -> int:
     """Print the papers of a suite, or of a method, as BibTeX.
 

@@ -85,7 +85,7 @@ def test_no_name_of_a_committed_board_is_nearest_to_anothers_point(wide):
         assert set(placed["method"]) <= set(board.methods)
         drawn, beside = drawn + len(placed), beside + (placed["label_x"] < trust.WIDTH * wide).sum()
     assert drawn > 70
-    assert beside > 0.7 * drawn
+    assert beside > 0.6 * drawn
 
 
 def test_points_are_drawn_where_their_names_are_placed_beside_them():
