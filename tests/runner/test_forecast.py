@@ -1,7 +1,7 @@
 """How long a plan is said to take."""
 
 from dataclasses import dataclass, replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -30,8 +30,8 @@ class Stored:
         """A folder of it, which is not there."""
         return Folder(self.root / place)
 
-    def records(self, suite: str) -> Any:
-        return ((PurePosixPath(suite, folder), found) for folder, found in self.found.items())
+    def walk(self, suite: str) -> Any:
+        return ((f"{suite}/{folder}", found) for folder, found in self.found.items())
 
 
 def timed(steps_per_s: float, device: str = "cpu", cpu_s: float | None = 1.0) -> SimpleNamespace:
