@@ -101,9 +101,13 @@ def test_nothing_is_decided_between_intervals_that_overlap(front, tools):
 
 
 def test_its_sentences_are_those_of_the_boards_pages(tools, front):
+    index = (ROOT / "leaderboards/README.md").read_text(
+        "utf-8"
+    )  # ‡: pages that are kept as they were
     for one in tools.boards():
         page = one.board.unchecked("README.md").decode()
-        assert f"**{one.board.finding}**" in page
+        if f"({'/'.join(one.board.folder.parts[-2:])}/README.md) ‡" not in index:
+            assert f"**{one.board.finding}**" in page
         shown = [text for (board, _), (_, _, text) in front.items() if board == one.id]
         assert all(str(escape(one.board.finding)) in text for text in shown)
 
