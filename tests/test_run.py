@@ -228,7 +228,7 @@ def test_a_newer_schema_is_refused(tmp_path):
     path = next(tmp_path.glob("toy/paper/short/fast/0-*/run.json"))
     path.write_text(json.dumps(json.loads(path.read_text()) | {"schema_version": 99}))
     done = run_toy(tmp_path, *one, code=2)
-    assert "it has schema 99, this uqbench reads up to 2: update uqbench" in done.stderr
+    assert "it has schema 99, this uqbench reads up to 3: update uqbench" in done.stderr
 
 
 @pytest.fixture
