@@ -45,7 +45,7 @@ def command(
     from uqbench.suites.variants import split_outside
 
     if budget is not None and not statistics and pair is None:
-        raise UqbenchError("--budget names the board of --statistics or --pair; add one of them.")
+        raise UqbenchError("--budget names the board of --statistics or --pair: give one of them.")
     host = load_host()
     suites = read_suites(host, check=()).suites
     if statistics or pair is not None:
