@@ -70,6 +70,10 @@ def test_names_of_few_points_stand_beside_them_and_across_no_bar():
     assert barred["label_y"] != 240.0
 
 
+CROWDED = 16
+"""Methods of a board from which on most names stand in the margin, with a line to their points."""
+
+
 @pytest.mark.parametrize("wide", [1.0, 0.6])
 def test_no_name_of_a_committed_board_is_nearest_to_anothers_point(wide):
     drawn = beside = 0
@@ -83,9 +87,11 @@ def test_no_name_of_a_committed_board_is_nearest_to_anothers_point(wide):
         placed = chart.layer[-1].data
         check(placed, (trust.WIDTH * wide, np.inf))
         assert set(placed["method"]) <= set(board.methods)
-        drawn, beside = drawn + len(placed), beside + (placed["label_x"] < trust.WIDTH * wide).sum()
+        if len(placed) < CROWDED:
+            drawn += len(placed)
+            beside += (placed["label_x"] < trust.WIDTH * wide).sum()
     assert drawn > 70
-    assert beside > 0.6 * drawn
+    assert beside > 0.7 * drawn
 
 
 def test_points_are_drawn_where_their_names_are_placed_beside_them():
