@@ -36,7 +36,7 @@ class Bracket:
 
 
 def against(board: Board | StoredBoard, first: str, second: str) -> str:
-    """Whether the first method is better than the second, by ``pairs.csv``, and by how much.
+    """Compare two methods of a board in a sentence, by ``pairs.csv``: which is better, by how much.
 
     Where the runs do not tell, with the seeds that would: each pair at 1 − 0.05/pairs.
 

@@ -1,4 +1,4 @@
-"""What runs cost: speed and device time. Measured, so not part of byte checks."""
+"""Costs of runs: speed and device time. Measured, so not part of byte checks."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 @dataclass(frozen=True, config={"extra": "forbid"})
 class CellCost:
-    """What the finished runs of a task and method cost.
+    """The cost of the finished runs of a task and method.
 
     Attributes:
         device: ``cpu``, ``cuda`` or ``cpu+cuda``.
@@ -95,7 +95,7 @@ def _by_wall_time(row: CellCost) -> str:
 
 
 def step_costs(plan: Plan, roots: Iterable[Folder]) -> StepCosts:
-    """What a step of the runs of a budget's stored board cost.
+    """The cost of a step of the runs of a budget's stored board.
 
     Args:
         plan: runs of the budget.

@@ -1,4 +1,4 @@
-"""What a board comes to, in a sentence or two: who is first, and whose intervals can be trusted."""
+"""The finding of a board in a sentence or two: who is first, and whose intervals can be trusted."""
 
 from collections.abc import Sequence
 

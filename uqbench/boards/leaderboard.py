@@ -247,7 +247,7 @@ class Board:
 
     @cached_property
     def tables(self) -> dict[str, bytes]:
-        """What follows from the scores, by name, deterministic to the byte."""
+        """The files that follow from the scores, by name, deterministic to the byte."""
         return {
             "claims.csv": csv_text(table.rows(self.claims), table.COLUMNS).encode(),
             "leaderboard.csv": csv_text(self.rows()).encode(),
@@ -269,7 +269,7 @@ class Board:
 
     @property
     def finding(self) -> str:
-        """What the board comes to, in a sentence or two."""
+        """The finding of the board, in a sentence or two."""
         table = frame(self.tables["leaderboard.csv"].decode(), self.title)
         return finding(table, self.ranking, ranks=self.ranks)
 
@@ -353,7 +353,7 @@ class Board:
         return rows
 
     def manifest(self, others: Mapping[str, str]) -> Manifest:
-        """What the board says of itself; ``others`` are digests of its files that are no tables."""
+        """The board's ``manifest.json``; ``others`` are digests of its files that are no tables."""
         suite, budget = self.plan.suite, self.plan.budget
         normalization = self.primary.normalized_as or self.primary.name
         groups = grouped(self.columns)

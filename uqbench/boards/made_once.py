@@ -1,4 +1,4 @@
-"""What is computed once, when a board is written: the papers to cite, and its error rates."""
+"""Files that are computed once, when a board is written: papers to cite, and error rates."""
 
 from uqbench.boards.error_rates import ERRORS, errors_csv
 from uqbench.boards.leaderboard import Board

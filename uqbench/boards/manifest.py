@@ -58,7 +58,7 @@ class MetricThen(TypedDict):
 
 
 class MethodThen(TypedDict):
-    """What a method was: an agent or an estimator, its version, its resolved config."""
+    """A method as it was: an agent or an estimator, its version, its resolved config."""
 
     __pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[misc]
 
@@ -171,7 +171,7 @@ class Manifest(BaseModel):
 
 
 def missing_note(scores: Scores, planned: Planned) -> str:
-    """What a board lacks: planned runs without a score, methods without runs; empty if nothing."""
+    """The sentence on planned runs without a score and methods without runs; empty without any."""
     states = {
         f"{cell.task}/{cell.method}": Counter(cell.without_score("without a value"))
         for cell in scores.cells

@@ -22,7 +22,7 @@ NOT_PROTOCOL = {"name", "summary", "step_ms", "gpu_step_ms", "lanes"}
 
 
 def departures(manifest: Manifest, suite: Suite, versions: Mapping[str, str]) -> list[str]:
-    """What the suite does otherwise by now than a board's ``manifest.json`` says; mostly nothing.
+    """Changes of a suite since a board's ``manifest.json`` was written; mostly none.
 
     Fields that the manifest has not are newer than it, and had their defaults.
 

@@ -1,4 +1,4 @@
-"""What a board's runs were made with: processors, versions, revisions, and the packages' contents.
+"""Provenance of a board's runs: processors, versions, revisions, and the packages' contents.
 
 Kept in ``made_with.json`` when a board is written from runs. It does not follow from the scores, so
 a rewrite keeps it as it is; boards from before it was kept have none.
@@ -48,7 +48,7 @@ class MadeWith:
 
 
 def provenance(scores: Scores | Iterable[Score], store: Store | None = None) -> list[MadeWith]:
-    """What the scored runs were made with, the most frequent first, and where in if not in a store.
+    """Provenance of the scored runs, the most frequent first.
 
     Args:
         scores: of the runs.
@@ -81,7 +81,7 @@ def provenance(scores: Scores | Iterable[Score], store: Store | None = None) -> 
 
 
 def _origin(run: Folder) -> str:
-    """Where a run is from that was not made in its store; empty where it was."""
+    """The folder that a run was merged from; empty where it was made in its store."""
     if not run.has(ORIGIN):
         return ""
     try:

@@ -1,4 +1,4 @@
-"""Where runs are made again: a new environment with a submitted package, in bubblewrap where it is.
+"""A new environment with a submitted package for runs that are made again, in bubblewrap if there.
 
 The environment sees the libraries of this one, uqbench and torch among them, behind its own: what a
 package needs beside these comes from an index only where the keeper names one. In bubblewrap there
@@ -119,5 +119,5 @@ def isolated(folder: Path) -> list[str]:
 
 
 def _seen() -> list[str]:
-    """Where this process finds libraries."""
+    """Folders in which this process finds libraries."""
     return [path for path in sys.path if Path(path).is_absolute()]

@@ -1,4 +1,4 @@
-"""What a board estimates of each method, and which methods beat what costs no learning."""
+"""A board's estimates of each method, and the methods that beat what costs no learning."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def shown_statistics(plan: Plan) -> tuple[str, ...]:
 def estimates(
     plan: Plan, own: MethodScores, role: Role, baseline: Matrix | None
 ) -> dict[str, Estimate | None]:
-    """What ``leaderboard.csv`` estimates of a method, by column; None where runs are missing.
+    """Estimates of a method by the columns of ``leaderboard.csv``; None where runs are missing.
 
     These are statistics of the normalized primary metric, of which the mean, the optimality gap and
     the one that ranks have intervals; the share of runs beyond its failure threshold; the

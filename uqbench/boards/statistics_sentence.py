@@ -1,4 +1,4 @@
-"""How a board's brackets and ranks are made, in two sentences for a paper."""
+"""Two sentences for a paper on how a board's brackets and ranks are made."""
 
 from uqbench.suites.suite import Suite
 from uqbench.suites.tables import Budget

@@ -87,12 +87,12 @@ class StoredBoard:
 
     @property
     def folder(self) -> Path:
-        """Where it is, in words."""
+        """Its path, for messages."""
         return self.at.path
 
     @cached_property
     def manifest(self) -> Manifest:
-        """What the board says of itself.
+        """The board's ``manifest.json``.
 
         Raises:
             UqbenchError: there is none, or it is damaged.
@@ -187,7 +187,7 @@ class StoredBoard:
 
     @property
     def finding(self) -> str:
-        """What the board comes to, in a sentence or two."""
+        """The finding of the board, in a sentence or two."""
         return finding(self._whole.sort_values("method"), self.ranking, ranks=self.ranks)
 
     @property
@@ -281,7 +281,7 @@ class StoredBoard:
 
     @property
     def provenance(self) -> tuple[list[MadeWith], str]:
-        """What its runs were made with, and what was older than the code installed then."""
+        """Provenance of its runs, and the packages that were older than the code installed then."""
         return read_provenance(self.unchecked(PROVENANCE) if self.has(PROVENANCE) else None)
 
     @property
@@ -412,7 +412,7 @@ class StoredBoard:
 
 
 def board_folder(plan: Plan, root: Folder) -> Folder:
-    """Where a plan's leaderboard is kept."""
+    """The folder of a plan's leaderboard."""
     return root.below(plan.suite.name, plan.name)
 
 

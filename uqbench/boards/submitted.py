@@ -56,7 +56,7 @@ def submitted_json(rows: Mapping[str, Submitted]) -> str:
 
 
 def states(rows: Mapping[str, Submitted]) -> dict[str, str]:
-    """What each method's row says."""
+    """The words on each method's row."""
     return {method: f"{row.state}: {row.says}" for method, row in rows.items()}
 
 

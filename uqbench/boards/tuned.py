@@ -1,4 +1,4 @@
-"""How the rows of a board were tuned, what that gained, and how sensitive a method is to it."""
+"""Tuning of a board's rows: how each was tuned, what that gained, a method's sensitivity."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class Folder:
 
     @property
     def path(self) -> Path:
-        """Where it is, for messages and for libraries that take paths."""
+        """Its path, for messages and for libraries that take paths."""
         return self.root.joinpath(*self.names)
 
     @property
@@ -98,7 +98,7 @@ class Folder:
 
     @contextmanager
     def held(self) -> Iterator[Folder]:
-        """The same folder, found once for all that is done below it."""
+        """This folder, found once for all that is done below it."""
         descriptor = self._open()
         try:
             yield Folder(self.root, self.names, (descriptor, len(self.names)))
@@ -155,7 +155,7 @@ class Folder:
         os.close(self._open(create=True))
 
     def kinds(self) -> dict[str, str]:
-        """What is in it: names with ``folder``, ``link`` or ``file``, which is all else.
+        """Its entries: names with ``folder``, ``link`` or ``file``, which is all else.
 
         Raises:
             OSError: it cannot be listed.

@@ -1,4 +1,4 @@
-"""Whether ``flock`` holds in a folder: two processes try to lock the same file."""
+"""A test of ``flock`` in a folder: two processes try to lock the same file."""
 
 import fcntl
 import os

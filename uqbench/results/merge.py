@@ -21,7 +21,7 @@ ORIGIN = "origin.json"
 
 
 class Outcome(enum.Enum):
-    """What becomes of a run of a source.
+    """The outcome for a run of a source.
 
     COPIED: the target lacked it.
     THERE: the target has the same results; the reason names files that it was finished without.
@@ -113,7 +113,7 @@ def _run_of(folder: PurePosixPath, record: RunRecord) -> Run | None:
 
 
 def _compare(record: RunRecord, there: RunRecord, into: Store) -> tuple[Outcome, str]:
-    """What becomes of a run that the target has, too."""
+    """The outcome for a run that the target has, too."""
     if there.digests.get(RESULTS) == record.digests.get(RESULTS):
         only = ", ".join(sorted(record.digests.keys() - there.digests.keys()))
         why = only and f"without {only} there, and a finished run is never altered"

@@ -1,4 +1,4 @@
-"""What a run was made with: versions, content hashes, machine, revision."""
+"""Provenance of a run: versions, content hashes, machine, revision."""
 
 import platform
 import subprocess

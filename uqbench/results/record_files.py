@@ -64,7 +64,7 @@ def cannot_be_read(name: str, error: OSError) -> StoredRun:
 
 
 def _sharing(record: RunRecord, run: Run | None, like: RunRecord) -> RunRecord:
-    """The same record, holding those parts of a run and of another's that are equal to its own."""
+    """The record, holding those parts of a run and of another's that are equal to its own."""
     shared: dict[str, Any] = {
         name: getattr(like, name)
         for name in ("metrics", "provenance")

@@ -49,7 +49,7 @@ class Process:
 
 
 class Provenance(_Part):
-    """What the run was made with; not part of its identity.
+    """Versions, contents and machine that made the run; not part of its identity.
 
     Attributes:
         versions: of Python and every distribution involved.

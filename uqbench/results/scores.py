@@ -17,7 +17,7 @@ DigestOf = Literal["results", "record"]
 
 
 class Making(NamedTuple):
-    """How a finished run was made: what its record has beside its scores."""
+    """The making of a finished run: what its record has beside its scores."""
 
     timing: Timing | None
     began: str
@@ -65,7 +65,7 @@ class Score:
         )
 
     def _result(self, measured: Sequence[str]) -> tuple[object, ...]:
-        """What two runs that are the same agree on; NaN equals NaN."""
+        """The values on which two equal runs agree; NaN equals NaN."""
         known = {
             name: repr(value)
             for name, value in self.values.items()
@@ -111,7 +111,7 @@ class CellScores:
 
     @property
     def scored(self) -> int:
-        """How many runs have a score."""
+        """The number of runs that have a score."""
         return int(np.isfinite(self.score).sum())
 
     def without_score(self, finished: str) -> list[str]:
@@ -156,7 +156,7 @@ class Scores:
 
     @property
     def digest_of(self) -> DigestOf:
-        """What their digests are of."""
+        """The subject of their digests."""
         return self.cells[0].digest_of if self.cells else "results"
 
     def __len__(self) -> int:

@@ -1,4 +1,4 @@
-"""What became of a run: the states that a stored run may be in."""
+"""The states that a stored run may be in."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class Store:
         self._last: RunRecord | None = None
 
     def folder(self, run: Run) -> Path:
-        """Where a run is stored, in words: :meth:`at` reads and writes there."""
+        """The path of a run, for messages: :meth:`at` reads and writes there."""
         return self.at(run.place).path
 
     def at(self, place: str | PurePosixPath) -> Folder:

@@ -1,4 +1,4 @@
-"""What executes together: runs as lanes of a batch, batches as a group."""
+"""Runs that execute together: as lanes of a batch, and batches as a group."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Batch:
 
     @property
     def name(self) -> str:
-        """What progress calls the batch."""
+        """The batch's name in progress messages."""
         seeds = [str(run.seed) for run in self.runs]
         shown = ",".join(seeds) if len(seeds) <= 10 else f"{seeds[0]},{seeds[1]},…,{seeds[-1]}"
         return f"{self.cell.task.name}/{self.cell.method.name}/{shown}"
@@ -138,7 +138,7 @@ def plugins_of(batch: Batch, host: Host) -> list[Plugin]:
 
 
 def registered(batch: Batch, host: Host) -> list[tuple[Registry[Any], str]]:
-    """What a batch's task and method are made of: names, each with its registry."""
+    """The components of a batch's task and method: names, each with its registry."""
     task, method = batch.cell.task, batch.cell.method
     parts: list[tuple[Registry[Any], str | None]] = [
         (host.environments, task.environment),

@@ -108,7 +108,7 @@ def write(folder: Folder, about: Checkpoint, state: Mapping[str, Any]) -> None:
 
 
 def read_about(folder: Folder) -> Checkpoint:
-    """What a checkpoint says that it belongs to, unchecked.
+    """The contents of ``checkpoint.json``, unchecked.
 
     Raises:
         OSError: it cannot be read.
@@ -119,7 +119,7 @@ def read_about(folder: Folder) -> Checkpoint:
 
 
 def read(folder: Folder) -> Checkpoint:
-    """What a checkpoint belongs to; the digests of both its files are checked.
+    """The contents of ``checkpoint.json``; the digests of both files are checked.
 
     Raises:
         UnusableError: there is none, or it is damaged.

@@ -21,7 +21,7 @@ from uqbench.suites.plan import Plan
 
 @dataclass(frozen=True)
 class Execution:
-    """Where and how runs are executed.
+    """The place and the way in which runs are executed.
 
     Attributes:
         host: the plugins.
@@ -132,7 +132,7 @@ def complete(plan: Plan, execution: Execution, board: StepCosts) -> dict[Run, Ru
 
 
 def preview(plan: Plan, execution: Execution) -> str:
-    """What would be submitted, to read; empty where processes are started."""
+    """The text of what would be submitted; empty where processes are started."""
     if not execution.driver.elsewhere:
         return ""
     groups = execution.groups(plan, to_do(stored_states(plan, execution.store)))

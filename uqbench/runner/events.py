@@ -1,4 +1,4 @@
-"""What executing batches reports: a tagged union, in memory and in the log of an order.
+"""Reports of executing batches: a tagged union, in memory and in the log of an order.
 
 On disk a batch is the list of its runs' folders; who reads it knows the batches of the order, and
 gives them as the context: ``EVENT.validate_python(table, context=runs_by_folder(group))``.

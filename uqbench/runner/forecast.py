@@ -1,4 +1,4 @@
-"""How long runs take: expected from what each method costs, corrected while they run.
+"""Durations of runs: expected from what each method costs, corrected while they run.
 
 What a run costs is known from runs in the store, else from a stored board, else it is the suite's
 nominal time.
@@ -46,7 +46,7 @@ def seconds_left(event: events.Progress) -> float | None:
 
 
 class Forecast:
-    """What each run to do is expected to take.
+    """The expected duration of each run to do.
 
     Args:
         plan: of the runs.
@@ -90,7 +90,7 @@ class Forecast:
 
     @property
     def basis(self) -> str:
-        """What the costs are derived from, in words; empty without runs."""
+        """The sources of the costs, in words; empty without runs."""
         return " and ".join(sorted({self._step_s(run)[1] for run in self._cells}))
 
     def cost(self, run: Run) -> float:
@@ -105,7 +105,7 @@ class Forecast:
         return sum(self.by_method().values())
 
     def by_method(self) -> dict[str, float]:
-        """The same by method, the slowest first, each run from where it resumes."""
+        """Seconds by method, the slowest first, each run from where it resumes."""
         total: dict[str, float] = {}
         for run, cell in self._cells.items():
             steps = self._plan.budget.on(cell.task).steps

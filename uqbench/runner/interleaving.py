@@ -156,7 +156,7 @@ class _Work:
 
 
 def _failure(batch: Batch, store: Store, error: BaseException) -> Event:
-    """What becomes of a batch that raised an error, which is being handled."""
+    """The event of a batch that raised an error, which is being handled."""
     if len(batch.runs) > 1 and not isinstance(error, StorageError):
         too_many = isinstance(error, torch.OutOfMemoryError)  # for a GPU
         return Split(batch, in_words(error), (len(batch.runs) + 1) // 2 if too_many else 1)

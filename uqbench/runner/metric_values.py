@@ -19,7 +19,7 @@ from uqbench.suites.tables import Task
 
 @dataclass(frozen=True)
 class Truth:
-    """What is known of a task's best policy; None where it is not.
+    """Known returns of a task's best policy; None where they are not.
 
     Attributes:
         episode: expected undiscounted return of an episode.
@@ -105,7 +105,7 @@ def _value(
 
 
 def _collected(records: Columns, name: str, first: int, steps: int) -> float:
-    """What a cumulative record grew by after step ``first``."""
+    """The growth of a cumulative record after step ``first``."""
     chosen = records["metric"] == name
     at = dict(zip(records["step"][chosen], records["value"][chosen], strict=True))
     before = at[first] if first else 0.0

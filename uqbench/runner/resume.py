@@ -1,4 +1,4 @@
-"""Where a batch resumes: the checkpoint that its runs name, if it fits them."""
+"""The checkpoint from which a batch resumes: the one that its runs name, if it fits them."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -48,7 +48,7 @@ def named_in(folders: Iterable[PurePosixPath], store: Store) -> set[Folder | Non
 def find_resume_point(
     runs: Sequence[Run], store: Store, provenance: Provenance
 ) -> ResumePoint | None:
-    """Where some runs of one cell resume, or None if they have no checkpoint.
+    """The resume point of some runs of one cell, or None if they have no checkpoint.
 
     Raises:
         UnusableError: there is one, and it is damaged or does not fit.

@@ -1,4 +1,4 @@
-"""What is written about runs that are unfinished: the record that they begin with, failures."""
+"""Records of unfinished runs: the one that they begin with, and failures."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def blank_record(plugins: Sequence[Plugin], device: str) -> RunRecord:
 
 
 def device_name(device: torch.device) -> str:
-    """What the computation runs on, in words."""
+    """The name of the device that computes."""
     if device.type == "cuda":
         import torch
 

@@ -1,4 +1,4 @@
-"""What is stored of a plan's runs, what is to do, and how that is said.
+"""States of a plan's stored runs, and words on what is to do.
 
 Finished runs that were made by a different version of the code are reported, or made again. A run's
 identity has the versions that authors state, not digests of files: an edit without a new version
@@ -21,7 +21,7 @@ from uqbench.suites.plan import Plan
 
 
 def stored_states(plan: Plan, store: Store) -> dict[Run, StoredRun]:
-    """What the store has of each run, with the digests of all files verified.
+    """The stored state of each run, with the digests of all files verified.
 
     Records of finished runs are left out: of a hundred thousand, none is asked for.
 
@@ -79,7 +79,7 @@ def _range(steps: Sequence[int]) -> str:
 
 
 def _from_steps(runs: Sequence[Run], states: Mapping[Run, StoredRun], store: Store) -> str:
-    """How many of some runs resume from a checkpoint, and at which steps."""
+    """The words on how many of some runs resume from a checkpoint, and at which steps."""
     unfinished = (run for run in runs if states[run].state is not RunState.FINISHED)
     records = (states[run].record for run in unfinished)
     saved = [saved_step(record, store) for record in records if record is not None]
@@ -99,7 +99,7 @@ def other_code(stored: StoredRun) -> tuple[str, ...]:
 
 @cache
 def _changed(content: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
-    """The same of a record's contents, which many runs have in common."""
+    """The changed packages among a record's contents, which many runs have in common."""
     return tuple(
         package
         for package, then in content
@@ -117,7 +117,7 @@ def installed_content(package: str) -> str | None:
 
 
 def code_note(states: Iterable[StoredRun]) -> str:
-    """How many finished runs were made with other code, and which; empty where none was."""
+    """The sentence on finished runs that were made with other code; empty where none was."""
     changed = [packages for state in states if (packages := other_code(state))]
     if not changed:
         return ""

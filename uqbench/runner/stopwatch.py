@@ -1,4 +1,4 @@
-"""How long a batch's own steps take where the steps of several batches are interleaved."""
+"""Time of a batch's own steps where the steps of several batches are interleaved."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ class BatchWork:
     def _compute(
         self, about: Checkpoint, origin: ResumePoint | None, checkpoint_seconds: float, stop: Stop
     ) -> Generator[None, None, tuple[list[RunColumns], Spent]]:
-        """What each lane leaves behind, and the time of their own steps, by kind of method."""
+        """The columns of each lane, and the time of their own steps, by kind of method."""
         batch, began = self.batch.of(self.lanes), self.watch.spent
         if batch.cell.method.estimator is not None:
             if batch.keep_agents:

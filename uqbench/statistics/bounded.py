@@ -209,7 +209,7 @@ def difference(
 
 
 def share(successes: NDArray[np.float64], methods: int = 1) -> BoundedMean:
-    """How often something is so: 1, 0, or ½ of a tie, ``[seeds, units]``, of so many methods' runs.
+    """The share of successes: 1, 0, or ½ of a tie, ``[seeds, units]``, of so many methods' runs.
 
     The seed with all its units, such as tasks, is one observation.
     """

@@ -1,4 +1,4 @@
-"""How often the better group's run is the better one, with an interval that few runs can carry.
+"""Concordance of ordered groups of runs, with an interval that few runs can carry.
 
 Groups of runs have an order, say "qr-dqn, then ua-dqn". The *concordance* is the probability that
 of two runs of different groups on the same task the one of the later group has the greater value,

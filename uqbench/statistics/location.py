@@ -64,7 +64,7 @@ class Location:
         return sum(v * v for v in self.variances) / (self.seeds - 1)
 
     def with_seeds(self, seeds: int | None) -> Location:
-        """The same distribution of runs, with that many of each task."""
+        """This distribution of runs, with that many of each task."""
         if seeds is None:
             return self
         factor = self.seeds / seeds
@@ -280,7 +280,7 @@ def paired_difference(
 
 
 def by_seed(values: NDArray[np.float64], statistic: str) -> NDArray[np.float64]:
-    """What each seed with all its tasks adds to a statistic of ``[runs, tasks]``: ``[runs, 1]``."""
+    """Contributions of whole seeds to a statistic of ``[runs, tasks]``: ``[runs, 1]``."""
     own = contributions(statistic, values)
     assert own is not None
     return np.asarray(own.mean(axis=1, keepdims=True))
@@ -293,7 +293,7 @@ def _hall(bound: float, skewness: float) -> float:
 
 
 def _chance_of_medians(parts: Sequence[Location]) -> float:
-    """How probable it is that any part's runs of any task are all on one side of their median."""
+    """The probability that any part's runs of any task are all on one side of their median."""
     return sum(part.runs / part.seeds * 2.0 ** (1 - part.seeds) for part in parts)
 
 

@@ -34,7 +34,7 @@ def point(name: str, scores: NDArray[np.float64]) -> float:
 
 
 def contributions(name: str, scores: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    """What each run adds to a statistic, ``[runs, tasks]``: its mean has the statistic's variance.
+    """Contributions of runs to a statistic, ``[runs, tasks]``; their mean has its variance.
 
     For the mean these are the scores; for the IQM the scores cut off at its quartiles, twice (the
     influence function of a trimmed mean: Tukey & McLaughlin 1963); for the median over tasks, the

@@ -1,4 +1,4 @@
-"""How good a stated epistemic uncertainty is: scores of a mean and a standard deviation of Q.
+"""Scores of a stated epistemic uncertainty: of a mean and a standard deviation of Q.
 
 An agent states that ``Q^π(s, a)`` is about ``mean``, up to ``std``. Three numbers judge K such
 statements, and none of them can be raised, in expectation, by stating anything but what one knows:
@@ -37,7 +37,7 @@ SMALLEST = 1e-3
 
 @dataclass(frozen=True)
 class Predictions:
-    """What a run stores of K statements at query states, and the truth about them.
+    """K stored statements of a run at query states, and the truth about them.
 
     Boards are scored from them without training. All are ``[K]`` float64 of float32 numbers.
 
@@ -102,7 +102,7 @@ def score_predictions(of: Predictions) -> dict[str, float]:
 
 
 def crps_distance(error: Tensor, std: Tensor, noise: Tensor) -> Tensor:
-    """How far ``N(mean, std²)`` is from a point at the truth, ``[K]``; 0 at best, units of return.
+    """Distance of ``N(mean, std²)`` from a point at the truth, ``[K]``; 0 at best, units of return.
 
     With an exact truth the CRPS: ``E|X − y| − ½ E|X − X'|`` (Gneiting & Raftery 2007, eq. 21). With
     a noisy one the kernel ``|x − y|`` is ``E|x − y + τZ|``, τ being ``RESOLUTION`` times the root

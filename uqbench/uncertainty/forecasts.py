@@ -1,4 +1,4 @@
-"""How good a predicted return distribution is: CRPS, PIT, and its risk and spread.
+"""Scores of a predicted return distribution: CRPS, PIT, and its risk and spread.
 
 Shapes: ``K`` forecasts, each of ``N`` atoms, and ``R`` outcomes of each; everything float64.
 """

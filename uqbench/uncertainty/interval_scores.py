@@ -1,4 +1,4 @@
-"""How good a predicted uncertainty is: an agent's intervals for Q*, scored against the exact Q*.
+"""Scores of a predicted uncertainty: an agent's intervals for Q*, against the exact Q*.
 
 Scores are those of the forecasting literature (Gneiting & Raftery 2007, "Strictly proper scoring
 rules, prediction, and estimation"; Gneiting, Balabdaoui & Raftery 2007, "Probabilistic forecasts,

@@ -1,4 +1,4 @@
-"""What was realized: the returns of a policy's own episodes, where lanes cannot be copied."""
+"""Realized returns: those of a policy's own episodes, where lanes cannot be copied."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ class MonteCarloSource:
 
 
 def _slots(generator: np.random.Generator, t: int, episodes: int) -> Tensor:
-    """Where the state of step ``t`` goes in each episode's reservoir; from ``EACH`` on: nowhere."""
+    """The slot of the state of step ``t`` in each episode's reservoir; from ``EACH`` on none."""
     if t < EACH:
         return torch.full((episodes,), t)
     return torch.from_numpy(generator.integers(t + 1, size=episodes))

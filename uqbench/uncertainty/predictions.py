@@ -46,7 +46,7 @@ def check_size(name: str, dataset: Dataset, sets: Mapping[str, EvaluationSet]) -
 def prediction_columns(
     predictions: Mapping[str, Predictions], lane: int, members: int
 ) -> dict[str, NDArray[np.generic]]:
-    """What is stored of a lane: ``set``, ``unit``, and float32 columns ``[N]`` or ``[N, C]``.
+    """The stored columns of a lane: ``set``, ``unit``, and float32 columns ``[N]`` or ``[N, C]``.
 
     A column that no set has is left out; one that a set has not is NaN there.
     """

@@ -1,4 +1,4 @@
-"""What a data set gives, checked before anything is learned from it, and its scores."""
+"""Checks of a data set, before anything is learned from it, and of its scores."""
 
 from __future__ import annotations
 

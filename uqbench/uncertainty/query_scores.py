@@ -106,7 +106,7 @@ def novelty(stated_seen: Uncertainty, stated_unseen: Uncertainty) -> list[float]
 
 
 def contraction(stated: Uncertainty, known: Tensor, visits: Tensor) -> list[float] | None:
-    """Whether the epistemic standard deviation is smaller where training was more often, ``[L]``.
+    """Contraction of the epistemic standard deviation where training was more often, ``[L]``.
 
     Spearman's rank correlation of the two over states, its sign turned: 1 where it falls with every
     visit, 0 where it is the same everywhere and so knows nothing of them, NaN where all states were
@@ -245,7 +245,7 @@ def _first_rank(lane: _Lane, std: Tensor) -> float:
 
 
 def _predictions(lane: _Lane) -> Predictions:
-    """What is stored of a lane, on the CPU and rounded to what a file keeps."""
+    """The stored statements of a lane, on the CPU and rounded to what a file keeps."""
     assert lane.stated.mean is not None
     mean, truth = lane.stated.mean.flatten(), lane.truth
     std = _epistemic_std(lane.stated)

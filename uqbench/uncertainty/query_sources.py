@@ -1,4 +1,4 @@
-"""Where agents are asked, and the truth about their own policy there."""
+"""States in which agents are asked, and the truth about their own policy there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each score of uncertainty is: its unit, its direction, and what it says of others.
+"""The scores of uncertainty: their units, their directions, and which rank as others.
 
 Names are those after ``queries/``, ``queries/realized/`` and ``uncertainty/``; what they ask is in
 ``docs/uncertainty.md``. A metric of a score that a plugin's agent reports says the same of itself,
@@ -101,7 +101,7 @@ SCORING_RULES = {
 
 
 def scoring_rule(metric: Metric) -> ScoringRule:
-    """What a metric's score is: as it is known here, or as the suite says of a plugin's."""
+    """The rule of a metric's score: as it is known here, or as the suite says of a plugin's."""
     if metric.statistic.startswith(PREFIXES):
         known = SCORING_RULES.get(metric.statistic.rpartition("/")[2])
         if known is not None:

@@ -34,7 +34,7 @@ SURPRISE = math.log(2e12)
 
 @dataclass(frozen=True)
 class Speaker:
-    """Who states something, and when, for the sentence that refuses it.
+    """The author of a statement, and its occasion, for the sentence that refuses it.
 
     Attributes:
         kind: ``estimator``, ``agent``, …
@@ -221,7 +221,7 @@ def _check_parts(values: dict[str, Tensor], unit: str, classes: bool, by: Speake
 
 
 def _unlike(mean: Tensor, probs: Tensor, count: int) -> Tensor:
-    """Where the mean of ``count`` models is none that such draws have around ``probs``.
+    """Points at which the mean of ``count`` models is none that such draws have around ``probs``.
 
     A mean m of n draws from a law on [0, 1] with mean p has ``P ≤ 2 exp(−n KL(m ‖ p))``, KL between
     coins (Hoeffding 1963, theorem 1). An ensemble's mean is exact but for rounding.

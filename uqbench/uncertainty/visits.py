@@ -1,4 +1,4 @@
-"""How often training came to each state, where states can be counted."""
+"""Counts of training's visits to each state, where states can be counted."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Visits:
 
     @property
     def counts(self) -> Tensor:
-        """How often each lane came to each state, ``[L, M]`` int64, on the CPU."""
+        """The number of visits of each lane to each state, ``[L, M]`` int64, on the CPU."""
         return torch.from_numpy(self._counts[:, : self._elsewhere])
 
     def see(self, step: int, env: LaneEnv, obs: Tensor) -> None:

@@ -171,7 +171,7 @@ class _Case:
         return self._say(Verdict.UNDECIDED, reason, findings, needed)
 
     def _missing(self) -> str:
-        """What is not there of the runs that the claim needs; empty where nothing is missing."""
+        """The runs that the claim needs and that are missing, in words; empty where none is."""
         untasked = [task for task in self.tasks if task not in self.run_tasks]
         if untasked or not self.tasks:
             task = _listed(untasked) or f"with {self.metric.name}"
@@ -252,7 +252,7 @@ class _Case:
 
 
 def _parts(findings: Sequence[Finding], reached: Verdict) -> str:
-    """How many parts of a conjunction hold, which do not, and where the means say otherwise."""
+    """Numbers and names of a conjunction's parts that hold or not, and contradicting means."""
     parts = []
     if reached is not Verdict.HOLDS and len({f.word for f in findings}) > 1:
         parts.append(f"{sum(f.true is True for f in findings)} of {len(findings)} parts hold")

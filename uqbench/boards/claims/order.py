@@ -62,7 +62,7 @@ class Order(TaskwiseKind):
 
     @property
     def boundary(self) -> float:
-        """What the probability, or the difference, must be above."""
+        """The number that the probability, or the difference, must exceed."""
         if self.threshold is not None:
             return self.threshold
         return 0.5 if self.by == "improvement" else 0.0

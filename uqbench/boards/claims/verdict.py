@@ -28,7 +28,7 @@ _HALF = NormalDist().inv_cdf(0.75)
 
 
 class Verdict(enum.Enum):
-    """What the runs say about a claim.
+    """The verdict of runs on a claim.
 
     HOLDS: the claim's comparisons are true.
     DOES_NOT_HOLD: one that it needs is false.
@@ -80,7 +80,7 @@ class Finding:
 
 
 def find(evidence: Evidence, *, intervals: bool) -> tuple[Finding, ...]:
-    """What the comparisons' intervals say, at levels that are corrected for their number.
+    """Findings of the comparisons' intervals, at levels that are corrected for their number.
 
     Without ``intervals`` (there are too few seeds for any) everything is open.
     """
@@ -139,7 +139,7 @@ class Needed:
     chance: float | None
 
     def told(self, seeds: int) -> str:
-        """How many it takes beyond those that are there, for people."""
+        """The number of seeds needed beyond those that are there, in words."""
         if self.seeds is None or self.chance is None:
             return f"if today's estimates were exact, {MOST_SEEDS:,} seeds would not decide"
         more = self.seeds - seeds
@@ -153,7 +153,7 @@ class Needed:
 
 
 def seeds_needed(evidence: Evidence, findings: Sequence[Finding], seeds: int) -> Needed:
-    """How many seeds it takes."""
+    """The number of seeds with which a claim would be decided."""
     open_ones = max(1, sum(finding.true is None for finding in findings))
     slack = 2 * (1 - POWER) / open_ones  # two-sided level of an interval that is missed so often
 
@@ -201,7 +201,7 @@ def _chance(evidence: Evidence, findings: Sequence[Finding], today: int, seeds: 
 
 
 def _expected(finding: Finding, seeds: int, slack: float, shifted: float) -> bool | None:
-    """What the comparison comes to with that many seeds, if its estimate is as unlucky as slack."""
+    """A comparison's truth with so many seeds, if its estimate is as unlucky as ``slack``."""
     measured, region = finding.comparison.measured, finding.comparison.region
     interval = measured.interval(finding.alpha, seeds)
     unlucky = measured.interval(slack, seeds)

@@ -32,7 +32,7 @@ DONE = (RunState.FINISHED.value, RunState.FAILED.value)
 
 
 class Submission(BaseModel):
-    """What an author sends.
+    """A row that an author sends.
 
     Attributes:
         suite, budget: that were run.

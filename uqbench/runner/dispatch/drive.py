@@ -124,7 +124,7 @@ class Driver:
         return orders
 
     def preview(self, plan: Plan, groups: Sequence[BatchGroup], workers: int | None) -> str:
-        """What would be submitted, to read."""
+        """The text of what would be submitted."""
         orders = [make_order(plan, group, self._host, self.where) for group in groups]
         return self._executor(workers).preview(orders) if orders else ""
 

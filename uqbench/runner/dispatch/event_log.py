@@ -1,4 +1,4 @@
-"""What is executed writes a small file into the store: where each run is, and what happened.
+"""A small file in the store, written while runs execute: the step of each run, and what happened.
 
 Of what is executed in processes of the driver, only ``uqbench status`` reads it, and only the
 latest steps are written. A node writes its events, too, which any driver follows: what happened
@@ -36,7 +36,7 @@ SHARE = 0.01
 
 
 class Latest(BaseModel):
-    """Where a run is: its step, and the seconds until it is done, if they are known."""
+    """The progress of a run: its step, and the seconds until it is done, if they are known."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -94,7 +94,7 @@ class FollowedOrder:
         return {self._store.read(run.folder).state for run in runs}
 
     def news(self, log: EventLog) -> Iterator[Event]:
-        """What was not reported yet."""
+        """The events that were not reported yet."""
         latest = log.progress.items()  # compared as text: a metric may be NaN
         changed = [table for run, table in latest if repr(self._progress.get(run)) != repr(table)]
         for table in [*log.events[self._reported :], *changed]:
@@ -112,7 +112,7 @@ class FollowedOrder:
             yield from self.rest(log.refused)
 
     def rest(self, note: str) -> Iterator[Event]:
-        """What becomes of runs of which nothing was reported, when the order ended or is gone."""
+        """The ends of runs of which nothing was reported, when the order ended or is gone."""
         for batch in self.group:
             lost = []
             for run in (run for run in batch.runs if run in self._open):

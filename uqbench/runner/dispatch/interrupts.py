@@ -15,7 +15,7 @@ GLANCE_SECONDS = 0.1
 
 
 class Interrupts:
-    """Whether an interrupt came.
+    """A note that an interrupt came.
 
     Args:
         said: to the user, when it is raised.

@@ -26,7 +26,7 @@ from uqbench.suites.reading import read_suites
 
 @dataclass(frozen=True)
 class Where:
-    """Where the work is done, as the user asked for it.
+    """The place where the work is done, as the user asked for it.
 
     Attributes:
         executor: its name.

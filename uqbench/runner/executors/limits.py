@@ -1,4 +1,4 @@
-"""What a run may take: time, memory, silence.
+"""Limits of a run: time, memory, silence.
 
 Lanes that share a process cannot be told apart, so a process may take as much as its runs together
 may. When it takes more, the culprit is isolated: interleaved batches execute alone,

@@ -147,7 +147,7 @@ def _stop_all(team: Collection[_Worker], seconds: float) -> None:
 
 
 def _isolate(batches: Sequence[Batch], store: Store, excess: str) -> Iterator[Event]:
-    """What becomes of the unfinished batches of a process that exceeded a limit."""
+    """The ends, or retries, of the unfinished batches of a process that exceeded a limit."""
     from uqbench.contract.errors import UqbenchError
     from uqbench.runner.events import Split
     from uqbench.runner.run_records import failed, forget_checkpoint
@@ -183,7 +183,7 @@ class _Worker:
                 self.channel.send(group)
 
     def receive(self) -> list[Event]:
-        """What it sent since the last call; notes which runs it is done with."""
+        """The events that it sent since the last call; notes which runs it is done with."""
         from uqbench.runner.events import END, Failed, Split
 
         events: list[Event] = []
@@ -217,7 +217,7 @@ class _Worker:
         return self._failed_on_gpu or any(batch.cell.owns_loop for batch in self._group)
 
     def unfinished(self) -> Iterator[Batch]:
-        """What the process had not finished."""
+        """The batches that the process had not finished."""
         for batch in self._group:
             runs = [run for run in batch.runs if run not in self._done_with]
             if runs:

@@ -23,7 +23,7 @@ CHUNK = 1 << 20
 
 
 class MessageError(Exception):
-    """What came through the pipe is no message; the rest cannot be read either."""
+    """The bytes from the pipe are no message; the rest cannot be read either."""
 
 
 class Channel:

@@ -99,7 +99,7 @@ class Training:
         return Position(**state["position"])
 
     def columns(self, notify: Callable[[str], None]) -> list[RunColumns]:
-        """What each run leaves behind; ``notify`` is told why an agent is not kept."""
+        """The columns of each run; ``notify`` is told why an agent is not kept."""
         batch = self._batch
         exported: list[bytes | None] = [None] * len(batch.runs)
         if batch.keep_agents and self._position is not None:

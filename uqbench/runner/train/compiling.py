@@ -1,4 +1,4 @@
-"""How an agent's update is executed: from Python, compiled, captured.
+"""Execution of an agent's update: from Python, compiled, captured.
 
 ``eager`` runs torch's operations one by one. ``compiled`` passes the methods that an agent names in
 ``compiled`` to ``torch.compile``; on a GPU the whole step, including acting and the environment, is

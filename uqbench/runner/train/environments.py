@@ -61,7 +61,7 @@ class TaskEnvironment:
         return OptimalQ(**{name: part.to(self._device) for name, part in known.items()})
 
     def query_scorer(self) -> QueryScorer | None:
-        """What asks the agents, where the budget says so.
+        """The scorer that asks the agents, where the budget says so.
 
         At exact truth, else at the environment's query states, else at visited states of episodes
         as long as those of an evaluation.

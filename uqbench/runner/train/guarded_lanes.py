@@ -1,4 +1,4 @@
-"""What an environment returns in a run, checked where it enters: one sentence says what is wrong.
+"""Checks of what an environment returns in a run, where it enters: one sentence names the fault.
 
 Forms are checked at every step, and so are the values of observations on a CPU, by one pass over
 them, which costs microseconds. Elsewhere reading them would wait for the device: one step in

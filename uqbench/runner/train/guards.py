@@ -1,4 +1,4 @@
-"""What a plugin returns in a run, checked where it enters: one sentence says what is wrong.
+"""Checks of what a plugin returns in a run, where it enters: one sentence names the fault.
 
 Forms are checked at every step, which costs microseconds; values where the device is read anyway.
 ``uqbench plugin check`` finds the same before any run, and says how to repair it.

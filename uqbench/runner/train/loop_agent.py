@@ -132,7 +132,7 @@ class SinglePolicy:
         return torch.tensor([[int(self.stands_for.policy(one, valid=m)) for one, m in pairs]])
 
     def metrics(self) -> dict[str, Tensor]:
-        """What it reports about itself, ``[1]`` by name.
+        """Its own metrics, ``[1]`` by name.
 
         Raises:
             UqbenchError: a metric is not a number.

@@ -1,4 +1,4 @@
-"""What is recorded while a batch's agents learn: metrics, evaluations, scores of predictions."""
+"""Measurements while a batch's agents learn: metrics, evaluations, scores of predictions."""
 
 from collections.abc import Mapping, Sequence
 
@@ -57,7 +57,7 @@ class Measurements:
             self.queries.start(self._checked(agent, 0))
 
     def see(self, step: int, agent: Agent | SinglePolicy, obs: Tensor) -> None:
-        """Where an agent stands after ``step`` steps, ``[L, M, *obs]``."""
+        """Note the observations of an agent after ``step`` steps, ``[L, M, *obs]``."""
         if self.recorder.due(step):
             self._checked(agent, step).uncertainty(obs)
         if self.queries is not None:
@@ -84,7 +84,7 @@ class Measurements:
             recorder.evaluation(evaluate(agent, new, *shape, plan.max_steps, discount, events))
 
     def columns(self, exported: Sequence[bytes | None]) -> list[RunColumns]:
-        """What each run leaves behind, with its agent's final state."""
+        """The columns of each run, with its agent's final state."""
         asked: list[tuple[Columns | None, Columns | None]] = [(None, None)] * len(exported)
         if (queries := self.queries) is not None:
             asked = list(zip(queries.curves.finish(), queries.predictions.finish(), strict=True))

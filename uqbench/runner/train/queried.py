@@ -20,7 +20,7 @@ def copied(values: None) -> None: ...
 
 
 def copied(values: Tensor | None) -> Tensor | None:
-    """The same values in memory that nobody else holds."""
+    """A copy of the values, in memory that nobody else holds."""
     return None if values is None else values.clone()
 
 
