@@ -32,7 +32,7 @@ def plan() -> Plan:
     host = Host.load()
     suite = read_suites(host, check=()).suite("minatar")
     names = ["uniform-random", "constant-action", "dqn", "qr-dqn", "ua-dqn"]
-    made = make_plan(suite, host, "cpu", device="cpu", methods=names, tasks=["breakout", "freeway"])
+    made = make_plan(suite, host, "cpu", device="cpu", methods=names, tasks=["asterix", "breakout"])
     cells = tuple(
         replace(cell, method=cell.method.model_copy(update={"name": "planner"}), role="oracle",
                 runs=tuple(replace(run, method="planner") for run in cell.runs))
@@ -46,7 +46,7 @@ def simulated(plan: Plan, means=MEANS) -> list[Score]:
     generator = np.random.default_rng(0)
     return [
         Score(run.task, run.method, run.seed, "finished", "cpu",
-              float(np.clip(means[run.method] + 0.05 * generator.standard_normal(), 0, 1.24)),
+              means[run.method] + 0.05 * float(generator.standard_normal()),
               {}, str(run.folder), run.digest, "uqbench:aaaa")
         for run in sorted(plan.runs, key=lambda run: (run.task, run.method, run.seed))
     ]  # fmt: skip

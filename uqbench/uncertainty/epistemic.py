@@ -48,7 +48,8 @@ class Predictions:
         std: stated standard deviation of Q; NaN where none is.
         difference_std: stated, of Q minus the Q of the state's stated greedy action, or the mean Q
             of those that are stated to be equally good; NaN for these. Independent errors are
-            supposed where no posterior samples are stated.
+            supposed where no posterior samples are stated. Of few networks that of the normal whose
+            90 % interval is Student's.
         truth: ``Q^π``, or one return.
         truth_se: its standard error; NaN of one return.
         climatology_mean: the same in all of a task's runs; NaN where it is not known,

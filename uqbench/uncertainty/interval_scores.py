@@ -127,12 +127,12 @@ def central_interval(predicted: Uncertainty, level: float) -> tuple[Tensor, Tens
         mean, var = samples.double().mean(-1), samples.double().var(-1)
     if mean is None or var is None:
         return None
-    reach = _quantile(predicted, 1 - tail) * var.double().sqrt()
+    reach = quantile(predicted, 1 - tail) * var.double().sqrt()
     return mean.double() - reach, mean.double() + reach
 
 
-def _quantile(predicted: Uncertainty, p: float) -> float | Tensor:
-    """Of a draw of the predicted distribution, in predicted standard deviations from the mean."""
+def quantile(predicted: Uncertainty, p: float) -> float | Tensor:
+    """Quantile of the predicted distribution, in predicted standard deviations from the mean."""
     dof, samples = predicted.epistemic_dof, predicted.value_samples
     if dof is None and samples is None:
         return NormalDist().inv_cdf(p)

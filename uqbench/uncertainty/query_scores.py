@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from statistics import NormalDist
 
 import torch
 from torch import Tensor
@@ -17,7 +18,7 @@ from uqbench.contract.agent import Uncertainty
 from uqbench.contract.truth import Climatology, Truth
 from uqbench.uncertainty import epistemic, forecasts
 from uqbench.uncertainty.epistemic import Predictions
-from uqbench.uncertainty.interval_scores import LEVELS, central_interval
+from uqbench.uncertainty.interval_scores import LEVELS, central_interval, quantile
 from uqbench.uncertainty.validity import is_valid
 
 PREFIX = "queries/"
@@ -255,12 +256,19 @@ def _predictions(lane: _Lane) -> Predictions:
     means = mean.expand_as(of_state).masked_fill(~of_state, -torch.inf)
     greedy = (means == means.amax(-1, keepdim=True)).double()
     share = greedy / greedy.sum(-1, keepdim=True)  # of actions that are stated to be equally good
-    if lane.stated.value_samples is None:
-        other = torch.where(share > 0, share.square() * std.square(), 0.0).sum(-1)
-        difference = (std.square() + other).sqrt()
+    other = torch.where(share > 0, share.square() * std.square(), 0.0)
+    var, stated = std.square() + other.sum(-1), lane.stated
+    if stated.value_samples is None:
+        difference = var.sqrt()
     else:
-        samples = lane.stated.value_samples.flatten(0, 2)
+        samples = stated.value_samples.flatten(0, 2)
         difference = (samples - share @ samples).std(-1)
+    if stated.epistemic_dof is not None:  # of a sum of variances: Satterthwaite 1946
+        dof = stated.epistemic_dof.flatten()
+        imprecision = std.pow(4) / dof + (other.square() / dof).sum(-1)
+        of_sum = torch.where(imprecision > 0, var.square() / imprecision, torch.inf)
+        stated = replace(stated, epistemic_dof=of_sum)
+    difference = difference * quantile(stated, 0.95) / NormalDist().inv_cdf(0.95)
     own = greedy.diagonal() > 0
     known = lane.climatology
     constants = (math.nan, math.nan) if known is None else (known.mean, known.std)
