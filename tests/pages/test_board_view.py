@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from uqbench.boards.stored import StoredBoard
-from uqbench.pages.board_view import BoardView, shown
+from uqbench.pages.board_view import BoardView, board_notes, shown
 from uqbench.pages.notebook import html
 from uqbench.registry.load_host import load_host
 from uqbench.statistics.estimate import Estimate
@@ -59,6 +59,25 @@ def test_ranks_that_are_open_are_a_set_and_an_estimate_has_its_interval_in_brack
     assert shown(None) == "–"
     text = view.column(view.ranking).texts[0]
     assert text.startswith(f"{view.lines[0].value(view.ranking):.3f} [")
+
+
+@pytest.mark.parametrize(
+    ("suite", "budget", "why"),
+    [
+        ("deepsea", "demo", "in these worlds exact intervals need not contain as many true values"),
+        ("cartpole", "paper", "these runs did not record how exact the true values are"),
+    ],
+)
+def test_a_board_that_does_not_judge_intervals_says_why(suite, budget, why):
+    """Of fixed worlds; and of agents' own values, from before ``truth_error``."""
+    host, selection = load_host(), Selection(suite, budget)
+    folder = FOLDER.parents[1] / suite / budget
+    board = StoredBoard.read(folder).board(
+        selection.plan(host, "cpu"), selection, host, lambda _: None
+    )
+    (notes,) = board_notes(board, BoardView.of(board))
+    assert why in notes
+    assert notes.count("Here: ") == 1
 
 
 def test_the_baseline_is_not_compared_with_itself(computed):

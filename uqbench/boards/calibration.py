@@ -127,12 +127,17 @@ def with_share(word: str, share: float) -> str:
 
 def words_note(plan: Plan) -> str:
     """Which words a plan's runs can earn; empty where no coverage is measured."""
-    if (column := coverage_column(one.name for one in columns(plan))) is None:
+    if coverage_column(one.name for one in columns(plan)) is None:
         return ""
     seeds, tasks = len({run.seed for run in plan.runs}), len({run.task for run in plan.runs})
     if seeds < (needed := seeds_for_a_word(tasks)):
         return f"Stated intervals have a word from {needed} seeds on; these are {seeds}."
-    of_policy = plan.suite.metric(column[0].removesuffix("_mean")).kind == "queries"
     drawn = all(cell.task.worlds == "drawn" for cell in plan.cells)
-    words = ", ".join(JUDGED if drawn else (*HERE, *JUDGED * of_policy))
+    words = ", ".join(JUDGED if drawn else (*HERE, *JUDGED * is_of_policy(plan)))
     return f"The word for stated intervals can be {words}, mixed or undecided."
+
+
+def is_of_policy(plan: Plan) -> bool:
+    """Whether the coverage that decides the word is of the values of agents' own policies."""
+    found = coverage_column(one.name for one in columns(plan))
+    return found is not None and plan.suite.metric(found[0].removesuffix("_mean")).kind == "queries"

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from uqbench.boards.calibration import HERE, JUDGED, coverage_column, with_share
+from uqbench.boards.calibration import HERE, JUDGED, coverage_column, is_of_policy, with_share
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.stored import StoredBoard
 from uqbench.boards.tables import label
@@ -35,7 +35,11 @@ MEANT = {
     HERE: "Here: in these worlds exact intervals need not contain as many true values as they "
     "state.",
 }
-"""Of words for stated intervals."""
+OF_POLICY = (
+    "Here: no judgement of the methods, as these runs did not record how exact the true values "
+    "are, or these are no more exact than the methods' own."
+)
+"""Of words for stated intervals; of ``HERE`` where the truth is about the agent's own policy."""
 
 
 @dataclass(frozen=True)
@@ -212,7 +216,12 @@ def board_notes(board: Board, view: BoardView) -> list[str]:
             f"the difference does not lie above zero."
         )
     words = {line.calibration for line in view.lines}
-    sentences += [said for of, said in MEANT.items() if words & {*of}]
+    of_policy = is_of_policy(board.plan)
+    sentences += [
+        OF_POLICY if of is HERE and of_policy else said
+        for of, said in MEANT.items()
+        if words & {*of}
+    ]
     if board.primary.margin is not None and board.primary.margin_before(board.began) is None:
         sentences.append(
             f"The margin, {board.primary.margin:g}, was set after the runs ({board.began[:10]}): "
