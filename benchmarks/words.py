@@ -49,7 +49,7 @@ def said(boards: int, shape: tuple[int, int], truths: int, rho: float, width: fl
         )
         for _ in range(boards)
     )
-    over, honest, under = (100 * found[word] / boards for word in JUDGED)
+    honest, under, over = (100 * found[word] / boards for word in JUDGED)
     mixed = f" mixed {100 * found['mixed'] / boards:.1f}" if found["mixed"] else ""
     return f"{honest:.0f}/{over:.0f}/{under:.0f}{mixed}"
 
