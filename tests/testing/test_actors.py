@@ -255,6 +255,7 @@ def test_a_budget_with_actors_is_another_run_and_one_without_is_the_same():
 DEEP = [
     *(f"uqbench-dqn:{name}" for name in ("dqn", "qr-dqn", "c51", "vdqn", "bootstrapped-dqn")),
     *("uqbench-uadqn:ua-dqn", "uqbench-ube:ube-dqn", "uqbench-ube:dqn-intrinsic"),
+    *("uqbench-posteriors:ids-qr-dqn", "uqbench-posteriors:bdqn"),
     *("uqbench-sentinel:sentinel-k", "uqbench-quam:quam-dqn"),
 ]
 

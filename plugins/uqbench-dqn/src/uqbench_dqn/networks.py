@@ -45,8 +45,8 @@ class QNetwork(nn.Module):
         outputs: int,
         *,
         hidden: tuple[int, ...],
-        channels: int | tuple[int, ...],
-        kernel: int | tuple[int, ...],
+        channels: int | tuple[int, ...] = 16,
+        kernel: int | tuple[int, ...] = 3,
         stride: int | tuple[int, ...] = 1,
         scale: float = 1.0,
         ensemble: int | None = None,
@@ -136,6 +136,7 @@ def q_network(
     config: DeepQConfig,
     outputs: int,
     ensemble: int | None = None,
+    shared: bool = False,
 ) -> QNetwork:
     """The network of a method of the family, as its config says; not initialized."""
     return QNetwork(
@@ -149,4 +150,5 @@ def q_network(
         stride=config.stride,
         scale=1 / 255 if observation_dtype(info) == torch.uint8 else 1.0,
         ensemble=ensemble,
+        shared=shared,
     )

@@ -1,0 +1,1 @@
+"""Approximate posteriors of Q, each from its paper."""

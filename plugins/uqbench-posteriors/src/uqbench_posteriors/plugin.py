@@ -1,0 +1,35 @@
+"""What this package adds to uqbench."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+
+from uqbench import AgentSpec, hookimpl
+
+
+@hookimpl
+def uqbench_agents() -> Iterable[AgentSpec]:
+    """Posteriors of Q, one file each."""
+    return [
+        AgentSpec(
+            name="ids-qr-dqn",
+            version="1",
+            factory="uqbench_posteriors.ids_dqn:IDSQRDQN",
+            config="uqbench_posteriors.config:IDSConfig",
+        ),
+        AgentSpec(
+            name="bdqn",
+            version="1",
+            factory="uqbench_posteriors.bdqn:BDQN",
+            config="uqbench_posteriors.config:BDQNConfig",
+        ),
+    ]
+
+
+@hookimpl
+def uqbench_suites() -> Iterable[Traversable]:
+    """The posteriors in the suites of others."""
+    suites = files("uqbench_posteriors") / "suites"
+    return [suites / f"{name}.toml" for name in ("minatar", "noise-and-ignorance", "profile")]

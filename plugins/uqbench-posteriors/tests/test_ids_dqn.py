@@ -1,0 +1,146 @@
+"""Information-directed sampling on QR-DQN: the ratio, one update by another program, capture."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+import torch
+from gymnasium import spaces
+from torch import Tensor
+from uqbench_posteriors.config import IDSConfig
+from uqbench_posteriors.ids_dqn import IDSQRDQN, information_ratio, normalized_noise
+
+from uqbench.contract.agent import EnvironmentInfo
+from uqbench.testing.capture import simulated
+from uqbench.testing.same_bits import compare_captured
+from uqbench.testing.worlds import RotatingPixels, transitions
+
+CPU = torch.device("cpu")
+FLAT = EnvironmentInfo(spaces.Box(-1, 1, (3,)), 4, 0.9, 1000)
+SMALL: dict[str, Any] = {"hidden": (6,), "heads": 3, "quantiles": 5, "learning_starts": 500}
+
+
+def test_the_ratio_is_the_papers():
+    """Regret by bounds of one standard deviation times λ, log(1 + σ²/ρ²) as information."""
+    mean, std, rho2 = [1.0, 0.8, 0.1], [0.1, 0.5, 2.0], [0.25, 1.0, 2.0]
+    highest = max(m + 0.3 * s for m, s in zip(mean, std, strict=True))
+    expected = [
+        (highest - (m - 0.3 * s)) ** 2 / (math.log(1 + s * s / r) + 1e-5)
+        for m, s, r in zip(mean, std, rho2, strict=True)
+    ]
+    found = information_ratio(torch.tensor(mean), torch.tensor(std) ** 2, torch.tensor(rho2), 0.3)
+    assert found.tolist() == pytest.approx(expected, rel=1e-5)
+
+
+def test_noise_is_relative_to_the_valid_actions_and_has_a_floor():
+    var = torch.tensor([0.1, 2.0, 3.9])
+    assert normalized_noise(var, None, 0.25).tolist() == pytest.approx([0.25, 1.0, 1.95], rel=1e-4)
+    valid = torch.tensor([True, True, False])
+    found = normalized_noise(var, valid, 0.25).tolist()
+    assert found[:2] == pytest.approx([0.25, 2.0 / 1.05], rel=1e-4)
+
+
+def test_an_action_that_is_better_beyond_doubt_is_taken_and_an_invalid_one_never():
+    agent = IDSQRDQN(FLAT, [0], IDSConfig(**SMALL), CPU)
+    obs = torch.randn(1, 9, 3, generator=torch.Generator().manual_seed(1))
+    with torch.no_grad():
+        agent.online.heads.layers[-1].bias[..., 2] += 50.0
+    assert (agent.act(obs) == 2).all()
+    valid = torch.tensor([True, True, False, True]).expand(1, 9, 4)
+    assert (agent.act(obs, valid) != 2).all()
+
+
+# -- one update, by a program of its own -----------------------------------------------------------
+
+
+def members(agent: IDSQRDQN, network: Any, obs: Tensor) -> tuple[Tensor, Tensor]:
+    """Heads ``[B, A, K]`` and quantiles ``[B, A, N]`` by one product after another."""
+    first, last = network.heads.layers
+    heads = []
+    for k in range(agent.config.heads):
+        hidden = torch.relu(obs @ first.weight[0, k] + first.bias[0, k])
+        heads.append(hidden @ last.weight[0, k] + last.bias[0, k])
+    first, last = network.quantiles.layers
+    hidden = torch.relu(obs @ first.weight[0] + first.bias[0])
+    quantiles = hidden @ last.weight[0] + last.bias[0]
+    return torch.stack(heads, -1), quantiles.view(len(obs), 4, agent.config.quantiles)
+
+
+def test_one_update_is_that_of_another_program():
+    agent = IDSQRDQN(FLAT, [4], IDSConfig(**SMALL, learning_rate=1e-2, adam_epsilon=1e-3), CPU)
+    other = IDSQRDQN(FLAT, [9], IDSConfig(**SMALL), CPU)
+    agent.target.load_state_dict(other.online.state_dict())
+    stored = list(transitions([7], (3,), 4, 40))
+    for step in stored:
+        agent.observe(step)
+    batch = agent.minibatch(torch.arange(8, 24)[None])
+    obs, following = batch["obs"][0], batch["next_obs"][0]
+    own = {name: p.detach().clone().requires_grad_() for name, p in agent.online.named_parameters()}
+    agent.learn(torch.arange(8, 24)[None])
+
+    with torch.no_grad():
+        heads, quantiles = members(agent, agent.target, following)
+        chosen = quantiles.mean(-1).argmax(-1)
+    copy = IDSQRDQN(FLAT, [4], IDSConfig(**SMALL), CPU)
+    copy.online.load_state_dict(own)
+    predicted_heads, predicted_quantiles = members(copy, copy.online, obs)
+    losses = []
+    for b in range(16):
+        a, going = int(batch["action"][0, b]), 0.0 if batch["terminated"][0, b] else 0.9
+        reward = batch["reward"][0, b]
+        for k in range(3):
+            error = predicted_heads[b, a, k] - (reward + going * heads[b, :, k].max())
+            huber = 0.5 * error**2 if error.abs() < 1 else error.abs() - 0.5
+            losses.append(huber / 3)
+        for i in range(5):
+            for j in range(5):
+                z = reward + going * quantiles[b, chosen[b], j]
+                u = z - predicted_quantiles[b, a, i]
+                level = (i + 0.5) / 5
+                losses.append((level - (u < 0).float()) * u / 5)
+    parameters = list(copy.online.parameters())
+    optimizer = torch.optim.Adam(parameters, lr=1e-2, eps=1e-3)
+    (torch.stack(losses).sum() / 16).backward()
+    optimizer.step()
+    assert {bool(going) for going in batch["terminated"][0]} == {True, False}
+    for (name, found), expected in zip(agent.online.named_parameters(), parameters, strict=True):
+        torch.testing.assert_close(found, expected, rtol=2e-5, atol=2e-6, msg=name)
+        assert not torch.equal(found, own[name]), f"{name} has not learned"
+
+
+def test_the_return_distribution_does_not_shape_the_trunk():
+    agent = IDSQRDQN(RotatingPixels.info(), [0], IDSConfig(**SMALL, channels=4), CPU)
+    obs = torch.rand(1, 6, *RotatingPixels.SHAPE)
+    heads, quantiles = agent.parts(agent.online(obs))
+    weights = list(agent.online.heads.convolutions.parameters())
+    untouched = torch.autograd.grad(quantiles.square().sum(), weights, retain_graph=True)
+    assert not any(g.any() for g in untouched)
+    assert all(g.abs().sum() > 0 for g in torch.autograd.grad(heads.square().sum(), weights))
+
+
+def test_captured_steps_are_those_from_python():
+    def make() -> tuple[IDSQRDQN, RotatingPixels]:
+        settings = SMALL | {"learning_starts": 20, "target_sync_period": 9, "batch_size": 4}
+        return IDSQRDQN(RotatingPixels.info(), range(2), IDSConfig(**settings), CPU), (
+            RotatingPixels(2)
+        )
+
+    assert compare_captured(make, 60, simulated) is None
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"heads": 1}, {"quantiles": 1}, {"regret_scale": 0.0}, {"least_noise": 0.0}, {"kappa": 0.0},
+     {"quantile_kappa": -1.0}],
+)  # fmt: skip
+def test_impossible_settings_are_refused(settings):
+    with pytest.raises(ValueError, match="got"):
+        IDSConfig(**settings)
+
+
+def test_the_defaults_are_the_papers():
+    config = IDSConfig()
+    assert (config.heads, config.regret_scale, config.least_noise) == (10, 0.1, 0.25)
+    assert config.exploration == "none"
