@@ -153,6 +153,7 @@ class Dataset(ABC):
     Attributes:
         inputs: shape ``*x`` of one input.
         n_classes: C; 0 for a regression.
+        noise_var: σ² of a regression's targets, where methods are given it as prior knowledge.
         n_datasets: how many data sets there are, where they are numbered (only so many have a
             ground truth, say). A run has the data set of its own number, 0 to ``n_datasets - 1``,
             and that number is the lane's seed. None where any seed makes a data set of its own.
@@ -165,6 +166,7 @@ class Dataset(ABC):
 
     inputs: tuple[int, ...]
     n_classes: int
+    noise_var: float | None = None
     n_datasets: int | None = None
     members: int = 0
     most_bytes: int = 4 << 20

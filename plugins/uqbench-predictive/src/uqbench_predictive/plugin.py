@@ -104,19 +104,19 @@ def uqbench_datasets() -> Iterable[DatasetSpec]:
         ),
         DatasetSpec(
             name="known-regression",
-            version="1",
+            version="2",  # pairs of inputs; methods are told the noise
             factory="uqbench_predictive.problems.known_regression:KnownRegression",
             config="uqbench_predictive.problems.known_regression:KnownRegressionConfig",
-            scores=("kl", "joint_kl"),
-            score_versions={"joint_kl": "2"},  # no members where inputs have models of their own
+            scores=("kl", "joint_kl", "joint_kl_100"),
+            score_versions={"joint_kl": "3"},  # of ten targets at two inputs
         ),
         DatasetSpec(
             name="known-classes",
-            version="1",
+            version="2",
             factory="uqbench_predictive.problems.known_classes:KnownClasses",
             config="uqbench_predictive.problems.known_classes:KnownClassesConfig",
-            scores=("kl", "joint_kl"),
-            score_versions={"joint_kl": "2"},  # no members where inputs have models of their own
+            scores=("kl", "joint_kl", "joint_kl_100"),
+            score_versions={"joint_kl": "3"},  # of ten targets at two inputs
         ),
         DatasetSpec(
             name="ood-digits",
@@ -162,6 +162,12 @@ def uqbench_estimators() -> Iterable[EstimatorSpec]:
             config="uqbench_predictive.baselines.deep_ensemble:DeepEnsembleConfig",
         ),
         EstimatorSpec(
+            name="ensemble-plus",  # has prior functions: a search space of its own
+            version="1",
+            factory="uqbench_predictive.baselines.deep_ensemble:DeepEnsemble",
+            config="uqbench_predictive.baselines.deep_ensemble:DeepEnsembleConfig",
+        ),
+        EstimatorSpec(
             name="mc-dropout",
             version="1",
             factory="uqbench_predictive.baselines.mc_dropout:MCDropout",
@@ -184,6 +190,19 @@ def uqbench_estimators() -> Iterable[EstimatorSpec]:
             version="1",
             factory="uqbench_predictive.baselines.swag:SWAG",
             config="uqbench_predictive.baselines.swag:SWAGConfig",
+        ),
+        *(
+            EstimatorSpec(
+                name=name,
+                version="1",
+                factory=f"uqbench_predictive.baselines.indexed:{kind}",
+                config=f"uqbench_predictive.baselines.indexed:{config}",
+            )
+            for name, kind, config in (
+                ("bbb", "BayesByBackprop", "IndexedConfig"),
+                ("hypermodel", "Hypermodel", "PriorIndexedConfig"),
+                ("epinet", "Epinet", "PriorIndexedConfig"),
+            )
         ),
         EstimatorSpec(
             name="conformal",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 
 import pytest
 import torch
@@ -12,7 +13,7 @@ from uqbench_predictive.problems.known_classes import (
     KnownClasses,
     KnownClassesConfig,
     LogisticPosterior,
-    outcomes,
+    counts,
     with_one,
 )
 from uqbench_predictive.problems.known_regression import (
@@ -21,7 +22,7 @@ from uqbench_predictive.problems.known_regression import (
     KnownRegressionConfig,
     normal_divergence,
 )
-from uqbench_predictive.problems.testbed import TOGETHER
+from uqbench_predictive.problems.testbed import PAIRS, TOGETHER, lane_of
 from uqbench_predictive.testing import Toy
 
 CPU = torch.device("cpu")
@@ -42,10 +43,10 @@ def predicted(task, kind=Exact):
 
 
 def scores(task, predictions, **changed):
-    """``kl`` and ``joint_kl`` ``[L]`` of predictions with some fields changed."""
+    """``kl`` and the sum of joint divergences, ``[L]``, of predictions with some fields changed."""
     one = predictions["test"]
     said = task.score(SEEDS, {"test": replace(one, predicted=replace(one.predicted, **changed))})
-    return said["kl"], said["joint_kl"]
+    return said["kl"], said["joint_kl"] + said["joint_kl_100"]
 
 
 @every
@@ -130,12 +131,54 @@ def test_the_quadrature_is_importance_sampling_from_the_prior():
     assert torch.allclose(own, sampled, atol=0.01)
 
 
-def test_outcomes_of_points_are_products_averaged_over_models():
-    one = torch.tensor([[0.2, 0.9, 0.5], [0.6, 0.1, 0.3]], dtype=torch.float64)
+def test_counts_at_two_inputs_are_products_averaged_over_models():
+    one = torch.tensor([[0.2, 0.9], [0.6, 0.1]], dtype=torch.float64)
     mass = torch.tensor([0.25, 0.75], dtype=torch.float64)
-    found = outcomes(one, mass)
+    found = counts(one, mass, 2)[0]
     assert found.sum() == pytest.approx(1)
-    assert found[0b101] == pytest.approx(0.25 * 0.2 * 0.1 * 0.5 + 0.75 * 0.6 * 0.9 * 0.3)
+    first = 0.25 * (2 * 0.2 * 0.8) * 0.81 + 0.75 * (2 * 0.6 * 0.4) * 0.01  # once, and twice
+    assert found[1, 2] == pytest.approx(first)
+
+
+def test_the_divergence_by_counts_is_that_of_all_sequences_of_classes():
+    """Four targets at two inputs: sixteen sequences, one by one."""
+    one = torch.tensor([[0.2, 0.9], [0.6, 0.1]], dtype=torch.float64)
+    other = torch.tensor([[0.3, 0.7]], dtype=torch.float64)
+    mass, sure = torch.tensor([0.25, 0.75]).double(), torch.ones(1).double()
+    p, q = counts(one, mass, 2), counts(other, sure, 2)
+    found = (p * (p / q).log()).sum()
+    wanted = 0.0
+    for classes in product((0, 1), repeat=4):
+        at = torch.tensor([0, 0, 1, 1])
+        own, theirs = (
+            (m * torch.where(torch.tensor(classes) > 0, of[:, at], 1 - of[:, at]).prod(-1)).sum()
+            for of, m in ((one, mass), (other, sure))
+        )
+        wanted += own * (own / theirs).log()
+    assert found == pytest.approx(float(wanted))
+
+
+@pytest.mark.parametrize("alone", [False, True], ids=["together", "alone"])
+def test_the_divergence_of_means_is_that_of_all_ten_targets(alone):
+    """Ten targets at two inputs, five each, as one normal of ten dimensions."""
+    task = TASKS["ten inputs"]
+    data, test = task.data([3]), task.evaluation_sets([3])["test"].inputs[0]
+    known = task.posterior(data.inputs[0], data.targets[0])
+    estimator = Prior(task, [3], ExactConfig(), CPU)
+    estimator.fit(data, None, 0)
+    said = lane_of(estimator.predict(test[None]), 0)
+    said = replace(said, mean=said.mean + 0.3, members=None if alone else said.members)
+    found = known.divergences(test, said)[1][0]
+    at = torch.tensor([0] * 5 + [1] * 5)
+    mean, covariance = known.function(test)
+    noise = NOISE_VAR * torch.eye(10, dtype=torch.float64)
+    spread = said.epistemic[:2].diag()[at][:, at] * torch.eye(10)
+    if not alone:
+        own = said.members[:, :2, 0] - said.members[:, :2, 0].mean(0)
+        spread = (own.T @ own / len(own))[at][:, at]
+    exact = covariance[:2, :2][at][:, at] + noise
+    wanted = normal_divergence(mean[at], exact, said.mean[at], spread + noise)
+    assert found == pytest.approx(float(wanted))
 
 
 def test_the_divergence_of_normals_is_torchs():
@@ -157,16 +200,15 @@ def test_a_problem_follows_from_its_seed_alone(task):
     assert torch.equal(both.inputs[1:], alone.inputs)
     assert torch.equal(both.targets[1:], alone.targets)
     test = task.evaluation_sets([9])["test"]
-    assert test.inputs.shape[1] % TOGETHER == 0
-    assert len(torch.unique(torch.cat([test.inputs[0], alone.inputs[0]]), dim=0)) == 60 + len(
-        alone.inputs[0]
-    )
+    assert all(count % 2 == 0 for count in TOGETHER)
+    inputs = torch.cat([test.inputs[0], alone.inputs[0]])
+    assert len(torch.unique(inputs, dim=0)) == 2 * PAIRS + len(alone.inputs[0])
 
 
 def test_noise_is_the_problems():
     task = TASKS["one input"]
     given = predicted(task)
-    assert scores(task, given, aleatoric=torch.full((3, 60), 9.0))[0].abs().max() < 1e-9
+    assert scores(task, given, aleatoric=torch.full((3, 2 * PAIRS), 9.0))[0].abs().max() < 1e-9
     assert torch.all(given["test"].predicted.aleatoric == NOISE_VAR)
 
 

@@ -38,7 +38,8 @@ class CyclicalSGHMCConfig(TrainingConfig):
         step_size: α₀, at the start of a cycle.
         exploration: β, the share of a cycle without noise and without samples.
         friction: 1 − α, with α the momentum that is kept.
-        temperature: T; None for ``1/n``, the posterior of a mean loss over n points.
+        temperature: T; None for ``1/n``, the posterior of a mean loss over n points, or ``2σ²/n``
+            where a regression's noise is known.
         samples: models kept, evenly spaced over the sampling phases of the cycles.
         chain_batch_size: rows per iteration; None for all.
     """
@@ -83,7 +84,11 @@ class CyclicalSGHMC(Estimator):
         stack = Stack(start)
         velocity = torch.zeros_like(stack.flat)
         generators = self.trainer.generators("chain")
-        temperature = config.temperature or 1 / data.targets.shape[1]
+        points = data.targets.shape[1]
+        decay, temperature = (
+            self.trainer.decay(points),
+            config.temperature or self.trainer.temperature(points),
+        )
         stream = shuffled(data, config.chain_batch_size, generators)
         kept = kept_iterations(config)
         samples: list[dict[str, Tensor]] = []
@@ -95,7 +100,7 @@ class CyclicalSGHMC(Estimator):
             noise = 0.0
             with torch.no_grad():
                 velocity.mul_(1 - config.friction)
-                velocity.sub_(rate * (gradient + config.weight_decay * stack.flat))
+                velocity.sub_(rate * (gradient + decay * stack.flat))
                 if place >= config.exploration:
                     noise = sqrt(2 * rate * config.friction * temperature)
                     velocity.add_(standard_normal(stack.flat, generators), alpha=noise)

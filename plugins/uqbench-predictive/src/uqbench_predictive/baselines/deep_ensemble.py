@@ -19,7 +19,8 @@ from uqbench.contract.estimator import (
 )
 from uqbench_predictive.baselines.post_hoc import positive, temperature
 from uqbench_predictive.baselines.sample import NetworkSample
-from uqbench_predictive.networks.training import Trainer, TrainingConfig
+from uqbench_predictive.networks.prior_functions import WithPrior, perturbed
+from uqbench_predictive.networks.training import Trainer, TrainingConfig, repeat
 from uqbench_predictive.uncertainty import classification, mean, setting_b
 
 
@@ -34,11 +35,15 @@ class DeepEnsembleConfig(TrainingConfig):
         temperature_prior: setting (a), classes: divide the members' logits by the temperature under
             which the ensemble makes the validation data most probable (Ashukha et al. 2020), given
             a normal prior of its logarithm around 0 with this standard deviation; None: do not.
+        prior_scale: each member is a trained network plus so many times a random one, which stays
+            as it was drawn (Osband et al. 2018); of a regression whose noise is known, a member's
+            targets have such noise of their own, too.
     """
 
     members: int = 10
     diverges_from: Literal["reference", "mean"] = "reference"
     temperature_prior: float | None = field(default=None, metadata=LATER)
+    prior_scale: float = field(default=0.0, metadata=LATER)
 
     def __post_init__(self) -> None:
         positive(self.temperature_prior)
@@ -49,9 +54,10 @@ class DeepEnsembleConfig(TrainingConfig):
 class DeepEnsemble(Estimator):
     """Independently trained networks.
 
-    They differ in their initial weights and in the order of the same data.
+    They differ in their initial weights and in the order of the same data, and may have random
+    prior functions.
 
-    Source: Lakshminarayanan et al. 2017
+    Source: Lakshminarayanan et al. 2017; Osband et al. 2018
     """
 
     def __init__(
@@ -69,8 +75,13 @@ class DeepEnsemble(Estimator):
         members, prior = self.trainer.config.members, self.trainer.config.temperature_prior
         held = data.validation
         data = self.trainer.to_device(data)
-        weights = self.trainer.train(data, steps, members=members)
-        self.sample = NetworkSample(self.trainer.network, weights, members, data, reference_model)
+        network, own = self.trainer.network, data
+        if self.trainer.config.prior_scale:
+            generators = self.trainer.member_generators("prior", members)
+            network = WithPrior(network, generators, self.trainer.config.prior_scale)
+            own = perturbed(repeat(data, members), self.trainer.task.noise_var, generators)
+        weights = self.trainer.train(own, steps, members=members, network=network)
+        self.sample = NetworkSample(network, weights, members, data, reference_model)
         self.temperature = torch.ones(len(self.trainer.seeds), dtype=torch.float64)
         if prior is not None:
             if held is None or self.trainer.regression or reference_model is not None:

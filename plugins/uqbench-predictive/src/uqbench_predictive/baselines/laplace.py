@@ -10,13 +10,14 @@ data.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import log, pi
 from typing import Literal
 
 import torch
 from torch import Tensor
 
+from uqbench.contract.config import LATER
 from uqbench.contract.estimator import (
     Data,
     Dataset,
@@ -27,7 +28,7 @@ from uqbench.contract.estimator import (
 from uqbench_predictive.networks.architectures import HEAD
 from uqbench_predictive.networks.learning import losses, mean_loss
 from uqbench_predictive.networks.training import Trainer, TrainingConfig
-from uqbench_predictive.uncertainty import classification, values
+from uqbench_predictive.uncertainty import classification, regression, values
 
 LOG10_PRECISIONS = torch.linspace(-4, 4, 161, dtype=torch.float64)
 """The grid on which the prior precision is searched."""
@@ -38,18 +39,23 @@ class LaplaceConfig(TrainingConfig):
     """Laplace approximation of the last layer.
 
     Attributes:
-        samples: of the logits at a point, for its probabilities.
+        samples: of the logits at a point, for its probabilities, or of the last layer.
         precision: how the prior precision is chosen: by ``evidence``, the marginal likelihood, or
             by ``validation``, the likelihood of the problem's validation data, as laplace-torch's
-            grid search does.
-        noise_precision: of a regression's targets, ``1/σ²``.
+            grid search does; or it is the ``decay``, ``weight_decay`` where it is a precision.
+        noise_precision: of a regression's targets, ``1/σ²``, where the problem does not tell it.
+        shared: whether all inputs are predicted by the same draws of the last layer, which are
+            models of them together; otherwise logits are drawn at each input by itself.
     """
 
     samples: int = 1000
-    precision: Literal["evidence", "validation"] = "evidence"
+    precision: Literal["evidence", "validation", "decay"] = "evidence"
     noise_precision: float = 10.0
+    shared: bool = field(default=False, metadata=LATER)
 
     def __post_init__(self) -> None:
+        if self.precision == "decay" and not self.posterior:
+            raise ValueError("precision = 'decay' needs posterior = true: weight_decay is then λ")
         if self.samples < 1:
             raise ValueError(f"samples must be at least 1, got {self.samples}")
 
@@ -66,7 +72,8 @@ class Laplace(Estimator):
         self, task: Dataset, seeds: Sequence[int], config: LaplaceConfig, device: torch.device
     ) -> None:
         self.trainer = Trainer(task, seeds, config, device)
-        self.config = config
+        known = task.noise_var
+        self.config = config if known is None else replace(config, noise_precision=1 / known)
 
     @torch.no_grad()
     def fit(self, data: Data, reference_model: ReferenceModel | None, steps: int) -> None:
@@ -91,30 +98,58 @@ class Laplace(Estimator):
         self.spectrum = n * (
             self.feature_values.clamp(min=0)[:, :, None] * self.output_values.clamp(min=0)[:, None]
         )  # [L, H + 1, C]
+        if self.config.precision == "decay":  # δ, [L]
+            self.precision = torch.full((len(outputs),), self.config.weight_decay).double()
+            return
         scores = (
             self._log_evidence(rows.sum(-1), n)
             if self.config.precision == "evidence"
             else -self._validation_loss(data.validation)
         )
-        self.precision = 10 ** LOG10_PRECISIONS.to(trainer.device)[scores.argmax(-1)]  # δ, [L]
+        self.precision = 10 ** LOG10_PRECISIONS.to(trainer.device)[scores.argmax(-1)]
 
     @torch.no_grad()
     def predict(self, inputs: Tensor) -> PredictiveUncertainty:
         """``E softmax(f)``, ``f ~ N(f_MAP, J Σ Jᵀ)``; for a regression the variance.
 
-        Logits are drawn at each input by itself: there are no members.
+        Where logits are drawn at each input by itself there are no members.
         """
         x = inputs.to(self.trainer.device)
         features, mean = self._outputs(x)
+        if self.config.shared:
+            outputs = (mean + self._moved(features)).cpu()
+            if self.trainer.regression:
+                return regression(outputs.squeeze(-1), self._noise_var()[:, None])
+            return classification(self.reference_model, inputs, outputs.log_softmax(-1))
         variances = self._output_variances(features, self.precision)
         if self.trainer.regression:
             center, spread = (part.squeeze(-1).cpu() for part in (mean, variances))
-            return values(center, spread, self.noise_var.cpu()[:, None])
+            return values(center, spread, self._noise_var()[:, None])
         noise = self._noise(mean.shape[1])
         scaled = noise * variances.sqrt()
         logits = mean + (scaled.unsqueeze(-2) @ self.output_vectors.mT.unsqueeze(1)).squeeze(-2)
         said = classification(self.reference_model, inputs, logits.cpu().log_softmax(-1))
         return replace(said, members=None)
+
+    def _noise_var(self) -> Tensor:
+        """That of the problem, or of the training residuals, ``[L]``."""
+        known = self.trainer.task.noise_var
+        return self.noise_var.cpu() if known is None else torch.full((len(self.noise_var),), known)
+
+    def _moved(self, features: Tensor) -> Tensor:
+        """``φ (W − W_MAP)`` of draws W of the last layer: ``[L, M, H + 1] -> [samples, L, M, C]``.
+
+        ``W − W_MAP = U Z Vᵀ`` with independent ``Z ~ N(0, 1/(λ + δ))`` along the eigenvectors.
+        """
+        std = (self.spectrum + self.precision[:, None, None]).rsqrt()
+        shape = (self.config.samples, *std.shape[1:])
+        drawn = [
+            torch.randn(shape, generator=g, dtype=torch.float64)
+            for g in self.trainer.generators("last layer")
+        ]
+        along = torch.stack(drawn, 1).to(std) * std
+        moved: Tensor = (features @ self.feature_vectors) @ along @ self.output_vectors.mT
+        return moved
 
     def _log_evidence(self, loss: Tensor, n: int) -> Tensor:
         """The marginal likelihood at every precision of the grid, ``[L, grid]``."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor
 
+from uqbench.contract.config import LATER
 from uqbench.contract.estimator import (
     Data,
     Dataset,
@@ -30,11 +31,14 @@ class MCDropoutConfig(TrainingConfig):
         probability: p, of dropping a unit.
         trains: whether to train a network of its own with dropout. If not, units of the reference
             model are dropped, which was trained with dropout.
+        shared: whether all inputs have the same masks in a pass, which then is a model that
+            predicts them together.
     """
 
     passes: int = 1000
     probability: float = 0.2
     trains: bool = True
+    shared: bool = field(default=False, metadata=LATER)
 
     def __post_init__(self) -> None:
         if not 0 <= self.probability < 1:
@@ -46,7 +50,7 @@ class MCDropoutConfig(TrainingConfig):
 class MCDropout(Estimator):
     """Forward passes with units dropped.
 
-    One network per lane; every input has its own masks in every pass.
+    One network per lane; in every pass every input has its own masks, or all have the same.
 
     Source: Gal & Ghahramani 2016
     """
@@ -83,15 +87,16 @@ class MCDropout(Estimator):
     def predict(self, inputs: Tensor) -> PredictiveUncertainty:
         """The spread of the passes; masks are a function of the seed alone.
 
-        Inputs have masks, and so models, of their own: there are no members.
+        Where inputs have masks, and so models, of their own, there are no members.
         """
-        drop = Dropout(self.config.probability, self.trainer.generators("passes"))
+        config = self.config
+        drop = Dropout(config.probability, self.trainer.generators("passes"), config.shared)
         x = inputs.to(self.trainer.device)
         passes = torch.stack(
-            [self.network(self.weights, x, drop).double() for _ in range(self.config.passes)]
+            [self.network(self.weights, x, drop).double() for _ in range(config.passes)]
         ).cpu()
         if self.trainer.regression:
             said = regression(passes.squeeze(-1), self.noise_var.cpu()[:, None])
         else:
             said = classification(self.reference_model, inputs, passes.log_softmax(-1))
-        return replace(said, members=None)
+        return said if config.shared else replace(said, members=None)

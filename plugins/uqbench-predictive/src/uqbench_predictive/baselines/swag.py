@@ -77,13 +77,14 @@ class SWAG(Estimator):
         generators = self.trainer.generators("descent")
         stream = shuffled(data, config.descent_batch_size, generators)
         moments = Moments(config.rank)
+        decay = self.trainer.decay(data.targets.shape[1])
         kept = min(config.states, config.iterations)
         for iteration in range(config.iterations):
             batch = next(stream)
             mean = losses(network(stack.weights, batch.inputs), batch.targets).mean(-1)
             gradient = stack.gradient(mean.sum())
             with torch.no_grad():
-                velocity.mul_(MOMENTUM).add_(gradient + config.weight_decay * stack.flat)
+                velocity.mul_(MOMENTUM).add_(gradient + decay * stack.flat)
                 stack.flat.sub_(config.step_size * velocity)
             if (iteration + 1) * kept // config.iterations > iteration * kept // config.iterations:
                 moments.add(stack.flat)

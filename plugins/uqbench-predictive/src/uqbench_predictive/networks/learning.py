@@ -188,15 +188,18 @@ def fit(
 
 @dataclass(frozen=True)
 class Dropout:
-    """Dropout: zero units with a probability and scale up the others; every row has its own mask.
+    """Dropout: zero units with a probability and scale up the others.
 
     Attributes:
         probability: p.
         generators: one per network, on the CPU.
+        shared: whether all rows have the same mask, so that they go through one network; otherwise
+            every row has its own.
     """
 
     probability: float
     generators: Sequence[torch.Generator]
+    shared: bool = False
 
     def __call__(self, x: Tensor) -> Tensor:
         """Of all networks, ``[S, B, H]``."""
@@ -209,6 +212,7 @@ class Dropout:
         return lambda x: x * self._kept(x.shape, generator).to(x) / (1 - self.probability)
 
     def _kept(self, shape: torch.Size, generator: torch.Generator) -> Tensor:
+        shape = torch.Size((1, *shape[1:])) if self.shared else shape
         return torch.rand(shape, generator=generator) >= self.probability
 
 

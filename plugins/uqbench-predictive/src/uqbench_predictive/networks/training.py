@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from typing import Generic, TypeVar
 
 import torch
 from torch import Tensor
 
+from uqbench.contract.config import LATER
 from uqbench.contract.estimator import Data, Dataset, ReferenceModel
 from uqbench.contract.seeding import derive_seed
 from uqbench.lanes import lane_generators
@@ -38,6 +39,9 @@ class TrainingConfig:
         weight_decay: L2 penalty on the weights, in the gradient.
         batch_size: rows per step; None for all.
         smoothing: label smoothing.
+        posterior: whether the mean loss of n points plus the penalty is the negative logarithm of a
+            posterior over n, so that ``weight_decay`` is λ, the precision of a normal prior of the
+            weights: the penalty is λ/n, with a regression's squared errors and noise 2σ²λ/n.
     """
 
     architecture: str = "mlp"
@@ -46,6 +50,7 @@ class TrainingConfig:
     weight_decay: float = 1e-3
     batch_size: int | None = None
     smoothing: float = 0.0
+    posterior: bool = field(default=False, metadata=LATER)
 
 
 Config = TypeVar("Config", bound=TrainingConfig)
@@ -102,35 +107,55 @@ class Trainer(Generic[Config]):
             [derive_seed(stream, seed, member) for seed in self.seeds for member in range(members)]
         )
 
+    def temperature(self, points: int) -> float:
+        """T under which ``exp(−mean loss / T)`` is the likelihood of so many points.
+
+        1/n of classes, 2σ²/n of squared errors; where nothing is known of the noise, 1/n.
+        """
+        noise = self.task.noise_var
+        return (1 if noise is None else 2 * noise) / points
+
+    def decay(self, points: int) -> float:
+        """The factor of the L2 penalty beside a mean loss of so many points."""
+        config = self.config
+        return config.weight_decay * (self.temperature(points) if config.posterior else 1)
+
     def to_device(self, data: Data) -> Data:
         """The data on the estimator's device."""
         further = None if data.validation is None else self.to_device(data.validation)
         return Data(data.inputs.to(self.device), data.targets.to(self.device), further)
 
     def train(
-        self, data: Data, steps: int, *, members: int = 1, drop: float = 0.0
+        self,
+        data: Data,
+        steps: int,
+        *,
+        members: int = 1,
+        drop: float = 0.0,
+        network: Network | None = None,
     ) -> dict[str, Tensor]:
         """Train ``members`` networks per lane on its data.
 
         Args:
-            data: on the estimator's device.
+            data: on the estimator's device, ``[L, n, ...]``; or each member's own, ``[L · E, n]``.
             steps: of Adam.
             members: E.
             drop: probability of dropout.
+            network: another architecture than the config's.
 
         Returns:
             Weights ``[L · E, ...]``, the members of a lane in a row.
         """
-        network, config = self.network, self.config
+        network, config = network or self.network, self.config
         start = initial_weights(network, lane_generators(self.seeds), members)
         generators = self.member_generators("training", members)
         return fit(
             network,
             {name: tensor.to(self.device) for name, tensor in start.items()},
-            repeat(data, members),
+            data if len(data.targets) == len(generators) else repeat(data, members),
             steps,
             learning_rate=config.learning_rate,
-            weight_decay=config.weight_decay,
+            weight_decay=self.decay(data.targets.shape[1]),
             batch_size=config.batch_size,
             smoothing=config.smoothing,
             generators=generators,

@@ -87,8 +87,8 @@ class LogisticPosterior:
             aleatoric + epistemic, aleatoric, epistemic, probs, "nats", members=members
         )
 
-    def divergences(self, inputs: Tensor, said: PredictiveUncertainty) -> tuple[Tensor, Tensor]:
-        """Of the classes' probabilities, and over all 1,024 outcomes of ten points.
+    def divergences(self, inputs: Tensor, said: PredictiveUncertainty) -> tuple[Tensor, ...]:
+        """Of the classes' probabilities, and of how often class 1 comes at each input of a pair.
 
         Raises:
             ValueError: the method predicts no probabilities.
@@ -102,12 +102,12 @@ class LogisticPosterior:
         members = said.probs[None] if said.members is None else said.members
         equal = torch.full((len(members),), 1 / len(members), dtype=torch.float64)
         together = []
-        for first in range(0, len(exact), TOGETHER):
-            group = slice(first, first + TOGETHER)
-            own = outcomes(one[:, group], self.mass)
-            other = outcomes(members[:, group, 1], equal).clamp(min=LEAST)
-            together.append((own * (own.clamp(min=1e-300).log() - other.log())).sum())
-        return each, torch.stack(together)
+        for τ in TOGETHER:
+            own = counts(one, self.mass, τ // 2)  # [pairs, τ/2 + 1, τ/2 + 1]
+            other = counts(members[..., 1], equal, τ // 2).clamp(min=LEAST)
+            ratio = own.clamp(min=1e-300).log() - other.log()
+            together.append((own * ratio).sum((1, 2)))
+        return each, *together
 
 
 class KnownClasses(Testbed[LogisticPosterior]):
@@ -152,19 +152,25 @@ def both(one: Tensor) -> Tensor:
     return torch.stack([1 - one, one], -1).clamp(min=1e-300)
 
 
-def outcomes(one: Tensor, mass: Tensor) -> Tensor:
-    """Probabilities of all outcomes of τ points, ``[2^τ]``, the first point's class first.
+def counts(one: Tensor, mass: Tensor, trials: int) -> Tensor:
+    """Probabilities of how often class 1 comes at the inputs of each pair, ``[P, n + 1, n + 1]``.
+
+    The order of outcomes does not matter: given a model they are independent.
 
     Args:
-        one: probability of class 1 under each model, ``[N, τ]``.
+        one: probability of class 1 under each model, ``[N, 2 P]``, pair by pair.
         mass: of the models, ``[N]``.
+        trials: n, targets at each input.
     """
-    halves = []
-    for part in one.tensor_split(2, dim=-1):
-        product = torch.ones(len(one), 1, dtype=torch.float64)
-        for column in part.unbind(-1):
-            likely, unlikely = product * column[:, None], product * (1 - column[:, None])
-            product = torch.stack([unlikely, likely], -1).flatten(1)
-        halves.append(product)
-    first, second = halves
-    return ((first * mass[:, None]).T @ second).flatten()
+    k = torch.arange(trials + 1, dtype=torch.float64)
+    ways = (
+        torch.lgamma(torch.tensor(trials + 1.0)) - torch.lgamma(k + 1) - (trials - k + 1).lgamma()
+    )
+    found = []
+    for pair in one.clamp(1e-300, 1 - 1e-16).split(2, dim=-1):
+        first, second = (
+            (ways + k * p.log()[:, None] + (trials - k) * (-p).log1p()[:, None]).exp()
+            for p in pair.unbind(-1)
+        )
+        found.append((first * mass[:, None]).T @ second)
+    return torch.stack(found)

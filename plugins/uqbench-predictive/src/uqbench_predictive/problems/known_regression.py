@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import log
 
 import torch
 from torch import Tensor
@@ -74,11 +76,12 @@ class GaussianProcess:
             members=members[..., None],
         )
 
-    def divergences(self, inputs: Tensor, said: PredictiveUncertainty) -> tuple[Tensor, Tensor]:
+    def divergences(self, inputs: Tensor, said: PredictiveUncertainty) -> tuple[Tensor, ...]:
         """Of normals with the method's mean and epistemic variance and the problem's noise.
 
         As in the neural testbed the noise is known: a method's own estimate of it is not scored.
-        The joint normal has the covariance of the members.
+        The joint normal has the covariance of the members. Of τ/2 targets at an input only their
+        mean depends on the function; how they scatter about it is the noise's, which is known.
 
         Raises:
             ValueError: the method predicts no mean and variances.
@@ -88,24 +91,41 @@ class GaussianProcess:
         mean, covariance = self.function(inputs)
         theirs = said.epistemic.clamp(min=0) + NOISE_VAR
         each = gaussian_divergence(mean, covariance.diagonal() + NOISE_VAR, said.mean, theirs)
+        pairs = [slice(first, first + 2) for first in range(0, len(mean), 2)]
+        if said.members is None:
+            alone = each + 0.5 * (covariance.diagonal() + NOISE_VAR).log()
+            own = [covariance[pair, pair] for pair in pairs]
+            return each, *(τ / 2 * (alone[::2] + alone[1::2]) - log_root(own, τ) for τ in TOGETHER)
         together = []
-        noise = NOISE_VAR * torch.eye(TOGETHER, dtype=torch.float64)
-        for first in range(0, len(mean), TOGETHER):
-            group = slice(first, first + TOGETHER)
-            if said.members is None:
-                spread = torch.diag(theirs[group])
-            else:
-                apart = said.members[:, group, 0] - said.members[:, group, 0].mean(0)
+        for τ in TOGETHER:
+            noise = NOISE_VAR / (τ / 2) * torch.eye(2, dtype=torch.float64)  # of the mean target
+            found = []
+            for pair in pairs:
+                apart = said.members[:, pair, 0] - said.members[:, pair, 0].mean(0)
                 spread = apart.T @ apart / len(apart) + noise
-            own = covariance[group, group] + noise
-            together.append(normal_divergence(mean[group], own, said.mean[group], spread))
-        return each, torch.stack(together)
+                exact = covariance[pair, pair] + noise
+                found.append(normal_divergence(mean[pair], exact, said.mean[pair], spread))
+            together.append(torch.stack(found))
+        return each, *together
+
+
+def log_root(covariances: Sequence[Tensor], count: int) -> Tensor:
+    """``½ log det Σ`` of τ noisy targets, half of them at each of two inputs, for each pair.
+
+    Args:
+        covariances: of the function at a pair's inputs, ``[2, 2]`` each.
+        count: τ.
+    """
+    eye = torch.eye(2, dtype=torch.float64)
+    of_means = torch.stack([NOISE_VAR * eye + count / 2 * own for own in covariances])
+    return 0.5 * ((count - 2) * log(NOISE_VAR) + torch.logdet(of_means))
 
 
 class KnownRegression(Testbed[GaussianProcess]):
     """Functions of infinitely wide networks, with noise: their posterior is a Gaussian process."""
 
     n_classes = 0
+    noise_var = NOISE_VAR
 
     def __init__(self, config: KnownRegressionConfig) -> None:
         self.config = config

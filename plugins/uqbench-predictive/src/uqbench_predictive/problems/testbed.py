@@ -27,12 +27,13 @@ from uqbench.contract.estimator import (
 from uqbench.contract.seeding import derive_seed
 
 TEST = "test"
-TOGETHER = 10
-"""τ, points that are predicted together."""
-GROUPS = 6
-"""Of so many points, for each problem."""
-NEAR = 0.1
-"""Standard deviation of points around the two that a group is about."""
+TOGETHER = (10, 100)
+"""τ, targets that are predicted together, half of them at each of two inputs."""
+PAIRS = 20
+"""Of inputs, for each problem."""
+
+SCORES = ("kl", "joint_kl", "joint_kl_100")
+"""Of a target, and of each τ."""
 
 Inputs = NDArray[np.float64]
 
@@ -43,11 +44,12 @@ class Posterior(Protocol):
     def predict(self, inputs: Tensor, generator: torch.Generator) -> PredictiveUncertainty:
         """The posterior predictive at ``[M, D]``, with members, as a prediction of one lane."""
 
-    def divergences(self, inputs: Tensor, said: PredictiveUncertainty) -> tuple[Tensor, Tensor]:
+    def divergences(self, inputs: Tensor, said: PredictiveUncertainty) -> tuple[Tensor, ...]:
         """Of what a method said for ``inputs`` ``[M, D]``, one lane, in nats.
 
         Returns:
-            That of each point ``[M]``, and that of each group of ten together ``[M / 10]``.
+            That of a target at each input ``[M]``, and for each τ of :data:`TOGETHER` that of τ
+            targets, half of them at either input of a pair, ``[M / 2]``.
         """
 
 
@@ -57,10 +59,12 @@ Known = TypeVar("Known", bound=Posterior)
 class Testbed(Dataset, Generic[Known]):
     """Problems whose posterior is known: normal inputs, a truth drawn from the prior, its targets.
 
-    Test points come in groups of ten, five around each of two inputs, so that a method that knows
-    which points go together does better than one that does not: at independent inputs of many
-    dimensions joint predictions say hardly more than marginal ones (the neural testbed's "dyadic
-    sampling").
+    Test inputs come in pairs, and τ targets are predicted together, half at either input of a pair
+    (the neural testbed's "dyadic sampling"): at independent inputs of many dimensions joint
+    predictions say hardly more than marginal ones. Only how often each class came at each of the
+    two inputs matters, or the mean target at each, so that the divergence of 100 targets is exact,
+    too. Methods are told the noise of a regression, as they are told the number of points and
+    inputs.
 
     Source: after Osband et al. 2022, "The neural testbed"
     """
@@ -98,7 +102,7 @@ class Testbed(Dataset, Generic[Known]):
         return
 
     def evaluation_sets(self, seeds: Sequence[int]) -> Mapping[str, EvaluationSet]:
-        """``test``: sixty points in groups of ten."""
+        """``test``: forty inputs in pairs."""
         lanes = [self._drawn(seed) for seed in seeds]
         inputs, targets = (torch.stack(part) for part in zip(*lanes, strict=True))
         first = sum(self.sizes)
@@ -107,29 +111,28 @@ class Testbed(Dataset, Generic[Known]):
     def score(
         self, seeds: Sequence[int], predictions: Mapping[str, Predictions]
     ) -> Mapping[str, Tensor]:
-        """``kl`` of a point and ``joint_kl`` of ten together, over ten, in nats.
+        """``kl`` of a target, ``joint_kl`` of 10 and ``joint_kl_100`` of 100, over τ, in nats.
 
-        They are means over test points of the divergence of the method's predictive distribution
-        from the exact one. A method whose prediction has no members predicts points independently.
+        They are means over test inputs or pairs of the divergence of the method's predictive
+        distribution from the exact one. A method whose prediction has no members predicts targets
+        independently.
         """
         data, inputs = self.data(seeds), self.evaluation_sets(seeds)[TEST].inputs
-        each, together = [], []
+        lanes = []
         for lane in range(len(seeds)):
             known = self.posterior(data.inputs[lane], data.targets[lane])
             said = lane_of(predictions[TEST].predicted, lane)
-            single, joint = known.divergences(inputs[lane], said)
-            each.append(single.mean())
-            together.append(joint.mean() / TOGETHER)
-        return {"kl": torch.stack(each), "joint_kl": torch.stack(together)}
+            found = known.divergences(inputs[lane], said)
+            lanes.append([kl.mean() / τ for kl, τ in zip(found, (1, *TOGETHER), strict=True)])
+        scores = (torch.stack(of) for of in zip(*lanes, strict=True))
+        return dict(zip(SCORES, scores, strict=True))
 
     def _drawn(self, seed: int) -> tuple[Tensor, Tensor]:
         """Inputs and targets of a lane: for training, validation and test, in this order."""
         generator = np.random.default_rng(derive_seed(self.name, seed))
         width = self.inputs[0]
         known = generator.standard_normal((sum(self.sizes), width))
-        centers = generator.standard_normal((GROUPS, 2, 1, width))
-        around = NEAR * generator.standard_normal((GROUPS, 2, TOGETHER // 2, width))
-        inputs = np.concatenate([known, (centers + around).reshape(-1, width)])
+        inputs = np.concatenate([known, generator.standard_normal((2 * PAIRS, width))])
         given = torch.from_numpy(inputs).float()  # as methods see them
         own = torch.Generator().manual_seed(derive_seed(self.name, "targets", seed))
         targets = self.targets(given.double(), own)
