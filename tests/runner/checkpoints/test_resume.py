@@ -3,6 +3,7 @@
 import io
 import os
 import pickle
+import re
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -16,9 +17,10 @@ from uqbench.results.folders import Folder
 from uqbench.results.records import Saved
 from uqbench.results.store import RunState, Store
 from uqbench.runner.batches import Batch, make_batch_groups
-from uqbench.runner.checkpoints import Checkpointer, read, read_state, write
+from uqbench.runner.checkpoints import Checkpointer, UnusableError, read, read_state, write
 from uqbench.runner.events import Notice, Started
 from uqbench.runner.interleaving import execute
+from uqbench.runner.resume import find_resume_point
 from uqbench.runner.stop import Stop
 from uqbench.suites.plan import Cell, make_plan
 from uqbench.suites.reading import read_suites
@@ -91,6 +93,27 @@ def test_stopped_at_every_kind_of_boundary_it_equals_an_unbroken_one(
     assert record is not None
     assert [one.step for one in record.resumed] == list(STOPS)
     assert checkpoints(store) == []
+
+
+@pytest.mark.parametrize("kind", ["versions", "content"])
+@pytest.mark.parametrize("change", [lambda made: made | {"walk": "other"}, lambda made: {}])
+def test_a_checkpoint_of_other_code_is_refused_by_name(
+    batch, host, tmp_path, monkeypatch, kind, change
+):
+    store = Store(tmp_path)
+    run(batch, store, host, monkeypatch, until=100)
+    record = store.read(batch.runs[0].folder).record
+    assert record is not None
+    made = record.provenance
+    origin = find_resume_point(batch.runs, store, made)
+    assert origin is not None
+    assert origin.about.step == 100
+    own = {**getattr(made, kind)}
+    assert own  # else nothing could be other
+    here = made.model_copy(update={kind: change(own)})
+    named = "walk" if change(own) else ", ".join(sorted(own))
+    with pytest.raises(UnusableError, match=f"was made with other {kind} of {re.escape(named)}$"):
+        find_resume_point(batch.runs, store, here)
 
 
 def test_agents_are_stored_of_runs_that_were_stopped_after_their_last_step(

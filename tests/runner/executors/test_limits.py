@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from uqbench.runner.events import Progress, Started
+from uqbench.runner.executors import limits
 from uqbench.runner.executors.limits import Limits, Watchdog, memory
 
 
@@ -67,6 +68,25 @@ def test_silence_counts_only_once_the_process_has_started():
     assert watchdog.exceeded(os.getpid()) is None
     clock.now = 660.1
     assert "no progress" in str(watchdog.exceeded(os.getpid()))
+
+
+def test_the_memory_of_a_run_is_the_same_before_and_after_its_first_step(monkeypatch):
+    """That of as many runs as the process holds: those of the group, or the lanes it resumes."""
+    watchdog, _, [three] = watch(Limits(run_gigabytes=1.0), 3)
+
+    def most() -> int:
+        """The gigabytes that it may take at most."""
+        for gigabytes in range(1, 20):
+            monkeypatch.setattr(limits, "memory", lambda pid, n=gigabytes: n * 10**9 + 1)
+            if watchdog.exceeded(os.getpid()) is not None:
+                return gigabytes
+        raise AssertionError("no limit")
+
+    assert most() == 3
+    watchdog.observe(Started(three, lanes=3))
+    assert most() == 3
+    watchdog.observe(Started(three, step=100, seconds=1.0, lanes=5))
+    assert most() == 5
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
