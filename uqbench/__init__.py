@@ -40,6 +40,7 @@ from uqbench.contract.version import __version__
 if TYPE_CHECKING:
     from uqbench.api.boards import check_leaderboard, leaderboard, rewrite_leaderboard
     from uqbench.api.claims import judge_claims, verdicts
+    from uqbench.api.compare import Compared, compare
     from uqbench.api.listing import list_agents, list_budgets, list_methods, list_suites
     from uqbench.api.load import load
     from uqbench.api.options import Options
@@ -51,11 +52,11 @@ if TYPE_CHECKING:
     from uqbench.suites.variants import grid
 
 __all__ = [
-    "CONTRACT", "AgentSpec", "DatasetSpec", "EnvironmentSpec", "EstimatorSpec", "ExecutorSpec",
-    "Options", "Planned", "Results", "ScoreSpec", "Spec", "__version__", "check_leaderboard",
-    "grid", "hookimpl", "judge_claims", "leaderboard", "list_agents", "list_budgets",
-    "list_methods", "list_suites", "load", "plan", "rewrite_leaderboard", "run", "status",
-    "verdicts", "write_report",
+    "CONTRACT", "AgentSpec", "Compared", "DatasetSpec", "EnvironmentSpec", "EstimatorSpec",
+    "ExecutorSpec", "Options", "Planned", "Results", "ScoreSpec", "Spec", "__version__",
+    "check_leaderboard", "compare", "grid", "hookimpl", "judge_claims", "leaderboard",
+    "list_agents", "list_budgets", "list_methods", "list_suites", "load", "plan",
+    "rewrite_leaderboard", "run", "status", "verdicts", "write_report",
 ]  # fmt: skip
 
 _LAZY = {"profile": "uqbench_profile.profile"} | {
@@ -63,6 +64,7 @@ _LAZY = {"profile": "uqbench_profile.profile"} | {
     for module, names in {
         "api.boards": ("check_leaderboard", "leaderboard", "rewrite_leaderboard"),
         "api.claims": ("judge_claims", "verdicts"),
+        "api.compare": ("Compared", "compare"),
         "api.listing": ("list_agents", "list_budgets", "list_methods", "list_suites"),
         "api.load": ("load",),
         "api.options": ("Options",),

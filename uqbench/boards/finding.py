@@ -22,7 +22,7 @@ def finding(leaderboard: pd.DataFrame, ranking: str, *, ranks: bool) -> str:
     methods = leaderboard[leaderboard["role"] == "method"]
     if methods.empty:
         return "The board has no methods, only baselines."
-    told = _tuning(methods) if ranks else ""
+    told = _tuning(methods) if ranks and "imported" not in methods else ""
     sentences = [
         told,
         _ranking(methods, ranks),

@@ -52,6 +52,8 @@ class Board:
         submitted: by method, ``verified`` or ``self-reported``, of rows that others sent.
         made_by: the scores' versions, by statistic, of numbers that are stored; None for today's.
         first_run: UTC time at which the first run of scores that were stored was begun.
+        imported: digests by name of the files that scores from elsewhere were read from; None where
+            the runs were made by uqbench.
     """
 
     plan: Plan
@@ -61,6 +63,7 @@ class Board:
     submitted: Mapping[str, str] = field(default_factory=dict)
     made_by: Mapping[str, str] | None = None
     first_run: str = ""
+    imported: Mapping[str, str] | None = None
 
     @classmethod
     def of(cls, plan: Plan, scores: Scores | Iterable[Score] | Callable[[], Scores]) -> Board:
@@ -294,6 +297,8 @@ class Board:
                 "runs_scored": str(sum(cell.scored for cell in own.cells.values())),
                 "runs_failed": str(sum(c.status.count(failed) for c in own.cells.values())),
             }
+            if self.imported is not None:
+                row["imported"] = "yes"
             if self.local:
                 row["local"] = "yes" if method in self.local else "no"
             if self.origins:
@@ -365,6 +370,7 @@ class Board:
             ({"groups": groups} if groups else {})
             | ({"score_versions": versions} if versions else {})
             | ({"tuning_table": suite.tables.digest(tuned)} if budget.tuned else {})
+            | ({} if self.imported is None else {"imported": {**self.imported}})
             | {
                 "schema_version": SCHEMA_VERSION,
                 "suite": {"name": suite.name, "version": suite.version},

@@ -135,6 +135,8 @@ class Manifest(BaseModel):
         score_versions: of the metrics' scores, by statistic; None where all are the first.
         tuning_table: sha256 of the rows about its methods of the table that settings are from;
             None where the budget is not tuned.
+        imported: digests by name of the files that the scores were read from; None where uqbench
+            made the runs.
         sha256: of each other file of the board.
     """
 
@@ -161,6 +163,7 @@ class Manifest(BaseModel):
     task_versions: dict[str, str] | None = None
     score_versions: dict[str, str] | None = None
     tuning_table: Digest | None = None
+    imported: dict[str, Digest] | None = None
     sha256: dict[str, Digest]
 
     @property

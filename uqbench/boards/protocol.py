@@ -32,6 +32,8 @@ def departures(manifest: Manifest, suite: Suite, versions: Mapping[str, str]) ->
         versions: of what is installed; see :func:`versions_here`.
     """
     name = manifest.budget["name"]
+    if manifest.imported is not None:
+        return []
     if name not in suite.all_budgets:
         return [f"there is no budget {name!r} any more"]
     budget = suite.budget(name)

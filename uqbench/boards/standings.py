@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from uqbench.boards.columns import columns
 from uqbench.boards.matrices import Matrix, MethodScores
 from uqbench.contract.claim import Interval
-from uqbench.contract.specs import Role
 from uqbench.statistics.bounded import Ranges, scaled
 from uqbench.statistics.estimate import Estimate, estimate, improvement, share
 from uqbench.statistics.ranks import Pair
 from uqbench.statistics.statistic import point
 from uqbench.suites.metrics import Metric
-from uqbench.suites.plan import Plan
+from uqbench.suites.plan import Plan, RowRole
 from uqbench.suites.suite import Suite
 
 
@@ -31,7 +30,7 @@ def shown_statistics(plan: Plan) -> tuple[str, ...]:
 
 
 def estimates(
-    plan: Plan, own: MethodScores, role: Role, baseline: Matrix | None
+    plan: Plan, own: MethodScores, role: RowRole, baseline: Matrix | None
 ) -> dict[str, Estimate | None]:
     """Estimates of a method by the columns of ``leaderboard.csv``; None where runs are missing.
 
@@ -130,7 +129,7 @@ class TrivialBaseline:
 
 
 def trivial_baseline(
-    values: Mapping[str, float], roles: Mapping[str, Role], pairs: Sequence[Pair]
+    values: Mapping[str, float], roles: Mapping[str, RowRole], pairs: Sequence[Pair]
 ) -> TrivialBaseline | None:
     """The trivial baseline of a board; None where it has no trivial row, or one that lacks runs.
 

@@ -6,7 +6,9 @@ from collections.abc import Container
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from uqbench.boards.imported import beside
 from uqbench.boards.leaderboard import Board
+from uqbench.boards.manifest import MANIFEST
 from uqbench.boards.protocol import check_as_run, other_scores
 from uqbench.boards.provenance import MadeWith
 from uqbench.boards.scores import gather
@@ -53,12 +55,15 @@ class Reference:
 def read_reference(
     selection: Selection, plan: Plan, host: Host, boards: Folder, say: Say
 ) -> Reference:
-    """The stored board that a plan's methods are to be shown in.
+    """The stored board that a plan's methods are to be shown in, or imported rows beside them.
 
     Raises:
         UqbenchError: there is none, it was run with other settings or versions than would be today,
             scored by another metric, or has one of the plan's methods.
     """
+    if boards.has(MANIFEST) and (at := StoredBoard.read(boards.path)).manifest.imported is not None:
+        cells, rows = beside(at, plan)
+        return Reference(at.at, Board.of(replace(plan, cells=tuple(cells)), rows), [])
     if not selection.methods or selection.steps is not None or selection.tasks is not None:
         raise UqbenchError(
             "--beside: name your methods with --methods, and leave --steps and --tasks as they "

@@ -65,7 +65,7 @@ class Line:
     Attributes:
         place: its rank and the set of ranks that the runs leave open; None where it has none.
         beaten: that its difference to the best trivial row does not lie above zero.
-        notes: its role where it is no method, whether it is local, submitted or
+        notes: its role where it is no method, whether it is local, imported, submitted or
             stored, and how it was tuned.
         scored, planned: numbers of runs.
         calibration: one word for its stated intervals; empty of a baseline, and where the board
@@ -91,6 +91,7 @@ class Line:
         notes = {
             str(row.get("role", "method")): row.get("role", "method") != "method",
             "local": row.get("local") == "yes",
+            "imported": row.get("imported") == "yes",
             state: bool(state),
             tuned: bool(tuned),
             "stored": bool(row.get("stored_in")),
@@ -232,6 +233,8 @@ def board_notes(board: Board, view: BoardView) -> list[str]:
             "Gain by tuning: tuned less default settings, on the same seeds. Sensitivity: a "
             "setting for each task less one for all, on the seeds of the search."
         )
+    if board.imported is not None or "imported" in board.plan.roles.values():
+        sentences.append("Imported rows were not run by uqbench, and are not ranked with runs.")
     if board.local:
         sentences.append(
             "Local rows are of code that is in no installed package: their versions are digests."

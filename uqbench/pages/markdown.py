@@ -154,6 +154,9 @@ def _cost(text: str) -> str:
 
 
 def _made(board: Board, made: Sequence[MadeWith], older: str) -> str:
+    if board.imported is not None:
+        files = [f"- `{name}`, sha256 `{digest[:12]}`" for name, digest in board.imported.items()]
+        return "\n".join(["## Imported from", "", *files]) if files else ""
     lines = ["## Made with", ""]
     alike: dict[tuple[str, str], list[MadeWith]] = {}
     for one in made:  # records of other packages are alike here; made_with.json tells them apart

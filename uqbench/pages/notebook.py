@@ -25,7 +25,7 @@ def html(origin: str, states: Mapping[str, int], boards: Sequence[BoardView]) ->
     """
     counts = ", ".join(f"{number} {state}" for state, number in states.items())
     parts = [f"<p><b>uqbench.Results</b> of {escape(origin)}: {escape(counts)}</p>"]
-    parts += map(_board, boards[:MOST_BOARDS])
+    parts += map(board_html, boards[:MOST_BOARDS])
     others = [board.title for board in boards[MOST_BOARDS:]]
     if any(MARK in part for part in parts):
         parts.append(f"<p>{MARK} does not beat the best of the trivial rows</p>")
@@ -34,7 +34,8 @@ def html(origin: str, states: Mapping[str, int], boards: Sequence[BoardView]) ->
     return "\n".join(parts)
 
 
-def _board(view: BoardView) -> str:
+def board_html(view: BoardView) -> str:
+    """A board's ranks, methods and score as a table."""
     ranked = any(line.place for line in view.lines)
     names = ["rank"] * ranked + ["method", view.ranking, *["calibration"] * view.calibrated, "runs"]
     columns = [view.column(name) for name in names]

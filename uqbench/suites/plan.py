@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 from uqbench.contract.claim import ClaimKind
 from uqbench.contract.config import as_table
@@ -20,6 +20,9 @@ from uqbench.suites.suite import Suite
 from uqbench.suites.tables import Budget, Method, Task
 from uqbench.suites.tuning import NAME as TUNING
 from uqbench.suites.variants import base_name, expanded, values_of
+
+RowRole = Role | Literal["imported"]
+"""Of a row; *imported* ones nobody ran here, and have no rank beside those that were run."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,7 @@ class Cell:
     config: Any
     owns_loop: bool
     runs: tuple[Run, ...]
-    role: Role = "method"
+    role: RowRole = "method"
 
 
 @dataclass(frozen=True)
@@ -76,7 +79,7 @@ class Plan:
         return tuple(run for cell in self.cells for run in cell.runs)
 
     @property
-    def roles(self) -> dict[str, Role]:
+    def roles(self) -> dict[str, RowRole]:
         """The role of each method."""
         return {cell.method.name: cell.role for cell in self.cells}
 

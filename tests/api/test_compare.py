@@ -1,0 +1,257 @@
+"""Scores that somebody has: parity with rliable, files of every kind, boards of them."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from rliable import metrics as rliable
+
+import uqbench
+from uqbench.boards.stored import StoredBoard
+from uqbench.boards.two_boards import differences
+from uqbench.contract.errors import UqbenchError
+
+TOY = Path(__file__).parents[1] / "toy"
+
+
+def drawn(seed: int, runs: int = 12, tasks: int = 5, shift: float = 0.0) -> np.ndarray:
+    generator = np.random.default_rng(seed)
+    return generator.gamma(2.0, 0.3, (runs, tasks)) * generator.uniform(0.2, 2, tasks) + shift
+
+
+@pytest.fixture
+def scores() -> dict[str, np.ndarray]:
+    return {"a": drawn(2, shift=1.0), "b": drawn(1), "c": drawn(3, runs=7)}
+
+
+def value(found: uqbench.Compared, method: str, statistic: str) -> float:
+    table = found.intervals.set_index(["method", "statistic"])
+    return float(table.loc[(method, statistic), "value"])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_points_are_those_of_rliable(seed):
+    scores = {"x": drawn(seed), "y": drawn(100 + seed, runs=5 + seed)}
+    found = uqbench.compare(scores)
+    for name, matrix in scores.items():
+        for statistic in ("iqm", "mean", "median", "optimality_gap"):
+            expected = getattr(rliable, f"aggregate_{statistic}")(matrix)
+            assert value(found, name, statistic) == pytest.approx(expected, abs=1e-12)
+
+
+def test_probabilities_of_improvement_are_those_of_rliable(scores):
+    pairs = uqbench.compare(scores).pairs
+    assert len(pairs) == 3
+    for pair in pairs.itertuples():
+        expected = rliable.probability_of_improvement(scores[pair.first], scores[pair.second])
+        assert pair.improvement == pytest.approx(expected, abs=1e-5)
+
+
+def test_ranks_are_sets_and_printing_gives_one_paragraph(scores):
+    found = uqbench.compare(scores)
+    assert next(iter(found.ranks["method"])) == "a"
+    assert tuple(found.ranks.iloc[0][["rank_low", "rank_high"]]) == (1, 1)
+    text = repr(found)
+    assert "\n" not in text
+    assert text.startswith("a is first of 3 methods. IQM over 5 tasks: a ")
+    assert found.sentence("a", "c").startswith("a is significantly better than c")
+    assert "<table" in found._repr_html_()
+
+
+def test_a_frame_with_constants_is_normalized_by_them(scores):
+    rows = [
+        (method, f"t{task}", run, 10 + 40 * x, 10.0, 50.0)
+        for method, matrix in scores.items()
+        for (run, task), x in np.ndenumerate(matrix)
+    ]
+    frame = pd.DataFrame(rows, columns=["Algo", "env_id", "seed", "return", "random", "human"])
+    found = uqbench.compare(frame)
+    for method in scores:
+        expected = rliable.aggregate_iqm(scores[method])
+        assert value(found, method, "iqm") == pytest.approx(expected, abs=1e-12)
+    given = frame.drop(columns=["random", "human"])
+    again = uqbench.compare(given, constants={f"t{task}": (10, 50) for task in range(5)})
+    assert value(again, "a", "iqm") == pytest.approx(value(found, "a", "iqm"), abs=1e-12)
+    with pytest.raises(UqbenchError, match=r"no task .* 't4'"):
+        uqbench.compare(given, constants={f"t{task}": (10, 50) for task in range(4)})
+
+
+def test_a_method_that_lacks_runs_is_shown_and_not_ranked(scores):
+    ragged = {name: {f"t{t}": m[:, t] for t in range(5)} for name, m in scores.items()}
+    ragged["b"]["t3"] = ragged["b"]["t3"][:-2]
+    del ragged["c"]["t0"]
+    found = uqbench.compare(ragged)
+    assert list(found.ranks["method"]) == ["a"] or found.ranks.empty
+    assert "t3/b (2 missing)" in repr(found)
+    assert "t0/c (7 missing)" in repr(found)
+    assert "has no rank" in repr(found)
+
+
+def test_what_is_no_number_or_there_twice_is_named():
+    frame = pd.DataFrame({"method": "a", "task": "t", "seed": [0, 1], "score": [1.0, 2.0]})
+    with pytest.raises(UqbenchError, match=r"the score 'x' is no number"):
+        uqbench.compare(frame.assign(score=["1", "x"]))
+    with pytest.raises(UqbenchError, match="a on t with seed 0 twice"):
+        uqbench.compare(frame.assign(seed=0))
+    with pytest.raises(UqbenchError, match=r"no column of scores: .*\n?.*--column score=NAME"):
+        uqbench.compare(frame.rename(columns={"score": "auc"}))
+    found = uqbench.compare(frame.rename(columns={"score": "auc"}), columns={"score": "auc"})
+    assert value(found, "a", "mean") == 1.5
+    with pytest.raises(UqbenchError, match="cannot be shown"):
+        uqbench.compare(frame.assign(method="a|b\x1b[1m"))
+
+
+def monitor(folder: Path, name: str, returns: list[float], env: str = "CartPole-v1") -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    head = f"#{json.dumps({'t_start': 1.0, 'env_id': env})}\nr,l,t\n"
+    lines = "".join(f"{r},10,{t}\n" for t, r in enumerate(returns))
+    (folder / name).write_text(head + lines)
+
+
+def test_files_of_every_kind_are_read(tmp_path):
+    (tmp_path / "SPR.json").write_text(json.dumps({"Pong": [1, 2, 3], "Alien": [4, 5, 6]}))
+    (tmp_path / "nested.json").write_text(
+        json.dumps({"IRIS": {"Pong": [2, 2, 2], "Alien": [1, 1, 4]}})
+    )
+    records = [{"game": g, "seed": s, "HNS": s + 0.5} for g in ("Pong", "Alien") for s in range(3)]
+    (tmp_path / "CURL.json").write_text(json.dumps(records))
+    found = uqbench.compare([tmp_path / n for n in ("SPR.json", "nested.json", "CURL.json")])
+    assert value(found, "SPR", "mean") == 3.5
+    assert value(found, "IRIS", "mean") == 2.0
+    assert value(found, "CURL", "mean") == 1.5
+
+    wandb = tmp_path / "wandb.csv"
+    wandb.write_text(
+        "Name,State,exp_name,env_id,seed,charts/episodic_return\n"
+        "r1,finished,dqn,Pong,1,5\nr2,crashed,dqn,Pong,2,9\nr3,finished,dqn,Pong,3,7\n"
+        "r4,finished,ppo,Pong,1,2\nr5,finished,ppo,Pong,2,4\nr6,finished,ppo,Pong,3,6\n"
+    )
+    found = uqbench.compare(wandb)
+    assert value(found, "ppo", "mean") == 4
+    assert "Pong/dqn (1 failed)" in repr(found)
+
+    chart = tmp_path / "chart.csv"
+    columns = [f"Pong__dqn__{s}__17{s} - charts/return" for s in (1, 2)]
+    names = ",".join(f'"{c}","{c}__MIN"' for c in columns)
+    chart.write_text(f"global_step,{names}\n50,0,0,0,0\n100,3,0,5,0\n")
+    assert value(uqbench.compare(chart), "dqn", "mean") == 4.0
+
+    curves = tmp_path / "curves.csv"
+    curves.write_text(
+        "algo,env,seed,step,return\n" + "".join(f"q,E,0,{k},{k}\n" for k in range(1, 101))
+    )
+    assert value(uqbench.compare(curves), "q", "mean") == 95.5  # of steps 91 to 100
+    assert value(uqbench.compare(curves, window=1.0), "q", "mean") == 50.5
+
+
+def test_folders_of_stable_baselines_and_of_rl_zoo_are_read(tmp_path):
+    for algo, last in (("dqn", 9.0), ("ppo", 4.0)):
+        for k in (1, 2, 3):
+            folder = tmp_path / "logs" / algo / f"CartPole-v1_{k}"
+            monitor(folder, "0.monitor.csv", [0.0] * 18 + [last, last + k])
+    found = uqbench.compare([tmp_path / "logs" / "dqn", tmp_path / "logs" / "ppo"])
+    assert value(found, "dqn", "mean") == 9.0 + 1.0  # mean of the last two of 20 episodes, k = 2
+    assert value(found, "ppo", "mean") == 5.0
+    assert found.board.plan.suite.tasks[0].name == "CartPole-v1"
+    assert [cell.seeds for cell in found.board.scores.cells] == [[1, 2, 3]] * 2
+
+    for k in (1, 2):
+        at = tmp_path / "logs" / "dqn" / f"CartPole-v1_{k}"
+        results = np.array([[1.0, 3.0], [10.0, 20.0 + k]])
+        np.savez(at / "evaluations.npz", timesteps=np.array([50, 100]), results=results)
+    assert value(uqbench.compare(tmp_path / "logs"), "ppo", "mean") == 5.0
+    expected = np.mean([15.5, 16.0, 10.5])
+    assert value(uqbench.compare(tmp_path / "logs" / "dqn"), "dqn", "mean") == expected
+
+    for seed in (0, 1, 2):
+        monitor(tmp_path / "own" / f"a2c_{seed}", "monitor.csv", [float(seed)] * 3)
+    assert value(uqbench.compare(tmp_path / "own"), "a2c", "mean") == 1.0
+    (tmp_path / "lost").mkdir()
+    np.savez(tmp_path / "lost" / "evaluations.npz", timesteps=[1], results=[[1.0]])
+    with pytest.raises(UqbenchError, match="does not say of which environment"):
+        uqbench.compare(tmp_path / "lost")
+    (tmp_path / "x.pkl").write_bytes(b"cos\nsystem\n")
+    with pytest.raises(UqbenchError, match="of no kind that can be read: expected rliable's JSON"):
+        uqbench.compare(tmp_path / "x.pkl")
+
+
+def test_no_pickle_in_a_file_is_opened(tmp_path):
+    folder = tmp_path / "dqn" / "E_1"
+    folder.mkdir(parents=True)
+    np.savez(folder / "evaluations.npz", timesteps=[1], results=np.array([[None]], object))
+    with pytest.raises(UqbenchError, match="damaged"):
+        uqbench.compare(tmp_path)
+
+
+def test_comparing_imports_no_torch(tmp_path):
+    script = (
+        "import sys, numpy as np, uqbench; "
+        "print(uqbench.compare({'a': np.arange(12.).reshape(6, 2), 'b': np.ones((6, 2))})); "
+        "assert 'torch' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
+
+
+def test_an_imported_board_is_a_board_that_says_so(scores, tmp_path):
+    found = uqbench.compare(scores, name="mine")
+    folder = found.write(tmp_path)
+    assert folder == tmp_path / "mine" / "imported"
+    stored = StoredBoard.read(folder)
+    assert stored.manifest.imported == {}
+    page = (folder / "README.md").read_text()
+    assert "not run by uqbench" in page
+    assert "`a` (imported)" in page
+    board = uqbench.load(tmp_path).board()
+    assert set(board["rank"].dropna()) == {1, 2, 3}
+    again = uqbench.compare(folder / "scores.csv", name="mine").write(tmp_path / "again")
+    for name in ("scores.csv", "leaderboard.csv", "pairs.csv", "ranks.csv"):
+        assert (folder / name).read_bytes() == (again / name).read_bytes()
+    assert len(found.plot("intervals").data) == 3
+    uqbench.write_report(tmp_path, tmp_path / "report.html")
+    assert "imported" in (tmp_path / "report.html").read_text()
+
+
+def test_boards_of_two_machines_are_the_same_or_differ_where_they_do(scores, tmp_path):
+    first = uqbench.compare(scores, name="mine").write(tmp_path / "one")
+    second = uqbench.compare(scores, name="mine").write(tmp_path / "two")
+    assert differences(StoredBoard.read(first), StoredBoard.read(second)) == []
+    other = {name: of.copy() for name, of in scores.items()}
+    other["a"][3, 2] += 1e-9
+    third = uqbench.compare(other, name="mine").write(tmp_path / "three")
+    told = differences(StoredBoard.read(first), StoredBoard.read(third))
+    assert told[0] == "1 of 155 runs came to something else"
+    assert told[1].startswith("task-2/a/3: imported_score 1.52403446")
+
+
+def test_imported_rows_stand_beside_runs_without_a_rank(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(TOY))
+    monkeypatch.setenv("PYTHONPATH", str(TOY))
+    monkeypatch.setenv("UQBENCH_PLUGINS", "toy,builtin")
+    tasks = [
+        task.name
+        for task in uqbench.plan("toy").plan.suite.tasks_of(uqbench.plan("toy").plan.budget)
+    ]
+    theirs = {"theirs": {task: [0.9, 1.0, 1.1] for task in tasks}, "lacks": {"other": [1.0] * 3}}
+    folder = uqbench.compare(theirs, name="toy").write(tmp_path)
+    results = uqbench.run(
+        "toy",
+        methods="fast",
+        seeds=3,
+        workers=1,
+        out=tmp_path / "out",
+        progress=False,
+        beside=folder,
+    )
+    table = results.board().set_index("method")
+    assert table.loc["theirs", "role"] == "imported"
+    assert pd.isna(table.loc["theirs", "rank"])
+    assert table.loc["theirs", "mean"] == pytest.approx(1.0)
+    assert pd.isna(table.loc["lacks", "mean"])
+    assert results.pairs()["p_adjusted"].isna().all()
+    lacking = uqbench.compare({"theirs": {"other": [1.0, 2.0]}}, name="other").write(tmp_path)
+    with pytest.raises(UqbenchError, match="has no scores of"):
+        uqbench.run("toy", methods="fast", out=tmp_path / "out", progress=False, beside=lacking)

@@ -1,0 +1,208 @@
+"""``uqbench.compare``: scores that somebody has, ranked as a board ranks runs; nothing is run."""
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from hashlib import sha256
+from html import escape
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from uqbench.api.values import Name, Place, given
+from uqbench.boards.against import against
+from uqbench.boards.imported import METRIC, Constants, Ranking, constants_of, imported_board
+from uqbench.boards.leaderboard import Board
+from uqbench.boards.manifest import missing_note
+from uqbench.boards.stored import StoredBoard, board_folder
+from uqbench.boards.tables import PAIR_COLUMNS, label
+from uqbench.contract.errors import UqbenchError, unknown
+from uqbench.contract.figure import Figure
+from uqbench.contract.wording import count
+from uqbench.pages.board_folders import all_files, write_files
+from uqbench.pages.board_view import BoardView, shown
+from uqbench.pages.notebook import board_html
+from uqbench.registry.load_host import load_host
+from uqbench.results.folders import Folder
+from uqbench.results.score_files import from_matrices, read_scores, tidy
+from uqbench.suites.reading import read_suites
+
+
+class Compared:
+    """Methods by their scores: ranks, pairs and intervals; printed, it is one paragraph.
+
+    Args:
+        board: of the scores.
+    """
+
+    def __init__(self, board: Board) -> None:
+        self.board = board
+
+    @cached_property
+    def ranks(self) -> pd.DataFrame:
+        """A row a method, the best first: ``rank``, the set of ranks ``rank_low`` to ``rank_high``.
+
+        ``may_be_first`` says whether another is surely better; rank sets hold together with 95 %.
+        A method that lacks runs has no row.
+        """
+        rows = [
+            (name, of.rank, of.low, of.high, name in self.board.first)
+            for name, of in sorted(self.board.places.items(), key=lambda one: one[1].rank)
+        ]
+        columns = ["method", "rank", "rank_low", "rank_high", "may_be_first"]
+        return pd.DataFrame(rows, columns=columns)
+
+    @cached_property
+    def pairs(self) -> pd.DataFrame:
+        """A row a pair: P(first better than second), the difference, intervals, p-values.
+
+        ``p_adjusted`` is adjusted for all pairs (step-down max-T).
+        """
+        rows = [
+            (
+                of.first, of.second, *vars(of.improvement).values(),
+                *vars(of.difference).values(), of.p, of.adjusted, of.equivalent,
+            )
+            for of in self.board.pairs
+        ]  # fmt: skip
+        return pd.DataFrame(rows, columns=list(PAIR_COLUMNS)).drop(columns="equivalent")
+
+    @cached_property
+    def intervals(self) -> pd.DataFrame:
+        """A row a method and statistic: ``value``, and its 95 % interval ``low`` to ``high``.
+
+        IQM, mean, median, optimality gap (Agarwal et al. 2021) and the worst quarter of the runs.
+        """
+        rows = [
+            (method, name, *vars(of).values())
+            for method, own in self.board.estimates.items()
+            for name, of in own.items()
+            if of is not None
+        ]
+        columns = ["method", "statistic", "value", "low", "high"]
+        return pd.DataFrame(rows, columns=columns).astype({"low": float, "high": float})
+
+    def sentence(self, first: str, second: str) -> str:
+        """Whether the first method is better than the second, by how much, and how sure that is.
+
+        Raises:
+            UqbenchError: one of them has no runs of every task; says the nearest name.
+        """
+        return against(self.board, first, second)
+
+    def plot(self, what: str = "intervals") -> Figure:
+        """A figure of the scores, such as ``intervals`` or ``pairs``; a notebook draws it.
+
+        Raises:
+            UqbenchError: there is no such figure, or the extra ``uqbench[plots]`` is missing.
+        """
+        from uqbench.api.report import require
+
+        require("plots", "altair", "vl_convert")
+        from uqbench.pages.plots.catalog import draw
+
+        with tempfile.TemporaryDirectory() as folder:
+            return draw(StoredBoard.read(self.write(folder)), what, None, load_host())
+
+    def write(self, folder: str | PathLike[str]) -> Path:
+        """Write a board below a folder of leaderboards; return its folder.
+
+        ``uqbench plot``, ``report`` and ``--beside`` take it; it says *imported* wherever it goes.
+        """
+        at = board_folder(self.board.plan, Folder(Path(given("folder", folder, Place))))
+        write_files(all_files(self.board, {}), at, load_host())
+        return at.path
+
+    def __repr__(self) -> str:
+        board, view = self.board, BoardView.of(self.board)
+        ranking, tasks = label(board.ranking), len(board.plan.suite.tasks)
+        known = [
+            f"{line.method} {shown(line.estimates[board.ranking])}"
+            + (f", rank {line.place}" if line.place else "")
+            for line in view.lines
+            if board.ranking in line.estimates
+        ]
+        parts = [board.finding, f"{ranking} over {count(tasks, 'task')}: {'; '.join(known)}."]
+        parts += [self.sentence(*self.ranks["method"][:2])] if len(self.ranks) > 1 else []
+        lacking = missing_note(board.scores, board.planned).replace("*", "").replace("`", "")
+        given_as = board.plan.suite.normalization[METRIC].zero == AS_GIVEN
+        parts += [lacking and f"{lacking} Such a method has no rank."]
+        if tasks > 1 and given_as:
+            parts.append("Scores are as they were given: normalize those of unlike tasks.")
+        return " ".join(filter(None, parts))
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(repr(self))}</p>{board_html(BoardView.of(self.board))}"
+
+
+AS_GIVEN = "as given"
+
+
+def compare(
+    scores: Mapping[str, Any] | pd.DataFrame | str | PathLike[str] | Sequence[str | PathLike[str]],
+    *,
+    constants: Constants | str | None = None,
+    by: Ranking = "iqm",
+    paired: bool = False,
+    columns: Mapping[str, str] | None = None,
+    window: float = 0.1,
+    name: str = "scores",
+) -> Compared:
+    """Compare methods by scores that are there: rank sets, pairs, intervals. Nothing is run.
+
+    Args:
+        scores: rliable's dictionary ``{method: [runs, tasks]}`` (or ``{method: {task: runs}}``), a
+            frame with a row a run and columns ``method``, ``task``, ``seed``, ``score``, perhaps
+            ``zero`` and ``one``; or files and folders, as :mod:`uqbench.results.score_files` reads.
+        constants: the raw scores that are 0 and 1 of each task, ``{task: (zero, one)}``, or the
+            name of an installed suite that has them, such as ``"atari"``; None for scores that are
+            normalized already.
+        by: the statistic that ranks: ``iqm``, ``mean`` or ``median``.
+        paired: whether methods met the same data set or world with the same seed.
+        columns: names of columns by role, where they are not found: ``{"score": "auc"}``.
+        window: of curves, the last part of the steps, whose mean is the score.
+        name: of the board that :meth:`Compared.write` writes.
+
+    Raises:
+        UqbenchError: a column is missing, a file is damaged, or a task has no constants; says what
+            would do.
+
+    Example:
+        >>> import numpy as np, uqbench
+        >>> runs = np.random.default_rng(0).normal(size=(10, 3))
+        >>> uqbench.compare({"a": runs, "b": runs + 5}).sentence("b", "a")[:28]
+        'b is significantly better th'
+    """
+    files: dict[str, str] = {}
+    if isinstance(scores, pd.DataFrame):
+        table = tidy(scores, "the frame", columns, window)
+    elif isinstance(scores, Mapping):
+        table = from_matrices(scores)
+    else:
+        paths = [scores] if isinstance(scores, str | PathLike) else list(scores)
+        read = [Path(given("scores", path, Place)) for path in paths]
+        table = read_scores(read, columns, window)
+        files = {p.name: sha256(p.read_bytes()).hexdigest() for p in read if p.is_file()}
+    scale = (AS_GIVEN, AS_GIVEN)
+    if isinstance(constants, str):
+        suites = read_suites(load_host(), check=()).suites
+        if constants not in suites:
+            raise unknown("suite", constants, suites)
+        suite = suites[constants]
+        metric = suite.primary_metric(suite.budget(suite.default_budget))
+        normalization = suite.normalization[metric.normalized_as or metric.name]
+        scale = normalization.zero, normalization.one
+        constants = constants_of(suite, table)
+    elif constants is not None or "zero" in table:
+        scale = "the given zero of each task", "the given one"
+    if by not in (known := ("iqm", "mean", "median")):
+        raise unknown("statistic to rank by", by, known)
+    if table.empty:
+        raise UqbenchError("there are no scores: expected two methods and a run of each at least.")
+    board = imported_board(
+        table, constants, by=by, paired=paired, name=given("name", name, Name), files=files,
+        scale=scale,
+    )  # fmt: skip
+    return Compared(board)

@@ -1,0 +1,79 @@
+"""``uqbench compare``: score files that somebody has, ranked; or two boards, held side by side."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from uqbench.cli.options import Folder, assigned, takes
+from uqbench.cli.terminal import print_json, say
+
+
+@takes(names={"what": "FILE|FOLDER…", "columns": "--column", "name": "--suite-name"})
+def command(
+    what: tuple[Annotated[str, "FILE|FOLDER…"], ...],
+    *,
+    constants: Annotated[str | None, "SUITE"] = None,
+    by: Literal["iqm", "mean", "median"] = "iqm",
+    paired: bool = False,
+    columns: tuple[Annotated[str, "ROLE=NAME"], ...] = (),
+    window: float = 0.1,
+    sentence: Annotated[str | None, "A,B"] = None,
+    write: Folder | None = None,
+    name: str = "scores",
+    as_json: bool = False,
+) -> int:
+    """Rank methods by score files that you have, or say where two boards differ. Nothing is run.
+
+    Files: rliable's JSON; CSV with a row a run (method, task, seed, score; W&B's exports, too);
+    folders with monitor.csv or evaluations.npz of Stable-Baselines3, as rl-zoo lays them out. Two
+    folders of boards, as of two machines, are compared run by run; exit 1 where they differ.
+
+    \b
+    Examples:
+      uqbench compare IRIS.json SPR.json 'DrQ(eps).json' --constants atari
+      uqbench compare wandb_export.csv --column score=eval/return --write leaderboards
+      uqbench compare logs/dqn logs/ppo
+      uqbench compare leaderboards/minatar/quick elsewhere/minatar/quick
+
+    Args:
+        constants: An installed suite with the scores of each task that are 0 and 1, e.g. atari.
+        by: The statistic that ranks.
+        paired: Methods met the same data set or world with the same seed.
+        columns: A column by its role (method, task, seed, score, step); may be repeated.
+        window: Of curves, the last part of the steps, whose mean is the score.
+        sentence: Add how much better method A is than B.
+        write: Write a board below this folder, marked imported, for plot, report and --beside.
+        name: Suite of that board.
+        as_json: Print JSON.
+    """
+    from uqbench.api.compare import compare
+    from uqbench.boards.manifest import MANIFEST
+    from uqbench.boards.stored import StoredBoard
+    from uqbench.boards.two_boards import differences
+    from uqbench.cli.options import names
+    from uqbench.contract.errors import UqbenchError
+    from uqbench.pages.terminal import print_board
+
+    paths = [Path(one) for one in what]
+    boards = [path for path in paths if (path / MANIFEST).is_file()]
+    if boards:
+        if len(boards) != 2 or len(paths) != 2:
+            raise UqbenchError("expected two boards, or files and folders of scores alone.")
+        first, second = map(StoredBoard.read, boards)
+        told = differences(first, second)
+        same = f"same: {len(first.scores)} runs, to the last digit"
+        say(*(told or [same]))
+        return int(bool(told))
+    by_role = dict(assigned("--column", columns, "ROLE=NAME, e.g. score=auc."))
+    found = compare(
+        paths, constants=constants, by=by, paired=paired, columns=by_role, window=window, name=name
+    )
+    if as_json:
+        print_json({t: getattr(found, t).to_dict("records") for t in ("ranks", "intervals")})
+        return 0
+    print_board(found.board)
+    asked = found.ranks["method"][:2] if sentence is None else names(sentence)
+    if len(asked) == 2:
+        say(found.sentence(*asked))
+    if write is not None:
+        say(str(found.write(write)))
+    return 0
