@@ -175,7 +175,9 @@ def test_folders_of_stable_baselines_and_of_rl_zoo_are_read(tmp_path):
     with pytest.raises(UqbenchError, match="does not say of which environment"):
         uqbench.compare(tmp_path / "lost")
     (tmp_path / "x.pkl").write_bytes(b"cos\nsystem\n")
-    with pytest.raises(UqbenchError, match="of no kind that can be read: expected rliable's JSON"):
+    with pytest.raises(
+        UqbenchError, match="has no scores that can be read: expected rliable's JSON"
+    ):
         uqbench.compare(tmp_path / "x.pkl")
 
 
@@ -224,7 +226,7 @@ def test_boards_of_two_machines_are_the_same_or_differ_where_they_do(scores, tmp
     third = uqbench.compare(other, name="mine").write(tmp_path / "three")
     told = differences(StoredBoard.read(first), StoredBoard.read(third))
     assert told[0] == "1 of 155 runs came to something else"
-    assert told[1].startswith("task-2/a/3: imported_score 1.52403446")
+    assert told[1].startswith("task-002/a/3: imported_score 1.52403446")
 
 
 def test_imported_rows_stand_beside_runs_without_a_rank(tmp_path, monkeypatch):
@@ -255,3 +257,24 @@ def test_imported_rows_stand_beside_runs_without_a_rank(tmp_path, monkeypatch):
     lacking = uqbench.compare({"theirs": {"other": [1.0, 2.0]}}, name="other").write(tmp_path)
     with pytest.raises(UqbenchError, match="has no scores of"):
         uqbench.run("toy", methods="fast", out=tmp_path / "out", progress=False, beside=lacking)
+
+
+def test_paired_scores_are_compared_seed_by_seed():
+    generator = np.random.default_rng(0)
+    world = generator.normal(size=(8, 3)) * 10
+    frames = [
+        pd.DataFrame(
+            {"method": name, "task": f"t{task}", "seed": seeds, "score": world[:, task] + up}
+        )
+        for name, up, seeds in (("a", generator.normal(1, 0.1, 8), range(8)), ("b", 0.0, range(8)))
+        for task in range(3)
+    ]
+    frame = pd.concat(frames)
+    assert len(uqbench.compare(frame, by="mean").ranks.query("rank_high == rank_low")) == 0
+    assert (
+        len(uqbench.compare(frame, by="mean", paired=True).ranks.query("rank_high == rank_low"))
+        == 2
+    )
+    frame.loc[frame["method"] == "b", "seed"] += 1
+    with pytest.raises(UqbenchError, match="the same seeds of every method"):
+        uqbench.compare(frame, paired=True)

@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import astuple
 from functools import cached_property
 from hashlib import sha256
 from html import escape
@@ -17,8 +18,7 @@ from uqbench.boards.imported import METRIC, Constants, Ranking, constants_of, im
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.manifest import missing_note
 from uqbench.boards.stored import StoredBoard, board_folder
-from uqbench.boards.tables import PAIR_COLUMNS, label
-from uqbench.contract.errors import UqbenchError, unknown
+from uqbench.boards.tables import PAIR_COLUMNS, RANK_COLUMNS, label
 from uqbench.contract.figure import Figure
 from uqbench.contract.wording import count
 from uqbench.pages.board_folders import all_files, write_files
@@ -47,12 +47,9 @@ class Compared:
         ``may_be_first`` says whether another is surely better; rank sets hold together with 95 %.
         A method that lacks runs has no row.
         """
-        rows = [
-            (name, of.rank, of.low, of.high, name in self.board.first)
-            for name, of in sorted(self.board.places.items(), key=lambda one: one[1].rank)
-        ]
-        columns = ["method", "rank", "rank_low", "rank_high", "may_be_first"]
-        return pd.DataFrame(rows, columns=columns)
+        places = sorted(self.board.places.items(), key=lambda one: one[1].rank)
+        rows = [(name, of.rank, of.low, of.high, name in self.board.first) for name, of in places]
+        return pd.DataFrame(rows, columns=["method", *RANK_COLUMNS[3:]])
 
     @cached_property
     def pairs(self) -> pd.DataFrame:
@@ -61,13 +58,10 @@ class Compared:
         ``p_adjusted`` is adjusted for all pairs (step-down max-T).
         """
         rows = [
-            (
-                of.first, of.second, *vars(of.improvement).values(),
-                *vars(of.difference).values(), of.p, of.adjusted, of.equivalent,
-            )
-            for of in self.board.pairs
-        ]  # fmt: skip
-        return pd.DataFrame(rows, columns=list(PAIR_COLUMNS)).drop(columns="equivalent")
+            (x.first, x.second, *astuple(x.improvement), *astuple(x.difference), x.p, x.adjusted)
+            for x in self.board.pairs
+        ]
+        return pd.DataFrame(rows, columns=list(PAIR_COLUMNS[:-1]))
 
     @cached_property
     def intervals(self) -> pd.DataFrame:
@@ -76,13 +70,12 @@ class Compared:
         IQM, mean, median, optimality gap (Agarwal et al. 2021) and the worst quarter of the runs.
         """
         rows = [
-            (method, name, *vars(of).values())
+            (method, name, *astuple(of))
             for method, own in self.board.estimates.items()
             for name, of in own.items()
             if of is not None
         ]
-        columns = ["method", "statistic", "value", "low", "high"]
-        return pd.DataFrame(rows, columns=columns).astype({"low": float, "high": float})
+        return pd.DataFrame(rows, columns=["method", "statistic", "value", "low", "high"])
 
     def sentence(self, first: str, second: str) -> str:
         """Whether the first method is better than the second, by how much, and how sure that is.
@@ -175,11 +168,12 @@ def compare(
         >>> uqbench.compare({"a": runs, "b": runs + 5}).sentence("b", "a")[:28]
         'b is significantly better th'
     """
+    by = given("by", by, Ranking)
     files: dict[str, str] = {}
     if isinstance(scores, pd.DataFrame):
         table = tidy(scores, "the frame", columns, window)
     elif isinstance(scores, Mapping):
-        table = from_matrices(scores)
+        table = tidy(from_matrices(scores), "the dictionary")
     else:
         paths = [scores] if isinstance(scores, str | PathLike) else list(scores)
         read = [Path(given("scores", path, Place)) for path in paths]
@@ -187,20 +181,13 @@ def compare(
         files = {p.name: sha256(p.read_bytes()).hexdigest() for p in read if p.is_file()}
     scale = (AS_GIVEN, AS_GIVEN)
     if isinstance(constants, str):
-        suites = read_suites(load_host(), check=()).suites
-        if constants not in suites:
-            raise unknown("suite", constants, suites)
-        suite = suites[constants]
+        suite = read_suites(load_host(), check=()).suite(constants)
         metric = suite.primary_metric(suite.budget(suite.default_budget))
         normalization = suite.normalization[metric.normalized_as or metric.name]
         scale = normalization.zero, normalization.one
         constants = constants_of(suite, table)
     elif constants is not None or "zero" in table:
-        scale = "the given zero of each task", "the given one"
-    if by not in (known := ("iqm", "mean", "median")):
-        raise unknown("statistic to rank by", by, known)
-    if table.empty:
-        raise UqbenchError("there are no scores: expected two methods and a run of each at least.")
+        scale = "each task's zero", "its one"
     board = imported_board(
         table, constants, by=by, paired=paired, name=given("name", name, Name), files=files,
         scale=scale,

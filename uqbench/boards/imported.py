@@ -7,9 +7,9 @@ and lists the digests of the files; no row of theirs is ranked with one that was
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -67,42 +67,38 @@ def imported_board(
     """
     table = _normalized(table.copy(), constants)
     for column in ("method", "task"):
-        table[column] = table[column].map(lambda one, what=column: _name(str(one), what))
+        table[column] = [_name(str(name), column) for name in table[column]]
     methods, tasks = (list(dict.fromkeys(table[column])) for column in ("method", "task"))
-    cells = {key: of.reset_index(drop=True) for key, of in table.groupby(["method", "task"])}
-    scale_one = NormalizationConstants(zero=0.0, one=1.0)
+    ends = dict.fromkeys(tasks, NormalizationConstants(zero=0.0, one=1.0))
+    text = "imported: not run by uqbench"
+    budget = Budget(summary=text, steps=1, seeds=1, ranks=True, step_ms=1.0)
     suite = Suite.model_construct(
         name=name,
         version="1",
         summary="Scores that were imported: not run by uqbench.",
         primary=METRIC,
         baseline=methods[0],
-        default_budget=IMPORTED,
         ranks_by=by,
         paired=paired,
         tasks=tuple(Task.model_construct(name=task, dataset=IMPORTED) for task in tasks),
         methods=tuple(Method.model_construct(name=of, estimator=IMPORTED) for of in methods),
         metrics=(Metric(name=METRIC, summary="as read", kind="dataset", statistic=METRIC),),
         normalization={
-            METRIC: Normalization.model_construct(
-                version="1", zero=scale[0], one=scale[1], constants=dict.fromkeys(tasks, scale_one)
-            )
+            METRIC: Normalization(version="1", zero=scale[0], one=scale[1], constants=ends)
         },
-        budgets={},
+        budgets={IMPORTED: budget},
     )
-    planned, scores = [], []
-    for method in suite.methods:
-        own = {task.name: cells.get((method.name, task.name)) for task in suite.tasks}
-        seeds = _seeds([of for of in own.values() if of is not None], paired=paired)
+    cells: list[Cell] = []
+    scores: list[Score] = []
+    for method in methods:
+        own = table[table["method"] == method]
+        seeds = _seeds((of for _, of in own.groupby("task")), paired=paired)
         for task in suite.tasks:
-            cell = _cell(suite.name, task, method, seeds)
-            planned.append(cell)
-            scores += _scores(cell, own[task.name])
-    most = max(len(cell.runs) for cell in planned)
-    text = "imported: not run by uqbench"
-    budget = Budget(summary=text, steps=1, seeds=most, ranks=True, step_ms=1.0)
-    suite.budgets[IMPORTED] = budget
-    plan = Plan(suite, IMPORTED, budget, tuple(planned), standard=True)
+            cells.append(_cell(suite, task, method, seeds))
+            scores += _scores(cells[-1], own[own["task"] == task.name])
+    if paired and len({tuple(run.seed for run in cell.runs) for cell in cells}) > 1:
+        raise UqbenchError("paired: expected the same seeds of every method; theirs differ.")
+    plan = Plan(suite, IMPORTED, budget, tuple(cells), standard=True)
     return Board(plan, Scores.of(scores), Planned.of(plan), imported=dict(files or {}))
 
 
@@ -138,11 +134,8 @@ def beside(stored: StoredBoard, plan: Plan) -> tuple[list[Cell], Scores]:
                 f"with --tasks: {', '.join(dict.fromkeys(of.task for of in rows))}."
             )
         for of in own:
-            method = Method.model_construct(name=of.method, estimator=IMPORTED)
-            cell, scale = (
-                _cell(plan.suite.name, task, method, of.seeds, "imported"),
-                constants[task.name],
-            )
+            cell = _cell(plan.suite, task, of.method, of.seeds, "imported")
+            scale = constants[task.name]
             raw = scale.zero + of.score * (scale.one - scale.zero)
             cells.append(cell)
             kept += [
@@ -184,52 +177,35 @@ def _plain(task: str) -> str:
     return re.sub(r"[^a-z0-9]", "", _SUFFIX.sub("", _PREFIX.sub("", task)).lower())
 
 
-def _seeds(cells: list[pd.DataFrame], *, paired: bool) -> list[int]:
-    """Numbers of a method's runs: its own seeds where all tasks have them, else 0, 1, …."""
-    sets = [set(map(str, cell["seed"])) for cell in cells]
-    numbers = {int(seed) for of in sets for seed in of if seed.isdecimal()}
-    plain = all(seed.isdecimal() for of in sets for seed in of)
-    if plain and (paired or all(of == sets[0] for of in sets)):
-        return sorted(numbers)
-    return list(range(max(map(len, cells))))
+def _seeds(cells: Iterable[pd.DataFrame], *, paired: bool) -> list[int]:
+    """Numbers of a method's runs: its own seeds where they are the same on all tasks, or pair."""
+    sets = [frozenset(map(str, cell["seed"])) for cell in cells]
+    seeds = frozenset().union(*sets)
+    if (paired or len({*sets}) == 1) and all(map(str.isdecimal, seeds)):
+        return sorted(map(int, seeds))
+    return list(range(max(map(len, sets))))
 
 
 def _cell(
-    suite: str, task: Task, method: Method, seeds: list[int], role: RowRole = "method"
+    suite: Suite, task: Task, method: str, seeds: Sequence[int], role: RowRole = "method"
 ) -> Cell:
-    identity = {
-        "suite": {"name": suite, "version": "1"},
-        "budget": {"name": IMPORTED},
-        "task": {"name": task.name, "version": IMPORTED},
-        "method": {
-            "name": method.name, "agent": None, "estimator": IMPORTED, "version": IMPORTED,
-            "config": {},
-        },
-    }  # fmt: skip
-    runs = runs_of(suite, IMPORTED, task.name, method.name, identity, seeds)
-    return Cell(task, method, None, False, runs, role)
+    made: dict[str, Any] = {"agent": None, "estimator": IMPORTED, "version": IMPORTED, "config": {}}
+    identity = {"task": {"version": IMPORTED}, "method": {"name": method, **made}}
+    runs = runs_of(suite.name, IMPORTED, task.name, method, identity, seeds)
+    return Cell(
+        task, Method.model_construct(name=method, estimator=IMPORTED), None, False, runs, role
+    )
 
 
-def _scores(cell: Cell, rows: pd.DataFrame | None) -> list[Score]:
-    """A score for each planned run: of its seed where the cell's seeds are those, else in order."""
-    known: dict[int, float] = {}
-    if rows is not None:
-        labels = [str(seed) for seed in rows["seed"]]
-        numbers = {run.seed for run in cell.runs}
-        own = all(of.isdecimal() and int(of) in numbers for of in labels)
-        order = [int(of) for of in labels] if own else range(len(labels))
-        known = dict(zip(order, map(float, rows["score"]), strict=True))
-    found = []
+def _scores(cell: Cell, rows: pd.DataFrame) -> Iterator[Score]:
+    """A score for each planned run: of its seed where the rows have those, else in order."""
+    labels, numbers = [str(seed) for seed in rows["seed"]], {str(run.seed) for run in cell.runs}
+    order = labels if {*labels} <= numbers else map(str, range(len(labels)))
+    known = dict(zip(order, rows["score"].tolist(), strict=True))
     for run in cell.runs:
-        value = known.get(run.seed)
-        state = RunState.MISSING if value is None else RunState.FINISHED
+        value = known.get(str(run.seed))
         score = value if is_finite(value) else None
-        if value is not None and score is None:
-            state = RunState.FAILED
+        state = RunState.FAILED if value is not None else RunState.MISSING
+        state = state if score is None else RunState.FINISHED
         values: dict[str, float | None] = {} if score is None else {METRIC: score}
-        found.append(
-            Score(
-                run.task, run.method, run.seed, state.value, "", score, values, run.place
-            )
-        )  # fmt: skip
-    return found
+        yield Score(run.task, run.method, run.seed, state.value, "", score, values, run.place)

@@ -12,33 +12,31 @@ import io
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from uqbench.contract.errors import UqbenchError, did_you_mean
+from uqbench.contract.errors import UqbenchError, unknown
 from uqbench.results.files import read_bytes, reading
 from uqbench.results.tables import MOST_BYTES
 
 COLUMNS = {
-    "method": ("method", "algorithm", "algo", "agent", "alg", "exp_name", "model"),
-    "task": ("task", "env", "env_id", "environment", "env_name", "game", "dataset"),
-    "seed": ("seed", "run", "run_id", "trial"),
-    "score": (
-        "score", "return", "final_return", "episode_return", "episodic_return", "mean_return",
-        "charts/episodic_return", "eval/mean_reward", "rollout/ep_rew_mean", "mean_reward",
-        "reward", "hns", "normalized_score", "human_normalized_score",
-    ),
-    "step": ("step", "global_step", "timestep", "timesteps", "_step"),
-    "zero": ("zero", "random", "random_score"),
-    "one": ("one", "human", "human_score"),
-    "state": ("state", "status"),
-}  # fmt: skip
+    "method": "method algorithm algo agent alg exp_name model",
+    "task": "task env env_id environment env_name game dataset",
+    "seed": "seed run run_id trial",
+    "score": "score return final_return episode_return episodic_return mean_return "
+    "charts/episodic_return eval/mean_reward rollout/ep_rew_mean mean_reward reward hns "
+    "normalized_score human_normalized_score",
+    "step": "step global_step timestep timesteps _step",
+    "zero": "zero random random_score",
+    "one": "one human human_score",
+    "state": "state status",
+}
 """Names by which columns are known, the first of a row that is there; letters alone count."""
-NORMALIZED = ("hns", "normalized_score", "human_normalized_score")
+NORMALIZED = ("hns", "normalizedscore", "humannormalizedscore")
 """Scores that need no constants any more."""
 KINDS = (
     "rliable's JSON, a CSV with a row a run (columns method, task, seed, score), W&B's export of "
@@ -66,19 +64,15 @@ def read_scores(
     """
     parts = []
     for path in paths:
-        if path.is_dir():
-            rows = pd.DataFrame(_runs_of_folder(path, window))
-            if rows.empty:
-                raise UqbenchError(f"{path} has no scores: expected {KINDS}.")
-        elif path.suffix == ".json":
-            with reading(path, ValueError, RecursionError):
-                rows = _of_json(json.loads(read_bytes(path, MOST_BYTES)), path)
-        elif path.suffix in (".csv", ".tsv", ".txt"):
-            rows = _of_csv(path)
-        else:
-            raise UqbenchError(f"{path} is of no kind that can be read: expected {KINDS}.")
-        known = find_columns(map(str, rows.columns), columns)
-        if "method" not in known.values():
+        with reading(path, ValueError, LookupError, AttributeError, RecursionError, OSError):
+            if path.is_dir():
+                rows = pd.DataFrame(_runs_of_folder(path, window))
+            else:
+                read = {".json": _of_json, ".csv": _of_csv, ".tsv": _of_csv}.get(path.suffix)
+                rows = pd.DataFrame() if read is None else read(path)
+        if rows.empty:
+            raise UqbenchError(f"{path} has no scores that can be read: expected {KINDS}.")
+        if "method" not in find_columns(rows, columns).values():
             rows["method"] = path.stem
         parts.append(tidy(rows, str(path), columns, window))
     return pd.concat(parts, ignore_index=True)
@@ -98,69 +92,56 @@ def tidy(
     Raises:
         UqbenchError: a column is missing, a score is no number, or a run is there twice.
     """
-    found = find_columns(map(str, rows.columns), columns)
-    for role in ("method", "task", "score"):
+    found, cell = find_columns(rows, columns), ["method", "task"]
+    for role in (*cell, "score"):
         if role not in found.values():
             raise UqbenchError(
-                f"{where} has no column of {role}s: it has {', '.join(map(str, rows.columns))}; "
-                f"expected one of {', '.join(COLUMNS[role])}: rename one, or say "
+                f"{where} has no column of {role}s: it has {', '.join(map(str, rows))}; "
+                f"expected one of {COLUMNS[role].replace(' ', ', ')}: rename one, or say "
                 f"--column {role}=NAME (columns={{'{role}': NAME}} in Python)."
             )
-    normalized = any(_plain(c) in map(_plain, NORMALIZED) for c, r in found.items() if r == "score")
-    table = rows.rename(columns=str)[list(found)].rename(columns=found)
-    if normalized:
+    table = rows.rename(columns=str)[list(found)].rename(columns=found).astype({"method": str})
+    if any(role == "score" and _plain(name) in NORMALIZED for name, role in found.items()):
         table = table.assign(zero=0.0, one=1.0)
-    for name in {"score", "step", "zero", "one"} & {*table.columns}:
+    for name in {"score", "step", "zero", "one"} & {*table}:
         numbers = pd.to_numeric(table[name], errors="coerce").astype(float)
-        wrong = numbers.isna() & table[name].notna() & (table[name].astype(str).str.strip() != "")
-        if wrong.any():
-            raise UqbenchError(
-                f"{where}: the {name} {str(table.loc[wrong, name].iloc[0])!r:.60} is no number."
-            )
+        given = table[name].astype("string").str.strip().fillna("")
+        for text in given[numbers.isna() & ~given.str.lower().isin(["", "nan", "none"])]:
+            raise UqbenchError(f"{where}: the {name} {text!r:.60} is no number.")
         table[name] = numbers
     if "state" in table:
-        ended = table["state"].fillna("").astype(str).str.lower().isin(["", "finished"])
+        ended = table.pop("state").fillna("").astype(str).str.lower().isin(["", "finished"])
         table.loc[~ended, "score"] = np.nan
-        table = table.drop(columns="state")
-    for name in ("method", "task"):
-        table[name] = table[name].astype(str)
-    cell = ["method", "task"]
     if "seed" not in table:
-        if "step" in table:
-            raise UqbenchError(f"{where} has steps and no column of seeds: which run is a row of?")
-        table["seed"] = table.groupby(cell).cumcount()
+        table["seed"] = 0 if "step" in table else table.groupby(cell).cumcount()
+    run = [*cell, "seed"]
     if "step" in table:
-        end = table.groupby([*cell, "seed"])["step"].transform("max")
-        late = table[table["step"] > (1 - window) * end]
-        kept = {name: "mean" for name in ("score", "zero", "one") if name in table}
-        table = late.groupby([*cell, "seed"], as_index=False, sort=False).agg(kept)
-    if (twice := table.duplicated([*cell, "seed"])).any():
-        row = table[twice].iloc[0]
+        late = table[table["step"] > (1 - window) * table.groupby(run)["step"].transform("max")]
+        kept = table.columns.intersection(["score", "zero", "one"])
+        table = late.groupby(run, as_index=False, sort=False)[list(kept)].mean()
+    for method, task, seed in table.loc[table.duplicated(run), run].to_numpy():
         raise UqbenchError(
-            f"{where} has {row['method']} on {row['task']} with seed {row['seed']} twice: expected "
-            f"a row a run; name the column of methods, seeds or steps (--column step=NAME)."
+            f"{where} has {method} on {task} with seed {seed} twice: expected a row a run; name "
+            f"the column of methods, seeds or steps (--column step=NAME)."
         )
     return table
 
 
-def find_columns(names: Iterable[str], given: Mapping[str, str] | None = None) -> dict[str, str]:
+def find_columns(rows: pd.DataFrame, given: Mapping[str, str] | None = None) -> dict[str, str]:
     """Roles by the columns that have them.
 
     Raises:
         UqbenchError: a column or role that the user names is unknown.
     """
-    known = list(names)
-    by_role: dict[str, str] = {}
-    for role, column in (given or {}).items():
-        for what, one, every in (("role", role, COLUMNS), ("column", column, known)):
+    by_role, names = dict(given or {}), [*map(str, rows)]
+    for role, column in by_role.items():
+        for what, one, every in (("role", role, COLUMNS), ("column", column, names)):
             if one not in every:
-                raise UqbenchError(f"there is no {what} {one!r}. {did_you_mean(one, every)}")
-        by_role[role] = column
-    plain = {_plain(name): name for name in reversed(known)}
+                raise unknown(what, one, every)
+    plain = {_plain(name): name for name in reversed(names)}
     for role, aliases in COLUMNS.items():
-        there = (plain[_plain(alias)] for alias in aliases if _plain(alias) in plain)
-        if role not in by_role and (found := next(there, None)) is not None:
-            by_role[role] = found
+        for alias in reversed(aliases.split() if role not in (given or {}) else ()):
+            by_role |= {role: plain[_plain(alias)]} if _plain(alias) in plain else {}
     return {column: role for role, column in by_role.items()}
 
 
@@ -171,24 +152,16 @@ def from_matrices(scores: Mapping[str, Any]) -> pd.DataFrame:
         UqbenchError: an entry is neither.
     """
     rows = []
-    for method, given in scores.items():
-        by_task = given
-        if not isinstance(given, Mapping):
-            try:
-                matrix = np.asarray(given, np.float64)
-            except (TypeError, ValueError):
-                matrix = np.empty(0)
-            if matrix.ndim != 2:
+    for method, by_task in scores.items():
+        if not isinstance(by_task, Mapping):
+            if np.ndim(by_task) != 2:
                 raise UqbenchError(
-                    f"the scores of {method!r} are {type(given).__name__} of shape {matrix.shape}; "
-                    f"expected numbers [runs, tasks], or {{task: [runs]}} where tasks have unequal "
-                    f"numbers of runs."
+                    f"the scores of {method!r} have shape {np.shape(by_task)}; expected numbers "
+                    f"[runs, tasks], or {{task: [runs]}} where tasks have unequal numbers of runs."
                 )
-            width = len(str(matrix.shape[1] - 1))
-            by_task = {f"task-{task:0{width}}": matrix[:, task] for task in range(matrix.shape[1])}
+            by_task = {f"task-{task:03}": runs for task, runs in enumerate(np.transpose(by_task))}
         for task, runs in by_task.items():
-            values = np.atleast_1d(runs).tolist()
-            rows += [(str(method), str(task), seed, one) for seed, one in enumerate(values)]
+            rows += [(method, task, seed, x) for seed, x in enumerate(np.ravel(runs).tolist())]
     return pd.DataFrame(rows, columns=["method", "task", "seed", "score"])
 
 
@@ -196,88 +169,65 @@ def _plain(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
-def _of_json(table: Any, path: Path) -> pd.DataFrame:
+def _of_json(path: Path) -> pd.DataFrame:
     """Records, or rliable's dictionaries of one method or several."""
-    if isinstance(table, list) and table and isinstance(table[0], dict):
+    table = json.loads(read_bytes(path, MOST_BYTES))
+    if isinstance(table, list):
         return pd.DataFrame.from_records(table)
-    if not isinstance(table, dict) or not table:
-        raise UqbenchError(f"{path} is no table of scores: expected {KINDS}.")
-    first = next(iter(table.values()))
-    nested = isinstance(first, dict) or (isinstance(first, list) and isinstance(first[0], list))
+    first: Any = next(iter(table.values()), None)
+    nested = isinstance(first, dict) or np.ndim(first) == 2
     return from_matrices(table if nested else {path.stem: table})
 
 
 def _of_csv(path: Path) -> pd.DataFrame:
-    with reading(path, ValueError, pd.errors.ParserError):
-        text = read_bytes(path, MOST_BYTES).decode("utf-8-sig")
-        head = text.partition("\n")[0]
-        between = max(",;\t", key=head.count)
-        rows = pd.read_csv(io.StringIO(text), sep=between, float_precision="round_trip")
-    charts = {name: match for name in map(str, rows) if (match := CLEANRL.fullmatch(name))}
-    curves = [name for name in charts if not name.endswith(("__MIN", "__MAX"))]
-    if not curves:
-        return rows
-    steps = next(name for name in map(str, rows.columns) if name not in charts)
+    text = read_bytes(path, MOST_BYTES).decode("utf-8-sig")
+    between = max(",;\t", key=text.partition("\n")[0].count)
+    rows = pd.read_csv(io.StringIO(text), sep=between, float_precision="round_trip")
+    charts = {name: CLEANRL.fullmatch(name) for name in map(str, rows)}
+    steps = next((name for name, run in charts.items() if run is None), "")
     parts = [
-        pd.DataFrame({"step": rows[steps], "score": rows[name], **charts[name].groupdict()})
-        for name in curves
+        pd.DataFrame({"step": rows[steps], "score": rows[name], **run.groupdict()})
+        for name, run in charts.items()
+        if run is not None and not name.endswith(("__MIN", "__MAX"))
     ]
-    return pd.concat(parts, ignore_index=True).dropna(subset="score")
+    return pd.concat(parts, ignore_index=True).dropna(subset="score") if parts else rows
 
 
 def _runs_of_folder(root: Path, window: float) -> Iterator[dict[str, Any]]:
     """A row for each folder with files of Stable-Baselines3: its evaluations, else its episodes."""
     for name, folders, files in os.walk(root):
         folders.sort()
-        folder = Path(name)
-        monitors = sorted(folder / file for file in files if MONITORS.fullmatch(file))
-        if not monitors and EVALUATIONS not in files:
-            continue
-        task, episodes = _episodes(monitors)
+        folder, task, episodes = Path(name), "", []
+        for file in filter(MONITORS.fullmatch, sorted(files)):
+            head, _, rest = read_bytes(folder / file, MOST_BYTES).decode().partition("\n")
+            task = str(json.loads(head.removeprefix("#")).get("env_id") or task)
+            episodes.append(pd.read_csv(io.StringIO(rest))[["r", "l", "t"]].astype(float))
         if EVALUATIONS in files:
-            steps, values = _evaluations(folder / EVALUATIONS)
+            data = io.BytesIO(read_bytes(folder / EVALUATIONS, MOST_BYTES))
+            with np.load(data, allow_pickle=False) as stored:
+                steps, values = stored["timesteps"], stored["results"].mean(axis=-1)
+        elif episodes:
+            ended = pd.concat(episodes).sort_values("t", kind="stable")
+            steps, values = ended["l"].cumsum(), ended["r"]
         else:
-            steps, values = episodes["l"].cumsum(), episodes["r"]
-        late = values[steps > (1 - window) * steps.max()] if len(steps) else values
-        score = float(np.mean(late)) if len(late) else np.nan
-        yield {**_named(root, folder, task), "score": score}
+            continue
+        late = values[steps > (1 - window) * max(steps, default=0)]
+        yield {**_named(root, folder, task), "score": np.mean(late) if len(late) else np.nan}
 
 
 def _named(root: Path, folder: Path, task: str) -> dict[str, Any]:
     """Method, task and seed of a run's folder: ALGO/ENV_1, METHOD/TASK/SEED, or METHOD_SEED."""
-    parts = (root.absolute().name, *folder.relative_to(root).parts)
-    zoo = ZOO.fullmatch(parts[-1])
-    if zoo and len(parts) > 1 and task in ("", zoo["task"]):
-        return {"method": parts[-2], **zoo.groupdict()}
-    own = re.fullmatch(r"(.*?)[-_]?(?:seed[-_=]?)?(\d+)", parts[-1])
-    name, seed = (own[1], own[2]) if own else (parts[-1], "0")
-    above = [part for part in parts[:-1] if part != task]
-    if not task and len(parts) > 2 and not name:
-        task, above = parts[-2], [*parts[:-2]]
+    *above, own = (root.absolute().name, *folder.relative_to(root).parts)
+    zoo = ZOO.fullmatch(own)
+    if zoo and above and task in ("", zoo["task"]):
+        return {"method": above[-1], **zoo.groupdict()}
+    name, seed = re.fullmatch(r"(.*?)[-_]?(?:seed[-_=]?)?(\d*)", own).groups()  # type: ignore[union-attr]
+    if not task and len(above) > 1 and not name:
+        task = above.pop()
     if not task:
         raise UqbenchError(
             f"{folder} does not say of which environment it is: expected a monitor.csv whose first "
             f"line names it, or folders ALGO/ENV_1, as rl-zoo has them, or METHOD/TASK/SEED."
         )
-    return {"method": name or (above[-1] if above else "method"), "task": task, "seed": seed}
-
-
-def _episodes(paths: Sequence[Path]) -> tuple[str, pd.DataFrame]:
-    """The environment, and the episodes of a run's environments in the order of their ends."""
-    parts, task = [], ""
-    for path in paths:
-        with reading(path, ValueError, KeyError, pd.errors.ParserError):
-            first, _, rest = read_bytes(path, MOST_BYTES).decode().partition("\n")
-            task = str(json.loads(first.removeprefix("#")).get("env_id") or task)
-            parts.append(pd.read_csv(io.StringIO(rest))[["r", "l", "t"]].astype(float))
-    if not parts:
-        return task, pd.DataFrame({"r": [], "l": []})
-    return task, pd.concat(parts).sort_values("t", kind="stable", ignore_index=True)
-
-
-def _evaluations(path: Path) -> tuple[Any, Any]:
-    """Steps and mean returns of a run's evaluations."""
-    with reading(path, ValueError, KeyError, OSError, EOFError):
-        data = io.BytesIO(read_bytes(path, MOST_BYTES))
-        with np.load(data, allow_pickle=False) as stored:
-            return stored["timesteps"], stored["results"].mean(axis=-1)
+    above = [part for part in above if part != task] or ["method"]
+    return {"method": name or above[-1], "task": task, "seed": seed or "0"}
