@@ -78,7 +78,7 @@ class Compared:
         return pd.DataFrame(rows, columns=["method", "statistic", "value", "low", "high"])
 
     def sentence(self, first: str, second: str) -> str:
-        """Whether the first method is better than the second, by how much, and how sure that is.
+        """Sentence on how much better the first method is than the second, if it is.
 
         Raises:
             UqbenchError: one of them has no runs of every task; says the nearest name.

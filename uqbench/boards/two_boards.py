@@ -18,7 +18,7 @@ SETTINGS = ("suite", "budget", "primary_metric", "ranks_by", "normalization", "s
 
 
 def differences(first: StoredBoard, second: StoredBoard) -> list[str]:
-    """Where two boards differ, the causes first; empty where every run came to the same.
+    """Differences of two boards, the causes first; empty where every run came to the same.
 
     Raises:
         UqbenchError: a file is damaged.
