@@ -156,6 +156,27 @@ def test_what_a_run_says_is_read_from_its_record_whatever_the_index_says(indexed
     assert found.record.scalars == {"reward": 0.5}
 
 
+def test_counting_runs_reads_no_record_of_a_verified_one_and_each_of_the_others(
+    indexed, monkeypatch
+):
+    changed = indexed / make_run(1).folder / "run.json"
+    changed.write_text(changed.read_text().replace("finished", "fonished"))
+    read: list[str] = []
+    own = Folder.read
+    monkeypatch.setattr(
+        Folder,
+        "read",
+        lambda folder, name, most=None: (
+            read.append(f"{folder.name}/{name}") or own(folder, name, most)
+        ),
+    )
+    states = {place: stored.state for place, stored in Store(indexed).walk(records=False)}
+    assert [name for name in read if FILE not in name] == [f"{make_run(1).folder.name}/run.json"]
+    assert list(states.values()) == [
+        RunState.FINISHED, RunState.DAMAGED, RunState.FINISHED, RunState.FINISHED
+    ]  # fmt: skip
+
+
 def test_a_file_that_has_just_changed_is_not_remembered(indexed, monkeypatch):
     monkeypatch.setattr(verified, "LEAST_AGE_NS", 60_000_000_000)
     (indexed / INDEX).unlink()

@@ -40,6 +40,8 @@ BOARDS = "leaderboards"
 DEPTH = 5
 """Of a run's folder: suite, budget, task, method, run."""
 NO_SUITES = {BOARDS, "logs"}
+SIGNED = (RECORD, *tables.FILES)
+"""Files whose attributes the index holds a verified run by."""
 
 
 class Store:
@@ -122,7 +124,7 @@ class Store:
         with ExitStack() as stack:
             with suppress(OSError):  # what is read there says what is wrong
                 folder = stack.enter_context(folder.held())
-            files = folder.signatures(RECORD, *tables.FILES)
+            files = folder.signatures(*SIGNED)
             stored = self._read(folder, run)
             if stored.state is not RunState.FINISHED or stored.record is None:
                 return stored
@@ -232,7 +234,9 @@ class Store:
         """Whether there is a run, damaged or not."""
         return any(place.count("/") == DEPTH - 1 for place, _ in self.walk())
 
-    def walk(self, suite: str | None = None) -> Iterator[tuple[str, StoredRun]]:
+    def walk(
+        self, suite: str | None = None, *, records: bool = True
+    ) -> Iterator[tuple[str, StoredRun]]:
         """Every run's folder, relative to the root, and state, read from ``run.json`` alone.
 
         A folder above those of runs that cannot be listed, as of somebody else, or that is a link,
@@ -240,14 +244,18 @@ class Store:
 
         Args:
             suite: only its runs; all where it is None.
+            records: whether those of finished runs are asked for; without, runs whose files are as
+                they were when they were verified are not read.
         """
-        return self._below(self.top if suite is None else self.top.below(suite))
+        return self._below(self.top if suite is None else self.top.below(suite), records)
 
-    def _below(self, folder: Folder) -> Iterator[tuple[str, StoredRun]]:
+    def _below(self, folder: Folder, records: bool) -> Iterator[tuple[str, StoredRun]]:
         if len(folder.names) == DEPTH:
-            stored = self._read(folder)
+            place = "/".join(folder.names)
+            known = not records and self._verified.has(place, folder.signatures(*SIGNED))
+            stored = StoredRun(RunState.FINISHED) if known else self._read(folder)
             if stored.state is not RunState.MISSING:
-                yield "/".join(folder.names), stored
+                yield place, stored
             return
         try:
             with folder.held() as opened:
@@ -266,7 +274,7 @@ class Store:
                         link = OSError(errno.ELOOP, "it is a symbolic link")
                         yield place, cannot_be_read("the folder", link)
                     else:
-                        yield from self._below(below)
+                        yield from self._below(below, records)
         except OSError as error:
             if error.errno not in NOT_A_FILE:  # else another process has removed it
                 yield "/".join(folder.names), cannot_be_read("the folder", error)
