@@ -13,8 +13,6 @@ so on; rows for the boards of others are made in :mod:`uqbench.api.verify`. All 
 is first used.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from importlib import import_module

@@ -1,7 +1,5 @@
 """Which metrics are columns of a board, in what order, and by which statistic."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import get_args

@@ -1,7 +1,5 @@
 """Costs of runs: speed and device time. Measured, so not part of byte checks."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """Scores as matrices: a method's values of a metric, ``[runs, tasks]``, each gathered once."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cached_property
 

@@ -4,8 +4,6 @@ Kept in ``made_with.json`` when a board is written from runs. It does not follow
 a rewrite keeps it as it is; boards from before it was kept have none.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Sequence

@@ -6,8 +6,6 @@ column ``digest`` is of ``run.json``, with its process and times, not ``results_
 results. A board keeps its form when its tables are written anew.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import math

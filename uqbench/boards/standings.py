@@ -1,7 +1,5 @@
 """A board's estimates of each method, and the methods that beat what costs no learning."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Tuning of a board's rows: how each was tuned, what that gained, a method's sensitivity."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from uqbench.boards.matrices import MethodScores

@@ -1,7 +1,5 @@
 """``uqbench tune``: try the settings of a suite's methods, and write the table of their scores."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from uqbench.api.options import Options

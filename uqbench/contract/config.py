@@ -1,7 +1,5 @@
 """Typed configs of agents, environments and data sets, read from suites and from ``--set``."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Errors that a user can act on: what was passed, what was expected, what to do."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Maps of all states of an environment, on which predictions are drawn."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

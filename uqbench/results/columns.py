@@ -1,7 +1,5 @@
 """Tables as columns, the contents of a run's data files."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any, NamedTuple

@@ -6,8 +6,6 @@ of machines do not matter. Nothing stops a holder that was suspended meanwhile: 
 writes nothing more.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path

@@ -5,8 +5,6 @@ process, however that ends. Where that does not hold, and where several machines
 lease is needed, too (:mod:`uqbench.results.leases`): ``.locks/leases`` says so, and why.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import time

@@ -1,7 +1,5 @@
 """Merging stores by the digest of each run: nothing is overwritten, what conflicts is refused."""
 
-from __future__ import annotations
-
 import enum
 import json
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Reading ``run.json``, which may come from anywhere: a run's state, or what is wrong with it."""
 
-from __future__ import annotations
-
 import re
 from typing import Any, TypeGuard
 

@@ -1,7 +1,5 @@
 """``run.json``: the record of a run, in a versioned schema."""
 
-from __future__ import annotations
-
 import os
 import socket
 from datetime import UTC, datetime

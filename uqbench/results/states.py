@@ -1,7 +1,5 @@
 """The states that a stored run may be in."""
 
-from __future__ import annotations
-
 import enum
 from dataclasses import dataclass, field
 

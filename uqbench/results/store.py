@@ -6,8 +6,6 @@ running while it is locked. A finished run's files are verified against the dige
 ``run.json``.
 """
 
-from __future__ import annotations
-
 import errno
 import json
 from collections.abc import Iterator

@@ -10,8 +10,6 @@ A run whose files changed less than a minute ago is not remembered: a second cha
 the same tick of the file system's clock. Lines of any other form are ignored.
 """
 
-from __future__ import annotations
-
 import re
 import time
 from contextlib import suppress

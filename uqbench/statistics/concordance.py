@@ -19,8 +19,6 @@ Percentile bootstrap intervals are too narrow with few runs. The interval here h
 It holds everything where even runs that do not overlap would be no rarer than the level.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

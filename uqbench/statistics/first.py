@@ -7,8 +7,6 @@ There are as many comparisons as other methods, where ranks compare all pairs. C
 for ranks (:mod:`uqbench.statistics.ranks`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Container, Mapping
 
 import numpy as np

@@ -26,8 +26,6 @@ a pair, no difference and a difference of the margin, one at most is true, so th
 errors to make than pairs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial

@@ -1,7 +1,5 @@
 """A paper's claim, as a suite states it, and the readings of the paper that it rests on."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal

@@ -1,7 +1,5 @@
 """Metrics of a suite and what normalizes them."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Plans: the runs of a suite under a budget, each with its identity."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property

@@ -6,8 +6,6 @@ may have another as its ``base``, even one from another plugin. Errors name the 
 the key, what was expected and the nearest known name.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Container, Mapping
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ A row with an error is left out with a message; the rest still load. Nothing tha
 changes, so that its boards stay what they were: an added task is in added budgets alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

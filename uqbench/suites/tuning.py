@@ -5,8 +5,6 @@ is chosen for all tasks, by the mean over them of the normalized score (Patterso
 cross-environment hyperparameter setting benchmark").
 """
 
-from __future__ import annotations
-
 import csv
 import dataclasses
 import io

@@ -15,8 +15,6 @@ Shapes: ``K`` statements; everything float64. ``error`` is the stated mean minus
 ``noise`` the truth's squared standard error.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

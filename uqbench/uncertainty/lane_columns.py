@@ -1,7 +1,5 @@
 """Tables that a run keeps of what its agent stated, block by block."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Realized returns: those of a policy's own episodes, where lanes cannot be copied."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Checks of a data set, before anything is learned from it, and of its scores."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 

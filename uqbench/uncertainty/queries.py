@@ -4,8 +4,6 @@ Nothing here changes training: states are visited, and rollouts made, in environ
 with seeds of their own, and an agent's ``policy`` and ``uncertainty`` are pure.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any

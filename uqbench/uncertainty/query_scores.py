@@ -4,8 +4,6 @@ Scores are named ``queries/NAME``; what each asks, and what it cannot say, is in
 ``docs/uncertainty.md``. Those against a climatology are 0 for it and 1 for the truth.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

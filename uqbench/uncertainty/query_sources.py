@@ -1,7 +1,5 @@
 """States in which agents are asked, and the truth about their own policy there."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property

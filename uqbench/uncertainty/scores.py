@@ -5,8 +5,6 @@ Names are those after ``queries/``, ``queries/realized/`` and ``uncertainty/``; 
 in the suite: ``unit`` and ``proper``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal

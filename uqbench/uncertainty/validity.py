@@ -4,8 +4,6 @@ Numbers are checked as they are stored, rounded to float32. One sentence names w
 which lane and at which point, and what was expected.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass

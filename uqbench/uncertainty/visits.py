@@ -1,7 +1,5 @@
 """Counts of training's visits to each state, where states can be counted."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

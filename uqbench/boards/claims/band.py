@@ -1,7 +1,5 @@
 """``band``: a number, or a ratio of two, within bounds."""
 
-from __future__ import annotations
-
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """The claims of a suite, judged by the scores of its runs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

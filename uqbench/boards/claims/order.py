@@ -1,7 +1,5 @@
 """``order``: who is better than whom."""
 
-from __future__ import annotations
-
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product

@@ -1,7 +1,5 @@
 """Claims over all tasks at once, or on each task by itself."""
 
-from __future__ import annotations
-
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 

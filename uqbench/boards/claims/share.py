@@ -1,7 +1,5 @@
 """``share``: how often something is so."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

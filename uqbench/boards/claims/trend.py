@@ -1,7 +1,5 @@
 """``trend``: a metric that is monotone in a config value, at every step."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise

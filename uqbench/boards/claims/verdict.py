@@ -6,8 +6,6 @@ comparisons the intervals have level 1 − 0.05/m; where some are decided, the r
 at once more at 1 − 0.05/k, and so on (Holm 1979).
 """
 
-from __future__ import annotations
-
 import enum
 import math
 from collections.abc import Sequence
