@@ -22,7 +22,7 @@ from uqbench.results.scores import Scores
 from uqbench.results.store import Store
 from uqbench.runner.batches import make_batch_groups
 from uqbench.runner.interleaving import execute
-from uqbench.runner.stop import Stop
+from uqbench.runner.process import Stop
 from uqbench.suites.selection import Selection
 
 TOY = Path(__file__).parents[1] / "toy"

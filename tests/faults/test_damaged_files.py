@@ -33,7 +33,7 @@ from uqbench.runner.batches import make_batch_groups
 from uqbench.runner.checkpoints import Checkpointer
 from uqbench.runner.events import Started
 from uqbench.runner.interleaving import execute
-from uqbench.runner.stop import Stop
+from uqbench.runner.process import Stop
 from uqbench.suites.plan import Plan, make_plan
 from uqbench.suites.reading import read_suites
 from uqbench.suites.selection import Selection

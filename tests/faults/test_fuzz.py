@@ -22,7 +22,7 @@ from uqbench.results.store import Store
 from uqbench.runner.batches import make_batch_groups
 from uqbench.runner.checkpoints import Checkpointer
 from uqbench.runner.interleaving import execute
-from uqbench.runner.stop import Stop
+from uqbench.runner.process import Stop
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import read_suites
 

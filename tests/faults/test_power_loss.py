@@ -19,7 +19,7 @@ from uqbench.results.store import RunState, Store
 from uqbench.runner.batches import Batch
 from uqbench.runner.checkpoints import Checkpointer
 from uqbench.runner.interleaving import execute
-from uqbench.runner.stop import Stop
+from uqbench.runner.process import Stop
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import read_suites
 

@@ -14,7 +14,7 @@ import pytest
 
 from uqbench.contract.errors import StorageError
 from uqbench.contract.identity import Run
-from uqbench.results import leases
+from uqbench.results import locks
 from uqbench.results.locks import SHARED, RunLocks
 from uqbench.results.records import Provenance, RunRecord
 from uqbench.results.store import Store, now, this_process
@@ -23,9 +23,9 @@ RUN = "suite/budget/task/method/0-00000000"
 HOLD = """
 import fcntl, sys, time
 from pathlib import Path
-from uqbench.results import leases
+from uqbench.results import locks as module
 from uqbench.results.locks import RunLocks
-leases.SECONDS = float(sys.argv[3])
+module.LEASE_SECONDS = float(sys.argv[3])
 def flock(*_):
     raise OSError(38, "Function not implemented")
 fcntl.flock = flock
@@ -55,7 +55,7 @@ def void_flock(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def holder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator["subprocess.Popen[str]"]:
     """Another process that holds a lease of one second, and has no flock."""
-    monkeypatch.setattr(leases, "SECONDS", 1.0)
+    monkeypatch.setattr(locks, "LEASE_SECONDS", 1.0)
     RunLocks(tmp_path).prepare(shared=True)
     command = [sys.executable, "-c", HOLD, str(tmp_path), RUN, "1.0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
@@ -145,7 +145,7 @@ def test_a_suspended_holder_is_waited_for_then_replaced_and_notices(holder, tmp_
 
 
 def test_a_run_whose_lease_was_lost_is_not_written(tmp_path, monkeypatch):
-    monkeypatch.setattr(leases, "SECONDS", 0.3)
+    monkeypatch.setattr(locks, "LEASE_SECONDS", 0.3)
     store = Store(tmp_path)
     store.prepare(shared=True)
     run = Run("suite", "budget", "task", "method", 0, {"seed": 0, "budget": {"steps": 2}})

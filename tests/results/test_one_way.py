@@ -12,8 +12,6 @@ DOORS = {
     "results/folders.py": "it is the one way",
     "results/files.py": "files that the user names",
     "results/locks.py": "locks, which are files that nobody reads",
-    "results/leases.py": "the same",
-    "results/lock_probe.py": "the same",
     "results/provenance.py": "/proc/cpuinfo",
     "pages/report/page.py": "a file of uqbench's own",
     "boards/sandbox.py": "folders of the processes that it starts",

@@ -12,9 +12,8 @@ from uqbench.contract.agent import Agent, Uncertainty
 from uqbench.contract.errors import UqbenchError
 from uqbench.lanes.adapters.gymnasium_lanes import GymnasiumLanes
 from uqbench.runner.train.evaluation import evaluate
-from uqbench.runner.train.guards import check_metrics
+from uqbench.runner.train.guards import Checked, check_metrics
 from uqbench.runner.train.loop import interact
-from uqbench.runner.train.queried import Checked
 from uqbench.runner.train.recorder import Recorder
 from uqbench.testing.worlds import RotatingPixels
 

@@ -10,7 +10,7 @@ from uqbench.runner.batches import CPU_LANES, default_lanes, lanes_elsewhere
 from uqbench.runner.complete import Execution
 from uqbench.runner.dispatch.drive import Driver
 from uqbench.runner.dispatch.orders import Where
-from uqbench.runner.watcher import Quiet
+from uqbench.runner.watcher import Watcher
 from uqbench.suites.plan import Plan, make_plan
 from uqbench.suites.reading import read_suites
 
@@ -25,7 +25,7 @@ def host(monkeypatch: pytest.MonkeyPatch) -> Host:
 
 
 def sizes(plan: Plan, host: Host, root: Path, workers: int) -> list[int]:
-    execution = Execution(host, "cpu", Store(root), Quiet(), workers, Driver(Where(), host, root))
+    execution = Execution(host, "cpu", Store(root), Watcher(), workers, Driver(Where(), host, root))
     return [len(batch.runs) for group in execution.groups(plan, set(plan.runs)) for batch in group]
 
 

@@ -7,11 +7,11 @@ from uqbench.contract.errors import StorageError
 from uqbench.contract.identity import Run
 from uqbench.registry.contents import content_hash
 from uqbench.results.columns import RunColumns
-from uqbench.results.earlier import move_earlier
+from uqbench.results.merge import move_earlier
 from uqbench.results.records import Provenance, RunRecord
 from uqbench.results.store import RunState, Store, now, this_process
 from uqbench.runner.states import code_note, make_room, stored_states, to_do
-from uqbench.runner.watcher import Quiet
+from uqbench.runner.watcher import Watcher
 from uqbench.suites.selection import Selection
 
 SELECTION = Selection("toy", "smoke", ("fast",), ("short",))
@@ -46,7 +46,7 @@ def test_only_installed_packages_whose_contents_differ_are_told(stored):
 def test_rerun_makes_runs_of_other_code_again_and_keeps_them_as_a_store(stored, tmp_path):
     plan, store, new, old = stored
     before = (store.folder(old) / "run.json").read_bytes()
-    assert make_room(plan, store, Quiet().say) == [old]
+    assert make_room(plan, store, Watcher().say) == [old]
     assert to_do(stored_states(plan, store)) == {old}
     earlier = Store(tmp_path / ".earlier" / "1")
     assert earlier.find(old).state is RunState.FINISHED
@@ -54,15 +54,15 @@ def test_rerun_makes_runs_of_other_code_again_and_keeps_them_as_a_store(stored, 
     assert [place for place, _ in store.walk()] == [new.place]
     # made again, it is of this code; what is of this code is never moved
     finish(store, old, {"uqbench": content_hash("uqbench")})
-    assert make_room(plan, store, Quiet().say) == []
+    assert make_room(plan, store, Watcher().say) == []
     assert not (tmp_path / ".earlier" / "2").exists()
 
 
 def test_a_second_generation_does_not_replace_the_first(stored, tmp_path):
     plan, store, _, old = stored
-    make_room(plan, store, Quiet().say)
+    make_room(plan, store, Watcher().say)
     finish(store, old, {"uqbench": "3" * 64})
-    make_room(plan, store, Quiet().say)
+    make_room(plan, store, Watcher().say)
     contents = [
         Store(tmp_path / ".earlier" / n).find(old).record.provenance.content["uqbench"][0]
         for n in "12"
@@ -75,7 +75,7 @@ def test_a_run_that_another_process_has_locked_stays(stored):
     lock = Store(store.root).lock(old)
     assert lock is not None
     try:
-        assert make_room(plan, store, Quiet().say) == []
+        assert make_room(plan, store, Watcher().say) == []
     finally:
         lock.release()
     assert store.find(old).state is RunState.FINISHED
@@ -87,7 +87,7 @@ def test_runs_are_not_moved_through_a_link(stored, tmp_path):
     elsewhere.mkdir()
     (tmp_path / ".earlier").symlink_to(elsewhere)
     with pytest.raises(StorageError, match="symbolic link"):
-        make_room(plan, store, Quiet().say)
+        make_room(plan, store, Watcher().say)
     assert store.find(old).state is RunState.FINISHED
 
 

@@ -11,7 +11,7 @@ from uqbench.registry.plugins import Host
 from uqbench.results.store import Store
 from uqbench.runner.batches import Batch
 from uqbench.runner.interleaving import execute
-from uqbench.runner.stopwatch import Stopwatch
+from uqbench.runner.process import Stopwatch
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import read_suites
 
@@ -20,7 +20,7 @@ TOY = Path(__file__).parents[1] / "toy"
 
 def test_only_own_turns_count_also_those_that_raise(monkeypatch):
     clock = [100.0]
-    monkeypatch.setattr("uqbench.runner.stopwatch.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("uqbench.runner.process.time.monotonic", lambda: clock[0])
     watch = Stopwatch()
     with watch:
         clock[0] += 2

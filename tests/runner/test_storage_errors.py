@@ -18,7 +18,7 @@ from uqbench.runner.batches import Batch
 from uqbench.runner.checkpoints import Checkpointer
 from uqbench.runner.events import Failed, Notice, Split, Started
 from uqbench.runner.interleaving import execute
-from uqbench.runner.stop import Stop
+from uqbench.runner.process import Stop
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import read_suites
 
@@ -81,7 +81,7 @@ class Pretended(Disk):
 
 @pytest.fixture(params=["mounted", "pretended"])
 def disk(request: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Disk]:
-    monkeypatch.setattr("uqbench.runner.full_disk.POLL_SECONDS", 0.01)
+    monkeypatch.setattr("uqbench.runner.process.POLL_SECONDS", 0.01)
     if request.param == "pretended":
         yield Pretended(tmp_path, monkeypatch)
         return
@@ -280,7 +280,7 @@ def test_a_full_disk_pauses_and_goes_on_when_there_is_room(
 def test_a_disk_that_stays_full_fails_the_runs_and_keeps_everything(
     at, disk, batch, host, unbroken, monkeypatch
 ):
-    monkeypatch.setattr("uqbench.runner.full_disk.ROOM_SECONDS", 0.05)
+    monkeypatch.setattr("uqbench.runner.process.ROOM_SECONDS", 0.05)
     store = Store(disk.root / "results")
     saves = {50, 100} if at == 100 else {599}
     told = run(batch, store, host, monkeypatch, {at: disk.fill}, saves)

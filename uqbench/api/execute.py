@@ -18,7 +18,7 @@ from uqbench.boards.leaderboard import Board, board
 from uqbench.boards.with_stored import read_reference
 from uqbench.contract.identity import Run
 from uqbench.results.folders import Folder
-from uqbench.results.states import RunState
+from uqbench.results.records import RunState
 from uqbench.results.store import Store
 from uqbench.runner.complete import Execution, complete, preview
 from uqbench.runner.device import find_device

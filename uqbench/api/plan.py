@@ -9,7 +9,7 @@ import pandas as pd
 
 from uqbench.contract.identity import DeviceKind, Run
 from uqbench.contract.wording import count, duration
-from uqbench.results.states import StoredRun
+from uqbench.results.records import StoredRun
 from uqbench.runner.forecast import Forecast
 from uqbench.runner.states import to_do
 from uqbench.suites.plan import Plan

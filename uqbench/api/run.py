@@ -16,7 +16,7 @@ from uqbench.contract.wording import count
 from uqbench.registry import local
 from uqbench.results.store import Store
 from uqbench.runner.display import Terminal
-from uqbench.runner.watcher import Quiet, Watcher
+from uqbench.runner.watcher import Watcher
 
 
 @local.joined()
@@ -93,7 +93,7 @@ def plan(suite: str, budget: str | None = None, **options: Any) -> Planned:
 
 def _watcher(progress: bool | Watcher) -> Watcher:
     if isinstance(progress, bool):
-        return Terminal() if progress else Quiet()
+        return Terminal() if progress else Watcher()
     return progress
 
 

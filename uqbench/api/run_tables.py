@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from uqbench.boards.of_runs import seed_of
 from uqbench.contract.errors import warn
-from uqbench.results.states import RunState, StoredRun
+from uqbench.results.records import RunState, StoredRun
 from uqbench.results.store import Store
 from uqbench.results.tables import read_table
 

@@ -14,7 +14,7 @@ from uqbench.registry.load_host import load_host
 from uqbench.registry.plugins import Host
 from uqbench.results.folders import Folder
 from uqbench.results.store import BOARDS, Store
-from uqbench.runner.watcher import Quiet, Watcher
+from uqbench.runner.watcher import Watcher
 from uqbench.suites.plan import Plan
 from uqbench.suites.selection import Selection
 
@@ -30,7 +30,7 @@ class Session:
     """
 
     options: Options = field(default_factory=Options)
-    watcher: Watcher = field(default_factory=Quiet)
+    watcher: Watcher = field(default_factory=Watcher)
     say: Say = warn
 
     @property

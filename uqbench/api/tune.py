@@ -13,7 +13,7 @@ from uqbench.boards.leaderboard import Board
 from uqbench.contract.errors import Say, UqbenchError, warn
 from uqbench.registry import local
 from uqbench.results.files import write_data
-from uqbench.runner.watcher import Quiet, Watcher
+from uqbench.runner.watcher import Watcher
 from uqbench.suites.search import check_space
 from uqbench.suites.suite import Suite
 from uqbench.suites.tuning import NAME, Tried, Tuned, joined, outcomes, read_table, table
@@ -90,7 +90,7 @@ def search(options: Options, watcher: Watcher | None = None, say: Say = warn) ->
     """
     if (options.tasks, options.seeds, options.steps) != (None, None, None):
         raise UqbenchError("tasks, seeds and steps are those of [tuning]: expected none of them.")
-    session = Session(replace(options, budget=NAME), watcher or Quiet(), say)
+    session = Session(replace(options, budget=NAME), watcher or Watcher(), say)
     plan = session.plan()
     assert plan.suite.tuning is not None  # or there would be no such budget
     settings = Counter(map(base_name, plan.settings))

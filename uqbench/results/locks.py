@@ -2,23 +2,124 @@
 
 The operating system locks a file in ``<root>/.locks/`` (``flock``), so a lock ends with its
 process, however that ends. Where that does not hold, and where several machines share a store, a
-lease is needed, too (:mod:`uqbench.results.leases`): ``.locks/leases`` says so, and why.
+lease is needed, too (:class:`Leases`): ``.locks/leases`` says so, and why.
 """
 
 import fcntl
 import os
+import subprocess
+import sys
+import tempfile
 import time
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from filelock import SoftFileLease
+from filelock import SoftFileLease, Timeout
 
 from uqbench.contract.errors import StorageError
 from uqbench.contract.identity import digest_of
-from uqbench.results.folders import NOT_A_FILE, Folder
-from uqbench.results.leases import Leases, creating
-from uqbench.results.lock_probe import why_flock_fails
+from uqbench.results.folders import NO_ROOM, NOT_A_FILE, Folder
+
+_CODE = """
+import fcntl, os, sys
+descriptor = os.open(sys.argv[1], os.O_RDWR)
+try:
+    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+except BlockingIOError:
+    sys.exit(0)
+sys.exit(3)
+"""
+
+
+def why_flock_fails(folder: Path) -> str:
+    """Why ``flock`` cannot be relied on in a folder; empty if two processes exclude each other.
+
+    Both are on this machine: whether a lock holds between machines is not found out.
+
+    Raises:
+        OSError: no file can be written there.
+    """
+    with tempfile.NamedTemporaryFile(prefix=".lock.", suffix=".tmp", dir=folder) as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            return f"flock is not there ({os.strerror(error.errno or 0)})"
+        command = [sys.executable, "-I", "-S", "-c", _CODE, file.name]
+        code = subprocess.run(command, check=False, capture_output=True).returncode
+    if code == 3:
+        return "flock does nothing: two processes got the same lock"
+    return "" if code == 0 else f"flock fails in a second process (exit code {code})"
+
+
+LEASE_SECONDS = 60.0
+"""After which an untouched lease may be taken over; its holder touches it three times as often."""
+LEASE = ".lease"
+
+
+@contextmanager
+def creating(path: Path) -> Iterator[None]:
+    """Say of a lock that cannot be created inside that it cannot.
+
+    Raises:
+        StorageError: it cannot, as on a full disk.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise StorageError(
+            f"{path} cannot be created: {error.strerror}", full=error.errno in NO_ROOM
+        ) from error
+
+
+class Leases:
+    """The leases of one store, for file systems whose ``flock`` does not hold: files that expire.
+
+    A lease is a file that its holder touches, as a heartbeat; one that stays untouched for
+    ``LEASE_SECONDS`` of the watcher's own clock is a stale lock, and may be taken over
+    (``filelock``), so that the clocks of machines do not matter. Nothing stops a holder that was
+    suspended meanwhile: it notices, and writes nothing more.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[Path, SoftFileLease] = {}
+
+    def acquire(self, path: Path) -> SoftFileLease | None:
+        """Take the lease on a path; None while another process has it, or may have it.
+
+        Raises:
+            StorageError: it cannot be created, as on a full disk.
+        """
+        file = path.with_name(path.name + LEASE)
+        new = SoftFileLease(file, lease_duration=LEASE_SECONDS, thread_local=False)
+        lease = self._known.setdefault(path, new)
+        if lease.is_locked:  # by this process
+            return None
+        with creating(file):
+            try:
+                lease.acquire(timeout=0)
+            except Timeout:
+                return None
+        return lease
+
+    def is_held(self, path: Path) -> bool:
+        """Whether any process has the lease, or may have it.
+
+        Where a machine was lost, that can be told after watching its lease for ``LEASE_SECONDS``.
+        """
+        if not path.with_name(path.name + LEASE).exists():
+            return False
+        lease = self.acquire(path)
+        if lease is None:
+            return True
+        lease.release()
+        return False
+
+    def is_lost(self, path: Path) -> bool:
+        """Whether this process had the lease and another may have it now."""
+        return path in self._known and self._known[path].compromise is not None
+
 
 LOCKS = ".locks"
 LEASED = "leases"
@@ -29,8 +130,8 @@ _FLAGS = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 @dataclass(frozen=True)
-class RunLock:
-    """A lock on a run, held by this process."""
+class RunLock(AbstractContextManager["RunLock"]):
+    """A lock on a run, held by this process, until the end of ``with`` or :meth:`release`."""
 
     path: Path
     descriptor: int | None
@@ -43,6 +144,9 @@ class RunLock:
             os.close(self.descriptor)
         if self.lease is not None:
             self.lease.release()
+
+    def __exit__(self, *_error: object) -> None:
+        self.release()
 
 
 class RunLocks:

@@ -1,18 +1,63 @@
-"""Merging stores by the digest of each run: nothing is overwritten, what conflicts is refused."""
+"""Runs between stores: merged by their digests, or moved to ``<root>/.earlier/<number>``.
+
+Merging overwrites nothing; what conflicts is refused. Finished runs that are made again are moved
+to a store of their own. A run keeps its folder below the new root, so that every command reads it:
+``--out results/.earlier/1``. Nothing below is ever written to again.
+"""
 
 import enum
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from uqbench.contract.errors import UqbenchError
+from uqbench.contract.errors import StorageError, UqbenchError
 from uqbench.contract.identity import Run
+from uqbench.results.folders import Folder
 from uqbench.results.record_files import RECORD
-from uqbench.results.records import RunRecord
-from uqbench.results.states import RunState, StoredRun
+from uqbench.results.records import RunRecord, RunState, StoredRun
 from uqbench.results.store import Store
 from uqbench.results.tables import RESULTS, names
+
+EARLIER = ".earlier"
+"""Below it are stores, by number, of runs that were made again by ``uqbench run --rerun``."""
+
+
+def move_earlier(
+    store: Store, runs: Iterable[Run], is_meant: Callable[[StoredRun], bool]
+) -> tuple[Path, list[Run]]:
+    """Move runs to a store of their own, so that they can be made again.
+
+    Args:
+        store: that they are in.
+        runs: to move; those that another process has locked stay.
+        is_meant: whether a run, once locked, still is what should be moved: another process may
+            have made it again.
+
+    Returns:
+        The root of the other store, and what was moved.
+
+    Raises:
+        StorageError: one cannot be moved; it stays.
+    """
+    earlier, number = Folder(store.root, (EARLIER,)), 1
+    while earlier.has(str(number)):
+        number += 1
+    root, moved = earlier.below(str(number)), []
+    for run in runs:
+        if (lock := store.lock(run)) is None:
+            continue
+        with lock:
+            if is_meant(store.find(run)):
+                folder, target = store.at(run.place), root.at(run.place)
+                try:
+                    folder.move(target)
+                except OSError as error:
+                    why = f"{folder} cannot be moved to {target}: {error.strerror}"
+                    raise StorageError(why) from error
+                moved.append(run)
+    return root.path, moved
+
 
 ORIGIN = "origin.json"
 """Of a run that was not made in its store: the name of the folder it is from, and its machine."""
@@ -122,10 +167,9 @@ def _compare(record: RunRecord, there: RunRecord, into: Store) -> tuple[Outcome,
 
 
 def _copy(run: Run, record: RunRecord, store: Store, into: Store) -> tuple[Outcome, str]:
-    lock = into.lock(run)
-    if lock is None:
+    if (lock := into.lock(run)) is None:
         return Outcome.CONFLICT, f"a process is working on it in {into.root}"
-    try:
+    with lock:
         source, target = store.at(run.place), into.at(run.place)
         if source.has(ORIGIN):  # of an earlier merge
             target.copy(source, ORIGIN)
@@ -136,6 +180,4 @@ def _copy(run: Run, record: RunRecord, store: Store, into: Store) -> tuple[Outco
             target.copy(source, name)
         if into.find(run).state is not RunState.FINISHED:
             return Outcome.DAMAGED, "it changed while it was copied"
-    finally:
-        lock.release()
     return Outcome.COPIED, ""

@@ -9,8 +9,7 @@ from pydantic_core import from_json
 from uqbench.contract.config import explain
 from uqbench.contract.identity import Run, digest_of
 from uqbench.results.folders import NOT_A_FILE, Folder
-from uqbench.results.records import MOST_BYTES, SCHEMA_VERSION, RunRecord
-from uqbench.results.states import RunState, StoredRun
+from uqbench.results.records import MOST_BYTES, SCHEMA_VERSION, RunRecord, RunState, StoredRun
 
 RECORD = "run.json"
 CHECKPOINT = "checkpoint"

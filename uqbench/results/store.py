@@ -23,8 +23,15 @@ from uqbench.results.columns import Columns, RunColumns
 from uqbench.results.folders import NOT_A_FILE, Folder
 from uqbench.results.locks import RunLock, RunLocks
 from uqbench.results.record_files import CHECKPOINT, RECORD, cannot_be_read, read_run
-from uqbench.results.records import SCHEMA_VERSION, RunRecord, now, this_process
-from uqbench.results.states import TO_DO, RunState, StoredRun
+from uqbench.results.records import (
+    SCHEMA_VERSION,
+    TO_DO,
+    RunRecord,
+    RunState,
+    StoredRun,
+    now,
+    this_process,
+)
 from uqbench.results.tables import CURVES, EPISODES, METRICS
 from uqbench.results.verified import Verified
 

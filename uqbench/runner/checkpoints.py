@@ -22,9 +22,7 @@ from uqbench.contract.errors import CannotSaveError, StorageError, UqbenchError,
 from uqbench.contract.identity import digest_of
 from uqbench.results.folders import NOT_A_FILE, Folder
 from uqbench.results.records import MOST_BYTES, Count, Moment, Provenance, Resumed, Seconds
-from uqbench.runner.full_disk import WaitsForRoom
-from uqbench.runner.stop import Stop
-from uqbench.runner.stopwatch import Spent, Stopwatch
+from uqbench.runner.process import Spent, Stop, Stopwatch, WaitsForRoom
 
 if TYPE_CHECKING:  # it takes seconds, and those who follow runs read no state
     import torch

@@ -12,12 +12,13 @@ from uqbench.contract.wording import duration, visible
 from uqbench.runner import events
 from uqbench.runner.batches import BatchGroup
 from uqbench.runner.forecast import Forecast, TimeLeft, seconds_left
+from uqbench.runner.watcher import Watcher
 
 LINE_SECONDS = 15.0
 
 
-class Terminal:
-    """Tells on stderr what is done: a :class:`~uqbench.runner.complete.Watcher`."""
+class Terminal(Watcher):
+    """Tells on stderr what is done."""
 
     def say(self, *lines: str) -> None:
         """Print lines; whatever is in one, it stays one line."""

@@ -19,10 +19,8 @@ from uqbench.results.store import RunState, Store
 from uqbench.runner.batches import Batch, BatchGroup, registered
 from uqbench.runner.checkpoints import CHECKPOINT_SECONDS
 from uqbench.runner.events import Event, Finished, Notice, Split, Taken
-from uqbench.runner.full_disk import WaitsForRoom
-from uqbench.runner.run_records import failed
-from uqbench.runner.stop import Stop
-from uqbench.runner.stopwatch import Stopwatch
+from uqbench.runner.process import Stop, Stopwatch, WaitsForRoom
+from uqbench.runner.resume import failed
 from uqbench.runner.worker import BatchWork
 
 

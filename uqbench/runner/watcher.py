@@ -1,16 +1,15 @@
-"""Watchers: whoever is told of what is executed."""
+"""The spectator of an execution."""
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Protocol
 
 from uqbench.runner.batches import BatchGroup
 from uqbench.runner.events import Event
 from uqbench.runner.forecast import Forecast
 
 
-class Watcher(Protocol):
-    """Is given in words what will be done, and shown each event of what is executed."""
+class Watcher:
+    """Is told in words what will be done, and shown each event; by itself it shows nothing."""
 
     def say(self, *lines: str) -> None:
         """Tell the user."""
@@ -25,16 +24,4 @@ class Watcher(Protocol):
             expected: of their runs.
             processes: number of concurrent processes.
         """
-
-
-class Quiet:
-    """Shows nothing."""
-
-    def say(self, *lines: str) -> None:
-        """Say nothing."""
-
-    def watch(
-        self, groups: Sequence[BatchGroup], expected: Forecast, processes: int
-    ) -> AbstractContextManager[Callable[[Event], None]]:
-        """Show nothing."""
         return nullcontext(lambda _event: None)

@@ -17,12 +17,16 @@ from uqbench.results.store import Store, now, this_process
 from uqbench.runner.batches import Batch, plugins_of
 from uqbench.runner.checkpoints import Checkpoint, Checkpointer, UnusableError, read_state
 from uqbench.runner.events import Event, Finished, Notice, Progress, Started
-from uqbench.runner.full_disk import WaitsForRoom
 from uqbench.runner.metric_values import final_metrics
-from uqbench.runner.resume import ResumePoint, find_resume_point, named_in, tidy
-from uqbench.runner.run_records import blank_record, device_name
-from uqbench.runner.stop import Stop
-from uqbench.runner.stopwatch import Spent, Stopwatch
+from uqbench.runner.process import Spent, Stop, Stopwatch, WaitsForRoom
+from uqbench.runner.resume import (
+    ResumePoint,
+    blank_record,
+    device_name,
+    find_resume_point,
+    named_in,
+    tidy,
+)
 from uqbench.runner.train.agents import Training, train_loop_agent
 from uqbench.runner.train.estimators import fit_estimator
 from uqbench.runner.train.measurements import Latest, Measurements

@@ -22,8 +22,7 @@ from uqbench.runner.checkpoints import (
     remove,
     write,
 )
-from uqbench.runner.stop import Stop
-from uqbench.runner.stopwatch import Stopwatch
+from uqbench.runner.process import Stop, Stopwatch
 
 CPU = torch.device("cpu")
 ABOUT = Checkpoint(

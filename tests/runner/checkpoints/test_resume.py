@@ -20,8 +20,8 @@ from uqbench.runner.batches import Batch, make_batch_groups
 from uqbench.runner.checkpoints import Checkpointer, UnusableError, read, read_state, write
 from uqbench.runner.events import Notice, Started
 from uqbench.runner.interleaving import execute
+from uqbench.runner.process import Stop
 from uqbench.runner.resume import find_resume_point
-from uqbench.runner.stop import Stop
 from uqbench.suites.plan import Cell, make_plan
 from uqbench.suites.reading import read_suites
 

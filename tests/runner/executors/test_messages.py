@@ -7,7 +7,7 @@ import zlib
 
 import pytest
 
-from uqbench.runner.executors.messages import HEADER, MOST_BYTES, Channel, MessageError, ready
+from uqbench.runner.executors.spawn import HEADER, MOST_BYTES, Channel, MessageError, ready
 
 WRITTEN = "its pipe was written to by something else than uqbench"
 

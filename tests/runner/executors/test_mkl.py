@@ -5,9 +5,11 @@ import subprocess
 import sys
 
 import pytest
+import torch
 
-from uqbench.runner import mkl
+from uqbench.runner.device import MKL, mkl_branches
 from uqbench.runner.executors.local import ENVIRONMENT
+from uqbench.runner.resume import device_name
 
 INTEL = "vendor_id\t: GenuineIntel\nmodel name\t: Xeon\nflags\t\t: fpu avx2 fma{}\n"
 AVX512 = " avx512f avx512dq avx512bw avx512vl"
@@ -43,9 +45,9 @@ print("done")
 
 def products(branch: str | None) -> list[str]:
     """What differs between lanes alone and together, in a process of its own, and "done"."""
-    environment = {k: v for k, v in {**os.environ, **ENVIRONMENT}.items() if k != mkl.VARIABLE}
+    environment = {k: v for k, v in {**os.environ, **ENVIRONMENT}.items() if k != MKL}
     if branch is not None:
-        environment[mkl.VARIABLE] = branch
+        environment[MKL] = branch
     done = subprocess.run(
         [sys.executable, "-c", PRODUCTS], env=environment, capture_output=True, text=True
     )
@@ -53,7 +55,7 @@ def products(branch: str | None) -> list[str]:
     return done.stdout.splitlines()
 
 
-@pytest.mark.parametrize("branch", mkl.own_branches())
+@pytest.mark.parametrize("branch", mkl_branches())
 def test_a_lanes_products_are_the_same_alone_and_among_others_in_each_branch(branch):
     assert products(branch) == ["done"]
 
@@ -69,11 +71,11 @@ def test_a_lanes_products_are_the_same_alone_and_among_others_in_each_branch(bra
     ],
 )
 def test_the_widest_branch_comes_first_and_other_makers_processors_have_no_choice(facts, expected):
-    assert mkl.branches(facts) == expected
+    assert mkl_branches(facts) == expected
 
 
 def test_the_branch_is_told_with_the_device(monkeypatch):
-    monkeypatch.setenv(mkl.VARIABLE, "AVX512_E1")
-    assert mkl.in_words() == "MKL AVX512_E1"
-    monkeypatch.delenv(mkl.VARIABLE)
-    assert mkl.in_words() == "MKL not pinned"
+    monkeypatch.setenv(MKL, "AVX512_E1")
+    assert device_name(torch.device("cpu")).endswith(", MKL AVX512_E1")
+    monkeypatch.delenv(MKL)
+    assert device_name(torch.device("cpu")).endswith(", MKL not pinned")

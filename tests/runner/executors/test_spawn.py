@@ -3,8 +3,7 @@
 import os
 import sys
 
-from uqbench.runner.executors.messages import Channel, ready
-from uqbench.runner.executors.spawn import SAFE, start
+from uqbench.runner.executors.spawn import SAFE, Channel, ready, start
 
 
 def tell(channel: Channel) -> None:

@@ -23,7 +23,7 @@ from uqbench.results.store import RunState, Store
 from uqbench.runner.batches import make_batch_groups
 from uqbench.runner.interleaving import execute
 from uqbench.runner.train.evaluation import evaluate
-from uqbench.runner.train.guarded_lanes import STRIDE, GuardedLanes
+from uqbench.runner.train.guards import STRIDE, GuardedLanes
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import read_suites
 

@@ -12,8 +12,8 @@ from uqbench.contract.environment import TimeLimit
 from uqbench.contract.errors import CannotSaveError, UqbenchError
 from uqbench.lanes.adapters.gymnasium_lanes import GymnasiumLanes
 from uqbench.runner.train.exported_agents import exported_agent
+from uqbench.runner.train.guards import Checked
 from uqbench.runner.train.loop_agent import RecordedLanes, SingleEnv, SinglePolicy, train
-from uqbench.runner.train.queried import Checked
 from uqbench.runner.train.recorder import Recorder
 
 CPU = torch.device("cpu")

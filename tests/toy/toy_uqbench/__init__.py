@@ -12,7 +12,7 @@ from uqbench import AgentSpec, EnvironmentSpec, hookimpl
 from uqbench.contract.identity import Run
 
 if "TOY_ROOM_SECONDS" in os.environ:
-    from uqbench.runner import full_disk as patience
+    from uqbench.runner import process as patience
 
     patience.ROOM_SECONDS = float(os.environ["TOY_ROOM_SECONDS"])
     patience.POLL_SECONDS = 0.1

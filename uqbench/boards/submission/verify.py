@@ -29,8 +29,8 @@ from uqbench.boards.submitted import Submitted, reseeded
 from uqbench.contract.errors import Say, UqbenchError
 from uqbench.contract.wording import count
 from uqbench.registry.plugins import Host
+from uqbench.results.records import RunState
 from uqbench.results.scores import Score, Scores, Values
-from uqbench.results.states import RunState
 from uqbench.results.store import Store
 from uqbench.suites.plan import Plan
 from uqbench.suites.tuning import BOARD_SEEDS

@@ -1,9 +1,12 @@
 """The driver: executes batches in processes of its own, or orders and follows them."""
 
 import os
+import signal
 import socket
-from collections.abc import Collection, Generator, Mapping, Sequence
-from contextlib import ExitStack, closing, suppress
+import threading
+import time
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 
 from uqbench.contract.config import resolve
@@ -15,7 +18,6 @@ from uqbench.runner.batches import BatchGroup
 from uqbench.runner.device import share_out, visible
 from uqbench.runner.dispatch.event_log import EventLogWriter, forget, read_log
 from uqbench.runner.dispatch.follow import follow
-from uqbench.runner.dispatch.interrupts import deferred_interrupts
 from uqbench.runner.dispatch.orders import (
     Where,
     batches_of,
@@ -27,6 +29,61 @@ from uqbench.runner.dispatch.orders import (
 from uqbench.runner.events import Event
 from uqbench.runner.executors.local import run_locally
 from uqbench.suites.plan import Plan
+
+GLANCE_SECONDS = 0.1
+"""Between two checks of whether an interrupt came, while nothing else is done."""
+
+
+class Interrupts:
+    """A note that Ctrl-C came, which is raised once, between two looks at what is executed.
+
+    An executor's library may run Python where an exception goes nowhere, such as in callbacks: a
+    ``KeyboardInterrupt`` that is raised wherever the signal happens to strike can be lost.
+
+    Args:
+        said: to the user, when it is raised.
+    """
+
+    def __init__(self, said: str = "") -> None:
+        self.came, self.said = False, said
+
+    def sleep(self, seconds: float) -> None:
+        """Wait; an interrupt that came before, or comes now, is raised."""
+        until = time.monotonic() + seconds
+        while not self.came and (left := until - time.monotonic()) > 0:
+            time.sleep(min(left, GLANCE_SECONDS))
+        if self.came:
+            raise KeyboardInterrupt(self.said)
+
+    def handle(self, *_signal: object) -> None:
+        """Note an interrupt, or raise it if it is the second."""
+        if self.came:
+            raise KeyboardInterrupt(self.said)
+        self.came = True
+
+
+@contextmanager
+def deferred_interrupts(said: str = "") -> Iterator[Interrupts]:
+    """Inside, an interrupt waits for the next sleep, or for the end; a second is raised at once.
+
+    Outside of the main thread, which alone receives signals, there are none.
+    """
+    interrupts = Interrupts(said)
+    if threading.current_thread() is not threading.main_thread():
+        yield interrupts
+        return
+    numbers = {signal.SIGINT}
+    if signal.getsignal(signal.SIGTERM) is signal.default_int_handler:  # as a scheduler's does
+        numbers.add(signal.SIGTERM)
+    before = {number: signal.signal(number, interrupts.handle) for number in numbers}
+    try:
+        yield interrupts
+        if interrupts.came:
+            raise KeyboardInterrupt(said)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
 
 GO_ON = "the jobs go on; the same command follows them, --cancel ends them"
 

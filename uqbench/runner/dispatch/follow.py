@@ -10,7 +10,7 @@ from uqbench.results.store import RunState, Store
 from uqbench.runner.batches import BatchGroup
 from uqbench.runner.dispatch.event_log import EventLog, decode, forget, read_log
 from uqbench.runner.events import END, Event, Failed, Finished, Notice, Progress, runs_by_folder
-from uqbench.runner.run_records import failed
+from uqbench.runner.resume import failed
 
 POLL_SECONDS = 0.1
 SHARE = 0.02

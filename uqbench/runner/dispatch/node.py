@@ -18,9 +18,7 @@ from uqbench.runner.dispatch.orders import plan_again, read_order
 from uqbench.runner.executors.limits import Limits
 from uqbench.runner.executors.local import STOPPED, run_locally
 from uqbench.runner.executors.spawn import listen
-from uqbench.runner.full_disk import WaitsForRoom
-from uqbench.runner.stop import Stop
-from uqbench.runner.stopwatch import Stopwatch
+from uqbench.runner.process import Stop, Stopwatch, WaitsForRoom
 
 LOCK_SECONDS = 180.0
 """How long to wait for the locks of an earlier attempt, whose machine may be lost."""

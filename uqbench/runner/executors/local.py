@@ -18,12 +18,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from uqbench.runner import mkl
-from uqbench.runner.device import GPU
+from uqbench.runner.device import GPU, MKL, mkl_branches
 from uqbench.runner.executors.limits import Limits, Watchdog
-from uqbench.runner.executors.messages import Channel, MessageError, ready
-from uqbench.runner.executors.spawn import listen, start
-from uqbench.runner.stop import Stop
+from uqbench.runner.executors.spawn import Channel, MessageError, listen, ready, start
+from uqbench.runner.process import Stop
 
 if TYPE_CHECKING:  # a spawned process imports this module before it limits threads
     from uqbench.contract.identity import Run
@@ -33,7 +31,7 @@ if TYPE_CHECKING:  # a spawned process imports this module before it limits thre
 
 THREADS = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 ENVIRONMENT = THREADS | {
-    mkl.VARIABLE: mkl.own_branches()[0]  # the same bits wherever in memory a lane's numbers lie
+    MKL: mkl_branches()[0]  # the same bits wherever in memory a lane's numbers lie
 }
 """Set by a worker before it loads torch."""
 STOP_SECONDS = 30.0
@@ -117,7 +115,7 @@ def _look_after(
     worker: _Worker, waiting: list[BatchGroup], store: Store, due: bool
 ) -> tuple[bool, list[Event]]:
     """Give a worker what is next, or end it; whether it goes on, and what became of its batches."""
-    from uqbench.runner.run_records import failed
+    from uqbench.runner.resume import failed
 
     if worker.broken or (due and not worker.process.is_alive()):
         reason, events = worker.reap(), worker.receive()
@@ -150,7 +148,7 @@ def _isolate(batches: Sequence[Batch], store: Store, excess: str) -> Iterator[Ev
     """The ends, or retries, of the unfinished batches of a process that exceeded a limit."""
     from uqbench.contract.errors import UqbenchError
     from uqbench.runner.events import Split
-    from uqbench.runner.run_records import failed, forget_checkpoint
+    from uqbench.runner.resume import failed, forget_checkpoint
 
     for batch in batches:
         if len(batches) > 1:  # each by itself, from its checkpoint

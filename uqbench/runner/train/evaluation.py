@@ -9,9 +9,7 @@ from numpy.typing import NDArray
 
 from uqbench.contract.agent import Policy
 from uqbench.contract.environment import LaneEnv
-from uqbench.runner.train.guarded_lanes import GuardedLanes
-from uqbench.runner.train.guards import check_action
-from uqbench.runner.train.queried import copied
+from uqbench.runner.train.guards import GuardedLanes, check_action, copied
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from torch import Tensor
 from uqbench.contract.agent import Agent
 from uqbench.contract.errors import CannotSaveError
 from uqbench.runner.checkpoints import plain
+from uqbench.runner.train.guards import chosen
 from uqbench.runner.train.loop_agent import SinglePolicy
-from uqbench.runner.train.queried import chosen
 
 
 def exported_agents(

@@ -14,9 +14,7 @@ from uqbench.contract.agent import Agent, Step
 from uqbench.contract.environment import LaneEnv, Outcome
 from uqbench.lanes import Capturable
 from uqbench.runner.train.compiling import Capture, CapturedSteps
-from uqbench.runner.train.guarded_lanes import GuardedLanes
-from uqbench.runner.train.guards import check_action, check_range
-from uqbench.runner.train.queried import copied
+from uqbench.runner.train.guards import GuardedLanes, check_action, check_range, copied
 from uqbench.runner.train.recorder import Recorder
 
 

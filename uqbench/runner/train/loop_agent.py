@@ -15,7 +15,7 @@ from uqbench.contract.agent import LoopAgent, Uncertainty
 from uqbench.contract.environment import LaneEnv, Outcome
 from uqbench.contract.errors import UqbenchError
 from uqbench.lanes.adapters.vector import LaneVectorEnv
-from uqbench.runner.train.guarded_lanes import GuardedLanes
+from uqbench.runner.train.guards import GuardedLanes
 from uqbench.runner.train.recorder import Recorder
 
 

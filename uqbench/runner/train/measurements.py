@@ -13,9 +13,8 @@ from uqbench.results.columns import Columns, RunColumns
 from uqbench.runner.batches import Batch
 from uqbench.runner.train.environments import TaskEnvironment
 from uqbench.runner.train.evaluation import evaluate
-from uqbench.runner.train.guards import check_metrics
+from uqbench.runner.train.guards import Checked, check_metrics
 from uqbench.runner.train.loop_agent import SinglePolicy
-from uqbench.runner.train.queried import Checked
 from uqbench.runner.train.recorder import Recorder, passed
 from uqbench.uncertainty.interval_scores import score_return_distribution, score_uncertainty
 

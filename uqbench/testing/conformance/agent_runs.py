@@ -15,8 +15,8 @@ from torch.utils._pytree import tree_leaves, tree_map
 from uqbench.contract.agent import Agent, EnvironmentInfo, Step
 from uqbench.contract.environment import LaneEnv, Outcome
 from uqbench.contract.specs import Role
+from uqbench.runner.train.guards import chosen, copied
 from uqbench.runner.train.loop import by_actor, reset_by_actor
-from uqbench.runner.train.queried import chosen, copied
 from uqbench.testing.conformance.check import Skipped, Subject, located, once
 from uqbench.testing.same_bits import difference
 from uqbench.testing.worlds import RotatingPixels

@@ -19,7 +19,7 @@ from uqbench.contract.errors import CannotSaveError
 from uqbench.lanes import Uniform
 from uqbench.lanes.adapters.gymnasium_lanes import GymnasiumLanes
 from uqbench.lanes.exploration import random_action
-from uqbench.runner.train.guarded_lanes import GuardedLanes
+from uqbench.runner.train.guards import GuardedLanes
 from uqbench.testing.conformance.agent_runs import copy_of, same, through_a_file
 from uqbench.testing.conformance.check import Failed, Skipped, Subject, check, once, unchanged
 from uqbench.testing.same_bits import difference

@@ -16,7 +16,7 @@ from torch.utils._pytree import tree_map
 
 from uqbench.contract.agent import Agent, Step, Uncertainty
 from uqbench.lanes import Normal, Uniform
-from uqbench.runner.train.queried import Checked
+from uqbench.runner.train.guards import Checked
 from uqbench.testing.conformance.agent_runs import SEEDS, AgentSubject, same, state_of
 from uqbench.testing.conformance.check import Failed, Skipped, Vacuous, check, once
 from uqbench.uncertainty.interval_scores import central_interval

@@ -12,7 +12,7 @@ from pathlib import Path
 import ray
 
 from uqbench.runner.dispatch.node import LAST_SECONDS, execute_order
-from uqbench.runner.stop import Stop
+from uqbench.runner.process import Stop
 
 NAMESPACE = "uqbench"
 SHARED_SECONDS = 10.0
