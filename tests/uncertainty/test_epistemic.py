@@ -6,9 +6,11 @@ import pytest
 import torch
 
 from uqbench.uncertainty.epistemic import (
+    action_noise,
     auroc,
     crps_distance,
     rank_correlation,
+    resolved,
     scale,
     sparsification,
     widened,
@@ -104,3 +106,18 @@ def test_sparsification_leaves_out_the_most_uncertain_first():
 def test_auroc_counts_pairs():
     assert auroc(torch.tensor([2.0, 3.0]), torch.tensor([1.0, 2.0])) == pytest.approx(3.5 / 4)
     assert auroc(torch.ones(3), torch.ones(5)) == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("rollouts", [8, 32])
+def test_differences_between_actions_are_resolved_at_twice_their_standard_error(rollouts):
+    """Values of variance 1 between three actions, an own noise of variance 4 a rollout, and one of
+    100 that a state's actions share, and that counts nothing. Of 8 the standard error is .7 of the
+    deviation, of 32 a third; 4,000 states, so that both are known to a hundredth."""
+    generator = torch.Generator().manual_seed(0)
+    shape = (4_000, 3, rollouts)
+    value, shared = torch.randn(4_000, 3, 1, generator=generator), torch.randn(4_000, 1, rollouts)
+    returns = value + 2 * torch.randn(shape, generator=generator) + 10 * shared
+    noise, estimated = action_noise(returns.double())
+    assert noise == pytest.approx(4 / rollouts * 2 / 3, rel=0.03)
+    assert estimated - noise == pytest.approx(2 / 3, rel=0.06)
+    assert bool(resolved(noise, estimated)) == (rollouts == 32)

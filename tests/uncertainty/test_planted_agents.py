@@ -25,6 +25,9 @@ LEVELS = torch.special.ndtri((torch.arange(32).double() + 0.5) / 32)
 TRUTHS = ("exact", "normal-4", "counts-4", "normal-32")
 SCALE = {"exact": 0.02, "normal-32": 0.02, "normal-4": 0.05, "counts-4": 0.05}
 """How far the mean of a scale is from 0: it is the logarithm of a noisy mean square."""
+RESOLVED = {"exact": True, "normal-32": True, "normal-4": False, "counts-4": False}
+"""Whether the standard error of differences between actions is at most half of their deviation: of
+four returns of variance 1 it is 1/2 of 1, of counts 1."""
 
 
 def normal(seed: int, *shape: int) -> Tensor:
@@ -81,7 +84,8 @@ def test_who_knows_everything_has_one_whatever_the_rollouts(kind):
     assert 0.95 < perfect["information"].mean() < 1.06
     assert abs(perfect["scale"].mean()) < 0.15
     assert 0.88 < perfect["coverage_90"].mean() <= 1
-    assert 0.88 < perfect["difference_coverage_90"].mean() <= 1
+    if RESOLVED[kind]:
+        assert 0.88 < perfect["difference_coverage_90"].mean() <= 1
     if kind != "counts-4":  # whose law is another
         assert 0.95 < perfect["return_proper"].mean() < 1.02
         assert abs(perfect["return_scale"].mean()) < 0.02
@@ -102,7 +106,10 @@ def test_an_honest_posterior_is_calibrated(kind):
     assert 0.3 < found["proper"].mean() < 0.95
     assert abs(found["scale"].mean()) < SCALE[kind]
     assert found["coverage_90"].mean() == pytest.approx(0.9, abs=0.02)
-    assert found["difference_coverage_90"].mean() == pytest.approx(0.9, abs=0.02)
+    differences = found["difference_coverage_90"]
+    assert differences.isnan().any() == (not RESOLVED[kind])
+    if RESOLVED[kind]:
+        assert differences.mean() == pytest.approx(0.9, abs=0.02)
     assert (found["information"] >= found["proper"].clamp(min=0)).all()
     assert abs(found["bias"].mean()) < 0.02
 

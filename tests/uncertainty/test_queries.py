@@ -66,11 +66,13 @@ def equal(a: Columns, b: Columns) -> bool:
     )
 
 
-def test_asking_changes_nothing_in_training_and_a_lanes_answers_are_its_own(run, tmp_path):
+@pytest.mark.parametrize("most", [None, 6])
+def test_asking_changes_nothing_in_training_and_a_lanes_answers_are_its_own(run, tmp_path, most):
     """Seed 1 alone without questions, alone with them, and next to seed 0: bit for bit."""
+    asked = ASKED.model_copy(update={"most_rollouts": most})
     unasked, episodes, *nothing = run(tmp_path / "a", [1], None)
-    alone, asked_episodes, curves, stored = run(tmp_path / "b", [1], ASKED)
-    together = run(tmp_path / "c", [0, 1], ASKED)
+    alone, asked_episodes, curves, stored = run(tmp_path / "b", [1], asked)
+    together = run(tmp_path / "c", [0, 1], asked)
     questions = np.array([name.startswith("queries/") for name in alone["metric"]])
     assert equal({name: column[~questions] for name, column in alone.items()}, unasked)
     assert equal(episodes, asked_episodes)

@@ -11,8 +11,13 @@ from gymnasium import spaces
 from torch import Tensor
 
 from uqbench.contract.environment import LaneEnv, Outcome
+from uqbench.contract.identity import Run
+from uqbench.contract.queries import QueryStates
 from uqbench.lanes import Uniform
+from uqbench.suites.tables import Queries
 from uqbench.uncertainty import rollouts
+from uqbench.uncertainty.epistemic import action_noise, resolved
+from uqbench.uncertainty.query_sources import RolloutSource
 from uqbench.uncertainty.rollouts import rollout_returns
 
 GAMMA = 0.9
@@ -140,3 +145,40 @@ def test_every_lane_has_states_of_its_own_where_it_is_told_so():
         )
         assert torch.equal(found[lane], alone[0])
     assert found[0, 0, 0].max() < found[1, 0, 0].min()  # one step to go, or nine
+
+
+def truths(seeds: Sequence[int], most: int | None, left: int = 3) -> Tensor:
+    """``[L, 1, A, R]`` of the policy that takes action 0, with ``left`` steps to go."""
+    states = QueryStates((0,), ((0,) * 20,), ((0, 20 - left),))
+    asked = Queries(states=1, rollouts=2, most_rollouts=most, tail=0.01)
+    runs = [Run("toy", "cpu", "countdown", "zero", seed, {}) for seed in seeds]
+    source = RolloutSource(asked, states, runs, Countdown, GAMMA, 1)
+    found = source.truth(Constant([0] * len(seeds)), 1).returns
+    assert found is not None
+    return found
+
+
+def test_rollouts_of_a_states_actions_share_their_random_numbers():
+    """A step pays its action and a uniform number: with one, action 1 pays 1 more, exactly."""
+    shared, own = truths([0], 2)[0, 0], truths([0], None)[0, 0]
+    assert shared[1] - shared[0] == pytest.approx([1, 1], abs=1e-6)
+    assert (own[1] - own[0] - 1).abs().min() > 1e-3
+    assert shared[0, 0] != shared[0, 1]
+
+
+def test_as_many_rollouts_are_made_as_resolve_the_differences_between_actions():
+    """Lane by lane, two at a time, whatever another lane needs; at most as many as are asked for.
+
+    Action 2 ends the episode at once: with twelve steps to go it forgoes .9 + … + .9¹¹ halves.
+    """
+    seeds, most = range(20), 16
+    together = truths(seeds, most, left=12)
+    needed = []
+    for seed, lane in zip(seeds, together, strict=True):
+        own = lane[..., ~lane.isnan().any(0).any(0)]
+        assert torch.equal(own, truths([seed], most, left=12)[0])
+        needed.append(own.shape[-1])
+        enough = [bool(resolved(*action_noise(own[..., :n]))) for n in range(2, needed[-1] + 1, 2)]
+        assert not any(enough[:-1])
+        assert enough[-1] or needed[-1] == most
+    assert len({*needed}) > 1

@@ -80,4 +80,4 @@ def show_cost(left: Planned) -> None:
     if basis := left.expected.basis:
         say(f"in all, on {left.where}: {duration(left.seconds)} (from {basis})", err=err)
     say(*left.script.splitlines())
-    say(*filter(None, [left.detectable, left.note]), err=True)
+    say(*filter(None, [left.detectable, *left.note.splitlines()]), err=True)

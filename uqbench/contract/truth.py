@@ -37,9 +37,15 @@ class Truth:
 
     @classmethod
     def from_samples(cls, returns: Tensor) -> Truth:
-        """Means of R ≥ 2 sampled returns ``[L, M, A, R]``, with their standard errors."""
-        samples = returns.shape[-1]
-        return cls(returns.mean(-1), returns.var(-1) / samples, returns=returns)
+        """Means of R ≥ 2 sampled returns ``[L, M, A, R]``, with their standard errors.
+
+        Of a lane with fewer samples the last are NaN, of all states and actions alike.
+        """
+        counts = (~returns[:, 0, 0].isnan()).sum(-1).tolist()
+        own = [one[..., :samples] for one, samples in zip(returns, counts, strict=True)]
+        q = torch.stack([one.mean(-1) for one in own])
+        q_var = torch.stack([one.var(-1) / one.shape[-1] for one in own])
+        return cls(q, q_var, returns=returns)
 
     @property
     def return_variance(self) -> Tensor:

@@ -108,13 +108,17 @@ class Queries(Table):
             return of each (``queries/realized/…``).
         early_states: those asked after a quarter and a half of training; None for as many.
         rollouts: of the policy after every action in each of them.
-        task_rollouts: their number by task, where it differs; see :meth:`on`.
+        most_rollouts: set where the rollouts of a state's actions share their random numbers, and
+            so many more are made, ``rollouts`` at a time, that differences between actions are
+            resolved (:func:`uqbench.uncertainty.epistemic.resolved`); at most so many.
+        task_rollouts: ``rollouts`` by task, where it differs; see :meth:`on`.
         tail: a rollout ends with its episode, or when a reward would count less than this.
     """
 
     states: Count | None = None
     early_states: Count | None = None
     rollouts: Rollouts | None = None
+    most_rollouts: Rollouts | None = None
     task_rollouts: dict[TaskName, Rollouts] = {}
     tail: Annotated[float, Field(gt=0, lt=1)] = 1e-3
 
@@ -125,9 +129,10 @@ class Queries(Table):
 
     @model_serializer(mode="wrap")
     def _table(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """The table, without empty ``task_rollouts``: identities stay as they were."""
+        """The table, without later keys that are not set: identities stay as they were."""
         table: dict[str, Any] = serialize(self)
-        return {key: value for key, value in table.items() if value or key != "task_rollouts"}
+        later = "task_rollouts", "most_rollouts"
+        return {key: value for key, value in table.items() if value or key not in later}
 
 
 class Budget(Table):

@@ -50,6 +50,8 @@ class Predictions:
             90 % interval is Student's.
         truth: ``Q^π``, or one return.
         truth_se: its standard error; NaN of one return.
+        deviation_se: standard error of the truth less the mean of its state's actions, whose
+            rollouts may share their random numbers; NaN of one return.
         climatology_mean: the same in all of a task's runs; NaN where it is not known,
         climatology_std: likewise.
     """
@@ -61,6 +63,7 @@ class Predictions:
     difference_std: Tensor
     truth: Tensor
     truth_se: Tensor
+    deviation_se: Tensor
     climatology_mean: Tensor
     climatology_std: Tensor
 
@@ -142,29 +145,54 @@ def scale(mean_square: float, std: Tensor, noise: Tensor, smallest: float) -> fl
     return 0.5 * math.log10(ratio) if ratio > 0 else -math.inf
 
 
+def action_noise(returns: Tensor) -> tuple[Tensor, Tensor]:
+    """Mean squares of the noise and of the estimates of Q less its state's mean, of rollouts.
+
+    Args:
+        returns: ``[M, A, R]``, the last NaN in all rows where there are fewer.
+    """
+    known = returns[..., ~returns.isnan().any(0).any(0)]
+    deviation = known - known.mean(1, keepdim=True)
+    return (deviation.var(-1) / known.shape[-1]).mean(), deviation.mean(-1).square().mean()
+
+
+def resolved(noise: Tensor, estimated: Tensor) -> Tensor:
+    """Whether differences between actions are resolved, bool.
+
+    Their standard error must be at most half of their standard deviation, both root mean squares:
+    of the estimates' mean square the noise is subtracted.
+    """
+    return noise <= 0.25 * (estimated - noise)
+
+
 def _difference_coverage(of: Predictions) -> Mapping[str, float]:
     """Share of Q(s, a) − Q(s, a′) in their 90 % intervals, a′ being the stated greedy action.
 
     Of actions that are stated to be equally good none is the greedy one: Q(s, a′) is their mean. A
-    statement that is the same for all actions has no difference, and no score.
+    statement that is the same for all actions has no difference, and no score. NaN where the truth
+    does not resolve them (:func:`resolved`).
     """
     alternative = ~of.difference_std.isnan()
+    state = of.state.unique(return_inverse=True)[1]
+
+    def of_state(values: Tensor) -> Tensor:  # their sum over the state's actions, for each of them
+        return torch.zeros(int(state.max()) + 1).double().index_add(0, state, values)[state]
+
+    actions, noise = of_state(torch.ones_like(of.mean)), of.deviation_se.square()
+    deviation = of.truth - of_state(of.truth) / actions
     if not alternative.any():
         return {}
-    state = of.state.unique(return_inverse=True)[1]
+    if not resolved(noise.mean(), deviation.square().mean()):
+        return {"difference_coverage_90": math.nan}
     share = (~alternative).double()
-    share = share / torch.zeros(int(state.max()) + 1).double().index_add(0, state, share)[state]
-
-    def greedy(values: Tensor) -> Tensor:  # Σ share · values over the state's greedy actions
-        sums = torch.zeros(int(state.max()) + 1).double().index_add(0, state, values)
-        return sums[state][alternative]
-
-    noise, error = of.truth_se.square(), of.mean - of.truth
-    difference = error[alternative] - greedy(share * error)
+    share = share / of_state(share)
+    error = of.mean - of.truth
+    difference = (error - of_state(share * error))[alternative]
     std = of.difference_std[alternative]
     z = NormalDist().inv_cdf(0.95)
-    both = noise[alternative] + greedy(share.square() * noise)
-    _, high = widened(-z * std, z * std, both, 0.9)
+    # exact for errors of equal correlation: a deviation has (A − 1)/A of the uncorrelated part
+    both = (noise + of_state(share.square() * noise)) * actions / (actions - 1).clamp(min=1)
+    _, high = widened(-z * std, z * std, both[alternative], 0.9)
     return {"difference_coverage_90": float((difference.abs() <= high).double().mean())}
 
 

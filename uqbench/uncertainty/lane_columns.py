@@ -15,7 +15,7 @@ CURVES = {"step": np.int64, "curve": object, "x": np.float64, "y": np.float64}
 PREDICTIONS = {
     "step": np.int32, "state": np.int32, "action": np.int32, "mean": np.float32,
     "std": np.float32, "difference_std": np.float32, "truth": np.float32, "truth_se": np.float32,
-    "climatology_mean": np.float32, "climatology_std": np.float32,
+    "deviation_se": np.float32, "climatology_mean": np.float32, "climatology_std": np.float32,
 }  # fmt: skip
 """Columns of a run's files of these names, with their types."""
 

@@ -82,6 +82,9 @@ def score_queries(
     for lane, known in enumerate(~truth.q.isnan()):
         own = {name: x[lane][known].double()[None, :, None] for name, x in predictions.items()}
         about = Truth(**{name: x[lane][known] for name, x in facts.items()})
+        if about.returns is not None and about.probs is None:  # another lane may have had more
+            sampled = ~about.returns.isnan().any(0)
+            about = replace(about, returns=about.returns[:, sampled])
         reference = None if climatology is None else climatology[lane]
         scored.append(_score(_Lane(Uncertainty(**own), about, known.nonzero(), reference)))
     return scored
@@ -272,9 +275,24 @@ def _predictions(lane: _Lane) -> Predictions:
     constants = (math.nan, math.nan) if known is None else (known.mean, known.std)
     columns = (
         state, action, mean, std, difference.masked_fill(own, torch.nan), truth.q,
-        truth.q_var.sqrt(), *(torch.full_like(mean, value) for value in constants),
+        truth.q_var.sqrt(), _deviation_se(truth, of_state),
+        *(torch.full_like(mean, value) for value in constants),
     )  # fmt: skip
     return Predictions(*(column.float().double().cpu() for column in columns))
+
+
+def _deviation_se(truth: Truth, of_state: Tensor) -> Tensor:
+    """Standard error of each truth less the mean of its state's, ``[K]``.
+
+    Args:
+        truth: of K pairs.
+        of_state: which pairs are of one state, ``[K, K]`` bool.
+    """
+    if truth.returns is None or truth.probs is not None or truth.returns.shape[-1] < 2:
+        return truth.q_var.sqrt()  # zero, or not known
+    mean = of_state.double() / of_state.sum(-1, keepdim=True)
+    deviation = truth.returns - mean @ truth.returns
+    return deviation.std(-1) / math.sqrt(truth.returns.shape[-1])
 
 
 def _expected_crps(

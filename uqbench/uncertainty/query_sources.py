@@ -1,5 +1,6 @@
 """States in which agents are asked, and the truth about their own policy there."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -15,6 +16,7 @@ from uqbench.contract.queries import QueryStates, visit
 from uqbench.contract.seeding import derive_seed
 from uqbench.contract.truth import Climatology, ExactTruth, Truth
 from uqbench.suites.tables import Queries
+from uqbench.uncertainty.epistemic import action_noise, resolved
 from uqbench.uncertainty.monte_carlo_returns import MonteCarloSource
 from uqbench.uncertainty.rollouts import Make, rollout_returns
 from uqbench.uncertainty.visits import Visits
@@ -138,6 +140,7 @@ class RolloutSource:
         self._runs, self._make, self._discount = runs, make, discount
         self._states = states.first(queries.states)
         self._count, self._rollouts, self._tail = queries.states, queries.rollouts, queries.tail
+        self._most = queries.most_rollouts
         self._steps = steps
         self._early = queries.early_states or queries.states
 
@@ -147,17 +150,36 @@ class RolloutSource:
         return obs.expand(len(self._runs), *obs.shape)
 
     def truth(self, agent: Queried, step: int) -> Truth:
-        """By rollouts, with seeds that depend on task, seed and step, and not on the method."""
-        states = self._standing[1]
-        place = torch.arange(self._asked(step)).expand(len(self._runs), -1)
-        number = place.shape[1] * states.n_actions * self._rollouts
+        """By rollouts, with seeds that depend on task, seed and step, and not on the method.
+
+        Those of a lane end with the block of rollouts that resolves the differences between its
+        actions; later ones, made for other lanes, are NaN.
+        """
+        returns = self._returns(agent, step, 0)
+        blocks = -(-(self._most or 0) // self._rollouts)
+        for block in range(1, blocks):
+            done = torch.stack([resolved(*action_noise(one)) for one in returns])
+            if done.all():
+                break
+            more = self._returns(agent, step, block)
+            more[done] = math.nan
+            returns = torch.cat([returns, more], -1)
+        return Truth.from_samples(returns)
+
+    def _returns(self, agent: Queried, step: int, block: int) -> Tensor:
+        """A block of rollouts, ``[L, M, A, R]``; with shared random numbers, alike in all A."""
+        states, asked = self._standing[1], self._asked(step)
+        place = torch.arange(asked).expand(len(self._runs), -1)
+        name, number = "queries", torch.arange(asked * states.n_actions * self._rollouts)
+        if self._most is not None:
+            each = torch.arange(asked * self._rollouts) + block * asked * self._rollouts
+            number = each.view(asked, 1, -1).expand(-1, states.n_actions, -1).flatten()
+            name = "shared queries"
         seeds = [
-            [derive_seed("queries", run.suite, run.task, run.seed, step, n) for n in range(number)]
+            [derive_seed(name, run.suite, run.task, run.seed, step, n) for n in number.tolist()]
             for run in self._runs
         ]
-        return Truth.from_samples(
-            rollout_returns(agent, states, place, self._make, seeds, self._discount, self._tail)
-        )
+        return rollout_returns(agent, states, place, self._make, seeds, self._discount, self._tail)
 
     @property
     def climatology(self) -> list[Climatology] | None:

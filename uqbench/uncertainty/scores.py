@@ -74,7 +74,7 @@ SCORING_RULES = {
         ScoringRule("coverage_50_ceiling", None, ranks_as="coverage_90", version="2"),
         ScoringRule("coverage_90_ceiling", None, ranks_as="coverage_90", version="2"),
         ScoringRule("coverage_95_ceiling", None, ranks_as="coverage_90", version="2"),
-        ScoringRule("difference_coverage_90", None, version="3"),
+        ScoringRule("difference_coverage_90", None, version="4"),
         ScoringRule("width_95", None, "return", version="2"),
         ScoringRule("q_error", "min", "return"),
         ScoringRule("bias", None, "return"),
