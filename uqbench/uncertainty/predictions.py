@@ -20,7 +20,7 @@ from uqbench.results.columns import Columns
 from uqbench.suites.metrics import Metric
 from uqbench.uncertainty.validity import is_prediction
 
-NUMBERS = ("total", "aleatoric", "epistemic", "mean", "score")
+NUMBERS = ("total", "aleatoric", "epistemic", "mean", "score", "energy")
 """Columns of one number a point."""
 VECTORS = ("probs", "highest", "interval", "classes")
 """Columns of several: a number a class, or the ends of an interval."""

@@ -163,7 +163,7 @@ def _rounded(
             of problem.
     """
     needed, classes = ("total", "aleatoric", "epistemic"), ("probs", "highest", "classes")
-    widths: dict[str, tuple[int, ...]] = dict.fromkeys((*needed, "mean", "score"), ())
+    widths: dict[str, tuple[int, ...]] = dict.fromkeys((*needed, "mean", "score", "energy"), ())
     widths |= {"interval": (2,), **dict.fromkeys(classes, (n_classes,))}
     for name, width in widths.items():
         value = getattr(stated, name)

@@ -7,7 +7,9 @@ import math
 import pytest
 import torch
 from uqbench_predictive.uncertainty import (
+    classification,
     divergence,
+    energy,
     entropy,
     gaussian_divergence,
     gaussian_entropy,
@@ -111,3 +113,11 @@ def test_a_regressions_total_variance_is_noise_plus_the_variance_of_the_means():
     assert predicted.total.tolist() == [[1.25, 0.25]]
     assert predicted.probs is None
     assert predicted.unit == "variance"
+
+
+def test_the_energy_is_minus_the_log_of_the_sum_of_exponentials_averaged_over_models():
+    logits = torch.tensor([[[0.0, 0.0]], [[1.0, 3.0]]], dtype=torch.float64)  # [S, M, C]
+    expected = -(math.log(2) + math.log(math.exp(1) + math.exp(3))) / 2
+    assert energy(logits).item() == pytest.approx(expected)
+    said = classification(None, torch.zeros(1, 1), logits[:, None])
+    assert said.energy.item() == pytest.approx(expected)

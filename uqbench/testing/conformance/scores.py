@@ -82,7 +82,8 @@ def statements(generator: torch.Generator, classes: int, members: int = 1) -> Pr
         mean = each[..., 0].mean(0)
         said = PredictiveUncertainty(noise + spread, noise, spread, None, "variance", mean=mean)
     score = torch.randint(4, shape[1:], generator=generator).double()
-    return replace(said, score=score, members=each if members > 1 else None)
+    energy = score if classes else None
+    return replace(said, score=score, energy=energy, members=each if members > 1 else None)
 
 
 def of_probabilities(probs: Tensor) -> PredictiveUncertainty:

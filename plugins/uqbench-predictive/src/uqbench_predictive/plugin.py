@@ -24,11 +24,27 @@ SCORES: dict[str, tuple[Literal["max", "min"], str]] = {
     "joint_nll": ("min", "negative log-likelihood of ten points together, over ten, nats"),
     "rmse": ("min", "root of the mean squared error of the mean"),
     "crps": ("min", "continuous ranked probability score of a normal"),
-    "auroc": ("max", "area under the ROC curve for telling other inputs from test inputs"),
-    "near_auroc": ("max", "the same for classes of the same data that were held out"),
-    "far_auroc": ("max", "the same for inputs of other data"),
-    "rotated_auroc": ("max", "the same for test inputs by a quarter turn"),
-    "inverted_auroc": ("max", "the same for test inputs with black for white"),
+    "auroc": (
+        "max",
+        "area under the ROC curve for telling other inputs from test inputs: by a detector's "
+        "score, else by the largest probability",
+    ),
+    **{
+        f"{outside}_{order}": ("max", f"AUROC for telling {what} from test inputs, by {by}")
+        for outside, what in (
+            ("near", "classes of the same data that were held out"),
+            ("far", "inputs of other data"),
+            ("rotated", "test inputs by a quarter turn"),
+            ("inverted", "test inputs with black for white"),
+        )
+        for order, by in (
+            ("auroc", "a detector's score, else by the largest probability"),
+            ("msp", "the largest probability"),
+            ("entropy", "the entropy of the probabilities"),
+            ("mi", "the mutual information of class and model"),
+            ("energy", "the energy of the logits"),
+        )
+    },
     "corrupted_nll": ("min", "negative log-likelihood on corrupted test inputs, nats"),
     "corrupted_ece": ("min", "calibration error on corrupted test inputs"),
     "shifted_nll": ("min", "negative log-likelihood, mean of five strengths of a shift, nats"),
@@ -43,13 +59,17 @@ SCORES: dict[str, tuple[Literal["max", "min"], str]] = {
 """Direction and summary of each function of :mod:`uqbench_predictive.scores.registered`."""
 SECOND = {
     "accuracy", "ece", "aurc", "coverage_90", "width_90", "joint_nll", "corrupted_ece",
-    "shifted_ece", "shifted_accuracy",
+    "shifted_ece", "shifted_accuracy", "auroc", "near_auroc", "far_auroc", "rotated_auroc",
+    "inverted_auroc",
 }  # fmt: skip
-"""Scores of version 2, in which ties are in no order, and joint likelihoods of all models."""
+"""Scores of version 2: ties are in no order, joint likelihoods are of all models, and inputs are
+ordered by the largest probability where a method is no detector."""
 PROPER = {
     "nll", "brier", "accuracy", "joint_nll", "rmse", "crps", "corrupted_nll", "shifted_nll",
     "shifted_accuracy", *(f"nll_{strength}" for strength in range(1, 6)),
 }  # fmt: skip
+FOREIGN = ("auroc", "near_", "far_", "rotated_", "inverted_")
+"""Scores of telling other inputs from test inputs."""
 GROUPS = (
     "which ten points go together is the question, as in the testbed's groups around two inputs: "
     "points of one group may change places, and groups, but exchanging points between groups asks "
@@ -249,11 +269,20 @@ def uqbench_estimators() -> Iterable[EstimatorSpec]:
             factory="uqbench_predictive.baselines.post_hoc:PostHoc",
             config="uqbench_predictive.baselines.post_hoc:PostHocConfig",
         ),
+        *(
+            EstimatorSpec(
+                name=name,  # of those that are tuned, by themselves: search spaces of their own
+                version="2",  # inputs are ordered by the largest probability
+                factory="uqbench_predictive.baselines.scikit_learn:ScikitLearn",
+                config="uqbench_predictive.baselines.scikit_learn:ScikitLearnConfig",
+            )
+            for name in ("scikit-learn", "gradient-boosting", "svm")
+        ),
         EstimatorSpec(
-            name="scikit-learn",
+            name="nngp",
             version="1",
-            factory="uqbench_predictive.baselines.scikit_learn:ScikitLearn",
-            config="uqbench_predictive.baselines.scikit_learn:ScikitLearnConfig",
+            factory="uqbench_predictive.baselines.nngp:NNGP",
+            config="uqbench_predictive.baselines.nngp:NNGPConfig",
         ),
         EstimatorSpec(
             name="inputs",
@@ -276,15 +305,21 @@ def uqbench_scores() -> Iterable[ScoreSpec]:
             summary=summary,
             direction=direction,
             proper=name in PROPER,
-            chance=0.5 if name.endswith("auroc") else f"uqbench_predictive.scores.chance:{name}",
+            chance=_chance(name),
             without={"permutation": GROUPS} if name == "joint_nll" else {},
         )
         for name, (direction, summary) in SCORES.items()
     ]
 
 
+def _chance(name: str) -> float | str:
+    if name.endswith("_energy"):
+        name = "told_by_energy"
+    return 0.5 if name.startswith(FOREIGN) else f"uqbench_predictive.scores.chance:{name}"
+
+
 @hookimpl
 def uqbench_suites() -> Iterable[Traversable]:
     """Real data in setting (a), and problems whose posterior is known."""
-    own = ("predictive", "testbed")
+    own = ("predictive", "fashion", "testbed")
     return [files("uqbench_predictive") / "suites" / f"{name}.toml" for name in own]

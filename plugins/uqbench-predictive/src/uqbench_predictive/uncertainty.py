@@ -81,15 +81,24 @@ def setting_b(
 
 
 def classification(
-    reference_model: ReferenceModel | None,
-    inputs: Tensor,
-    members: Tensor,
-    weights: Tensor | None = None,
+    reference_model: ReferenceModel | None, inputs: Tensor, logits: Tensor
 ) -> PredictiveUncertainty:
-    """Setting (b) for ``inputs`` ``[L, M, *x]``, or (a) where there is no reference model."""
+    """Setting (b) for ``inputs`` ``[L, M, *x]``, or (a) where there is no reference model.
+
+    Args:
+        reference_model: of setting (b).
+        inputs: ``[L, M, *x]``.
+        logits: of models that count equally, ``[S, L, M, C]``.
+    """
+    members, own = logits.log_softmax(-1), energy(logits)
     if reference_model is None:
-        return setting_a(members, weights)
-    return setting_b(reference_model.log_probs(inputs), members, weights)
+        return replace(setting_a(members), energy=own)
+    return replace(setting_b(reference_model.log_probs(inputs), members), energy=own)
+
+
+def energy(logits: Tensor) -> Tensor:
+    """``−log Σ_c exp f_c``, the mean over models: ``[S, ..., C] -> [...]``; Liu et al. 2020."""
+    return mean(-torch.logsumexp(logits, -1))
 
 
 def regression(means: Tensor, noise_var: Tensor) -> PredictiveUncertainty:

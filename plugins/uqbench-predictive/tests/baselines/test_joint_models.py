@@ -108,6 +108,14 @@ def test_shared_draws_of_the_last_layer_have_each_inputs_own_law(toy, points, cl
         assert torch.allclose(shared.probs, own.probs, atol=0.015)
 
 
+@pytest.mark.parametrize("name", ["epinet", "mc-dropout", "laplace", "ensemble-plus"])
+def test_the_energy_is_that_of_the_models_logits(toy, predict, name):
+    """One number an input, of classifiers alone."""
+    said = predict(*METHODS[name], toy(), [1])
+    assert said.energy.shape == said.total.shape
+    assert predict(*METHODS[name], toy(0), [1]).energy is None
+
+
 def test_a_precision_needs_to_be_one():
     with pytest.raises(ValueError, match="needs posterior = true"):
         LaplaceConfig(precision="decay")

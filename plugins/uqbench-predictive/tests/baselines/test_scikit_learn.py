@@ -8,6 +8,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.gaussian_process import GaussianProcessClassifier
 from sklearn.gaussian_process.kernels import RBF
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.svm import SVC
 from uqbench_predictive.baselines.scikit_learn import MODELS, ScikitLearn, ScikitLearnConfig
 
 from uqbench.contract.estimator import Data
@@ -54,7 +55,7 @@ def test_a_gaussian_process_starts_at_the_distance_of_two_points_and_takes_the_f
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_class_that_was_not_seen_keeps_its_place_and_the_entropy_orders_inputs(toy, model):
+def test_a_class_that_was_not_seen_keeps_its_place(toy, model):
     task = toy()
     data = task.data(SEEDS)
     merged = Data(data.inputs, torch.where(data.targets == 1, 2, data.targets))
@@ -64,11 +65,24 @@ def test_a_class_that_was_not_seen_keeps_its_place_and_the_entropy_orders_inputs
     assert (said.probs[..., 1] < 0.04).all()
     assert ((said.probs.argmax(-1) == merged.targets).double().mean(-1) > 0.7).all()
     assert said.total.isfinite().all()
-    assert torch.equal(said.novelty, said.aleatoric)
+    assert said.score is None
     assert said.epistemic.abs().max() == 0
     alone = ScikitLearn(task, SEEDS[1:], ScikitLearnConfig(model=model), CPU)
     alone.fit(Data(merged.inputs[1:], merged.targets[1:]), None, steps=1)
     assert torch.equal(alone.predict(data.inputs[1:]).probs[0], said.probs[1])
+
+
+def test_a_vector_machine_has_scikit_learns_probabilities_at_the_cost_of_its_decay(toy, points):
+    task = toy()
+    data = task.data(SEEDS)
+    said = fitted(task, "svm", data, weight_decay=0.01).predict(points.expand(2, -1, -1))
+    x, y = data.inputs[0].double().numpy(), data.targets[0].numpy()
+    own = derive_seed("scikit-learn", SEEDS[0]) % 2**32
+    with pytest.warns(FutureWarning):
+        model = SVC(C=100 / 24, probability=True, random_state=own).fit(x, y)
+    assert torch.allclose(said.probs[0], torch.tensor(model.predict_proba(points.numpy())))
+    with pytest.raises(ValueError, match="weight_decay above 0"):
+        ScikitLearnConfig(model="svm", weight_decay=0.0)
 
 
 def test_regressions_and_reference_models_are_refused(toy):

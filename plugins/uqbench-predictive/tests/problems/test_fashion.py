@@ -51,10 +51,10 @@ def task(tmp_path, monkeypatch, idx):
     files = {name: write(Fashion.files[name], inside) for name, inside in contents.items()}
     monkeypatch.setattr(Fashion, "files", files)
     monkeypatch.setenv(VARIABLE, str(tmp_path))
-    sizes = {"TRAINED": 20, "VALIDATED": 9, "TESTED": 30, "OUTSIDE": 5, "CORRUPTED": 15}
+    sizes = {"TRAINED": 20, "VALIDATED": 9, "OUTSIDE": 5, "CORRUPTED": 15}
     for name, size in sizes.items():
         monkeypatch.setattr(fashion, name, size)
-    return Fashion(FashionConfig())
+    return Fashion(FashionConfig(tested=30))
 
 
 def numbers(inputs: torch.Tensor) -> np.ndarray:
@@ -103,9 +103,14 @@ def test_five_strengths_are_the_first_test_images_and_are_left_out_where_there_i
         clean = TEST[numbers(test.inputs[1, :15])].astype(np.float32) / 255
         made = normalized(255 * corrupted(clean, ON_CLOTHES, strength, seed=5))
         assert torch.allclose(one.inputs[1], made, atol=1e-5)
-    without = Fashion(FashionConfig(shifts=False)).evaluation_sets([4, 5])
+    without = Fashion(FashionConfig(shifts=False, tested=30)).evaluation_sets([4, 5])
     assert list(without) == ["test", "near", "far", "rotated", "inverted"]
     assert torch.equal(without["near"].inputs, sets["near"].inputs)
+    alone = Fashion(FashionConfig(foreign=False, tested=30)).evaluation_sets([4, 5])
+    assert list(alone) == ["test", *(f"strength-{k}" for k in range(1, 6))]
+    assert torch.equal(alone["strength-5"].inputs, sets["strength-5"].inputs)
+    with pytest.raises(ValueError, match="at least 15, got 10"):
+        FashionConfig(tested=10)
 
 
 def test_what_knows_the_answers_is_best_what_knows_nothing_is_at_chance(task):

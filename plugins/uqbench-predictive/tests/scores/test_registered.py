@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import isnan, log, nan, pi
 
 import numpy as np
@@ -168,6 +169,28 @@ def test_sets_of_other_inputs_are_told_from_the_test_set_by_their_novelty():
     other = classes([[0.5, 0.5]] * 2, [0] * 2, score=torch.tensor([[2.5, 9.0]]))
     assert registered.auroc({**given, "outside": other["test"]}) == pytest.approx(7 / 8)
     assert registered.far_auroc({**given, "far": other["test"]}) == pytest.approx(7 / 8)
+
+
+def test_each_question_orders_inputs_by_a_number_of_its_own():
+    """The other input is the surest by its largest probability, and the likeliest to be other
+    by the disagreement of models and by the energy."""
+    probs = torch.tensor([[[0.5, 0.5], [0.6, 0.4], [0.9, 0.1]]]).double()
+    own = torch.special.entr(probs).sum(-1)
+    disagreement = torch.tensor([[0.0, 0.1, 0.3]]).double()
+    said = PredictiveUncertainty(own, own - disagreement, disagreement, probs, "nats",
+                                 energy=torch.tensor([[-5.0, -4.0, 1.0]]))  # fmt: skip
+    one = lambda s: replace(said, **{  # noqa: E731
+        n: None if x is None else x[:, s] for n, x in vars(said).items() if n != "unit"
+    })  # fmt: skip
+    given = {"test": Predictions(one(slice(0, 2))), "near": Predictions(one(slice(2, 3)))}
+    assert registered.near_msp(given) == registered.near_entropy(given) == 0
+    assert registered.near_auroc(given) == 0
+    assert registered.near_mi(given) == registered.near_energy(given) == 1
+    scored = {n: Predictions(replace(p.predicted, score=p.predicted.energy, energy=None))
+              for n, p in given.items()}  # fmt: skip
+    assert registered.near_auroc(scored) == 1
+    assert isnan(registered.near_energy(scored))
+    assert isnan(registered.far_mi(given))
 
 
 def test_scores_of_a_shift_are_those_of_its_strengths_and_their_mean():

@@ -95,7 +95,7 @@ class DeepEnsemble(Estimator):
         """The members' disagreement (a), or their divergence from one prediction (b)."""
         if self.trainer.config.temperature_prior is not None:
             outputs = self.sample.outputs(inputs) / self.temperature[:, None, None]
-            return classification(None, inputs, outputs.log_softmax(-1))
+            return classification(None, inputs, outputs)
         if self.trainer.config.diverges_from == "reference" or self.sample.reference_model is None:
             return self.sample.predict(inputs)
         members = self.sample.outputs(inputs).log_softmax(-1)

@@ -154,7 +154,7 @@ class Indexed(Estimator, Generic[Config]):
         members = self._members(inputs)
         if self.trainer.regression:
             return regression(members.squeeze(-1), self.noise_var[:, None])
-        return classification(self.reference_model, inputs, members.log_softmax(-1))
+        return classification(self.reference_model, inputs, members)
 
     @torch.no_grad()
     def _members(self, inputs: Tensor) -> Tensor:

@@ -120,7 +120,7 @@ class Laplace(Estimator):
             outputs = (mean + self._moved(features)).cpu()
             if self.trainer.regression:
                 return regression(outputs.squeeze(-1), self._noise_var()[:, None])
-            return classification(self.reference_model, inputs, outputs.log_softmax(-1))
+            return classification(self.reference_model, inputs, outputs)
         variances = self._output_variances(features, self.precision)
         if self.trainer.regression:
             center, spread = (part.squeeze(-1).cpu() for part in (mean, variances))
@@ -128,7 +128,7 @@ class Laplace(Estimator):
         noise = self._noise(mean.shape[1])
         scaled = noise * variances.sqrt()
         logits = mean + (scaled.unsqueeze(-2) @ self.output_vectors.mT.unsqueeze(1)).squeeze(-2)
-        said = classification(self.reference_model, inputs, logits.cpu().log_softmax(-1))
+        said = classification(self.reference_model, inputs, logits.cpu())
         return replace(said, members=None)
 
     def _noise_var(self) -> Tensor:

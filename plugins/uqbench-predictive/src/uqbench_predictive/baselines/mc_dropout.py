@@ -98,5 +98,5 @@ class MCDropout(Estimator):
         if self.trainer.regression:
             said = regression(passes.squeeze(-1), self.noise_var.cpu()[:, None])
         else:
-            said = classification(self.reference_model, inputs, passes.log_softmax(-1))
+            said = classification(self.reference_model, inputs, passes)
         return said if config.shared else replace(said, members=None)

@@ -23,7 +23,7 @@ from uqbench_predictive.baselines.inputs import nearest
 from uqbench_predictive.networks.architectures import HEAD
 from uqbench_predictive.networks.learning import mean_loss
 from uqbench_predictive.networks.training import Trainer, TrainingConfig
-from uqbench_predictive.uncertainty import entropy, values
+from uqbench_predictive.uncertainty import energy, entropy, values
 
 TEMPERATURES = torch.logspace(-1, 1, 201, dtype=torch.float64)
 """The grid on which the temperature is searched."""
@@ -126,7 +126,9 @@ class PostHoc(Estimator):
             log_probs = self.reference_model.log_probs(inputs)
         own = entropy(log_probs)
         zero = torch.zeros_like(own)
-        return PredictiveUncertainty(own, own, zero, log_probs.exp(), "nats", score=score)
+        return PredictiveUncertainty(
+            own, own, zero, log_probs.exp(), "nats", score=score, energy=energy(scaled[None]).cpu()
+        )
 
     def _outputs(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
         features, outputs = self.network.features_and_outputs(self.weights, inputs)

@@ -47,7 +47,7 @@ class NetworkSample:
         outputs = self.outputs(inputs)
         if self.regression:
             return regression(outputs.squeeze(-1), self.noise_var.cpu()[:, None])
-        return classification(self.reference_model, inputs, outputs.log_softmax(-1))
+        return classification(self.reference_model, inputs, outputs)
 
     @torch.no_grad()
     def outputs(self, inputs: Tensor) -> Tensor:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -12,8 +13,10 @@ from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassif
 from sklearn.gaussian_process import GaussianProcessClassifier
 from sklearn.gaussian_process.kernels import RBF
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.svm import SVC
 from torch import Tensor
 
+from uqbench.contract.config import LATER
 from uqbench.contract.estimator import (
     Data,
     Dataset,
@@ -36,18 +39,27 @@ def _gaussian_process(seed: int, inputs: np.ndarray[Any, Any]) -> GaussianProces
     return GaussianProcessClassifier(1.0 * RBF(length), random_state=seed)
 
 
-Make = Callable[[int, np.ndarray[Any, Any]], Any]
+def _vector_machine(weight_decay: float, seed: int, count: int) -> SVC:
+    """A Gaussian kernel's, each class against each other; Platt's sigmoids, coupled (Wu 2004)."""
+    return SVC(C=1 / (weight_decay * count), probability=True, random_state=seed)
+
+
+Make = Callable[["ScikitLearnConfig", int, np.ndarray[Any, Any]], Any]
 MODELS: Mapping[str, Make] = {
-    "random-forest": lambda seed, _: RandomForestClassifier(
+    "random-forest": lambda _, seed, __: RandomForestClassifier(
         VOTERS["random-forest"], random_state=seed
     ),
-    "gradient-boosting": lambda seed, _: HistGradientBoostingClassifier(
-        early_stopping=True, random_state=seed
+    "gradient-boosting": lambda config, seed, _: HistGradientBoostingClassifier(
+        learning_rate=config.learning_rate,
+        max_leaf_nodes=config.leaves,
+        early_stopping=True,
+        random_state=seed,
     ),
-    "k-neighbors": lambda _, __: KNeighborsClassifier(VOTERS["k-neighbors"]),
-    "gaussian-process": _gaussian_process,
+    "k-neighbors": lambda _, __, ___: KNeighborsClassifier(VOTERS["k-neighbors"]),
+    "gaussian-process": lambda _, seed, inputs: _gaussian_process(seed, inputs),
+    "svm": lambda config, seed, inputs: _vector_machine(config.weight_decay, seed, len(inputs)),
 }
-"""By name, from a seed and training inputs ``[n, D]``; else with scikit-learn's defaults."""
+"""By name, from a config, a seed and training inputs ``[n, D]``; else scikit-learn's defaults."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,21 +69,36 @@ class ScikitLearnConfig:
     Attributes:
         model: a ``random-forest`` of 500 trees; ``gradient-boosting`` of trees on histograms, which
             stops when a tenth of the training data no longer become more likely; the ten nearest
-            points (``k-neighbors``); or a ``gaussian-process`` per class.
+            points (``k-neighbors``); a ``gaussian-process`` per class; or a support vector machine
+            with Platt's sigmoids (``svm``).
         points: training points, the first; None for all. A Gaussian process takes a time that grows
             with their cube.
+        learning_rate: of gradient boosting.
+        leaves: of a tree of gradient boosting, at most.
+        weight_decay: of a support vector machine, ``1/(C n)``: half of it times the squared norm is
+            added to the mean hinge loss of n points.
     """
 
-    model: Literal["random-forest", "gradient-boosting", "k-neighbors", "gaussian-process"]
+    model: Literal["random-forest", "gradient-boosting", "k-neighbors", "gaussian-process", "svm"]
     points: int | None = None
+    learning_rate: float = field(default=0.1, metadata=LATER)
+    leaves: int = field(default=31, metadata=LATER)
+    weight_decay: float = field(default=1e-3, metadata=LATER)
+
+    def __post_init__(self) -> None:
+        if min(self.learning_rate, self.weight_decay) <= 0 or self.leaves < 2:
+            raise ValueError(
+                "expected learning_rate and weight_decay above 0 and at least 2 leaves, got "
+                f"{self.learning_rate}, {self.weight_decay} and {self.leaves}"
+            )
 
 
 class ScikitLearn(Estimator):
     """A classifier of scikit-learn, in setting (a).
 
-    Its probabilities are its prediction, their entropy is what inputs are ordered by, and it states
-    no epistemic uncertainty. One vote shared by all classes is added to those of trees and of
-    neighbors (Perks 1947): no finite number of votes makes a class impossible.
+    Its probabilities are its prediction, and it states no epistemic uncertainty. One vote shared by
+    all classes is added to those of trees and of neighbors (Perks 1947): no finite number of votes
+    makes a class impossible.
     """
 
     def __init__(
@@ -95,7 +122,10 @@ class ScikitLearn(Estimator):
             rows = inputs[: self.config.points].flatten(1).double().numpy()
             known = targets[: self.config.points].numpy()
             own = derive_seed("scikit-learn", seed) % 2**32
-            self.models.append(MODELS[self.config.model](own, rows).fit(rows, known))
+            model = MODELS[self.config.model](self.config, own, rows)
+            with warnings.catch_warnings():  # scikit-learn 1.11 will be without Platt's sigmoids
+                warnings.filterwarnings("ignore", "The `probability`", FutureWarning)
+                self.models.append(model.fit(rows, known))
 
     def predict(self, inputs: Tensor) -> PredictiveUncertainty:
         """The classifier's probabilities; zero for classes that its lane has not seen."""
@@ -107,4 +137,4 @@ class ScikitLearn(Estimator):
         if votes is not None:
             probs = (votes * probs + 1 / self.n_classes) / (votes + 1)
         own = entropy(probs.clamp(min=LEAST).log())
-        return PredictiveUncertainty(own, own, torch.zeros_like(own), probs, "nats", score=own)
+        return PredictiveUncertainty(own, own, torch.zeros_like(own), probs, "nats")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
@@ -18,6 +18,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from uqbench.contract.config import LATER
 from uqbench.contract.estimator import Data, Dataset, EvaluationSet
 from uqbench_predictive.problems.corruptions import ON_CLOTHES
 from uqbench_predictive.problems.detection import order
@@ -67,19 +68,32 @@ sandals, so that neither is easily told from them."""
 TRAINED, VALIDATED, TESTED = 1_000, 200, 500
 OUTSIDE = 250
 """Images of held-out classes, and of MNIST's digits."""
+MOST_TESTED = 8_000
+"""The published test set has so many of the learned classes."""
 CORRUPTED = 300
 """Test images that are corrupted, twenty by each of fifteen corruptions."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FashionConfig:
-    """Whether images are corrupted.
+    """Which sets there are.
 
     Attributes:
         shifts: whether there are the sets ``strength-1`` to ``strength-5``.
+        foreign: whether there are ``near``, ``far``, ``rotated`` and ``inverted``.
+        tested: images of ``test``.
     """
 
     shifts: bool = True
+    foreign: bool = field(default=True, metadata=LATER)
+    tested: int = field(default=TESTED, metadata=LATER)
+
+    def __post_init__(self) -> None:
+        if not OUTSIDE <= self.tested <= MOST_TESTED or (self.shifts and self.tested < CORRUPTED):
+            raise ValueError(
+                f"tested must be from {OUTSIDE} to {MOST_TESTED:,}, with shifts at least "
+                f"{CORRUPTED}, got {self.tested}"
+            )
 
 
 class Fashion(Dataset):
@@ -125,18 +139,10 @@ class Fashion(Dataset):
 
     def evaluation_sets(self, seeds: Sequence[int]) -> Mapping[str, EvaluationSet]:
         """As the class says."""
-        images, targets = self._images("test", seeds, TESTED)
-        near, _ = self._images("test", seeds, OUTSIDE, held_out=True)
-        digits = digit_images(self.folder, self.files["digits"])
-        some = images[:, :OUTSIDE]
-        foreign = {
-            "near": near,
-            "far": digits[_chosen("digits", seeds, len(digits), OUTSIDE)],
-            "rotated": np.rot90(some, axes=(2, 3)),
-            "inverted": 255 - some,
-        }
+        images, targets = self._images("test", seeds, self.config.tested)
         sets = {"test": EvaluationSet(normalized(images), targets)}
-        sets |= {name: EvaluationSet(normalized(found)) for name, found in foreign.items()}
+        if self.config.foreign:
+            sets |= self._foreign(seeds, images[:, :OUTSIDE])
         if not self.config.shifts:
             return sets
         clean = np.divide(images[:, :CORRUPTED], 255, dtype=np.float32)
@@ -145,6 +151,20 @@ class Fashion(Dataset):
             name: EvaluationSet(normalized(np.multiply(made, 255)), targets[:, :CORRUPTED])
             for name, made in worse.items()
         }
+
+    def _foreign(
+        self, seeds: Sequence[int], some: NDArray[np.uint8]
+    ) -> Mapping[str, EvaluationSet]:
+        """The sets of other images; ``some`` are test images, ``[L, 250, 28, 28]``."""
+        near, _ = self._images("test", seeds, OUTSIDE, held_out=True)
+        digits = digit_images(self.folder, self.files["digits"])
+        foreign = {
+            "near": near,
+            "far": digits[_chosen("digits", seeds, len(digits), OUTSIDE)],
+            "rotated": np.rot90(some, axes=(2, 3)),
+            "inverted": 255 - some,
+        }
+        return {name: EvaluationSet(normalized(found)) for name, found in foreign.items()}
 
     def _images(
         self, part: str, seeds: Sequence[int], count: int, *, held_out: bool = False

@@ -61,3 +61,30 @@ def posterior(
     mean = across.mT @ torch.cholesky_solve(targets[:, None], factor).squeeze(-1)
     explained = torch.linalg.solve_triangular(factor, across, upper=False)
     return mean, kernel(points, points, input_variance, scales) - explained.mT @ explained
+
+
+def marginals(
+    inputs: Tensor,
+    targets: Tensor,
+    points: Tensor,
+    noise_var: float,
+    input_variance: float,
+    scales: tuple[float, ...],
+) -> tuple[Tensor, Tensor]:
+    """Means ``[B, T]`` of several functions at ``points`` ``[B, D]``, and their variance ``[B]``.
+
+    As :func:`posterior`, of targets ``[n, T]``, without the covariances between points, and with a
+    prior whose variance is so many times the kernel's as makes the targets most likely:
+    ``tr(Yᵀ (K + σ² 1)⁻¹ Y) / (n T)``.
+    """
+    inputs, points = inputs.double(), points.double()
+    noisy = kernel(inputs, inputs, input_variance, scales)
+    factor = torch.linalg.cholesky(noisy + noise_var * torch.eye(len(inputs), dtype=torch.float64))
+    weights = torch.cholesky_solve(targets.double(), factor)
+    prior = 1 + input_variance * points.square().sum(-1)
+    for scale in scales:
+        prior = 1 + scale * prior / 2
+    across = kernel(inputs, points, input_variance, scales)
+    explained = torch.linalg.solve_triangular(factor, across, upper=False).square().sum(0)
+    likeliest = (targets * weights).mean()
+    return across.mT @ weights, likeliest * (prior - explained).clamp(min=0)

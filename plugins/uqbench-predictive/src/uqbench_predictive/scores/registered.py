@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from uqbench.contract.estimator import Predictions
+from uqbench.contract.estimator import Predictions, PredictiveUncertainty
 from uqbench_predictive.scores.detection import detection, mean_of_most_certain, tie_means
 
 Given = Mapping[str, Predictions]
@@ -157,17 +157,49 @@ def crps(given: Given, name: str = TEST) -> float:
     return float((std * (z * (2 * below - 1) + 2 * density - pi**-0.5)).mean())
 
 
-def auroc(given: Given, outside: str = "outside") -> float:
-    """Area under the ROC curve for telling the points of a set from those of ``test``."""
+def largest_probability(said: PredictiveUncertainty) -> Tensor:
+    """One minus the largest probability (Hendrycks & Gimpel 2017), or the total variance."""
+    return said.total if said.probs is None else 1 - said.probs.amax(-1)
+
+
+ORDERS: Mapping[str, Callable[[PredictiveUncertainty], Tensor | None]] = {
+    "auroc": lambda said: largest_probability(said) if said.score is None else said.score,
+    "msp": largest_probability,
+    "entropy": lambda said: (
+        said.total if said.probs is None else torch.special.entr(said.probs).sum(-1)
+    ),
+    "mi": lambda said: said.epistemic,
+    "energy": lambda said: said.energy,
+}
+"""Questions by which inputs are ordered: the score of a detector, or else the largest probability;
+that probability; the entropy of the probabilities; the mutual information of class and model, zero
+for all inputs where there is one model; the energy of the logits."""
+
+
+def auroc(given: Given, outside: str = "outside", order: str = "auroc") -> float:
+    """Area under the ROC curve for telling the points of a set from those of ``test``.
+
+    NaN where the prediction does not answer the question (:data:`ORDERS`).
+    """
     if outside not in given:
         return nan
-    positive, negative = given[outside].predicted.novelty, given[TEST].predicted.novelty
+    positive, negative = (ORDERS[order](given[name].predicted) for name in (outside, TEST))
+    if positive is None or negative is None:
+        return nan
     return float(detection(positive, negative)["auroc"][0])
 
 
-near_auroc, far_auroc, rotated_auroc, inverted_auroc = (
-    partial(auroc, outside=name) for name in ("near", "far", "rotated", "inverted")
-)
+def told_by(order: str) -> list[Callable[[Given], float]]:
+    """AUROC of the four kinds of other inputs by one question."""
+    outside = ("near", "far", "rotated", "inverted")
+    return [partial(auroc, outside=name, order=order) for name in outside]
+
+
+near_auroc, far_auroc, rotated_auroc, inverted_auroc = told_by("auroc")
+near_msp, far_msp, rotated_msp, inverted_msp = told_by("msp")
+near_entropy, far_entropy, rotated_entropy, inverted_entropy = told_by("entropy")
+near_mi, far_mi, rotated_mi, inverted_mi = told_by("mi")
+near_energy, far_energy, rotated_energy, inverted_energy = told_by("energy")
 
 
 def corrupted_nll(given: Given) -> float:

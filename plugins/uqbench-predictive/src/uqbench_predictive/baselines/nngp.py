@@ -1,0 +1,105 @@
+"""The Gaussian process of an infinitely wide network as a classifier, with all training points."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+from torch.nn.functional import one_hot
+
+from uqbench.contract.estimator import (
+    Data,
+    Dataset,
+    Estimator,
+    PredictiveUncertainty,
+    ReferenceModel,
+)
+from uqbench.contract.seeding import derive_seed
+from uqbench.lanes import lane_generators
+from uqbench_predictive.baselines.post_hoc import temperature
+from uqbench_predictive.problems.infinite_width import kernel, marginals
+from uqbench_predictive.uncertainty import setting_a
+
+SHARPEST = 0.02
+"""The lowest temperature; values are regressed on zero and one, and so are no logits yet."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NNGPConfig:
+    """The process.
+
+    Attributes:
+        layers: hidden ones.
+        weight_decay: variance of the values' noise, over the mean prior variance at the training
+            inputs: a ridge.
+        samples: draws of the process at a point.
+    """
+
+    layers: int = 2
+    weight_decay: float = 1e-2
+    samples: int = 100
+
+    def __post_init__(self) -> None:
+        if min(self.layers, self.samples) < 1 or self.weight_decay <= 0:
+            raise ValueError(
+                "expected layers and samples of at least 1 and a weight_decay above 0, got "
+                f"{self.layers}, {self.samples} and {self.weight_decay}"
+            )
+
+
+class NNGP(Estimator):
+    """Regression of each class's indicator on the inputs, made probabilities by a temperature.
+
+    The kernel is that of fully connected ReLU networks of infinite width. Of each class's value a
+    sample is drawn at each input by itself; the validation data choose the temperature.
+
+    Source: Lee et al. 2018, "Deep neural networks as Gaussian processes"
+    """
+
+    def __init__(
+        self, task: Dataset, seeds: Sequence[int], config: NNGPConfig, device: torch.device
+    ) -> None:
+        self.n_classes, self.seeds, self.config = task.n_classes, seeds, config
+
+    def fit(self, data: Data, reference_model: ReferenceModel | None, steps: int) -> None:
+        """Keep the training data, and choose the temperature.
+
+        Raises:
+            ValueError: the task is a regression, has a reference model, or no validation data.
+        """
+        if self.n_classes == 0 or reference_model is not None or data.validation is None:
+            raise ValueError(
+                "nngp predicts classes, without a reference model, and learns a temperature: "
+                "expected a classification in setting (a) with validation data"
+            )
+        self.known = data.inputs.flatten(2).double()
+        self.shares = one_hot(data.targets, self.n_classes).double()
+        held = data.validation
+        self.temperature = SHARPEST * temperature(
+            self._values(held.inputs) / SHARPEST, held.targets
+        )
+
+    def predict(self, inputs: Tensor) -> PredictiveUncertainty:
+        """The spread of the values at each input; it is each input's own: there are no members."""
+        logits = self._values(inputs) / self.temperature[:, None, None]
+        return replace(setting_a(logits.log_softmax(-1)), members=None)
+
+    def _values(self, inputs: Tensor) -> Tensor:
+        """Draws of the classes' values, ``[S, L, M, C]``."""
+        generators = lane_generators([derive_seed("nngp", seed) for seed in self.seeds])
+        scales, width = (2.0,) * self.config.layers, self.known.shape[-1]
+        drawn = []
+        for known, shares, x, generator in zip(
+            self.known, self.shares, inputs.flatten(2).double(), generators, strict=True
+        ):
+            size = kernel(known, known, 2 / width, scales).diagonal().mean()
+            center = shares.mean(0)
+            mean, variance = marginals(
+                known, shares - center, x, float(self.config.weight_decay * size), 2 / width, scales
+            )
+            shape = (self.config.samples, *mean.shape)
+            noise = torch.randn(shape, generator=generator, dtype=torch.float64)
+            drawn.append(center + mean + variance.sqrt()[:, None] * noise)
+        return torch.stack(drawn, 1)
