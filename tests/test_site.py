@@ -1,7 +1,6 @@
 """The site, and the pictures that the README shows, are made from the committed boards."""
 
 import importlib
-import json
 import pkgutil
 import re
 from pathlib import Path
@@ -29,7 +28,7 @@ def tools():
 @pytest.fixture(scope="module")
 def front(tools: ModuleType) -> dict[tuple[str, str], tuple[str, str, str]]:
     """By board and need: the state, the world, and the text of a card of the front page."""
-    found = CARD.findall(tools.parts("chooser", ""))
+    found = CARD.findall(tools.parts("chooser"))
     return {(board, need): (state, world, text) for state, board, world, need, text in found}
 
 
@@ -65,7 +64,8 @@ def test_the_front_page_says_what_a_board_decides_and_no_more(front, tools, fold
     cards = {need: card for (name, need), card in front.items() if name == board}
     for need, (state, _, text) in cards.items():
         answer = one.answer(need)
-        named = state == "none" or f'href="methods/#{answer.methods[0].method}"' in text
+        named = state == "none" or answer.methods[0].method in text
+        assert f'href="boards/{board}.html"' in text
         assert named, (need, text)
         if answer.column != one.board.ranking or need == "uncertainty":
             continue
@@ -112,25 +112,6 @@ def test_its_sentences_are_those_of_the_boards_pages(tools, front):
         assert all(str(escape(one.board.finding)) in text for text in shown)
 
 
-def test_a_boards_data_are_its_rows(tools):
-    files = dict(tools.data_files())
-    for one in tools.boards():
-        data = json.loads(files[f"data/{one.id}.json"])
-        table = one.board.leaderboard
-        assert {row["method"] for row in data["rows"]} == set(table["method"])
-        word = data["headers"].index("intervals") if "intervals" in data["headers"] else None
-        for row in data["rows"]:
-            own = table.set_index("method").loc[row["method"]]
-            mean = row["cells"][2][1]
-            assert mean == pytest.approx(own[one.board.ranking], nan_ok=True)
-            if word is not None:
-                line = next(of for of in one.view.lines if of.method == row["method"])
-                said = own["calibration"]
-                assert row["cells"][word][0] == line.word
-                assert line.calibration == ("" if pd.isna(said) else said)
-        assert files[f"data/{one.id}.svg"].startswith("<svg")
-
-
 def test_the_site_shows_the_readmes_agent(tools):
     text = tools.your_method()
     assert "class Mine(Agent):" in text
@@ -141,9 +122,9 @@ def test_the_site_shows_the_readmes_agent(tools):
 def test_notebooks_and_made_pages_are_in_the_nav(tools):
     nav = (ROOT / "mkdocs.yml").read_text("utf-8")
     notebooks = [f"notebooks/{p.stem}.md" for p in (ROOT / "docs/notebooks").glob("*.ipynb")]
-    assert [
-        name for name in [*tools.PAGES, *tools.MADE, *notebooks] if f": {name}\n" not in nav
-    ] == []
+    pages = [f"boards/{name}.html" for name in ("index", "methods", "claims")]
+    made = [*pages, *tools.MADE, *notebooks]
+    assert [name for name in made if f": {name}\n" not in nav] == []
     assert "```python\nimport tempfile" in tools.notebook(ROOT / "docs/notebooks/first-board.ipynb")
 
 
@@ -165,7 +146,8 @@ def test_pages_of_the_docs_link_to_pages_of_the_docs(tools):
         if docs not in (target := (page.parent / link).resolve()).parents
         or not (
             target.exists()
-            or target.name in {*tools.PAGES, *tools.MADE}
+            or target.name in tools.MADE
+            or target.parent == docs / "boards"
             or target.with_suffix(".ipynb").exists()
         )
     ]

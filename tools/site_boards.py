@@ -1,4 +1,4 @@
-"""What the site says of the committed boards: which method to use, and every board's table.
+"""The chooser of the site: which method to use, by the committed boards.
 
 Numbers, words and sentences are those of the boards' own views; what is added here is which
 methods a board leaves in question for a need.
@@ -7,11 +7,11 @@ methods a board leaves in question for a need.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import gymnasium
 import torch
@@ -19,12 +19,8 @@ import torch
 from uqbench.boards.calibration import JUDGED, WORDS, coverage_column, kind
 from uqbench.boards.protocol import departures, versions_here
 from uqbench.boards.stored import StoredBoard, board_folders
-from uqbench.boards.tables import label
-from uqbench.contract.figure import NotDrawableError
-from uqbench.pages.board_view import IMPROVEMENT, BoardView, Line
-from uqbench.pages.plots import catalog, render
+from uqbench.pages.board_view import BoardView, Line
 from uqbench.pages.verdicts import JudgedClaim, judged_claims
-from uqbench.registry.definitions import source, summary
 from uqbench.registry.load_host import load_host
 from uqbench.registry.plugins import Host
 from uqbench.runner.train.environments import lanes_of
@@ -232,72 +228,6 @@ class SiteBoard:
         column = coverage_column(map(str, self.board.leaderboard))
         return [] if column is None else ["calibration", column[0]]
 
-    @property
-    def columns(self) -> list[str]:
-        """The columns of its table on the site, by their names in ``leaderboard.csv``."""
-        known = [str(name) for name in self.board.leaderboard.columns]
-        over = [name for name in known if name.startswith(IMPROVEMENT) and f"{name}_low" in known]
-        names = [self.board.ranking, *self._trust(), "worst_quarter", *over, "fail_share"]
-        return [name for name in dict.fromkeys(names) if name in known]
-
-    @property
-    def json(self) -> dict[str, Any]:
-        """What the page fetches when the board is opened."""
-        columns = [self.view.column(name) for name in ["rank", "method", *self.columns, "runs"]]
-        cells = list(zip(*(column.texts for column in columns), strict=True))
-        method_names = {line.method for line in self.methods}
-        rows = [
-            {
-                "method": line.method,
-                "baseline": line.method not in method_names,
-                "cells": [
-                    [text, _key(line, column.name)]
-                    for text, column in zip(row, columns, strict=True)
-                ],
-                "seconds": self.seconds.get(line.method),
-            }
-            for line, row in zip(self.view.lines, cells, strict=True)
-        ]
-        primary = self.board.primary
-        return {
-            "title": self.board.title,
-            "summary": self.suite.summary if self.suite else "",
-            "budget": self.board.manifest.budget.get("summary", ""),
-            "finding": self.board.finding,
-            "earlier": self.earlier,
-            "score": f"{primary['name']}, {primary['summary']}",
-            "ranked_by": label(self.board.ranking),
-            "headers": [column.header for column in columns],
-            "rows": rows,
-            "picture": f"{self.id}.svg",
-            "claims": [[c.verdict, c.sentence, c.source, c.reason] for c in self.claims],
-        }
-
-    @property
-    def picture(self) -> tuple[str, str]:
-        """SVG and text of the picture of trust; of scores, where methods state no intervals."""
-        try:
-            figure = catalog.draw(self.board, "trust", self.suite, self.host)
-        except NotDrawableError:
-            figure = catalog.draw(self.board, "intervals", self.suite, self.host)
-        words = f"{figure.text} {figure.numbers}".strip()
-        return render.svg(figure, adaptive=True), words
-
-
-@dataclass(frozen=True)
-class MethodProfile:
-    """A method over all boards.
-
-    Attributes:
-        name: on the boards.
-        about: summary and source of what it is an instance of.
-        rows: its row on each board.
-    """
-
-    name: str
-    about: tuple[tuple[str, str], ...]
-    rows: tuple[tuple[SiteBoard, Line], ...]
-
 
 def site_boards(root: Path) -> list[SiteBoard]:
     """The boards below a folder.
@@ -339,28 +269,3 @@ def _trusted(method: str, boards: Sequence[SiteBoard]) -> str:
     words = Counter(kind(line.calibration) for line in lines if line.calibration)
     said = ", ".join(f"{word} on {words[word]}" for word in WORDS if words[word])
     return f"Its intervals: {said}." if said else ""
-
-
-def profiles(boards: Sequence[SiteBoard]) -> Iterator[MethodProfile]:
-    """The methods of all boards, by name."""
-    names = sorted({line.method for one in boards for line in one.methods})
-    for name in names:
-        rows = [(one, line) for one in boards for line in one.methods if line.method == name]
-        about: dict[tuple[str, str], None] = {}
-        for one, _ in rows:
-            for cell, made in one.board.configs.items():
-                if cell.rsplit("/", 1)[-1] == name:
-                    spec = one.host.agents.get(str(made.get("agent"))) or one.host.estimators.get(
-                        str(made.get("estimator"))
-                    )
-                    if spec is not None:
-                        about[summary(spec), source(spec)] = None
-        yield MethodProfile(name, tuple(about), tuple(rows))
-
-
-def _key(line: Line, column: str) -> float | None:
-    """What a cell is sorted by; None for its text, or for nothing."""
-    if column == "rank":
-        return None if line.place is None else float(line.place.rank)
-    one = line.estimates.get(column)
-    return None if one is None else one.value

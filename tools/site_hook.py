@@ -1,15 +1,15 @@
 """The site's pages that are made from the committed boards and the code, for ``mkdocs build``.
 
-Front page, boards, methods and claims are laid out by the templates in ``tools/site_pages``;
-boards' tables and pictures are files of their own, which a page fetches when a board is opened.
-The rules of conformance, the keys of suite files and the notebooks become pages.
+Below ``boards/`` is the explorer with its data; the front page's chooser is laid out by the
+templates in ``tools/site_pages``. The rules of conformance, the keys of suite files and the
+notebooks become pages.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,11 +17,13 @@ from typing import TYPE_CHECKING, Any
 import conformance_page
 import jinja2
 import suite_keys
-from site_boards import NEEDS, NONE_OF, SECONDS, WORLDS, SiteBoard, profiles, site_boards, tally
+from site_boards import NEEDS, NONE_OF, SECONDS, WORLDS, SiteBoard, site_boards, tally
 
-from uqbench.pages.board_view import shown
-from uqbench.pages.plots.theme import SIGNS
+from uqbench.boards.stored import board_folders
+from uqbench.pages.explorer.page import Explorer
 from uqbench.pages.verdicts import WORDS, Counted, by_paper, distinct
+from uqbench.registry.load_host import load_host
+from uqbench.suites.reading import read_suites
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
@@ -30,19 +32,11 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[1]
 BOARDS = ROOT / "leaderboards"
-UNSEARCHED = ("verdicts.md", "scale.md", "reliability.md")
+UNSEARCHED = ("scale.md", "reliability.md")
 """Pages whose texts are not in the index that the first load brings, which may have a megabyte.
 
 Other pages are about the same claims and commands, and are found.
 """
-PAGES = {
-    "boards.md": ("Boards", "boards", "Every committed leaderboard. Open one: its table sorts by a "
-                  "click on a header and filters by words."),
-    "methods.md": ("Methods", "methods", "Every method, and its row on each board."),
-    "verdicts.md": ("What papers claim", "claims", "Each claim once, on the board of a budget that "
-                    "it needs, judged by the runs."),
-}  # fmt: skip
-"""Title, part and first sentence of the pages that are made from boards alone."""
 MADE = {"conformance.md": conformance_page.page, "suite-keys.md": suite_keys.page}
 """Pages that are made from the code."""
 PART = re.compile(r'<div data-part="([a-z]+)"></div>')
@@ -55,35 +49,21 @@ def boards() -> tuple[SiteBoard, ...]:
     return tuple(site_boards(BOARDS))
 
 
-def parts(name: str, base: str) -> str:
-    """The HTML of a part of a page.
-
-    Args:
-        name: of the part.
-        base: how the page refers to the site's root.
-    """
+def parts(name: str) -> str:
+    """The HTML of a part of the front page."""
     made = {
         "chooser": _chooser,
-        "board": lambda: _laid_out("board", boards=boards(), base=base, first=_first()),
-        "boards": lambda: (
-            _laid_out("boards", boards=boards())
-            + _laid_out("board", boards=boards(), base=base, first="")
-        ),
-        "counts": lambda: _laid_out("counts", link="verdicts/", **_claims()),
-        "claims": lambda: (
-            _laid_out("counts", link="", **_claims()) + _laid_out("claims", **_claims())
-        ),
-        "methods": lambda: _laid_out("methods", profiles=list(profiles(boards())), shown=shown),
+        "counts": lambda: _laid_out("counts", link="boards/claims.html", **_claims()),
     }
     return made[name]()
 
 
-def data_files() -> Iterator[tuple[str, str]]:
-    """Name and contents of each board's files."""
-    for one in boards():
-        svg, text = one.picture
-        yield f"data/{one.id}.json", json.dumps({**one.json, "words": text}, allow_nan=False)
-        yield f"data/{one.id}.svg", svg
+@cache
+def explorer() -> Explorer:
+    """The pages of boards, methods and claims."""
+    host = load_host()
+    suites = read_suites(host, check=()).suites
+    return Explorer(board_folders(BOARDS), suites, host, root="leaderboards")
 
 
 def your_method() -> str:
@@ -112,12 +92,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages that are made, the boards' data and the notebooks."""
     from mkdocs.structure.files import File
 
-    for name, (title, part, said) in PAGES.items():
-        place = f'<div data-part="{part}"></div>'
-        text = f"---\nhide: [navigation, toc]\n---\n# {title}\n\n{said}\n\n{place}\n"
-        files.append(File.generated(config, name, content=text))
-    for name, text in data_files():
-        files.append(File.generated(config, name, content=text))
+    address = f"{config.site_url.rstrip('/')}/boards/" if config.site_url else ""
+    for name, made_file in explorer().files(address, home="../"):
+        files.append(File.generated(config, f"boards/{name}", content=made_file))
     for name, made in MADE.items():
         files.append(File.generated(config, name, content=made()))
     for path in sorted((ROOT / "docs" / "notebooks").glob("*.ipynb")):
@@ -133,10 +110,9 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     return markdown.replace("<!-- your method -->", your_method())
 
 
-def on_page_content(html: str, page: Page, **_: Any) -> str:
+def on_page_content(html: str, **_: Any) -> str:
     """Put the parts where a page asks for them."""
-    base = "../" * page.url.count("/")
-    return PART.sub(lambda found: parts(found[1], base), html)
+    return PART.sub(lambda found: parts(found[1]), html)
 
 
 def _chooser() -> str:
@@ -175,19 +151,11 @@ def _is(one: SiteBoard, need: str, chosen: Mapping[str, str]) -> bool:
     return one.world == chosen["world"] and need == chosen["need"] and fits
 
 
-def _first() -> str:
-    """The board that is shown first: the first of the first answer."""
-    return next(
-        (one.id for one in boards() if one.world == "tabular" and one.answer("return")),
-        boards()[0].id,
-    )
-
-
 @cache
 def _claims() -> dict[str, Any]:
     judged = [claim for one in boards() for claim in one.claims]
     every = Counted("all papers", tuple(distinct(judged)))
-    return {"papers": by_paper(judged), "every": every, "verdicts": WORDS, "signs": SIGNS}
+    return {"papers": by_paper(judged), "every": every, "verdicts": WORDS}
 
 
 def _shown_by(output: Mapping[str, Any]) -> str:

@@ -25,7 +25,7 @@ from uqbench.boards.leaderboard import board
 from uqbench.boards.stored import board_at, board_folders
 from uqbench.contract.errors import StorageError, UqbenchError
 from uqbench.pages.board_folders import write_board
-from uqbench.pages.report.page import page
+from uqbench.pages.explorer.page import Explorer
 from uqbench.registry.plugins import Host
 from uqbench.results.folders import Folder
 from uqbench.results.merge import Outcome, merge
@@ -71,8 +71,8 @@ def test_every_file_of_another_board_damaged_in_every_way_costs_that_board_alone
         write_board(board(plan, store), store, one, host)  # with the index of all boards
         assert files(boards / "toy" / "one") == before, (names[k], what)
         assert "toy/one" in (boards / "README.md").read_text(), (names[k], what)
-        text, _ = page(board_folders(root), str(root), suites, host)
-        assert "toy · one" in text, (names[k], what)
+        text = Explorer(board_folders(root), suites, host).file()
+        assert "toy \\u00b7 one" in text, (names[k], what)
         shutil.rmtree(root)
     print(f"{len(cases)} damages of {len(names)} files of another board")
 

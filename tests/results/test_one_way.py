@@ -14,7 +14,7 @@ DOORS = {
     "results/locks.py": "locks, which are files that nobody reads",
     "results/provenance.py": "/proc/cpuinfo",
     "results/score_files.py": "files that the user names",
-    "pages/report/page.py": "a file of uqbench's own",
+    "pages/explorer/page.py": "a file of uqbench's own",
     "boards/sandbox.py": "folders of the processes that it starts",
 }
 PATH_METHODS = {

@@ -10,7 +10,7 @@ from uqbench.registry.load_host import load_host
 from uqbench.results.files import write_output
 from uqbench.suites.reading import read_suites
 
-LIBRARIES = ("altair", "vl_convert", "jinja2")
+LIBRARIES = ("altair", "vl_convert")
 
 
 def can_report() -> bool:
@@ -46,7 +46,7 @@ def write_report(folder: Place, output: Place = "report.html", say: Say = warn) 
     """
     folder, output = given("folder", folder, Place), given("output", output, Place)
     require("report", *LIBRARIES)
-    from uqbench.pages.report.page import page
+    from uqbench.pages.explorer.page import Explorer
 
     folders = board_folders(Path(folder))
     if not folders:
@@ -56,8 +56,8 @@ def write_report(folder: Place, output: Place = "report.html", say: Say = warn) 
         )
     host = load_host()
     suites = read_suites(host, check=()).suites
-    text, problems = page(folders, str(folder), suites, host)
-    write_output(Path(output), text.encode())
-    for problem in problems:
+    explorer = Explorer(folders, suites, host)
+    write_output(Path(output), explorer.file().encode())
+    for problem in explorer.problems:
         say(f"uqbench: {problem}")
     return Path(output)

@@ -14,6 +14,8 @@ from uqbench.contract.errors import UqbenchError, unknown
 from uqbench.statistics.levels import ALPHA
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from uqbench.boards.leaderboard import Board
     from uqbench.boards.stored import StoredBoard
 
@@ -46,16 +48,28 @@ def against(board: Board | StoredBoard, first: str, second: str) -> str:
     pairs, scores, what = board.table("pairs.csv"), board.table("scores.csv"), label(board.ranking)
     if pairs is None or scores is None:
         raise UqbenchError(f"{board.title} has no pairs.csv: write the board again from its runs.")
+    seeds = scores[scores["method"] == first]["seed"].nunique()
+    return compared(pairs, first, second, board.title, what, seeds)
+
+
+def compared(
+    pairs: pd.DataFrame, first: str, second: str, title: str, what: str, seeds: int
+) -> str:
+    """The sentence of :func:`against`, of the rows of ``pairs.csv``.
+
+    Raises:
+        UqbenchError: they have no such pair of methods; says the nearest name.
+    """
     names = sorted({*pairs["first"], *pairs["second"]})
     for name, others in ((first, names), (second, [one for one in names if one != first])):
         if name not in others:
-            raise unknown(f"method of {board.title} with all of its runs", name, others)
+            raise unknown(f"method of {title} with all of its runs", name, others)
     pair = pairs.set_index(["first", "second"]).loc[tuple(sorted((first, second)))]
-    sign, seeds = 1 if first < second else -1, scores[scores["method"] == first]["seed"].nunique()
+    sign = 1 if first < second else -1
     low, high = sorted(sign * pair[f"difference_{end}"] for end in ("low", "high"))
     found = Bracket(float(sign * pair["difference"]), float(low), float(high), seeds)
     if math.isnan(pair["p"]):
-        return f"{first} against {second} on {board.title}: too few seeds to compare."
+        return f"{first} against {second} on {title}: too few seeds to compare."
     family = 1 if math.isnan(pair["p_adjusted"]) else int(pairs["p_adjusted"].notna().sum())
     p, told = pair["p" if family == 1 else "p_adjusted"], ""
     said = f"significantly {'better' if found.estimate >= 0 else 'worse'} than {second}"
@@ -67,6 +81,6 @@ def against(board: Board | StoredBoard, first: str, second: str) -> str:
         told = f"; {seeds_needed(Evidence((comparison,)), open_one, seeds).told(seeds)}"
         said = f"not {said}"
     return (
-        f"{first} is {said} on {board.title}: {found.estimate:+.3g} [{low:.3g}, {high:.3g}] in "
+        f"{first} is {said} on {title}: {found.estimate:+.3g} [{low:.3g}, {high:.3g}] in "
         f"{what}, p {p:.2g}{f' among {family} pairs' if family > 1 else ''}{told}."
     )

@@ -21,7 +21,13 @@ from uqbench.boards.manifest import MANIFEST, SCHEMA_VERSION, Manifest, Planned
 from uqbench.boards.matrices import Matrix, MethodScores, by_method
 from uqbench.boards.provenance import contents
 from uqbench.boards.scores import gather, to_csv
-from uqbench.boards.standings import TrivialBaseline, estimates, ranges_by_task, trivial_baseline
+from uqbench.boards.standings import (
+    TrivialBaseline,
+    estimates,
+    limits,
+    ranges_by_task,
+    trivial_baseline,
+)
 from uqbench.boards.tables import PAIR_COLUMNS, RANK_COLUMNS, Row, cells, csv_text, frame, pair_row
 from uqbench.boards.tuned import gains, how_tuned
 from uqbench.registry.local import is_local
@@ -35,7 +41,7 @@ from uqbench.statistics.statistic import point
 from uqbench.suites.metrics import Metric
 from uqbench.suites.plan import Plan, board_title
 from uqbench.suites.variants import base_name
-from uqbench.uncertainty.scores import score_versions
+from uqbench.uncertainty.scores import score_versions, scoring_rule
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -179,6 +185,46 @@ class Board:
         """Place of each fully scored method by its runs on some of the tasks alone."""
         matrices = self._on(tasks)
         return self._places(matrices, self._compare(matrices, *tasks)) if self.ranks else {}
+
+    def estimates_on(self, *tasks: str) -> dict[str, Estimate]:
+        """The ranking statistic of each fully scored row by its runs on some of the tasks alone."""
+        suite, primary = self.plan.suite, self.primary
+        ends = limits(suite, primary, tasks)
+        return {
+            name: estimate(
+                self.ranking,
+                values,
+                ranges_by_task(suite, primary, tasks, learns=self.plan.roles[name] == "method"),
+                clustered=suite.paired,
+                limits=None if self.ranking == "iqm" else ends,
+            )
+            for name, values in self._on(tasks).items()
+        }
+
+    def places_by(self, column: Column) -> dict[str, Place]:
+        """Place of each method by another column; none where neither more nor less is better."""
+        metric, rule = column.metric, scoring_rule(column.metric)
+        better = "max" if column.normalized else rule.direction
+        if better is None:
+            return {}
+        sign = 1 if better == "max" else -1
+        known = {
+            name: own.normalized(metric) if column.normalized else own.raw(metric)
+            for name, own in self.methods.items()
+            if self.plan.roles[name] == "method"
+        }
+        scores = {name: sign * values for name, values in known.items() if values is not None}
+        if len(scores) < 2:
+            return {}
+        tasks = sorted({cell.task for cell in self.scores.cells})
+        ranges = ranges_by_task(self.plan.suite, metric, tasks, normalized=column.normalized)
+        if ranges is not None and sign < 0:
+            ranges = tuple(None if of is None else (-of[1], -of[0]) for of in ranges)
+        paired = self.plan.suite.paired
+        pairs = compare(
+            scores, column.statistic, paired=paired, foreign=self.foreign, ranges=ranges
+        )
+        return places(scores, pairs, column.statistic)
 
     def _on(self, tasks: Sequence[str]) -> dict[str, Matrix]:
         """The scores on some of the tasks alone; of all where none is named."""

@@ -82,12 +82,14 @@ class MethodSpec(Spec):
     """An agent or an estimator.
 
     Attributes:
+        title: its name in its paper, such as ``UA-DQN``; if empty, readers see ``name``.
         role: ``trivial`` for what costs no learning, and needs no model (random play, a constant
             action, a script; the distance to the nearest training input, a norm), ``oracle`` for
             what knows more than a method may (exact policies, look-ahead in the simulation; what
             the truth is made of). Both are shown on boards beside the methods, and have no rank.
     """
 
+    title: str = ""
     role: Role = "method"
 
     def __post_init__(self) -> None:

@@ -65,6 +65,10 @@ class Line:
     Attributes:
         place: its rank and the set of ranks that the runs leave open; None where it has none.
         beaten: that its difference to the best trivial row does not lie above zero.
+        role: method, trivial or oracle.
+        state: ``verified`` or ``self-reported`` of a row that others sent, ``local`` of code in no
+            installed package, ``imported`` of scores that uqbench did not make; else empty.
+        tuned: in which way; empty where the board does not say.
         notes: its role where it is no method, whether it is local, imported, submitted or
             stored, and how it was tuned.
         scored, planned: numbers of runs.
@@ -76,6 +80,9 @@ class Line:
     method: str
     place: Place | None
     beaten: bool
+    role: str
+    state: str
+    tuned: str
     notes: tuple[str, ...]
     scored: int
     planned: int
@@ -100,6 +107,9 @@ class Line:
             method=str(row["method"]),
             place=_place(ranks, row.get("tied")),
             beaten=row.get("beats_trivial") == "no",
+            role=str(row.get("role", "method")),
+            state=state or next((of for of in ("local", "imported") if row.get(of) == "yes"), ""),
+            tuned=tuned,
             notes=tuple(note for note, shown in notes.items() if shown),
             scored=int(row["runs_scored"]),
             planned=int(row["runs_planned"]),

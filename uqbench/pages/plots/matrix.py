@@ -36,7 +36,7 @@ def chart(
         alt.Color("share:Q", scale=scale, legend=None), alt.Description("said:N")
     )
     dark = f"datum.share < {0.28 * middle} || datum.share > {1 - 0.28 * (1 - middle)}"
-    ink = alt.condition(dark, alt.value(theme.WHITE), alt.value(theme.INK))
+    ink = alt.condition(dark, alt.value(theme.ON_DARK), alt.value(theme.ON_LIGHT))
     words = base.mark_text(fontSize=11).encode(alt.Text("text:N"), color=ink)
     dots = (
         base.transform_filter("datum.sure")

@@ -24,10 +24,15 @@ from uqbench.pages.plots.printed import fitted, stretch
 FORMATS = ("svg", "pdf", "png", "csv", "txt")
 
 PNG_SCALE, PNG_INCH = 3, 300
-"""Pixels of a PNG for each of a figure; of an inch of one to be printed."""
+"""Pixels of a PNG for each of a figure, usually; of an inch of one to be printed."""
 
-DARK = "@media (prefers-color-scheme:dark){svg[role=img]{filter:invert(.92) hue-rotate(180deg)}}"
-"""CSS of figures on a dark ground: light and dark change places, and colors stay."""
+_SWAPPED = "".join(
+    f'[{of}="{light}"]{{{of}:{dark}}}'
+    for light, dark in theme.ON_DARK_GROUND.items()
+    for of in ("fill", "stroke")
+)
+DARK = f"@media screen and (prefers-color-scheme:dark){{{_SWAPPED}}}"
+"""CSS of figures on a dark ground."""
 
 _EXTERNAL = re.compile(r"<image\b|<a\b|<script\b|<foreignObject\b|url\((?!#)|href=\"(?!#)", re.I)
 _RESOURCES = re.compile(rb"(?:^ +/[a-z]{2}\d+ \d+ 0 R\n)+", re.M)
@@ -40,7 +45,7 @@ _BAND = re.compile(r'<path d="[^"]{200,}"(?= fill="[^"]+" opacity="0\.14"/>)')
 """A shade of hundreds of points: nobody sees tenths of its pixels."""
 
 
-def render(figure: Figure, form: str, width: str | None = None) -> bytes:
+def render(figure: Figure, form: str, width: str | None = None, scale: float = PNG_SCALE) -> bytes:
     """A figure's file; ``txt`` is its caption.
 
     Args:
@@ -48,6 +53,7 @@ def render(figure: Figure, form: str, width: str | None = None) -> bytes:
         form: one of :data:`FORMATS`.
         width: that it is printed in, one of :data:`uqbench.pages.plots.printed.WIDTHS`; None for a
             page.
+        scale: pixels of a PNG for each of a figure that is not to be printed.
 
     Raises:
         UqbenchError: the figure refers to something outside of itself, or is too wide to print.
@@ -62,7 +68,7 @@ def render(figure: Figure, form: str, width: str | None = None) -> bytes:
         return drawn.encode()
     points = re.sub(r'(?<=\d)pt"', '"', drawn, count=2)  # a unit of an SVG is a point of a PDF
     if form == "png":
-        inch = {"scale": PNG_SCALE} if width is None else {"ppi": PNG_INCH}
+        inch = {"scale": scale} if width is None else {"ppi": PNG_INCH}
         png: bytes = vl_convert.svg_to_png(points, **inch)
         return png
     if form == "pdf":

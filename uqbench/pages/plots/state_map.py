@@ -61,8 +61,8 @@ def figure(states: StateMap, beliefs: Beliefs, title: str, truth: Beliefs | None
     cells = base.mark_rect(stroke=theme.GRID).encode(
         alt.Color("shade:Q", scale=shades, legend=None)
     )
-    numbers = base.mark_text(dy=-8).encode(alt.Text("text:N"))
-    actions = base.mark_text(dy=8).encode(alt.Text("action:N"))
+    numbers = base.mark_text(dy=-8, color=theme.ON_LIGHT).encode(alt.Text("text:N"))
+    actions = base.mark_text(dy=8, color=theme.ON_LIGHT).encode(alt.Text("action:N"))
     order = list(dict.fromkeys(data["map"]))
     chart = alt.layer(cells, numbers, actions, data=shown).facet(
         facet=alt.Facet("map:N", title=None, sort=order), columns=len(order) // len(kinds)

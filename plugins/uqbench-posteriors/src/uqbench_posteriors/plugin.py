@@ -15,12 +15,14 @@ def uqbench_agents() -> Iterable[AgentSpec]:
     return [
         AgentSpec(
             name="ids-qr-dqn",
+            title="IDS-QR-DQN",
             version="1",
             factory="uqbench_posteriors.ids_dqn:IDSQRDQN",
             config="uqbench_posteriors.config:IDSConfig",
         ),
         AgentSpec(
             name="bdqn",
+            title="BDQN",
             version="1",
             factory="uqbench_posteriors.bdqn:BDQN",
             config="uqbench_posteriors.config:BDQNConfig",

@@ -177,6 +177,7 @@ def uqbench_estimators() -> Iterable[EstimatorSpec]:
     return [
         EstimatorSpec(
             name="deep-ensemble",
+            title="Deep ensemble",
             version="3",
             factory="uqbench_predictive.baselines.deep_ensemble:DeepEnsemble",
             config="uqbench_predictive.baselines.deep_ensemble:DeepEnsembleConfig",
@@ -189,24 +190,28 @@ def uqbench_estimators() -> Iterable[EstimatorSpec]:
         ),
         EstimatorSpec(
             name="mc-dropout",
+            title="MC dropout",
             version="1",
             factory="uqbench_predictive.baselines.mc_dropout:MCDropout",
             config="uqbench_predictive.baselines.mc_dropout:MCDropoutConfig",
         ),
         EstimatorSpec(
             name="laplace",
+            title="Laplace",
             version="1",
             factory="uqbench_predictive.baselines.laplace:Laplace",
             config="uqbench_predictive.baselines.laplace:LaplaceConfig",
         ),
         EstimatorSpec(
             name="csg-hmc",
+            title="Cyclical SG-HMC",
             version="1",
             factory="uqbench_predictive.baselines.csg_hmc:CyclicalSGHMC",
             config="uqbench_predictive.baselines.csg_hmc:CyclicalSGHMCConfig",
         ),
         EstimatorSpec(
             name="swag",
+            title="SWAG",
             version="1",
             factory="uqbench_predictive.baselines.swag:SWAG",
             config="uqbench_predictive.baselines.swag:SWAGConfig",
@@ -226,12 +231,14 @@ def uqbench_estimators() -> Iterable[EstimatorSpec]:
         ),
         EstimatorSpec(
             name="conformal",
+            title="Conformal sets",
             version="1",
             factory="uqbench_predictive.baselines.conformal:Conformal",
             config="uqbench_predictive.networks.training:TrainingConfig",
         ),
         EstimatorSpec(
             name="hmc",
+            title="HMC",
             version="2",
             factory="uqbench_predictive.baselines.hmc:HMC",
             config="uqbench_predictive.baselines.hmc:HMCConfig",
@@ -239,6 +246,7 @@ def uqbench_estimators() -> Iterable[EstimatorSpec]:
         ),
         EstimatorSpec(
             name="exact",
+            title="Exact posterior",
             version="1",
             factory="uqbench_predictive.baselines.exact:Exact",
             config="uqbench_predictive.baselines.exact:ExactConfig",
@@ -246,6 +254,7 @@ def uqbench_estimators() -> Iterable[EstimatorSpec]:
         ),
         EstimatorSpec(
             name="prior",
+            title="Prior",
             version="1",
             factory="uqbench_predictive.baselines.exact:Prior",
             config="uqbench_predictive.baselines.exact:ExactConfig",
@@ -259,6 +268,7 @@ def uqbench_estimators() -> Iterable[EstimatorSpec]:
         ),
         EstimatorSpec(
             name="further-networks",
+            title="Further networks",
             version="1",
             factory="uqbench_predictive.baselines.further_networks:FurtherNetworks",
             config="uqbench_predictive.baselines.further_networks:FurtherNetworksConfig",

@@ -58,7 +58,7 @@ def _all(data: pd.DataFrame, methods: list[str]) -> Any:
     colors = alt.Scale(domain=[0, 1], range=[theme.WHITE, theme.SKY], clamp=True, interpolate="rgb")
     return alt.layer(
         base.mark_rect().encode(alt.Color("estimate:Q", scale=colors, legend=None)),
-        base.mark_text(color=theme.INK).encode(alt.Text("estimate:Q", format=".2f")),
+        base.mark_text(color=theme.ON_LIGHT).encode(alt.Text("estimate:Q", format=".2f")),
     )
 
 

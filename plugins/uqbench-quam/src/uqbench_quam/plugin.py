@@ -20,6 +20,7 @@ def uqbench_agents() -> Iterable[AgentSpec]:
     return [
         AgentSpec(
             name="quam-dqn",
+            title="QUAM-DQN",
             version="1",
             factory="uqbench_quam.agents.quam_dqn:QuamDQN",
             config="uqbench_quam.agents.config:QuamDQNConfig",
@@ -33,6 +34,7 @@ def uqbench_estimators() -> Iterable[EstimatorSpec]:
     return [
         EstimatorSpec(
             name="quam",
+            title="QUAM",
             version="1",
             factory="uqbench_quam.methods.quam:Quam",
             config="uqbench_quam.methods.config:QuamConfig",

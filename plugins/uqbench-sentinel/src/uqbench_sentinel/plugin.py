@@ -15,6 +15,7 @@ def uqbench_agents() -> Iterable[AgentSpec]:
     return [
         AgentSpec(
             name="sentinel-k",
+            title="SENTINEL-K",
             version="1",
             factory="uqbench_sentinel.agent:Sentinel",
             config="uqbench_sentinel.config:SentinelConfig",
@@ -80,6 +81,7 @@ def uqbench_estimators() -> Iterable[EstimatorSpec]:
     return [
         EstimatorSpec(
             name="composite-risk",
+            title="Composite risk",
             version="1",
             factory="uqbench_sentinel.estimation.composite:CompositeRiskEstimator",
             config="uqbench_sentinel.estimation.composite:CompositeRiskConfig",

@@ -47,6 +47,7 @@ def uqbench_agents() -> Iterable[AgentSpec]:
     return [
         AgentSpec(
             name="psrl",
+            title="PSRL",
             version="2",
             factory="uqbench_tabular.agents.psrl:PSRL",
             config="uqbench_tabular.agents.config:ModelBasedConfig",
@@ -55,6 +56,7 @@ def uqbench_agents() -> Iterable[AgentSpec]:
         ),
         AgentSpec(
             name="ube",
+            title="UBE",
             version="2",
             factory="uqbench_tabular.agents.ube:UBE",
             config="uqbench_tabular.agents.config:UBEConfig",
@@ -62,6 +64,7 @@ def uqbench_agents() -> Iterable[AgentSpec]:
         ),
         AgentSpec(
             name="ube-terms",
+            title="UBE",
             version="1",
             factory="uqbench_tabular.agents.ube:UBETerms",
             config="uqbench_tabular.agents.config:UBEConfig",
@@ -69,6 +72,7 @@ def uqbench_agents() -> Iterable[AgentSpec]:
         ),
         AgentSpec(
             name="moment-matching",
+            title="Moment matching",
             version="2",
             factory="uqbench_tabular.agents.moment_matching:MomentMatching",
             config="uqbench_tabular.agents.config:MomentMatchingConfig",
@@ -76,6 +80,7 @@ def uqbench_agents() -> Iterable[AgentSpec]:
         ),
         AgentSpec(
             name="bql",
+            title="BQL",
             version="1",
             factory="uqbench_tabular.agents.bql:BayesianQLearning",
             config="uqbench_tabular.agents.config:BQLConfig",
@@ -84,6 +89,7 @@ def uqbench_agents() -> Iterable[AgentSpec]:
         ),
         AgentSpec(
             name="q-learning",
+            title="Q-learning",
             version="1",
             factory="uqbench_tabular.agents.q_learning:QLearning",
             config="uqbench_tabular.agents.config:QLearningConfig",
@@ -91,6 +97,7 @@ def uqbench_agents() -> Iterable[AgentSpec]:
         ),
         AgentSpec(
             name="certainty-equivalence",
+            title="Certainty equivalence",
             version="1",
             factory="uqbench_tabular.agents.certainty_equivalence:CertaintyEquivalence",
             config="uqbench_tabular.agents.config:CertaintyEquivalenceConfig",
@@ -98,6 +105,7 @@ def uqbench_agents() -> Iterable[AgentSpec]:
         ),
         AgentSpec(
             name="gaussian-posterior",
+            title="Exact posterior",
             version="1",
             factory="uqbench_tabular.agents.gaussian_posterior:GaussianPosterior",
             config="uqbench_tabular.environments.config:GaussianValuesConfig",

@@ -20,6 +20,7 @@ def uqbench_agents() -> Iterable[AgentSpec]:
     return [
         AgentSpec(
             name="ua-dqn",
+            title="UA-DQN",
             version="4",
             factory="uqbench_uadqn.agent:UADQN",
             config="uqbench_uadqn.config:UADQNConfig",
@@ -94,12 +95,14 @@ def uqbench_estimators() -> Iterable[EstimatorSpec]:
     return [
         EstimatorSpec(
             name="anchored-quantiles",
+            title="Anchored quantiles",
             version="1",
             factory="uqbench_uadqn.regression.anchored:AnchoredQuantiles",
             config="uqbench_uadqn.regression.config:AnchoredQuantilesConfig",
         ),
         EstimatorSpec(
             name="anchored-outputs",
+            title="Anchored outputs",
             version="1",
             factory="uqbench_uadqn.regression.anchored:AnchoredOutputs",
             config="uqbench_uadqn.regression.config:AnchoredOutputsConfig",

@@ -39,6 +39,7 @@ def uqbench_agents() -> Iterable[AgentSpec]:
     return [
         AgentSpec(
             name="decision-ube",
+            title="UBE",
             version="1",
             factory="uqbench_ube.chain.agents:UBEDecider",
             config="uqbench_ube.chain.agents:UBEDecisionConfig",
@@ -46,6 +47,7 @@ def uqbench_agents() -> Iterable[AgentSpec]:
         ),
         AgentSpec(
             name="decision-bonus",
+            title="Visit bonus",
             version="1",
             factory="uqbench_ube.chain.agents:BonusDecider",
             config="uqbench_ube.chain.agents:BonusDecisionConfig",
@@ -61,12 +63,14 @@ def uqbench_agents() -> Iterable[AgentSpec]:
         ),
         AgentSpec(
             name="ube-dqn",
+            title="UBE-DQN",
             version="1",
             factory="uqbench_ube.deep.ube_dqn:UBEDQN",
             config="uqbench_ube.deep.config:UBEDQNConfig",
         ),
         AgentSpec(
             name="dqn-intrinsic",
+            title="DQN with a bonus",
             version="1",
             factory="uqbench_ube.deep.intrinsic:IntrinsicDQN",
             config="uqbench_ube.deep.config:IntrinsicDQNConfig",

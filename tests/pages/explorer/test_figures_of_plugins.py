@@ -10,8 +10,8 @@ import pytest
 from uqbench import hookimpl
 from uqbench.boards.stored import StoredBoard
 from uqbench.contract.figure import Figure
+from uqbench.pages.explorer.board import board_data
 from uqbench.pages.plots import catalog
-from uqbench.pages.report import sections
 from uqbench.registry.plugins import Host
 
 FOLDER = Path(__file__).parents[3] / "leaderboards" / "uncertainty-toy" / "paper"
@@ -70,8 +70,8 @@ def test_a_plugin_that_fails_is_named_and_the_others_draw(host):
         "0", "no such column", "there is another figure 'intervals'; rename this one"
     ]  # fmt: skip
     assert catalog.draw(board, "two-points", None, host).data is DATA
-    section = sections.BoardSection(board, None, {}, host)
-    assert list(section.figures)[:2] == ["two-points", "intervals"]
-    assert section.figures["two-points"][1].startswith("<svg ")
-    assert any("refers to nothing outside of itself" in text for text in section.missing)
-    assert any("hollow: AttributeError" in text for text in section.missing)
+    data, missing = board_data(board, None, host, "leaderboards")
+    assert [one["name"] for one in data["figures"]][:2] == ["two-points", "intervals"]
+    assert data["figures"][0]["svg"].startswith("<svg ")
+    assert any("refers to nothing outside of itself" in text for text in missing)
+    assert any("hollow: AttributeError" in text for text in missing)

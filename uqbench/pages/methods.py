@@ -1,0 +1,63 @@
+"""Methods as readers know them: a name, what sets them apart, one sentence, and the paper."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from uqbench.boards.stored import StoredBoard
+from uqbench.contract.errors import UqbenchError
+from uqbench.registry.definitions import source, summary
+from uqbench.registry.papers import cited
+from uqbench.registry.plugins import Host
+
+SYMBOLS = {"zeta": "ζ", "lam": "λ", "epsilon": "ε", "alpha": "α", "beta": "β"}
+MOST_SETTINGS = 2
+"""Settings that a name has room for; with more the method's own name tells."""
+LINKS = {"doi": "https://doi.org/{}", "eprint": "https://arxiv.org/abs/{}", "url": "{}"}
+"""The fields of BibTeX that lead to a paper, and where."""
+
+
+def names_of(board: StoredBoard, host: Host) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each method of a board, in its order, with what the installed plugins say of it.
+
+    ``name``, ``of`` (the agent or estimator that it is a setting of), ``title`` (such as ``UBE,
+    ζ = 1``), ``family`` (the title without settings), ``about`` and ``source``.
+    """
+    made = {cell.rsplit("/", 1)[1]: of for cell, of in sorted(board.configs.items(), reverse=True)}
+    for name in board.methods:
+        of = str(made[name].get("agent") or made[name].get("estimator") or name)
+        alike = [one["config"] for one in made.values() if of in (one["agent"], one["estimator"])]
+        family, about, paper = _described(of, host)
+        title = family or name
+        if len(alike) > 1:
+            title += f", {setting_apart(name, made[name]['config'], alike)}" if family else ""
+        facts = {"name": name, "of": of, "title": title, "family": family or of}
+        yield name, {**facts, "about": about, "source": paper, "config": made[name]["config"]}
+
+
+def setting_apart(name: str, config: Mapping[str, Any], alike: list[dict[str, Any]]) -> str:
+    """The settings that set a method apart from others of its agent; its name if they are many."""
+    keys = [key for key in config if any(one.get(key) != config[key] for one in alike)]
+    if not keys or len(keys) > MOST_SETTINGS or any(isinstance(config[k], dict) for k in keys):
+        return name
+    return ", ".join(f"{SYMBOLS.get(k, k.replace('_', ' '))} = {config[k]}" for k in keys)
+
+
+def links(host: Host, sources: list[str]) -> dict[str, str]:
+    """Where the papers are that some sources cite, by how these cite them."""
+    found: dict[str, str] = {}
+    for paper in cited(host, sources)[0]:
+        for key, address in LINKS.items():
+            if match := re.search(rf"(?m)^\s*{key} = \{{([^}}]+)\}}", paper.bibtex):
+                found |= dict.fromkeys(paper.cited_as, address.format(match[1]))
+                break
+    return found
+
+
+def _described(of: str, host: Host) -> tuple[str, str, str]:
+    """Title, summary and source of an agent or estimator; empty where it is not installed."""
+    try:
+        spec = host.agents.get(of) or host.estimators.get(of)
+        return ("", "", "") if spec is None else (spec.title, summary(spec), source(spec))
+    except UqbenchError as error:
+        return "", str(error), ""
