@@ -10,8 +10,6 @@ import pytest
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.provenance import MadeWith
 from uqbench.boards.scores import Score
-from uqbench.pages.board_view import BoardView
-from uqbench.pages.groups import group_columns
 from uqbench.pages.markdown import page
 from uqbench.registry.plugins import Host
 from uqbench.suites.metrics import Metric
@@ -83,27 +81,6 @@ def cartpole(host):
     return board_of(host, "cartpole", ["sentinel-4", "c51-cvar"], value)
 
 
-def test_every_group_has_columns_the_score_and_proper_scores_first(cartpole):
-    by_group = {}
-    for column in group_columns(cartpole, BoardView.of(cartpole)):
-        by_group.setdefault(column.group, []).append(column.header)
-    assert list(by_group) == ["return", "risk", "uncertainty"]
-    assert by_group["risk"][:2] == ["falls per step", "falls ↓"]
-    assert by_group["risk"][-1] == "CVaR 0.25 of runs"
-    assert by_group["uncertainty"][:2] == ["return proper", "proper"]
-    assert all(len(headers) <= 7 for headers in by_group.values())
-
-
-def test_a_coverage_stands_without_its_ceiling_and_what_is_not_stated_is_a_dash(cartpole):
-    columns = group_columns(cartpole, BoardView.of(cartpole))
-    cells = {column.header: column.texts for column in columns}
-    assert list(cartpole.methods) == ["c51-cvar", "sentinel-4"]
-    assert cells["q coverage 90"] == ("–", "0.250")
-    assert cells["return proper"] == ("–", "0.250")
-    assert cells["falls ↓"] == ("0.250", "0.250")
-    assert not any("ceiling" in header for header in cells)
-
-
 def test_leaderboard_csv_has_the_groups_in_order_and_the_manifest_names_them(cartpole):
     files = cartpole.files()
     groups = json.loads(files["manifest.json"])["groups"]
@@ -120,36 +97,11 @@ def test_leaderboard_csv_has_the_groups_in_order_and_the_manifest_names_them(car
     assert (own["q_coverage_90_mean"], own["q_coverage_90_ceiling_mean"]) == ("0.25", "0.6")
 
 
-def test_the_page_has_a_table_of_the_groups(cartpole):
-    text = page(cartpole, [], "")
-    section = text[text.index("## Return, risk and uncertainty") :]
-    heads = [cell.strip() for cell in section.splitlines()[2].split("|")]
-    assert [cell for cell in heads if cell] == ["return", "risk", "uncertainty"]
-    assert "| `c51-cvar` |" in section
-
-
 def test_scores_in_units_of_return_have_no_mean_over_tasks(host):
     board = board_of(host, "minatar", ["dqn", "qr-dqn"], lambda *_: 0.5, "cpu")
     names = {column.name for column in board.columns}
     assert {"return_proper_mean", "novelty_mean", "q_coverage_90_mean"} <= names
     assert not any(name.startswith(("q_error", "bias", "cvar25_error")) for name in names)
-
-
-@pytest.mark.parametrize("name", ["two-moons", "return-distribution"])
-def test_a_board_of_data_sets_or_of_uncertainty_alone_has_no_groups(host, name):
-    suite = read_suites(host, check=()).suite(name)
-    plan = make_plan(suite, host, "smoke", device="cpu")
-    board = Board.of(replace(plan, claims=()), [])
-    assert group_columns(board, BoardView.of(board)) == []
-
-
-def test_coverages_of_other_levels_are_left_to_leaderboard_csv(host):
-    board = board_of(host, "deepsea", ["psrl", "ube"], lambda *_: 0.5)
-    names = [name for names in json.loads(board.files()["manifest.json"])["groups"].values()
-             for name in names]  # fmt: skip
-    assert {"coverage_50_mean", "coverage_90_mean", "coverage_95_mean"} <= set(names)
-    shown = [column.header for column in group_columns(board, BoardView.of(board))]
-    assert [header for header in shown if "coverage" in header] == ["coverage 90"]
 
 
 def test_the_page_lists_machines_that_look_alike_once(cartpole):

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from uqbench.registry.plugins import Host
     from uqbench.suites.plan import Plan
 
-PROVENANCE = "made_with.json"
+PROVENANCE, PAGE = "made_with.json", "README.md"
 CURVES, UNCERTAINTY = "curves.parquet", "uncertainty.parquet"
 RECORDED = ("cost.csv", PROVENANCE, "papers.bib", ERRORS, NAME, CURVES, UNCERTAINTY)
 """The files of a board that do not follow from its scores."""
@@ -301,11 +301,10 @@ class StoredBoard:
     def altered(self) -> list[str]:
         """Files that are not those that the manifest lists, or that it lacks."""
         listed = self.manifest.sha256
-        there = {name: sha256(data).hexdigest() for name, data in self.recorded.items()}
-        listable = RECORDED if self.manifest.schema_version == SCHEMA_VERSION else listed
-        return [
-            name for name in RECORDED if name in listable and there.get(name) != listed.get(name)
-        ]
+        names = (*RECORDED, PAGE)
+        there = {name: sha256(self.unchecked(name)).hexdigest() for name in names if self.has(name)}
+        listable = names if self.manifest.schema_version == SCHEMA_VERSION else listed
+        return [name for name in names if name in listable and there.get(name) != listed.get(name)]
 
     def board(self, plan: Plan, selection: Selection, host: Host, say: Say = warn) -> Board:
         """The board that its scores make, of the suite as it is installed.

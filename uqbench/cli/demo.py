@@ -21,7 +21,7 @@ def command(options: Options) -> int:
     from uqbench.api.execute import execute
     from uqbench.api.report import can_report, write_report
     from uqbench.api.session import Session
-    from uqbench.pages.terminal import print_ranking
+    from uqbench.pages.terminal import print_board
     from uqbench.runner.display import Terminal
 
     out = Path(options.out or "results")
@@ -29,7 +29,7 @@ def command(options: Options) -> int:
     done = execute(Session(demo, Terminal(), warn))
     assert done.board is not None
     assert done.folder is not None
-    print_ranking(done.board)
+    print_board(done.board)
     if can_report():
         say(f"report: {write_report(done.folder, out / 'demo.html', warn)} (open it)")
     return 1 if done.unfinished else 0

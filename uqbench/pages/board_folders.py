@@ -18,7 +18,7 @@ from uqbench.boards.provenance import (
     provenance_json,
     read_provenance,
 )
-from uqbench.boards.stored import PROVENANCE, RECORDED
+from uqbench.boards.stored import PAGE, PROVENANCE, RECORDED
 from uqbench.pages.markdown import index_page, page
 from uqbench.registry.plugins import Host
 from uqbench.results.files import stored_text
@@ -67,11 +67,11 @@ def all_files(
     text = page(board, made, cost, older, bibtex, errors).encode()
     if digests is None:
         digests = {name: sha256(data).hexdigest() for name, data in recorded.items()}
-    others = {"README.md": sha256(text).hexdigest(), **digests}
+    others = {PAGE: sha256(text).hexdigest(), **digests}
     return {
         **board.tables,
         **recorded,
-        "README.md": text,
+        PAGE: text,
         MANIFEST: board.manifest(others).text.encode(),
     }
 

@@ -9,7 +9,7 @@ from uqbench.boards.manifest import MANIFEST, Planned, missing_note
 from uqbench.boards.protocol import check_as_run, other_scores
 from uqbench.boards.provenance import of_older_code, provenance_json
 from uqbench.boards.scores import gather
-from uqbench.boards.stored import PROVENANCE, RECORDED, StoredBoard
+from uqbench.boards.stored import PAGE, PROVENANCE, RECORDED, StoredBoard
 from uqbench.contract.errors import Say, UqbenchError
 from uqbench.pages.board_folders import all_files, write_files
 from uqbench.registry.plugins import Host
@@ -18,6 +18,9 @@ from uqbench.results.store import Store
 
 def check(stored: StoredBoard, board: Board, store: Store, say: Say) -> bool:
     """Whether a board's files are those that follow from its scores, or were recorded with it.
+
+    Its page must be the one that was written with it, and say what the scores come to; uqbench may
+    write pages otherwise by now.
 
     Its own methods and claims are what is checked: others may be installed here.
 
@@ -33,15 +36,17 @@ def check(stored: StoredBoard, board: Board, store: Store, say: Say) -> bool:
     for name in altered:
         say(f"{folder / name}: is not the file whose digest {MANIFEST} lists")
     listed = stored.manifest.sha256 if known else {}
-    digests = {name: digest for name, digest in listed.items() if name in RECORDED}
+    digests = {name: digest for name, digest in listed.items() if name in (*RECORDED, PAGE)}
     recorded = stored.recorded
     try:
         expected = all_files(stored.own_claims(board), recorded, digests)
     except UqbenchError as error:
         say(f"{folder}: {error}")
         return False
-    follow = [name for name in expected if name not in recorded]
+    follow = [name for name in expected if name not in {*recorded, PAGE}]
     differing = [n for n in follow if not stored.has(n) or stored.unchecked(n) != expected[n]]
+    if not stored.has(PAGE) or board.finding.encode() not in stored.unchecked(PAGE):
+        differing.append(PAGE)
     for name in differing:
         which = {"scores.csv": "its own rows by task, method and seed"}
         say(f"{folder / name}: differs from {which.get(name, 'what follows from scores.csv')}")
@@ -89,7 +94,7 @@ def rewrite(stored: StoredBoard, board: Board, host: Host) -> list[Path]:
             follow from the scores is not the one that the manifest lists.
     """
     check_as_run(board, stored.folder)
-    if stored.has(MANIFEST) and (altered := stored.altered()):
+    if stored.has(MANIFEST) and (altered := [name for name in stored.altered() if name != PAGE]):
         raise UqbenchError(
             f"{stored.folder / altered[0]} is not the file whose digest {MANIFEST} lists, and does "
             f"not follow from the scores: restore it, or write the board again from its runs."
