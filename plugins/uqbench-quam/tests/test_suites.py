@@ -18,12 +18,9 @@ def test_the_budget_paper_has_every_data_set_once(name):
     assert suite["budgets"]["paper"]["seeds"] == 24
 
 
-@pytest.mark.parametrize(("budget", "models"), [("paper", "all"), ("regression", "best")])
-def test_quam_is_a_row_of_predictive_whose_searches_leave_its_own_network(budget, models):
-    """Weighted models of classes, the farthest ones of a regression; both under its penalty."""
-    plan = Selection("predictive", budget, ("quam", "network")).plan(Host.load(), "cpu")
+def test_quam_is_a_row_of_fashion_and_searches_for_every_class_from_a_network_like_the_others():
+    plan = Selection("fashion", "ood", ("quam", "network")).plan(Host.load(), "cpu")
     own, plain = ({c.config for c in plan.cells if c.method.name == n} for n in ("quam", "network"))
     (quam,), (network,) = own, plain
-    assert quam.models == models
-    assert quam.search_decay == quam.weight_decay == network.weight_decay
     assert (quam.hidden, quam.learning_rate) == (network.hidden, network.learning_rate)
+    assert quam.classes is None

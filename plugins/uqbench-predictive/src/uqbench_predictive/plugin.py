@@ -330,6 +330,6 @@ def _chance(name: str) -> float | str:
 
 @hookimpl
 def uqbench_suites() -> Iterable[Traversable]:
-    """Real data in setting (a), and problems whose posterior is known."""
-    own = ("predictive", "fashion", "testbed")
+    """Tables, regressions and images in setting (a), and problems whose posterior is known."""
+    own = ("predictive", "regression", "fashion", "testbed")
     return [files("uqbench_predictive") / "suites" / f"{name}.toml" for name in own]

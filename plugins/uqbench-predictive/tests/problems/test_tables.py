@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from hashlib import md5
+
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from sklearn.linear_model import Ridge
-from uqbench_predictive.networks.learning import mean_loss
-from uqbench_predictive.networks.training import Trainer
+from uqbench_predictive.problems import tables
 from uqbench_predictive.problems.corruptions import altered
 from uqbench_predictive.problems.digits import in_distribution
+from uqbench_predictive.problems.idx import DataError, File
+from uqbench_predictive.problems.image_files import VARIABLE
 from uqbench_predictive.problems.tables import (
+    FILES,
     MOST,
     N_CLASSES,
     REGRESSIONS,
@@ -19,12 +24,8 @@ from uqbench_predictive.problems.tables import (
     _first_of_each,
 )
 
-from uqbench.contract.estimator import Data
-from uqbench.registry.plugins import Host
-from uqbench.suites.selection import Selection
 
-
-@pytest.mark.parametrize("name", sorted(N_CLASSES))
+@pytest.mark.parametrize("name", sorted(N_CLASSES.keys() - FILES.keys()))
 def test_parts_of_a_split_share_no_input_and_follow_from_the_seed(name):
     task = Real(RealConfig(name=name))
     data, test = task.data([1, 2]), task.evaluation_sets([1, 2])["test"]
@@ -85,15 +86,67 @@ def test_corruptions_are_those_that_are_named():
 
 
 @pytest.mark.parametrize("name", ["diabetes", "star98"])
-def test_the_network_of_the_budget_regression_does_not_fit_the_noise(name):
-    """Training residuals are half the test residuals at least; with little decay a hundredth."""
-    plan = Selection("predictive", "regression", ("network",), (name,)).plan(Host.load(), "cpu")
-    (cell,) = plan.cells
-    task = Real(RealConfig(name=name))
-    trainer = Trainer(task, [1, 2], cell.config, torch.device("cpu"))
-    data, test = task.data([1, 2]), task.evaluation_sets([1, 2])["test"]
-    weights = trainer.train(data, plan.budget.steps)
-    trained = mean_loss(trainer.network, weights, data)
-    held = mean_loss(trainer.network, weights, Data(test.inputs, test.targets))
-    assert (held < 2 * trained).all()
-    assert (held < 0.8).all()  # 1 is to learn nothing
+def test_a_gap_has_the_middle_third_and_training_rows_on_either_side(name):
+    task = Real(RealConfig(name=name, gap=True))
+    seeds = [0, 3]
+    data, test = task.data(seeds), task.evaluation_sets(seeds)["test"]
+    held = data.validation
+    for lane, seed in enumerate(seeds):
+        known, other, inside = (
+            part[lane, :, seed] for part in (data.inputs, held.inputs, test.inputs)
+        )
+        assert len(inside) == pytest.approx(len(torch.cat([known, other])) / 2, abs=2)
+        for outside in (known, other):
+            beyond = (outside <= inside.min()) | (outside >= inside.max())
+            assert beyond.all()
+            assert (outside <= inside.min()).any()
+            assert (outside >= inside.max()).any()
+    with pytest.raises(ValueError, match="got the classes of wine"):
+        RealConfig(name="wine", gap=True)
+
+
+@pytest.fixture
+def frame(tmp_path, monkeypatch):
+    """A table as R saves it, in the place of mlbench's Satellite: 1,800 rows, one of them twice."""
+    rdata = pytest.importorskip("rdata")
+    generator = np.random.default_rng(0)
+    rows = pd.DataFrame(generator.normal(size=(1_800, 3)), columns=["a", "b", "c"])
+    rows["bit"] = pd.Categorical(generator.integers(0, 2, 1_800).astype(str))
+    rows["constant"] = 1.0
+    rows["classes"] = pd.Categorical(np.where(rows["a"] > 0, "yes", "no"))
+    rows = pd.concat([rows, rows[:1]], ignore_index=True)
+    path = tmp_path / "r" / "Satellite.rda"
+    path.parent.mkdir()
+    rdata.write_rda(path, {"Satellite": rows})
+    digest = md5(path.read_bytes(), usedforsecurity=False).hexdigest()
+    monkeypatch.setitem(FILES, "satellite", File("r/Satellite.rda", digest, "here"))
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    for cached in (tables._rows, tables._numbers):
+        cached.cache_clear()
+    yield rows
+    for cached in (tables._rows, tables._numbers):
+        cached.cache_clear()
+
+
+def test_a_table_of_r_has_factors_as_numbers_and_each_row_once(frame):
+    task = Real(RealConfig(name="satellite"))
+    data, test = task.data([5]), task.evaluation_sets([5])["test"]
+    assert task.inputs == (5,)
+    sizes = [len(part.targets[0]) for part in (data, data.validation, test)]
+    assert sizes == [1_000, 200, 500]
+    rows = torch.cat([data.inputs[0], data.validation.inputs[0], test.inputs[0]])
+    assert len(torch.unique(rows, dim=0)) == 1_700
+    assert torch.equal(data.targets[0], (data.inputs[0, :, 0] > -frame["a"].mean()).long()) or (
+        (data.targets[0] == (data.inputs[0, :, 0] > 0).long()).double().mean() > 0.95
+    )
+    assert len(torch.unique(data.inputs[0, :, 3])) == 2
+    assert not data.inputs[0, :, 4].any()
+
+
+def test_a_table_that_is_missing_or_another_one_is_named(frame, monkeypatch):
+    with pytest.raises(DataError, match=r"no .*r/DNA.rda; put the file published at the Debian"):
+        Real(RealConfig(name="dna"))
+    monkeypatch.setitem(FILES, "satellite", File("r/Satellite.rda", "0" * 32, "here"))
+    tables._rows.cache_clear()
+    with pytest.raises(DataError, match="MD5"):
+        Real(RealConfig(name="satellite"))

@@ -108,6 +108,9 @@ class CyclicalSGHMC(Estimator):
             if iteration in kept:
                 samples.append(stack.snapshot())
         self.sample = NetworkSample(network, by_lane(samples), len(samples), data, reference_model)
+        if self.trainer.regression:
+            found = self.sample.noise_var
+            self.sample.noise_var = self.trainer.noise_var(data, found, self.predict)
 
     def predict(self, inputs: Tensor) -> PredictiveUncertainty:
         """The spread of the kept models."""

@@ -82,6 +82,9 @@ class DeepEnsemble(Estimator):
             own = perturbed(repeat(data, members), self.trainer.task.noise_var, generators)
         weights = self.trainer.train(own, steps, members=members, network=network)
         self.sample = NetworkSample(network, weights, members, data, reference_model)
+        if self.trainer.regression:
+            found = self.sample.noise_var
+            self.sample.noise_var = self.trainer.noise_var(data, found, self.predict)
         self.temperature = torch.ones(len(self.trainer.seeds), dtype=torch.float64)
         if prior is not None:
             if held is None or self.trainer.regression or reference_model is not None:

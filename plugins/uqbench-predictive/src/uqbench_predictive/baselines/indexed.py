@@ -148,6 +148,7 @@ class Indexed(Estimator, Generic[Config]):
             residuals = self._members(data.inputs).squeeze(-1) - data.targets.cpu()
             own = residuals.square().mean((0, 2))
             self.noise_var = own if noise is None else torch.full_like(own, noise)
+            self.noise_var = trainer.noise_var(data, self.noise_var, self.predict)
 
     def predict(self, inputs: Tensor) -> PredictiveUncertainty:
         """The spread of the models of some indices, the same for all inputs."""

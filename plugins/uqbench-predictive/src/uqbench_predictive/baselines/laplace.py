@@ -100,13 +100,14 @@ class Laplace(Estimator):
         )  # [L, H + 1, C]
         if self.config.precision == "decay":  # δ, [L]
             self.precision = torch.full((len(outputs),), self.config.weight_decay).double()
-            return
-        scores = (
-            self._log_evidence(rows.sum(-1), n)
-            if self.config.precision == "evidence"
-            else -self._validation_loss(data.validation)
-        )
-        self.precision = 10 ** LOG10_PRECISIONS.to(trainer.device)[scores.argmax(-1)]
+        else:
+            scores = (
+                self._log_evidence(rows.sum(-1), n)
+                if self.config.precision == "evidence"
+                else -self._validation_loss(data.validation)
+            )
+            self.precision = 10 ** LOG10_PRECISIONS.to(trainer.device)[scores.argmax(-1)]
+        self.noise_var = trainer.noise_var(data, self.noise_var, self.predict)
 
     @torch.no_grad()
     def predict(self, inputs: Tensor) -> PredictiveUncertainty:

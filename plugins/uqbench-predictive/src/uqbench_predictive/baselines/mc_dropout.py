@@ -82,6 +82,7 @@ class MCDropout(Estimator):
             self.network, self.weights = open_network(reference_model, trainer.device)
         if trainer.regression:
             self.noise_var = mean_loss(self.network, self.weights, data)
+            self.noise_var = trainer.noise_var(data, self.noise_var, self.predict)
 
     @torch.no_grad()
     def predict(self, inputs: Tensor) -> PredictiveUncertainty:

@@ -97,6 +97,7 @@ class PostHoc(Estimator):
         if trainer.regression:
             held = validation if config.scaled and validation is not None else data
             self.noise_var = mean_loss(self.network, self.weights, held)
+            self.noise_var = trainer.noise_var(data, self.noise_var, self.predict)
             return
         features, logits = self._outputs(data.inputs)
         self.head = {name: self.weights[name].double() for name in HEAD}

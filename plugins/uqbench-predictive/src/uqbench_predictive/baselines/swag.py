@@ -94,6 +94,9 @@ class SWAG(Estimator):
                 stack.flat.copy_(moments.draw(generators))
             drawn.append(stack.snapshot())
         self.sample = NetworkSample(network, by_lane(drawn), len(drawn), data, reference_model)
+        if self.trainer.regression:
+            found = self.sample.noise_var
+            self.sample.noise_var = self.trainer.noise_var(data, found, self.predict)
 
     def predict(self, inputs: Tensor) -> PredictiveUncertainty:
         """The spread of the networks."""

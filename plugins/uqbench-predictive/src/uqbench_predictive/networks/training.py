@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
-from typing import Generic, TypeVar
+from typing import Generic, Literal, TypeVar
 
 import torch
 from torch import Tensor
 
 from uqbench.contract.config import LATER
-from uqbench.contract.estimator import Data, Dataset, ReferenceModel
+from uqbench.contract.estimator import (
+    Data,
+    Dataset,
+    Predict,
+    PredictiveUncertainty,
+    ReferenceModel,
+)
 from uqbench.contract.seeding import derive_seed
 from uqbench.lanes import lane_generators
 from uqbench_predictive.networks.architectures import (
@@ -42,6 +48,8 @@ class TrainingConfig:
         posterior: whether the mean loss of n points plus the penalty is the negative logarithm of a
             posterior over n, so that ``weight_decay`` is λ, the precision of a normal prior of the
             weights: the penalty is λ/n, with a regression's squared errors and noise 2σ²λ/n.
+        noise: σ² of a regression: the mean squared error of ``training`` data, or the one under
+            which ``validation`` data are most likely, given the method's mean and epistemic part.
     """
 
     architecture: str = "mlp"
@@ -51,9 +59,12 @@ class TrainingConfig:
     batch_size: int | None = None
     smoothing: float = 0.0
     posterior: bool = field(default=False, metadata=LATER)
+    noise: Literal["training", "validation"] = field(default="training", metadata=LATER)
 
 
 Config = TypeVar("Config", bound=TrainingConfig)
+NOISES = torch.logspace(-4, 1, 251, dtype=torch.float64)
+"""The grid of σ², of targets whose variance is one: steps of a twentieth."""
 
 
 @dataclass(frozen=True)
@@ -119,6 +130,24 @@ class Trainer(Generic[Config]):
         """The factor of the L2 penalty beside a mean loss of so many points."""
         config = self.config
         return config.weight_decay * (self.temperature(points) if config.posterior else 1)
+
+    def noise_var(self, data: Data, found: Tensor, predict: Predict) -> Tensor:
+        """σ² of a regression as the config wants it, ``[L]``.
+
+        Args:
+            data: with validation data.
+            found: the mean squared error of training data, ``[L]``.
+            predict: the method, whatever noise it states.
+
+        Raises:
+            ValueError: there are to be validation data, and there are none.
+        """
+        if not self.regression or self.config.noise == "training":
+            return found
+        if data.validation is None:
+            raise ValueError("noise = 'validation' needs validation data, and this task has none")
+        said = predict(data.validation.inputs)
+        return likeliest_noise(said, data.validation.targets)
 
     def to_device(self, data: Data) -> Data:
         """The data on the estimator's device."""
@@ -204,3 +233,15 @@ def repeat(data: Data, members: int) -> Data:
         data.inputs.repeat_interleave(members, dim=0),
         data.targets.repeat_interleave(members, dim=0),
     )
+
+
+def likeliest_noise(said: PredictiveUncertainty, targets: Tensor) -> Tensor:
+    """σ² under which targets ``[L, n]`` are most likely, ``[L]``, on the grid :data:`NOISES`.
+
+    ``argmax Σ_i log N(y_i; mean_i, epistemic_i + σ²)``.
+    """
+    assert said.mean is not None
+    squares = (targets.double().cpu() - said.mean.double()).square()
+    variance = said.epistemic.double() + NOISES[:, None, None]  # [grid, L, n]
+    each = (variance.log() + squares / variance).flatten(2).mean(-1)
+    return NOISES[each.argmin(0)]

@@ -5,8 +5,9 @@ Every method makes its own predictions, so that accuracy, likelihood and calibra
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Literal
 
@@ -18,25 +19,51 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from statsmodels.datasets import engel, grunfeld, randhie, star98
 from torch import Tensor
 
+from uqbench.contract.config import LATER
 from uqbench.contract.estimator import Data, Dataset, EvaluationSet
 from uqbench.contract.seeding import derive_seed
 from uqbench_predictive.problems.corruptions import altered
 from uqbench_predictive.problems.detection import order
 from uqbench_predictive.problems.digits import CLASSES, digits, in_distribution
+from uqbench_predictive.problems.idx import DataError, File, content
+from uqbench_predictive.problems.image_files import data_folder
 
 Array = NDArray[np.float32]
 Name = Literal[
-    "digits", "breast-cancer", "wine", "diabetes", "engel", "grunfeld", "randhie", "star98"
-]
+    "digits", "breast-cancer", "wine", "diabetes", "engel", "grunfeld", "randhie", "star98",
+    "letter", "satellite", "dna", "spam",
+]  # fmt: skip
+_MLBENCH = "the Debian package r-cran-mlbench 2.1-3 (GPL-2; the data: UCI), mlbench/data"
+FILES: Mapping[Name, File] = {
+    "letter": File("r/LetterRecognition.rda", "e987247fa4b45c92191efd9322952737", _MLBENCH),
+    "satellite": File("r/Satellite.rda", "7a34cc4153a892f6be26d2aacaa8b119", _MLBENCH),
+    "dna": File("r/DNA.rda", "cb9ee3f094336cdb4476d824bbac2375", _MLBENCH),
+    "spam": File(
+        "r/spam.rda",
+        "95036049c37adf985595a538bc62ecb2",
+        "the Debian package r-cran-kernlab 0.9-32 (GPL-2; the data: UCI), kernlab/data",
+    ),
+}
+"""In the folder UQBENCH_DATA."""
+TARGETS: Mapping[Name, str] = {
+    "letter": "lettr", "satellite": "classes", "dna": "Class", "spam": "type",
+}  # fmt: skip
 REGRESSIONS: tuple[Name, ...] = ("diabetes", "engel", "grunfeld", "randhie", "star98")
-CLASSIFICATIONS: Mapping[Name, int] = {"digits": CLASSES, "breast-cancer": 2, "wine": 3}
+CLASSIFICATIONS: Mapping[Name, int] = {
+    "digits": CLASSES, "breast-cancer": 2, "wine": 3, "letter": 26, "satellite": 6, "dna": 3,
+    "spam": 2,
+}  # fmt: skip
 N_CLASSES: Mapping[Name, int] = {**CLASSIFICATIONS, **dict.fromkeys(REGRESSIONS, 0)}
 MOST = 1000
 """Rows of a table that a split draws from it; the others have fewer."""
 SHARES = (0.6, 0.8)
 """A table's rows up to the first are for training, up to the second for validation."""
+GAP_SHARES = (0.5, 2 / 3)
+"""The same where the last third is the middle along an input."""
 TRAINED, VALIDATED, TESTED = 300, 100, 300
 """Digits."""
+FEW = (1_000, 200, 500)
+"""Rows for training, validation and test of the tables of R, which have thousands."""
 OUTSIDE = 150
 """Inputs of other classes, and of noise."""
 
@@ -51,10 +78,22 @@ class RealConfig:
             ``engel``, what a household spends on food, by its income; ``grunfeld``, a firm's
             investment, by its value, its capital, the year and the firm; ``randhie``, log(1 +
             visits to a doctor), by health and insurance; ``star98``, the share of a district's
-            pupils above the national median. Targets of regressions are standardized.
+            pupils above the national median. Targets of regressions are standardized. Of R's
+            mlbench and kernlab, in :data:`FILES`, classifications: ``letter``, 26 capitals by 16
+            numbers of their images; ``satellite``, six soils by 36 gray values; ``dna``, the three
+            kinds of a splice junction by 180 bits; ``spam``, by 57 frequencies of words.
+        gap: whether test rows are the middle third along one input, the seed's, and training rows
+            the outer thirds (Foong et al. 2019): regressions only.
     """
 
     name: Name = "digits"
+    gap: bool = field(default=False, metadata=LATER)
+
+    def __post_init__(self) -> None:
+        if self.gap and self.name not in REGRESSIONS:
+            raise ValueError(
+                f"gap: expected one of {', '.join(REGRESSIONS)}, got the classes of {self.name}"
+            )
 
 
 class Real(Dataset):
@@ -67,6 +106,7 @@ class Real(Dataset):
     """
 
     members = 50  # all of every method's: joint likelihoods are of all
+    most_bytes = 6 << 20
 
     def __init__(self, config: RealConfig) -> None:
         self.config = config
@@ -106,16 +146,36 @@ class Real(Dataset):
         """Training, validation or test data of a lane."""
         inputs, targets = _rows(self.config.name)
         index = order("real", self.config.name, seed, count=len(targets))
-        index = _first_of_each(_numbers(self.config.name), index)[:MOST]
+        index = _first_of_each(_numbers(self.config.name), index)
+        if self.config.name in FILES:
+            ends = np.cumsum([0, *FEW]).tolist()
+            known, chosen = index[: ends[1]], index[ends[part] : ends[part + 1]]
+            return _standardized(inputs, known)[chosen], targets[chosen]
+        index = index[:MOST]
+        if self.config.gap:
+            index = around_a_gap(inputs[:, seed % inputs.shape[1]], index)
         if self.config.name == "digits":
             ends = [0, TRAINED, TRAINED + VALIDATED, TRAINED + VALIDATED + TESTED]
             chosen = index[ends[part] : ends[part + 1]]
             return inputs[chosen], targets[chosen]
-        ends = [0, *(round(share * len(index)) for share in SHARES), len(index)]
+        shares = GAP_SHARES if self.config.gap else SHARES
+        ends = [0, *(round(share * len(index)) for share in shares), len(index)]
         train, chosen = index[: ends[1]], index[ends[part] : ends[part + 1]]
         x = _standardized(inputs, train)[chosen]
         y = targets if self.n_classes else _standardized(targets, train)
         return x, y[chosen]
+
+
+def around_a_gap(values: Array, index: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The index with its middle third by value last, in the places of test rows.
+
+    Of rows of equal value the ones that the index has first are the lower ones.
+    """
+    ranked = index[np.argsort(values[index], kind="stable")]
+    outside = round(GAP_SHARES[1] * len(index))
+    low = outside // 2
+    inside = np.isin(index, ranked[low : low + len(index) - outside])
+    return np.concatenate([index[~inside], index[inside]])
 
 
 def _first_of_each(numbers: NDArray[np.int64], index: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -135,6 +195,8 @@ def _numbers(name: Name) -> NDArray[np.int64]:
 def _rows(name: Name) -> tuple[Array, NDArray[np.generic]]:
     if name == "digits":
         return in_distribution()
+    if name in FILES:
+        return _of_r(name)
     if name in STATSMODELS:
         inputs, targets = STATSMODELS[name]()
         return inputs.to_numpy(np.float32), targets.to_numpy(np.float32)
@@ -142,6 +204,27 @@ def _rows(name: Name) -> tuple[Array, NDArray[np.generic]]:
     loaded = load()
     kind = np.int64 if N_CLASSES[name] else np.float32
     return loaded.data.astype(np.float32), loaded.target.astype(kind)
+
+
+def _of_r(name: Name) -> tuple[Array, NDArray[np.generic]]:
+    """A data frame that R saved; a factor's values are their numbers.
+
+    Raises:
+        DataError: rdata is not installed, or the file is missing or another one.
+    """
+    read = content(data_folder(FILES.values()), FILES[name])
+    try:
+        import rdata
+    except ImportError:
+        raise DataError(
+            "reading tables of R needs rdata: pip install uqbench-predictive[tables]"
+        ) from None
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Unknown encoding", UserWarning)  # all is ASCII
+        (frame,) = rdata.conversion.convert(rdata.parser.parse_data(read)).values()
+    codes = frame.apply(lambda x: x.cat.codes if isinstance(x.dtype, pd.CategoricalDtype) else x)
+    targets = codes.pop(TARGETS[name])
+    return codes.to_numpy(np.float32), targets.to_numpy(np.int64)
 
 
 def _engel() -> tuple[pd.DataFrame, pd.Series]:
@@ -171,7 +254,8 @@ STATSMODELS = {"engel": _engel, "grunfeld": _grunfeld, "randhie": _randhie, "sta
 
 def _standardized(array: NDArray[np.generic], train: NDArray[np.int64]) -> Array:
     known = array[train].astype(np.float64)
-    scaled: Array = ((array - known.mean(0)) / known.std(0)).astype(np.float32)
+    std = known.std(0)
+    scaled: Array = ((array - known.mean(0)) / np.where(std > 0, std, 1)).astype(np.float32)
     return scaled
 
 

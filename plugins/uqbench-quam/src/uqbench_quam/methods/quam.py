@@ -49,7 +49,7 @@ class Quam(Estimator):
     def fit(self, data: Data, reference_model: ReferenceModel | None, steps: int) -> None:
         """Take the reference model, or train one: the searches start there."""
         trainer = self.trainer
-        data = trainer.to_device(data)
+        given = data = trainer.to_device(data)
         network, weights = trainer.reference_or_trained(data, reference_model, steps)
         self.reference_model = reference_model
         self.network: Network = network
@@ -61,6 +61,8 @@ class Quam(Estimator):
             self.start = {name: weights[name] for name in HEAD}
             self.data = Data(self._features(data.inputs), data.targets)
         self.temperature = self.config.temperature or 1 / data.targets.shape[1]
+        self.noise_var = self.reference_loss.double()  # σ̂² of equation 28
+        self.noise_var = trainer.noise_var(given, self.noise_var, self.predict)
 
     def predict(self, inputs: Tensor) -> PredictiveUncertainty:
         """Search for adversarial models of each of ``[L, M]`` points and weight their outputs."""
@@ -122,7 +124,7 @@ class Quam(Estimator):
             lowest = trace.adversarial.gather(0, step[None])[0]
             farther = any_ & (lowest < 0)  # otherwise the result is the reference
             means = torch.where(farther, best, own.repeat_interleave(2)).unflatten(0, (-1, 2))
-            noise = self.reference_loss[lanes[::2]].double()  # σ̂² of equation 28
+            noise = self.noise_var[lanes[::2]]
             yield regression(means.double().T, noise)
 
     def _search(
