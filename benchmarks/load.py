@@ -29,9 +29,9 @@ import pyarrow.parquet as pq
 
 from uqbench.contract.identity import digest_of
 from uqbench.registry.plugins import Host
-from uqbench.results.columns import columns_digest
 from uqbench.results.records import Provenance, RunRecord, Timing
 from uqbench.results.store import EPISODES, METRICS, now, this_process
+from uqbench.results.tables import columns_digest
 from uqbench.results.verified import FILE
 from uqbench.runner.metric_values import record_step
 from uqbench.suites.metrics import RECORDS

@@ -15,10 +15,9 @@ from example_runs import EPISODES, METRICS, make_record, make_run
 from uqbench.boards.curves import uncertainty_parquet
 from uqbench.contract.errors import UqbenchError
 from uqbench.pages.plots import uncertainty
-from uqbench.results.columns import RunColumns
 from uqbench.results.scores import Making, Score, Scores
 from uqbench.results.store import Store
-from uqbench.results.tables import CURVES
+from uqbench.results.tables import CURVES, RunColumns
 
 
 def curves(shift: float) -> dict[str, Any]:

@@ -10,9 +10,9 @@ import pytest
 from uqbench.api.status import run_status
 from uqbench.contract.errors import StorageError
 from uqbench.contract.identity import Run
-from uqbench.results.columns import RunColumns
 from uqbench.results.records import Provenance, RunRecord
 from uqbench.results.store import RunState, Store, this_process
+from uqbench.results.tables import RunColumns
 
 
 def make_run(seed: int) -> Run:

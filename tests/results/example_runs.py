@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 
 from uqbench.contract.identity import Run
-from uqbench.results.columns import RunColumns
 from uqbench.results.records import Provenance, RunRecord
 from uqbench.results.store import Store, now, this_process
+from uqbench.results.tables import RunColumns
 
 METRICS = {
     "step": np.array([1, 2]),

@@ -16,8 +16,8 @@ from example_runs import EPISODES, METRICS, finish, make_record, make_run
 
 from uqbench.contract.errors import StorageError, UqbenchError
 from uqbench.contract.identity import digest_of
-from uqbench.results.columns import RunColumns
 from uqbench.results.store import RunState, Store
+from uqbench.results.tables import RunColumns
 
 
 def flip_top_bit(path: Path) -> None:

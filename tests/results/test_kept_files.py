@@ -12,9 +12,9 @@ from example_runs import EPISODES, METRICS, finish, make_record, make_run
 
 from uqbench.contract.identity import Run
 from uqbench.results import tables
-from uqbench.results.columns import RunColumns
 from uqbench.results.merge import Outcome, merge
 from uqbench.results.store import RunState, Store
+from uqbench.results.tables import RunColumns
 
 NOBODY = 65534
 AGENT = b"state of an agent " * 100_000

@@ -10,11 +10,11 @@ import pytest
 from uqbench.boards.provenance import provenance
 from uqbench.contract.errors import UqbenchError
 from uqbench.contract.identity import Run
-from uqbench.results.columns import RunColumns
 from uqbench.results.merge import Outcome, merge
 from uqbench.results.records import Provenance, RunRecord
 from uqbench.results.scores import Making, Score
 from uqbench.results.store import RunState, Store, now, this_process
+from uqbench.results.tables import RunColumns
 
 
 def make_run(seed: int) -> Run:

@@ -10,9 +10,9 @@ from example_runs import EPISODES, METRICS, finish, make_record, make_run
 
 from uqbench.contract.errors import UqbenchError
 from uqbench.contract.identity import digest_of
-from uqbench.results.columns import columns_digest
 from uqbench.results.records import SCHEMA_VERSION, RunRecord
 from uqbench.results.store import RunState, Store
+from uqbench.results.tables import columns_digest
 
 
 def test_a_finished_run_is_found_with_its_columns(tmp_path):

@@ -12,9 +12,8 @@ from uqbench.contract.errors import UqbenchError
 from uqbench.contract.estimator import Dataset, EvaluationSet, Predictions, PredictiveUncertainty
 from uqbench.contract.specs import EstimatorSpec, ScoreSpec
 from uqbench.registry.plugins import Host
-from uqbench.results.columns import RunColumns
 from uqbench.results.folders import Folder
-from uqbench.results.tables import PREDICTIONS, read_columns, read_tables, write_tables
+from uqbench.results.tables import PREDICTIONS, RunColumns, read_columns, read_tables, write_tables
 from uqbench.runner.train.estimators import NO_EPISODES
 from uqbench.suites.metrics import Metric
 from uqbench.uncertainty.predictions import (

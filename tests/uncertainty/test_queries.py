@@ -10,9 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from uqbench.registry.plugins import Host
-from uqbench.results.columns import Columns
 from uqbench.results.store import CURVES, RunState, Store
-from uqbench.results.tables import PREDICTIONS
+from uqbench.results.tables import PREDICTIONS, Columns
 from uqbench.runner.batches import make_batch_groups
 from uqbench.runner.interleaving import execute
 from uqbench.suites.plan import make_plan

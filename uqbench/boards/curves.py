@@ -15,10 +15,9 @@ import numpy as np
 
 from uqbench.boards.scores import finished_runs
 from uqbench.contract.identity import Run
-from uqbench.results.columns import Columns
 from uqbench.results.scores import Scores
 from uqbench.results.store import Store
-from uqbench.results.tables import CURVES, PREDICTIONS, table_bytes
+from uqbench.results.tables import CURVES, PREDICTIONS, Columns, table_bytes
 from uqbench.runner.metric_values import record_step
 from uqbench.statistics.quantiles import student
 from uqbench.suites.metrics import RECORDS

@@ -30,9 +30,11 @@ from uqbench.boards.standings import (
 )
 from uqbench.boards.tables import PAIR_COLUMNS, RANK_COLUMNS, Row, cells, csv_text, frame, pair_row
 from uqbench.boards.tuned import gains, how_tuned
+from uqbench.contract.specs import Role
 from uqbench.registry.local import is_local
 from uqbench.results.scores import Score, Scores
 from uqbench.results.store import RunState, Store
+from uqbench.statistics.bounded import Ranges
 from uqbench.statistics.estimate import Estimate, estimate
 from uqbench.statistics.first import may_be_first
 from uqbench.statistics.levels import ALPHA, DRAWS, MINIMUM_SEEDS
@@ -151,20 +153,22 @@ class Board:
     @cached_property
     def pairs(self) -> tuple[Pair, ...]:
         """All pairs of fully scored rows."""
-        return self._compare(self.matrices)
+        return self._pairs_on()
 
-    def _compare(self, matrices: Mapping[str, Matrix], *tasks: str) -> tuple[Pair, ...]:
-        """All pairs of fully scored rows, on all tasks where none is named."""
-        of = sorted(tasks or {cell.task for cell in self.scores.cells})
+    def _pairs_on(self, *tasks: str) -> tuple[Pair, ...]:
         return compare(
-            matrices,
+            self._on(tasks),
             self.ranking,
             paired=self.plan.suite.paired,
             unranked=[name for name, role in self.plan.roles.items() if role != "method"],
             foreign=self.foreign,
-            ranges=ranges_by_task(self.plan.suite, self.primary, of),
+            ranges=self._ranges_on(tasks),
             margin=self.primary.margin_before(self.began),
         )
+
+    def _ranges_on(self, tasks: Sequence[str]) -> Ranges | None:
+        of = sorted(tasks or {cell.task for cell in self.scores.cells})
+        return ranges_by_task(self.plan.suite, self.primary, of)
 
     @property
     def foreign(self) -> frozenset[str]:
@@ -174,17 +178,14 @@ class Board:
     @cached_property
     def places(self) -> dict[str, Place]:
         """Place of each fully scored method; none under a budget that cannot rank."""
-        return self._places(self.matrices, self.pairs) if self.ranks else {}
-
-    def _places(self, matrices: Mapping[str, Matrix], pairs: Sequence[Pair]) -> dict[str, Place]:
-        roles = self.plan.roles
-        ranked = {name: values for name, values in matrices.items() if roles[name] == "method"}
-        return places(ranked, pairs, self.ranking)
+        return self.places_on()
 
     def places_on(self, *tasks: str) -> dict[str, Place]:
-        """Place of each fully scored method by its runs on some of the tasks alone."""
-        matrices = self._on(tasks)
-        return self._places(matrices, self._compare(matrices, *tasks)) if self.ranks else {}
+        """Place of each fully scored method by its runs on some tasks; on all if none is named."""
+        if not self.ranks:
+            return {}
+        pairs = self._pairs_on(*tasks) if tasks else self.pairs
+        return places(self._on(tasks, "method"), pairs, self.ranking)
 
     def estimates_on(self, *tasks: str) -> dict[str, Estimate]:
         """The ranking statistic of each fully scored row by its runs on some of the tasks alone."""
@@ -226,13 +227,14 @@ class Board:
         )
         return places(scores, pairs, column.statistic)
 
-    def _on(self, tasks: Sequence[str]) -> dict[str, Matrix]:
-        """The scores on some of the tasks alone; of all where none is named."""
+    def _on(self, tasks: Sequence[str], *roles: Role) -> dict[str, Matrix]:
+        """The scores of some roles' rows on some of the tasks; of all where none is named."""
         return {
             name: values[:, [self.methods[name].tasks.index(task) for task in tasks]]
             if tasks
             else values
             for name, values in self.matrices.items()
+            if not roles or self.plan.roles[name] in roles
         }
 
     @cached_property
@@ -242,31 +244,24 @@ class Board:
 
     def first_on(self, *tasks: str) -> tuple[str, ...]:
         """The methods that may be first by their runs on some tasks; on all if none is named."""
-        ranked = {n: v for n, v in self._on(tasks).items() if self.plan.roles[n] == "method"}
+        ranked = self._on(tasks, "method")
         if not self.ranks or len(ranked) < 2:
             return ()
-        of = sorted(tasks or {cell.task for cell in self.scores.cells})
         return may_be_first(
             ranked,
             self.ranking,
             paired=self.plan.suite.paired,
             foreign=self.foreign,
-            ranges=ranges_by_task(self.plan.suite, self.primary, of),
+            ranges=self._ranges_on(tasks),
         )
 
     @cached_property
     def subsets(self) -> dict[tuple[str, str], tuple[str, ...]]:
         """Tasks by (``only`` or ``without``, task): each alone, or all but each."""
         tasks = sorted({cell.task for cell in self.scores.cells})
-        if len(tasks) < 2:
-            return {}
-        subsets: dict[tuple[str, str], tuple[str, ...]] = {("only", t): (t,) for t in tasks}
-        if len(tasks) > 2:
-            subsets |= {
-                ("without", task): tuple(other for other in tasks if other != task)
-                for task in tasks
-            }
-        return subsets
+        alone = {("only", task): (task,) for task in tasks if len(tasks) > 1}
+        rest = {("without", of): tuple(task for task in tasks if task != of) for of in tasks}
+        return alone | (rest if len(tasks) > 2 else {})
 
     @cached_property
     def trivial(self) -> TrivialBaseline | None:

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 
 from pydantic import TypeAdapter
 
-from uqbench.registry.contents import content_hash
+from uqbench.registry.contents import installed_content
 from uqbench.results.files import reading
 from uqbench.results.folders import Folder
 from uqbench.results.merge import ORIGIN
@@ -122,10 +122,7 @@ def of_older_code(scores: Scores) -> str:
     """The packages whose content was another than what is installed; empty where none was."""
     parts = []
     for package, values in sorted(contents(scores).items()):
-        try:
-            here = content_hash(package)[:8]
-        except ModuleNotFoundError:
-            here = "not installed"
+        here = (installed_content(package) or "")[:8] or "not installed"
         if values != {here}:
             parts.append(f"{package} {'+'.join(sorted(values))} (here {here})")
     return ", ".join(parts)

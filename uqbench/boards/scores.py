@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 
 from uqbench.contract.errors import UqbenchError, see
 from uqbench.contract.identity import DeviceKind, Run
-from uqbench.results.columns import columns_digest
 from uqbench.results.files import reading
 from uqbench.results.records import RunRecord
 from uqbench.results.scores import CellScores, DigestOf, Making, Score, Scores, Values
 from uqbench.results.store import RunState, Store, StoredRun
+from uqbench.results.tables import columns_digest
 from uqbench.suites.metrics import Metric, NormalizationConstants
 from uqbench.suites.plan import Plan
 

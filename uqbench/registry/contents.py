@@ -41,3 +41,12 @@ def content_hash(package: str) -> str:
             digest.update(path.relative_to(origin.parent).as_posix().encode() + b"\0")
             digest.update(sha256(path.read_bytes()).digest())
     return digest.hexdigest()
+
+
+@cache
+def installed_content(package: str) -> str | None:
+    """The digest of a package's contents; None where it is not installed."""
+    try:
+        return content_hash(package)
+    except ModuleNotFoundError:
+        return None

@@ -19,7 +19,6 @@ from uqbench.contract.config import explain
 from uqbench.contract.errors import StorageError, UqbenchError
 from uqbench.contract.identity import Run, digest_of
 from uqbench.results import tables
-from uqbench.results.columns import Columns, RunColumns
 from uqbench.results.folders import NOT_A_FILE, Folder
 from uqbench.results.locks import RunLock, RunLocks
 from uqbench.results.record_files import CHECKPOINT, RECORD, cannot_be_read, read_run
@@ -32,7 +31,7 @@ from uqbench.results.records import (
     now,
     this_process,
 )
-from uqbench.results.tables import CURVES, EPISODES, METRICS
+from uqbench.results.tables import CURVES, EPISODES, METRICS, Columns, RunColumns
 from uqbench.results.verified import Verified
 
 __all__ = [

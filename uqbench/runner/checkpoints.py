@@ -49,7 +49,7 @@ class Checkpoint(BaseModel):
         runs: digests of their identities.
         step: steps taken.
         seconds: wall time that they took.
-        cpu_seconds: process time that they took; None in earlier ones.
+        cpu_seconds: process time that they took.
         began: UTC time at which work on the runs began.
         provenance: of the process that began them; resuming needs the same versions and content.
         resumed: where, and on which device, they resumed since.
@@ -64,7 +64,7 @@ class Checkpoint(BaseModel):
     runs: tuple[str, ...]
     step: Count
     seconds: Seconds
-    cpu_seconds: Seconds | None = None
+    cpu_seconds: Seconds
     began: Moment
     provenance: Provenance
     resumed: tuple[Resumed, ...]
@@ -73,13 +73,12 @@ class Checkpoint(BaseModel):
 
     def compute_digest(self) -> str:
         """The sha256 that ``digest`` should hold."""
-        without = {"digest"} | ({"cpu_seconds"} if self.cpu_seconds is None else set())
-        return digest_of(self.model_dump(mode="json", exclude=without))
+        return digest_of(self.model_dump(mode="json", exclude={"digest"}))
 
     @property
     def spent(self) -> Spent:
-        """Time that they took; wall time where no other is known."""
-        return Spent(self.seconds, self.seconds if self.cpu_seconds is None else self.cpu_seconds)
+        """Time that they took."""
+        return Spent(self.seconds, self.cpu_seconds)
 
 
 def write(folder: Folder, about: Checkpoint, state: Mapping[str, Any]) -> None:

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from uqbench.contract.risk import RiskMeasure
 from uqbench.contract.specs import imported
 from uqbench.registry.plugins import Host
-from uqbench.results.columns import Columns, RunColumns
 from uqbench.results.records import Timing
+from uqbench.results.tables import Columns, RunColumns
 from uqbench.runner.batches import Batch
 from uqbench.suites.configs import task_config
 from uqbench.suites.metrics import RECORDS, TRUTH_ERROR, Metric

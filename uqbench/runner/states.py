@@ -12,7 +12,7 @@ from functools import cache
 from uqbench.contract.errors import Say, UqbenchError, see
 from uqbench.contract.identity import Run
 from uqbench.contract.wording import count
-from uqbench.registry.contents import content_hash
+from uqbench.registry.contents import installed_content
 from uqbench.registry.local import PREFIX
 from uqbench.results.merge import move_earlier
 from uqbench.results.store import TO_DO, RunState, Store, StoredRun
@@ -105,15 +105,6 @@ def _changed(content: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
         for package, then in content
         if not package.startswith(PREFIX) and installed_content(package) != then
     )
-
-
-@cache
-def installed_content(package: str) -> str | None:
-    """The digest of a package's contents; None where it is not installed."""
-    try:
-        return content_hash(package)
-    except ModuleNotFoundError:
-        return None
 
 
 def code_note(states: Iterable[StoredRun]) -> str:

@@ -10,10 +10,10 @@ import torch
 from uqbench.contract.errors import StorageError, UqbenchError
 from uqbench.contract.identity import Run
 from uqbench.registry.plugins import Host
-from uqbench.results.columns import RunColumns
 from uqbench.results.folders import Folder
 from uqbench.results.records import Resumed, Saved, Timing
 from uqbench.results.store import Store, now, this_process
+from uqbench.results.tables import RunColumns
 from uqbench.runner.batches import Batch, plugins_of
 from uqbench.runner.checkpoints import Checkpoint, Checkpointer, UnusableError, read_state
 from uqbench.runner.events import Event, Finished, Notice, Progress, Started

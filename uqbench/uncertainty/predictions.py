@@ -16,7 +16,7 @@ from uqbench.contract.errors import UqbenchError, contained
 from uqbench.contract.estimator import Dataset, EvaluationSet, Predictions, PredictiveUncertainty
 from uqbench.contract.specs import ScoreSpec
 from uqbench.registry.plugins import Host
-from uqbench.results.columns import Columns
+from uqbench.results.tables import Columns
 from uqbench.suites.metrics import Metric
 from uqbench.uncertainty.validity import is_prediction
 

@@ -30,6 +30,7 @@ ABOUT = Checkpoint(
     runs=("a", "b"),
     step=7,
     seconds=1.5,
+    cpu_seconds=1.2,
     began="2026-01-01T00:00:00+00:00",
     provenance=Provenance(platform="p", device="d", versions={}, content={}, git_revision=None),
     resumed=(),

@@ -13,13 +13,12 @@ from uqbench.contract.config import explain
 from uqbench.contract.errors import UqbenchError
 from uqbench.contract.executor import ORDERS, Order, Resources
 from uqbench.contract.identity import Run, digest_of
-from uqbench.registry.contents import content_hash
+from uqbench.registry.contents import content_hash, installed_content
 from uqbench.registry.plugins import Host
 from uqbench.results.folders import Folder, is_own, keep_own
 from uqbench.results.records import MOST_BYTES
 from uqbench.runner.batches import Batch, BatchGroup, plugins_of
 from uqbench.runner.executors.limits import Limits
-from uqbench.runner.states import installed_content
 from uqbench.suites.plan import Cell, Plan, make_plan
 from uqbench.suites.reading import read_suites
 

@@ -12,7 +12,7 @@ from uqbench.contract.environment import HasState, LaneEnv
 from uqbench.contract.errors import CannotSaveError
 from uqbench.lanes.networks import use_onednn
 from uqbench.registry.plugins import Host
-from uqbench.results.columns import RunColumns
+from uqbench.results.tables import RunColumns
 from uqbench.runner.batches import Batch
 from uqbench.runner.checkpoints import UnusableError
 from uqbench.runner.train.compiling import can_be_captured, compile_agent, cuda_graphs
@@ -100,11 +100,8 @@ class Training:
 
     def columns(self, notify: Callable[[str], None]) -> list[RunColumns]:
         """The columns of each run; ``notify`` is told why an agent is not kept."""
-        batch = self._batch
-        exported: list[bytes | None] = [None] * len(batch.runs)
-        if batch.keep_agents and self._position is not None:
-            alone = [partial(self._make, batch.of([run])) for run in batch.runs]
-            exported = exported_agents(self._agent, alone, self._position.obs, notify)
+        obs = None if self._position is None else self._position.obs
+        exported = exported_agents(self._batch, self._agent, self._make, obs, notify)
         return self._measured.columns(exported)
 
 
@@ -128,7 +125,8 @@ def train_loop_agent(
         What the run leaves behind.
     """
     env, steps = measured.env, batch.budget.steps
-    single = make_loop_agent(batch, host, env)
+    make = partial(make_loop_agent, host=host, env=env)
+    single = make(batch)
     measured.begin(single)
 
     def after_step(step: int) -> None:
@@ -140,11 +138,7 @@ def train_loop_agent(
     train(single.stands_for, recorded, steps, batch.runs[0].agent_seed, batch.budget.actors)
     measured.measure(steps, single)
     on_step(steps, measured.latest)
-    exported: list[bytes | None] = [None]
-    if batch.keep_agents:
-        alone = [partial(make_loop_agent, batch, host, env)]
-        exported = exported_agents(single, alone, recorded.obs[None], notify)
-    return measured.columns(exported)
+    return measured.columns(exported_agents(batch, single, make, recorded.obs[None], notify))
 
 
 def make_agent(batch: Batch, host: Host, env: LaneEnv, device: torch.device) -> Agent:

@@ -9,7 +9,7 @@ from uqbench.contract.errors import UqbenchError, see
 from uqbench.contract.estimator import Dataset, Estimator
 from uqbench.contract.identity import Run
 from uqbench.registry.plugins import Host
-from uqbench.results.columns import RunColumns
+from uqbench.results.tables import RunColumns
 from uqbench.runner.batches import Batch
 from uqbench.runner.train.guards import named
 from uqbench.runner.train.recorder import EPISODES, RECORD, columns

@@ -13,28 +13,33 @@ from torch import Tensor
 
 from uqbench.contract.agent import Agent
 from uqbench.contract.errors import CannotSaveError
+from uqbench.runner.batches import Batch
 from uqbench.runner.checkpoints import plain
 from uqbench.runner.train.guards import chosen
 from uqbench.runner.train.loop_agent import SinglePolicy
 
 
 def exported_agents(
+    batch: Batch,
     agent: Agent | SinglePolicy,
-    alone: Sequence[Callable[[], Agent | SinglePolicy]],
-    obs: Tensor,
+    make: Callable[[Batch], Agent | SinglePolicy],
+    obs: Tensor | None,
     notify: Callable[[str], None],
 ) -> list[bytes | None]:
     """The state of each lane's agent; none at all, said by ``notify``, where one cannot be had.
 
     Args:
+        batch: the runs, a lane each; none is kept where they do not ask for it.
         agent: of all lanes.
-        alone: makes the agent of each lane alone, untrained.
-        obs: ``[L, M, *obs]``, at which they have to agree.
+        make: makes the agent of a batch, untrained.
+        obs: ``[L, M, *obs]``, at which they have to agree; None before the first step.
         notify: called with messages for the user.
     """
-    lanes = len(alone)
+    if not batch.keep_agents or obs is None:
+        return [None] * len(batch.runs)
+    lanes, alone = len(batch.runs), (make(batch.of([run])) for run in batch.runs)
     try:
-        return [exported_agent(agent, alone[i](), i, lanes, obs) for i in range(lanes)]
+        return [exported_agent(agent, one, i, lanes, obs) for i, one in enumerate(alone)]
     except CannotSaveError as error:
         notify(f"--keep-agents: not kept: {error}")
         return [None] * lanes

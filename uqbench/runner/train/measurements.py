@@ -9,7 +9,7 @@ from torch import Tensor
 
 from uqbench.contract.agent import Agent
 from uqbench.registry.plugins import Host
-from uqbench.results.columns import Columns, RunColumns
+from uqbench.results.tables import Columns, RunColumns
 from uqbench.runner.batches import Batch
 from uqbench.runner.train.environments import TaskEnvironment
 from uqbench.runner.train.evaluation import evaluate

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from uqbench.contract.environment import Outcome
 from uqbench.contract.errors import UqbenchError, see
-from uqbench.results.columns import Columns
+from uqbench.results.tables import Columns
 from uqbench.runner.metric_values import record_step
 from uqbench.runner.train.evaluation import Evaluated
 from uqbench.suites.metrics import RECORDS
