@@ -32,7 +32,7 @@ def test_nothing_is_overwritten(tmp_path):
 def test_a_kind_brings_what_its_row_needs_and_nothing_else(kind):
     made = render("my-method", (kind,))
     own = {p.stem.replace("_", "-") for p in map(Path, made) if p.parent.name == "my_method"}
-    assert own & set(KINDS) == {kind, KINDS[kind][0]} - {""}
+    assert own & set(KINDS) == {kind, KINDS[kind]} - {""}
     for path, text in made.items():
         if path.endswith(".py"):
             compile(text, path, "exec")

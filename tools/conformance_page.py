@@ -50,7 +50,8 @@ failure passes, that is reported as a failure.
 def page() -> str:
     """The page's text."""
     parts = [HEAD]
-    for kind, checks in groupby(all_checks(), key=lambda check: check.kind):
+    kinds = groupby(sorted(all_checks(), key=lambda one: one.of.kind), key=lambda one: one.of.kind)
+    for kind, checks in kinds:
         parts.append(f"\n## {kind[0].upper()}{kind[1:]}\n")
         parts += [
             f"\n### {check.id}\n\n{check.rule} *{check.level.capitalize()}.*\n\n"

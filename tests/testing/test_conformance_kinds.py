@@ -24,6 +24,7 @@ from uqbench.lanes import Uniform
 from uqbench.lanes.adapters.gymnasium_lanes import GymnasiumLanes
 from uqbench.registry.classes import Added
 from uqbench.registry.load_host import load_host
+from uqbench.registry.registry import Plugin
 from uqbench.statistics.location import Value, location
 from uqbench.testing.conformance.check import Subject
 from uqbench.testing.conformance.claims import ClaimSubject
@@ -36,7 +37,6 @@ from uqbench.testing.conformance.scores import ScoreSubject
 from uqbench.testing.conformance.subjects import subjects
 from uqbench.testing.results import results
 from uqbench.testing.templates.render import KINDS, render
-from uqbench.testing.worlds import RotatingPixels
 
 CPU = torch.device("cpu")
 LIMIT = TimeLimit(20, "truncation")
@@ -132,15 +132,16 @@ def claim(kind: Any = Above) -> ClaimSubject:
 def loop(kind: Any = Loop) -> LoopAgentSubject:
     return LoopAgentSubject(
         name="loop",
-        make=lambda actors: kind(RotatingPixels.info(actors=actors), LoopConfig()),
-        world=RotatingPixels,
+        factory=kind,
+        config=LoopConfig(),
         takes_actors=issubclass(kind, Together),
     )
 
 
 def package(**changes: Any) -> PackageSubject:
-    own = {"name": "new", "module": "json"}
-    return PackageSubject(**own | {"names": [("agent", "walker", "walks")]} | changes)
+    plugin = Plugin("new", "new", "1", module="json", failure=changes.pop("failure", None))
+    own = {"name": "new", "plugin": plugin, "names": [("agent", "walker", "walks")]}
+    return PackageSubject(**own | changes)
 
 
 def broken(subject: Subject) -> set[str]:

@@ -144,7 +144,7 @@ def _show(results: Sequence[Result]) -> None:
         for level, own in by_level.items()
         if all(r.ok for r in own) and any(r.status == "passed" for r in own)
     ]
-    kind, name = results[0].check.kind, results[0].name
+    kind, name = results[0].kind, results[0].name
     say(f"{kind} {name}: {_summary(results)} ({', '.join(reached) or '-'})")
     for result in results:
         if result.status in ("failed", "expected", "vacuous") or (

@@ -1,4 +1,4 @@
-"""The checks of subjects are made here, in a loop, and give results.
+"""Checks of subjects, made in a loop: their results.
 
 For ``uqbench plugin check``, ``uqbench submit`` and :func:`uqbench.testing.check`.
 """
@@ -16,7 +16,7 @@ from uqbench.registry.load_host import load_host
 from uqbench.registry.local import PREFIX
 from uqbench.registry.plugins import Host
 from uqbench.runner.executors.local import ENVIRONMENT
-from uqbench.testing.conformance.check import Check, Result, Status, Subject, checks_for
+from uqbench.testing.conformance.check import Check, Result, Status, Subject, all_checks
 from uqbench.testing.conformance.subjects import subjects
 
 Show = Callable[[list[Result]], None]
@@ -24,53 +24,56 @@ Show = Callable[[list[Result]], None]
 
 
 def results(
-    subjects: Iterable[Subject], only: str = "", show: Show = lambda _: None
+    subjects: Iterable[Subject],
+    only: str = "",
+    show: Show = lambda _: None,
+    without: Collection[str] = (),
 ) -> list[Result]:
-    """The results of all checks of subjects.
+    """The results of the checks of subjects, each made after those that it builds on.
 
     Args:
         subjects: what is checked.
         only: part of the name of a subject or check; empty for all.
         show: takes the results of each subject.
+        without: ids of checks that are left out.
+
+    Raises:
+        KeyError: a failure is expected of a check that there is not.
     """
     made: list[Result] = []
     for subject in subjects:
-        wanted = [c for c in checks_for(subject) if only in f"{subject.name}-{c.id}"]
-        own = results_of(subject, wanted)
+        checks = {one.id: one for one in all_checks() if isinstance(subject, one.of)}
+        for name in subject.expected_failures.keys() - checks:
+            raise unknown(f"check of an {subject.kind}", name, checks)
+        wanted = {i for i in checks if only in f"{subject.name}-{i}" and i not in without}
+        needed, waits_for, own = set(wanted), dict[str, str](), []
+        for one in reversed(checks.values()):
+            needed.update(one.after if one.id in needed else ())
+        for one in (one for one in checks.values() if one.id in needed):
+            first = next((waits_for[name] for name in one.after if name in waits_for), None)
+            result = _result(one, subject, first)
+            if not result.ok:
+                waits_for[one.id] = first or one.id
+            own += [result] if one.id in wanted else []
         if own:
             show(own)
         made += own
     return made
 
 
-def results_of(subject: Subject, wanted: Collection[Check]) -> list[Result]:
-    """The results of some checks of a subject, each made after those that it builds on.
-
-    Raises:
-        KeyError: a failure is expected of a check that there is not.
-    """
-    checks, needed = checks_for(subject), {check.id for check in wanted}
-    for name in subject.expected_failures:
-        if name not in (known := [check.id for check in checks]):
-            raise unknown(f"check of an {subject.kind}", name, known)
-    for check in reversed(checks):
-        needed.update(check.after if check.id in needed else ())
-    made, waits_for = [], dict[str, str]()
-    for check in (check for check in checks if check.id in needed):
-        first = next((waits_for[name] for name in check.after if name in waits_for), None)
-        became: tuple[Status, str] = ("blocked", first) if first else check.of(subject)
-        status, message = became
-        reason = subject.expected_failures.get(check.id, "").strip()
-        if status == "failed" and reason:
+def _result(one: Check, subject: Subject, waits_for: str | None) -> Result:
+    """The result of a check, as it was expected or not; *blocked* where another must pass first."""
+    status: Status = "blocked"
+    message = waits_for or ""
+    if not waits_for:
+        status, message = one.outcome(subject)
+    if reason := subject.expected_failures.get(one.id, "").strip():
+        if status == "failed":
             status, message = "expected", reason
-        elif status in ("failed", "blocked"):
-            waits_for[check.id] = first or check.id
-        elif status == "passed" and reason:
+        elif status == "passed":
             status = "failed"
             message = f"it passes, and was expected to fail: {reason}; remove the expectation"
-        made.append(Result(check, subject.name, status, message))
-    subject.memory.clear()  # it may be large
-    return [result for result in made if result.check in wanted]
+    return Result(one, subject.kind, subject.name, status, message)
 
 
 def target(what: type[Any] | str) -> tuple[Host, str]:

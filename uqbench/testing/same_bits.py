@@ -1,4 +1,4 @@
-"""Whether two devices, or two ways of executing the same steps, compute the same bits."""
+"""The first difference in bits between two devices, or two ways of executing the same steps."""
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
@@ -17,7 +17,7 @@ from uqbench.runner.train.recorder import Recorder
 
 @dataclass(frozen=True)
 class Difference:
-    """Where two devices, or two ways of executing, first disagree.
+    """The first difference between two devices, or two ways of executing.
 
     Attributes:
         where: the step or the tensor.
@@ -43,12 +43,10 @@ def compare_captured(
         The first tensor of the agents' states and metrics that differs in a bit; None if none
         does.
     """
-    agents = []
-    for chosen in (None, capture):
-        agent, env = make()
-        agents.append(agent)
+    both = [make(), make()]
+    for (agent, env), chosen in zip(both, (None, capture), strict=True):
         deque(train(agent, env, steps, chosen, actors), maxlen=0)
-    plain, other = agents
+    (plain, _), (other, _) = both
     state = difference(plain.state_dict(), other.state_dict(), "state")
     return state or difference(plain.metrics(), other.metrics(), "metrics")
 
@@ -63,20 +61,20 @@ def difference(one: Any, other: Any, where: str = "") -> Difference | None:
     if structure != other_structure:
         return Difference(f"{where}: other parts", float("nan"))
     for (path, a), (_, b) in zip(leaves, others, strict=True):
-        if (largest := _largest(a, b)) is not None:
+        if (largest := _largest(a, b)) != 0:
             return Difference(f"{where}{keystr(path)}", largest)
     return None
 
 
-def _largest(one: Any, other: Any) -> float | None:
-    """The absolute difference of two leaves; NaN where they have none, None where it is zero."""
+def _largest(one: Any, other: Any) -> float:
+    """The absolute difference of two leaves; NaN where they have none."""
     if not (isinstance(one, Tensor) and isinstance(other, Tensor)):
-        return None if one is other or one == other else float("nan")
+        return 0.0 if one is other or one == other else float("nan")
     a, b = one.cpu(), other.cpu()
     if a.dtype != b.dtype or a.shape != b.shape:
         return float("nan")
     alike = (a == b) | (a.isnan() & b.isnan())
-    return None if alike.all() else float((a.double() - b.double()).abs().max())
+    return 0.0 if alike.all() else float((a.double() - b.double()).abs().max())
 
 
 def _plain(structure: Any) -> Any:

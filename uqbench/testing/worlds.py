@@ -107,7 +107,7 @@ class RotatingPixels(LaneEnv):
     def info(
         cls, discount: float = 0.9, total_steps: int = 10_000, actors: int = 1
     ) -> EnvironmentInfo:
-        """What an agent knows about it."""
+        """The knowledge of an agent about it."""
         return EnvironmentInfo(
             cls.observation_space, cls.n_actions, discount, total_steps, actors=actors
         )

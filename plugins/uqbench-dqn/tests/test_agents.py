@@ -30,8 +30,7 @@ from uqbench.contract.risk import CVaR, Expectation, MarginalRisk, WeightedRisk
 from uqbench.runner.train.compiling import compile_agent
 from uqbench.testing.capture import simulated
 from uqbench.testing.conformance.agent_runs import AgentSubject
-from uqbench.testing.conformance.check import checks_for
-from uqbench.testing.results import results_of
+from uqbench.testing.results import results
 from uqbench.testing.same_bits import train
 from uqbench.testing.worlds import RotatingPixels
 
@@ -92,8 +91,7 @@ def test_it_conforms(name: str) -> None:
     kind, config, settings = FAMILY[name]
 
     subject = AgentSubject(name=name, factory=kind, config=config(**SHORT | settings), steps=260)
-    checks = [check for check in checks_for(subject) if check.id not in SLOW]
-    made = results_of(subject, checks)
+    made = results([subject], without=SLOW)
     assert sum(result.status == "passed" for result in made) > 10
     assert not [str(result) for result in made if not result.ok]
 

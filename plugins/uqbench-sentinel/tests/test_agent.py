@@ -22,8 +22,7 @@ from uqbench.contract.risk import CVaR, Expectation, RiskMeasure, Wang, additive
 from uqbench.runner.train.loop import interact
 from uqbench.runner.train.recorder import Recorder
 from uqbench.testing.conformance.agent_runs import AgentSubject
-from uqbench.testing.conformance.check import checks_for
-from uqbench.testing.results import results_of
+from uqbench.testing.results import results
 from uqbench.testing.worlds import RotatingPixels, act, as_step
 
 CPU = torch.device("cpu")
@@ -327,8 +326,7 @@ def test_it_conforms(settings: dict[str, Any]) -> None:
     """Learning, synced targets, a buffer that is overwritten."""
     config = SentinelConfig(**SMALL | settings)
     subject = AgentSubject(name="sentinel", factory=Sentinel, config=config)
-    checks = [check for check in checks_for(subject) if check.id not in SLOW]
-    made = results_of(subject, checks)
+    made = results([subject], without=SLOW)
     assert sum(result.status == "passed" for result in made) > 10
     assert not [str(result) for result in made if not result.ok]
 

@@ -19,8 +19,7 @@ from uqbench.lanes import Normal
 from uqbench.registry.plugins import Host
 from uqbench.runner.train.compiling import compile_agent
 from uqbench.testing.conformance.agent_runs import AgentSubject
-from uqbench.testing.conformance.check import checks_for
-from uqbench.testing.results import results_of
+from uqbench.testing.results import results
 from uqbench.testing.same_bits import train
 from uqbench.testing.worlds import RotatingPixels, act, step_of_actors, transitions
 
@@ -316,8 +315,7 @@ SHORT = UADQNConfig(
 def test_it_conforms(exploration):
     config = replace(SHORT, exploration=exploration)
     subject = AgentSubject(name="ua-dqn", factory=UADQN, config=config)
-    checks = [check for check in checks_for(subject) if check.id not in SLOW]
-    made = results_of(subject, checks)
+    made = results([subject], without=SLOW)
     assert sum(result.status == "passed" for result in made) > 10
     assert not [str(result) for result in made if not result.ok]
 

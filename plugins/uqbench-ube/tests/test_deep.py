@@ -26,8 +26,7 @@ from uqbench.runner.train.compiling import compile_agent
 from uqbench.runner.train.exported_agents import exported_agent
 from uqbench.suites.reading import read_suites
 from uqbench.testing.conformance.agent_runs import AgentSubject
-from uqbench.testing.conformance.check import checks_for
-from uqbench.testing.results import results_of
+from uqbench.testing.results import results
 from uqbench.testing.same_bits import train
 from uqbench.testing.worlds import RotatingPixels, act, step_of_actors, transitions
 
@@ -331,8 +330,7 @@ def test_it_conforms(kind):
     """Learning, synced targets, windows of both kinds of ending, a buffer that is overwritten."""
     agent = make(kind)
     subject = AgentSubject(name=kind, factory=type(agent), config=agent.config)
-    checks = [check for check in checks_for(subject) if check.id not in SLOW]
-    made = results_of(subject, checks)
+    made = results([subject], without=SLOW)
     assert sum(result.status == "passed" for result in made) > 10
     assert not [str(result) for result in made if not result.ok]
 

@@ -1,23 +1,24 @@
-"""Agents as subjects: short runs of them, undisturbed and disturbed, and what they leave behind."""
+"""Agents as subjects: short runs of them, undisturbed and disturbed."""
 
 from __future__ import annotations
 
 import io
 import pkgutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import torch
 from torch import Tensor
-from torch.utils._pytree import tree_leaves, tree_map
+from torch.utils._pytree import tree_map
 
-from uqbench.contract.agent import Agent, EnvironmentInfo, Step
+from uqbench.contract.agent import Agent, EnvironmentInfo, Queried, Step
 from uqbench.contract.environment import LaneEnv, Outcome
 from uqbench.contract.specs import Role
 from uqbench.runner.train.guards import chosen, copied
 from uqbench.runner.train.loop import by_actor, reset_by_actor
-from uqbench.testing.conformance.check import Skipped, Subject, located, once
+from uqbench.testing.conformance.check import Subject, applies, located, once
 from uqbench.testing.same_bits import difference
 from uqbench.testing.worlds import RotatingPixels
 
@@ -27,11 +28,11 @@ SEEDS = (3, 5)
 """Of the run that others are compared with."""
 ACTORS = 3
 """K of the runs with several actors."""
+FORMS = ((1, 1), (1, 5), (3, 1), (3, 5))
+"""Lanes and observations a lane, with which shapes are tried."""
 CPU = torch.device("cpu")
-
-
-Lent = tuple[str, Tensor | None, Tensor | None]
-"""A clone that an agent was given: what it is called, the clone, and its values."""
+Asked = list[tuple[str, Queried, Tensor]]
+"""When an agent is asked, the agent, and the observations ``[L, M, *obs]``."""
 
 
 @dataclass(frozen=True)
@@ -57,19 +58,21 @@ class Trace:
     predictions: dict[str, Tensor]
     written: Sequence[str] = ()
 
+    @property
+    def seen(self) -> dict[str, Any]:
+        """Actions, metrics and predictions."""
+        return {name: getattr(self, name) for name in ("actions", "metrics", "predictions")}
+
     def difference(self, other: Trace) -> str:
         """The name of the first difference; empty where two runs of equal lanes are the same."""
-        for what in ("actions", "metrics", "predictions"):
-            differs = difference(getattr(self, what), getattr(other, what), what)
-            if differs is not None:
+        for name, own in self.seen.items():
+            if differs := difference(own, other.seen[name], name):
                 return f"{differs.where} differs"
         return ""
 
     def lane(self, lane: int) -> Trace:
-        """The same run of one lane."""
-        names = "actions", "metrics", "predictions"
-        parts = {name: getattr(self, name) for name in names}
-        return replace(self, **tree_map(lambda tensor: tensor[lane : lane + 1], parts))
+        """The run of one lane."""
+        return replace(self, **tree_map(lambda tensor: tensor[lane : lane + 1], self.seen))
 
     def replay(self, agent: Agent, t: int, outcome: Outcome | None = None) -> Tensor:
         """Let an agent act and observe at vector step ``t`` of the run; returns what it would do.
@@ -100,39 +103,82 @@ Disturbance = Literal["read", "overwrite", "long", "among"]
 
 
 @dataclass(kw_only=True)
-class AgentSubject(Subject):
-    """An agent written for lanes, and worlds to try it in.
+class Learner(Subject):
+    """An agent, written for lanes or with a loop of its own, and worlds to try it in.
 
     Attributes:
-        factory: makes it of an :class:`~uqbench.contract.agent.EnvironmentInfo`, seeds, the config
-            and a device, as its class does; or the name of that, ``"module:Class"``.
-        config: the factory's third argument, whose steps pass within a short run.
+        factory: makes it, as its class does; or the name of that, ``"module:Class"``.
+        config: the factory's argument of that name, whose steps pass within a short run.
         world: makes ``lanes`` worlds, numbered from ``first`` on, each a function of its number.
         info: what agents know about the world.
         role: trivial and oracle rows need not use their seeds, nor spare the device.
         takes_actors: whether it learns from several actors, too.
-        steps: length of the runs: with this config they must show everything: learning, a target
-            network that is synced, a replay buffer that overflows.
-        long: length of the runs for what begins late, such as what a full buffer forgets.
         calibrated: whether it says that its intervals are a posterior's.
     """
 
-    kind: ClassVar[str] = "agent"
-    factory: Callable[..., Agent] | str
+    kind: ClassVar[str] = "uncertainty"
+    factory: Callable[..., Any] | str
     config: Any = None
     world: Callable[[int, int], LaneEnv] = RotatingPixels
     info: EnvironmentInfo = field(default_factory=RotatingPixels.info)
     role: Role = "method"
     takes_actors: bool = False
+    calibrated: bool = False
+
+    def made(self, *told: Any, **known: Any) -> Any:
+        """A new one; ``known``: what it is told otherwise about the world."""
+        name = self.factory
+        make: Callable[..., Any] = pkgutil.resolve_name(name) if isinstance(name, str) else name
+        return make(replace(self.info, **known), *told)
+
+    @property
+    def asked(self) -> Asked:
+        """Agents at moments of their learning, and what they are asked about."""
+        raise NotImplementedError
+
+    @property
+    def observations(self) -> Iterable[Tensor]:
+        """Observations ``[*obs]`` of its world."""
+        raise NotImplementedError
+
+    def must(self, what: str) -> None:
+        """Skip what trivial and oracle rows need not do."""
+        applies(self.role == "method", f"its role is {self.role!r}: it need not {what}")
+
+
+@dataclass(kw_only=True)
+class AgentSubject(Learner):
+    """An agent written for lanes.
+
+    Attributes:
+        steps: length of the runs: with this config they must show everything: learning, a target
+            network that is synced, a replay buffer that overflows.
+        long: length of the runs for what begins late, such as what a full buffer forgets.
+    """
+
+    kind: ClassVar[str] = "agent"
     steps: int = 160
     long: int = 600
-    calibrated: bool = False
+
+    @property
+    def asked(self) -> Asked:
+        """New agents of each of :data:`FORMS`, and one before and after learning."""
+        asked: Asked = [("after learning", self.baseline.agent, self.baseline.questions)]
+        for lanes, queries in FORMS:
+            obs, _ = self.world(lanes, 0).reset()
+            several = obs[:, None].expand(lanes, queries, *obs.shape[1:])
+            asked.append(("before learning", self.new(range(lanes)), several))
+        return [*asked, ("before learning", self.new(), self.baseline.questions)]
+
+    @property
+    def observations(self) -> Iterable[Tensor]:
+        """Observations ``[*obs]`` of its world."""
+        return (one for obs, *_ in self.baseline.stream for one in obs.flatten(0, 1))
 
     def new(self, seeds: Sequence[int] = SEEDS, device: torch.device = CPU, **known: Any) -> Agent:
         """A new one, one lane per seed; ``known``: what it is told otherwise about the world."""
-        name = self.factory
-        make: Callable[..., Agent] = pkgutil.resolve_name(name) if isinstance(name, str) else name
-        return make(replace(self.info, **known), list(seeds), self.config, device)
+        agent: Agent = self.made(list(seeds), self.config, device, **known)
+        return agent
 
     @property
     def stops(self) -> tuple[int, int]:
@@ -140,35 +186,30 @@ class AgentSubject(Subject):
         n = self.steps // self.info.actors
         return n // 8, 7 * n // 11
 
-    @property
-    @once
+    @cached_property
     def several(self) -> AgentSubject:
-        """The same agent with several actors.
+        """A subject with several actors.
 
         Raises:
             Skipped: it learns from one.
         """
-        if not self.takes_actors:
-            raise Skipped("it learns from one actor (AgentSpec.actors)")
+        applies(self.takes_actors, "it learns from one actor (AgentSpec.actors)")
         info = replace(self.info, actors=ACTORS)
         return replace(self, info=info, long=self.steps, expected_failures={})
 
-    @property
-    @once
+    @cached_property
     def baseline(self) -> Trace:
         """A run that nothing disturbs."""
         return self.run(SEEDS, 0)
 
-    @property
-    @once
+    @cached_property
     def alone(self) -> Trace:
         """A run of one lane, of seed 5 in world 5."""
         return self.long_alone if self.long == self.steps else self.run([5], 5)
 
-    @property
-    @once
+    @cached_property
     def long_alone(self) -> Trace:
-        """The same, of ``long`` steps."""
+        """A run of that lane, of ``long`` steps."""
         return self.run([5], 5, "long")
 
     @once
@@ -196,7 +237,8 @@ class AgentSubject(Subject):
         """Run a new agent in the worlds from ``first`` on, disturbed or not."""
         actors, agent = self.info.actors, self.new(seeds)
         env = self.world(len(seeds) * actors, first * actors)
-        actions, metrics, stream, lent = [], [], [], list[Lent]()
+        actions, metrics, stream = [], [], []
+        lent: list[tuple[str, Tensor | None, Tensor | None]] = []  # a name, a clone, its values
         obs, valid = reset_by_actor(env, actors)
         for t in range(0, self.long if "long" in how else self.steps, actors):
             obs, valid = obs.clone(), copied(valid)
@@ -264,40 +306,6 @@ def copy_of(outcome: Outcome, actors: int | None = None) -> Outcome:
     if actors is not None:
         own = tree_map(lambda tensor: by_actor(tensor, actors), own)
     return Outcome(**tree_map(copied, own))
-
-
-class Recorded(LaneEnv):
-    """The outcomes of an earlier run, ``[L · K]``, whatever the actions, by torch alone.
-
-    Its steps can be captured, whatever the environment was that the outcomes came from.
-    """
-
-    capturable = True
-
-    def __init__(self, trace: Trace, info: EnvironmentInfo) -> None:
-        def stacked(*values: Tensor | None) -> Tensor | None:
-            known = [value.flatten(0, 1) for value in values if value is not None]
-            return torch.stack(known) if known else None
-
-        self.observation_space, self.n_actions = info.observation_space, info.n_actions
-        obs, valid, _ = trace.stream[0]
-        self._first = obs.flatten(0, 1), None if valid is None else valid.flatten(0, 1)
-        self._now = torch.zeros(1, dtype=torch.int64)
-        self._kept = tree_map(stacked, *(vars(outcome) for *_, outcome in trace.stream))
-        self._shown = tree_map(lambda all: None if all is None else all[0].clone(), self._kept)
-
-    def reset(self) -> tuple[Tensor, Tensor | None]:
-        """The first observations."""
-        self._now.zero_()
-        return self._first
-
-    def step(self, action: Tensor) -> Outcome:
-        """The next outcome."""
-        for shown, kept in zip(tree_leaves(self._shown), tree_leaves(self._kept), strict=True):
-            if shown is not None:
-                shown.copy_(kept.index_select(0, self._now)[0])
-        self._now += 1
-        return Outcome(**self._shown)
 
 
 def through_a_file(state: Mapping[str, Any]) -> dict[str, Any]:

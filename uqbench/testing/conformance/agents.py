@@ -1,4 +1,4 @@
-"""Every agent's rules: forms, repeatability, lanes, resumption, endings and actors."""
+"""Rules of every agent: forms, repeatability, lanes, resumption, endings and actors."""
 
 import copy
 import dataclasses
@@ -17,9 +17,9 @@ from uqbench.runner.train.guards import check_action, check_metrics, check_range
 from uqbench.runner.train.loop import reset_by_actor
 from uqbench.testing.conformance.agent_runs import (
     ACTORS,
+    FORMS,
     SEEDS,
     AgentSubject,
-    Trace,
     copy_of,
     is_written,
     predictions,
@@ -28,10 +28,8 @@ from uqbench.testing.conformance.agent_runs import (
     step_of,
     through_a_file,
 )
-from uqbench.testing.conformance.check import Failed, Skipped, Vacuous, check, once, unchanged
+from uqbench.testing.conformance.check import applies, check, expect, once, tells, unchanged
 
-FORMS = ((1, 1), (1, 5), (3, 1), (3, 5))
-"""Lanes and observations a lane, with which shapes are tried."""
 FORM_STEPS = 3
 COUNTS = re.compile(r"(_steps|_starts|sync_period|warm_?up|burn_?in|anneal\w*|_?decay)$")
 """Names of whole numbers that count environment steps."""
@@ -56,8 +54,8 @@ def forms(subject: AgentSubject) -> None:
     n_actions = subject.info.n_actions
     for lanes, queries in FORMS:
         agent, env = subject.new(range(lanes)), subject.world(lanes, 0)
-        if not isinstance(agent, Agent):
-            raise Failed(f"the factory made a {type(agent).__name__}, not a uqbench.agent.Agent")
+        made = f"the factory made a {type(agent).__name__}, not a uqbench.agent.Agent"
+        expect(isinstance(agent, Agent), made)
         obs, valid = reset_by_actor(env, 1)
         for t in range(FORM_STEPS):
             obs = obs.clone()
@@ -84,14 +82,12 @@ def steps(subject: AgentSubject) -> None:
         Write `learning_starts: Steps = 5_000`; short budgets then scale it down.
     """
     config = subject.config
-    if config is None or not dataclasses.is_dataclass(config):
-        raise Skipped("its config is not known here")
+    applies(dataclasses.is_dataclass(config), "its config is not known here")
     hints = get_type_hints(type(config), include_extras=True)
-    for field in dataclasses.fields(config):
-        counts = COUNTS.search(field.name)
-        whole = type(getattr(config, field.name)) is int
-        if counts and whole and not is_scheduled(hints[field.name]):
-            raise Failed(f"{type(config).__name__}.{field.name} is not annotated as Steps")
+    for name in (field.name for field in dataclasses.fields(config)):
+        counts = bool(COUNTS.search(name)) and type(getattr(config, name)) is int
+        unmarked = f"{type(config).__name__}.{name} is not annotated as Steps"
+        expect(not counts or is_scheduled(hints[name]), unmarked)
     scaled(config, 0.5)
 
 
@@ -119,13 +115,13 @@ def inputs(subject: AgentSubject) -> None:
     Fix:
         Copy before writing: obs.clone(), or an operation without the trailing underscore.
     """
-    for written in subject.baseline.written:
-        raise Failed(f"it wrote into {written}")
+    first = next(iter(subject.baseline.written), None)
+    expect(first is None, f"it wrote into {first}")
     agent, asked = subject.baseline.agent, subject.baseline.questions.clone()
     agent.policy(asked)
     agent.uncertainty(asked)
-    if is_written(asked, subject.baseline.questions):
-        raise Failed("policy or uncertainty wrote into its observations")
+    written = is_written(asked, subject.baseline.questions)
+    expect(not written, "policy or uncertainty wrote into its observations")
 
 
 @check(AgentSubject, "agent-masks", after=("agent-forms",))
@@ -138,30 +134,29 @@ def masks(subject: AgentSubject) -> None:
         Pass valid on to uqbench.lanes.greedy and epsilon_greedy, or mask before the argmax.
     """
     trace, n_actions = subject.baseline, subject.info.n_actions
-    if subject.role != "method" and all(valid is None for _, valid, _ in trace.stream):
-        raise Skipped(f"its role is {subject.role!r}, and its world has no masks")
+    if all(valid is None for _, valid, _ in trace.stream):
+        subject.must("know masks, and its world has none")
     obs = trace.questions
     for only in range(n_actions):
         valid = torch.zeros(*obs.shape[:2], n_actions, dtype=torch.bool)
         valid[..., only] = True
-        if not (trace.agent.policy(obs, valid) == only).all():
-            raise Failed(f"policy chose another action than {only}, the only valid one")
+        other = f"chose another action than {only}, the only valid one"
+        expect((trace.agent.policy(obs, valid) == only).all(), f"policy {other}")
         for agent in (subject.new(), copy.deepcopy(trace.agent)):
-            if not (agent.act(obs[:, :1], valid[:, :1]) == only).all():
-                raise Failed(f"act chose another action than {only}, the only valid one")
+            expect((agent.act(obs[:, :1], valid[:, :1]) == only).all(), f"act {other}")
 
 
 @check(AgentSubject, "agent-repeats", after=("agent-inputs",))
 def repeats(subject: AgentSubject) -> None:
-    """The same seeds make the same run, bit for bit.
+    """Two runs of the same seeds are equal, bit for bit.
 
-    Two runs of the same seeds are equal.
+    Twice, in this process.
 
     Fix:
         Derive every random number from the seeds; no clock, no hash(), no iteration over sets.
     """
     if subject.difference("read", "overwrite"):
-        _equal(subject.run(SEEDS, 0), subject.baseline, "two runs of the same seeds")
+        _alike(subject.run(SEEDS, 0).difference(subject.baseline), "between two such runs")
 
 
 @check(AgentSubject, "agent-seeds", after=("agent-repeats",))
@@ -173,10 +168,8 @@ def seeds(subject: AgentSubject) -> None:
     Fix:
         Use seeds[i] for lane i; a method without any randomness is an expected failure.
     """
-    if subject.role != "method":
-        raise Skipped(f"its role is {subject.role!r}: it need not use its seed")
-    if not subject.alone.difference(subject.run([1005], 5)):
-        raise Failed("two seeds make the same run")
+    subject.must("use its seed")
+    expect(subject.alone.difference(subject.run([1005], 5)), "two seeds make the same run")
 
 
 @check(AgentSubject, "agent-pure", after=("agent-repeats",))
@@ -191,15 +184,14 @@ def pure(subject: AgentSubject) -> None:
     trace = subject.baseline
     before = state_of(trace.agent)
     answers = predictions(trace.agent, trace.questions)
-    if not same(before, state_of(trace.agent)):
-        raise Failed("its state_dict() differs before and after policy and uncertainty")
-    if not same(answers, predictions(trace.agent, trace.questions)):
-        raise Failed("asked twice, the same agent answers differently")
-    one = trace.agent.policy(trace.questions[:, 1:2])
-    if not torch.equal(one, answers["policy"][:, 1:2]):
-        raise Failed("the action for an observation depends on the other observations asked")
-    if subject.difference("read", "overwrite") and (difference := subject.difference("read")):
-        raise Failed(f"asked for its policy and uncertainty after every step, {difference}")
+    unmoved = same(before, state_of(trace.agent))
+    expect(unmoved, "its state_dict() differs before and after policy and uncertainty")
+    again = same(answers, predictions(trace.agent, trace.questions))
+    expect(again, "asked twice, the same agent answers differently")
+    alone = torch.equal(trace.agent.policy(trace.questions[:, 1:2]), answers["policy"][:, 1:2])
+    expect(alone, "the action for an observation depends on the other observations asked")
+    difference = subject.difference("read", "overwrite") and subject.difference("read")
+    _alike(difference, "asked for its policy and uncertainty after every step")
 
 
 @check(AgentSubject, "agent-buffers", after=("agent-repeats",))
@@ -214,8 +206,7 @@ def buffers(subject: AgentSubject) -> None:
     difference = subject.difference("read", "overwrite") and subject.difference("overwrite")
     if not difference and subject.difference("overwrite", "long", "among"):
         difference = subject.difference("overwrite", "long")
-    if difference:
-        raise Failed(f"with a step's tensors overwritten after observe, {difference}")
+    _alike(difference, "with a step's tensors overwritten after observe")
 
 
 @check(AgentSubject, "agent-lanes", after=("agent-repeats",))
@@ -228,16 +219,13 @@ def lanes(subject: AgentSubject) -> None:
         No operation may combine values of different lanes: no mean over dimension 0, no shared
         optimizer state or generator; sums and products as in uqbench.lanes.numerics.
     """
-    if subject.difference("overwrite", "long", "among"):
-        difference = subject.difference("long", "among")
-        if difference:
-            raise Failed(f"{difference}, between alone and among others")
-    _equal(subject.run([5, 3], 5).lane(0), subject.alone, "alone and in another order")
+    difference = subject.difference("overwrite", "long", "among")
+    _alike(difference and subject.difference("long", "among"), "between alone and among others")
+    other = subject.run([5, 3], 5).lane(0)
+    _alike(other.difference(subject.alone), "between alone and in another order")
 
 
-@check(
-    AgentSubject, "agent-checkpoint", level="checkpointable", after=("agent-buffers", "agent-pure")
-)
+@check(AgentSubject, "agent-checkpoint", "checkpointable", ("agent-buffers", "agent-pure"))
 def checkpoint(subject: AgentSubject) -> None:
     """A run that resumes from state_dict() equals one that was never interrupted.
 
@@ -255,13 +243,10 @@ def checkpoint(subject: AgentSubject) -> None:
     for stop, state in saved.items():
         resumed = subject.new()
         resumed.load_state_dict(state)
-        difference = trace.follow(resumed, stop)
-        if not difference and not same(resumed.metrics(), agent.metrics()):
-            difference = "the metrics differ at the end"
-        if not difference and not same(resumed.state_dict(), agent.state_dict()):
-            difference = "the states differ at the end"
-        if difference:
-            raise Failed(f"resumed at step {stop}, {difference}")
+        _alike(trace.follow(resumed, stop), f"resumed at step {stop}")
+        for what in ("metrics", "state_dict"):
+            alike = same(*(getattr(one, what)() for one in (resumed, agent)))
+            expect(alike, f"resumed at step {stop}, {what}() differs at the end")
 
 
 @check(AgentSubject, "agent-terminal", after=("agent-buffers",))
@@ -273,9 +258,8 @@ def terminal(subject: AgentSubject) -> None:
     Fix:
         Multiply the next value by ~step.terminated.
     """
-    difference = _with_another_next_obs(subject, "terminated")
-    if difference:
-        raise Failed(f"with another next_obs of terminated steps, {difference}")
+    another = "with another next_obs of terminated steps"
+    _alike(_with_another_next_obs(subject, "terminated"), another)
 
 
 @check(AgentSubject, "agent-truncation", after=("agent-terminal",))
@@ -287,10 +271,9 @@ def truncation(subject: AgentSubject) -> None:
     Fix:
         Use step.terminated, not step.terminated | step.truncated, in the target.
     """
-    if not _with_another_next_obs(subject, "within"):
-        raise Skipped("it does not learn from next_obs")
-    if not _with_another_next_obs(subject, "truncated"):
-        raise Failed("another next_obs of truncated steps changes nothing: it does not bootstrap")
+    applies(_with_another_next_obs(subject, "within"), "it does not learn from next_obs")
+    shows = _with_another_next_obs(subject, "truncated")
+    expect(shows, "another next_obs of truncated steps changes nothing: it does not bootstrap")
 
 
 @check(AgentSubject, "agent-actors", after=("agent-lanes", "agent-checkpoint"))
@@ -314,7 +297,7 @@ def with_actors(subject: AgentSubject) -> None:
 
 @check(AgentSubject, "agent-mixes-actors", after=("agent-actors",))
 def mixes(subject: AgentSubject) -> None:
-    """What an actor does depends on its own observations and episodes, and on the learner.
+    """An actor's actions depend on its own observations and episodes, and on the learner.
 
     Another observation of the first actor, or another end of its episode, alone. With other rewards
     of it replay buffers hold the same of the others, until the agent has learned from them.
@@ -330,8 +313,8 @@ def mixes(subject: AgentSubject) -> None:
         other = obs.clone()
         other[:, 0] = trace.stream[t - 1][0][:, 0]
         plain, swapped = (copy.deepcopy(agent).act(o.clone(), valid) for o in (obs, other))
-        if not torch.equal(plain[:, 1:], swapped[:, 1:]):
-            raise Failed(f"at step {t * ACTORS} the others act otherwise where one sees otherwise")
+        otherwise = f"at step {t * ACTORS} the others act otherwise where one sees otherwise"
+        expect(torch.equal(plain[:, 1:], swapped[:, 1:]), otherwise)
         if t % 4 == 0:
             ends, following = outcome.truncated.clone(), trace.stream[t + 1]
             ends[:, 0] ^= ~outcome.terminated[:, 0]
@@ -340,32 +323,28 @@ def mixes(subject: AgentSubject) -> None:
                 one = copy.deepcopy(agent)
                 trace.replay(one, t, replace(outcome, truncated=truncated))
                 actions.append(one.act(following[0].clone(), following[1])[:, 1:])
-            changed += int((actions[0] != actions[1]).sum())
-            asked += actions[0].numel()
+            differ = actions[0] != actions[1]
+            changed, asked = changed + int(differ.sum()), asked + differ.numel()
         reward = outcome.reward.clone()
         reward[:, 0] += 1
         trace.replay(agent, t)
         if untaught:
             trace.replay(paid, t, replace(outcome, reward=reward))
             untaught = same(*(state_of(one, "exported_state") for one in (agent, paid)))
-        if untaught and not same(_of_others(agent), _of_others(paid)):
-            raise Failed(
-                f"step {t * ACTORS}: others store its rewards, n-step returns cross actors"
-            )
-    if changed > CHANGED * asked:
-        raise Failed(f"where an episode ends the others' next actions differ: {changed} of {asked}")
+        apart = not untaught or same(_of_others(agent), _of_others(paid))
+        expect(apart, f"step {t * ACTORS}: others store its rewards, n-step returns cross actors")
+    mixed = f"where an episode ends the others' next actions differ: {changed} of {asked}"
+    expect(changed <= CHANGED * asked, mixed)
 
 
-def _equal(one: Trace, other: Trace, between: str) -> None:
-    difference = one.difference(other)
-    if difference:
-        raise Failed(f"{difference}, between {between}")
+def _alike(difference: str, when: str) -> None:
+    expect(not difference, f"{when}, {difference}")
 
 
 def _with_another_next_obs(subject: AgentSubject, where: str) -> str:
     """The first difference in what it learns; empty where that other ``next_obs`` makes none."""
-    if not any(outcome.terminated.any() for *_, outcome in subject.alone.stream):
-        raise Vacuous("no episode ended in its world")
+    ended = any(outcome.terminated.any() for *_, outcome in subject.alone.stream)
+    tells(ended, "no episode ended in its world")
     plain = _learned(subject, "")
     for name, value in _learned(subject, where).items():
         one, other = value.double(), plain[name].double()
@@ -380,14 +359,12 @@ def _learned(subject: AgentSubject, where: str) -> dict[str, Tensor]:
 
     Actions count only where it reports nothing else, since they jump.
     """
-    trace, agent = subject.alone, subject.new([5])
-    metrics: dict[str, list[Tensor]] = {}
+    trace, agent, learned = subject.alone, subject.new([5]), {}
     actions = []
     for t, told in enumerate(_told(subject, where)):
         actions.append(trace.replay(agent, t, told))
         for name, value in agent.metrics().items():
-            metrics.setdefault(f"the metric {name!r}", []).append(value.clone())
-    learned = {name: torch.stack(values) for name, values in metrics.items()}
+            learned[f"the metric {name!r} at step {t}"] = value.clone()
     predicted = predictions(agent, trace.questions)
     policy = predicted.pop("policy")
     learned |= {f"the predicted {name}": value for name, value in predicted.items()}
@@ -407,8 +384,8 @@ def _told(subject: AgentSubject, where: str) -> list[Outcome]:
         ended = bool((outcome.terminated | outcome.truncated).any())
         endings += ended
         if endings % 2 == 0 if ended else t % EVERY == EVERY - 1:
-            never, always = torch.zeros_like(outcome.terminated), torch.ones_like(outcome.truncated)
-            outcome = replace(outcome, terminated=never, truncated=always)
+            always = torch.ones_like(outcome.truncated)
+            outcome = replace(outcome, terminated=~always, truncated=always)
         if where:
             within = ~(outcome.terminated | outcome.truncated)
             at = within if where == "within" else getattr(outcome, where)

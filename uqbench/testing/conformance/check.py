@@ -1,4 +1,4 @@
-"""What a rule is, what it is tried on, and what became of it."""
+"""A rule of conformance, a subject on which it is tried, and the result."""
 
 import functools
 import importlib
@@ -25,13 +25,38 @@ Status = Literal["passed", "failed", "skipped", "vacuous", "blocked", "expected"
 class Failed(Exception):  # noqa: N818
     """A rule is broken; the message says how."""
 
+    status: Status = "failed"
 
-class Skipped(Exception):  # noqa: N818
+
+class Skipped(Failed):
     """A rule does not apply to the subject; the message says why."""
+
+    status: Status = "skipped"
 
 
 class Vacuous(Skipped):
     """A rule applies, but nothing that was tried could have broken it; the message says why."""
+
+    status = "vacuous"
+
+
+def expect(holds: object, why: str) -> None:
+    """Raise :class:`Failed` where something does not hold."""
+    if not holds:
+        raise Failed(why)
+
+
+def applies(has: T | None, why_not: str) -> T:
+    """Return what a rule is about; raise :class:`Skipped` where there is none, or it is false."""
+    if not has:
+        raise Skipped(why_not)
+    return has
+
+
+def tells(holds: object, why_not: str) -> None:
+    """Raise :class:`Vacuous` where nothing that is tried could break a rule."""
+    if not holds:
+        raise Vacuous(why_not)
 
 
 @contextmanager
@@ -40,8 +65,7 @@ def unchanged(what: str) -> Iterator[None]:
     changed: list[str] = []
     with watched(changed):
         yield
-    if changed:
-        raise Failed(f"{what} changed {', '.join(changed)}")
+    expect(not changed, f"{what} changed {', '.join(changed)}")
 
 
 @dataclass(kw_only=True)
@@ -52,13 +76,11 @@ class Subject:
         name: as the plugin registers it.
         expected_failures: reasons by the ids of checks that are known to fail. Strict: a check
             that passes in spite of it is a failure, and so is a reason that is empty.
-        memory: values of functions that are computed :func:`once`.
     """
 
     kind: ClassVar[str]
     name: str
     expected_failures: Mapping[str, str] = field(default_factory=dict)
-    memory: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
 
 S = TypeVar("S", bound=Subject)
@@ -69,24 +91,23 @@ def once(function: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P]
 
     @functools.wraps(function)
     def remembered(subject: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        key = function, args
-        if key not in subject.memory:
-            subject.memory[key] = function(subject, *args, **kwargs)
-        value: T = subject.memory[key]
-        return value
+        memory: dict[Any, T] = vars(subject).setdefault("memory", {})
+        if (key := (function, args)) not in memory:
+            memory[key] = function(subject, *args, **kwargs)
+        return memory[key]
 
     return remembered
 
 
 @dataclass(frozen=True)
 class Check:
-    """A rule and how to try it.
+    """A rule, and a function that tries it on a subject.
 
     Attributes:
         id: ``kind-rule``.
-        kind: of the subjects that it applies to.
+        of: the class of the subjects that it applies to.
         rule: in one line.
-        tried: how.
+        tried: on what, and how.
         fix: what an author does about a failure.
         function: raises :class:`Failed`, or :class:`Skipped`; returns what it measured, if that is
             worth a line.
@@ -95,7 +116,7 @@ class Check:
     """
 
     id: str
-    kind: str
+    of: type[Subject]
     level: Level
     rule: str
     tried: str
@@ -103,17 +124,15 @@ class Check:
     function: Callable[[Any], str | None]
     after: tuple[str, ...] = ()
 
-    def of(self, subject: Any) -> tuple[Status, str]:
-        """What becomes of it by itself, and why, or what it measured."""
+    def outcome(self, subject: Any) -> tuple[Status, str]:
+        """Its status by itself, and the reason, or what it measured."""
         try:
             return "passed", self.function(subject) or ""
-        except Vacuous as why:
-            return "vacuous", str(why)
-        except Skipped as why:
-            return "skipped", str(why)
+        except Failed as outcome:
+            return outcome.status, str(outcome)
         except MissingDataError as error:
             return "skipped", f"its data is not on this machine: {error}"
-        except (Failed, UqbenchError) as error:
+        except UqbenchError as error:
             return "failed", str(error)
         except Exception as error:  # a plugin may raise anything
             return "failed", f"it raised {type(error).__name__}: {located(error)}"
@@ -121,9 +140,10 @@ class Check:
 
 @dataclass(frozen=True)
 class Result:
-    """What became of a check of a subject."""
+    """The status of a check of a subject, and its reason or measurement."""
 
     check: Check
+    kind: str
     name: str
     status: Status
     message: str = ""
@@ -134,24 +154,23 @@ class Result:
         return self.status not in ("failed", "blocked")
 
     def __str__(self) -> str:
-        what = f"{self.check.kind} {self.name}: {self.check.id}: {self.status}"
+        what = f"{self.kind} {self.name}: {self.check.id}: {self.status}"
         if self.status != "failed":
             return f"{what}: {self.message}" if self.message else what
         return f"{what}: {self.message}\n  rule: {self.check.rule}\n  fix: {self.check.fix}"
 
     def as_json(self) -> dict[str, str]:
         """As ``--json`` prints it."""
-        rule = self.check
-        own = {"subject": self.name, "kind": rule.kind, "check": rule.id, "level": rule.level}
-        own |= {"status": self.status, "message": self.message}
-        return own | {"rule": rule.rule, "fix": rule.fix, "tried": rule.tried}
+        own = {"subject": self.name, "kind": self.kind, "check": self.check.id}
+        own |= {"level": self.check.level, "status": self.status, "message": self.message}
+        return own | {name: getattr(self.check, name) for name in ("rule", "fix", "tried")}
 
 
 _CHECKS: dict[str, Check] = {}
 
 
 def check(
-    kind: type[S], id: str, level: Level = "required", after: tuple[str, ...] = ()
+    of: type[S], id: str, level: Level = "required", after: tuple[str, ...] = ()
 ) -> Callable[[Callable[[S], str | None]], Callable[[S], str | None]]:
     """Register a function as a check of one kind of subject.
 
@@ -160,31 +179,25 @@ def check(
     """
 
     def register(function: Callable[[S], str | None]) -> Callable[[S], str | None]:
-        if id in _CHECKS:
-            raise ValueError(f"there are two checks {id!r}")
         text, _, fix = (inspect.getdoc(function) or "").partition("\n\nFix:\n")
         rule, _, tried = text.partition("\n\n")
         rule, tried, fix = (" ".join(part.split()) for part in (rule, tried, fix))
-        _CHECKS[id] = Check(id, kind.kind, level, rule, tried, fix, function, after)
+        _CHECKS[id] = Check(id, of, level, rule, tried, fix, function, after)
         return function
 
     return register
 
 
-def all_checks() -> list[Check]:
+@functools.cache
+def all_checks() -> tuple[Check, ...]:
     """Every check, each after those that it builds on; otherwise by name."""
     for module in pkgutil.iter_modules([str(Path(__file__).parent)], f"{__package__}."):
         importlib.import_module(module.name)
-    return sorted(_CHECKS.values(), key=lambda one: (one.kind, _depth(one.id), one.id))
 
+    def place(one: Check) -> tuple[int, str]:
+        return 1 + max((place(_CHECKS[first])[0] for first in one.after), default=0), one.id
 
-def _depth(name: str) -> int:
-    return 1 + max(map(_depth, _CHECKS[name].after), default=0)
-
-
-def checks_for(subject: Subject) -> list[Check]:
-    """The checks that apply to a subject."""
-    return [check for check in all_checks() if check.kind == subject.kind]
+    return tuple(sorted(_CHECKS.values(), key=place))
 
 
 def located(error: Exception) -> str:

@@ -1,12 +1,13 @@
-"""What every kind of claim must do: its intervals are honest, so that its verdicts are."""
+"""Rules of every kind of claim: its intervals are honest, so that its verdicts are."""
 
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
 
 from uqbench.contract.claim import CannotCompareError, ClaimKind, Observations
-from uqbench.testing.conformance.check import Failed, Subject, Vacuous, check
+from uqbench.testing.conformance.check import Subject, Vacuous, check, expect
 
 RUNS = 10
 EXPERIMENTS = 60
@@ -35,11 +36,9 @@ def compares(subject: ClaimSubject) -> None:
     Fix:
         Name every method whose runs compare asks for.
     """
-    if not subject.claim.named_methods:
-        raise Failed("named_methods is empty")
+    expect(subject.claim.named_methods, "named_methods is empty")
     evidence = subject.claim.compare(_observed(subject, RUNS, 0))
-    if not evidence.comparisons:
-        raise Failed("it made no comparison")
+    expect(evidence.comparisons, "it made no comparison")
 
 
 @check(ClaimSubject, "claim-intervals", after=("claim-compares",))
@@ -64,19 +63,15 @@ def intervals(subject: ClaimSubject) -> None:
         interval = evidence.comparisons[0].measured.interval(ALPHA)
         misses += interval is not None and not interval[0] <= truth <= interval[1]
     allowed = EXPERIMENTS * ALPHA + STANDARD_ERRORS * (EXPERIMENTS * ALPHA * (1 - ALPHA)) ** 0.5
-    if misses > allowed:
-        raise Failed(f"it misses in {misses} of {EXPERIMENTS} experiments; at most {allowed:.0f}")
+    missed = f"it misses in {misses} of {EXPERIMENTS} experiments; at most {allowed:.0f}"
+    expect(misses <= allowed, missed)
 
 
 def _observed(subject: ClaimSubject, runs: int, seed: int) -> Observations:
     """Independent normal runs of every method, all alike."""
-    generator = np.random.default_rng(seed)
-    claim, tasks = subject.claim, subject.claim.tasks or subject.tasks
-    raw = {
-        (method, task): generator.normal(1.0, 0.25, runs)
-        for method in claim.named_methods
-        for task in tasks
-    }
+    generator, tasks = np.random.default_rng(seed), subject.claim.tasks or subject.tasks
+    pairs = product(subject.claim.named_methods, tasks)
+    raw = {pair: generator.normal(1.0, 0.25, runs) for pair in pairs}
     return Observations(
         direction="max",
         tasks=tuple(tasks),

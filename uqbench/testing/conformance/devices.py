@@ -1,4 +1,4 @@
-"""What a GPU asks of an agent, on a machine without one.
+"""Rules that a GPU asks of an agent, tried on a machine without one.
 
 Tensors without data, that say they are on another device (torch's fake tensors on ``meta``), go
 through an agent's methods: an operation on tensors of two devices fails, and so does one that needs
@@ -15,13 +15,21 @@ from unittest.mock import patch
 import torch
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_map
 
-from uqbench.contract.agent import Agent, Step, observation_dtype, observation_shape
+from uqbench.contract.agent import (
+    Agent,
+    EnvironmentInfo,
+    Step,
+    observation_dtype,
+    observation_shape,
+)
+from uqbench.contract.environment import LaneEnv, Outcome
 from uqbench.lanes import Capturable
 from uqbench.runner.train.compiling import compile_agent
 from uqbench.testing.capture import simulated
-from uqbench.testing.conformance.agent_runs import AgentSubject, Recorded, predictions
-from uqbench.testing.conformance.check import Failed, Skipped, check, located, once
+from uqbench.testing.conformance.agent_runs import AgentSubject, Trace, predictions
+from uqbench.testing.conformance.check import Failed, applies, check, expect, located, once
 from uqbench.testing.same_bits import compare_captured
 
 ELSEWHERE = torch.device("meta")
@@ -56,10 +64,8 @@ def waits(subject: AgentSubject) -> None:
         No .item(), .tolist(), .cpu(), bool(tensor), nonzero or boolean index in a step; let
         torch.where decide.
     """
-    if subject.role != "method":
-        raise Skipped(f"its role is {subject.role!r}: its speed is nobody's concern")
-    error = elsewhere(subject)
-    if isinstance(error, _Wait):
+    subject.must("be fast")
+    if isinstance(error := elsewhere(subject), _Wait):
         raise Failed(located(error))
 
 
@@ -73,8 +79,8 @@ def capture(subject: AgentSubject) -> None:
         Read the step from clock.tensor, write results in place, and let the host decide in phase()
         alone.
     """
-    if not isinstance(subject.new(), Capturable):
-        raise Skipped("its steps are not captured: it is no uqbench.lanes.Capturable")
+    captured = isinstance(subject.new(), Capturable)
+    applies(captured, "its steps are not captured: it is no uqbench.lanes.Capturable")
     trace, info = subject.baseline, subject.info
     first = compare_captured(
         lambda: (subject.new(), Recorded(trace, info)), subject.steps, simulated, info.actors
@@ -92,21 +98,54 @@ def compiles(subject: AgentSubject) -> None:
     Fix:
         Tensors in, tensors out, always of the same shapes; no Python that depends on values.
     """
-    plain, traced = (subject.new() for _ in range(2))
-    if not isinstance(plain, Capturable) or not plain.compiled:
-        raise Skipped("it names no methods to compile")
+    agents = plain, traced = subject.new(), subject.new()
+    applies(isinstance(plain, Capturable) and plain.compiled, "it names no methods to compile")
     steps = min(subject.steps, DEVICE_STEPS)
-    for t, one in product(range(steps), (plain, traced)):
+    for t, one in product(range(steps), agents):
         subject.baseline.replay(one, t)
     with patch.object(torch, "compile", partial(torch.compile, backend="aot_eager")):
         compile_agent(traced)
-        last = min(steps + 2, len(subject.baseline.stream))
-        for t, one in product(range(steps, last), (plain, traced)):
+        for t, one in product(range(steps, min(steps + 2, len(subject.baseline.stream))), agents):
             subject.baseline.replay(one, t)
-    mine, theirs = plain.metrics(), traced.metrics()
-    for name, value in mine.items():
+    theirs = traced.metrics()
+    for name, value in plain.metrics().items():
         if not torch.allclose(theirs[name], value, rtol=1e-3, atol=1e-4, equal_nan=True):
             raise Failed(f"compiled, {name!r} is {theirs[name].tolist()}; it was {value.tolist()}")
+
+
+class Recorded(LaneEnv):
+    """The outcomes of an earlier run, ``[L · K]``, whatever the actions, by torch alone.
+
+    Its steps can be captured, whatever the environment was that the outcomes came from.
+    """
+
+    capturable = True
+
+    def __init__(self, trace: Trace, info: EnvironmentInfo) -> None:
+        def stacked(*values: Any) -> Tensor | None:
+            return torch.stack(values).flatten(1, 2) if values[0] is not None else None
+
+        self.observation_space, self.n_actions = info.observation_space, info.n_actions
+        obs, valid, _ = trace.stream[0]
+        self._first = obs.flatten(0, 1), None if valid is None else valid.flatten(0, 1)
+        self._now = torch.zeros(1, dtype=torch.int64)
+        self._kept = tree_map(stacked, *(vars(outcome) for *_, outcome in trace.stream))
+        self._shown = tree_map(lambda all: None if all is None else all[0].clone(), self._kept)
+
+    def reset(self) -> tuple[Tensor, Tensor | None]:
+        """The first observations."""
+        self._now.zero_()
+        return self._first
+
+    def step(self, action: Tensor) -> Outcome:
+        """The next outcome."""
+
+        def show(shown: Tensor | None, kept: Tensor) -> Tensor | None:
+            return None if shown is None else shown.copy_(kept.index_select(0, self._now)[0])
+
+        outcome = Outcome(**tree_map(show, self._shown, self._kept))
+        self._now += 1
+        return outcome
 
 
 @once
@@ -121,11 +160,9 @@ def elsewhere(subject: AgentSubject) -> Exception | None:
             with _NoWaits():  # type: ignore[no-untyped-call]
                 _run(subject, agent)
     except (fake.DataDependentOutputException, fake.DynamicOutputShapeException) as error:
-        wait = _Wait(f"the host needs the result of {error.func}").with_traceback(
-            error.__traceback__
-        )
-        if agent is None:  # once, before any step: nobody waits for that
-            raise Skipped(f"its constructor computes with values: {located(wait)}") from error
+        wait = _Wait(f"the host needs the result of {error.func}")
+        wait = wait.with_traceback(error.__traceback__)  # nobody waits for what is done once
+        applies(agent, f"its constructor computes with values: {located(wait)}")
         return wait
     except Exception as error:
         return error
@@ -153,8 +190,8 @@ def _run(subject: AgentSubject, agent: Agent) -> None:
 
 
 def _is_elsewhere(what: str, tensor: Tensor) -> None:
-    if tensor.device.type != ELSEWHERE.type:
-        raise Failed(f"{what} is on {tensor.device}; the agent's device is another")
+    where = f"{what} is on {tensor.device}; the agent's device is another"
+    expect(tensor.device.type == ELSEWHERE.type, where)
 
 
 @contextmanager
@@ -163,23 +200,21 @@ def fake_device() -> Iterator[None]:
     from torch._functorch import config
     from torch._subclasses.fake_tensor import FakeTensorMode
 
-    allowed = config.patch(fake_tensor_allow_meta=True)
     moved = patch.object(nn.Module, "_apply", _replaced)
-    with allowed, moved, FakeTensorMode(allow_non_fake_inputs=True):
+    allowed = config.patch(fake_tensor_allow_meta=True)
+    with moved, allowed, FakeTensorMode(allow_non_fake_inputs=True):
         yield
 
 
 def _replaced(module: nn.Module, function: Any) -> nn.Module:
     """``Module._apply``, which assigns to ``.data`` what a fake tensor does not take."""
-    for child in module.children():
-        _replaced(child, function)
-    for name, own in module._parameters.items():
-        if own is not None:
-            moved = function(own.detach())
-            module._parameters[name] = nn.Parameter(moved, requires_grad=own.requires_grad)
-    for name, buffer in module._buffers.items():
-        if buffer is not None:
-            module._buffers[name] = function(buffer)
+    for one in module.modules():
+        for name, own in one._parameters.items():
+            if own is not None:
+                moved = function(own.detach())
+                one._parameters[name] = nn.Parameter(moved, requires_grad=own.requires_grad)
+        for name, buffer in one._buffers.items():
+            one._buffers[name] = buffer if buffer is None else function(buffer)
     return module
 
 

@@ -1,9 +1,10 @@
-"""Environments as subjects, and their rules but for the truths that they state."""
+"""Rules of every environment, but for the truths that it states."""
 
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from types import FrameType
 from typing import Any, ClassVar, Literal
 
@@ -19,9 +20,16 @@ from uqbench.contract.errors import CannotSaveError
 from uqbench.lanes import Uniform
 from uqbench.lanes.adapters.gymnasium_lanes import GymnasiumLanes
 from uqbench.lanes.exploration import random_action
-from uqbench.runner.train.guards import GuardedLanes
+from uqbench.runner.train.guards import GuardedLanes, copied
 from uqbench.testing.conformance.agent_runs import copy_of, same, through_a_file
-from uqbench.testing.conformance.check import Failed, Skipped, Subject, check, once, unchanged
+from uqbench.testing.conformance.check import (
+    Skipped,
+    Subject,
+    applies,
+    check,
+    expect,
+    unchanged,
+)
 from uqbench.testing.same_bits import difference
 
 STEPS = 100
@@ -31,6 +39,10 @@ SEED, USED, LONG = 11, 1_000, 5_000
 STOP, SHORT_AND_LONG = 37, (10, 40)
 """Steps of the runs that are resumed."""
 
+Seen = tuple[Tensor, Tensor | None]
+"""Observations ``[L, *obs]``, and the valid actions, None where all are."""
+Choose = Callable[[int, Tensor | None], Tensor | None]
+"""Actions ``[L]`` at a step, among the valid ones; None to end."""
 Met = tuple[Tensor, Tensor | None, Tensor, Outcome]
 """Observations and valid actions that were acted on, the actions, and the outcome."""
 
@@ -58,8 +70,7 @@ class EnvironmentSubject(Subject):
     optimal_q: Callable[[], OptimalQ] | None = None
     optimal_return: Callable[[], float] | None = None
 
-    @property
-    @once
+    @cached_property
     def random_play(self) -> list[Met]:
         """Random play of three lanes."""
         return self.played(LANES)
@@ -78,11 +89,10 @@ def gymnasium_check(subject: EnvironmentSubject) -> None:
     Fix:
         Follow the message of gymnasium.utils.env_checker.check_env.
     """
-    if subject.single is None:
-        raise Skipped("it is written for lanes")
+    single = applies(subject.single, "it is written for lanes")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # advice, such as on spaces without bounds
-        check_env(_Unregistered(subject.single()), skip_render_check=True)
+        check_env(_Unregistered(single()), skip_render_check=True)
 
 
 @check(EnvironmentSubject, "environment-forms", after=("environment-gymnasium",))
@@ -96,8 +106,8 @@ def forms(subject: EnvironmentSubject) -> None:
     """
     for seeds in ([1], [1, 2, 3]):
         env = subject.make(seeds, subject.limit)
-        if not isinstance(env, LaneEnv):
-            raise Failed(f"the factory made a {type(env).__name__}, not a LaneEnv")
+        made = f"the factory made a {type(env).__name__}, not a LaneEnv"
+        expect(isinstance(env, LaneEnv), made)
         for met in play(env, seeds, 20):
             _check_forms(env, met)
 
@@ -117,7 +127,7 @@ def global_state(subject: EnvironmentSubject) -> None:
 
 @check(EnvironmentSubject, "environment-seeds", after=("environment-global-state",))
 def seeds(subject: EnvironmentSubject) -> None:
-    """The same seeds and actions make the same run.
+    """Two runs of the same seeds and actions are equal.
 
     Twice.
 
@@ -136,8 +146,12 @@ def lanes(subject: EnvironmentSubject) -> None:
     Fix:
         Derive a lane's random numbers from its own seed, and mix nothing between lanes.
     """
+
+    def lane(tensor: Tensor | None) -> Tensor | None:
+        return None if tensor is None else tensor[1:2]
+
     among = [
-        (_lane(obs), _lane(valid), _lane(action), Outcome(**tree_map(_lane, vars(outcome))))
+        (obs[1:2], lane(valid), action[1:2], Outcome(**tree_map(lane, vars(outcome))))
         for obs, valid, action, outcome in subject.random_play
     ]
     _no_difference(subject.played(LANES[1:2]), among, "alone and among others")
@@ -152,18 +166,16 @@ def events(subject: EnvironmentSubject) -> None:
     Fix:
         Name every event in EnvironmentSpec(events=…); info['events'] holds counts of this step.
     """
+    declared = sorted(subject.events)
     for *_, outcome in subject.random_play:
-        if set(outcome.events) != set(subject.events):
-            raise Failed(f"it counts {sorted(outcome.events)}; declared: {sorted(subject.events)}")
+        counted = sorted(outcome.events)
+        expect(counted == declared, f"it counts {counted}; declared: {declared}")
         for name, count in outcome.events.items():
-            if not count.isfinite().all() or (count < 0).any():
-                raise Failed(f"the event {name!r} was counted {count.tolist()} times")
-    if subject.single is None:
-        return
-    for *_, info in played_singly(subject.single(), 1, STEPS):
-        unknown = set(info.get("events", {})) - set(subject.events)
-        if unknown:
-            raise Failed(f"info['events'] has {sorted(unknown)}; declared: {subject.events}")
+            wrong = f"the event {name!r} was counted {count.tolist()} times"
+            expect(count.isfinite().all() and (count >= 0).all(), wrong)
+    for *_, info in played_singly(subject.single(), 1, STEPS) if subject.single else ():
+        unknown = sorted(set(info.get("events", {})) - set(declared))
+        expect(not unknown, f"info['events'] has {unknown}; declared: {declared}")
 
 
 @check(EnvironmentSubject, "environment-masks", after=("environment-forms",))
@@ -175,18 +187,15 @@ def masks(subject: EnvironmentSubject) -> None:
     Fix:
         Give info['action_mask'] (or Outcome.valid and next_valid) at every step, or at none.
     """
-    env = subject.make(LANES, subject.limit)
-    shape = (len(LANES), env.n_actions)
-    played = subject.random_play
-    if len({valid is None for _, valid, *_ in played}) > 1:
-        raise Failed("there is a mask at some steps and none at others")
-    for _, valid, *_ in played:
-        if valid is None:
-            raise Skipped("all its actions are always valid")
-        if valid.dtype != torch.bool or tuple(valid.shape) != shape:
-            raise Failed(f"a mask is {valid.dtype} {tuple(valid.shape)}; expected bool {shape}")
-        if not valid.any(-1).all():
-            raise Failed("a mask leaves no action")
+    shape = len(LANES), subject.make(LANES, subject.limit).n_actions
+    masks = [valid for _, valid, *_ in subject.random_play if valid is not None]
+    applies(masks, "all its actions are always valid")
+    always = len(masks) == len(subject.random_play)
+    expect(always, "there is a mask at some steps and none at others")
+    for valid in masks:
+        form = f"a mask is {valid.dtype} {tuple(valid.shape)}; expected bool {shape}"
+        expect(valid.dtype == torch.bool and valid.shape == shape, form)
+        expect(valid.any(-1).all(), "a mask leaves no action")
 
 
 @check(EnvironmentSubject, "environment-limit", after=("environment-forms",))
@@ -203,21 +212,20 @@ def limit(subject: EnvironmentSubject) -> None:
         length = torch.zeros(len(LANES), dtype=torch.int64)
         for *_, o in play(subject.make(LANES, TimeLimit(LIMIT, kind)), LANES, 4 * LIMIT):
             length += 1
-            ended, due = o.terminated | o.truncated, length >= LIMIT
-            wrong = {f"went on after {LIMIT} steps, its limit ({kind})": due & ~ended}
-            if kind == "terminal":
-                wrong["at its limit was truncated; the task says terminal"] = due & ~o.terminated
-            else:
-                wrong["both terminated and was truncated"] = due & o.terminated & o.truncated
-                wrong["was truncated before its limit"] = ~due & o.truncated
+            ended, due, cut = o.terminated | o.truncated, length >= LIMIT, kind == "truncation"
+            wrong = {
+                f"went on after {LIMIT} steps, its limit ({kind})": due & ~ended,
+                "at its limit was truncated; the task says terminal": due & ~o.terminated & ~cut,
+                "both terminated and was truncated": due & o.terminated & o.truncated & cut,
+                "was truncated before its limit": ~due & o.truncated & cut,
+            }
             for fault, lanes in wrong.items():
-                if lanes.any():
-                    raise Failed(f"an episode {fault}")
+                expect(not lanes.any(), f"an episode {fault}")
             length[ended] = 0
     limits = None, TimeLimit(1, "truncation")
-    free, cut = (play(subject.make(LANES, limit), LANES, 1)[0][-1] for limit in limits)
-    if (cut.terminated & ~free.terminated).any():
-        raise Failed("an episode at its limit terminated; the task says truncation")
+    free, at = (play(subject.make(LANES, limit), LANES, 1)[0][-1] for limit in limits)
+    terminal = at.terminated & ~free.terminated
+    expect(not terminal.any(), "an episode at its limit terminated; the task says truncation")
 
 
 @check(EnvironmentSubject, "environment-long", after=("environment-seeds",))
@@ -233,7 +241,7 @@ def long(subject: EnvironmentSubject) -> None:
     """
     env, length, longest = subject.make([SEED], None), 0, 0
     went_on, ended = set[int](), dict[int, int]()
-    for met in go_on(env, [SEED], env.reset(), 0, LONG):
+    for met in go_on(env, at_random(env, [SEED]), env.reset(), range(LONG)):
         _check_forms(env, met)
         obs, _, action, outcome = met
         length += 1
@@ -245,10 +253,9 @@ def long(subject: EnvironmentSubject) -> None:
             went_on.add(key)
         longest = max(length, longest)
         length = 0 if outcome.terminated or outcome.truncated else length
-    unseen = [length for key, length in ended.items() if key in went_on]
-    if unseen and set(unseen) == {longest}:
-        ends = f"the same steps terminate after {longest} steps, and go on at other times"
-        raise Failed(f"{ends}: this is a time limit, reported as terminal")
+    unseen = {length for key, length in ended.items() if key in went_on}
+    ends = f"the same steps terminate after {longest} steps, and go on at other times"
+    expect(unseen != {longest}, f"{ends}: this is a time limit, reported as terminal")
 
 
 @check(EnvironmentSubject, "environment-reset", after=("environment-seeds",))
@@ -261,28 +268,25 @@ def reset(subject: EnvironmentSubject) -> None:
         Set everything that a step changes in reset, not in the constructor; seed the generator
         with `super().reset(seed=seed)`, which does nothing where that is None.
     """
-    if subject.single is None:
-        raise Skipped("it is written for lanes, which are reset once")
-    used, new = subject.single(), subject.single()
+    single = applies(subject.single, "it is written for lanes, which are reset once")
+    used, new = single(), single()
     for _ in played_singly(used, SEED, USED):
         pass
     both = (played_singly(env, SEED, STEPS) for env in (used, new))
     for t, (mine, theirs) in enumerate(zip(*both, strict=True)):
-        if not same(list(mine[:-1]), list(theirs[:-1])):
-            raise Failed(f"reset with a seed after {USED} steps, it differs at step {t}")
+        alike = same(list(mine[:-1]), list(theirs[:-1]))
+        expect(alike, f"reset with a seed after {USED} steps, it differs at step {t}")
     states = []
     for _ in range(2):
         before = used.unwrapped.np_random.bit_generator.state
         _, info = used.reset()
         states.append(used.unwrapped.np_random.bit_generator.state)
         used.step(int(info.get("action_mask", np.ones(1)).argmax()))
-    if states[0] == states[1] != before:
-        raise Failed("reset without a seed begins its random numbers anew")
+    anew = states[0] == states[1] != before
+    expect(not anew, "reset without a seed begins its random numbers anew")
 
 
-@check(
-    EnvironmentSubject, "environment-state", level="checkpointable", after=("environment-seeds",)
-)
+@check(EnvironmentSubject, "environment-state", "checkpointable", ("environment-seeds",))
 def state(subject: EnvironmentSubject) -> None:
     """state_dict() holds all that another copy needs to continue; nothing is pickled.
 
@@ -294,17 +298,12 @@ def state(subject: EnvironmentSubject) -> None:
     env, resumed = (subject.make(LANES, subject.limit) for _ in range(2))
     *_, last = play(env, LANES, STOP)[-1]
     resumed.load_state_dict(_saved(env))
-    rest = list(go_on(resumed, LANES, (last.obs, last.valid), STOP, STEPS))
-    whole = subject.random_play[STOP:]
-    _no_difference(rest, whole, f"resumed at step {STOP} and uninterrupted")
+    now, steps = (last.obs, last.valid), range(STOP, STEPS)
+    rest = list(go_on(resumed, at_random(env, LANES), now, steps))
+    _no_difference(rest, subject.random_play[STOP:], f"resumed at step {STOP} and uninterrupted")
 
 
-@check(
-    EnvironmentSubject,
-    "environment-resumption",
-    level="checkpointable",
-    after=("environment-state",),
-)
+@check(EnvironmentSubject, "environment-resumption", "checkpointable", ("environment-state",))
 def resumption(subject: EnvironmentSubject) -> None:
     """One that can be saved resumes in a number of steps that does not grow with its run.
 
@@ -313,25 +312,28 @@ def resumption(subject: EnvironmentSubject) -> None:
     Fix:
         load_state_dict() sets the state; it does not replay the actions that led there.
     """
-    few, many = (_steps_to_resume(subject, steps) for steps in SHORT_AND_LONG)
-    if many > few:
-        short, long = SHORT_AND_LONG
-        raise Failed(f"load_state_dict() took {few} steps after {short} steps, {many} after {long}")
+    (short, few), (long, many) = ((n, _steps_to_resume(subject, n)) for n in SHORT_AND_LONG)
+    grows = f"load_state_dict() took {few} steps after {short} steps, {many} after {long}"
+    expect(many <= few, grows)
 
 
 def play(env: LaneEnv, seeds: Sequence[int], steps: int) -> list[Met]:
     """Reset an environment and take random valid actions; copies of what it returned."""
-    return list(go_on(env, seeds, env.reset(), 0, steps))
+    return list(go_on(env, at_random(env, seeds), env.reset(), range(steps)))
 
 
-def go_on(
-    env: LaneEnv, seeds: Sequence[int], now: tuple[Tensor, Tensor | None], first: int, steps: int
-) -> Iterator[Met]:
-    """The same from step ``first`` to step ``steps``."""
+def at_random(env: LaneEnv, seeds: Sequence[int]) -> Choose:
+    """Random valid actions, each lane's a function of its seed."""
     draws = Uniform(seeds, "conformance", ())
-    obs, valid = now[0].clone(), None if now[1] is None else now[1].clone()
-    for t in range(first, steps):
-        action = random_action(draws.at(t), env.n_actions, valid)
+    return lambda t, valid: random_action(draws.at(t), env.n_actions, valid)
+
+
+def go_on(env: LaneEnv, choose: Choose, now: Seen, steps: range) -> Iterator[Met]:
+    """Take actions until none is chosen; copies of what the environment returned."""
+    obs, valid = now[0].clone(), copied(now[1])
+    for t in steps:
+        if (action := choose(t, valid)) is None:
+            return
         outcome = copy_of(env.step(action))
         yield obs, valid, action, outcome
         obs, valid = outcome.obs, outcome.valid
@@ -340,14 +342,13 @@ def go_on(
 def played_singly(
     env: gymnasium.Env[Any, Any], seed: int, steps: int
 ) -> Iterator[tuple[Tensor, float, bool, bool, dict[str, Any]]]:
-    """Reset a Gymnasium environment, and what each random valid action leads to.
+    """Reset a Gymnasium environment, take random valid actions, and yield their outcomes.
 
     The observation is the next episode's first where one ended.
     """
-    draws = np.random.default_rng(seed)
+    draws, n_actions = np.random.default_rng(seed), env.action_space.n  # type: ignore[attr-defined]
     _, info = env.reset(seed=seed)
     for _ in range(steps):
-        n_actions = int(env.action_space.n)  # type: ignore[attr-defined]
         valid = np.flatnonzero(info.get("action_mask", np.ones(n_actions)))
         obs, reward, terminated, truncated, info = env.step(int(draws.choice(valid)))
         met = float(reward), bool(terminated), bool(truncated), info
@@ -362,17 +363,20 @@ def _check_forms(env: LaneEnv, met: Met) -> None:
     guarded = GuardedLanes(env)
     guarded.check(outcome, len(obs), 0)
     guarded.look(outcome, 0)
-    if outcome.reward.dtype != torch.float32 or not outcome.reward.isfinite().all():
-        raise Failed(f"a reward is {outcome.reward}; expected finite torch.float32")
+    finite = outcome.reward.dtype == torch.float32 and outcome.reward.isfinite().all()
+    expect(finite, f"a reward is {outcome.reward}; expected finite torch.float32")
 
 
 def _no_difference(one: list[Met], other: list[Met], between: str) -> None:
     """Fail with the first difference of two runs."""
-    for t, (mine, theirs) in enumerate(zip(one, other, strict=True)):
-        where = ("the observations", "the valid actions", "the actions", "the outcome")
-        for what, a, b in zip(where, mine, theirs, strict=True):
-            if (differs := difference(a, b, what)) is not None:
-                raise Failed(f"{differs.where} differ at step {t}, between {between}")
+    where = ("the observations", "the valid actions", "the actions", "the outcome")
+    for t, both in enumerate(zip(one, other, strict=True)):
+        for what, a, b in zip(where, *both, strict=True):
+            differs = difference(a, b, what)
+            expect(
+                differs is None,
+                f"{differs and differs.where} differ at step {t}, between {between}",
+            )
 
 
 class _Unregistered(gymnasium.Wrapper[Any, Any, Any, Any]):
@@ -390,8 +394,8 @@ def _saved(env: LaneEnv) -> dict[str, Any]:
 
 def _steps_to_resume(subject: EnvironmentSubject, steps: int) -> int:
     env, resumed = (subject.make(LANES, subject.limit) for _ in range(2))
-    if isinstance(env, GymnasiumLanes) and not env.has_state_dict:
-        raise Skipped("it does not say has_state_dict=True: its actions are replayed")
+    saves = not isinstance(env, GymnasiumLanes) or env.has_state_dict
+    applies(saves, "it does not say has_state_dict=True: its actions are replayed")
     play(env, LANES, steps)
     saved, called = _saved(env), 0
 
@@ -406,7 +410,3 @@ def _steps_to_resume(subject: EnvironmentSubject, steps: int) -> int:
     finally:
         sys.setprofile(before)
     return called
-
-
-def _lane(tensor: Any) -> Any:
-    return None if tensor is None else tensor[1:2]

@@ -1,4 +1,4 @@
-"""What every estimator and every data set must do."""
+"""Rules of every estimator, and of every data set."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +10,14 @@ from torch import Tensor
 from uqbench.contract.errors import see
 from uqbench.contract.estimator import Dataset, Estimator, Predictions, PredictiveUncertainty
 from uqbench.testing.conformance.agent_runs import same
-from uqbench.testing.conformance.check import Failed, Skipped, Subject, check, once, unchanged
+from uqbench.testing.conformance.check import (
+    Skipped,
+    Subject,
+    check,
+    expect,
+    once,
+    unchanged,
+)
 from uqbench.uncertainty.problems import check_data, check_scores
 from uqbench.uncertainty.validity import Speaker, check_prediction
 
@@ -51,8 +58,8 @@ def forms(subject: EstimatorSubject) -> None:
         One number for each input of each lane; a softmax over the last dimension; the three parts
         in one unit, with what rounds below zero clamped.
     """
-    if not isinstance(subject.make(subject.dataset, SEEDS), Estimator):
-        raise Failed("the factory did not make a uqbench.contract.estimator.Estimator")
+    made = isinstance(subject.make(subject.dataset, SEEDS), Estimator)
+    expect(made, "the factory did not make a uqbench.contract.estimator.Estimator")
     predicted, _, inputs = subject.predicted()
     model = subject.dataset.reference_model(SEEDS)
     given = Predictions(predicted, None, None if model is None else model.log_probs(inputs))
@@ -74,10 +81,8 @@ def pure(subject: EstimatorSubject) -> None:
     before = inputs.clone()
     with unchanged("predict"):
         second = estimator.predict(inputs)
-    if not torch.equal(inputs, before):
-        raise Failed("predict wrote into its inputs")
-    if not same(second.total, first.total) or not same(second.epistemic, first.epistemic):
-        raise Failed("asked again, it predicts something else")
+    expect(torch.equal(inputs, before), "predict wrote into its inputs")
+    expect(same(vars(second), vars(first)), "asked again, it predicts something else")
 
 
 @check(EstimatorSubject, "estimator-lanes", after=("estimator-pure",))
@@ -93,8 +98,8 @@ def lanes(subject: EstimatorSubject) -> None:
     by_itself = subject.fitted(SEEDS[1:2]).predict(inputs[1:2].clone())
     for name in ("total", "epistemic"):
         mine, theirs = getattr(by_itself, name)[0], getattr(among, name)[1]
-        if not torch.allclose(mine, theirs, rtol=1e-3, atol=1e-4):
-            raise Failed(f"alone and among others {name} differs")
+        alike = torch.allclose(mine, theirs, rtol=1e-3, atol=1e-4)
+        expect(alike, f"alone and among others {name} differs")
 
 
 @check(EstimatorSubject, "estimator-reference", after=("estimator-forms",))
@@ -115,13 +120,13 @@ def reference(subject: EstimatorSubject) -> None:
     estimator = subject.make(subject.dataset, SEEDS)
     estimator.fit(data, model, subject.steps)
     estimator.predict(inputs)
-    if not same(before, model.log_probs(inputs)):
-        raise Failed("after fit and predict the reference model predicts something else")
+    kept = same(before, model.log_probs(inputs))
+    expect(kept, "after fit and predict the reference model predicts something else")
 
 
 @dataclass(kw_only=True)
 class DatasetSubject(Subject):
-    """A supervised problem, the scores that its plugin declares, and its tasks in suites."""
+    """A supervised problem, the scores that its plugin declares, and its other tasks in suites."""
 
     kind: ClassVar[str] = "dataset"
     dataset: Dataset
@@ -130,7 +135,7 @@ class DatasetSubject(Subject):
 
     @property
     def speaker(self) -> Speaker:
-        """Who is named where something is wrong."""
+        """The data set, named where something is wrong."""
         return Speaker("dataset", self.name, "", see("wrong-data"))
 
     def each(self) -> Iterator[tuple[str, Dataset]]:
@@ -149,11 +154,10 @@ def dataset_forms(subject: DatasetSubject) -> None:
         Match `inputs` and `n_classes` of the Dataset.
     """
     problem = subject.dataset
-    if not isinstance(problem, Dataset):
-        raise Failed(f"the factory made a {type(problem).__name__}, not a Dataset")
-    check_data(
-        problem, problem.data(SEEDS), problem.evaluation_sets(SEEDS), len(SEEDS), subject.speaker
-    )
+    made = f"the factory made a {type(problem).__name__}, not a Dataset"
+    expect(isinstance(problem, Dataset), made)
+    data, sets = problem.data(SEEDS), problem.evaluation_sets(SEEDS)
+    check_data(problem, data, sets, len(SEEDS), subject.speaker)
 
 
 @check(DatasetSubject, "dataset-seeds", after=("dataset-forms",))
@@ -168,8 +172,8 @@ def dataset_seeds(subject: DatasetSubject) -> None:
     with unchanged("it"):
         among = subject.dataset.data(SEEDS)
     alone = subject.dataset.data(SEEDS[1:2])
-    if not same([alone.inputs[0], alone.targets[0]], [among.inputs[1], among.targets[1]]):
-        raise Failed("the data set of a seed differs alone and among others")
+    alike = same([alone.inputs[0], alone.targets[0]], [among.inputs[1], among.targets[1]])
+    expect(alike, "the data set of a seed differs alone and among others")
 
 
 @check(DatasetSubject, "dataset-scores", after=("dataset-forms",))
@@ -214,9 +218,9 @@ def dataset_apart(subject: DatasetSubject) -> None:
         for name, one in problem.evaluation_sets(SEEDS).items():
             for seed, rows, inputs in zip(SEEDS, known, one.inputs, strict=True):
                 asked = _rows(inputs)
-                if share := sum(row in rows for row in asked) / len(asked):
-                    where = f"the set {name!r} of task {task}, seed {seed}"
-                    raise Failed(f"{share:.1%} of the inputs of {where}, are training inputs")
+                share = sum(row in rows for row in asked) / len(asked)
+                where = f"the set {name!r} of task {task}, seed {seed}"
+                expect(not share, f"{share:.1%} of the inputs of {where}, are training inputs")
 
 
 @check(DatasetSubject, "dataset-differs", after=("dataset-forms",))
@@ -230,9 +234,10 @@ def dataset_differs(subject: DatasetSubject) -> None:
     """
     for task, problem in subject.each():
         data = problem.data(SEEDS)
-        for lane in range(1, len(SEEDS)):
-            if same([data.inputs[0], data.targets[0]], [data.inputs[lane], data.targets[lane]]):
-                raise Failed(f"task {task}: seeds {SEEDS[0]} and {SEEDS[lane]} have the same data")
+        first, *others = zip(data.inputs, data.targets, strict=True)
+        for seed, other in zip(SEEDS[1:], others, strict=True):
+            repeated = f"task {task}: seeds {SEEDS[0]} and {seed} have the same data"
+            expect(not same(first, other), repeated)
 
 
 def _rows(inputs: Tensor) -> list[bytes]:

@@ -1,53 +1,62 @@
-"""What a method that owns its loop must do."""
+"""Rules of every method that owns its loop."""
 
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 import torch
 
 from uqbench.contract.agent import LoopAgent
-from uqbench.contract.environment import LaneEnv
+from uqbench.contract.environment import Outcome
 from uqbench.runner.train.loop_agent import RecordedLanes, SinglePolicy, train
 from uqbench.runner.train.recorder import Recorder
-from uqbench.testing.conformance.agent_runs import ACTORS, CPU
-from uqbench.testing.conformance.check import Failed, Skipped, Subject, check
+from uqbench.testing.conformance.agent_runs import ACTORS, CPU, Asked, Learner
+from uqbench.testing.conformance.check import applies, check, expect
 
-STEPS = 200
+STEPS, QUESTIONS = 200, 8
+Trained = tuple[LoopAgent, list[list[int]], torch.Tensor]
 
 
 @dataclass(kw_only=True)
-class LoopAgentSubject(Subject):
-    """A method that owns its loop, and a world.
-
-    Attributes:
-        make: makes it for K actors.
-        world: makes one world, the same each time, with a lane for each of K actors.
-        takes_actors: whether it learns from several actors, too.
-    """
+class LoopAgentSubject(Learner):
+    """A method that owns its loop."""
 
     kind: ClassVar[str] = "loop agent"
-    make: Callable[[int], LoopAgent]
-    world: Callable[[int], LaneEnv]
-    takes_actors: bool = False
 
-    def trained(self, seed: int, actors: int = 1) -> tuple[LoopAgent, list[list[int]], Any]:
-        """A trained agent, its actions by actor, and the last observations ``[n, *obs]``."""
-        actions, seen = list[list[int]](), []
-        lane, agent, steps = self.world(actors), self.make(actors), STEPS - STEPS % actors
-        step = lane.step
+    def trained(self, seed: int, actors: int = 1) -> Trained:
+        """A trained agent, its actions by actor, and the observations ``[n, *obs]``."""
+        actions, seen = list[list[int]](), list[torch.Tensor]()
+        lane, agent, steps = self.world(actors, 0), self.made(self.config, actors=actors), STEPS
+        steps, step = steps - steps % actors, lane.step
 
-        def noted(action: torch.Tensor) -> Any:
+        def noted(action: torch.Tensor) -> Outcome:
             outcome = step(action)
             actions.append(action.tolist())
-            seen.append(outcome.obs[0].cpu().numpy().copy())
+            seen.append(outcome.obs[0].clone())
             return outcome
 
         lane.step = noted  # type: ignore[method-assign]
         recorder = Recorder(1, steps, (), CPU, actors=actors)
         train(agent, RecordedLanes(lane, steps, recorder, lambda _: None), steps, seed, actors)
-        return agent, actions, np.stack(seen[-8:])
+        return agent, actions, torch.stack(seen)
+
+    @cached_property
+    def first(self) -> Trained:
+        """A trained agent that others are compared with."""
+        return self.trained(7)
+
+    @property
+    def asked(self) -> Asked:
+        """The trained agent, asked about one observation and several."""
+        agent, _, seen = self.first
+        return [("after learning", SinglePolicy(agent), seen[None, -n:]) for n in (1, QUESTIONS)]
+
+    @property
+    def observations(self) -> Iterable[torch.Tensor]:
+        """Observations ``[*obs]`` of its world."""
+        return self.first[2]
 
 
 @check(LoopAgentSubject, "loop-agent-trains")
@@ -59,11 +68,11 @@ def trains(subject: LoopAgentSubject) -> None:
     Fix:
         Reset between episodes, take total_steps steps, let the environment's exception pass.
     """
-    agent = subject.make(1)
-    if not isinstance(agent, LoopAgent):
-        raise Failed(f"the factory made a {type(agent).__name__}, not a uqbench.agent.LoopAgent")
+    agent = subject.made(subject.config)
+    made = f"the factory made a {type(agent).__name__}, not a uqbench.agent.LoopAgent"
+    expect(isinstance(agent, LoopAgent), made)
     SinglePolicy(agent)  # raises where its policy takes no valid actions
-    subject.memory["first"] = subject.trained(7)
+    _ = subject.first
 
 
 @check(LoopAgentSubject, "loop-agent-policy", after=("loop-agent-trains",))
@@ -75,33 +84,31 @@ def policy(subject: LoopAgentSubject) -> None:
     Fix:
         Return int(action); no exploration in policy.
     """
-    agent, _, questions = subject.memory["first"]
-    n_actions = subject.world(1).n_actions
-    answers = []
+    agent, _, seen = subject.first
+    questions = seen[-QUESTIONS:].cpu().numpy()
+    actions, answers = range(subject.world(1, 0).n_actions), []
     for obs in questions:
         action = agent.policy(obs.copy())
-        if int(action) != action or not 0 <= int(action) < n_actions:
-            raise Failed(f"policy returned {action!r}; expected one of 0 to {n_actions - 1}")
+        wrong = f"policy returned {action!r}; expected one of 0 to {actions[-1]}"
+        expect(action in actions, wrong)
         answers.append(int(action))
     reversed_answers = [int(agent.policy(obs.copy())) for obs in questions[::-1]][::-1]
-    if reversed_answers != answers:
-        raise Failed("asked again in another order, it acts differently")
+    expect(reversed_answers == answers, "asked again in another order, it acts differently")
 
 
 @check(LoopAgentSubject, "loop-agent-repeats", after=("loop-agent-trains",))
 def repeats(subject: LoopAgentSubject) -> None:
-    """The same seed makes the same run.
+    """Two runs of the same seed are equal.
 
     Twice, with other global random states at the start.
 
     Fix:
         Seed every library that draws with the seed that train is given.
     """
-    _, actions, _ = subject.memory["first"]
+    _, actions, _ = subject.first
     torch.rand(3)
     np.random.rand(3)  # noqa: NPY002
-    if subject.trained(7)[1] != actions:
-        raise Failed("two runs of the same seed act differently")
+    expect(subject.trained(7)[1] == actions, "two runs of the same seed act differently")
 
 
 @check(LoopAgentSubject, "loop-agent-seeds", after=("loop-agent-repeats",))
@@ -113,9 +120,7 @@ def seeds(subject: LoopAgentSubject) -> None:
     Fix:
         Use the seed; a method without any randomness is an expected failure.
     """
-    _, actions, _ = subject.memory["first"]
-    if subject.trained(8)[1] == actions:
-        raise Failed("two seeds act the same")
+    expect(subject.trained(8)[1] != subject.first[1], "two seeds act the same")
 
 
 @check(LoopAgentSubject, "loop-agent-actors", after=("loop-agent-repeats",))
@@ -125,7 +130,6 @@ def with_actors(subject: LoopAgentSubject) -> None:
     Fix:
         Take env.num_envs actions a step; or leave out AgentSpec(vector=True).
     """
-    if not subject.takes_actors:
-        raise Skipped("it learns from one actor (AgentSpec.vector)")
-    if subject.trained(7, ACTORS)[1] != subject.trained(7, ACTORS)[1]:
-        raise Failed("two runs of the same seed act differently with three actors")
+    applies(subject.takes_actors, "it learns from one actor (AgentSpec.vector)")
+    first, second = (subject.trained(7, ACTORS)[1] for _ in range(2))
+    expect(first == second, "two runs of the same seed act differently with three actors")

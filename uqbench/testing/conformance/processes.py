@@ -1,4 +1,4 @@
-"""A run is the same in another process, which shares nothing but the saved state."""
+"""A run is equal in another process, which shares nothing but the saved state."""
 
 import json
 import os
@@ -11,7 +11,7 @@ import torch
 
 from uqbench.registry import local
 from uqbench.testing.conformance.agent_runs import AgentSubject, state_of
-from uqbench.testing.conformance.check import Failed, Skipped, Vacuous, check, once
+from uqbench.testing.conformance.check import Skipped, Vacuous, check, expect, once, tells
 from uqbench.testing.worlds import RotatingPixels
 
 SECONDS = 300.0
@@ -50,8 +50,7 @@ def _same(subject: AgentSubject, first: int, where: str) -> None:
     for answer in _answers(subject):
         if str(first) not in answer:
             raise Skipped("it has no state that another process could resume from")
-        if difference := answer[str(first)]:
-            raise Failed(f"{where}, {difference}")
+        expect(not answer[str(first)], f"{where}, {answer[str(first)]}")
 
 
 @once
@@ -66,21 +65,18 @@ def _answers(subject: AgentSubject) -> list[dict[str, str]]:
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise Vacuous(f"another process cannot make it: {error}") from error
     for seed in HASH_SEEDS:
-        command, env = [sys.executable, "-P", "-m", __name__], {"PYTHONHASHSEED": seed}
-        done = subprocess.run(
-            command, env=os.environ | env, input=task, capture_output=True, timeout=SECONDS
-        )
+        command, env = [sys.executable, "-P", "-m", __name__], os.environ | {"PYTHONHASHSEED": seed}
+        done = subprocess.run(command, env=env, input=task, capture_output=True, timeout=SECONDS)
         said = done.stderr.decode(errors="replace").strip()[-300:]
-        if done.returncode == UNKNOWN:
-            raise Vacuous(f"another process cannot make it: {said}")
-        if done.returncode:
-            raise Failed(f"in another process it fails: {said}")
+        unmade = f"another process cannot make it: {said}"
+        tells(done.returncode != UNKNOWN, unmade)
+        expect(done.returncode == 0, f"in another process it fails: {said}")
         answers.append(json.loads(done.stdout.splitlines()[-1]))
     return answers
 
 
 def follow() -> None:
-    """The other process: follow the whole trace, and, resumed, the rest of it."""
+    """Follow the whole trace in another process, and, resumed, the rest of it."""
     torch.set_num_threads(1)
     for _, load in local.loaders():  # a file's classes are of a module that only it makes
         load()

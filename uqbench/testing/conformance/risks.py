@@ -1,4 +1,4 @@
-"""What every risk measure must be: a function of a return distribution."""
+"""Rules of every risk measure: a function of a return distribution."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from uqbench.contract.risk import RiskMeasure
-from uqbench.testing.conformance.check import Failed, Skipped, Subject, check
+from uqbench.testing.conformance.check import Subject, applies, check, expect
 
 ATOL = 1e-4
 
@@ -40,13 +40,13 @@ def forms(subject: RiskSubject) -> None:
     """
     values, probs = laws()
     value = subject.measure(values, probs)
-    if not isinstance(value, Tensor) or value.shape != values.shape[:1]:
-        raise Failed(f"of [6, 9] with dim = -1 it made {getattr(value, 'shape', type(value))}")
+    made = f"of [6, 9] with dim = -1 it made {getattr(value, 'shape', type(value))}"
+    expect(isinstance(value, Tensor) and value.shape == values.shape[:1], made)
     _close(subject.measure(values.T, probs.T, 0), value, "along the first dimension")
     shared = subject.measure(values, probs[0].expand_as(values))
     _close(subject.measure(values, probs[0]), shared, "with broadcast probabilities")
-    if subject.measure(values.float(), probs.float()).dtype != torch.float32:
-        raise Failed("of float32 it does not make float32")
+    single = subject.measure(values.float(), probs.float())
+    expect(single.dtype == torch.float32, "of float32 it does not make float32")
 
 
 @check(RiskSubject, "risk-weights", after=("risk-forms",))
@@ -102,10 +102,9 @@ def neutral(subject: RiskSubject) -> None:
     Fix:
         Correct `neutral`, or leave it None.
     """
-    if subject.neutral is None:
-        raise Skipped("it names no neutral parameters")
+    measure = applies(subject.neutral, "it names no neutral parameters")
     values, probs = laws()
-    _close(subject.neutral(values, probs), (values * probs).sum(-1), "with neutral parameters")
+    _close(measure(values, probs), (values * probs).sum(-1), "with neutral parameters")
 
 
 @check(RiskSubject, "risk-coherent", after=("risk-order",))
@@ -118,17 +117,16 @@ def coherent(subject: RiskSubject) -> None:
         Return False from `coherent`, or repair the measure (Artzner et al. 1999).
     """
     rho = subject.measure
-    if not rho.coherent:
-        raise Skipped("it does not say that it is coherent")
+    applies(rho.coherent, "it does not say that it is coherent")
     one, probs = laws(1, 200)
     other, _ = laws(2, 200)
     value, second = rho(one, probs), rho(other, probs)
     _close(rho(one + 2.5, probs), value + 2.5, "of X + 2.5, against ρ(X) + 2.5,")
     _close(rho(3 * one, probs), 3 * value, "of 3 X, against 3 ρ(X),")
-    if (rho(one + other.abs(), probs) < value - ATOL).any():
-        raise Failed("not monotone: ρ(X + |Y|) lies below ρ(X)")
-    if (rho(one + other, probs) < value + second - ATOL).any():
-        raise Failed("not superadditive: ρ(X + Y) lies below ρ(X) + ρ(Y)")
+    monotone = (rho(one + other.abs(), probs) >= value - ATOL).all()
+    expect(monotone, "not monotone: ρ(X + |Y|) lies below ρ(X)")
+    superadditive = (rho(one + other, probs) >= value + second - ATOL).all()
+    expect(superadditive, "not superadditive: ρ(X + Y) lies below ρ(X) + ρ(Y)")
 
 
 @check(RiskSubject, "risk-gradients", after=("risk-forms",))
@@ -150,16 +148,14 @@ def gradients(subject: RiskSubject) -> None:
         z, p = z.clone().requires_grad_(), p.clone().requires_grad_()
         total = subject.measure(z, p).sum()
         for value in torch.autograd.grad(total, (z, p), allow_unused=True):
-            if value is not None and not value.isfinite().all():
-                raise Failed(f"a gradient is not finite{where}")
+            finite = value is None or value.isfinite().all()
+            expect(finite, f"a gradient is not finite{where}")
 
 
 def _close(value: Tensor, expected: Tensor, what: str) -> None:
-    if value.shape != expected.shape or not torch.allclose(
-        value.double(), expected.double(), rtol=1e-5, atol=ATOL
-    ):
-        raise Failed(f"{what} it is {_shown(value)}; expected {_shown(expected)}")
-
-
-def _shown(values: Tensor) -> str:
-    return ", ".join(f"{value:.4g}" for value in values.flatten()[:4].tolist()) + ", …"
+    given, wanted = (
+        ", ".join(f"{one:.4g}" for one in x.flatten()[:4].tolist()) for x in (value, expected)
+    )
+    alike = value.shape == expected.shape
+    alike = alike and torch.allclose(value.double(), expected.double(), rtol=1e-5, atol=ATOL)
+    expect(alike, f"{what} it is {given}, …; expected {wanted}, …")

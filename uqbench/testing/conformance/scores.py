@@ -1,4 +1,4 @@
-"""What every score of predictions must be, on toy predictions whose statements repeat."""
+"""Rules of every score of predictions, on toy predictions whose statements repeat."""
 
 import math
 from collections.abc import Callable
@@ -6,13 +6,14 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from uqbench.contract.estimator import Predictions, PredictiveUncertainty
 from uqbench.contract.seeding import derive_seed
 from uqbench.contract.specs import ScoreSpec
-from uqbench.testing.conformance.check import Failed, Skipped, Subject, Vacuous, check
+from uqbench.testing.conformance.check import Subject, applies, check, expect, tells
 from uqbench.uncertainty.predictions import score_of
 
 CLASSES = (0, 3)
@@ -60,9 +61,8 @@ def toy(seed: int, classes: int, points: int = 30, *, constant: bool = False) ->
         g = torch.Generator().manual_seed(derive_seed("toy", name, seed))
         which = torch.randint(1 if constant else STATEMENTS, (points,), generator=g)
         targets = torch.randint(max(classes, 5), (1, points), generator=g)
-        if classes:
-            return Predictions(taken(said, which), targets % classes)
-        return Predictions(taken(said, which), targets.double() / 2)
+        targets = targets % classes if classes else targets.double() / 2
+        return Predictions(taken(said, which), targets)
 
     return Toy(make)
 
@@ -72,8 +72,8 @@ def statements(generator: torch.Generator, classes: int, members: int = 1) -> Pr
     shape = members, 1, STATEMENTS
     if classes:
         weights = torch.randint(5, (*shape, classes), generator=generator).double()
-        each = (weights + (weights.sum(-1, keepdim=True) == 0)).double()
-        each = each / each.sum(-1, keepdim=True)
+        weights += weights.sum(-1, keepdim=True) == 0
+        each = weights / weights.sum(-1, keepdim=True)
         said = of_probabilities(each.mean(0))
     else:
         each = torch.randint(5, (*shape, 1), generator=generator).double() / 2
@@ -102,7 +102,7 @@ def taken(said: PredictiveUncertainty, which: Tensor) -> PredictiveUncertainty:
 
 
 def permuted(given: Toy, seed: int) -> Toy:
-    """The same points of each set in another order."""
+    """A copy with the points of each set in another order."""
 
     def make(name: str) -> Predictions:
         one, g = given[name], torch.Generator().manual_seed(derive_seed("order", name, seed))
@@ -155,9 +155,7 @@ def misstated(truth: PredictiveUncertainty, how: int) -> PredictiveUncertainty:
 
 def differ(first: float, second: float, tolerance: float = 1e-9) -> bool:
     """Whether two scores are others; where both have no value, they are not."""
-    if math.isnan(first) or math.isnan(second):
-        return math.isnan(first) != math.isnan(second)
-    return abs(first - second) > tolerance * (1 + abs(first))
+    return not np.isclose(second, first, rtol=tolerance, atol=tolerance, equal_nan=True)
 
 
 @check(ScoreSubject, "score-permutation")
@@ -170,17 +168,17 @@ def permutation(subject: ScoreSubject) -> None:
         Take the mean over the orders of equal numbers, or see them as one group; or say in
         `without` why the score is of the order.
     """
-    if "permutation" in subject.spec.without:
-        raise Skipped(f"it says why it is of the order: {subject.spec.without['permutation']}")
+    why = subject.spec.without.get("permutation")
+    applies(why is None, f"it says why it is of the order: {why}")
     found = []
     for classes, seed in product(CLASSES, SEEDS):
         given = toy(seed, classes)
         first, second = subject.values(given, permuted(given, seed))
-        if differ(first, second):
-            raise Failed(f"the same points in another order: {first:.6g}, then {second:.6g}")
+        other = f"the same points in another order: {first:.6g}, then {second:.6g}"
+        expect(not differ(first, second), other)
         found.append(first)
-    if all(map(math.isnan, found)):
-        raise Vacuous("it has no value on toy predictions of classes or of a regression")
+    none = "it has no value on toy predictions of classes or of a regression"
+    tells(not all(map(math.isnan, found)), none)
 
 
 @check(ScoreSubject, "score-chance", after=("score-permutation",))
@@ -193,32 +191,31 @@ def chance(subject: ScoreSubject) -> None:
         Declare ScoreSpec.chance, a number or a function of the same predictions; or say in
         `without` why there is none.
     """
-    if "chance" in subject.spec.without:
-        raise Skipped(f"it says why it has none: {subject.spec.without['chance']}")
-    if subject.spec.chance is None:
-        raise Failed("it declares neither a chance for constant statements nor why it has none")
+    why, chance = subject.spec.without.get("chance"), subject.spec.chance
+    applies(why is None, f"it says why it has none: {why}")
+    none = "it declares neither a chance for constant statements nor why it has none"
+    expect(chance is not None, none)
     for classes, seed in product(CLASSES, SEEDS):
         given = toy(seed, classes, constant=True)
         (value,), expected = subject.values(given), subject.spec.at_chance(given)
-        if expected is None or (not math.isnan(value) and differ(value, expected)):
-            raise Failed(f"a constant statement scores {value:.6g}; chance is {expected}")
+        alike = expected is not None and (math.isnan(value) or not differ(value, expected))
+        expect(alike, f"a constant statement scores {value:.6g}; chance is {expected}")
 
 
 @check(ScoreSubject, "score-proper", after=("score-permutation",))
 def proper(subject: ScoreSubject) -> None:
-    """Where it is declared proper, no valid statement beats the truth's expected score.
+    """No valid statement beats the truth's expected score, where it is declared proper.
 
     Targets in the shares that four truths give them; twelve other statements of each.
 
     Fix:
         Normalize probabilities; declare `proper` of scores alone that the truth optimizes.
     """
-    if not subject.spec.proper:
-        raise Skipped("it is not declared proper")
+    applies(subject.spec.proper, "it is not declared proper")
     sign = 1 if subject.spec.direction == "min" else -1
     for classes, seed in product(CLASSES, SEEDS):
         (truth,) = subject.values(population(seed, classes))
         for how in range(12):
             (other,) = subject.values(population(seed, classes, how))
-            if sign * (truth - other) > (1e-9 if classes else 1e-3):
-                raise Failed(f"another statement scores {other:.6g}, the truth {truth:.6g}")
+            beaten = sign * (truth - other) > (1e-9 if classes else 1e-3)
+            expect(not beaten, f"another statement scores {other:.6g}, the truth {truth:.6g}")

@@ -35,11 +35,13 @@ from uqbench.testing.conformance.loop_agents import LoopAgentSubject
 from uqbench.testing.conformance.packages import ComponentSubject, PackageSubject
 from uqbench.testing.conformance.risks import RiskSubject
 from uqbench.testing.conformance.scores import ScoreSubject
-from uqbench.testing.worlds import DrawnPoints, RotatingPixels
+from uqbench.testing.worlds import DrawnPoints
 
 WARM_UP, SCHEDULES = 40, 120
 """Environment steps within which learning starts, and every schedule of a config has passed."""
 NOWHERE = "no installed suite uses it; docs/write-a-plugin.md#joining-a-suite says how one does"
+Use = tuple[Suite, Method, Task]
+"""A suite, and a method and a task of it."""
 
 
 def subjects(host: Host, name: str) -> Iterator[Subject]:
@@ -61,26 +63,21 @@ def subjects(host: Host, name: str) -> Iterator[Subject]:
     if of and not any(r.kind in MAKERS for r, *_ in chosen):
         raise unknown("plugin", name, [f"{plugin.distribution}:{n}" for _, n, plugin in things])
     for plugin in () if of else plugins:
-        yield PackageSubject(
-            name=plugin.name,
-            module=plugin.module,
-            names=[(r.kind, n, _summary(r, n)) for r, n, by in chosen if by == plugin],
-            problems=[p.reason for p in catalog.problems if p.plugin == plugin],
-            failure=plugin.failure,
-        )
-    for kind, make in MAKERS.items():
-        for registry, n, plugin in chosen:
-            if registry.kind != kind:
-                continue
-            what = f"{kind} {n}"
-            try:
-                subject = make(n, host, catalog) or ComponentSubject(name=what, problem=NOWHERE)
-            except Exception as error:  # a plugin may raise anything
-                subject = ComponentSubject(name=what, problem=error)
-            if not isinstance(subject, ComponentSubject):
+        names = [(r.kind, n, _summary(r, n)) for r, n, by in chosen if by == plugin]
+        problems = [p.reason for p in catalog.problems if p.plugin == plugin]
+        yield PackageSubject(name=plugin.name, plugin=plugin, names=names, problems=problems)
+    for registry, n, plugin in sorted(chosen, key=lambda t: [*MAKERS, t[0].kind].index(t[0].kind)):
+        if registry.kind not in MAKERS:
+            continue
+        what = f"{registry.kind} {n}"
+        try:
+            if subject := MAKERS[registry.kind](n, host, catalog):
                 expected = host.expected_failures(plugin).get(what, {})
-                subject = replace(subject, expected_failures=expected)
-            yield subject
+                yield replace(subject, expected_failures=expected)
+            else:
+                yield ComponentSubject(name=what, problem=NOWHERE)
+        except Exception as error:  # a plugin may raise anything
+            yield ComponentSubject(name=what, problem=error)
 
 
 def _summary(registry: Registry[Any], name: str) -> str:
@@ -89,10 +86,6 @@ def _summary(registry: Registry[Any], name: str) -> str:
         return summary(registry[name])
     except UqbenchError:
         return ""
-
-
-Use = tuple[Suite, Method, Task]
-"""Where a method is used."""
 
 
 def _use(catalog: Catalog, kind: Literal["agent", "estimator"], name: str) -> Use | None:
@@ -115,15 +108,11 @@ def _config(use: Use, host: Host) -> Any:
     return method_config(method, task, host, where=where, budget=budget)
 
 
-def _task(catalog: Catalog, otherwise: Task) -> Task:
+def _task(catalog: Catalog, own: Task) -> Task:
     """The first task of the same environment or data set; a task of its own where there is none."""
-    tasks = (
-        task
-        for suite in catalog.suites.values()
-        for task in suite.tasks_of(suite.budget("smoke"))
-        if (task.environment, task.dataset) == (otherwise.environment, otherwise.dataset)
-    )
-    return next(tasks, otherwise)
+    tasks = (t for suite in catalog.suites.values() for t in suite.tasks_of(suite.budget("smoke")))
+    kind = own.environment, own.dataset
+    return next((task for task in tasks if (task.environment, task.dataset) == kind), own)
 
 
 def _lanes(task: Task, host: Host) -> Callable[[Sequence[int], TimeLimit | None], LaneEnv]:
@@ -139,56 +128,44 @@ def _limit(task: Task) -> TimeLimit | None:
 
 def _agent(name: str, host: Host, catalog: Catalog) -> Subject:
     spec, use = host.agents[name], _use(catalog, "agent", name)
-    make = spec.load_factory()
-    world: Callable[[int, int], LaneEnv] = RotatingPixels
+    make: Any = LoopAgentSubject if spec.loop else AgentSubject
+    factory = spec.load_factory() if spec.loop else spec.factory  # a name, for other processes
+    says = {key: getattr(spec, key) for key in ("role", "takes_actors", "calibrated")}
+    subject: Subject
     if use is None:
-        config, info = spec.load_config()(), RotatingPixels.info()
-    else:
-        task = use[-1]
-        config, lanes, limit = _config(use, host), _lanes(task, host), _limit(task)
-
-        def world(lane_count: int, first: int) -> LaneEnv:
-            return lanes(range(first, first + lane_count), limit)
-
-        one = world(1, 0)
-        discount = float(task.discount or 0.0)
-        info = EnvironmentInfo(one.observation_space, one.n_actions, discount, 10_000)
-    config = at_most(config, SCHEDULES, WARM_UP)
-    if not spec.loop:
-        return AgentSubject(
-            name=name,
-            factory=spec.factory,
-            config=config,
-            world=world,
-            info=info,
-            role=spec.role,
-            takes_actors=spec.takes_actors,
-            calibrated=spec.calibrated,
-        )
-    return LoopAgentSubject(
+        config = at_most(spec.load_config()(), SCHEDULES, WARM_UP)
+        subject = make(name=name, factory=factory, config=config, **says)
+        return subject
+    task = use[-1]
+    config, lanes, limit = _config(use, host), _lanes(task, host), _limit(task)
+    one = lanes([0], limit)
+    subject = make(
         name=name,
-        make=lambda actors: make(replace(info, actors=actors), config),
-        world=lambda actors: world(actors, 0),
-        takes_actors=spec.takes_actors,
+        factory=factory,
+        config=at_most(config, SCHEDULES, WARM_UP),
+        world=lambda lane_count, first: lanes(range(first, first + lane_count), limit),
+        info=EnvironmentInfo(one.observation_space, one.n_actions, task.discount or 0.0, 10_000),
+        **says,
     )
+    return subject
 
 
 def _environment(name: str, host: Host, catalog: Catalog) -> Subject:
     spec = host.environments[name]
     task = _task(catalog, Task(name="default", environment=name, discount=0.99))
     make, discount = _lanes(task, host), float(task.discount or 0.0)
-    config, factory = task_config(task, host, where=name), spec.load_factory()
+    config = task_config(task, host, where=name)
     optimal_q, optimal_return = imported(spec.optimal_q), imported(spec.optimal_return)
     single = not spec.vector and isinstance(make([0], None), GymnasiumLanes)
     return EnvironmentSubject(
         name=name,
         make=make,
-        single=partial(factory, config) if single else None,
+        single=partial(spec.load_factory(), config) if single else None,
         events=spec.events,
         discount=discount,
         limit=_limit(task),
-        optimal_q=None if optimal_q is None else partial(optimal_q, config, discount),
-        optimal_return=None if optimal_return is None else partial(optimal_return, config),
+        optimal_q=optimal_q and partial(optimal_q, config, discount),
+        optimal_return=optimal_return and partial(optimal_return, config),
     )
 
 
@@ -251,14 +228,11 @@ def _claim(name: str, host: Host, catalog: Catalog) -> Subject | None:
     claims = ((s, c) for s in catalog.suites.values() for c in s.claims if c.kind == name)
     for suite, claim in claims:
         kind = claim.load(host, f"{suite.name}: claims.{claim.id}")
-        configs = {
-            method.name: as_table(
-                method_config(method, suite.tasks[0], host, where=method.name), host.risk_names
-            )
-            for method in suite.methods
-            if method.name in kind.named_methods
-        }
-        return ClaimSubject(name=name, claim=kind, configs=configs)
+        methods = [method for method in suite.methods if method.name in kind.named_methods]
+        configs = [method_config(m, suite.tasks[0], host, where=m.name) for m in methods]
+        tables = [as_table(config, host.risk_names) for config in configs]
+        names = (method.name for method in methods)
+        return ClaimSubject(name=name, claim=kind, configs=dict(zip(names, tables, strict=True)))
     return None  # no suite makes such a claim
 
 

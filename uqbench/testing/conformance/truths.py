@@ -1,4 +1,4 @@
-"""Ground truth that an environment states: Q*, and the optimal return."""
+"""Rules of the truth that an environment states: Q*, and the optimal return."""
 
 import math
 from collections.abc import Callable
@@ -7,10 +7,8 @@ import torch
 from torch import Tensor
 
 from uqbench.contract.environment import OptimalQ
-from uqbench.lanes import Uniform
-from uqbench.lanes.exploration import random_action
-from uqbench.testing.conformance.check import Failed, Skipped, Vacuous, check, once
-from uqbench.testing.conformance.environments import EnvironmentSubject, play
+from uqbench.testing.conformance.check import applies, check, expect, once, tells
+from uqbench.testing.conformance.environments import EnvironmentSubject, at_random, go_on, play
 
 LANES = 256
 STEPS = 120
@@ -35,8 +33,8 @@ def optimal_q(subject: EnvironmentSubject) -> None:
     obs, action, reward, ended, next_obs = _played(subject)
     state, after = rows_of(obs), rows_of(next_obs)
     known = (state >= 0) & (ended | (after >= 0))
-    if not known.any():
-        raise Failed(f"none of the observations that it has values for was met in {STEPS} steps")
+    met = f"none of the observations that it has values for was met in {STEPS} steps"
+    expect(known.any(), met)
     target = reward.double() + subject.discount * torch.where(ended, 0.0, best[after])
     errors = (target - truth.values[state, action])[known]
     pairs, pair_of = torch.stack((state, action), 1)[known].unique(dim=0, return_inverse=True)
@@ -59,22 +57,18 @@ def greedy(subject: EnvironmentSubject) -> None:
         The values are expected discounted returns from the observation that they belong to.
     """
     truth, best, rows_of = _truth(subject)
-    if subject.discount >= 1:
-        raise Skipped("without a discount a rollout may have no end")
+    applies(subject.discount < 1, "without a discount a rollout may have no end")
     horizon = math.ceil(math.log(TAIL) / math.log(subject.discount))
-    if horizon > 2_000:
-        raise Vacuous(f"a rollout would take {horizon} steps")
-    env = subject.make(range(LANES), None)
+    tells(horizon <= 2_000, f"a rollout would take {horizon} steps")
+    env, policy = subject.make(range(LANES), None), truth.values.nan_to_num(-math.inf).argmax(-1)
     obs, _ = env.reset()
     begun = rows_of(obs)
-    if (begun < 0).any():
-        raise Skipped("it has no values for the start")
-    policy = truth.values.nan_to_num(-math.inf).argmax(-1)
+    applies((begun >= 0).all(), "it has no values for the start")
     returns, running = torch.zeros(LANES, dtype=torch.float64), torch.ones(LANES, dtype=torch.bool)
     for t in range(horizon):
         row = rows_of(obs)
-        if (running & (row < 0)).any():
-            raise Vacuous("the greedy policy leaves the states that it has values for")
+        left = "the greedy policy leaves the states that it has values for"
+        tells(not (running & (row < 0)).any(), left)
         outcome = env.step(torch.where(row < 0, 0, policy[row]))
         returns += torch.where(running, subject.discount**t * outcome.reward.double(), 0.0)
         running &= ~outcome.terminated
@@ -99,50 +93,42 @@ def optimal_return(subject: EnvironmentSubject) -> None:
     Fix:
         It is the expected undiscounted return of the best policy, with the task's time limit.
     """
-    if subject.optimal_return is None:
-        raise Skipped("it states none")
-    best = subject.optimal_return()
-    played = {"random play": _returns(subject, None)}
-    for action in range(subject.make([0], subject.limit).n_actions):
-        played[f"the constant action {action}"] = _returns(subject, action)
+    best = applies(subject.optimal_return, "it states none")()
+    actions = range(subject.make([0], subject.limit).n_actions)
+    played = {f"the constant action {action}": _returns(subject, action) for action in actions}
+    played["random play"] = _returns(subject, None)
     width = _width(torch.cat([*played.values(), torch.tensor([best])]))
     enough = {who: returns for who, returns in played.items() if len(returns) >= 3}
-    if not enough:
-        raise Vacuous(f"no policy played three episodes to their end in {STEPS} steps")
+    tells(enough, f"no policy played three episodes to their end in {STEPS} steps")
     for who, returns in enough.items():
         chance = _margin(returns, width, len(played)) if _is_random(subject) else 0.0
-        if float(returns.mean()) > best + chance + ROUNDING * max(1.0, abs(best)):
-            raise Failed(f"{who} returns {float(returns.mean()):.6g}; the best is {best:.6g}")
+        better = float(returns.mean()) > best + chance + ROUNDING * max(1.0, abs(best))
+        expect(not better, f"{who} returns {float(returns.mean()):.6g}; the best is {best:.6g}")
 
 
 def _returns(subject: EnvironmentSubject, fixed: int | None) -> Tensor:
     """Of the episodes that end, with random actions, or with one; none where that is masked."""
     env = subject.make(range(LANES), subject.limit)
-    draws, (_, valid) = Uniform(range(LANES), "conformance", ()), env.reset()
-    totals, returns = torch.zeros(LANES, dtype=torch.float64), []
-    for t in range(STEPS):
-        if fixed is None:
-            action = random_action(draws.at(t), env.n_actions, valid)
-        elif valid is None or bool(valid[:, fixed].all()):
-            action = torch.full((LANES,), fixed)
-        else:
-            return torch.zeros(0, dtype=torch.float64)
-        outcome = env.step(action)
+
+    def constant(_: int, valid: Tensor | None) -> Tensor | None:
+        masked = valid is not None and not valid[:, fixed].all()
+        return None if masked else torch.full((LANES,), fixed or 0)
+
+    choose = at_random(env, range(LANES)) if fixed is None else constant
+    met = list(go_on(env, choose, env.reset(), range(STEPS)))
+    totals, returns = torch.zeros(LANES, dtype=torch.float64), [torch.zeros(0)]
+    for *_, outcome in met if len(met) == STEPS else ():
         totals += outcome.reward
         ended = outcome.terminated | outcome.truncated
         returns.append(totals[ended])
-        totals[ended], valid = 0.0, outcome.valid
+        totals[ended] = 0.0
     return torch.cat(returns)
 
 
 @once
-def _truth(
-    subject: EnvironmentSubject,
-) -> tuple[OptimalQ, Tensor, Callable[[Tensor], Tensor]]:
+def _truth(subject: EnvironmentSubject) -> tuple[OptimalQ, Tensor, Callable[[Tensor], Tensor]]:
     """Q*, the rows' best values, and a function to the rows of observations, −1 for unknown."""
-    if subject.optimal_q is None:
-        raise Skipped("it states no Q*")
-    truth = subject.optimal_q()
+    truth = applies(subject.optimal_q, "it states no Q*")()
     rows = {_key(obs): row for row, obs in enumerate(truth.obs)}
     best = truth.values.double().nan_to_num(-math.inf).amax(-1)
     return truth, best, lambda obs: torch.tensor([rows.get(_key(one), -1) for one in obs])
@@ -202,5 +188,5 @@ def _is_zero(
     mean, allowed = float(errors.mean()), ROUNDING * max(1.0, size) + tail
     if width:
         allowed += _margin(errors, width, comparisons)
-    if abs(mean) > allowed:
-        raise Failed(f"{what} is {mean:.4g}, of {len(errors)}; expected 0 within {allowed:.2g}")
+    wrong = f"{what} is {mean:.4g}, of {len(errors)}; expected 0 within {allowed:.2g}"
+    expect(abs(mean) <= allowed, wrong)

@@ -1,1 +1,1 @@
-"""What ``uqbench plugin new`` writes: templates, package data, which ``render`` fills in."""
+"""Templates of a new plugin, package data, which ``render`` fills in for ``plugin new``."""

@@ -1,13 +1,13 @@
-"""From a name and kinds to the files of a plugin, without a network.
+"""The files of a new plugin from its name and kinds, without a network.
 
-A file ``X.tmpl`` is a ``string.Template``. Each kind has a module of its own, an entry point that
-names its class, and its lines in the suites; a kind that cannot be on a board by itself brings what
-it needs, an agent an environment.
+A file ``X.tmpl`` below this folder is a ``string.Template`` of the file ``X`` of a plugin. A module
+is of the kind that it is named after. In others a line ``## KIND …`` begins lines for these kinds
+alone, ``## all`` lines for every plugin; a file that has none is left out. A kind that cannot be on
+a board by itself brings what it needs, an agent an environment.
 """
 
 import re
 from collections.abc import Collection
-from importlib.resources import files
 from pathlib import Path
 from string import Template
 
@@ -15,28 +15,18 @@ from uqbench.contract.errors import UqbenchError
 from uqbench.contract.version import __version__
 
 KINDS = {
-    "agent": ("environment", "agents", "", "BayesianTD"),
-    "loop-agent": ("environment", "agents", "-loop", "Loop"),
-    "environment": ("", "environments", "-walk", "Walk"),
-    "lane-environment": ("", "environments", "-lanes", "WalkLanes"),
-    "dataset": ("estimator", "datasets", "-line", "Line"),
-    "estimator": ("dataset", "estimators", "-bayes", "BayesianLine"),
-    "risk": ("environment", "risk_measures", "-worst", "SoftWorst"),
-    "claim-kind": ("environment", "claim_kinds", "-above", "Above"),
-    "figure": ("environment", "", "", ""),
+    "agent": "environment",
+    "loop-agent": "environment",
+    "environment": "",
+    "lane-environment": "",
+    "dataset": "estimator",
+    "estimator": "dataset",
+    "risk": "environment",
+    "claim-kind": "environment",
+    "figure": "environment",
 }
-"""By kind: another that it needs for a row on a board; the group of its entry point, the ending of
-its name, and its class."""
-TASKS = {"environment": "walk", "lane-environment": "lanes"}
+"""By kind: another that it needs for a row on a board."""
 LEARNS_FROM_DATA = {"dataset", "estimator"}
-FILES = (
-    "pyproject.toml",
-    "tox.ini",
-    "README.md",
-    ".github/workflows/tests.yml",
-    "tests/test_conformance.py",
-)
-"""Of every plugin, each of the template of that name."""
 NAME = r"[a-z][a-z0-9]*(-[a-z0-9]+)*"
 
 
@@ -52,62 +42,22 @@ def render(name: str, kinds: Collection[str]) -> dict[str, str]:
             f"expected a name of lower-case words and hyphens, such as {near or 'my-method'!r}; "
             f"got {name!r}"
         )
-    chosen = [k for k in KINDS if k in kinds or any(k == KINDS[other][0] for other in kinds)]
-    package = name.replace("-", "_")
+    chosen = {*kinds, *(KINDS[kind] for kind in kinds), "all"}
+    package, root = name.replace("-", "_"), Path(__file__).parent
     major, minor = __version__.split(".")[:2]  # the contract's version and the next
     values = {"name": name, "package": package, "version": __version__}
     values |= {"series": f"{major}.{minor}", "next": f"{major}.{int(minor) + 1}"}
     values["extra"] = "[report]" if "figure" in chosen else ""
-    values["entries"] = _entries(name, package, chosen)
-
-    def filled(template: str) -> str:
-        text = (files("uqbench.testing.templates") / f"{template}.tmpl").read_text(encoding="utf-8")
-        return Template(text).substitute(values)
-
-    source = f"src/{package}"
-    made = {path: filled(path.rpartition("/")[2]) for path in FILES}
-    made |= {f"{source}/py.typed": "", f"{source}/__init__.py": '"""A plugin for uqbench."""\n'}
-    for module in map(_module, chosen):
-        made[f"{source}/{module}.py"] = filled(f"{module}.py")
-    if "figure" in chosen:
-        made["tests/test_figure.py"] = filled("test_figure.py")
-        made[f"{source}/__init__.py"] = filled("hooks.py")
-    if set(chosen) - LEARNS_FROM_DATA:
-        made[f"{source}/suite.toml"] = _suite(filled("suite.toml"), chosen)
-    if set(chosen) & LEARNS_FROM_DATA:
-        made[f"{source}/data.toml"] = filled("data.toml")
+    made = {f"src/{package}/py.typed": ""}
+    for path in sorted(root.rglob("*.tmpl")):
+        kind = path.name.partition(".")[0].replace("_", "-")
+        parts = re.split(r"^## (.+)\n", f"## all\n{path.read_text('utf-8')}", flags=re.MULTILINE)
+        sections = zip(parts[1::2], parts[2::2], strict=True)
+        text = "".join(part for kinds_of, part in sections if chosen & {*kinds_of.split()})
+        if text and (kind not in KINDS or kind in chosen):
+            place = path.relative_to(root).with_suffix("").as_posix()
+            made[place.replace("/package/", f"/{package}/")] = Template(text).substitute(values)
     return made
-
-
-def _module(kind: str) -> str:
-    return kind.replace("-", "_")
-
-
-def _entries(name: str, package: str, chosen: Collection[str]) -> str:
-    """The entry points of a plugin of these kinds, as pyproject.toml has them."""
-    entries = {"uqbench": {name: package}} if "figure" in chosen else {}
-    for kind in chosen:
-        _, group, ending, cls = KINDS[kind]
-        if cls:
-            own = entries.setdefault(f"uqbench.{group}", {})
-            own[f"{name}{ending}"] = f"{package}.{_module(kind)}:{cls}"
-    suites = {name: f"{package}:suite.toml"} if set(chosen) - LEARNS_FROM_DATA else {}
-    if set(chosen) & LEARNS_FROM_DATA:
-        suites[f"{name}-data"] = f"{package}:data.toml"
-    return "".join(
-        f'\n[project.entry-points."{group}"]\n'
-        + "".join(f'{key} = "{value}"\n' for key, value in own.items())
-        for group, own in (entries | {"uqbench.suites": suites}).items()
-    )
-
-
-def _suite(template: str, chosen: Collection[str]) -> str:
-    """A suite's file, of the sections ``## agent`` of a template that are for these kinds."""
-    _, *parts = re.split(r"^## (\S+)\n", template, flags=re.MULTILINE)
-    sections = dict(zip(parts[::2], parts[1::2], strict=True))
-    text = "".join(sections[k] for k in ("head", *chosen, "normalization") if k in sections)
-    tasks = [task for kind, task in TASKS.items() if kind in chosen]
-    return text + "".join(f"{task} = {{ zero = -1.0, one = 0.8 }}\n" for task in tasks)
 
 
 def write(folder: Path, made: dict[str, str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
@@ -70,3 +70,17 @@ def uqbench_suites() -> Iterable[Traversable]:
     """The baselines of the ``minatar`` suite, and of noise and ignorance told apart."""
     suites = files("uqbench_dqn") / "suites"
     return [suites / f"{name}.toml" for name in ("minatar", "noise-and-ignorance", "profile")]
+
+
+@hookimpl
+def uqbench_expected_failures() -> Mapping[str, Mapping[str, str]]:
+    """Rules of conformance that do not hold, and why."""
+    heads = (
+        "heads without a prior that learn from the same data agree in the end: the variance that "
+        "is left says how far they have learned (Osband et al. 2018)"
+    )
+    width = "the prior's width and the noise of returns, σ, are settings in units of return"
+    return {
+        "agent bootstrapped-dqn": {"uncertainty-scale": heads},
+        "agent vdqn": {"uncertainty-scale": width},
+    }

@@ -14,8 +14,7 @@ from uqbench_quam.plugin import uqbench_expected_failures
 from uqbench.contract.agent import EnvironmentInfo
 from uqbench.lanes import greedy
 from uqbench.testing.conformance.agent_runs import AgentSubject
-from uqbench.testing.conformance.check import checks_for
-from uqbench.testing.results import results_of
+from uqbench.testing.results import results
 from uqbench.testing.worlds import act, step_of_actors
 
 CPU = torch.device("cpu")
@@ -33,8 +32,7 @@ SMALL = QuamDQNConfig(
 def test_it_conforms() -> None:
     known = uqbench_expected_failures()["agent quam-dqn"]
     subject = AgentSubject(name="quam-dqn", factory=QuamDQN, config=SMALL, expected_failures=known)
-    checks = [check for check in checks_for(subject) if check.id not in SLOW]
-    made = results_of(subject, checks)
+    made = results([subject], without=SLOW)
     assert sum(result.status == "passed" for result in made) > 10
     assert not [str(result) for result in made if not result.ok]
 
