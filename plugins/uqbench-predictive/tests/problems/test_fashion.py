@@ -109,6 +109,8 @@ def test_five_strengths_are_the_first_test_images_and_are_left_out_where_there_i
     alone = Fashion(FashionConfig(foreign=False, tested=30)).evaluation_sets([4, 5])
     assert list(alone) == ["test", *(f"strength-{k}" for k in range(1, 6))]
     assert torch.equal(alone["strength-5"].inputs, sets["strength-5"].inputs)
+    few = Fashion(FashionConfig(shifts=False, altered=False, tested=30)).evaluation_sets([4, 5])
+    assert list(few) == ["test", "near", "far"]
     with pytest.raises(ValueError, match="at least 15, got 10"):
         FashionConfig(tested=10)
 

@@ -80,12 +80,14 @@ class FashionConfig:
 
     Attributes:
         shifts: whether there are the sets ``strength-1`` to ``strength-5``.
-        foreign: whether there are ``near``, ``far``, ``rotated`` and ``inverted``.
+        foreign: whether there are ``near`` and ``far``.
+        altered: whether there are ``rotated`` and ``inverted``, too.
         tested: images of ``test``.
     """
 
     shifts: bool = True
     foreign: bool = field(default=True, metadata=LATER)
+    altered: bool = field(default=True, metadata=LATER)
     tested: int = field(default=TESTED, metadata=LATER)
 
     def __post_init__(self) -> None:
@@ -158,12 +160,9 @@ class Fashion(Dataset):
         """The sets of other images; ``some`` are test images, ``[L, 250, 28, 28]``."""
         near, _ = self._images("test", seeds, OUTSIDE, held_out=True)
         digits = digit_images(self.folder, self.files["digits"])
-        foreign = {
-            "near": near,
-            "far": digits[_chosen("digits", seeds, len(digits), OUTSIDE)],
-            "rotated": np.rot90(some, axes=(2, 3)),
-            "inverted": 255 - some,
-        }
+        foreign = {"near": near, "far": digits[_chosen("digits", seeds, len(digits), OUTSIDE)]}
+        if self.config.altered:
+            foreign |= {"rotated": np.rot90(some, axes=(2, 3)), "inverted": 255 - some}
         return {name: EvaluationSet(normalized(found)) for name, found in foreign.items()}
 
     def _images(
