@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from uqbench.api.report import write_report
     from uqbench.api.results import Results
     from uqbench.api.run import plan, run
+    from uqbench.api.score import score
     from uqbench.api.status import status
     from uqbench.suites.variants import grid
 
@@ -54,7 +55,7 @@ __all__ = [
     "ExecutorSpec", "Options", "Planned", "Results", "ScoreSpec", "Spec", "__version__",
     "check_leaderboard", "compare", "grid", "hookimpl", "judge_claims", "leaderboard",
     "list_agents", "list_budgets", "list_methods", "list_suites", "load", "plan",
-    "rewrite_leaderboard", "run", "status", "verdicts", "write_report",
+    "rewrite_leaderboard", "run", "score", "status", "verdicts", "write_report",
 ]  # fmt: skip
 
 _LAZY = {"profile": "uqbench_profile.profile"} | {
@@ -70,6 +71,7 @@ _LAZY = {"profile": "uqbench_profile.profile"} | {
         "api.report": ("write_report",),
         "api.results": ("Results",),
         "api.run": ("plan", "run"),
+        "api.score": ("score",),
         "api.status": ("status",),
         "suites.variants": ("grid",),
     }.items()

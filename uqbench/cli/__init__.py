@@ -19,8 +19,8 @@ from uqbench.contract.version import __version__
 from uqbench.results.folders import NO_ROOM
 
 _NAMES = (
-    "list", "demo", "run", "try", "compare", "tune", "status", "leaderboard", "claims", "plot",
-    "report", "submit", "verify", "play", "cite", "plugin", "doctor",
+    "list", "demo", "run", "try", "compare", "score", "tune", "status", "leaderboard", "claims",
+    "plot", "report", "submit", "verify", "play", "cite", "plugin", "doctor",
 )  # fmt: skip
 COMMANDS = {name: f"{name}_" if name in ("list", "try") else name for name in _NAMES}
 """Modules, by command."""
