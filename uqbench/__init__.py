@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from uqbench.api.load import load
     from uqbench.api.options import Options
     from uqbench.api.plan import Planned
+    from uqbench.api.record import evaluate, record
     from uqbench.api.report import write_report
     from uqbench.api.results import Results
     from uqbench.api.run import plan, run
@@ -53,8 +54,8 @@ if TYPE_CHECKING:
 __all__ = [
     "CONTRACT", "AgentSpec", "Compared", "DatasetSpec", "EnvironmentSpec", "EstimatorSpec",
     "ExecutorSpec", "Options", "Planned", "Results", "ScoreSpec", "Spec", "__version__",
-    "check_leaderboard", "compare", "grid", "hookimpl", "judge_claims", "leaderboard",
-    "list_agents", "list_budgets", "list_methods", "list_suites", "load", "plan",
+    "check_leaderboard", "compare", "evaluate", "grid", "hookimpl", "judge_claims", "leaderboard",
+    "list_agents", "list_budgets", "list_methods", "list_suites", "load", "plan", "record",
     "rewrite_leaderboard", "run", "score", "status", "verdicts", "write_report",
 ]  # fmt: skip
 
@@ -68,6 +69,7 @@ _LAZY = {"profile": "uqbench_profile.profile"} | {
         "api.load": ("load",),
         "api.options": ("Options",),
         "api.plan": ("Planned",),
+        "api.record": ("evaluate", "record"),
         "api.report": ("write_report",),
         "api.results": ("Results",),
         "api.run": ("plan", "run"),

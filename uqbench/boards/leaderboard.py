@@ -41,7 +41,7 @@ from uqbench.statistics.levels import ALPHA, DRAWS, MINIMUM_SEEDS
 from uqbench.statistics.ranks import Pair, Place, compare, places
 from uqbench.statistics.statistic import point
 from uqbench.suites.metrics import Metric
-from uqbench.suites.plan import Plan, board_title
+from uqbench.suites.plan import SELF_RUN, Plan, board_title
 from uqbench.suites.variants import base_name
 from uqbench.uncertainty.scores import score_versions, scoring_rule
 
@@ -173,7 +173,7 @@ class Board:
     @property
     def foreign(self) -> frozenset[str]:
         """The rows that others submitted, or that are of a file: they make no variance floor."""
-        return self.local | self.submitted.keys()
+        return self.local | self.self_run | self.submitted.keys()
 
     @cached_property
     def places(self) -> dict[str, Place]:
@@ -277,11 +277,17 @@ class Board:
     @property
     def local(self) -> frozenset[str]:
         """The methods that no installed package provides: of a file."""
-        return frozenset(
-            cell.method.name
-            for cell in self.plan.cells
-            if is_local(cell.runs[0].identity["method"]["version"])
-        )
+        return frozenset(name for name, version in self._versions.items() if is_local(version))
+
+    @property
+    def self_run(self) -> frozenset[str]:
+        """The methods whose loop their owner kept: the environment recorded it."""
+        return frozenset(name for name, of in self._versions.items() if of == SELF_RUN)
+
+    @property
+    def _versions(self) -> dict[str, str]:
+        cells = self.plan.cells
+        return {of.method.name: of.runs[0].identity["method"]["version"] for of in cells}
 
     @cached_property
     def matrices(self) -> dict[str, Matrix]:
@@ -342,6 +348,8 @@ class Board:
                 row["imported"] = "yes"
             if self.local:
                 row["local"] = "yes" if method in self.local else "no"
+            if self.self_run:
+                row["self_run"] = "yes" if method in self.self_run else "no"
             if self.origins:
                 row["stored_in"] = self.origins.get(method, "")
             if self.submitted:

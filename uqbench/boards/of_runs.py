@@ -8,13 +8,15 @@ from pathlib import PurePosixPath
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.scores import DEVICES, gather
 from uqbench.contract.errors import warn
+from uqbench.contract.identity import Run
 from uqbench.registry.load_host import load_host
 from uqbench.registry.plugins import Host
 from uqbench.results.store import Store
-from uqbench.suites.plan import Plan
+from uqbench.suites.plan import SELF_RUN, Cell, Plan
 from uqbench.suites.reading import read_suites
 from uqbench.suites.selection import Selection
 from uqbench.suites.suite import Suite
+from uqbench.suites.tables import Method
 from uqbench.suites.variants import base_name
 
 
@@ -38,21 +40,23 @@ def boards_of(store: Store, folders: Iterable[PurePosixPath]) -> list[Board]:
         if suite not in suites or budget not in suites[suite].all_budgets:
             warn(f"no board of {suite}/{budget}: no installed plugin has that suite and budget")
             continue
-        plan = _plan(suites[suite], budget, own, host)
+        plan = _plan(suites[suite], budget, own, host, store)
         if plan is not None:
             boards.append(Board.of(plan, partial(gather, plan, store)))
     return boards
 
 
-def _plan(suite: Suite, budget: str, folders: Set[PurePosixPath], host: Host) -> Plan | None:
+def _plan(
+    suite: Suite, budget: str, folders: Set[PurePosixPath], host: Host, store: Store
+) -> Plan | None:
     """The plan of the runs that are there: of each method the seeds that any of its tasks has."""
     known = {method.name for method in suite.methods}
     methods = sorted({f.parts[3] for f in folders if base_name(f.parts[3]) in known})
     tasks = sorted({f.parts[2] for f in folders} & {task.name for task in suite.tasks})
     seeds = sorted({seed_of(f) for f in folders})
-    if not methods or not tasks:
+    if not tasks:
         return None
-    chosen = Selection(suite.name, budget, tuple(methods), tuple(tasks), tuple(seeds))
+    chosen = Selection(suite.name, budget, tuple(methods) or None, tuple(tasks), tuple(seeds))
     plan = chosen.plan(host, "cpu")
     there = {
         run for run in plan.runs if any(run.on_device(kind).folder in folders for kind in DEVICES)
@@ -63,9 +67,36 @@ def _plan(suite: Suite, budget: str, folders: Set[PurePosixPath], host: Host) ->
         for cell in plan.cells
     ]
     cells = tuple(part for part in parts if part.runs)
+    cells += _self_run(
+        plan, [folder for folder in sorted(folders) if folder.parts[3] not in methods], store
+    )
     if not cells:
         return None
     return replace(plan, cells=cells, standard=plan.standard and cells == plan.cells)
+
+
+def _self_run(plan: Plan, folders: Iterable[PurePosixPath], store: Store) -> tuple[Cell, ...]:
+    """The cells of recorded loops, on tasks as they are in a plan today."""
+    of_task = {cell.task.name: cell for cell in plan.cells}
+    runs: dict[tuple[str, str], list[Run]] = {}
+    for folder in folders:
+        record = store.read(folder).record
+        if record is None or record.identity["method"]["agent"] != SELF_RUN:
+            continue
+        (suite, budget, task, method, _), identity = folder.parts, record.identity
+        same = {"suite", "budget", "task"} if task in of_task else set()
+        if same and all(identity[k] == of_task[task].runs[0].identity[k] for k in same):
+            run = Run(suite, budget, task, method, identity["seed"], identity)
+            runs.setdefault((task, method), []).append(run)
+    return tuple(
+        replace(
+            of_task[task],
+            method=Method.model_construct(name=method),
+            role="method",
+            runs=tuple(own),
+        )
+        for (task, method), own in runs.items()
+    )
 
 
 def seed_of(folder: PurePosixPath) -> int:

@@ -20,10 +20,10 @@ NO_VALUE = ("", "none", "nan")
 TEXT = frozenset(
     {
         "suite", "board", "task", "method", "role", "beats_trivial", "stored_in", "local",
-        "submitted", "imported", "status", "device", "run", "results_digest", "digest", "content",
-        "first", "second", "equivalent", "tied", "may_be_first", "how", "claim", "verdict",
-        "reason", "tuned", "budget", "needs_budget", "kind", "comparison",
-        "group", "statistic", "comparison_is", "readings", "calibrated_on", "sentence", "source",
+        "self_run", "submitted", "imported", "status", "device", "run", "results_digest", "digest",
+        "content", "first", "second", "equivalent", "tied", "may_be_first", "how", "claim",
+        "verdict", "reason", "tuned", "budget", "needs_budget", "kind", "comparison", "group",
+        "statistic", "comparison_is", "readings", "calibrated_on", "sentence", "source",
     }
 )  # fmt: skip
 """Columns that are text, whatever is in them: a method may be called ``1``."""

@@ -99,6 +99,7 @@ class Line:
             str(row.get("role", "method")): row.get("role", "method") != "method",
             "local": row.get("local") == "yes",
             "imported": row.get("imported") == "yes",
+            "self-run": row.get("self_run") == "yes",
             state: bool(state),
             tuned: bool(tuned),
             "stored": bool(row.get("stored_in")),
@@ -245,6 +246,8 @@ def board_notes(board: Board, view: BoardView) -> list[str]:
         )
     if board.imported is not None or "imported" in board.plan.roles.values():
         sentences.append("Imported rows were not run by uqbench, and are not ranked with runs.")
+    if board.self_run:
+        sentences.append("Self-run rows are of loops that were recorded; who acted is not known.")
     if board.local:
         sentences.append(
             "Local rows are of code that is in no installed package: their versions are digests."

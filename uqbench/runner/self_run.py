@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-import gymnasium
 import numpy as np
 import torch
 from gymnasium.vector import VectorEnv
@@ -25,29 +24,29 @@ from uqbench.contract.specs import NoConfig
 from uqbench.lanes.adapters.gymnasium_lanes import GymnasiumLanes
 from uqbench.lanes.adapters.vector import LaneVectorEnv, VectorLanes
 from uqbench.registry.plugins import Host
-from uqbench.results.store import Store
+from uqbench.results.records import Timing
+from uqbench.results.store import RunState, Store
 from uqbench.runner.batches import Batch
+from uqbench.runner.metric_values import final_metrics
 from uqbench.runner.stopwatch import Stopwatch
 from uqbench.runner.train.loop_agent import RecordedLanes, SingleEnv, SinglePolicy
 from uqbench.runner.train.measurements import Measurements
 from uqbench.runner.worker import BatchWork
-from uqbench.suites.plan import Plan
+from uqbench.suites.plan import SELF_RUN, Plan
 from uqbench.suites.tables import Method
 
-SELF_RUN = "self-run"
-"""In a run's identity, the agent of a loop that was recorded, and its version."""
-Policy = Callable[..., int]
 Asked = Callable[[NDArray[Any]], Uncertainty | Mapping[str, Any] | None]
+CPU = torch.device("cpu")
 
 
 class Own(LoopAgent):
     """Callables of a loop as the agent that is evaluated and asked."""
 
-    def __init__(self, policy: Policy | None, uncertainty: Asked | None) -> None:
+    def __init__(self, policy: Callable[..., Any] | None, uncertainty: Asked | None) -> None:
         self._policy, self._asked = policy, uncertainty
 
     def train(self, env: Any, total_steps: int, seed: int) -> None:
-        """Nothing: its loop trains."""
+        """Learn nothing: that is the loop's."""
 
     def policy(self, obs: NDArray[Any], valid: NDArray[np.bool_] | None = None) -> int:
         """The action of ``policy(obs)``, or of ``policy(obs, valid)`` where there are masks.
@@ -56,113 +55,140 @@ class Own(LoopAgent):
             UqbenchError: none was given.
         """
         if self._policy is None:
-            raise UqbenchError("this budget evaluates: give record(…, policy=function of obs).")
-        return self._policy(obs) if valid is None else self._policy(obs, valid)
+            raise UqbenchError("this budget asks for actions: give policy=, a function of obs.")
+        return int(self._policy(obs) if valid is None else self._policy(obs, valid))
 
     def uncertainty(self, obs: NDArray[Any]) -> Uncertainty | None:
-        """The answer for ``[M, *obs]``, whose arrays ``[M, A, …]`` become tensors ``[1, M, A, …]``."""
+        """The answer for ``[M, *obs]``; arrays ``[M, A, …]`` become tensors ``[1, M, A, …]``."""
         said = None if self._asked is None else self._asked(obs)
         if not isinstance(said, Mapping):
             return said
         return Uncertainty(**{n: torch.as_tensor(x).float()[None] for n, x in said.items()})
 
 
-class SelfRun(LaneEnv):
-    """A run's lanes, which the loop steps: recorded to their last step, stored by ``close``.
+def batch_of(plan: Plan, method: str) -> Batch:
+    """The run of a loop on a plan's task, like that of the plan's first method in all else."""
+    cell = plan.cells[0]
+    identity = {key: value for key, value in cell.runs[0].identity.items() if key != "seed"}
+    made: dict[str, Any] = {"agent": SELF_RUN, "estimator": None, "version": SELF_RUN, "config": {}}
+    identity |= {"method": {"name": method, **made}}
+    names = plan.suite.name, plan.budget_name, cell.task.name, method
+    runs = runs_of(*names, identity, [cell.runs[0].seed])
+    own = Method.model_construct(name=method, agent=None)  # no plugin has it
+    cell = replace(cell, method=own, config=NoConfig(), owns_loop=True, runs=runs)
+    return Batch(cell, plan.budget.on(cell.task), plan.suite.metrics, "cpu")
+
+
+def evaluated(batch: Batch, host: Host, agent: Own) -> dict[str, float | None]:
+    """The metrics of a trained agent that need no training: of evaluations and of queries."""
+    some = tuple(metric for metric in batch.metrics if metric.kind in ("evaluation", "queries"))
+    batch, single = replace(batch, metrics=some), SinglePolicy(agent)
+    measured = Measurements(batch, host, CPU)
+    measured.begin(single)
+    measured.measure(batch.budget.steps, single)
+    (left,) = measured.columns([None])
+    return final_metrics(batch, host, left, Timing(seconds=0.0, lanes=1, steps_per_s=1.0))
+
+
+class SelfRun(RecordedLanes):
+    """The lanes of a run, which a loop steps: recorded to its last step, stored by ``close``.
 
     Args:
-        plan: a run of any method on the task, which says everything but the method.
-        env: of the loop; None for the suite's own.
-        method: the name of the row.
-        agent: is evaluated and asked.
-        store: where the run is kept.
+        batch: the run.
+        store: where it is kept.
         host: the plugins.
+        agent: is evaluated and asked.
+        env: the loop's, a Gymnasium or vector environment; None for the suite's own.
+
+    Raises:
+        UqbenchError: the run is finished or being recorded, or the environment is another one.
     """
 
-    def __init__(
-        self, plan: Plan, env: Any, method: str, agent: Own, store: Store, host: Host
-    ) -> None:
-        planned = plan.cells[0]
-        own = {"name": method, "agent": SELF_RUN, "estimator": None, "version": SELF_RUN, "config": {}}
-        identity = {k: v for k, v in planned.runs[0].identity.items() if k != "seed"} | {"method": own}
-        at = plan.suite.name, plan.budget_name, planned.task.name, method
-        runs = runs_of(*at, identity, [planned.runs[0].seed])
-        cell = replace(
-            planned, method=Method.model_construct(name=method), config=NoConfig(), owns_loop=True, runs=runs
-        )
-        batch = Batch(cell, plan.budget.on(cell.task), plan.suite.metrics, "cpu")
-        if store.find(runs[0]).state.value == "finished":
-            raise UqbenchError(f"{runs[0].place} is finished; a finished run is never overwritten.")
-        self._watch, self._agent, self._steps = Stopwatch(), SinglePolicy(agent), batch.budget.steps
-        self._work = BatchWork(batch, store, host, lambda _: None, self._watch, lambda write: write())
-        self._lock = store.lock(runs[0])
-        if self._lock is None:
-            raise UqbenchError(f"{runs[0].place} is recorded by another process.")
+    def __init__(self, batch: Batch, store: Store, host: Host, agent: Own, env: Any = None) -> None:
+        (self.run,) = batch.runs
+        self._measured, self._agent = Measurements(batch, host, CPU), SinglePolicy(agent)
+        lanes = self._measured.env if env is None else self._lanes_of(env, batch)
+        if store.find(self.run).state is RunState.FINISHED:
+            raise UqbenchError(f"{self.run.place} is finished; it is never overwritten.")
+        if (lock := store.lock(self.run)) is None:
+            raise UqbenchError(f"{self.run.place} is recorded by another process.")
+        self._lock, self._watch = lock, Stopwatch()
+        self._begun, self._closed = False, False
+        self._work = BatchWork(batch, store, host, _quiet, self._watch, lambda write: write())
         self._work.begin(None)
-        self._measured = measured = Measurements(batch, host, torch.device("cpu"))
-        lanes = measured.env
-        if env is not None:
-            seeds, limit = [runs[0].actor_seed(k) for k in range(batch.budget.actors)], measured.limit
-            vector = isinstance(env, VectorEnv)
-            if (env.num_envs if vector else 1) != len(seeds):
-                raise UqbenchError(f"the budget has {len(seeds)} actors: expected as many environments.")
-            lanes = VectorLanes(env, seeds, limit) if vector else GymnasiumLanes(lambda: env, seeds, limit)
-            if (lanes.observation_space, lanes.n_actions) != (measured.env.observation_space, measured.env.n_actions):
-                raise UqbenchError(
-                    f"the environment has {lanes.observation_space} and {lanes.n_actions} actions; "
-                    f"{cell.task.name} has {measured.env.observation_space} and {measured.env.n_actions}."
-                )
-        self.run, self.recorded = runs[0], RecordedLanes(lanes, self._steps, measured.recorder, self._after)
-        self.observation_space, self.n_actions = lanes.observation_space, lanes.n_actions
-        self._begun = False
+        super().__init__(lanes, batch.budget.steps, self._measured.recorder, self._after)
         self._watch.__enter__()
 
-    def reset(self) -> tuple[Tensor, Tensor | None]:
-        """The first observations of the next episodes."""
-        return self.recorded.reset()
-
     def step(self, action: Tensor) -> Outcome:
-        """Take one action; a step beyond the last one of the run is not recorded."""
+        """Take one action in every lane; beyond the run's last step nothing is recorded."""
         if not self._begun:
             self._measured.begin(self._agent)
             self._begun = True
-        return self.recorded.step(action)
-
-    def _after(self, step: int) -> None:
-        self._measured.see(step, self._agent, self.recorded.obs[None])
-        self._measured.measure(step, self._agent)
+        if self.taken == self.steps:
+            return self._stepped(action)
+        return super().step(action)
 
     def close(self) -> None:
-        """Evaluate the policy, and store the run.
+        """Evaluate the policy and store the run, once.
 
         Raises:
-            UqbenchError: its loop took too few steps; nothing is stored as finished.
+            UqbenchError: its loop took too few steps.
         """
-        if self._lock is None:
+        if self._closed:
             return
+        self._closed = True
         try:
-            if self.recorded.taken < self._steps:
-                raise UqbenchError(f"{self.run.place}: closed after {self.recorded.taken} of {self._steps} steps.")
-            self._measured.measure(self._steps, self._agent)
+            if self.taken < self.steps:
+                raise UqbenchError(f"{self.run.place} has {self.taken} of {self.steps} steps.")
+            self._measured.measure(self.steps, self._agent)
             self._work.finish(self._measured.columns([None]), self._watch.spent)
         finally:
             self._lock.release()
-            self._lock = None
+
+    def _after(self, step: int) -> None:
+        self._measured.see(step, self._agent, self.obs[None])
+        self._measured.measure(step, self._agent)
+
+    def _lanes_of(self, env: Any, batch: Batch) -> LaneEnv:
+        """The loop's environment, with the seeds and the time limit of the run."""
+        task, own = self._measured.task, self._measured.env
+        seeds = [self.run.actor_seed(k) for k in range(batch.budget.actors)]
+        if isinstance(env, VectorEnv):
+            lanes: LaneEnv = VectorLanes(env, seeds, task.limit, task.spec.events)
+        else:
+            lanes = GymnasiumLanes(lambda: env, seeds, task.limit, task.spec.events)
+        forms = [(of.observation_space.shape, of.n_actions) for of in (lanes, own)]
+        if forms[0] != forms[1]:
+            raise UqbenchError(
+                f"the environment has observations {forms[0][0]} and {forms[0][1]} actions; "
+                f"expected those of {batch.cell.task.name}: {forms[1][0]}, {forms[1][1]}."
+            )
+        return lanes
 
 
 class SelfRunEnv(SingleEnv):
-    """A recorded environment; ``close`` stores the run."""
+    """A recorded environment of ``steps`` steps; ``close`` stores the run."""
 
     def __init__(self, lanes: SelfRun) -> None:
         super().__init__(lanes)
-        self.run, self.steps = lanes.run, lanes._steps
-        self.close = lanes.close  # type: ignore[method-assign]
+        self.run, self.steps, self._run = lanes.run, lanes.steps, lanes
+
+    def close(self) -> None:
+        """Evaluate the policy and store the run, once."""
+        self._run.close()
 
 
 class SelfRunVectorEnv(LaneVectorEnv):
-    """Recorded environments; ``close`` stores the run."""
+    """Recorded environments, of ``steps`` steps together; ``close`` stores the run."""
 
     def __init__(self, lanes: SelfRun, count: int) -> None:
         super().__init__(lambda _: lanes, count)
-        self.run, self.steps = lanes.run, lanes._steps
-        self.close_extras = lambda **_: lanes.close()  # type: ignore[method-assign]
+        self.run, self.steps, self._run = lanes.run, lanes.steps, lanes
+
+    def close_extras(self, **_: Any) -> None:
+        """Evaluate the policy and store the run, once."""
+        self._run.close()
+
+
+def _quiet(_: object) -> None:
+    """Report nothing: the loop says what it wants to."""

@@ -57,7 +57,7 @@ class BatchWork:
         host: Host,
         report: Callable[[Event], None],
         watch: Stopwatch,
-        when_there_is_room: WaitsForRoom,
+        when_there_is_room: Callable[[Callable[[], object]], object],
     ) -> None:
         self.batch, self.store, self.host, self.report = batch, store, host, report
         self.watch, self.when_there_is_room = watch, when_there_is_room
@@ -72,21 +72,21 @@ class BatchWork:
         wrong: str | None = None
         try:
             origin = find_resume_point(runs, self.store, self.blank.provenance)
-            about = self._begin(origin)
+            about = self.begin(origin)
             columns, spent = yield from self._compute(about, origin, checkpoint_seconds, stop)
         except UnusableError as error:
             wrong = str(error)
         if wrong is not None:  # outside of the handler, which keeps what failed in memory
             self._notify(f"starting over: {wrong}")
             named = named_in((run.folder for run in runs), self.store)
-            about = self._begin(None)
+            about = self.begin(None)
             for folder in filter(None, named):
                 with suppress(StorageError):  # another run may name it: it stays
                     tidy(folder, self.store)
             columns, spent = yield from self._compute(about, None, checkpoint_seconds, stop)
-        self._finish(columns, spent)
+        self.finish(columns, spent)
 
-    def _begin(self, origin: ResumePoint | None) -> Checkpoint:
+    def begin(self, origin: ResumePoint | None) -> Checkpoint:
         """Write in the runs' records that they begin, or resume; return where that is."""
         step, spent, self.lanes = 0, Spent(), self.batch.runs
         self.record, self.saved = self.blank, None
@@ -190,7 +190,7 @@ class BatchWork:
 
         return on_step
 
-    def _finish(self, columns: Sequence[RunColumns], spent: Spent) -> None:
+    def finish(self, columns: Sequence[RunColumns], spent: Spent) -> None:
         """Store the runs, and remove their checkpoint."""
         batch, steps, lanes = self.batch, self.batch.budget.steps, len(self.lanes)
         on_cpu = self.device.type == "cpu"

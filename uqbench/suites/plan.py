@@ -19,6 +19,8 @@ from uqbench.suites.tables import Budget, Method, Task
 from uqbench.suites.tuning import NAME as TUNING
 from uqbench.suites.variants import base_name, expanded, values_of
 
+SELF_RUN = "self-run"
+"""Agent, and version, of a run whose loop its owner kept (:mod:`uqbench.runner.self_run`)."""
 RowRole = Role | Literal["imported"]
 """Of a row; *imported* ones nobody ran here, and have no rank beside those that were run."""
 

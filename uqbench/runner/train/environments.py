@@ -31,6 +31,7 @@ class TaskEnvironment:
         spec: what it is registered as.
         config: the typed config that the task gives it.
         discount: γ, the task's.
+        limit: on the steps of an episode, the task's; None where it has none.
     """
 
     def __init__(self, batch: Batch, host: Host, device: torch.device) -> None:
@@ -39,12 +40,12 @@ class TaskEnvironment:
         self.config = task_config(task, host, where=f"{batch.runs[0].suite}: tasks.{task.name}")
         self.discount = float(task.discount or 0.0)
         limit = task.time_limit
-        self._limit = None if limit is None else TimeLimit(limit, task.time_limit_is)
+        self.limit = None if limit is None else TimeLimit(limit, task.time_limit_is)
         self._batch, self._device = batch, device
 
     def lanes(self, seeds: Sequence[int]) -> LaneEnv:
         """New copies, one a seed."""
-        return lanes_of(self.spec, self.config, seeds, self._limit, self._device)
+        return lanes_of(self.spec, self.config, seeds, self.limit, self._device)
 
     def training_lanes(self) -> LaneEnv:
         """Those that the runs are trained in, one for each run and actor, ``[L · K]``."""

@@ -34,6 +34,7 @@ class RecordedLanes(LaneEnv):
             caller does that once the method has learned from it.
 
     Attributes:
+        steps: the same.
         taken: steps so far.
         obs: what the method is to act on next, ``[K, *obs]``.
     """
@@ -44,7 +45,7 @@ class RecordedLanes(LaneEnv):
         self.observation_space = copy.deepcopy(lanes.observation_space)
         self.n_actions = lanes.n_actions
         self._lanes = GuardedLanes(lanes, recorder.events, recorder.actors)
-        self.taken, self._steps = 0, steps
+        self.taken, self.steps = 0, steps
         self._recorder, self._after_step = recorder, after_step
         self.obs, self._valid = self._lanes.reset()
         self._in_episode = False
@@ -68,15 +69,19 @@ class RecordedLanes(LaneEnv):
         Raises:
             StepsExhaustedError: the run's last step was taken before.
         """
-        if self.taken == self._steps:
+        if self.taken == self.steps:
             raise StepsExhaustedError
-        outcome = self._lanes.step(action, self.taken)
+        outcome = self._stepped(action)
         self._recorder.step(outcome)
         self.taken += len(action)
+        if self.taken < self.steps:
+            self._after_step(self.taken)
+        return outcome
+
+    def _stepped(self, action: Tensor) -> Outcome:
+        outcome = self._lanes.step(action, self.taken)
         self._in_episode = not bool((outcome.terminated | outcome.truncated).all())
         self.obs, self._valid = outcome.obs, outcome.valid
-        if self.taken < self._steps:
-            self._after_step(self.taken)
         return outcome
 
 

@@ -32,6 +32,7 @@ class Measurements:
 
     Attributes:
         device: the same.
+        task: its environment.
         env: the lanes that the agents are trained in.
         recorder: takes in every outcome.
         queries: asks the agents; None where the budget does not say so.
@@ -40,7 +41,7 @@ class Measurements:
 
     def __init__(self, batch: Batch, host: Host, device: torch.device) -> None:
         self._batch, self.device = batch, device
-        self._task = task = TaskEnvironment(batch, host, device)
+        self.task = task = TaskEnvironment(batch, host, device)
         self.env = task.training_lanes()
         lanes, budget, spec = len(batch.runs), batch.budget, task.spec
         self.recorder = Recorder(
@@ -75,10 +76,10 @@ class Measurements:
         every = plan.every or budget.steps
         if step == budget.steps or passed(range(every, step + 1, every), step, budget.actors):
             episodes = range(plan.episodes)
-            new = self._task.lanes(
+            new = self.task.lanes(
                 [run.evaluation_seed(m) for run in self._batch.runs for m in episodes]
             )
-            discount, events = self._task.discount, self._task.spec.events
+            discount, events = self.task.discount, self.task.spec.events
             shape = len(self._batch.runs), plan.episodes
             recorder.evaluation(evaluate(agent, new, *shape, plan.max_steps, discount, events))
 

@@ -1,0 +1,130 @@
+"""A loop that its owner keeps is recorded as a run is; a trained agent is evaluated alone."""
+
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+import pytest
+
+import uqbench
+from uqbench.contract.errors import UqbenchError
+
+TOY = Path(__file__).parents[1] / "toy"
+FORWARD = """\
+from uqbench.contract.agent import LoopAgent
+
+
+class Forward(LoopAgent):
+    def __init__(self, info, config): ...
+
+    def train(self, env, total_steps, seed):
+        env.reset()
+        while True:
+            *_, terminated, truncated, _ = env.step(1)
+            if terminated or truncated:
+                env.reset()
+
+    def policy(self, obs, valid=None):
+        return 1
+"""
+
+
+@pytest.fixture(autouse=True)
+def toy(monkeypatch):
+    monkeypatch.syspath_prepend(str(TOY))
+    monkeypatch.setenv("PYTHONPATH", str(TOY))
+    monkeypatch.setenv("UQBENCH_PLUGINS", "toy,builtin")
+
+
+def walked(env, beyond: int = 0, **policy) -> None:
+    """Steps of a loop that always goes forward."""
+    env.reset()
+    for _ in range(env.steps + beyond):
+        *_, terminated, truncated, _ = env.step(1)
+        if terminated or truncated:
+            env.reset()
+    env.close()
+
+
+def record(tmp_path, seed: int = 0, env=None, task: str = "long", **options):
+    given = {"policy": lambda obs: 1, "method": "mine", "out": tmp_path / "out"} | options
+    return uqbench.record(env, "toy", task, seed, **given)
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_a_recorded_loop_is_the_run_that_uqbench_makes_of_it(tmp_path, own):
+    from toy_uqbench import CorridorOptions
+    from toy_uqbench.corridor import Corridor
+
+    env = Corridor(CorridorOptions(length=6)) if own else None
+    walked(record(tmp_path, env=env), beyond=7)
+    mine = uqbench.load(tmp_path / "out")
+    (tmp_path / "forward.py").write_text(FORWARD)
+    run = uqbench.run(
+        "toy", methods=f"{tmp_path}/forward.py:Forward", tasks="long", seeds=[0], workers=1,
+        out=tmp_path / "theirs", progress=False,
+    )  # fmt: skip
+    for frame in (mine.episodes(), run.episodes()):
+        assert frame["length"].sum() > 600
+    columns = ["step", "phase", "end", "length", "return", "discounted_return"]
+    assert mine.episodes()[columns].equals(run.episodes()[columns])
+    assert (mine.scores["score"] == run.scores["score"]).all()
+
+
+def test_its_row_says_self_run_and_ranks_beside_runs_that_others_check(tmp_path):
+    for seed in range(3):
+        for task in ("short", "long"):
+            walked(record(tmp_path, seed, task=task))
+    uqbench.run("toy", methods="slow", seeds=3, workers=1, out=tmp_path / "out", progress=False)
+    (board,) = uqbench.load(tmp_path / "out").boards
+    assert board.self_run == {"mine"}
+    assert "mine" in board.foreign
+    rows = {row["method"]: row for row in board.rows()}
+    assert (rows["mine"]["self_run"], rows["slow"]["self_run"]) == ("yes", "no")
+    assert {*board.places} == {"mine", "slow"}
+    assert "(self-run)" in uqbench.load(tmp_path / "out")._repr_html_()
+
+
+def test_a_vector_environment_is_recorded_too(tmp_path):
+    from toy_uqbench import CorridorOptions
+    from toy_uqbench.corridor import Corridor
+
+    envs = gymnasium.vector.SyncVectorEnv([lambda: Corridor(CorridorOptions(length=6))])
+    recorded = record(tmp_path, env=envs)
+    recorded.reset()
+    for _ in range(recorded.steps):
+        recorded.step(np.array([1]))
+    recorded.close()
+    walked(record(tmp_path, method="single"))
+    episodes = uqbench.load(tmp_path / "out").episodes()
+    assert episodes.groupby("method")["return"].sum().nunique() == 1
+
+
+def test_what_a_loop_may_not_do_is_refused(tmp_path):
+    env = record(tmp_path)
+    with pytest.raises(UqbenchError, match="recorded by another process"):
+        record(tmp_path)
+    env.reset()
+    env.step(1)
+    with pytest.raises(UqbenchError, match="reset in the middle of an episode"):
+        env.reset()
+    with pytest.raises(UqbenchError, match="has 1 of 600 steps"):
+        env.close()
+    walked(record(tmp_path))
+    with pytest.raises(UqbenchError, match="is finished"):
+        record(tmp_path)
+    with pytest.raises(UqbenchError, match="has a method 'slow' already"):
+        record(tmp_path, method="slow")
+    with pytest.raises(UqbenchError, match=r"observations \(4,\) and 2 actions; expected"):
+        record(tmp_path, env=gymnasium.make("CartPole-v1"), method="other")
+    with pytest.raises(UqbenchError, match="give policy="):
+        walked(record(tmp_path, policy=None, method="another"))
+
+
+def test_a_trained_agent_is_evaluated_as_at_the_end_of_its_run(tmp_path):
+    walked(record(tmp_path, task="short"))
+    stored = uqbench.load(tmp_path / "out").scores["evaluation_return"].item()
+    alone = uqbench.evaluate(lambda obs: 1, "toy", "short")
+    assert alone == {"evaluation_return": stored}
+    worse = uqbench.evaluate(lambda obs: 0, "toy", "short")
+    assert worse["evaluation_return"] < stored

@@ -1,0 +1,99 @@
+"""``uqbench.record`` and ``uqbench.evaluate``: a loop that its owner keeps, and a trained agent."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from uqbench.api.values import Name, Place, Seed, given
+from uqbench.contract.errors import UqbenchError
+from uqbench.registry.load_host import load_host
+from uqbench.registry.plugins import Host
+from uqbench.results.store import Store
+from uqbench.suites.selection import Selection
+
+if TYPE_CHECKING:
+    from uqbench.runner.batches import Batch
+    from uqbench.runner.self_run import Asked, SelfRunEnv, SelfRunVectorEnv
+
+
+def record(
+    env: Any,
+    suite: str,
+    task: str,
+    seed: int = 0,
+    *,
+    method: str,
+    budget: str | None = None,
+    policy: Callable[..., Any] | None = None,
+    uncertainty: "Asked | None" = None,
+    out: Place = "results",
+) -> "SelfRunEnv | SelfRunVectorEnv":
+    """An environment that counts, cuts and records what a loop of one's own does, as bsuite's does.
+
+    It has ``.steps`` steps, the budget's; ``close()`` evaluates the policy and stores the run, of
+    which ``uqbench.load(out)`` makes a row, marked *self-run*. It has the seed of the run already.
+
+    Args:
+        env: a ``gymnasium.Env`` or ``VectorEnv`` like the task's; None for the task's own.
+        suite: name of the suite.
+        task: name of its task.
+        seed: of the run.
+        method: the name of the row.
+        budget: name of the budget; None for the suite's default.
+        policy: the evaluated policy, ``policy(obs)`` for one observation ``[*obs]``, and
+            ``policy(obs, valid)`` where actions are masked; needed where the budget evaluates.
+        uncertainty: what is believed at ``[M, *obs]``: a dictionary of arrays ``[M, A]`` such as
+            ``mean`` and ``epistemic_var``, with the names of
+            :class:`uqbench.contract.agent.Uncertainty`.
+        out: results folder.
+
+    Raises:
+        UqbenchError: a name is unknown, the run is finished, or the environment is another one.
+
+    Example:
+        >>> import uqbench
+        >>> env = uqbench.record(None, "windy-cliff", "cliff", method="mine")  # doctest: +SKIP
+    """
+    from uqbench.runner.self_run import Own, SelfRun, SelfRunEnv, SelfRunVectorEnv
+
+    store, (batch, host) = (
+        Store(Path(given("out", out, Place))),
+        _batch(suite, task, seed, budget, method),
+    )
+    store.prepare()
+    lanes, actors = SelfRun(batch, store, host, Own(policy, uncertainty), env), batch.budget.actors
+    vector = actors > 1 or hasattr(env, "num_envs")
+    return SelfRunVectorEnv(lanes, actors) if vector else SelfRunEnv(lanes)
+
+
+def evaluate(
+    policy: Callable[..., Any],
+    suite: str,
+    task: str,
+    seed: int = 0,
+    *,
+    budget: str | None = None,
+    uncertainty: "Asked | None" = None,
+) -> dict[str, float | None]:
+    """The metrics of a trained agent that need no training: its return and its uncertainty.
+
+    Those of evaluations and of queries, as at the end of a run; None for what it does not state.
+    Arguments are those of :func:`record`; nothing is stored, and nothing is a row.
+    """
+    from uqbench.runner.self_run import Own, evaluated
+
+    return evaluated(*_batch(suite, task, seed, budget, "evaluated"), Own(policy, uncertainty))
+
+
+def _batch(
+    suite: str, task: str, seed: int, budget: str | None, method: str
+) -> "tuple[Batch, Host]":
+    from uqbench.runner.self_run import batch_of
+
+    host, one = load_host(), (given("task", task, Name),)
+    plan = Selection(suite, budget, None, one, (given("seed", seed, Seed),)).plan(host, "cpu")
+    if plan.cells[0].task.environment is None:
+        raise UqbenchError(f"{task} is a data set: uqbench.score takes predictions.")
+    if method in plan.roles:
+        raise UqbenchError(f"{suite} has a method {method!r} already: choose another name.")
+    return batch_of(plan, given("method", method, Name)), host
