@@ -43,7 +43,8 @@ BASE = {
     "try": ["there.py", "--suite", "toy"],
     "leaderboard": ["--suite", "toy"], "claims": ["--suite", "toy"], "plot": ["folder"],
     "report": ["folder"], "submit": ["--suite", "toy", "--methods", "fast"],
-    "verify": ["there.txt", "there.txt"], "play": ["folder"], "cite": ["toy"],
+    "verify": ["there.txt", "there.txt"], "compare": ["folder"],
+    "score": ["there.txt"], "cite": ["toy"],
     "plugin new": ["mine", "--kind", "agent"], "plugin check": ["toy"],
 }  # fmt: skip
 """Arguments that a command cannot do without."""
@@ -65,8 +66,8 @@ BY_HAND = [
     ["list", "suits"], ["plugin", "check", "there.toml"], ["plugin", "check", "no.toml"],
     ["try", "no.py", "--suite", "toy"], ["try", "there.py", "--suite", "toy"],
     ["submit", "--suite", "toy"], ["verify"], ["verify", "there.txt"],
-    ["leaderboard", "--suite", "toy", "--check", "--rewrite"], ["play", "folder"],
-    ["report", "folder"],
+    ["leaderboard", "--suite", "toy", "--check", "--rewrite"], ["compare", "folder"],
+    ["score", "there.txt"], ["report", "folder"],
 ]  # fmt: skip
 
 FILES = {

@@ -45,7 +45,7 @@ class Options:
         run_minutes: Wall-time limit of a run; a batch of N runs gets N times this.
         run_memory: Memory limit of a run; a batch of N runs gets N times this.
         stall_minutes: Longest time without progress; an estimator shows none.
-        keep_agents: Store the final state of each agent beside its run, for uqbench play.
+        keep_agents: Store the final state of each agent beside its run, for uqbench plot RUN.
     """
 
     suite: values.Name | None = None

@@ -3,6 +3,7 @@
 from os import PathLike
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 import pandas as pd
@@ -42,11 +43,10 @@ def score(file: str | PathLike[str] | None = None, **arrays: Any) -> pd.DataFram
     where = "the arrays"
     if file is not None:
         where = str(path := Path(given("file", file, Place)))
-        with (
-            reading(path, ValueError, OSError, EOFError, KeyError),
-            np.load(path, allow_pickle=False) as stored,
-        ):
-            arrays = dict(stored) | arrays
+        said = f"{path} (expected an .npz of arrays)"
+        errors = (ValueError, OSError, EOFError, KeyError, AttributeError, BadZipFile)
+        with reading(said, *errors), np.load(path, allow_pickle=False) as stored:
+            arrays = {**stored, **arrays}
     predictions, host = stated(arrays, where), load_host()
     rows = {}
     for name, spec in host.scores.items():

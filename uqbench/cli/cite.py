@@ -1,20 +1,15 @@
 """``uqbench cite``: the papers behind a suite or a method, as BibTeX."""
 
-from pathlib import Path
-from typing import Annotated
-
-from uqbench.cli.options import Folder, load_host, takes
+from uqbench.cli.options import load_host, takes
 from uqbench.cli.terminal import say
 
 
-@takes(names={"name": "SUITE|METHOD", "boards": "--from"})
+@takes(names={"name": "SUITE|METHOD"})
 def command(
     name: str,
     *,
     statistics: bool = False,
-    pair: Annotated[str, "A,B"] | None = None,
     budget: str | None = None,
-    boards: Folder = Path("results"),
 ) -> int:
     """Print the papers of a suite, or of a method, as BibTeX.
 
@@ -27,36 +22,27 @@ def command(
       uqbench cite minatar
       uqbench cite ua-dqn
       uqbench cite --statistics minatar
-      uqbench cite minatar --pair ua-dqn,qr-dqn --budget cpu --from leaderboards
 
     Args:
         statistics: Print how a suite's boards make intervals and ranks, for a paper, instead.
-        pair: Print whether a suite's board tells these two methods apart, instead.
         budget: Of that board; the suite names the default.
-        boards: With --pair: a folder of results, or of leaderboards.
     """
-    from uqbench.api.load import load
     from uqbench.boards.statistics_sentence import statistics_sentence
     from uqbench.contract.errors import UqbenchError, unknown
     from uqbench.registry.definitions import source
     from uqbench.registry.papers import cited
     from uqbench.suites.reading import read_suites
     from uqbench.suites.sources import sources_of
-    from uqbench.suites.variants import split_outside
 
-    if budget is not None and not statistics and pair is None:
-        raise UqbenchError("--budget names the board of --statistics or --pair: give one of them.")
+    if budget is not None and not statistics:
+        raise UqbenchError("--budget: expected --statistics, whose board it names.")
     host = load_host()
     suites = read_suites(host, check=()).suites
-    if statistics or pair is not None:
+    if statistics:
         if name not in suites:
             raise unknown("suite", name, suites)
-        budget = budget or suites[name].default_budget
-        if statistics:
-            say(statistics_sentence(suites[name], suites[name].budget(budget)))
-        if pair is not None:
-            first, *second = split_outside(pair)
-            say(load(boards)[name, budget].sentence(first, ",".join(second)))
+        suite = suites[name]
+        say(statistics_sentence(suite, suite.budget(budget or suite.default_budget)))
         return 0
     if name in suites:
         sources = [*sources_of(suites[name], host), "The uqbench maintainers"]

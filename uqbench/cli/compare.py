@@ -16,7 +16,7 @@ def command(
     paired: bool = False,
     columns: tuple[Annotated[str, "ROLE=NAME"], ...] = (),
     window: float = 0.1,
-    sentence: Annotated[str | None, "A,B"] = None,
+    pair: Annotated[str | None, "A,B"] = None,
     write: Folder | None = None,
     name: str = "scores",
     as_json: bool = False,
@@ -33,6 +33,7 @@ def command(
       uqbench compare wandb_export.csv --column score=eval/return --write leaderboards
       uqbench compare logs/dqn logs/ppo
       uqbench compare leaderboards/minatar/quick elsewhere/minatar/quick
+      uqbench compare leaderboards/minatar/cpu --pair ua-dqn,qr-dqn
 
     Args:
         constants: An installed suite with the scores of each task that are 0 and 1, e.g. atari.
@@ -40,12 +41,13 @@ def command(
         paired: Methods met the same data set or world with the same seed.
         columns: A column by its role (method, task, seed, score, step); may be repeated.
         window: Of curves, the last part of the steps, whose mean is the score.
-        sentence: Add how much better method A is than B.
+        pair: Say how much better method A is than B, of files or of a board.
         write: Write a board below this folder, marked imported, for plot, report and --beside.
         name: Suite of that board.
         as_json: Print JSON.
     """
     from uqbench.api.compare import compare
+    from uqbench.boards.against import against
     from uqbench.boards.manifest import MANIFEST
     from uqbench.boards.stored import StoredBoard
     from uqbench.boards.two_boards import differences
@@ -56,8 +58,11 @@ def command(
     paths = [Path(one) for one in what]
     boards = [path for path in paths if (path / MANIFEST).is_file()]
     if boards:
+        if pair is not None and len(paths) == 1:
+            say(against(StoredBoard.read(boards[0]), *names(pair)))
+            return 0
         if len(boards) != 2 or len(paths) != 2:
-            raise UqbenchError("expected two boards, or files and folders of scores alone.")
+            raise UqbenchError("expected two boards, one and --pair, or files and folders alone.")
         first, second = map(StoredBoard.read, boards)
         told = differences(first, second)
         same = f"same: {len(first.scores)} runs, to the last digit"
@@ -71,7 +76,7 @@ def command(
         print_json({t: getattr(found, t).to_dict("records") for t in ("ranks", "intervals")})
         return 0
     print_board(found.board)
-    asked = found.ranks["method"][:2] if sentence is None else names(sentence)
+    asked = found.ranks["method"][:2] if pair is None else names(pair)
     if len(asked) == 2:
         say(found.sentence(*asked))
     if write is not None:

@@ -23,17 +23,19 @@ def command(
     width: Literal["column", "text"] | None = None,
     to: Folder | None = None,
 ) -> int:
-    """Draw figures of a leaderboard: BOARD is its folder.
+    """Draw figures of a leaderboard: BOARD is its folder, or that of a run with --keep-agents.
 
     Figures: trust, coverage, intervals, pairs, curves, reliability, pit, training, errors,
     claim-NAME of each claim, and those that the plugin of the suite adds. Files are named
     SUITE-BUDGET-FIGURE and have the same bytes every time; the CSV has the numbers that are drawn.
-    A method has the same color in all figures of its board.
+    A method has the same color in all figures of its board. Of a run it is a map of what its agent
+    believes in every state, beside the truth where that is exact.
 
     \b
     Examples:
       uqbench plot leaderboards/deepsea/paper --what intervals,pairs --format svg,pdf,csv
       uqbench plot leaderboards/minatar/cpu --what curves --width column --format pdf,txt
+      uqbench plot results/windy-cliff/smoke/cliff/ua-dqn-neutral/0-*
 
     Args:
         what: Figures by name, or all that the board has.
@@ -79,6 +81,10 @@ def _figures(folder: Path, what: list[str], methods: list[str], tasks: list[str]
     from uqbench.suites.reading import read_suites
 
     host = load_host()
+    if (folder / "run.json").is_file():
+        from uqbench.api.state_map import state_map
+
+        return [state_map(folder)]
     board = StoredBoard.read(folder).showing(methods, tasks)
     suite = read_suites(host, check=()).suites.get(board.suite)
     if what != ["all"]:

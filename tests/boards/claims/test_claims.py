@@ -809,7 +809,7 @@ def test_a_pair_of_methods_is_told_in_a_sentence_in_python_and_by_a_command(stor
     assert f"{pair['difference']:+.3g} [" in said
     assert f"p {pair['p_adjusted']:.2g}" in said
     assert "more seeds would decide (80 % if today's estimates were exact, " in said
-    told = uqbench("cite", "toy", "--pair", "fast,slow", "--from", stored.parents[1])
+    told = uqbench("compare", stored, "--pair", "fast,slow")
     assert told == f"{said}\n"
     with pytest.raises(
         UqbenchError, match=r"no method of toy · paper .* 'slo'. Did you mean 'slow'"

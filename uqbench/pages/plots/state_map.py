@@ -20,9 +20,9 @@ def figure(states: StateMap, beliefs: Beliefs, title: str, truth: Beliefs | None
 
     Args:
         states: of the environment.
-        beliefs: the agent's, ``[states, A]`` each; ``uqbench.api.playing.map_beliefs``.
+        beliefs: the agent's, ``[states, A]`` each; ``uqbench.api.state_map.map_beliefs``.
         title: of the figure.
-        truth: of the same shapes; ``uqbench.api.playing.map_truth``.
+        truth: of the same shapes; ``uqbench.api.state_map.map_truth``.
 
     Raises:
         NotDrawableError: the agent predicts neither.

@@ -1,66 +1,38 @@
-"""Playing with an exported agent: its evaluated policy in new episodes, moment by moment."""
+"""Maps of an exported agent's beliefs, over every state of a small environment."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from uqbench.api.agents import ExportedAgent
+from uqbench.api.agents import ExportedAgent, restore
 from uqbench.contract.agent import Uncertainty
 from uqbench.contract.errors import UqbenchError
+from uqbench.contract.figure import Figure
 from uqbench.contract.pictures import Beliefs, StateMap
 from uqbench.contract.specs import imported
+from uqbench.registry.load_host import load_host
+from uqbench.results.store import Store
 
 
-@dataclass(frozen=True)
-class Moment:
-    """One observation of an episode, and what the agent does about it.
-
-    Attributes:
-        episode: from 0 on.
-        step: of the episode, from 0 on.
-        action: chosen by the policy.
-        beliefs: at the observation.
-        collected: return of the episode so far, undiscounted, before this action.
-        reward: that follows.
-        ended: whether the episode ends with it.
-    """
-
-    episode: int
-    step: int
-    action: int
-    beliefs: Beliefs
-    collected: float
-    reward: float
-    ended: bool
-
-
-def play(exported: ExportedAgent, episodes: int = 1, most_steps: int = 1000) -> Iterator[Moment]:
-    """Play episodes of the evaluated policy with seeds that are of no training or evaluation.
+def state_map(run: Path) -> Figure:
+    """What an exported agent believes in every state of a small environment, beside the truth.
 
     Args:
-        exported: the agent.
-        episodes: how many.
-        most_steps: of each, where it does not end by itself.
+        run: the folder of a run that was made with ``--keep-agents``.
+
+    Raises:
+        UqbenchError: it kept no agent, or the environment has no map.
     """
-    for episode in range(episodes):
-        env = exported.env([exported.run.evaluation_seed(-1 - episode)])
-        obs, valid = env.reset()
-        collected = 0.0
-        for step in range(most_steps):
-            choose = None if valid is None else valid[:, None]
-            action = exported.agent.policy(obs[:, None], choose)[:, 0]
-            beliefs = {n: own[0] for n, own in beliefs_at(exported, obs[:, None]).items()}
-            outcome = env.step(action)
-            reward = float(outcome.reward[0])
-            ended = bool(outcome.terminated[0] | outcome.truncated[0])
-            yield Moment(episode, step, int(action[0]), beliefs, collected, reward, ended)
-            collected += reward
-            obs, valid = outcome.obs, outcome.valid
-            if ended:
-                break
+    from uqbench.pages.plots.state_map import figure
+
+    folder = run.resolve()
+    store = Store(folder.parents[4])
+    exported = restore(store, folder.relative_to(store.root).as_posix(), load_host())
+    states, beliefs = map_beliefs(exported)
+    title = f"{exported.run.suite} {exported.run.name}"
+    return figure(states, beliefs, title, map_truth(exported, states))
 
 
 def beliefs_at(exported: ExportedAgent, obs: Tensor) -> Beliefs:

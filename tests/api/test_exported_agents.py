@@ -1,16 +1,13 @@
-"""Kept agents: cut out of their batch, restored, and played with."""
+"""Kept agents: cut out of their batch, restored, and evaluated."""
 
 import io
 import shutil
-from itertools import pairwise
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 
 import uqbench
-from uqbench.api.playing import play
 from uqbench.contract.agent import Agent
 from uqbench.contract.errors import CannotSaveError, UqbenchError
 from uqbench.runner.train.exported_agents import exported_agent
@@ -108,16 +105,15 @@ def test_keeping_changes_no_identity(results):
     assert set(planned.runs["state"]) == {"finished"}
 
 
-def test_an_exported_agent_plays(results):
+def test_an_exported_agent_evaluates_as_its_run_did(results):
+    scores = results.scores.set_index("run")["evaluation_return"]
     for folder in results.runs["run"]:
-        kept = results.agent(folder)
-        moments = list(play(kept, episodes=2, most_steps=50))
-        assert {moment.episode for moment in moments} == {0, 1}
-        for before, after in pairwise(moments):
-            if before.episode == after.episode:
-                assert np.isclose(after.collected, before.collected + before.reward)
-        again = list(play(results.agent(folder), episodes=2, most_steps=50))
-        assert [m.action for m in again] == [m.action for m in moments]
+        agent = results.agent(folder).agent
+
+        def policy(obs, agent=agent):
+            return agent.policy(torch.from_numpy(obs)[None, None]).item()
+
+        assert uqbench.evaluate(policy, "toy", "short") == {"evaluation_return": scores[folder]}
 
 
 def test_a_variant_is_restored_with_its_values(results):
