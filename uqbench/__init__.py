@@ -35,6 +35,8 @@ from uqbench.contract.specs import (
 )
 from uqbench.contract.version import __version__
 
+if sys.platform == "win32":
+    raise ImportError("uqbench runs on Linux and macOS; on Windows use it in WSL (wsl --install).")
 if TYPE_CHECKING:
     from uqbench.api.boards import check_leaderboard, leaderboard, rewrite_leaderboard
     from uqbench.api.claims import judge_claims, verdicts

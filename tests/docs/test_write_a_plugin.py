@@ -1,6 +1,7 @@
-"""The package of the page about plugins works as it is written there: built, checked and run."""
+"""The packages of the page about plugins work as written: built, checked, run and submitted."""
 
 import csv
+import json
 import os
 import re
 import subprocess
@@ -21,9 +22,16 @@ def first_block(tutorial: str) -> str:
     return text.partition("```python\n")[2].partition("```")[0]
 
 
-@pytest.fixture(scope="module")
-def uqbench(tmp_path_factory: pytest.TempPathFactory):
-    """Calls a command where the package of the page is installed."""
+HOOKS = PAGE.partition("## Hooks")[2].partition("```python\n")[2].partition("```")[0]
+
+
+@pytest.fixture(scope="module", params=["classes", "hooks"])
+def uqbench(request, tmp_path_factory: pytest.TempPathFactory):
+    """Calls a command where a package of the page is installed from its wheel.
+
+    That of *The layout*; and the same with *Hooks* in the place of the agent's entry point, whose
+    ``__init__`` imports torch, as may be.
+    """
     folder = tmp_path_factory.mktemp("page")
     files = {name: text for name, text in FENCED.findall(PAGE) if name != "tensorboard_log.py"}
     source = "src/my_method"
@@ -31,15 +39,31 @@ def uqbench(tmp_path_factory: pytest.TempPathFactory):
     files[f"{source}/__init__.py"] = ""
     listed = re.findall(r"^  (\S+\.\w+)", PAGE.partition("```\nmy-method/\n")[2], re.MULTILINE)
     assert set(listed) == set(files)
+    plugins = "my-method,my-method-elsewhere,builtin,dqn,uadqn"
+    if request.param == "hooks":
+        group = (
+            '[project.entry-points."uqbench.agents"]\nbayesian-td = "my_method.agent:BayesianTD"'
+        )
+        assert group in files["pyproject.toml"]
+        own = '[project.entry-points.uqbench]\nmy-hooks = "my_hooks"'
+        files["pyproject.toml"] = files["pyproject.toml"].replace(group, own)
+        files["pyproject.toml"] += (
+            '\n[tool.hatch.build.targets.wheel]\npackages = ["src/my_method", "src/my_hooks.py"]\n'
+        )
+        files["src/my_hooks.py"] = HOOKS
+        files[f"{source}/__init__.py"] = "import my_method.agent\n"
+        plugins += ",my-hooks"
     for name, text in files.items():
         path = folder / "my-method" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8")
-    install = ["pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--target"]
+    pip = [sys.executable, "-m", "pip", "-q"]
+    built = ["wheel", "--no-deps", "--no-build-isolation", "-w", "dist", "./my-method"]
+    subprocess.run([*pip, *built], check=True, cwd=folder)
+    (wheel,) = (folder / "dist").glob("*.whl")
     library = folder / "library"
-    command = [sys.executable, "-m", *install, str(library), str(folder / "my-method")]
-    subprocess.run(command, check=True, cwd=folder)
-    plugins = "my-method,my-method-elsewhere,builtin,dqn,uadqn"
+    install = ["install", "--no-deps", "--target", str(library), str(wheel)]
+    subprocess.run([*pip, *install], check=True, cwd=folder)
     variables = os.environ | {"PYTHONPATH": str(library), "UQBENCH_PLUGINS": plugins}
 
     def call(*arguments: str) -> str:
@@ -50,13 +74,14 @@ def uqbench(tmp_path_factory: pytest.TempPathFactory):
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
-    return folder, call
+    return folder, call, wheel
 
 
-def test_the_package_of_the_page_is_listed_and_its_suite_has_a_board(uqbench):
-    folder, call = uqbench
+def test_the_packages_of_the_page_are_listed_run_and_have_a_board(uqbench):
+    folder, call, _ = uqbench
     checked = call("plugin", "check", "my-method", "--only", "package")
-    assert "package suites my-method: 4 passed" in checked
+    assert "failed" not in checked
+    assert "package suites my-method: 3 passed, 1 skipped" in checked
     call("run", "--suite", "my-method", "--out", "results")
     with (folder / "results/leaderboards/my-method/smoke/leaderboard.csv").open() as file:
         rows = {row["method"]: row for row in csv.DictReader(file)}
@@ -67,6 +92,19 @@ def test_the_package_of_the_page_is_listed_and_its_suite_has_a_board(uqbench):
 
 
 @pytest.mark.long
-def test_the_package_of_the_page_passes_its_checks(uqbench):
-    _, call = uqbench
+def test_the_packages_of_the_page_pass_their_checks_and_are_submitted(uqbench):
+    folder, call, wheel = uqbench
     assert "agent bayesian-td: " in call("plugin", "check", "my-method")
+    runs = (
+        "--suite",
+        "my-method",
+        "--budget",
+        "smoke",
+        "--methods",
+        "bayesian-td",
+        "--out",
+        "sent",
+    )
+    call("run", *runs)
+    call("submit", str(wheel), *runs, "--to", "row.json")
+    assert json.loads((folder / "row.json").read_text())["method"] == "bayesian-td"

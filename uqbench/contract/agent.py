@@ -127,6 +127,7 @@ class EnvironmentInfo:
             the newest last, its first one repeated while there are fewer; a replay buffer can then
             keep every frame once.
         actors: K, of a run.
+        runs: numbers of the runs, k of ``--seed k``, one a lane; seeds are derived from them.
     """
 
     observation_space: gymnasium.Space[Any]
@@ -135,6 +136,7 @@ class EnvironmentInfo:
     total_steps: int
     stacks_frames: bool = False
     actors: int = 1
+    runs: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -220,6 +222,9 @@ class LoopAgent(ABC):
     @abstractmethod
     def train(self, env: Any, total_steps: int, seed: int) -> None:
         """Learn from ``total_steps`` steps of ``env``, seeding everything with ``seed``.
+
+        That is a number of its own for each suite, task, method and run; the run's number is
+        ``info.runs[0]``.
 
         ``env`` is a ``gymnasium.Env``; where a run has K > 1 actors (``AgentSpec(vector=True)``), a
         ``gymnasium.vector.VectorEnv`` of K that begins a next episode in the step that ends one

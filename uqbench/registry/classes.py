@@ -62,9 +62,11 @@ def added(entry_point: metadata.EntryPoint) -> Added:
     """
     module, group = entry_point.module, entry_point.group
     if group == SUITES:
-        found = importlib.util.find_spec(module)
-        path = Path(found.origin or "").with_name(entry_point.attr) if found else None
-        if path is None or not path.is_file():
+        top, *below = module.split(".")
+        found = importlib.util.find_spec(top)  # of a package alone, which is not imported for that
+        parent = Path(found.origin or "" if found else "").parent
+        path = parent.joinpath(*below, entry_point.attr)
+        if found is None or not path.is_file():
             raise ImportError(f"there is no file {entry_point.attr!r} in {module}")
         return Added(suites=[path])
     version, kind = content_hash(package_of(module))[:12], GROUPS[group]

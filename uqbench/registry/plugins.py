@@ -79,7 +79,7 @@ class Host:
                 version=distribution.version,
                 load=partial(imported, distribution, entry_point),
                 package=package_of(entry_point.module),
-                module="" if entry_point.group in GROUPS else entry_point.module,
+                module=entry_point.module if kind == "" else "",
                 requires=distribution.requires or (),
             )
         for plugin, load in local.loaders():

@@ -70,9 +70,11 @@ def read_suites(host: Host, *, check: Container[str] | None = None) -> Catalog:
     suites: dict[str, tuple[Suite, Plugin]] = {}
     extensions: list[tuple[str, dict[str, Any], str, Plugin, Path | None]] = []
     problems: list[Problem] = []
+    failed: dict[str, str] = {}
     for path, plugin in host.suite_files:
         where = f"{plugin.distribution}: {path.name}"
         folder: Path | None = getattr(path, "parent", None)
+        table: dict[str, Any] = {}
         try:
             if isinstance(path, SuiteTable):
                 table = dict(path.table)
@@ -94,6 +96,7 @@ def read_suites(host: Host, *, check: Container[str] | None = None) -> Catalog:
                 suites[suite.name] = suite, plugin
         except (Exception, SystemExit) as error:  # a module that a suite names may fail in any way
             problems.append(Problem(plugin, _reason(error, where)))
+            failed.setdefault(str(table.get("name")), str(problems[-1]))
     bases: dict[str, dict[str, Any]] = {}
     for name, table, *_ in extensions:
         bases.setdefault(name, {}).update(methods_in(table))
@@ -101,7 +104,10 @@ def read_suites(host: Host, *, check: Container[str] | None = None) -> Catalog:
         if name not in suites:
             # perhaps the plugin that defines it is not installed; a near name is a slip
             near = get_close_matches(name, suites, n=1, cutoff=0.8)
-            if near or plugin.distribution.startswith(PREFIX):
+            if name in failed:
+                reason = f"{where}: extend.{name}: the suite did not load: {failed[name]}"
+                problems.append(Problem(plugin, reason))
+            elif near or plugin.distribution.startswith(PREFIX):
                 reason = f"{where}: extend.{name}: there is no suite {name!r}. "
                 problems.append(Problem(plugin, reason + did_you_mean(name, near or suites)))
             continue

@@ -167,4 +167,5 @@ def _environment_info(batch: Batch, env: LaneEnv) -> EnvironmentInfo:
         total_steps=batch.budget.steps,
         stacks_frames=env.stacks_frames,
         actors=batch.budget.actors,
+        runs=tuple(run.seed for run in batch.runs),
     )

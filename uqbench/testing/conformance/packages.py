@@ -57,7 +57,7 @@ def imports(subject: PackageSubject) -> None:
         Pass factories and configs as strings, 'package.module:Name'.
     """
     module = subject.plugin.module
-    applies(module, "its entry point names a class, which is imported when it is used")
+    applies(module, "its entry point names a class, imported when it is used, or a file")
     command = [sys.executable, "-P", "-c", IMPORT, module]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     alone = f"it cannot be imported by itself: {done.stderr.strip()[-300:]}"
