@@ -15,7 +15,11 @@ from uqbench.contract.agent import LoopAgent
 
 
 class Forward(LoopAgent):
-    def __init__(self, info, config): ...
+    def __init__(self, info, config):
+        self.run = info.runs[0]
+
+    def metrics(self):
+        return {"number": float(self.run)}
 
     def train(self, env, total_steps, seed):
         env.reset()
@@ -57,11 +61,11 @@ def test_a_recorded_loop_is_the_run_that_uqbench_makes_of_it(tmp_path, own):
     from toy_uqbench.corridor import Corridor
 
     env = Corridor(CorridorOptions(length=6)) if own else None
-    walked(record(tmp_path, env=env), beyond=7)
+    walked(record(tmp_path, 3, env=env), beyond=7)
     mine = uqbench.load(tmp_path / "out")
     (tmp_path / "forward.py").write_text(FORWARD)
     run = uqbench.run(
-        "toy", methods=f"{tmp_path}/forward.py:Forward", tasks="long", seeds=[0], workers=1,
+        "toy", methods=f"{tmp_path}/forward.py:Forward", tasks="long", seeds=[3], workers=1,
         out=tmp_path / "theirs", progress=False,
     )  # fmt: skip
     for frame in (mine.episodes(), run.episodes()):
@@ -69,6 +73,7 @@ def test_a_recorded_loop_is_the_run_that_uqbench_makes_of_it(tmp_path, own):
     columns = ["step", "phase", "end", "length", "return", "discounted_return"]
     assert mine.episodes()[columns].equals(run.episodes()[columns])
     assert (mine.scores["score"] == run.scores["score"]).all()
+    assert set(run.metrics("number")["value"]) == {3.0}
 
 
 def test_its_row_says_self_run_and_ranks_beside_runs_that_others_check(tmp_path):

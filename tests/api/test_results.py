@@ -53,6 +53,12 @@ def test_importing_uqbench_imports_nothing_heavy():
     assert not heavy & set(json.loads(done.stdout))
 
 
+def test_windows_is_refused_with_what_to_do():
+    script = "import sys; sys.platform = 'win32'; import uqbench"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert "uqbench runs on Linux and macOS; on Windows use it in WSL" in done.stderr
+
+
 def test_the_profile_is_of_a_package_that_is_imported_when_it_is_asked_for(monkeypatch):
     script = (
         "import sys, uqbench; assert 'uqbench_profile' not in sys.modules; "

@@ -132,3 +132,15 @@ def test_beside_an_agent_a_package_has_at_most_fifteen_lines(tmp_path):
         if line and not line.startswith(("description", "requires-python", "[tool", "packages"))
     )  # fmt: skip
     assert len(needed.splitlines()) + len(made["src/my_lab/__init__.py"].splitlines()) <= 15
+
+
+def test_a_suite_file_is_found_without_importing_its_package(tmp_path, monkeypatch):
+    source = install(tmp_path, "my-lab", ("agent",))
+    (source / "my_lab" / "__init__.py").write_text("raise RuntimeError('imported')\n")
+    forget()
+    monkeypatch.syspath_prepend(str(source))
+    monkeypatch.setenv("UQBENCH_PLUGINS", "my-lab,builtin")
+    host = Host.load()
+    assert not host.failures
+    assert [path.name for path, plugin in host.suite_files if plugin.distribution == "my-lab"]
+    assert "my_lab" not in sys.modules

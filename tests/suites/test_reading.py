@@ -166,6 +166,16 @@ def test_a_slip_in_the_name_of_the_suite_to_join_is_told_with_the_nearest(host, 
     assert "extend.toys: there is no suite 'toys'. Did you mean 'toy'?" in problem.reason
 
 
+def test_who_extends_a_suite_that_did_not_load_is_told_so(host, tmp_path):
+    broken, joins = tmp_path / "broken.toml", tmp_path / "joins.toml"
+    broken.write_text('name = "lake"\nversion = "1"\n')
+    joins.write_text('[[extend.lake.methods]]\nname = "third"\nagent = "walker"\n')
+    host.suite_files += [(broken, host.plugins[0]), (joins, host.plugins[-1])]
+    own, told = read_suites(host).problems
+    assert told.plugin == host.plugins[-1]
+    assert f"extend.lake: the suite did not load: {own}" in told.reason
+
+
 METHODS = """
 [[methods]]
 name = "faster"

@@ -28,7 +28,7 @@ from uqbench.results.records import Timing
 from uqbench.results.store import RunState, Store
 from uqbench.runner.batches import Batch
 from uqbench.runner.metric_values import final_metrics
-from uqbench.runner.stopwatch import Stopwatch
+from uqbench.runner.process import Stopwatch
 from uqbench.runner.train.loop_agent import RecordedLanes, SingleEnv, SinglePolicy
 from uqbench.runner.train.measurements import Measurements
 from uqbench.runner.worker import BatchWork

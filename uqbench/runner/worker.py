@@ -18,7 +18,7 @@ from uqbench.runner.batches import Batch, plugins_of
 from uqbench.runner.checkpoints import Checkpoint, Checkpointer, UnusableError, read_state
 from uqbench.runner.events import Event, Finished, Notice, Progress, Started
 from uqbench.runner.metric_values import final_metrics
-from uqbench.runner.process import Spent, Stop, Stopwatch, WaitsForRoom
+from uqbench.runner.process import Spent, Stop, Stopwatch
 from uqbench.runner.resume import (
     ResumePoint,
     blank_record,
