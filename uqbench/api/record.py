@@ -2,18 +2,24 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from uqbench.api.values import Name, Place, Seed, given
 from uqbench.contract.errors import UqbenchError
 from uqbench.registry.load_host import load_host
 from uqbench.registry.plugins import Host
 from uqbench.results.store import Store
+from uqbench.runner.batches import Batch
+from uqbench.runner.self_run import (
+    Asked,
+    Own,
+    SelfRun,
+    SelfRunEnv,
+    SelfRunVectorEnv,
+    batch_of,
+    evaluated,
+)
 from uqbench.suites.selection import Selection
-
-if TYPE_CHECKING:
-    from uqbench.runner.batches import Batch
-    from uqbench.runner.self_run import Asked, SelfRunEnv, SelfRunVectorEnv
 
 
 def record(
@@ -25,9 +31,9 @@ def record(
     method: str,
     budget: str | None = None,
     policy: Callable[..., Any] | None = None,
-    uncertainty: "Asked | None" = None,
+    uncertainty: Asked | None = None,
     out: Place = "results",
-) -> "SelfRunEnv | SelfRunVectorEnv":
+) -> SelfRunEnv | SelfRunVectorEnv:
     """An environment that counts, cuts and records what a loop of one's own does, as bsuite's does.
 
     It has ``.steps`` steps, the budget's; ``close()`` evaluates the policy and stores the run, of
@@ -54,8 +60,6 @@ def record(
         >>> import uqbench
         >>> env = uqbench.record(None, "windy-cliff", "cliff", method="mine")  # doctest: +SKIP
     """
-    from uqbench.runner.self_run import Own, SelfRun, SelfRunEnv, SelfRunVectorEnv
-
     store, (batch, host) = (
         Store(Path(given("out", out, Place))),
         _batch(suite, task, seed, budget, method),
@@ -73,23 +77,17 @@ def evaluate(
     seed: int = 0,
     *,
     budget: str | None = None,
-    uncertainty: "Asked | None" = None,
+    uncertainty: Asked | None = None,
 ) -> dict[str, float | None]:
     """The metrics of a trained agent that need no training: its return and its uncertainty.
 
     Those of evaluations and of queries, as at the end of a run; None for what it does not state.
     Arguments are those of :func:`record`; nothing is stored, and nothing is a row.
     """
-    from uqbench.runner.self_run import Own, evaluated
-
     return evaluated(*_batch(suite, task, seed, budget, "evaluated"), Own(policy, uncertainty))
 
 
-def _batch(
-    suite: str, task: str, seed: int, budget: str | None, method: str
-) -> "tuple[Batch, Host]":
-    from uqbench.runner.self_run import batch_of
-
+def _batch(suite: str, task: str, seed: int, budget: str | None, method: str) -> tuple[Batch, Host]:
     host, one = load_host(), (given("task", task, Name),)
     plan = Selection(suite, budget, None, one, (given("seed", seed, Seed),)).plan(host, "cpu")
     if plan.cells[0].task.environment is None:
