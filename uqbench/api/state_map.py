@@ -17,7 +17,7 @@ from uqbench.results.store import Store
 
 
 def state_map(run: Path) -> Figure:
-    """Map of what an exported agent believes in every state of a small environment, beside the truth.
+    """Map of what an exported agent believes in every state of a small environment.
 
     Args:
         run: the folder of a run that was made with ``--keep-agents``.
