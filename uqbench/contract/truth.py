@@ -99,13 +99,15 @@ class ExactTruth:
     """An environment that knows what any policy is worth.
 
     Attributes:
-        obs: ``[M, *obs]``, every state that an agent is asked about.
+        obs: ``[M, *obs]``, every state that an agent is asked about; ``[L, M, *obs]`` where
+            ``of_lanes``.
         valid: the actions that are available in them, ``[M, A]`` bool; None where all are.
         evaluate: from the actions ``[L, M]`` of a policy in these states to the truth.
         scores: the environment's own scores ``[L]`` by name, from what is stated about these states
             and those actions; None where it has none.
         climatology: where worlds are drawn from a prior, of that; None for that of policies drawn
             uniformly and of the best one.
+        of_lanes: whether each lane's world has states of its own, whose visits are not counted.
     """
 
     obs: Tensor
@@ -113,3 +115,4 @@ class ExactTruth:
     evaluate: Callable[[Tensor], Truth]
     scores: Callable[[Uncertainty, Tensor], Mapping[str, Tensor]] | None = None
     climatology: Climatology | None = None
+    of_lanes: bool = False

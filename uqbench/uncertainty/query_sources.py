@@ -37,7 +37,7 @@ class ExactSource:
 
     Attributes:
         name: stands before the names of the scores.
-        counter: of all states.
+        counter: of all states; None where each lane has its own.
     """
 
     name = ""
@@ -47,13 +47,14 @@ class ExactSource:
     def __init__(self, exact: ExactTruth, lanes: int, device: torch.device) -> None:
         self._evaluate, self._scores = exact.evaluate, exact.scores
         self._drawn = exact.climatology
-        self._obs = exact.obs.to(device).expand(lanes, *exact.obs.shape)
+        obs = exact.obs if exact.of_lanes else exact.obs.expand(lanes, *exact.obs.shape)
+        self._obs = obs.to(device)
         self._valid = None
         if exact.valid is not None:
             self._valid = exact.valid.to(device).expand(lanes, *exact.valid.shape)
-        everywhere = torch.zeros(lanes, len(exact.obs), dtype=torch.int64)
+        everywhere = torch.zeros(obs.shape[:2], dtype=torch.int64)
         self._n_actions = exact.evaluate(everywhere).q.shape[-1]
-        self.counter = Visits(exact.obs, lanes)
+        self.counter = None if exact.of_lanes else Visits(exact.obs, lanes)
 
     def obs(self, agent: Queried, step: int) -> Tensor:
         """Of every state."""

@@ -8,6 +8,8 @@ from importlib.resources.abc import Traversable
 
 from uqbench import AgentSpec, hookimpl
 
+SUITES = ("features", "minatar", "noise-and-ignorance", "profile")
+
 
 @hookimpl
 def uqbench_agents() -> Iterable[AgentSpec]:
@@ -69,7 +71,7 @@ def uqbench_agents() -> Iterable[AgentSpec]:
 def uqbench_suites() -> Iterable[Traversable]:
     """The baselines of the ``minatar`` suite, and of noise and ignorance told apart."""
     suites = files("uqbench_dqn") / "suites"
-    return [suites / f"{name}.toml" for name in ("minatar", "noise-and-ignorance", "profile")]
+    return [suites / f"{name}.toml" for name in SUITES]
 
 
 @hookimpl

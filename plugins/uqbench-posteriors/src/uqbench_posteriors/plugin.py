@@ -8,6 +8,8 @@ from importlib.resources.abc import Traversable
 
 from uqbench import AgentSpec, hookimpl
 
+SUITES = ("features", "minatar", "noise-and-ignorance", "profile")
+
 
 @hookimpl
 def uqbench_agents() -> Iterable[AgentSpec]:
@@ -34,4 +36,4 @@ def uqbench_agents() -> Iterable[AgentSpec]:
 def uqbench_suites() -> Iterable[Traversable]:
     """The posteriors in the suites of others."""
     suites = files("uqbench_posteriors") / "suites"
-    return [suites / f"{name}.toml" for name in ("minatar", "noise-and-ignorance", "profile")]
+    return [suites / f"{name}.toml" for name in SUITES]

@@ -3,6 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
+
+Family = Literal["linear", "ring", "softplus"]
+"""How values follow from features: bandits, linear or not, and a ring of states, linear."""
+
+Width = Literal["exact", "counts", "s-over-root-n", "common-factor", "constant", "exact-times-3"]
+"""Widths about the exact means; see :class:`uqbench_profile.feature_agents.FeatureBayes`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,3 +41,28 @@ class DeepSeaConfig:
     def dithering(self) -> float:
         """Episodes that uniformly random actions take to the goal, on average: ``A^N``."""
         return float(self.n_actions) ** self.size
+
+
+@dataclass(frozen=True, kw_only=True)
+class FeatureConfig:
+    """Settings of worlds whose states have features.
+
+    Attributes:
+        family: ``linear``: bandits that pay ``φᵀ w_a``; ``softplus``: ``log(1 + exp 2 φᵀ w_a)``;
+            ``ring``: as linear, and a state leads to the next one of a ring.
+    """
+
+    family: Family = "linear"
+
+
+@dataclass(frozen=True, kw_only=True)
+class FeatureBayesConfig:
+    """Settings of exact Bayes in such worlds, or of what it states instead of its own widths.
+
+    Attributes:
+        family: of the world.
+        width: what it states.
+    """
+
+    family: Family = "linear"
+    width: Width | Literal["silent"] = "exact"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @hookimpl
 def uqbench_environments() -> Iterable[EnvironmentSpec]:
-    """A sea to explore, a table of bandits with a known posterior, and bets to be careful in."""
+    """A sea to explore, bandits and rings with a known posterior, and bets to be careful in."""
     return [
         EnvironmentSpec(
             name="deep-sea",
@@ -33,6 +33,14 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             factory="uqbench_profile.bandit_table:BanditTable",
             lanes=True,
             exact_truth="uqbench_profile.bandit_scores:exact_truth",
+        ),
+        EnvironmentSpec(
+            name="feature-worlds",
+            version="1",
+            factory="uqbench_profile.feature_worlds:FeatureLanes",
+            config="uqbench_profile.config:FeatureConfig",
+            lanes=True,
+            exact_truth="uqbench_profile.feature_scores:exact_truth",
         ),
         EnvironmentSpec(
             name="risk-bets",
@@ -60,13 +68,22 @@ def uqbench_agents() -> Iterable[AgentSpec]:
             factory="uqbench_profile.bandit_agents:Climatology",
             role="trivial",
         ),
+        AgentSpec(
+            name="feature-bayes",
+            version="1",
+            factory="uqbench_profile.feature_agents:FeatureBayes",
+            config="uqbench_profile.config:FeatureBayesConfig",
+            role="oracle",
+            actors=False,
+        ),
     ]
 
 
 @hookimpl
 def uqbench_suites() -> Iterable[Traversable]:
-    """The suite ``profile``."""
-    return [files("uqbench_profile") / "suites" / "profile.toml"]
+    """The suites ``profile`` and ``features``."""
+    suites = files("uqbench_profile") / "suites"
+    return [suites / "profile.toml", suites / "features.toml"]
 
 
 @hookimpl

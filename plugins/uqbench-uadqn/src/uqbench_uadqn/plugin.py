@@ -122,6 +122,7 @@ def uqbench_suites() -> Iterable[Traversable]:
         "highway",
         "noise-and-ignorance",
         "profile",
+        "features",
     )
     return [suites / f"{name}.toml" for name in names]
 

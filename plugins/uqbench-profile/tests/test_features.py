@@ -1,0 +1,249 @@
+"""Worlds whose states have features: posteriors against oracles, and what planted widths score."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pytest
+import torch
+from scipy import stats
+from torch import Tensor
+from uqbench_predictive.problems.diagnostics import r_hat, tail_ess
+from uqbench_profile.config import FeatureBayesConfig, FeatureConfig
+from uqbench_profile.feature_agents import FeatureBayes
+from uqbench_profile.feature_posterior import (
+    Known,
+    Seen,
+    draws_of_weights,
+    posterior,
+    prior_moments,
+    true_values,
+)
+from uqbench_profile.feature_scores import exact_truth, joint, scores
+from uqbench_profile.feature_worlds import (
+    ACTIONS,
+    ASKED,
+    SHOWN,
+    SIGMA,
+    WIDTH,
+    FeatureLanes,
+    FeatureWorld,
+    mean_reward,
+)
+
+from uqbench.contract.agent import EnvironmentInfo, Uncertainty
+from uqbench.testing.worlds import act, as_step
+
+CPU = torch.device("cpu")
+LINEAR, RING, SOFTPLUS = (FeatureConfig(family=f) for f in ("linear", "ring", "softplus"))
+DISCOUNT = {"linear": 0.0, "ring": 0.7, "softplus": 0.0}
+PLANTED = ("exact", "counts", "s-over-root-n", "common-factor", "constant", "exact-times-3")
+FOUR = ("shape", "unseen", "decisions", "joint")
+
+
+def planted(config: FeatureConfig, seeds: Sequence[int]) -> Mapping[str, Mapping[str, Tensor]]:
+    """Scores of each planted width, ``[L]`` by name, after a run."""
+    discount, env = DISCOUNT[config.family], FeatureLanes(config, seeds)
+    truth = exact_truth(config, discount, seeds)
+    info = EnvironmentInfo(env.observation_space, ACTIONS, discount, 440)
+    own = [seed + 10_000 for seed in seeds]  # an agent's draws are not the truth's
+    agent = FeatureBayes(info, own, FeatureBayesConfig(family=config.family), CPU)
+    obs, valid = env.reset()
+    for _ in range(440):
+        action = act(agent, obs, valid)
+        outcome = env.step(action)
+        agent.observe(as_step(obs, action, outcome))
+        obs, valid = outcome.obs, outcome.valid
+    assert not obs.any()  # rest
+    found = {}
+    for width in (*PLANTED, "silent"):
+        agent.config = FeatureBayesConfig(family=config.family, width=width)
+        found[width] = truth.scores(agent.uncertainty(truth.obs), torch.zeros(0))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("config", "worlds"), [(LINEAR, 12), (RING, 12), (SOFTPLUS, 3)], ids=lambda x: str(x)
+)
+def test_exact_bayes_has_1_counting_and_constants_have_nothing(config, worlds):
+    """In every score; of the sampled posterior, whose draws differ from the truth's, .95."""
+    found = planted(config, range(500, 500 + worlds))
+    means = {w: {n: float(v.mean()) for n, v in of.items()} for w, of in found.items()}
+    assert found["silent"] == {}
+    for name in (*FOUR, "score"):
+        assert means["exact"][name] >= (0.95 if config is SOFTPLUS else 0.9999), name
+        for width in ("counts", "s-over-root-n", "common-factor"):
+            assert means[width][name] <= 0.3, (width, name)
+        assert means["constant"][name] <= 0.2, name
+    assert means["exact-times-3"]["shape"] == pytest.approx(1.0, abs=0.02)
+    assert means["exact-times-3"]["scale"] == pytest.approx(np.log10(3), abs=0.02)
+    assert abs(means["exact"]["scale"]) < 0.01
+    assert means["exact-times-3"]["decisions"] < 0
+
+
+def test_the_best_scaled_counts_have_no_shape_either():
+    """A counter who is told its scale: the score of the shape does not know one."""
+    seeds = range(30)
+    world, exact = (
+        FeatureWorld.drawn(LINEAR, seeds),
+        posterior(LINEAR, FeatureWorld.drawn(LINEAR, seeds), 0.0, seeds),
+    )
+    mean = exact.mean.unflatten(1, (ASKED, ACTIONS))
+    for power in (-0.5, -0.1, 0.1):
+        var = (1 + world.count) ** (2 * power)
+        found = scores(Uncertainty(mean=mean, epistemic_var=var), exact, world.count == 0)
+        assert found["shape"].mean() <= 0.3
+
+
+# -- the worlds ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("config", [LINEAR, RING])
+def test_the_closed_posterior_is_that_of_a_normal_law_conditioned_on_the_rewards(config):
+    """Gaussian conditioning in the space of rewards, which knows no weights; Q by walking."""
+    discount = DISCOUNT[config.family]
+    world = FeatureWorld.drawn(config, [3])
+    found = posterior(config, world, discount, [3])
+    states = [world.asked[0]]
+    if config.family == "ring":
+        turn = torch.linalg.lstsq(world.obs[0], world.following[0], driver="gelsd").solution
+        for _ in range(60):
+            states.append(states[-1] @ turn)
+    one_hot = torch.eye(ACTIONS, dtype=torch.float64)
+    shown = torch.cat([world.obs[0]] * ACTIONS, 1).unflatten(1, (ACTIONS, WIDTH))
+    shown = (shown * one_hot[world.action[0]][..., None]).flatten(1)
+    asked = torch.zeros(ASKED, ACTIONS, ACTIONS, WIDTH, dtype=torch.float64)
+    for action in range(ACTIONS):
+        asked[:, action, action] += states[0]
+        for k, later in enumerate(states[1:], start=1):
+            asked[:, action, world.policy[0]] += discount**k * later
+    asked = asked.flatten(0, 1).flatten(1)
+    gram = shown @ shown.mT + SIGMA**2 * torch.eye(len(shown), dtype=torch.float64)
+    gain = torch.linalg.solve(gram, shown @ asked.mT).mT
+    torch.testing.assert_close(found.mean[0], gain @ world.reward[0], rtol=1e-6, atol=1e-6)
+    covariance = asked @ asked.mT - gain @ shown @ asked.mT
+    torch.testing.assert_close(found.covariance[0], covariance, rtol=1e-6, atol=1e-6)
+    true = true_values(config, world, discount)[0].flatten()
+    torch.testing.assert_close(true, asked @ world.weights[0].flatten(), rtol=1e-6, atol=1e-6)
+    assert asked.square().sum(-1).mean() ** 0.5 == pytest.approx(
+        prior_moments(config, discount)[1], rel=1e-3
+    )
+
+
+def test_the_sampler_s_chains_agree_and_its_tails_are_known():
+    """R̂ ≤ 1.01 and a tail effective sample size of 1,000 or more, for every value."""
+    seeds = range(2_000, 2_004)
+    world = FeatureWorld.drawn(SOFTPLUS, seeds)
+    drawn = draws_of_weights(SOFTPLUS, Seen(world.obs, world.action, world.reward), seeds)
+    values = mean_reward(SOFTPLUS, torch.einsum("lmf,lacsf->cslma", world.asked, drawn)).numpy()
+    assert r_hat(values).max() <= 1.01
+    assert tail_ess(values).min() >= 1_000
+
+
+@pytest.mark.long
+def test_the_sampler_is_calibrated():
+    """Simulation-based calibration (Talts et al. 2018): ranks of the truth among draws are uniform.
+
+    One state of each region and action of 40 worlds: 640 ranks, 16 bins, χ². A right sampler fails
+    once in a hundred sets of worlds; these are fixed. Draws that lie 1.5 times as far out fail.
+    """
+    seeds = range(3_000, 3_040)
+    world = FeatureWorld.drawn(SOFTPLUS, seeds)
+    drawn = draws_of_weights(SOFTPLUS, Seen(world.obs, world.action, world.reward), seeds)
+    asked = world.asked[:, :: ASKED // 8]
+    values = torch.einsum("lmf,lacsf->csalm", asked, drawn[..., ::20, :]).flatten(0, 1)
+    true = torch.einsum("lmf,laf->alm", asked, world.weights)
+
+    def p(draws: Tensor) -> float:
+        ranks = (draws < true).sum(0).flatten().numpy()
+        counts = np.histogram(ranks / (len(draws) + 1), bins=16, range=(0, 1))[0]
+        return float(stats.chisquare(counts).pvalue)
+
+    center = values.mean(0)
+    assert p(values) > 0.01
+    assert p(center + 1.5 * (values - center)) < 0.001
+
+
+def test_where_rewards_are_linear_the_sampler_has_the_closed_posterior():
+    """Means within .1, variances within 15 %, at 1,000 effective draws: three standard errors."""
+    world = FeatureWorld.drawn(LINEAR, [5])
+    exact = posterior(LINEAR, world, 0.0, [5])
+    drawn = draws_of_weights(LINEAR, Seen(world.obs, world.action, world.reward), [5])
+    values = torch.einsum("lmf,lacsf->lcsma", world.asked, drawn).flatten(3).flatten(1, 2)[0]
+    std = exact.std[0]
+    assert ((values.mean(0) - exact.mean[0]).abs() < 0.1 * std).all()
+    assert ((values.std(0) / std - 1).abs() < 0.075).all()
+
+
+def test_how_often_a_state_was_shown_says_nothing_about_what_is_known_of_its_region():
+    world = FeatureWorld.drawn(LINEAR, range(200))
+    exact = posterior(LINEAR, world, 0.0, range(200))
+    assert set(world.count.unique().tolist()) == {0.0, float(SHOWN)}
+    region = exact.std.unflatten(1, (8, 4, ACTIONS)).mean(2)
+    count = world.count.unflatten(1, (8, 4)).sum(2)
+    assert count.std() == 0
+    assert (region.amax(1) / region.amin(1)).mean() > 2
+    torch.testing.assert_close(world.asked.norm(dim=-1), torch.ones(200, ASKED).double())
+
+
+def test_seeds_rotate_the_observations_and_lanes_do_not_depend_on_each_other():
+    together, alone = FeatureWorld.drawn(RING, [4, 7, 9]), FeatureWorld.drawn(RING, [7])
+    for name, value in vars(alone).items():
+        assert torch.equal(value[0], getattr(together, name)[1]), name
+    assert not any((row == 0).all() for row in together.asked[0].mT)  # the padding is not seen
+    spans = [torch.linalg.svd(lane).Vh[:9] for lane in together.asked]
+    assert torch.linalg.svdvals(spans[0] @ spans[1].mT).amin() < 0.9
+
+
+def test_softplus_draws_are_the_same_alone_and_among_others():
+    one, other = (
+        posterior(SOFTPLUS, FeatureWorld.drawn(SOFTPLUS, s), 0.0, s) for s in ([7], [4, 7])
+    )
+    torch.testing.assert_close(one.mean[0], other.mean[1], rtol=1e-9, atol=1e-9)
+
+
+def test_bandits_end_and_the_ring_goes_on_by_its_policy():
+    for config in (LINEAR, RING):
+        env, world = FeatureLanes(config, [1, 2]), FeatureWorld.drawn(config, [1, 2])
+        obs, valid = env.reset()
+        for t in range(5):
+            action = valid.long().argmax(-1)
+            assert torch.equal(action, world.action[:, t])
+            torch.testing.assert_close(obs, world.obs[:, t].float())
+            out = env.step(action)
+            torch.testing.assert_close(out.reward, world.reward[:, t].float())
+            assert out.terminated.all() == (config is LINEAR)
+            if config is RING:
+                torch.testing.assert_close(out.next_obs, world.following[:, t].float())
+                assert torch.equal(out.next_valid.long().argmax(-1), world.policy)
+            obs, valid = out.obs, out.valid
+        with pytest.raises(ValueError, match="the one action that is valid"):
+            env.step(1 - valid.long().argmax(-1))
+
+
+# -- scores ----------------------------------------------------------------------------------------
+
+
+def known() -> Known:
+    world = FeatureWorld.drawn(LINEAR, range(5))
+    return posterior(LINEAR, world, 0.0, range(5))
+
+
+def test_independent_marginals_are_worth_less_than_the_joint_law():
+    exact = known()
+    independent = torch.diag_embed(exact.std.square())
+    assert (joint(exact.mean, exact.covariance, exact) > 0.999).all()
+    assert (joint(exact.mean, independent, exact) < 0.7).all()
+
+
+def test_a_common_factor_changes_the_scale_alone_of_shape_and_unseen():
+    exact, never = known(), torch.ones(5, ASKED, ACTIONS, dtype=torch.bool)
+    mean = exact.mean.unflatten(1, (ASKED, ACTIONS))
+    var = exact.std.square().unflatten(1, (ASKED, ACTIONS))
+    one = scores(Uncertainty(mean=mean, epistemic_var=var), exact, never)
+    ten = scores(Uncertainty(mean=mean, epistemic_var=100 * var), exact, never)
+    for name in ("shape", "unseen"):
+        torch.testing.assert_close(one[name], ten[name])
+    torch.testing.assert_close(ten["scale"] - one["scale"], torch.ones(5).double())
+    assert (ten["decisions"] == -1).all()
