@@ -85,3 +85,103 @@ class BDQNConfig(EpsilonGreedyConfig):
             raise ValueError("a Bayesian last layer needs a hidden layer below it, got hidden = ()")
         if self.schedule != "periodic":
             raise ValueError(f"expected the schedule 'periodic', got {self.schedule!r}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class EpinetConfig(EpsilonGreedyConfig):
+    """Settings of an epinet; those of Osband et al. 2023, section 4 and its code for the testbed.
+
+    Attributes:
+        index_size: D_Z, of the epistemic index.
+        epinet_hidden: widths of the learned part's hidden layers.
+        prior_hidden: widths of each of the D_Z prior networks' hidden layers.
+        prior_scale: what the prior networks are multiplied by.
+        indices: draws of the index that a gradient step averages over.
+        samples: S, draws of the index for its predictions.
+        kappa: where the Huber loss turns from quadratic to linear.
+    """
+
+    exploration: Literal["epsilon-greedy", "none"] = "none"
+    index_size: int = 8
+    epinet_hidden: tuple[int, ...] = (15, 15)
+    prior_hidden: tuple[int, ...] = (5, 5)
+    prior_scale: float = 0.3
+    indices: int = 8
+    samples: int = 32
+    kappa: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_indices(self.index_size, self.indices, self.samples)
+        if self.prior_scale < 0 or not self.kappa > 0:
+            raise ValueError(
+                f"expected prior_scale >= 0 and kappa > 0, got {self.prior_scale} and {self.kappa}"
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class HypermodelConfig(EpsilonGreedyConfig):
+    """Settings of a linear hypermodel; those of Dwaracherla et al. 2020 and its testbed code.
+
+    Attributes:
+        index_size: of the index z.
+        prior_hidden: widths of the prior's hidden layers.
+        prior_scale: what the prior hypermodel is multiplied by.
+        noise_std: σ_w, of the perturbations of targets, in units of return.
+        indices: draws of the index that a gradient step averages over.
+        samples: S, draws of the index for its predictions.
+    """
+
+    exploration: Literal["epsilon-greedy", "none"] = "none"
+    index_size: int = 6
+    prior_hidden: tuple[int, ...] = (10,)
+    prior_scale: float = 1.0
+    noise_std: float = 0.1
+    indices: int = 16
+    samples: int = 32
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_indices(self.index_size, self.indices, self.samples)
+        if self.prior_scale < 0 or self.noise_std < 0:
+            raise ValueError(
+                f"expected prior_scale >= 0 and noise_std >= 0, got {self.prior_scale} and "
+                f"{self.noise_std}"
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class IQNConfig(EpsilonGreedyConfig):
+    """Settings of implicit quantile networks; those of Dabney et al. 2018, section 4 and appendix.
+
+    Attributes:
+        predicted: N, levels of a gradient step's predictions.
+        targets: N', levels of its targets.
+        acting: K, levels that actions are chosen by.
+        cosines: n, of the embedding of a level.
+        kappa: κ of the quantile Huber loss.
+        stated: quantiles that are stated and evaluated, at midpoint levels.
+    """
+
+    predicted: int = 64
+    targets: int = 64
+    acting: int = 32
+    cosines: int = 64
+    kappa: float = 1.0
+    stated: int = 50
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("predicted", "targets", "acting", "cosines", "stated"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if not self.kappa > 0:
+            raise ValueError(f"kappa must be positive, got {self.kappa}")
+
+
+def _check_indices(size: int, indices: int, samples: int) -> None:
+    if size < 1 or indices < 1 or samples < 2:
+        raise ValueError(
+            f"expected index_size >= 1, indices >= 1 and samples >= 2, got {size}, {indices} and "
+            f"{samples}"
+        )

@@ -29,6 +29,24 @@ def uqbench_agents() -> Iterable[AgentSpec]:
             factory="uqbench_posteriors.bdqn:BDQN",
             config="uqbench_posteriors.config:BDQNConfig",
         ),
+        AgentSpec(
+            name="epinet-dqn",
+            version="1",
+            factory="uqbench_posteriors.epinet:EpinetDQN",
+            config="uqbench_posteriors.config:EpinetConfig",
+        ),
+        AgentSpec(
+            name="hypermodel-dqn",
+            version="1",
+            factory="uqbench_posteriors.hypermodel:HypermodelDQN",
+            config="uqbench_posteriors.config:HypermodelConfig",
+        ),
+        AgentSpec(
+            name="iqn",
+            version="1",
+            factory="uqbench_posteriors.iqn:IQN",
+            config="uqbench_posteriors.config:IQNConfig",
+        ),
     ]
 
 
