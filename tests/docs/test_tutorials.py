@@ -12,7 +12,8 @@ import pytest
 from uqbench.suites.claims import Claim
 from uqbench.testing.templates.render import KINDS
 
-PAGES = sorted((Path(__file__).parents[2] / "docs" / "tutorials").glob("*.md"))
+DOCS = Path(__file__).parents[2] / "docs"
+PAGES = [*sorted((DOCS / "tutorials").glob("*.md")), DOCS / "your-results.md"]
 BLOCK = re.compile(r"^```(python|text)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
@@ -35,7 +36,8 @@ def test_there_is_a_tutorial_for_every_kind_of_plugin():
 def test_a_tutorial_runs_and_prints_what_it_says(page, capsys, monkeypatch):
     if page.stem == "jax" and importlib.util.find_spec("jax") is None:
         pytest.skip("needs jax: tox -e jax")
-    monkeypatch.setenv("UQBENCH_PLUGINS", "builtin")
+    scores = ",predictive" * (page.stem == "your-results")
+    monkeypatch.setenv("UQBENCH_PLUGINS", f"builtin{scores}")
     module = ModuleType(f"tutorial_{page.stem.replace('-', '_')}")
     monkeypatch.setitem(sys.modules, module.__name__, module)  # where dataclasses look up names
     assert program(page)
