@@ -278,3 +278,37 @@ def test_paired_scores_are_compared_seed_by_seed():
     frame.loc[frame["method"] == "b", "seed"] += 1
     with pytest.raises(UqbenchError, match="the same seeds of every method"):
         uqbench.compare(frame, paired=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("a.json", "[1, 2]", "damaged"),
+        ("a.json", "3", "damaged"),
+        ("a.json", "{}", "no scores that can be read"),
+        ("a.json", "[" * 100_000, "damaged"),
+        ("a.json", '{"a": {"t": [1, "x"]}}', "'x' is no number"),
+        ("a.csv", "", "damaged"),
+        ("a.csv", "method,task,seed,score\n,t,1,2\n", "one has none"),
+        ("a.csv", 'method,task,seed,score\n"a,t,1,2\n', "damaged"),
+    ],
+)
+def test_a_damaged_file_is_refused_by_its_name(name, text, said, tmp_path):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(UqbenchError, match=rf"(?s){name}.*{said}"):
+        uqbench.compare(tmp_path / name)
+
+
+def test_what_makes_no_sense_is_refused(tmp_path):
+    with pytest.raises(UqbenchError, match="expected scores"):
+        uqbench.compare({})
+    with pytest.raises(UqbenchError, match="does not exist"):
+        uqbench.compare(tmp_path / "none.csv")
+    with pytest.raises(UqbenchError, match=r"window=0\.0: expected a number above 0, at most 1"):
+        uqbench.compare({"a": np.ones((3, 2))}, window=0.0)
+    with pytest.raises(UqbenchError, match=r"0 and 1 are both 1\.0"):
+        uqbench.compare({"a": {"t": [1, 2]}}, constants={"t": (1, 1)})
+    with pytest.raises(UqbenchError, match="one name once / is written"):
+        uqbench.compare({"a": {"x/y": [1, 2], "x-y": [1, 2]}})
+    with pytest.raises(UqbenchError, match="cannot be the name of a folder"):
+        uqbench.compare({"a": np.ones((3, 2))}, name="../x").write(tmp_path)

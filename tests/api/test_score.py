@@ -44,8 +44,8 @@ def test_scores_are_those_of_the_formulas(tmp_path):
 
 def test_members_say_how_much_is_epistemic_and_a_second_set_is_detected():
     generator = np.random.default_rng(1)
-    members = generator.dirichlet(np.full(3, 30.0), (8, 100))
-    foreign = generator.dirichlet(np.full(3, 0.3), (8, 100))
+    members = generator.dirichlet([90.0, 5.0, 5.0], (8, 100))
+    foreign = generator.dirichlet(np.full(3, 0.5), (8, 100))
     rows = uqbench.score(members=members, targets=np.zeros(100, int), outside_members=foreign)
     assert rows.loc["auroc", "value"] > 0.99
     assert math.isnan(rows.loc["auroc", "calibrated"])  # it reads no targets
@@ -123,6 +123,12 @@ def test_a_calibrated_method_of_few_points_has_a_calibration_error():
         ({"mean": [0.0], "var": [-1.0], "targets": [0.0]}, "total is negative"),
         ({"mean": [0.0], "targets": [0.0]}, "expected probs, members, mean and var, or interval"),
         ({"probs": [[0.5, 0.5]] * 4}, r"expected targets \[M\]"),
+        (
+            {"probs": [[0.5, 0.5]] * 4, "targets": [0.5, 1, 0, 0]},
+            "no class .* 0.5 in lane 0 at point 0",
+        ),
+        ({"probs": [[0.5, 0.5]] * 4, "targets": [0, 1, 0, 0]}, "at least 20 points"),
+        ({"probs": [["a", "b"]] * 4, "targets": [0, 1, 0, 0]}, "expected numbers in probs"),
         ({"logits": [[0.5, 0.5]] * 4, "targets": [0] * 4}, "no array of .* 'logits'"),
     ],
 )

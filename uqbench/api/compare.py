@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from uqbench.api.values import Name, Place, given
+from uqbench.api.values import Name, Part, Place, given
 from uqbench.boards.against import against
 from uqbench.boards.imported import METRIC, Constants, Ranking, constants_of, imported_board
 from uqbench.boards.leaderboard import Board
@@ -117,7 +117,8 @@ class Compared:
             for line in view.lines
             if board.ranking in line.estimates
         ]
-        parts = [board.finding, f"{ranking} over {count(tasks, 'task')}: {'; '.join(known)}."]
+        parts = [board.finding]
+        parts += [f"{ranking} over {count(tasks, 'task')}: {'; '.join(known)}."] * bool(known)
         parts += [self.sentence(*self.ranks["method"][:2])] if len(self.ranks) > 1 else []
         lacking = missing_note(board.scores, board.planned).replace("*", "").replace("`", "")
         given_as = board.plan.suite.normalization[METRIC].zero == AS_GIVEN
@@ -168,7 +169,7 @@ def compare(
         >>> uqbench.compare({"a": runs, "b": runs + 5}).sentence("b", "a")[:28]
         'b is significantly better th'
     """
-    by = given("by", by, Ranking)
+    by, window = given("by", by, Ranking), given("window", window, Part)
     files: dict[str, str] = {}
     if isinstance(scores, pd.DataFrame):
         table = tidy(scores, "the frame", columns, window)

@@ -127,6 +127,7 @@ Seeds = Annotated[
     Sequence[int], _list("a list of different numbers from 0 on", _SEED.make, differ=True)
 ]
 Amount = Annotated[float, _number(float, 0, 1e9, "a number above 0, at most 1e9", above=True)]
+Part = Annotated[float, _number(float, 0, 1, "a number above 0, at most 1", above=True)]
 AmountOrNone = Annotated[float, _number(float, 0, 1e9, "a number from 0 to 1e9")]
 OF_A_BATCH = {"cpus": Amount, "memory": Amount, "gpus": AmountOrNone}
 """What a batch takes: keys of the config of every executor."""

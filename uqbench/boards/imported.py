@@ -67,7 +67,10 @@ def imported_board(
     """
     table = _normalized(table.copy(), constants)
     for column in ("method", "task"):
-        table[column] = [_name(str(name), column) for name in table[column]]
+        names = {name: _name(name, column) for name in table[column].unique()}
+        if len({*names.values()}) < len(names):
+            raise UqbenchError(f"two {column}s have one name once / is written -: rename one.")
+        table[column] = table[column].map(names)
     methods, tasks = (list(dict.fromkeys(table[column])) for column in ("method", "task"))
     ends = dict.fromkeys(tasks, NormalizationConstants(zero=0.0, one=1.0))
     text = "imported: not run by uqbench"

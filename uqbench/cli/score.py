@@ -21,21 +21,11 @@ def command(file: FileThere, *, as_json: bool = False) -> int:
         as_json: Print JSON.
     """
     from uqbench.api.score import score
-    from uqbench.pages.console import Shown, stdout, table
 
     rows = score(file)
     if as_json:
         print_json(json.loads(rows.reset_index().to_json(orient="records", double_precision=15)))
         return 0
-    texts = {
-        "score": list(rows.index),
-        "value": [f"{x:.4g}" for x in rows["value"]],
-        "95 %": [
-            f"[{low:.3g}, {high:.3g}]" for low, high in zip(rows["low"], rows["high"], strict=True)
-        ],
-        "calibrated": ["" if x != x else f"{x:.4g}" for x in rows["calibrated"]],
-        "better": [{"max": "more", "min": "less"}[x] for x in rows["better"]],
-    }
-    stdout().print(table([Shown(head, own, left=head == "score") for head, own in texts.items()]))
-    say(f"{len(rows)} scores; intervals are over points.")
+    shown = rows.drop(columns="summary").rename(columns={"low": "95 % from", "high": "to"})
+    say(*shown.to_string(float_format="{:.4g}".format, na_rep="").splitlines())
     return 0

@@ -64,7 +64,11 @@ def read_scores(
     """
     parts = []
     for path in paths:
-        with reading(path, ValueError, LookupError, AttributeError, RecursionError, OSError):
+        if not path.exists():
+            raise UqbenchError(f"{path} does not exist: expected {KINDS}.")
+        with reading(
+            path, ValueError, LookupError, AttributeError, TypeError, RecursionError, OSError
+        ):
             if path.is_dir():
                 rows = pd.DataFrame(_runs_of_folder(path, window))
             else:
@@ -100,7 +104,12 @@ def tidy(
                 f"expected one of {COLUMNS[role].replace(' ', ', ')}: rename one, or say "
                 f"--column {role}=NAME (columns={{'{role}': NAME}} in Python)."
             )
-    table = rows.rename(columns=str)[list(found)].rename(columns=found).astype({"method": str})
+    table = rows.rename(columns=str)[list(found)].rename(columns=found)
+    if table.empty or table[cell].isna().to_numpy().any():
+        raise UqbenchError(
+            f"{where}: expected scores, each with its method and task; one has none."
+        )
+    table = table.astype(dict.fromkeys(cell, str))
     if any(role == "score" and _plain(name) in NORMALIZED for name, role in found.items()):
         table = table.assign(zero=0.0, one=1.0)
     for name in {"score", "step", "zero", "one"} & {*table}:

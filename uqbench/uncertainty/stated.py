@@ -57,7 +57,7 @@ def stated(arrays: Mapping[str, Any], where: str) -> dict[str, Predictions]:
     if "targets" not in arrays:
         raise UqbenchError(f"{where}: expected targets [M], classes as whole numbers, or values.")
     return {
-        name: _set(name, where, {k: torch.as_tensor(np.asarray(v)) for k, v in of.items()})
+        name: _set(name, where, {k: _tensor(where, k, v) for k, v in of.items()})
         for name, of in sets.items()
     }
 
@@ -99,6 +99,14 @@ def _of_points(one: Predictions, kept: Tensor) -> Predictions:
     return Predictions(replace(one.predicted, **some), targets)
 
 
+def _tensor(where: str, name: str, value: Any) -> Tensor:
+    try:
+        plain = value.detach().cpu() if isinstance(value, Tensor) else value
+        return torch.from_numpy(np.array(plain, np.float64))
+    except (TypeError, ValueError) as error:
+        raise UqbenchError(f"{where}: expected numbers in {name}; {error}") from None
+
+
 def _set(name: str, where: str, own: dict[str, Tensor]) -> Predictions:
     """One set's predictions, checked as a run's are."""
     members, targets = own.get("members"), own.get("targets")
@@ -125,12 +133,16 @@ def _set(name: str, where: str, own: dict[str, Tensor]) -> Predictions:
     n_classes = 0 if said.probs is None else said.probs.shape[-1]
     by = Speaker("statement", where, f"for the set {name!r}", see("wrong-prediction"))
     if targets is not None:
-        targets = (targets.long() if n_classes else targets.float())[None]
+        given = targets[None]
+        targets = given.long() if n_classes else given.float()
         check_targets(targets, (1, *total.shape[1:]), n_classes, by)
+        split = (given != targets) & bool(n_classes)
+        by.refuse("targets are no class", split, given, "whole numbers")
         targets = targets if n_classes else targets.double()
-    given = Predictions(said, targets)
-    check_prediction(given, (1, total.shape[-1]), n_classes, by)
-    return given
+    check_prediction(Predictions(said), (1, total.shape[-1]), n_classes, by)
+    if total.shape[-1] < 2 * TEN:
+        raise UqbenchError(f"{where}: expected at least {2 * TEN} points of the set {name!r}.")
+    return Predictions(said, targets)
 
 
 def _entropy(probs: Tensor) -> Tensor:
