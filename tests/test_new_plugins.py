@@ -47,7 +47,7 @@ def test_a_name_that_is_none_is_refused_with_one_that_is():
 def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An environment with uqbench's wheel; the libraries that it needs come from ours."""
     folder = tmp_path_factory.mktemp("fresh")
-    venv.create(folder, with_pip=True)
+    venv.create(folder)  # pip is ours, too
     python = folder / "bin" / "python"
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     line = f"import site; site.addsitedir({sysconfig.get_path('purelib')!r})\n"

@@ -22,7 +22,7 @@ from uqbench.suites.reading import read_suites
 @pytest.fixture(scope="module")
 def plan() -> Plan:
     host = Host.load()
-    suite = read_suites(host).suite("minatar")
+    suite = read_suites(host, check=("minatar",)).suite("minatar")
     five = suite.budget("cpu").model_copy(update={"seeds": 5, "primary": None})
     # what is simulated here has no range
     metrics = [m.model_copy(update={"may_fail": {}, "lowest": None}) if m.highest is None else m

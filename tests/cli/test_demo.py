@@ -11,7 +11,9 @@ from uqbench.suites.reading import read_suites
 
 def test_the_demo_is_ten_seeds_of_six_methods_on_two_worlds():
     host = Host.load()
-    plan = make_plan(read_suites(host).suite("deepsea"), host, "demo", device="cpu")
+    plan = make_plan(
+        read_suites(host, check=("deepsea",)).suite("deepsea"), host, "demo", device="cpu"
+    )
     methods = [name for name, role in plan.roles.items() if role == "method"]
     assert len(methods) == 6
     assert {run.task for run in plan.runs} == {"deepsea-4", "deepsea-6"}

@@ -28,7 +28,7 @@ MEANS = {"qr-dqn": 0.2, "ua-dqn-averse": 0.8, "ua-dqn-averse-biased": 0.78, "ua-
 def board():
     """Simulated runs of windy-cliff, two of whose methods have long names that begin alike."""
     host = Host.load()
-    suite = _with_fixed_prose(read_suites(host).suite("windy-cliff"))
+    suite = _with_fixed_prose(read_suites(host, check=("windy-cliff",)).suite("windy-cliff"))
     plan = make_plan(suite, host, "paper", device="cpu", seeds=range(6))
     generator = np.random.default_rng(0)
     constants = suite.normalization_constants(suite.primary_metric(plan.budget))

@@ -15,7 +15,7 @@ def host() -> Host:
 
 @pytest.fixture(scope="module")
 def suite(host: Host) -> Suite:
-    return read_suites(host).suite("minatar")
+    return read_suites(host, check=("minatar",)).suite("minatar")
 
 
 def test_the_standard_plan_is_the_whole_budget(host, suite):

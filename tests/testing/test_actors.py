@@ -233,7 +233,7 @@ def test_a_budget_with_actors_is_another_run_and_one_without_is_the_same():
     from uqbench.suites.reading import read_suites
 
     host = Host.load()
-    suite = read_suites(host).suites["minatar"]
+    suite = read_suites(host, check=("minatar",)).suites["minatar"]
 
     def planned(actors: int, method: str = "dqn", steps: int | None = None) -> Any:
         budget = suite.budgets["smoke"].model_copy(update={"actors": actors})
@@ -247,7 +247,7 @@ def test_a_budget_with_actors_is_another_run_and_one_without_is_the_same():
     assert len({one.actor_seed(actor) for actor in range(100)}) == 100
     with pytest.raises(UqbenchError, match="expected a multiple of 4, got 10 steps"):
         planned(4, steps=10)
-    suite = read_suites(host).suites["deepsea"]
+    suite = read_suites(host, check=("deepsea",)).suites["deepsea"]
     with pytest.raises(UqbenchError, match=r"has 4 actors a run, and .* learns from one"):
         planned(4, "bql")
 

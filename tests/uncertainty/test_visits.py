@@ -52,7 +52,7 @@ def test_minus_zero_is_zero():
 def contraction(folder: Path, seeds: list[int]) -> list[np.ndarray]:
     """The scores of each seed of PSRL, in the order of time."""
     host = Host.load()
-    suite = read_suites(host).suite("priormdp-sbc")
+    suite = read_suites(host, check=("priormdp-sbc",)).suite("priormdp-sbc")
     plan = make_plan(suite, host, "smoke", device="cpu", methods=["psrl"], seeds=seeds, steps=200)
     [[batch]] = make_batch_groups(plan, plan.runs, "cpu", lanes=200)
     store = Store(folder)

@@ -30,7 +30,7 @@ def test_without_the_emulators_package_the_plugin_says_which_to_install(monkeypa
 
 def test_the_suite_has_the_57_games_and_their_constants(monkeypatch):
     monkeypatch.setenv("UQBENCH_PLUGINS", "atari")
-    suite = read_suites(Host.load()).suite("atari")
+    suite = read_suites(Host.load(), check=("atari",)).suite("atari")
     paper = suite.budget("paper")
     assert {task.name for task in suite.tasks_of(paper)} == set(RANDOM_AND_HUMAN)
     constants = suite.normalization_constants(suite.metric("evaluation_return"))

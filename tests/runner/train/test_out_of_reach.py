@@ -204,7 +204,7 @@ def trained(world, deed, patch, folder, seeds=(0, 1)):
     patch.syspath_prepend(str(TOY))
     patch.setenv("UQBENCH_PLUGINS", plugins)
     host = Host.load()
-    suite = read_suites(host).suite(name)
+    suite = read_suites(host, check=(name,)).suite(name)
     spec = host.agents[str(next(m.agent for m in suite.methods if m.name == method))]
 
     def make(info, seeds, config, device):
@@ -368,7 +368,7 @@ def test_a_method_that_owns_its_loop_writes_into_arrays_of_its_own(actors, tmp_p
         spec = AgentSpec(name="planted", version="1", factory=made, vector=True, loop=True)
         add(host, spec)
         for name, task in (("toy", "long"), ("deepsea", "deepsea-4")):
-            suite = read_suites(host).suite(name)
+            suite = read_suites(host, check=(name,)).suite(name)
             table = suite.methods[0].model_copy(
                 update={"agent": "planted", "config": {}, "tasks": {}}
             )

@@ -106,7 +106,7 @@ def test_values_are_the_circuit_s_discounted_rewards():
 def test_a_score_of_zero_is_the_worse_of_the_prior_and_of_certainty(monkeypatch):
     """Expectations over worlds, whose means are normal; scores of 200 have a 5 % error."""
     monkeypatch.setenv("UQBENCH_PLUGINS", "tabular,ube,dqn")
-    suite = read_suites(Host.load()).suite("noise-and-ignorance")
+    suite = read_suites(Host.load(), check=("noise-and-ignorance",)).suite("noise-and-ignorance")
     zeros = suite.normalization_constants(suite.metric("joint_kl_10"))
     drawn = torch.randint(PAIRS, (100, 10), generator=torch.Generator().manual_seed(10))
     for task in suite.tasks:
