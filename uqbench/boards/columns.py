@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import get_args
 
+from uqbench.suites.controls import control_of
 from uqbench.suites.metrics import Group, Metric
 from uqbench.suites.plan import Plan
 from uqbench.uncertainty.scores import scoring_rule
@@ -41,8 +42,8 @@ def columns(plan: Plan) -> list[Column]:
     one_task = len({cell.task.name for cell in plan.cells}) <= 1
     chosen = []
     for metric in suite.metrics:
-        if metric == primary:
-            continue
+        if metric == primary or (control_of(metric) and not metric.bounds):
+            continue  # of controls coverages alone are columns
         if suite.normalization_constants(metric):
             chosen.append(Column(metric, ranking, normalized=True))
         elif metric.about is not None and (one_task or on_one_scale(metric)):

@@ -1,34 +1,49 @@
 """The finding of a board in a sentence or two: who is first, and whose intervals can be trusted."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
 from uqbench.boards.calibration import WORDS, coverage_column, kind
+from uqbench.boards.controls import above_controls
+from uqbench.boards.manifest import MethodThen
 from uqbench.boards.tuned import UNTUNED
+from uqbench.statistics.concordance import spearman
 
 MOST_NAMES = 3
 """Methods that a sentence names; of more it says how many."""
+LEAST = 5
+"""Methods that have a setting which the order may go with."""
+CHANCE = 0.01
+"""Of a board whose order goes with no setting, and that says that it does."""
 
 
-def finding(leaderboard: pd.DataFrame, ranking: str, *, ranks: bool) -> str:
+def finding(
+    leaderboard: pd.DataFrame,
+    ranking: str,
+    *,
+    ranks: bool,
+    run: Mapping[str, MethodThen] | None = None,
+) -> str:
     """The finding of a board.
 
     Args:
         leaderboard: ``leaderboard.csv``.
         ranking: the statistic that the board is ranked by.
         ranks: whether its budget can rank methods.
+        run: what was run, by ``task/method``; None where that is not known.
     """
     methods = leaderboard[leaderboard["role"] == "method"]
     if methods.empty:
         return "The board has no methods, only baselines."
     told = _tuning(methods) if ranks and "imported" not in methods else ""
-    sentences = [
-        told,
-        _ranking(methods, ranks),
-        _against_trivial(leaderboard, ranking),
-        _trust(methods),
-    ]
+    against = _against_trivial(leaderboard, ranking)
+    if ranks and (methods["beats_trivial"] == "no").all():  # of the task, not of the methods
+        sentences = [against, told]
+    else:
+        sentences = [told, _ranking(methods, ranks), against]
+    settings = _settings(methods, ranking, run or {}) if ranks else ""
+    sentences += [settings, _trust(methods), _skills(methods)]
     return " ".join(sentence for sentence in sentences if sentence)
 
 
@@ -85,9 +100,34 @@ def _against_trivial(leaderboard: pd.DataFrame, ranking: str) -> str:
     trivial = leaderboard[leaderboard["role"] == "trivial"]
     best = trivial.loc[trivial[ranking].idxmax(), "method"]
     if len(behind) == len(methods):
-        return f"No method beats {best}, which learns nothing."
+        value = trivial[ranking].max()
+        told = f"{best}, which learns nothing: its {ranking} is {value:.3f}, and nobody is first"
+        return f"The board measures its task, since no method beats {told}."
     verb = "does" if len(behind) == 1 else "do"
     return f"{_names(behind)} {verb} not beat {best}, which learns nothing."
+
+
+def _settings(methods: pd.DataFrame, ranking: str, run: Mapping[str, MethodThen]) -> str:
+    """Settings that the order of the methods goes with; empty where there are none.
+
+    Each number of a config, the mean over tasks, and the error of the first mean values. Of as many
+    permutations of methods as Bonferroni asks for those that are tried, one in a hundred is as far.
+    """
+    ranked = methods.dropna(subset=[ranking]).set_index("method")
+    names = [key.rpartition("/")[2] for key in run]
+    table = pd.DataFrame([of["config"] for of in run.values()], index=names)
+    settings = table.select_dtypes("number").groupby(level=0).mean().reindex(ranked.index)
+    if "start_bias_mean" in ranked:
+        settings["start bias"] = ranked["start_bias_mean"]
+    tried = [n for n, of in settings.items() if of.count() >= LEAST and of.nunique() > 1]
+    said = []
+    for name in tried:
+        known = settings[name].dropna().astype(float)
+        rho, p = spearman(known.to_numpy(), ranked.loc[known.index, ranking].to_numpy(float))
+        if p * len(tried) < CHANCE:
+            said.append(f"{name} (Spearman {rho:+.2f}, p {p * len(tried):.1g})")
+    told = ", ".join(said)
+    return told and f"The order may be that of a setting: {told}, of {len(tried)} tried."
 
 
 def _trust(methods: pd.DataFrame) -> str:
@@ -103,7 +143,20 @@ def _trust(methods: pd.DataFrame) -> str:
         for word in sorted({*stated["calibration"]}, key=lambda said: WORDS.index(kind(said)))
         if not (own := stated[stated["calibration"] == word]).empty
     ]
+    for control, said in (("zero", "width zero"), ("constant", "the best constant width")):
+        beside = name.replace("_mean", f"_{control}_mean")
+        if beside in stated and stated[beside].notna().any():
+            parts.append(f"of {said} {_held(100 * stated[beside])} %")
     return f"Share of true values inside stated {100 * level:.0f} % intervals: {'; '.join(parts)}."
+
+
+def _skills(methods: pd.DataFrame) -> str:
+    """Skills of stated widths that no control explains, in a sentence."""
+    above = above_controls(methods)
+    known = [f"{name} of {_names(of)}" for name, of in above.items() if of]
+    if not above or known:
+        return f"Above their controls: {'; '.join(known)}." if known else ""
+    return f"Controls reach what stated widths are worth ({', '.join(above)})."
 
 
 def _held(shares: pd.Series) -> str:

@@ -16,6 +16,7 @@ from uqbench.boards.calibration import coverage_column, word
 from uqbench.boards.claims import table
 from uqbench.boards.claims.judge import Judgement, judge
 from uqbench.boards.columns import Column, columns, grouped
+from uqbench.boards.controls import beyond
 from uqbench.boards.finding import finding
 from uqbench.boards.manifest import MANIFEST, SCHEMA_VERSION, Manifest, Planned
 from uqbench.boards.matrices import Matrix, MethodScores, by_method
@@ -40,6 +41,7 @@ from uqbench.statistics.first import may_be_first
 from uqbench.statistics.levels import ALPHA, DRAWS, MINIMUM_SEEDS
 from uqbench.statistics.ranks import Pair, Place, compare, places
 from uqbench.statistics.statistic import point
+from uqbench.suites.controls import control_of, follows
 from uqbench.suites.metrics import Metric
 from uqbench.suites.plan import SELF_RUN, Plan, board_title
 from uqbench.suites.variants import base_name
@@ -127,10 +129,12 @@ class Board:
         return {
             method: estimates(
                 self.plan,
+                self.columns,
                 own,
                 self.plan.roles[method],
                 None if method == name else self.matrices.get(name),
             )
+            | beyond(self.plan, self.metrics, own)
             | gains(self.plan, method, self.methods)
             for method, own in self.methods.items()
         }
@@ -148,7 +152,14 @@ class Board:
     @cached_property
     def columns(self) -> list[Column]:
         """The columns next to the primary metric's."""
-        return columns(self.plan)
+        return [one for one in columns(self.plan) if one.metric in self.metrics]
+
+    @cached_property
+    def metrics(self) -> tuple[Metric, ...]:
+        """The suite's metrics, without those that older runs did not store."""
+        of, own = self.plan.suite.metrics, self.scores.cells
+        lacking = [m for m in of if not any(cell.measured(m.name).any() for cell in own)]
+        return tuple(metric for metric in of if not (follows(metric) and metric in lacking))
 
     @cached_property
     def pairs(self) -> tuple[Pair, ...]:
@@ -245,8 +256,9 @@ class Board:
     def first_on(self, *tasks: str) -> tuple[str, ...]:
         """The methods that may be first by their runs on some tasks; on all if none is named."""
         ranked = self._on(tasks, "method")
-        if not self.ranks or len(ranked) < 2:
-            return ()
+        beaten = {} if self.trivial is None else self.trivial.beaten
+        if not self.ranks or len(ranked) < 2 or {*beaten.values()} == {False}:
+            return ()  # the board measures its task
         return may_be_first(
             ranked,
             self.ranking,
@@ -303,7 +315,7 @@ class Board:
             "leaderboard.csv": csv_text(self.rows()).encode(),
             "pairs.csv": csv_text(list(map(pair_row, self.pairs)), PAIR_COLUMNS).encode(),
             "ranks.csv": csv_text(self._rank_rows(), RANK_COLUMNS).encode(),
-            "scores.csv": to_csv(self.scores, self.plan.suite.metrics),
+            "scores.csv": to_csv(self.scores, self.metrics),
             "tasks.csv": csv_text(self._task_rows()).encode(),
         }
 
@@ -321,7 +333,8 @@ class Board:
     def finding(self) -> str:
         """The finding of the board, in a sentence or two."""
         table = frame(self.tables["leaderboard.csv"].decode(), self.title)
-        return finding(table, self.ranking, ranks=self.ranks)
+        run = self.manifest({}).methods
+        return finding(table, self.ranking, ranks=self.ranks, run=run)
 
     def rows(self) -> list[Row]:
         """The lines of ``leaderboard.csv``."""
@@ -392,7 +405,7 @@ class Board:
                 "runs_planned": str(len(cell)),
                 "runs_scored": str(cell.scored),
             }
-            for metric in self.plan.suite.metrics:
+            for metric in (one for one in self.metrics if control_of(one) is None):
                 values = self.methods[cell.method].on(cell.task, metric)
                 ranges = ranges_by_task(
                     self.plan.suite,

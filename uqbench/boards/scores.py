@@ -10,6 +10,7 @@ import csv
 import io
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice, repeat
 from sys import intern
 from typing import Any, TypeGuard
@@ -23,7 +24,8 @@ from uqbench.results.files import reading
 from uqbench.results.records import RunRecord
 from uqbench.results.scores import CellScores, DigestOf, Making, Score, Scores, Values
 from uqbench.results.store import RunState, Store, StoredRun
-from uqbench.results.tables import columns_digest
+from uqbench.results.tables import PREDICTIONS, columns_digest
+from uqbench.suites.controls import follows
 from uqbench.suites.metrics import Metric, NormalizationConstants
 from uqbench.suites.plan import Plan
 
@@ -83,6 +85,7 @@ def _rows(plan: Plan, store: Store) -> Iterator[Score]:
     primary = plan.suite.primary_metric(plan.budget)
     constants = plan.suite.normalization_constants(primary)
     definitions = {metric.name: metric.definition() for metric in plan.suite.metrics}
+    later = {metric.name: metric.statistic for metric in plan.suite.metrics if follows(metric)}
     known: RunRecord | None = None  # of the last run, with which others of its cell share much
     content = ""
     for planned in plan.runs:
@@ -99,7 +102,14 @@ def _rows(plan: Plan, store: Store) -> Iterator[Score]:
         known, digest = record, record.digests.get("results")
         digest = digest or columns_digest(*store.columns(run))
         constant = constants[run.task]
-        yield score_of(record, run.place, definitions, primary.name, constant, digest, content)
+        score = score_of(record, run.place, definitions, primary.name, constant, digest, content)
+        if PREDICTIONS in record.digests and later.keys() - score.values.keys():
+            from uqbench.uncertainty.controls import stored_scores  # it imports torch
+
+            found = stored_scores(store.table(run, PREDICTIONS))
+            own = {name: found[of] for name, of in later.items() if of in found}
+            score = replace(score, values={**score.values, **own})
+        yield score
 
 
 def score_of(

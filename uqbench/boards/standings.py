@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from uqbench.boards.columns import columns
+from uqbench.boards.columns import Column
 from uqbench.boards.matrices import Matrix, MethodScores
 from uqbench.contract.claim import Interval
 from uqbench.statistics.bounded import Ranges, scaled
@@ -28,7 +28,7 @@ def shown_statistics(plan: Plan) -> tuple[str, ...]:
 
 
 def estimates(
-    plan: Plan, own: MethodScores, role: RowRole, baseline: Matrix | None
+    plan: Plan, columns: Sequence[Column], own: MethodScores, role: RowRole, baseline: Matrix | None
 ) -> dict[str, Estimate | None]:
     """Estimates of a method by the columns of ``leaderboard.csv``; None where runs are missing.
 
@@ -39,6 +39,7 @@ def estimates(
 
     Args:
         plan: of the board.
+        columns: the other columns.
         own: the method's scores.
         role: its role; only methods that learn may fail to.
         baseline: the baseline's; None where runs are missing, and for the baseline itself.
@@ -62,7 +63,7 @@ def estimates(
         comparisons = list(plan.roles.values()).count("method") - 1 if role == "method" else 1
         over = improvement(values, baseline, max(comparisons, 1))
     estimates[f"improvement_over_{suite.baseline}"] = over
-    for column in columns(plan):
+    for column in columns:
         metric, estimates[column.name] = column.metric, None
         values = own.normalized(metric) if column.normalized else own.raw(metric)
         if values is not None:

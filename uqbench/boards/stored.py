@@ -188,7 +188,12 @@ class StoredBoard:
     @property
     def finding(self) -> str:
         """The finding of the board, in a sentence or two."""
-        return finding(self._whole.sort_values("method"), self.ranking, ranks=self.ranks)
+        return finding(
+            self._whole.sort_values("method"),
+            self.ranking,
+            ranks=self.ranks,
+            run=self.manifest.methods,
+        )
 
     @property
     def methods(self) -> list[str]:

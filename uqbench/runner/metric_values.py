@@ -13,7 +13,7 @@ from uqbench.results.records import Timing
 from uqbench.results.tables import Columns, RunColumns
 from uqbench.runner.batches import Batch
 from uqbench.suites.configs import task_config
-from uqbench.suites.metrics import RECORDS, TRUTH_ERROR, Metric
+from uqbench.suites.metrics import RECORDS, Metric
 from uqbench.suites.tables import Task
 
 
@@ -145,7 +145,10 @@ def final_metrics(
     batch: Batch, host: Host, left: RunColumns, timing: Timing
 ) -> dict[str, float | None]:
     """A run's final value of every metric that its budget measures."""
+    from uqbench.uncertainty.controls import stored_scores  # it imports torch
+
     values: dict[str, float | None] = {}
+    stored = stored_scores(left.predictions)
     truth = truth_of(batch.cell.task, host)
     for metric in batch.metrics:
         needs = {"evaluation": batch.budget.evaluation, "queries": batch.budget.queries}
@@ -155,18 +158,9 @@ def final_metrics(
             values[metric.name] = timing.steps_per_s
             continue
         risk = host.risk_names.measure(metric.risk)
-        found = scalar(metric, risk, left.episodes, left.metrics, batch.budget.steps, truth)
-        values[metric.name] = _truth_error(left) if metric.statistic == TRUTH_ERROR else found
+        value = scalar(metric, risk, left.episodes, left.metrics, batch.budget.steps, truth)
+        values[metric.name] = stored.get(metric.statistic, value)
     return values
-
-
-def _truth_error(left: RunColumns) -> float | None:
-    """The root mean squared standard error of the truth that the last queries were scored by."""
-    if (stored := left.predictions) is None or not len(stored["step"]):
-        return None
-    last = stored["truth_se"][stored["step"] == stored["step"].max()]
-    error = math.sqrt(np.square(last, dtype=np.float64).mean())
-    return error if math.isfinite(error) else None
 
 
 def truth_of(task: Task, host: Host) -> Truth:

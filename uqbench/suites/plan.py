@@ -13,6 +13,7 @@ from uqbench.contract.specs import AgentSpec, Role
 from uqbench.registry.plugins import Host
 from uqbench.suites.claims import Claim
 from uqbench.suites.configs import method_config, task_spec
+from uqbench.suites.controls import with_controls
 from uqbench.suites.search import chosen_values, rows_under
 from uqbench.suites.suite import Suite
 from uqbench.suites.tables import Budget, Method, Task
@@ -155,7 +156,7 @@ def make_plan(
     whole = (chosen_methods, chosen_tasks, chosen_seeds) == (usual, every_task, tuple(every_seed))
     as_written = steps is None and all(as_usual.get(name) == one for name, one in settings.items())
     return Plan(
-        suite,
+        suite.model_copy(update={"metrics": with_controls(suite.metrics)}),
         budget_name,
         planned,
         cells,

@@ -27,7 +27,8 @@ CURVES = {"step": np.int64, "curve": object, "x": np.float64, "y": np.float64}
 PREDICTIONS = {
     "step": np.int32, "state": np.int32, "action": np.int32, "mean": np.float32,
     "std": np.float32, "difference_std": np.float32, "truth": np.float32, "truth_se": np.float32,
-    "deviation_se": np.float32, "climatology_mean": np.float32, "climatology_std": np.float32,
+    "deviation_se": np.float32, "visits": np.float32,
+    "climatology_mean": np.float32, "climatology_std": np.float32,
 }  # fmt: skip
 """Columns of a run's files of these names, with their types."""
 
@@ -134,7 +135,10 @@ class QueryScorer:
                 named: dict[str, Tensor | int | str] = {"x": x.cpu(), "y": y.cpu()}
                 self.curves.add(lane, named | {"step": step, "curve": f"{source.name}{name}"})
             if one.predictions is not None:
-                self.predictions.add(lane, {"step": step, **vars(one.predictions)})
+                said = one.predictions
+                counts = None if source.counter is None else source.counter.counts[lane]
+                visits = said.mean * math.nan if counts is None else counts[said.state.long()]
+                self.predictions.add(lane, {"step": step, "visits": visits, **vars(said)})
         names = dict.fromkeys(name for one in scored for name in one.scores)
         scores = {
             name: torch.tensor([one.scores.get(name, math.nan) for one in scored]) for name in names

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from uqbench.boards.against import compared
 from uqbench.boards.calibration import band, coverage_column, kind
+from uqbench.boards.controls import BEYOND, above_controls
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.protocol import departures, versions_here
 from uqbench.boards.stored import StoredBoard
@@ -53,7 +54,9 @@ def board_data(
     view, names = BoardView.of(board), board.methods
     changed = [] if suite is None else departures(board.manifest, suite, versions_here(host))
     lines = {line.method: line for line in view.lines}
-    columns = [name for name in _with_ends(board.leaderboard) if name != "rank"]
+    reached = [name for name, of in above_controls(board.leaderboard).items() if not of]
+    hidden = {"rank", *(f"{name}{end}" for name in reached for end in ("_mean", BEYOND))}
+    columns = [name for name in _with_ends(board.leaderboard) if name not in hidden]
     added, problems = catalog.plugin_figures(board, suite, host)
     figures = [*added, *catalog.drawable(board)[0]]
     drawn, panels = [], claims.figures(board, claims.published_numbers(suite))

@@ -1,0 +1,151 @@
+"""What a board says of controls, and of settings that its order goes with."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import spearmanr
+
+from uqbench.boards.controls import above_controls
+from uqbench.boards.finding import finding
+from uqbench.boards.leaderboard import Board
+from uqbench.boards.scores import Score, from_csv, to_csv
+from uqbench.registry.plugins import Host
+from uqbench.statistics.concordance import spearman
+from uqbench.suites.controls import BESIDE, CONTROLS, control_of, follows, with_controls
+from uqbench.suites.plan import make_plan
+from uqbench.suites.reading import read_suites
+
+METHODS = ("bootstrapped-dqn-masks", "ua-dqn", "dqn")
+SEEDS = range(4)
+
+
+@pytest.fixture(scope="module")
+def plan():
+    host = Host.load()
+    suite = read_suites(host, check=()).suite("minatar")
+    plan = make_plan(suite, host, "cpu", device="cpu", methods=METHODS, seeds=SEEDS)
+    return replace(plan, claims=())
+
+
+def board_of(plan, value):
+    """A board whose runs have ``value(method, metric, seed)``, None where not measured."""
+    constants = plan.suite.normalization_constants(plan.suite.primary_metric(plan.budget))
+    rows = []
+    for run in plan.runs:
+        own = {m.name: value(run.method, m, run.seed) for m in plan.suite.metrics}
+        own = {name: one for name, one in own.items() if one is not None}
+        score = constants[run.task].normalize(own["late_return"])
+        rows.append(Score(run.task, run.method, run.seed, "finished", "cpu", score, own, run.place))
+    return Board.of(plan, rows)
+
+
+def planted(method, metric, seed):
+    """Bootstrapped heads' widths are worth .1 more than any control's, UA-DQN's .1 less."""
+    drawn = 0.01 * np.random.default_rng([seed, len(metric.name)]).standard_normal()
+    if not metric.statistic.endswith("/information"):
+        return 0.5 + drawn
+    if control_of(metric) is not None:
+        return (0.3 if control_of(metric) == "conformal" else 0.2) + drawn
+    return {"bootstrapped-dqn-masks": 0.4, "ua-dqn": 0.2}.get(method, 0.1) + drawn
+
+
+def test_a_skill_is_worth_what_it_is_beyond_its_best_control(plan):
+    rows = {row["method"]: row for row in board_of(plan, planted).rows()}
+    for method, expected in zip(METHODS, (0.1, -0.1, -0.2), strict=True):
+        row = rows[method]
+        assert float(row["information_beyond"]) == pytest.approx(expected, abs=0.02)
+        assert float(row["information_beyond_low"]) < float(row["information_beyond"])
+        assert float(row["information_beyond_high"]) < expected + 0.05
+    table = pd.DataFrame(rows.values())
+    assert above_controls(table)["information"] == ["bootstrapped-dqn-masks"]
+    said = board_of(plan, planted).finding
+    assert "Above their controls: information of bootstrapped-dqn-masks." in said
+
+    def less(method, metric, seed):  # half of it
+        own = metric.statistic == "queries/information"
+        return planted(method, metric, seed) * (0.5 if own else 1)
+
+    assert "Controls reach what stated widths are worth (proper, information, correlation)." in (
+        board_of(plan, less).finding
+    )
+
+
+def test_a_coverage_stands_beside_those_of_width_zero_and_of_the_best_constant_width(plan):
+    def value(method, metric, seed):
+        if metric.name == "q_coverage_90" and method == "dqn":
+            return None
+        return {None: 0.5, "zero": 0.4, "constant": 0.9}.get(control_of(metric), 0.1)
+
+    said = board_of(plan, value).finding
+    assert "50 % (needs 10 seeds); of width zero 40 %; of the best constant width 90 %." in said
+
+
+def test_boards_of_runs_from_before_controls_are_as_they_were(plan):
+    board = board_of(plan, lambda _, metric, seed: None if follows(metric) else 0.5)
+    names = {metric.name for metric in plan.suite.metrics if follows(metric)}
+    assert len(names) == 3 * (1 + len(CONTROLS)) - 2 + len(BESIDE) + 3
+    header = board.tables["scores.csv"].decode().splitlines()[0].split(",")
+    assert not names & {*header}
+    columns = [*board.rows()[0]]
+    assert not [name for name in columns if "beyond" in name or name.removesuffix("_mean") in names]
+
+
+def test_controls_are_stored_with_the_scores(plan):
+    board = board_of(plan, planted)
+    again = from_csv(board.tables["scores.csv"].decode(), "scores.csv")
+    assert to_csv(again, board.metrics) == board.tables["scores.csv"]
+    assert Board.of(plan, again).tables["leaderboard.csv"] == board.tables["leaderboard.csv"]
+
+
+def test_a_suite_without_queries_has_no_controls():
+    host = Host.load()
+    suite = read_suites(host, check=()).suite("five-state")
+    assert with_controls(suite.metrics) == suite.metrics
+
+
+def test_a_correlation_of_ranks_has_the_exact_chance_of_permutations():
+    """All 720 orders of six methods; 100,000 draws have a standard error of .0008 at most."""
+    rng = np.random.default_rng(3)
+    x, y = rng.standard_normal(6), np.array([1.0, 2.0, 2.0, 3.0, 5.0, 4.0])
+    found, p = spearman(x, y)
+    assert found == pytest.approx(spearmanr(x, y).statistic)
+    orders = [spearmanr(x, order).statistic for order in itertools.permutations(y)]
+    exact = np.mean([abs(one) >= abs(found) - 1e-9 for one in orders])
+    assert p == pytest.approx(exact, abs=0.006)
+
+
+def methods(scores, bias, rates):
+    rows = [
+        {"method": f"m{i}", "role": "method", "beats_trivial": "yes", "rank": i, "rank_low": 1,
+         "rank_high": 2, "iqm": score, "start_bias_mean": one}
+        for i, (score, one) in enumerate(zip(scores, bias, strict=True))
+    ]  # fmt: skip
+    run = {
+        f"{task}/m{i}": {"config": {"rate": rate, "name": "a", "double": i % 2 == 0}}
+        for i, rate in enumerate(rates)
+        for task in ("x", "y")
+    }
+    return finding(pd.DataFrame(rows), "iqm", ranks=True, run=run)
+
+
+def test_a_board_says_where_its_order_goes_with_a_setting():
+    rng = np.random.default_rng(0)
+    scores, noise = np.arange(11.0), rng.standard_normal((2, 11))
+    said = methods(scores, -scores, noise[0])
+    assert "The order may be that of a setting: start bias (Spearman -1.00, p 2e-05)" in said
+    assert "), of 2 tried." in said
+    assert "rate (Spearman +1.00" in methods(scores, noise[0], scores**3)
+    assert "setting" not in methods(scores, *noise)
+    assert "setting" not in methods(scores[:4], -scores[:4], noise[0][:4])  # of too few
+
+
+def test_a_board_whose_order_goes_with_no_setting_says_so_in_one_of_a_hundred():
+    """Of 300 boards of two settings 3 are expected; ten or more with a chance of .1 %."""
+    rng = np.random.default_rng(1)
+    said = [methods(*rng.standard_normal((3, 9))) for _ in range(300)]
+    assert sum("setting" in one for one in said) < 10

@@ -1,0 +1,45 @@
+"""Estimates of what skills are worth beyond the best of their controls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from uqbench.boards.matrices import MethodScores
+from uqbench.statistics.estimate import Estimate
+from uqbench.statistics.location import Value, location
+from uqbench.suites.controls import CONTROLS, SKILLS
+from uqbench.suites.metrics import Metric
+from uqbench.suites.plan import Plan
+
+BEYOND = "_beyond"
+"""Ends the name of a column of ``leaderboard.csv``: a skill less its best control's."""
+
+
+def beyond(plan: Plan, metrics: Sequence[Metric], own: MethodScores) -> dict[str, Estimate | None]:
+    """Estimates of each skill of a method less the best of its controls, by column.
+
+    The best control is the one with the greatest mean over the method's runs; its values are taken
+    off run by run. Intervals hold together with 95 % for all methods of the board.
+    """
+    found: dict[str, Estimate | None] = {}
+    rows = [*plan.roles.values()].count("method")
+    for metric in (one for one in metrics if one.statistic in SKILLS):
+        names = {f"{metric.name}_{control}" for control in CONTROLS}
+        values, others = own.raw(metric), [own.raw(m) for m in metrics if m.name in names]
+        known = [of for of in others if of is not None]
+        if others:
+            found[metric.name + BEYOND] = None
+        if values is not None and known:
+            gain = location(values - max(known, key=np.mean), "mean", clustered=plan.suite.paired)
+            found[metric.name + BEYOND] = Estimate.of(Value(gain), len(values), rows)
+    return found
+
+
+def above_controls(leaderboard: pd.DataFrame) -> dict[str, list[str]]:
+    """The methods whose intervals lie above zero beyond the best control, by skill."""
+    skills = [name.removesuffix(BEYOND) for name in leaderboard if name.endswith(BEYOND)]
+    above = {name: leaderboard[f"{name}{BEYOND}_low"].astype(float) > 0 for name in skills}
+    return {name: list(leaderboard.loc[which, "method"]) for name, which in above.items()}
