@@ -9,7 +9,6 @@ from uqbench.cli.cite import command
 from uqbench.registry.papers import cited, papers
 from uqbench.registry.plugins import Host
 from uqbench.suites.reading import read_suites
-from uqbench.suites.sources import sources_of
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +20,7 @@ def test_every_citation_of_every_installed_suite_has_an_entry(host):
     suites = read_suites(host, check=()).suites
     assert suites
     for suite in suites.values():
-        found, missing = cited(host, sources_of(suite, host))
+        found, missing = cited(host, suite.sources(host))
         assert not missing, suite.name
         assert found, suite.name
 

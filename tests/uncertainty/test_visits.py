@@ -16,7 +16,7 @@ from uqbench.runner.batches import make_batch_groups
 from uqbench.runner.interleaving import execute
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import read_suites
-from uqbench.uncertainty.visits import Visits
+from uqbench.uncertainty.query_sources import Visits
 
 CPU = torch.device("cpu")
 ENV = make_drawn_lanes(DrawnMDPConfig(), [0], None, CPU)

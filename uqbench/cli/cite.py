@@ -32,7 +32,6 @@ def command(
     from uqbench.registry.definitions import source
     from uqbench.registry.papers import cited
     from uqbench.suites.reading import read_suites
-    from uqbench.suites.sources import sources_of
 
     if budget is not None and not statistics:
         raise UqbenchError("--budget: expected --statistics, whose board it names.")
@@ -45,7 +44,7 @@ def command(
         say(statistics_sentence(suite, suite.budget(budget or suite.default_budget)))
         return 0
     if name in suites:
-        sources = [*sources_of(suites[name], host), "The uqbench maintainers"]
+        sources = [*suites[name].sources(host), "The uqbench maintainers"]
     else:
         methods = [method for suite in suites.values() for method in suite.methods]
         sources = [source(method.spec(host)) for method in methods if method.name == name]

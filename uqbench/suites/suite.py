@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -10,6 +10,8 @@ from pydantic import AfterValidator, Field, PrivateAttr
 from pydantic_core import PydanticCustomError
 
 from uqbench.contract.errors import UqbenchError, unknown
+from uqbench.registry.definitions import source
+from uqbench.registry.plugins import Host
 from uqbench.suites import tuning as search
 from uqbench.suites.claims import Claim, Reading
 from uqbench.suites.metrics import Metric, Normalization, NormalizationConstants
@@ -121,6 +123,24 @@ class Suite(Table):
             own = ("metrics", metric.name) not in self._added or metric is primary
             if own and metric.suits(task):
                 yield metric.risk
+
+    def sources(self, host: Host, methods: Collection[str] | None = None) -> list[str]:
+        """Its source, then those of its tasks, methods and claims, in the words of ``source``.
+
+        Args:
+            host: the plugins.
+            methods: only these of its methods; all where it is None.
+        """
+        sources = [self.source]
+        for task in self.tasks:
+            if task.environment is not None and task.environment in host.environments:
+                sources.append(source(host.environments[task.environment]))
+            if task.dataset is not None and task.dataset in host.datasets:
+                sources.append(source(host.datasets[task.dataset]))
+        for method in self.methods:
+            if methods is None or method.name in methods:
+                sources.append(source(method.spec(host)))
+        return [*sources, *(claim.source for claim in self.claims)]
 
     def task(self, name: str) -> Task:
         """The task of that name."""

@@ -17,8 +17,7 @@ from uqbench.contract.environment import LaneEnv
 from uqbench.results.tables import Columns
 from uqbench.uncertainty.epistemic import auroc
 from uqbench.uncertainty.query_scores import PREFIX, contraction, novelty, score_queries
-from uqbench.uncertainty.query_sources import ExactSource, QuerySource
-from uqbench.uncertainty.visits import Visits
+from uqbench.uncertainty.query_sources import ExactSource, QuerySource, Visits
 
 Block = Mapping[str, Tensor | int | str]
 """Columns ``[n]`` by name, and values that are the same in all its rows."""

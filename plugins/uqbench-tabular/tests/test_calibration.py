@@ -14,7 +14,7 @@ from uqbench_tabular.environments.prior_mdp import drawn, make_drawn_lanes
 from uqbench.contract.agent import EnvironmentInfo, Uncertainty
 from uqbench.testing.worlds import act, step_of_actors
 from uqbench.uncertainty.query_scores import contraction
-from uqbench.uncertainty.visits import Visits
+from uqbench.uncertainty.query_sources import Visits
 
 CPU = torch.device("cpu")
 WORLDS = range(400)
