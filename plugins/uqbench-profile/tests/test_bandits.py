@@ -9,16 +9,16 @@ import torch
 from torch import Tensor
 from uqbench_profile.bandit_agents import Bayes, Climatology, stated
 from uqbench_profile.bandit_scores import (
-    AVERSION,
+    EVERYTHING,
     disentanglement,
     exact_truth,
     posterior,
     scores,
     slopes,
-    utility,
 )
 from uqbench_profile.bandit_table import ACTIONS, CELLS, EACH, KINDS, STATES, BanditTable, Table
 from uqbench_profile.laws import Law, excess, mean_distance
+from uqbench_profile.widths import AVERSION, utility
 
 from uqbench.contract.agent import Agent, EnvironmentInfo, Uncertainty
 from uqbench.contract.specs import NoConfig
@@ -26,14 +26,7 @@ from uqbench.testing.worlds import act, as_step
 
 CPU = torch.device("cpu")
 SEEDS = range(40)
-CAPABILITIES = {
-    "score",
-    "epistemic_calibration",
-    "aleatoric_calibration",
-    "disentanglement",
-    "unseen_states",
-    "decisions",
-}
+CAPABILITIES = {"score", *EVERYTHING}
 
 
 def info(total_steps: int = 3_000) -> EnvironmentInfo:
@@ -130,16 +123,21 @@ def test_the_utility_of_a_bet_is_its_integral() -> None:
 def test_exact_bayes_scores_1_in_every_capability() -> None:
     table = Table.drawn(SEEDS)
     found = scores(table, exact(table))
-    assert found.keys() == CAPABILITIES
-    for name, values in found.items():
-        assert values.nanmean() > 0.995, name
+    assert found.keys() == CAPABILITIES | {"epistemic_scale"}
+    for name in CAPABILITIES:
+        assert found[name].mean() > 0.995, name
+    assert found["epistemic_scale"].abs().max() < 1e-9
 
 
-def test_what_is_not_stated_scores_0() -> None:
+def test_what_is_not_stated_has_no_score_and_without_one_there_is_no_mean() -> None:
     table = Table.drawn(SEEDS)
+    honest = exact(table)
     for nothing in (Uncertainty(), Uncertainty(mean=posterior(table)[0])):
-        for values in scores(table, nothing).values():
-            assert (values == 0).all()
+        assert scores(table, nothing) == {}
+    without = scores(table, replace(honest, return_atoms=None, return_probs=None))
+    assert without.keys() == {"epistemic_scale", *EVERYTHING} - {"aleatoric_calibration"}
+    alone = scores(table, Uncertainty(mean=honest.mean, epistemic_var=honest.epistemic_var))
+    assert alone.keys() == {"epistemic_shape", "epistemic_scale", "decisions", "unseen_states"}
 
 
 def test_constants_score_0_or_less_whatever_they_are() -> None:
@@ -147,7 +145,8 @@ def test_constants_score_0_or_less_whatever_they_are() -> None:
     mean, std = posterior(table)
     for constant in (0.05, 0.3, 1.0, 20.0):
         found = scores(table, stated(mean, torch.full_like(std, constant), table.laws()))
-        assert found["epistemic_calibration"].max() <= 1e-9
+        assert found["epistemic_shape"].abs().max() <= 1e-9
+        assert found["decisions"].max() <= 0.02  # of a constant that is not among those tried
         assert found["unseen_states"].abs().max() == 0
     own = Uncertainty(
         mean=mean, epistemic_var=torch.full_like(std, 0.1), aleatoric_var=torch.full_like(std, 2.0)
@@ -163,8 +162,8 @@ def test_constants_score_0_or_less_whatever_they_are() -> None:
 @pytest.mark.parametrize(
     ("name", "distorted"),
     [
-        ("epistemic_calibration", lambda u: replace(u, epistemic_var=4 * u.epistemic_var)),
-        ("epistemic_calibration", lambda u: replace(u, epistemic_var=u.epistemic_var / 4)),
+        ("epistemic_shape", lambda u: replace(u, epistemic_var=u.epistemic_var.sqrt())),
+        ("epistemic_shape", lambda u: replace(u, epistemic_var=u.epistemic_var + 0.2)),
         ("disentanglement", lambda u: replace(u, epistemic_var=u.epistemic_var + u.aleatoric_var)),
         ("disentanglement", lambda u: replace(u, aleatoric_var=u.epistemic_var)),
         ("aleatoric_calibration", lambda u: replace(u, return_atoms=2 * u.return_atoms)),
@@ -183,13 +182,25 @@ def test_a_distorted_statement_scores_less(name: str, distorted) -> None:
     )
 
 
-def test_going_by_exact_means_alone_scores_0_in_decisions() -> None:
+def test_three_times_the_exact_widths_have_their_shape_and_say_so_in_the_scale() -> None:
+    table = Table.drawn(SEEDS)
+    honest = exact(table)
+    found = scores(table, replace(honest, epistemic_var=9 * honest.epistemic_var))
+    assert found["epistemic_shape"].min() > 0.999
+    assert found["epistemic_scale"].mean() == pytest.approx(0.477, abs=1e-3)
+    assert found["decisions"].mean() < 0
+
+
+def test_the_best_constant_width_is_worth_nothing_in_decisions_and_certainty_less() -> None:
     table = Table.drawn(SEEDS)
     mean, std = posterior(table)
-    own = Uncertainty(mean=mean, epistemic_var=torch.zeros_like(std))
-    found = scores(table, own)["decisions"]
-    assert found.nansum() == 0
-    assert found.isnan().sum() < 8  # tables in which no bet is in doubt
+    best = torch.full((len(SEEDS),), -1.0, dtype=torch.float64)
+    for constant in torch.linspace(0.1, 0.9, 17):
+        own = Uncertainty(mean=mean, epistemic_var=torch.full_like(std, float(constant) ** 2))
+        best = torch.maximum(best, scores(table, own)["decisions"])
+    assert best.mean() == pytest.approx(0.0, abs=0.02)
+    certain = Uncertainty(mean=mean, epistemic_var=torch.zeros_like(std))
+    assert scores(table, certain)["decisions"].mean() < -0.3
 
 
 def test_the_slopes_of_bayes_are_those_of_its_formula() -> None:
@@ -219,7 +230,7 @@ def played(agent: Agent, seeds: range) -> dict[str, Tensor]:
 
 
 def test_the_oracle_has_at_least_095_and_climatology_at_most_005() -> None:
-    for name, values in played(Bayes(info(), SEEDS, NoConfig(), CPU), SEEDS).items():
-        assert values.nanmean() >= 0.95, name
-    for name, values in played(Climatology(info(), SEEDS, NoConfig(), CPU), SEEDS).items():
-        assert values.nanmean() <= 0.05, name
+    found = played(Bayes(info(), SEEDS, NoConfig(), CPU), SEEDS)
+    assert all(found[name].mean() >= 0.95 for name in CAPABILITIES), found
+    found = played(Climatology(info(), SEEDS, NoConfig(), CPU), SEEDS)
+    assert all(found[name].mean() <= 0.05 for name in CAPABILITIES), found

@@ -40,10 +40,11 @@ def test_a_class_gets_a_picture_of_its_strengths(mine, tmp_path) -> None:
     assert set(figure.data["method"]) == {"mine"}
     assert abs(found["aleatoric calibration"]) < 0.01
     assert found["unseen states"] == found["deep exploration"] == 0.0
-    assert found["epistemic calibration"] == -1.0
+    assert found["epistemic shape"] == 0.0
+    assert found["epistemic scale"] > 0.3
     assert found["risk control"] == pytest.approx(-0.246, abs=1e-3)  # always cautious
     picture = render(figure, "svg")
-    assert b"epistemic calibration" in picture
+    assert b"epistemic shape" in picture
     assert b"risk control" in picture
 
 

@@ -26,12 +26,16 @@ from uqbench_profile.bandit_table import (
     Table,
 )
 from uqbench_profile.laws import Law, excess
+from uqbench_profile.widths import LOWEST, SMALLEST, decisions, scale, shape
 
-SMALLEST = 1e-4
-"""Standard deviations below it are not told apart."""
-AVERSION = 5.0
-"""What a loss weighs, where a gain weighs 1."""
-LOWEST = -1.0
+EVERYTHING = (
+    "epistemic_shape",
+    "aleatoric_calibration",
+    "disentanglement",
+    "unseen_states",
+    "decisions",
+)
+"""Scores of a method that states all that is asked; of any other there is no mean."""
 
 
 def posterior(table: Table) -> tuple[Tensor, Tensor]:
@@ -49,15 +53,6 @@ def posterior(table: Table) -> tuple[Tensor, Tensor]:
     return mean, (var / (var + count)).sqrt().expand_as(mean)
 
 
-def epistemic_calibration(std: Tensor, exact: Tensor) -> Tensor:
-    """``1 − Σ (log s − log s*)² / Σ (log s* − mean)²``, ``[L]``: 0 for the best constant."""
-    stated, known = (x.clamp(min=SMALLEST).log() for x in (std, exact))
-    errors = (stated - known).square().sum(-1)
-    of_constant = (known - known.mean(-1, keepdim=True)).square().sum(-1)
-    score: Tensor = 1 - errors / of_constant
-    return score
-
-
 def slopes(std: Tensor, kind: Tensor) -> Tensor:
     """``d log s / d log σ`` and ``d log s / d log n`` over the cells, ``[L, 2]``."""
     logs = std.clamp(min=SMALLEST).log().mean(-1)
@@ -72,29 +67,6 @@ def disentanglement(stated: Tensor, exact: Tensor) -> Tensor:
     """``1 − ‖S − S*‖ / ‖S*‖`` of the four slopes ``[L, 4]``: 0 for constants."""
     squared = (stated - exact).square().sum(-1) / exact.square().sum(-1)
     return 1 - squared.sqrt()
-
-
-def utility(mean: Tensor, std: Tensor) -> Tensor:
-    """Expected utility of a bet that pays ``μ ~ N(m, s²)``, losses weighing ``AVERSION`` times.
-
-    ``λ m − (λ − 1) E[μ⁺]`` with ``E[μ⁺] = m Φ(m/s) + s φ(m/s)``.
-    """
-    s = std.clamp(min=1e-12)
-    density = torch.exp(-0.5 * (mean / s).square()) / math.sqrt(2 * math.pi)
-    gain: Tensor = mean * torch.special.ndtr(mean / s) + s * density
-    return AVERSION * mean - (AVERSION - 1) * gain
-
-
-def decisions(mean: Tensor, std: Tensor, exact: tuple[Tensor, Tensor]) -> Tensor:
-    """Share of what standard deviations are worth in bets, ``[L]``, by the exact posterior.
-
-    A bet is taken where the stated utility is positive. 0 is what one has who knows the exact means
-    and goes by them alone, 1 exact Bayes; NaN where both take the same bets.
-    """
-    worth = utility(*exact)
-    taken = (worth * (utility(mean, std) > 0)).sum(-1)
-    by_mean, best = (worth * (exact[0] > 0)).sum(-1), worth.clamp(min=0).sum(-1)
-    return torch.where(best > by_mean, (taken - by_mean) / (best - by_mean), torch.nan)
 
 
 def unseen_states(std: Tensor, unseen: Tensor) -> Tensor:
@@ -124,10 +96,12 @@ def climatology() -> Law:
 
 
 def scores(table: Table, stated: Uncertainty) -> Mapping[str, Tensor]:
-    """The capabilities that show in what is stated about every state, ``[L]`` by name."""
+    """The capabilities that show in what is stated about every state, ``[L]`` by name.
+
+    What is not stated has no score, and the mean, ``score``, is there only where all of it is.
+    """
     known = {name: x.double().cpu() for name, x in vars(stated).items() if x is not None}
     lanes = len(table.mu)
-    nothing = torch.zeros(lanes, dtype=torch.float64)
     cell = table.kind < len(CELLS)
     often = (table.of_kind("data") == MANY).squeeze(-1)
     mean, std = posterior(table)
@@ -137,24 +111,21 @@ def scores(table: Table, stated: Uncertainty) -> Mapping[str, Tensor]:
         chosen = values[states]
         return chosen.reshape(lanes, -1, *chosen.shape[2:])
 
-    found = {
-        "epistemic_calibration": nothing,
-        "aleatoric_calibration": nothing,
-        "decisions": nothing,
-        "unseen_states": nothing,
-    }
-    parts = [torch.zeros(lanes, 2, dtype=torch.float64) for _ in range(2)]
-    exact = torch.cat([slopes(std, table.kind), torch.tensor([[1.0, 0.0]]).expand(lanes, -1)], -1)
+    found = {}
     own = _epistemic_std(known)
     if own is not None:
-        found["epistemic_calibration"] = epistemic_calibration(of(own, cell), of(std, cell))
-        both = (of(mean, cell), of(std, cell))
-        found["decisions"] = decisions(of(known["mean"], cell), of(own, cell), both)
+        widths = of(own, cell), of(std, cell)
+        found["epistemic_shape"] = shape(*widths)
+        exact = of(mean, cell), widths[1]
+        found["decisions"] = decisions(of(known["mean"], cell), widths[0], *exact)
         found["unseen_states"] = unseen_states(own, (table.of_kind("data") == 0).squeeze(-1))
-        parts[0] = slopes(own, table.kind)
-    if "aleatoric_var" in known:
-        parts[1] = slopes(known["aleatoric_var"].clamp(min=0).sqrt(), table.kind)
-    found["disentanglement"] = disentanglement(torch.cat(parts, -1), exact)
+    if own is not None and "aleatoric_var" in known:
+        aleatoric = known["aleatoric_var"].clamp(min=0).sqrt()
+        right = torch.tensor([[1.0, 0.0]], dtype=torch.float64).expand(lanes, -1)
+        found["disentanglement"] = disentanglement(
+            torch.cat([slopes(own, table.kind), slopes(aleatoric, table.kind)], -1),
+            torch.cat([slopes(std, table.kind), right], -1),
+        )
     if "return_atoms" in known:
         atoms, probs = (of(known[name], often) for name in ("return_atoms", "return_probs"))
         truth = Law(*(of(part, often) for part in table.laws()))
@@ -162,7 +133,9 @@ def scores(table: Table, stated: Uncertainty) -> Mapping[str, Tensor]:
             Law(probs, atoms, torch.zeros_like(atoms)), truth, climatology()
         )
     found = {name: values.clamp(min=LOWEST) for name, values in found.items()}
-    return {"score": torch.stack([*found.values()]).nanmean(0), **found}
+    if found.keys() == set(EVERYTHING):
+        found["score"] = torch.stack([*found.values()]).mean(0)
+    return found if own is None else {**found, "epistemic_scale": scale(*widths)}
 
 
 def exact_truth(_config: NoConfig, _discount: float, seeds: Sequence[int]) -> ExactTruth:

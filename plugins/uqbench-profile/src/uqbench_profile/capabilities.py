@@ -13,7 +13,8 @@ CAPABILITIES: Mapping[str, tuple[str, str]] = {
     "deep exploration": ("exploration", "sea-"),
     "… with noisy rewards": ("exploration", "noisy-sea-"),
     "… with a noisy TV": ("exploration", "television-sea-"),
-    "epistemic calibration": ("epistemic_calibration", "bandit-table"),
+    "epistemic shape": ("epistemic_shape", "bandit-table"),
+    "epistemic scale": ("epistemic_scale", "bandit-table"),
     "aleatoric calibration": ("aleatoric_calibration", "bandit-table"),
     "disentanglement": ("disentanglement", "bandit-table"),
     "unseen states": ("unseen_states", "bandit-table"),
@@ -38,8 +39,8 @@ def profile(scores: pd.DataFrame) -> pd.DataFrame:
         for capability, (metric, prefix) in CAPABILITIES.items():
             of = finished["task"].str.startswith(prefix)
             tasks = finished.loc[of, "task"].nunique()
-            if not tasks:
-                continue  # a board made before there was such a task has no such column
+            if not tasks or metric not in finished:
+                continue  # a board made before there was such a task, or score
             own = finished[of & (finished["method"] == method)]
             values = pd.to_numeric(own[metric], errors="coerce").groupby(own["seed"])
             seeds = values.mean()[values.count() == tasks]
@@ -52,7 +53,8 @@ def table(profiles: pd.DataFrame) -> pd.DataFrame:
     """A row a method and a column a capability, the highest mean first; NaN where not run."""
     wide = profiles.pivot(index="method", columns="capability", values="estimate")
     wide = wide[[name for name in CAPABILITIES if name in wide]]
-    return wide.loc[wide.mean(axis=1).sort_values(ascending=False, kind="stable").index]
+    scored = wide.drop(columns="epistemic scale", errors="ignore")  # 0 is right there, not 1
+    return wide.loc[scored.mean(axis=1).sort_values(ascending=False, kind="stable").index]
 
 
 def _interval(values: pd.Series) -> tuple[float, float, float]:
