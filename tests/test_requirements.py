@@ -59,7 +59,7 @@ def test_what_uqbench_imports_is_installed_with_it():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = [text for texts in project["optional-dependencies"].values() for text in texts]
     declared = {Requirement(text).name for text in project["dependencies"] + extras}
-    with_them = {"MarkupSafe": "jinja2", "typing_extensions": "pydantic"}
+    with_them = {"typing_extensions": "pydantic"}
     assert set(with_them.values()) <= declared
     brought_by_plugins = {"numba"}  # kernels are written in it
     foreign = imported(ROOT / "uqbench") - set(with_them) - brought_by_plugins
