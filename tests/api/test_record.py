@@ -88,6 +88,13 @@ def test_its_row_says_self_run_and_ranks_beside_runs_that_others_check(tmp_path)
     assert (rows["mine"]["self_run"], rows["slow"]["self_run"]) == ("yes", "no")
     assert {*board.places} == {"mine", "slow"}
     assert "(self-run)" in uqbench.load(tmp_path / "out")._repr_html_()
+    (folder,) = uqbench.load(tmp_path / "out").write(tmp_path / "boards")
+    page = (folder / "README.md").read_text("utf-8")
+    assert "`mine` (self-run)" in page
+    assert "who acted is not known" in page
+    uqbench.write_report(tmp_path / "boards", tmp_path / "report.html")
+    with pytest.raises(UqbenchError, match="a stored board has not"):
+        uqbench.load(tmp_path / "boards").write(tmp_path)
 
 
 def test_a_vector_environment_is_recorded_too(tmp_path):

@@ -9,15 +9,18 @@ from typing import TYPE_CHECKING, Literal
 import pandas as pd
 
 from uqbench.api.run_tables import CELL, Found, data_frame, estimates, runs_frame, summary
-from uqbench.api.values import Name, Names, given
+from uqbench.api.values import Name, Names, Place, given
 from uqbench.api.values import names as as_tuple
 from uqbench.boards.against import against
 from uqbench.boards.leaderboard import Board
-from uqbench.boards.stored import StoredBoard
+from uqbench.boards.stored import StoredBoard, board_folder
 from uqbench.contract.errors import UqbenchError, unknown
 from uqbench.contract.wording import count
+from uqbench.pages.board_folders import write_board
 from uqbench.pages.board_view import BoardView
 from uqbench.pages.notebook import html
+from uqbench.registry.load_host import load_host
+from uqbench.results.folders import Folder
 from uqbench.results.store import CURVES, EPISODES, METRICS
 
 if TYPE_CHECKING:
@@ -262,12 +265,28 @@ class Results:
                 another version.
         """
         from uqbench.api.agents import restore
-        from uqbench.registry.load_host import load_host
 
         stores = {str(folder): store for store, folder, _ in self._runs("Agents")}
         if run not in stores:
             raise unknown("run", run, stores)
         return restore(stores[run], run, load_host())
+
+    def write(self, folder: Place) -> list[Path]:
+        """Write the boards of these runs below a folder of leaderboards, for plots and reports.
+
+        Also those with runs of one's own loop (:func:`uqbench.record`), whose rows say so.
+
+        Raises:
+            UqbenchError: these are stored boards, which are written already.
+        """
+        store, root = (
+            self._runs("Boards to write")[0][0],
+            Folder(Path(given("folder", folder, Place))),
+        )
+        computed = [board for board in self.boards if isinstance(board, Board)]
+        for board in computed:
+            write_board(board, store, board_folder(board.plan, root), load_host())
+        return [board_folder(board.plan, root).path for board in computed]
 
     def __len__(self) -> int:
         return len(self.runs)
