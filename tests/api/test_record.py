@@ -129,6 +129,10 @@ def test_what_a_loop_may_not_do_is_refused(tmp_path):
         record(tmp_path, method="slow")
     with pytest.raises(UqbenchError, match=r"observations \(4,\) and 2 actions; expected"):
         record(tmp_path, env=gymnasium.make("CartPole-v1"), method="other")
+    envs = gymnasium.make_vec("CartPole-v1", num_envs=1, vectorization_mode="vector_entry_point")
+    for env in (3, envs):  # begins an episode a step later
+        with pytest.raises(UqbenchError, match=r"expected None, a gymnasium\.Env, or a VectorEnv"):
+            record(tmp_path, env=env, method="other")
     with pytest.raises(UqbenchError, match="give policy="):
         walked(record(tmp_path, policy=None, method="another"))
 

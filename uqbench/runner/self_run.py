@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+import gymnasium
 import numpy as np
 import torch
 from gymnasium.vector import VectorEnv
@@ -22,7 +23,7 @@ from uqbench.contract.errors import UqbenchError
 from uqbench.contract.identity import runs_of
 from uqbench.contract.specs import NoConfig
 from uqbench.lanes.adapters.gymnasium_lanes import GymnasiumLanes
-from uqbench.lanes.adapters.vector import LaneVectorEnv, VectorLanes
+from uqbench.lanes.adapters.vector import LaneVectorEnv, VectorLanes, steps_together
 from uqbench.registry.plugins import Host
 from uqbench.results.records import Timing
 from uqbench.results.store import RunState, Store
@@ -153,7 +154,13 @@ class SelfRun(RecordedLanes):
         """The loop's environment, with the seeds and the time limit of the run."""
         task, own = self._measured.task, self._measured.env
         seeds = [self.run.actor_seed(k) for k in range(batch.budget.actors)]
-        if isinstance(env, VectorEnv):
+        vector = isinstance(env, VectorEnv)
+        if not (steps_together(env) if vector else isinstance(env, gymnasium.Env)):
+            raise UqbenchError(
+                f"env is {type(env).__name__}: expected None, a gymnasium.Env, or a VectorEnv that "
+                f"begins an episode in the step that ends one (SyncVectorEnv, AsyncVectorEnv)."
+            )
+        if vector:
             lanes: LaneEnv = VectorLanes(env, seeds, task.limit, task.spec.events)
         else:
             lanes = GymnasiumLanes(lambda: env, seeds, task.limit, task.spec.events)
