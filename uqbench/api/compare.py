@@ -183,10 +183,7 @@ def compare(
     scale = (AS_GIVEN, AS_GIVEN)
     if isinstance(constants, str):
         suite = read_suites(load_host(), check=()).suite(constants)
-        metric = suite.primary_metric(suite.budget(suite.default_budget))
-        normalization = suite.normalization[metric.normalized_as or metric.name]
-        scale = normalization.zero, normalization.one
-        constants = constants_of(suite, table)
+        constants, scale = constants_of(suite, table)
     elif constants is not None or "zero" in table:
         scale = "each task's zero", "its one"
     board = imported_board(

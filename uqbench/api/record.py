@@ -6,19 +6,13 @@ from typing import Any
 
 from uqbench.api.values import Name, Place, Seed, given
 from uqbench.contract.errors import UqbenchError
+from uqbench.lanes.adapters.vector import LaneVectorEnv
 from uqbench.registry.load_host import load_host
 from uqbench.registry.plugins import Host
 from uqbench.results.store import Store
 from uqbench.runner.batches import Batch
-from uqbench.runner.self_run import (
-    Asked,
-    Own,
-    SelfRun,
-    SelfRunEnv,
-    SelfRunVectorEnv,
-    batch_of,
-    evaluated,
-)
+from uqbench.runner.self_run import Asked, Own, SelfRun, batch_of, evaluated
+from uqbench.runner.train.loop_agent import SingleEnv
 from uqbench.suites.selection import Selection
 
 
@@ -33,7 +27,7 @@ def record(
     policy: Callable[..., Any] | None = None,
     uncertainty: Asked | None = None,
     out: Place = "results",
-) -> SelfRunEnv | SelfRunVectorEnv:
+) -> Any:
     """An environment that counts, cuts and records what a loop of one's own does, as bsuite's does.
 
     It has ``.steps`` steps, the budget's; ``close()`` evaluates the policy and stores the run, of
@@ -53,6 +47,10 @@ def record(
             :class:`uqbench.contract.agent.Uncertainty`.
         out: results folder.
 
+    Returns:
+        A ``gymnasium.Env``, or a ``VectorEnv`` (of mode ``SAME_STEP``) where ``env`` is one or the
+        budget has several actors.
+
     Raises:
         UqbenchError: a name is unknown, the run is finished, or the environment is another one.
 
@@ -60,14 +58,14 @@ def record(
         >>> import uqbench
         >>> env = uqbench.record(None, "windy-cliff", "cliff", method="mine")  # doctest: +SKIP
     """
-    store, (batch, host) = (
-        Store(Path(given("out", out, Place))),
-        _batch(suite, task, seed, budget, method),
-    )
+    (batch, host), root = _batch(suite, task, seed, budget, method), given("out", out, Place)
+    store = Store(Path(root))
     store.prepare()
     lanes, actors = SelfRun(batch, store, host, Own(policy, uncertainty), env), batch.budget.actors
     vector = actors > 1 or hasattr(env, "num_envs")
-    return SelfRunVectorEnv(lanes, actors) if vector else SelfRunEnv(lanes)
+    recorded: Any = LaneVectorEnv(lambda _: lanes, actors) if vector else SingleEnv(lanes)
+    recorded.steps, recorded.run, recorded.close = lanes.steps, lanes.run, lanes.close
+    return recorded
 
 
 def evaluate(

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-import numpy as np
 import pandas as pd
 
 from uqbench.boards.leaderboard import Board
@@ -66,11 +65,7 @@ def imported_board(
         UqbenchError: a name cannot be shown, a task has no constants, or 0 and 1 are one score.
     """
     table = _normalized(table.copy(), constants)
-    for column in ("method", "task"):
-        names = {name: _name(name, column) for name in table[column].unique()}
-        if len({*names.values()}) < len(names):
-            raise UqbenchError(f"two {column}s have one name once / is written -: rename one.")
-        table[column] = table[column].map(names)
+    table = table.assign(**{of: _named(table[of], of) for of in ("method", "task")})
     methods, tasks = (list(dict.fromkeys(table[column])) for column in ("method", "task"))
     ends = dict.fromkeys(tasks, NormalizationConstants(zero=0.0, one=1.0))
     text = "imported: not run by uqbench"
@@ -105,18 +100,19 @@ def imported_board(
     return Board(plan, Scores.of(scores), Planned.of(plan), imported=dict(files or {}))
 
 
-def constants_of(suite: Suite, table: pd.DataFrame) -> Constants:
-    """The suite's constants of the tasks of a table, whose names may be written otherwise.
+def constants_of(suite: Suite, table: pd.DataFrame) -> tuple[Constants, tuple[str, str]]:
+    """Constants of a table's tasks, whose names may be written otherwise, and these in words.
 
     Raises:
         UqbenchError: the suite has no such task; says the nearest name.
     """
-    known = suite.normalization_constants(suite.primary_metric(suite.budget(suite.default_budget)))
-    plain = {_plain(name): (of.zero, of.one) for name, of in known.items()}
-    for task in dict.fromkeys(table["task"]):
-        if _plain(task) not in plain:
-            raise unknown(f"task of the suite {suite.name}", task, known)
-    return {task: plain[_plain(task)] for task in dict.fromkeys(table["task"])}
+    metric = suite.primary_metric(suite.budget(suite.default_budget))
+    known = suite.normalization[metric.normalized_as or metric.name]
+    plain = {_plain(name): (of.zero, of.one) for name, of in known.constants.items()}
+    tasks = {task: _plain(task) for task in table["task"].unique()}
+    for task in (task for task, name in tasks.items() if name not in plain):
+        raise unknown(f"task of the suite {suite.name}", task, known.constants)
+    return {task: plain[name] for task, name in tasks.items()}, (known.zero, known.one)
 
 
 def beside(stored: StoredBoard, plan: Plan) -> tuple[list[Cell], Scores]:
@@ -149,31 +145,31 @@ def beside(stored: StoredBoard, plan: Plan) -> tuple[list[Cell], Scores]:
 
 
 def _normalized(table: pd.DataFrame, constants: Constants | None) -> pd.DataFrame:
+    known = constants or dict.fromkeys(table["task"], (0.0, 1.0))
     for end, column in enumerate(("zero", "one")):
-        given = table["task"].map({task: of[end] for task, of in (constants or {}).items()})
-        own = table[column] if column in table else pd.Series(np.nan, table.index)
-        table[column] = own.fillna(given.astype(float) if constants else float(end))
-        if table[column].isna().any():
-            task = table.loc[table[column].isna(), "task"].iloc[0]
-            raise unknown("task with a score that is 0 and one that is 1", task, constants or {})
-    if (same := table["zero"] == table["one"]).any():
-        task = table.loc[same, "task"].iloc[0]
+        given = table["task"].map({task: of[end] for task, of in known.items()}).astype(float)
+        table[column] = table[column].fillna(given) if column in table else given
+    scale = table["one"] - table["zero"]
+    for _, row in table[~(scale.abs() > 0)].iterrows():
         raise UqbenchError(
-            f"{task}: the scores that are 0 and 1 are both {table['zero'][same].iloc[0]}."
+            f"{row['task']}: expected two scores that differ, for 0 and 1; got {row['zero']:g} and "
+            f"{row['one']:g}. Of tasks there are constants of {', '.join(known)}."
         )
-    table["score"] = (table["score"] - table["zero"]) / (table["one"] - table["zero"])
-    return table
+    return table.assign(score=(table["score"] - table["zero"]) / scale)
 
 
-def _name(text: str, what: str) -> str:
-    """A name as boards can show it: of one line, without what ends a cell of a table."""
-    name = text.replace("/", "-").strip()
-    if not 0 < len(name) <= 100 or not name.isprintable() or re.search(r"[|`<>\[\]]", name):
-        raise UqbenchError(
-            f"the {what} {text!r:.60} cannot be shown: expected a name of at most 100 characters, "
-            f"without | ` < > [ ]."
-        )
-    return name
+def _named(names: pd.Series, what: str) -> pd.Series:
+    """Names as boards can show them: of one line, without what ends a cell of a table."""
+    shown = {name: name.replace("/", "-").strip() for name in names.unique()}
+    for name, text in shown.items():
+        if not re.fullmatch(r"[^|`<>\[\]]{1,100}", text) or not text.isprintable():
+            raise UqbenchError(
+                f"the {what} {name!r:.60} cannot be shown: expected a name of at most 100 "
+                f"characters, without | ` < > [ ]."
+            )
+    if len({*shown.values()}) < len(shown):
+        raise UqbenchError(f"two {what}s have one name once / is written -: rename one.")
+    return names.map(shown)
 
 
 def _plain(task: str) -> str:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated, Literal
 
-from uqbench.cli.options import Folder, assigned, takes
+from uqbench.cli.options import Folder, assigned, names, takes
 from uqbench.cli.terminal import print_json, say
 
 
@@ -51,7 +51,6 @@ def command(
     from uqbench.boards.manifest import MANIFEST
     from uqbench.boards.stored import StoredBoard
     from uqbench.boards.two_boards import differences
-    from uqbench.cli.options import names
     from uqbench.contract.errors import UqbenchError
     from uqbench.pages.terminal import print_board
 
@@ -63,10 +62,8 @@ def command(
             return 0
         if len(boards) != 2 or len(paths) != 2:
             raise UqbenchError("expected two boards, one and --pair, or files and folders alone.")
-        first, second = map(StoredBoard.read, boards)
-        told = differences(first, second)
-        same = f"same: {len(first.scores)} runs, to the last digit"
-        say(*(told or [same]))
+        told = differences(*map(StoredBoard.read, boards))
+        say(*(told or ["same, to the last digit"]))
         return int(bool(told))
     by_role = dict(assigned("--column", columns, "ROLE=NAME, e.g. score=auc."))
     found = compare(

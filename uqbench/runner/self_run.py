@@ -23,14 +23,14 @@ from uqbench.contract.errors import UqbenchError
 from uqbench.contract.identity import runs_of
 from uqbench.contract.specs import NoConfig
 from uqbench.lanes.adapters.gymnasium_lanes import GymnasiumLanes
-from uqbench.lanes.adapters.vector import LaneVectorEnv, VectorLanes, steps_together
+from uqbench.lanes.adapters.vector import VectorLanes, steps_together
 from uqbench.registry.plugins import Host
 from uqbench.results.records import Timing
 from uqbench.results.store import RunState, Store
 from uqbench.runner.batches import Batch
 from uqbench.runner.metric_values import final_metrics
 from uqbench.runner.process import Stopwatch
-from uqbench.runner.train.loop_agent import RecordedLanes, SingleEnv, SinglePolicy
+from uqbench.runner.train.loop_agent import RecordedLanes, SinglePolicy
 from uqbench.runner.train.measurements import Measurements
 from uqbench.runner.worker import BatchWork
 from uqbench.suites.plan import SELF_RUN, Plan
@@ -115,7 +115,9 @@ class SelfRun(RecordedLanes):
             raise UqbenchError(f"{self.run.place} is recorded by another process.")
         self._lock, self._watch = lock, Stopwatch()
         self._begun, self._closed = False, False
-        self._work = BatchWork(batch, store, host, _quiet, self._watch, lambda write: write())
+        self._work = BatchWork(
+            batch, store, host, lambda _: None, self._watch, lambda write: write()
+        )
         self._work.begin(None)
         super().__init__(lanes, batch.budget.steps, self._measured.recorder, self._after)
         self._watch.__enter__()
@@ -171,31 +173,3 @@ class SelfRun(RecordedLanes):
                 f"expected those of {batch.cell.task.name}: {forms[1][0]}, {forms[1][1]}."
             )
         return lanes
-
-
-class SelfRunEnv(SingleEnv):
-    """A recorded environment of ``steps`` steps; ``close`` stores the run."""
-
-    def __init__(self, lanes: SelfRun) -> None:
-        super().__init__(lanes)
-        self.run, self.steps, self._run = lanes.run, lanes.steps, lanes
-
-    def close(self) -> None:
-        """Evaluate the policy and store the run, once."""
-        self._run.close()
-
-
-class SelfRunVectorEnv(LaneVectorEnv):
-    """Recorded environments, of ``steps`` steps together; ``close`` stores the run."""
-
-    def __init__(self, lanes: SelfRun, count: int) -> None:
-        super().__init__(lambda _: lanes, count)
-        self.run, self.steps, self._run = lanes.run, lanes.steps, lanes
-
-    def close_extras(self, **_: Any) -> None:
-        """Evaluate the policy and store the run, once."""
-        self._run.close()
-
-
-def _quiet(_: object) -> None:
-    """Report nothing: the loop says what it wants to."""
