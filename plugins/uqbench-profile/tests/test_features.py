@@ -19,6 +19,7 @@ from uqbench_profile.feature_posterior import (
     posterior,
     prior_moments,
     true_values,
+    turn_of,
 )
 from uqbench_profile.feature_scores import exact_truth, joint, scores
 from uqbench_profile.feature_worlds import (
@@ -31,6 +32,7 @@ from uqbench_profile.feature_worlds import (
     FeatureWorld,
     mean_reward,
 )
+from uqbench_ube.linear import InverseCounts
 
 from uqbench.contract.agent import EnvironmentInfo, Uncertainty
 from uqbench.testing.worlds import act, as_step
@@ -247,3 +249,38 @@ def test_a_common_factor_changes_the_scale_alone_of_shape_and_unseen():
         torch.testing.assert_close(one[name], ten[name])
     torch.testing.assert_close(ten["scale"] - one["scale"], torch.ones(5).double())
     assert (ten["decisions"] == -1).all()
+
+
+# -- linear UBE ------------------------------------------------------------------------------------
+
+
+def test_linear_ube_is_exact_of_rewards_and_no_bound_of_values_where_states_share_weights():
+    """O'Donoghue et al. 2018, section 4, against the variance of ridge regression in closed form.
+
+    ν = φᵀ Σ_a φ is the exact variance of a mean reward. u adds it up along the ring as if rewards
+    were independent; they share weights, their covariance is positive, and u lies below.
+    """
+    seeds = range(20)
+    world = FeatureWorld.drawn(RING, seeds)
+    counts = InverseCounts(len(seeds), ACTIONS, WIDTH, 1.0, CPU)
+    for t in range(0, world.action.shape[1], 16):
+        counts.update(world.obs[:, t : t + 16], world.action[:, t : t + 16])
+    inverse = counts.matrices.unflatten(0, (len(seeds), ACTIONS))
+
+    def local(states: Tensor, sigma: Tensor) -> Tensor:
+        return torch.einsum("lmf,lfg,lmg->lm", states, sigma, states)
+
+    nu = torch.stack([local(world.asked, inverse[:, a]) for a in range(ACTIONS)], -1).flatten(1)
+    exact = {g: posterior(RING, world, g, seeds).std.square() for g in (0.0, 0.7, 0.9)}
+    torch.testing.assert_close(nu, exact[0.0], rtol=1e-6, atol=0)
+    turn = turn_of(world.obs, world.following)
+    for discount, share in ((0.7, 0.61), (0.9, 0.33)):
+        states, later = world.asked, torch.zeros(len(seeds), ASKED, dtype=torch.float64)
+        for k in range(1, 200):
+            states = states @ turn
+            of_policy = inverse[torch.arange(len(seeds)), world.policy]
+            later += discount ** (2 * k) * local(states, of_policy)
+        u = (nu.unflatten(1, (ASKED, ACTIONS)) + later[..., None]).flatten(1)
+        ratio = u / exact[discount]
+        assert ratio.mean() == pytest.approx(share, abs=0.03)
+        assert ratio.max() < 1
