@@ -4,18 +4,11 @@ import importlib
 import pkgutil
 import re
 from pathlib import Path
-from types import ModuleType
 
 import pandas as pd
 import pytest
-from markupsafe import escape
 
 ROOT = Path(__file__).parents[1]
-CARD = re.compile(
-    r'<article class="uq-card uq-([a-z-]+)" data-board="([^"]+)" data-world="([a-z]+)" '
-    r'data-need="([a-z]+)"(.*?)</article>',
-    re.S,
-)
 
 
 @pytest.fixture(scope="module")
@@ -23,13 +16,6 @@ def tools():
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(ROOT / "tools"))
         yield importlib.import_module("site_hook")
-
-
-@pytest.fixture(scope="module")
-def front(tools: ModuleType) -> dict[tuple[str, str], tuple[str, str, str]]:
-    """By board and need: the state, the world, and the text of a card of the front page."""
-    found = CARD.findall(tools.parts("chooser"))
-    return {(board, need): (state, world, text) for state, board, world, need, text in found}
 
 
 def test_the_pictures_are_current():
@@ -46,70 +32,64 @@ def test_the_pictures_are_current():
     assert [name for name in drawn if f"pictures/{name}" not in text] == []
 
 
-def test_every_board_is_in_the_world_of_its_observations(front):
-    worlds = {board: world for (board, _), (_, world, _) in front.items()}
+def test_every_board_is_in_the_world_of_its_observations(tools):
+    worlds = {one.id: one.world for one in tools.boards()}
     assert worlds["deepsea-paper"] == "tabular"
     assert worlds["cartpole-paper"] == "small"
     assert {world for board, world in worlds.items() if board.startswith("minatar")} == {"pixels"}
     assert worlds["ood-digits-paper"] == "predictions"
 
 
-@pytest.mark.parametrize("folder", sorted((ROOT / "leaderboards").glob("*/*/manifest.json")))
-def test_the_front_page_says_what_a_board_decides_and_no_more(front, tools, folder: Path):
-    table = pd.read_csv(folder.with_name("leaderboard.csv"))
-    methods = table[(table["role"] == "method") & table["rank_low"].notna()]
-    top = methods[methods["rank_low"] == 1]
-    board = f"{folder.parents[1].name}-{folder.parent.name}"
-    one = next(one for one in tools.boards() if one.id == board)
-    cards = {need: card for (name, need), card in front.items() if name == board}
-    for need, (state, _, text) in cards.items():
-        answer = one.answer(need)
-        named = state == "none" or answer.methods[0].method in text
-        assert f'href="boards/{board}.html"' in text
-        assert named, (need, text)
-        if answer.column != one.board.ranking or need == "uncertainty":
+def choices(tools):
+    return [
+        (world, need, budget)
+        for world in tools.WORLDS
+        for need in tools.NEEDS
+        for budget in tools.SECONDS
+    ]
+
+
+def test_each_of_the_36_choices_has_evidence_or_says_what_is_missing(tools):
+    """Each sentence has the numbers of the board that it links to; suites count once."""
+    boards, named = {one.id: one for one in tools.boards()}, 0
+    assert len(choices(tools)) == 36
+    for choice in choices(tools):
+        said, best = tools.chosen(tools.boards(), *choice)
+        if not best:
+            assert said.startswith("Not measured yet: no suite of "), choice
             continue
-        names = set(top["method"]) or set(table.loc[table["role"] == "method", "method"])
-        assert {line.method for line in answer.methods} == names
-        alone = len(names) == 1 < len(methods)  # one row by itself is first of nothing
-        expected = "decided" if alone else "nothing-decided"
-        beaten = set(top["beats_trivial"]) == {"no"}
-        assert state == ("none" if beaten else expected)
-        assert ("Nothing decided" in text) == (state == "nothing-decided")
-    if "uncertainty" in cards:
-        honest = set(table.loc[table["calibration"] == "honest", "method"])
-        assert {line.method for line in one.answer("uncertainty").methods} == honest
-        assert cards["uncertainty"][0] == ("decided" if honest else "none")
+        named += 1
+        assert len(best) <= 3
+        assert len({of.of for of in best}) == len(best), choice
+        for of in best:
+            one = boards[of.board]
+            assert one.world == choice[0]
+            fits = one.a_run <= tools.SECONDS[choice[2]]
+            assert fits or said.startswith("Nothing so short is measured: a run of "), choice
+            row = next(m for m in one.methods if one.facts[m.method]["title"] == of.title)
+            assert of.word == row.calibration.partition(":")[0] or row.calibration.startswith(
+                "needs"
+            )
+            numbers = [f"{of.value:.3f}" for of in row.estimates.values()]
+            shares = [f"{100 * of.value:.0f} %" for of in row.estimates.values()]
+            assert any(text in of.said for text in [*numbers, *shares]), (choice, of)
+    assert named >= 30
 
 
-def test_nothing_is_decided_between_intervals_that_overlap(front, tools):
-    compared = 0
-    for one in tools.boards():
-        for need in ("return", "risk"):
-            answer = one.answer(need)
-            if answer is None or answer.column == one.board.ranking:
-                continue
-            table = one.board.leaderboard.set_index("method")
-            ends = table[[f"{answer.column}_low", f"{answer.column}_high"]]
-            inside = [ends.loc[line.method] for line in answer.methods]
-            first = inside[0]
-            assert all(low <= first.iloc[1] and high >= first.iloc[0] for low, high in inside)
-            state = front[one.id, need][0]
-            assert state == ("decided" if len(inside) == 1 else "nothing-decided")
-            compared += 1
-    assert compared > 3
+def test_no_card_has_the_color_of_honesty_but_by_the_boards_word(tools):
+    for choice in choices(tools):
+        for of in tools.chosen(tools.boards(), *choice)[1]:
+            table = next(one for one in tools.boards() if one.id == of.board).board.leaderboard
+            words = set(table.get("calibration", pd.Series(dtype=str)).dropna())
+            assert of.word not in ("honest", "as stated here") or of.word in words
 
 
-def test_its_sentences_are_those_of_the_boards_pages(tools, front):
-    index = (ROOT / "leaderboards/README.md").read_text(
-        "utf-8"
-    )  # ‡: pages that are kept as they were
+def test_findings_are_those_of_the_boards_pages(tools):
+    index = (ROOT / "leaderboards/README.md").read_text("utf-8")  # ‡: kept as they were
     for one in tools.boards():
         page = one.board.unchecked("README.md").decode()
         if f"({'/'.join(one.board.folder.parts[-2:])}/README.md) ‡" not in index:
             assert f"**{one.board.finding}**" in page
-        shown = [text for (board, _), (_, _, text) in front.items() if board == one.id]
-        assert all(str(escape(one.board.finding)) in text for text in shown)
 
 
 def test_the_site_shows_the_readmes_agent(tools):

@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[1]
 BOARDS = ROOT / "leaderboards"
 PICTURES = ROOT / "docs" / "pictures"
 SHOWN = (
-    ("deepsea", "demo", "trust"),
+    ("drawn-worlds", "demo", "trust"),
     ("deepsea", "paper", "intervals"),
     ("minatar", "cpu", "trust"),
     ("priormdp-sbc", "paper", "reliability"),

@@ -1,30 +1,30 @@
 """The chooser of the site: which method to use, by the committed boards.
 
-Numbers, words and sentences are those of the boards' own views; what is added here is which
-methods a board leaves in question for a need.
+Numbers and words are those of the boards' own views; the order of the methods is by the number of
+suites that speak for each, and how clearly.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import gymnasium
 import torch
 
-from uqbench.boards.calibration import JUDGED, WORDS, coverage_column, kind
+from uqbench.boards.calibration import coverage_column, kind
 from uqbench.boards.protocol import departures, versions_here
 from uqbench.boards.stored import StoredBoard, board_folders
-from uqbench.pages.board_view import BoardView, Line
+from uqbench.contract.wording import duration
+from uqbench.pages.board_view import BoardView, Line, header, shown
+from uqbench.pages.methods import names_of
 from uqbench.pages.verdicts import JudgedClaim, judged_claims
 from uqbench.registry.load_host import load_host
 from uqbench.registry.plugins import Host
 from uqbench.runner.train.environments import lanes_of
-from uqbench.statistics.estimate import Estimate
 from uqbench.suites.configs import task_config
 from uqbench.suites.reading import read_suites
 from uqbench.suites.suite import Suite
@@ -43,32 +43,34 @@ NEEDS: dict[Need, str] = {
     "risk": "low risk",
     "uncertainty": "honest uncertainty",
 }
-NONE_OF: dict[Need, str] = {
-    "return": "No method beats the best baseline",
-    "risk": "No method beats the best baseline",
-    "uncertainty": "No method’s intervals are honest",
-}
-"""What a board answers where its answer is *none*."""
 SECONDS: dict[str, float] = {"seconds": 10.0, "minutes": 600.0, "any": float("inf")}
 """The most core time that a run may take: the median of a board's methods."""
 
 
+MOST = 3
+"""Methods that a choice names."""
+TRUSTED = ("honest", "as stated here")
+
+
 @dataclass(frozen=True)
-class Answer:
-    """What a board answers to a need.
+class Evidence:
+    """One reason to take a method.
 
     Attributes:
-        state: *decided*: one method is best, or its intervals are honest; *nothing decided*:
-            several may be; *none*: no method beats the best baseline, or none is honest.
-        methods: that may be best.
-        compared: the number of methods that were compared.
-        column: of ``leaderboard.csv``, that they were compared by.
+        of: the agent or estimator.
+        title: its name, with its setting.
+        said: the sentence.
+        board: that it is from.
+        word: for its stated intervals there.
+        strength: more is better evidence; the same scale for one need.
     """
 
-    state: Literal["decided", "nothing decided", "none"]
-    methods: tuple[Line, ...]
-    compared: int
-    column: str
+    of: str
+    title: str
+    said: str
+    board: str
+    word: str
+    strength: float
 
 
 @dataclass(frozen=True)
@@ -148,63 +150,71 @@ class SiteBoard:
             return "tabular"
         return "pixels" if len(space.shape or ()) > 1 else "small"
 
-    def answer(self, need: Need) -> Answer | None:
-        """What the board answers; None where it does not measure that."""
+    def evidence(self, need: Need) -> list[Evidence]:
+        """The methods of the board that serve a need best, each with a sentence."""
         if need == "uncertainty":
-            return self._honest()
-        about = self._about(self.board.primary["name"])
-        if about == need or (need == "return" and self.world == "predictions"):
-            return self._ranked()
-        for name in (self.board.manifest.groups or {}).get(need, ()):
-            if (answer := self._by_intervals(name)) is not None:
-                return answer
-        return None
+            return self._honest() or (self._best(None) if self.world == "predictions" else [])
+        if need == "return":
+            about_other = self._about(self.board.primary["name"]) not in ("return", None)
+            return [] if about_other and self.world != "predictions" else self._best(None)
+        groups = (self.board.manifest.groups or {}).get("risk", ())
+        name = next((c for c in groups if self._known(c) and self._direction(c)), None)
+        return self._best(name or "worst_quarter")
 
-    def _ranked(self) -> Answer | None:
-        """By the board's own sets of ranks; None where its budget does not rank."""
+    def _best(self, column: str | None) -> list[Evidence]:
+        """By the board's own sets of ranks, or by another column where one is named."""
         if not self.board.ranks:
-            return None
-        ranked = tuple(line for line in self.methods if line.place is not None)
-        top = tuple(line for line in ranked if line.place is not None and line.place.low == 1)
-        column = self.board.ranking
-        if len(ranked) < 2:
-            alone = ranked or self.methods  # a method by itself has no rank
-            return Answer("nothing decided", alone, len(alone), column)
-        if all(line.beaten for line in top):
-            return Answer("none", top, len(ranked), column)
-        state = "decided" if len(top) == 1 else "nothing decided"
-        return Answer(state, top, len(ranked), column)
+            return []
+        own = [m for m in self.methods if m.place is not None or len(self.methods) == 1]
+        name, turn = column or self.board.ranking, 1
+        if column not in (None, "worst_quarter"):
+            turn = self._direction(column) or 1
+        own = [m for m in own if name in m.estimates]
+        own.sort(key=lambda line: -turn * line.estimates[name].value)
+        found = []
+        for k, line in enumerate(own[:MOST]):
+            place = f"rank {line.place} of {len(own)}" if line.place else "the only method"
+            what = f"{header(name)} {shown(line.estimates[name])}"
+            said = f"{place}, {what}" if column is None else f"{what}, {k + 1} of {len(own)}"
+            if line.beaten:
+                said += "; not better than the best row that learns nothing"
+            found.append(self._of(line, said, 1 - k / len(own) - line.beaten))
+        return found
 
-    def _by_intervals(self, column: str) -> Answer | None:
-        """The methods whose interval reaches that of the best; None without two intervals."""
-        direction = self._direction(column)
-        known: list[tuple[Line, Estimate, float, float]] = []
-        for line in self.methods:
-            one = line.estimates.get(column)
-            if one is not None and one.low is not None and one.high is not None:
-                known.append((line, one, one.low, one.high))
-        if direction is None or len(known) < 2 or not self.board.ranks:
-            return None
-        known.sort(key=lambda row: -direction * row[1].value)
-        _, _, low, high = known[0]
-        top = tuple(row[0] for row in known if row[2] <= high and row[3] >= low)
-        state = "decided" if len(top) == 1 else "nothing decided"
-        return Answer(state, top, len(known), column)
-
-    def _honest(self) -> Answer | None:
-        """The methods whose stated intervals are honest, in the board's order; None if none may be.
-
-        In fixed worlds exact intervals need not cover as often as they say.
-        """
+    def _honest(self) -> list[Evidence]:
+        """By how near the share of true values inside comes to what the intervals state."""
         column = coverage_column(map(str, self.board.leaderboard))
-        if column is None or not {line.calibration for line in self.methods} & {*JUDGED}:
-            return None
-        honest = tuple(line for line in self.methods if line.calibration == "honest")
-        state = "decided" if honest else "none"
-        return Answer(state, honest, len(self.methods), column[0])
+        if column is None:
+            return []
+        name, level = column
+        own = [line for line in self.methods if name in line.estimates]
+        own.sort(key=lambda line: abs(line.estimates[name].value - level))
+        return [
+            self._of(
+                line,
+                f"{100 * line.estimates[name].value:.0f} % of the true values lie inside its "
+                f"{100 * level:.0f} % intervals ({line.calibration})",
+                (kind(line.calibration) in TRUSTED) - abs(line.estimates[name].value - level),
+            )
+            for line in own[:MOST]
+        ]
+
+    def _of(self, line: Line, said: str, strength: float) -> Evidence:
+        facts = self.facts[line.method]
+        said = f"{said}; {duration(self.seconds.get(line.method, 0))} a run"
+        word = kind(line.calibration)
+        return Evidence(facts["of"], facts["title"], said, self.id, word, strength)
+
+    @cached_property
+    def facts(self) -> dict[str, dict[str, Any]]:
+        """Names and sources of its methods."""
+        return dict(names_of(self.board, self.host))
+
+    def _known(self, column: str) -> bool:
+        return any(column in line.estimates for line in self.methods)
 
     def _about(self, metric: str) -> str | None:
-        """What a metric is about; None, too, where the suite has no such metric any more."""
+        """The subject of a metric; None, too, where the suite has no such metric any more."""
         known = {m.name: m.about for m in self.suite.metrics} if self.suite else {}
         return known.get(metric)
 
@@ -215,18 +225,6 @@ class SiteBoard:
                 normalized = bool(self.suite and self.suite.normalization_constants(metric))
                 return 1 if normalized or metric.direction == "max" else -1
         return None
-
-    def evidence(self, answer: Answer, line: Line) -> list[tuple[str, str]]:
-        """Headers and texts of a row's cells that an answer rests on."""
-        names = [answer.column, *self._trust()]
-        at = self.view.lines.index(line)
-        columns = [self.view.column(name) for name in dict.fromkeys(names)]
-        return [(column.header, text) for column in columns if (text := column.texts[at])]
-
-    def _trust(self) -> list[str]:
-        """The columns of the word for intervals, and of their coverage, where there are such."""
-        column = coverage_column(map(str, self.board.leaderboard))
-        return [] if column is None else ["calibration", column[0]]
 
 
 def site_boards(root: Path) -> list[SiteBoard]:
@@ -241,31 +239,31 @@ def site_boards(root: Path) -> list[SiteBoard]:
     return [SiteBoard(board, suites.get(board.suite), host) for board in stored]
 
 
-def tally(boards: Sequence[SiteBoard], world: World, need: Need, budget: str) -> tuple[str, str]:
-    """What the boards of a choice come to: who is best on most of them, and its intervals.
+def chosen(
+    boards: Sequence[SiteBoard], world: World, need: Need, budget: str
+) -> tuple[str, list[Evidence]]:
+    """A sentence on where the evidence is from, and at most three methods with theirs.
 
-    Returns:
-        A headline, and a sentence on how many boards the intervals of the best method are honest;
-        empty where several are best, or none.
+    A suite counts once, by its board of most runs that fits; where none fits, the sentence says
+    what the shortest would cost, and the methods are of that.
     """
-    asked = [one for one in boards if one.world == world and one.a_run <= SECONDS[budget]]
-    found = [answer for one in asked if (answer := one.answer(need)) is not None]
-    named = [line.method for of in found if of.state == "decided" for line in of.methods]
-    counts = Counter(named).most_common()
-    best = [name for name, times in counts if times == counts[0][1]]
-    if not found:
-        return "No board measures this within the budget", ""
+    asked = [one for one in boards if one.world == world and one.evidence(need)]
+    fit = [one for one in asked if one.a_run <= SECONDS[budget]]
+    said = ""
+    if asked and not fit:
+        fit = [min(asked, key=lambda one: one.a_run)]
+        said = f"Nothing so short is measured: a run of {fit[0].board.title} takes "
+        said += f"{duration(fit[0].a_run)}. "
+    suites: dict[str, SiteBoard] = {}
+    for one in sorted(fit, key=lambda one: (bool(one.earlier), -len(one.board.scores))):
+        suites.setdefault(one.board.suite, one)
+    found: dict[str, list[Evidence]] = {}
+    for one in suites.values():
+        for of in one.evidence(need):
+            found.setdefault(of.of, []).append(of)
+    ordered = sorted(found.values(), key=lambda own: -sum(max(of.strength, 0) for of in own))
+    best = [max(own, key=lambda of: of.strength) for own in ordered[:MOST]]
     if not best:
-        undecided = any(of.state == "nothing decided" for of in found)
-        return "Nothing decided" if undecided else NONE_OF[need], ""
-    what = "each" if len(best) > 1 else "honest" if need == "uncertainty" else "first"
-    headline = f"{', '.join(best)}: {what} on {counts[0][1]} of {len(found)} boards"
-    return headline, _trusted(best[0], asked) if len(best) == 1 else ""
-
-
-def _trusted(method: str, boards: Sequence[SiteBoard]) -> str:
-    """On how many boards a method's intervals have which word."""
-    lines = [line for one in boards for line in one.methods if line.method == method]
-    words = Counter(kind(line.calibration) for line in lines if line.calibration)
-    said = ", ".join(f"{word} on {words[word]}" for word in WORDS if words[word])
-    return f"Its intervals: {said}." if said else ""
+        costs = f"no suite of {WORLDS[world]} measures {NEEDS[need]}"
+        return f"Not measured yet: {costs}; a suite file with such a metric adds it.", []
+    return f"{said}Among {len(suites)} suite{'s'[: len(suites) > 1]} of {WORLDS[world]}.", best

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import conformance_page
 import jinja2
 import suite_keys
-from site_boards import NEEDS, NONE_OF, SECONDS, WORLDS, SiteBoard, site_boards, tally
+from site_boards import NEEDS, SECONDS, WORLDS, SiteBoard, chosen, site_boards
 
 from uqbench.boards.stored import board_folders
 from uqbench.pages.explorer.page import Explorer
@@ -28,15 +28,9 @@ from uqbench.suites.reading import read_suites
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.structure.files import Files
-    from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).resolve().parents[1]
 BOARDS = ROOT / "leaderboards"
-UNSEARCHED = ("scale.md", "reliability.md")
-"""Pages whose texts are not in the index that the first load brings, which may have a megabyte.
-
-Other pages are about the same claims and commands, and are found.
-"""
 MADE = {"conformance.md": conformance_page.page, "suite-keys.md": suite_keys.page}
 """Pages that are made from the code."""
 PART = re.compile(r'<div data-part="([a-z]+)"></div>')
@@ -103,10 +97,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
-def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
-    """Put the README's section where a page asks for it; leave long pages out of the search."""
-    if page.file.src_uri in UNSEARCHED:
-        page.meta["search"] = {"exclude": True}
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Put the README's section where a page asks for it."""
     return markdown.replace("<!-- your method -->", your_method())
 
 
@@ -116,39 +108,21 @@ def on_page_content(html: str, **_: Any) -> str:
 
 
 def _chooser() -> str:
-    chosen = {"world": "tabular", "need": "return", "budget": "any"}
-    cards = [
-        {"one": one, "need": need, "answer": answer, "shown": _is(one, need, chosen)}
-        for one in boards()
+    titles = {one.id: one.board.title for one in boards()}
+    answers = {
+        f"{world}/{need}/{budget}": (said, [{**vars(of), "name": titles[of.board]} for of in best])
+        for world in WORLDS
         for need in NEEDS
-        if one.world is not None and (answer := one.answer(need)) is not None
-    ]
+        for budget in SECONDS
+        for said, best in [chosen(boards(), world, need, budget)]
+    }
     choices = [
         ("world", "My agent sees", [(name, name, more) for name, more in WORLDS.items()]),
         ("need", "I need", [(name, text, "") for name, text in NEEDS.items()]),
         ("budget", "A run may take, on one core", [(n, t, "") for n, t in BUDGETS.items()]),
     ]
-    tallies = {
-        f"{world}/{need}/{budget}": tally(boards(), world, need, budget)
-        for world in WORLDS
-        for need in NEEDS
-        for budget in SECONDS
-    }
-    seconds = {name: most if most < float("inf") else None for name, most in SECONDS.items()}
-    return _laid_out(
-        "chooser",
-        choices=choices,
-        chosen=chosen,
-        cards=cards,
-        tally=tallies,
-        seconds=seconds,
-        none_of=NONE_OF,
-    )
-
-
-def _is(one: SiteBoard, need: str, chosen: Mapping[str, str]) -> bool:
-    fits = one.a_run <= SECONDS[chosen["budget"]]
-    return one.world == chosen["world"] and need == chosen["need"] and fits
+    first = {"world": "tabular", "need": "return", "budget": "any"}
+    return _laid_out("chooser", choices=choices, chosen=first, answers=answers)
 
 
 @cache
@@ -181,18 +155,9 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"slug": _slug, "anchor": _slug, "duration": _duration}
+    environment.filters |= {"slug": _slug, "anchor": _slug}
     return environment
 
 
 def _slug(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
-
-
-def _duration(seconds: float) -> str:
-    """Two digits of the unit that suits them."""
-    units: Sequence[tuple[float, str]] = ((100, "s"), (6000, "min"), (float("inf"), "h"))
-    size = {"s": 1, "min": 60, "h": 3600}
-    unit = next(name for most, name in units if seconds < most)
-    value = seconds / size[unit]
-    return f"{value:.2g} {unit}" if value < 10 else f"{value:.0f} {unit}"

@@ -1,24 +1,45 @@
 """``uqbench demo``: what a newcomer sees in the first minute."""
 
+from pathlib import Path
+
 import pytest
 from click.testing import CliRunner
 
+from uqbench.boards.stored import StoredBoard
 from uqbench.cli.demo import command
+from uqbench.pages.methods import two_sentences
 from uqbench.registry.plugins import Host
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import read_suites
 
+BOARD = Path(__file__).parents[2] / "leaderboards" / "drawn-worlds" / "demo"
 
-def test_the_demo_is_ten_seeds_of_six_methods_on_two_worlds():
+
+def test_the_demo_is_a_world_a_seed_for_five_methods():
     host = Host.load()
     plan = make_plan(
-        read_suites(host, check=("deepsea",)).suite("deepsea"), host, "demo", device="cpu"
+        read_suites(host, check=("drawn-worlds",)).suite("drawn-worlds"), host, "demo", device="cpu"
     )
     methods = [name for name, role in plan.roles.items() if role == "method"]
-    assert len(methods) == 6
-    assert {run.task for run in plan.runs} == {"deepsea-4", "deepsea-6"}
-    assert len(plan.runs) == 2 * 10 * len(plan.roles)
+    assert len(methods) == 5
+    assert [(cell.task.worlds, len(cell.runs)) for cell in plan.cells] == [("drawn", 200)] * 6
+    assert plan.suite.paired
     assert plan.budget.ranks
+
+
+def test_two_sentences_say_what_the_stored_board_says():
+    board = StoredBoard.read(BOARD)
+    best, wrong = two_sentences(board, Host.load()).split(". ")
+    table = board.leaderboard.set_index("method")
+    (first,) = table.index[table["may_be_first"] == "yes"]
+    assert best.startswith(f"{first.upper()} is best of 5 methods; ")
+    share = f"{100 * table.loc[first, 'coverage_90_mean']:.0f} %"
+    assert best.endswith(f"{share} of the true values lie inside its 90 % intervals (honest)")
+    known = table.index[table["calibration"] == "overconfident"]
+    assert all(f"{name.upper()} (" in wrong for name in known)
+    assert len(known) == wrong.count("(") > 0
+    readme = (BOARD.parents[2] / "README.md").read_text("utf-8")
+    assert f"{best}. {wrong}" in " ".join(readme.split())
 
 
 @pytest.mark.long  # a minute on two cores
@@ -26,7 +47,10 @@ def test_the_demo_ranks_and_says_whose_intervals_can_be_trusted(tmp_path):
     done = CliRunner().invoke(command, ["--out", str(tmp_path)], standalone_mode=False)
     assert done.return_value == 0
     lines = done.stdout.splitlines()
-    assert len(lines) <= 24
-    assert any(line.startswith("psrl is first of 6 methods.") for line in lines)
+    assert len(lines) <= 20
+    told = " ".join(lines)
+    assert "PSRL is best of 5 methods; " in told
+    assert "(honest)" in told
+    assert "Do not trust those of BQL" in told
     assert lines[-1] == f"report: {tmp_path / 'demo.html'} (open it)"
     assert (tmp_path / "demo.html").is_file()

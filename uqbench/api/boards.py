@@ -10,7 +10,7 @@ from uqbench.boards.leaderboard import Board, board
 from uqbench.boards.provenance import MadeWith
 from uqbench.boards.rescored import board_by, board_with, slug
 from uqbench.boards.stored import board_folder
-from uqbench.contract.errors import Say, warn
+from uqbench.contract.errors import Say, UqbenchError, warn
 from uqbench.pages.board_folders import write_board
 from uqbench.pages.check import check
 from uqbench.pages.check import rewrite as rewrite_tables
@@ -50,7 +50,8 @@ def leaderboard(
         say: called with what stops nothing.
 
     Raises:
-        UqbenchError: the measure or the score is unknown, or does not follow from what is stored.
+        UqbenchError: the measure or the score is unknown, or does not follow from what is stored;
+            or nothing has run.
     """
     session = Session(options, say=say)
     plan, host, store = session.plan(), session.host, session.store
@@ -59,7 +60,13 @@ def leaderboard(
         further = result.plan.suite is not plan.suite
         return written(session, result, to, f"-{slug(score)}" if further else "")
     if risk is None:
-        return written(session, board(plan, store), to)
+        result = board(plan, store)
+        if not any(cell.scored for cell in result.scores.cells):
+            raise UqbenchError(
+                f"{store.root} has no finished run of {result.title}, and so no board; make some: "
+                f"uqbench run --suite {plan.suite.name} --budget {plan.budget_name}"
+            )
+        return written(session, result, to)
     return written(session, board_by(risk, plan, host, store), to, f"-{slug(risk)}")
 
 

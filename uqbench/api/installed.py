@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from uqbench.registry.registry import Registry
 
 Kind = Literal[
-    "suites", "tasks", "claims", "agents", "estimators", "environments", "datasets", "risks",
-    "scores", "claim-kinds", "plugins",
+    "suites", "tasks", "methods", "claims", "agents", "estimators", "environments", "datasets",
+    "risks", "scores", "claim-kinds", "plugins",
 ]  # fmt: skip
 Entries = list[dict[str, Any]]
 
@@ -44,6 +44,11 @@ def listing(kind: Kind | None = None, say: Say = warn) -> Mapping[Kind, Entries]
             for suite in suites
             for task in suite.tasks
         ],
+        "methods": [
+            {"name": f"{suite.name}/{method.name}"} | named(method, "agent", "estimator", "budgets")
+            for suite in suites
+            for method in suite.methods
+        ],
         "claims": [
             {"name": f"{suite.name}/{claim.id}", "kind": claim.kind}
             | {"budgets": list(claim.budgets), "source": claim.source, "summary": claim.sentence}
@@ -51,7 +56,7 @@ def listing(kind: Kind | None = None, say: Say = warn) -> Mapping[Kind, Entries]
             for claim in suite.claims
         ],
     }
-    for title in get_args(Kind)[3:-1]:
+    for title in get_args(Kind)[4:-1]:
         name = {"risks": "risk_measures"}.get(title, title.replace("-", "_"))
         if kind in (None, title):  # docstrings are those of modules that this imports
             entries[title] = _registered(getattr(host, name))

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable
-from itertools import groupby
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
@@ -16,6 +14,7 @@ from typing_extensions import TypedDict
 
 from uqbench.contract.config import explain
 from uqbench.contract.errors import UqbenchError
+from uqbench.contract.wording import spans
 from uqbench.results.scores import DigestOf, Scores
 from uqbench.suites.metrics import Group
 from uqbench.suites.plan import Plan
@@ -88,7 +87,7 @@ class Planned(BaseModel):
         return cls(
             methods=tuple(sorted(m.name for m in plan.suite.methods_of(plan.budget_name))),
             runs={
-                f"{cell.task.name}/{cell.method.name}": _spans(run.seed for run in cell.runs)
+                f"{cell.task.name}/{cell.method.name}": spans(run.seed for run in cell.runs)
                 for cell in plan.cells
             },
         )
@@ -104,11 +103,9 @@ class Planned(BaseModel):
         Those without any row, or else the seeds that are missing, or that nobody planned.
         """
         there = {f"{cell.task}/{cell.method}": set(cell.seeds) for cell in scores.cells}
-        cells = [
-            (name, _seeds(spans), there.get(name)) for name, spans in sorted(self.runs.items())
-        ]
+        cells = [(name, _seeds(own), there.get(name)) for name, own in sorted(self.runs.items())]
         return [name for name, _, seeds in cells if seeds is None] or [
-            f"{name} (seed {_spans(known - seeds) or f'beyond {_spans(known)}'})"
+            f"{name} (seed {spans(known - seeds) or f'beyond {spans(known)}'})"
             for name, known, seeds in cells
             if seeds is not None and seeds != known
         ]
@@ -223,14 +220,7 @@ def read_manifest(data: bytes, where: str) -> Manifest:
         raise UqbenchError(f"{where} is damaged, because it cannot be read: {why}") from error
 
 
-def _spans(seeds: Iterable[int]) -> str:
-    """``0-4,7`` for 0, 1, 2, 3, 4 and 7."""
-    groups = groupby(enumerate(sorted(seeds)), key=lambda placed: placed[1] - placed[0])
-    spans = [[seed for _, seed in span] for _, span in groups]
-    return ",".join(f"{s[0]}-{s[-1]}" if len(s) > 1 else str(s[0]) for s in spans)
-
-
-def _seeds(spans: str) -> set[int]:
+def _seeds(listed: str) -> set[int]:
     """0, 1, 2, 3, 4 and 7 for ``0-4,7``."""
-    ends = [span.partition("-") for span in spans.split(",")]
+    ends = [span.partition("-") for span in listed.split(",")]
     return {seed for low, _, high in ends for seed in range(int(low), int(high or low) + 1)}

@@ -1,4 +1,4 @@
-"""``uqbench demo``: six methods on two small worlds, and whose intervals can be trusted."""
+"""``uqbench demo``: five methods in two hundred worlds, and whose intervals can be trusted."""
 
 from pathlib import Path
 
@@ -9,10 +9,10 @@ from uqbench.cli.terminal import say, warn
 
 @takes("out")
 def command(options: Options) -> int:
-    """Rank six exploration methods on DeepSea, and check what they say that they know.
+    """Rank five exploration methods in drawn worlds, and check what they claim to know.
 
-    About a minute on two cores: ten seeds of the budget demo of the suite deepsea, as uqbench run
-    --suite deepsea --budget demo makes them.
+    A minute of core time: the budget demo of the suite drawn-worlds, a new world for each of 200
+    seeds, as uqbench run --suite drawn-worlds makes them.
 
     \b
     Example:
@@ -21,15 +21,18 @@ def command(options: Options) -> int:
     from uqbench.api.execute import execute
     from uqbench.api.report import can_report, write_report
     from uqbench.api.session import Session
+    from uqbench.boards.stored import StoredBoard
+    from uqbench.pages.methods import two_sentences
     from uqbench.pages.terminal import print_board
     from uqbench.runner.display import Terminal
 
     out = Path(options.out or "results")
-    demo = Options("deepsea", "demo", out=out, device="cpu")
-    done = execute(Session(demo, Terminal(), warn))
+    demo = Options("drawn-worlds", "demo", out=out, device="cpu")
+    session = Session(demo, Terminal(), warn)
+    done = execute(session)
     assert done.board is not None
     assert done.folder is not None
-    print_board(done.board)
+    print_board(done.board, said=two_sentences(StoredBoard.read(done.folder), session.host))
     if can_report():
         say(f"report: {write_report(done.folder, out / 'demo.html', warn)} (open it)")
     return 1 if done.unfinished else 0

@@ -3,20 +3,24 @@
 from typing import Any
 
 from uqbench.api.installed import Kind, listing
+from uqbench.api.values import Name
 from uqbench.cli.options import takes
 from uqbench.cli.terminal import print_json, say, warn
+from uqbench.contract.errors import unknown
 
 
-@takes(names={"kind": "KIND"})
-def command(kind: Kind | None = None, *, as_json: bool = False) -> None:
+@takes(names={"kind": "KIND", "suite": "SUITE"})
+def command(kind: Kind | None = None, suite: Name | None = None, *, as_json: bool = False) -> None:
     """List what is installed: suites, agents, environments and so on.
 
-    KIND is suites, tasks, claims, agents, estimators, environments, datasets, risks, scores,
-    claim-kinds or plugins; all of them without one.
+    KIND is suites, tasks, methods, claims, agents, estimators, environments, datasets, risks,
+    scores, claim-kinds or plugins; all of them without one. Tasks, methods and claims may be those
+    of one SUITE.
 
     \b
     Example:
       uqbench list agents
+      uqbench list methods deepsea
 
     Args:
         as_json: Print JSON.
@@ -24,6 +28,13 @@ def command(kind: Kind | None = None, *, as_json: bool = False) -> None:
     from uqbench.pages.suites import print_suites
 
     listed = listing(kind, warn)
+    if kind is not None and suite is not None:
+        own = [entry for entry in listed[kind] if entry["name"].startswith(f"{suite}/")]
+        if not own:
+            raise unknown(
+                "suite with " + kind, suite, {e["name"].split("/")[0] for e in listed[kind]}
+            )
+        listed = {kind: own}
     if as_json:
         print_json(listed[kind] if kind else listed)
         return

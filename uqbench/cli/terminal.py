@@ -1,11 +1,13 @@
 """Output of commands: text from elsewhere is made visible before a terminal can obey it."""
 
 import json
+import sys
 from collections.abc import Mapping
 from typing import Any
 
 import click
 
+from uqbench.contract.wording import fitted
 from uqbench.contract.wording import visible as visible
 
 
@@ -21,7 +23,7 @@ def say(
         colors: colors by words; each word is colored where a line first has it.
     """
     for line in lines:
-        text = visible(line)
+        text = fitted(visible(line), sys.stderr if err else sys.stdout)
         for words, color in (colors or {}).items():
             text = text.replace(words, click.style(words, fg=color), 1)
         click.echo(click.style(text, bold=True) if bold else text, err=err)

@@ -1,6 +1,11 @@
 """Texts for messages: amounts in words, and text from elsewhere made safe to show."""
 
+import shutil
+import textwrap
 import unicodedata
+from collections.abc import Iterable
+from itertools import groupby
+from typing import TextIO
 
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 """Categories of characters that a terminal obeys, or shows as nothing."""
@@ -29,3 +34,20 @@ def visible(text: str) -> str:
         char.encode("unicode_escape").decode() if unicodedata.category(char) in _UNSEEN else char
         for char in text
     )
+
+
+def fitted(text: str, file: TextIO) -> str:
+    """A line as it is; on a terminal wrapped at words, what goes on being set in."""
+    if not file.isatty():
+        return text
+    width = shutil.get_terminal_size().columns
+    return textwrap.fill(
+        text, width, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
+    )
+
+
+def spans(numbers: Iterable[int]) -> str:
+    """``0-4,7`` for 0, 1, 2, 3, 4 and 7."""
+    groups = groupby(enumerate(sorted(numbers)), key=lambda placed: placed[1] - placed[0])
+    ends = [[number for _, number in span] for _, span in groups]
+    return ",".join(f"{of[0]}-{of[-1]}" if len(of) > 1 else str(of[0]) for of in ends)

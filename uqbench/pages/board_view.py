@@ -7,7 +7,7 @@ notebook and the report only lay it out. Rows are those of ``leaderboard.csv``.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -150,7 +150,11 @@ class BoardView:
     @classmethod
     def of(cls, board: Board | StoredBoard) -> BoardView:
         """The view of a board, computed or stored."""
-        lines = _stored(board) if isinstance(board, StoredBoard) else _computed(board)
+        rows: list[Any] = (
+            board.rows() if isinstance(board, Board) else board.leaderboard.to_dict("records")
+        )
+        names = [str(n).removesuffix("_low") for row in rows[:1] for n in row if n.endswith("_low")]
+        lines = [Line.of(row, {n: stored_estimate(row, n) for n in names}) for row in rows]
         if board.ranks:
             lines.sort(key=lambda line: -line.value(board.ranking))
         return cls(board.title, board.ranking, tuple(lines))
@@ -193,15 +197,12 @@ def number(value: float) -> str:
 
 
 def shown(estimate: Estimate | None) -> str:
-    """An estimate with its interval, or a dash."""
-    return NONE if estimate is None else " ".join(parts(estimate)).strip()
-
-
-def parts(estimate: Estimate, shown: Callable[[float], str] = number) -> tuple[str, str]:
-    """An estimate, and its interval in brackets, empty where it has none."""
+    """An estimate with its interval in brackets, or a dash."""
+    if estimate is None:
+        return NONE
     low, high = estimate.low, estimate.high
-    around = "" if low is None or high is None else f"[{shown(low)}, {shown(high)}]"
-    return shown(estimate.value), around
+    around = "" if low is None or high is None else f" [{number(low)}, {number(high)}]"
+    return number(estimate.value) + around
 
 
 def stored_estimate(row: Mapping[str, Any], name: str) -> Estimate | None:
@@ -214,14 +215,6 @@ def stored_estimate(row: Mapping[str, Any], name: str) -> Estimate | None:
 def board_notes(board: Board, view: BoardView) -> list[str]:
     """Where trivial and oracle rows lie, and what remarks mean."""
     sentences = []
-    for role, what in (("trivial", "Without learning"), ("oracle", "Knowing more than an agent")):
-        values = [
-            f"{line.method} {number(line.value(view.ranking))}"
-            for line in view.lines
-            if board.plan.roles[line.method] == role and view.ranking in line.estimates
-        ]
-        if values:
-            sentences.append(f"{what} ({role}): {', '.join(values)}; no rank.")
     if board.trivial is not None and any(line.beaten for line in view.lines):
         sentences.append(
             f"{MARK} does not beat {board.trivial.best}, the best of these: the 95 % interval of "
@@ -259,19 +252,6 @@ def board_notes(board: Board, view: BoardView) -> list[str]:
         places = ", ".join(sorted(set(board.origins.values())))
         sentences.append(f"Stored rows are from {places} and were not run again.")
     return [" ".join(sentences)] if sentences else []
-
-
-def _computed(board: Board) -> list[Line]:
-    return [Line.of(row, board.estimates[row["method"]]) for row in board.rows()]
-
-
-def _stored(board: StoredBoard) -> list[Line]:
-    table = board.leaderboard
-    names = [name.removesuffix("_low") for name in map(str, table) if name.endswith("_low")]
-    return [
-        Line.of(row, {name: stored_estimate(row, name) for name in names})
-        for row in table.to_dict("records")
-    ]
 
 
 def _place(ranks: Sequence[Any], tied: object) -> Place | None:

@@ -181,8 +181,7 @@ def index_page(root: Folder, suites: Mapping[str, Suite], versions: Mapping[str,
         except (UqbenchError, LookupError):
             # it is another board's, and whoever writes theirs is not to be held up
             row, judged = [f"{suite} · {name}: damaged", "", ""], []
-        own = Counted(name, tuple(judged))
-        boards.append([*row, *(str(own.count(word) or "") for word in WORDS)])
+        boards.append(row)
         claims += judged
     papers = [*by_paper(claims), Counted("**all**", tuple(distinct(claims)))]
     matrix = [[of.paper, *(str(of.count(word)) for word in WORDS), of.parts] for of in papers]
@@ -191,10 +190,10 @@ def index_page(root: Folder, suites: Mapping[str, Suite], versions: Mapping[str,
         "# Leaderboards",
         INTRODUCTION,
         "## Claims of the papers",
-        "Each claim once, on the budget that it needs; in the table of boards once a board.",
+        "Each claim once, on the budget that it needs.",
         _table(["paper", *WORDS, "parts that hold"], matrix),
         "## Boards",
-        _table(["board", "methods", "runs", *WORDS], boards),
+        _table(["board", "methods", "runs"], boards),
         *([EARLIER] if any("‡" in board[0] for board in boards) else []),
     ]
     return "\n\n".join(parts) + "\n"

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from uqbench.boards.calibration import coverage_column
 from uqbench.boards.stored import StoredBoard
 from uqbench.contract.errors import UqbenchError
 from uqbench.registry.definitions import source, summary
@@ -33,6 +34,24 @@ def names_of(board: StoredBoard, host: Host) -> Iterator[tuple[str, dict[str, An
             title += f", {setting_apart(name, made[name]['config'], alike)}" if family else ""
         facts = {"name": name, "of": of, "title": title, "family": family or of}
         yield name, {**facts, "about": about, "source": paper, "config": made[name]["config"]}
+
+
+def two_sentences(board: StoredBoard, host: Host) -> str:
+    """Two sentences: the best method with the word for its intervals, and those not to trust."""
+    table, titles = board.leaderboard, {name: own["title"] for name, own in names_of(board, host)}
+    column, level = coverage_column(map(str, table)) or ("", 0.0)
+    own = table[table["role"] == "method"]
+    inside = {r["method"]: f"{100 * r[column]:.0f} %" for r in own.to_dict("records")}
+    first = list(own.loc[own["may_be_first"] == "yes", "method"])
+    told = dict(zip(own["method"], own["calibration"], strict=True))
+    names = " or ".join(titles[name] for name in first) or "No method"
+    said = f"{names} is best of {len(own)} methods"
+    if len(first) == 1:
+        said += f"; {inside[first[0]]} of the true values lie inside its {100 * level:.0f} % "
+        said += f"intervals ({told[first[0]]})"
+    wrong = [name for name, word in told.items() if word in ("overconfident", "too narrow here")]
+    apart = ", ".join(f"{titles[name]} ({inside[name]})" for name in wrong)
+    return f"{said}. " + (f"Do not trust those of {apart}." if wrong else "None states too little.")
 
 
 def setting_apart(name: str, config: Mapping[str, Any], alike: list[dict[str, Any]]) -> str:

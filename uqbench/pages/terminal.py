@@ -13,8 +13,11 @@ from uqbench.pages.board_view import IMPROVEMENT, BoardView
 from uqbench.pages.console import PADDING, Shown, stdout, table
 
 
-def print_board(board: Board, console: Console | None = None) -> None:
-    """Print a board in the width of a console: its ranking, what it comes to, what it lacks."""
+def print_board(board: Board, console: Console | None = None, said: str = "") -> None:
+    """Print a board in the width of a console: its ranking, what it comes to, what it lacks.
+
+    ``said`` stands in place of the board's own finding.
+    """
     console, view = console or stdout(), BoardView.of(board)
     shown, room = [], console.width + PADDING
     for column in _columns(board, view):
@@ -23,7 +26,7 @@ def print_board(board: Board, console: Console | None = None) -> None:
             room -= column.width
     console.print(visible(view.title), style="italic", highlight=False)
     console.print(table(shown))
-    for text in (board.finding, *lacking(board)):
+    for text in (said or board.finding, *lacking(board)):
         console.print(visible(text), highlight=False, markup=False)
 
 

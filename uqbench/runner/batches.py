@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from uqbench.contract.identity import DeviceKind, Run
+from uqbench.contract.wording import spans
 from uqbench.registry.plugins import Host
 from uqbench.registry.registry import Plugin, Registry
 from uqbench.suites.metrics import Metric
@@ -45,9 +46,8 @@ class Batch:
     @property
     def name(self) -> str:
         """The batch's name in progress messages."""
-        seeds = [str(run.seed) for run in self.runs]
-        shown = ",".join(seeds) if len(seeds) <= 10 else f"{seeds[0]},{seeds[1]},…,{seeds[-1]}"
-        return f"{self.cell.task.name}/{self.cell.method.name}/{shown}"
+        seeds = spans(run.seed for run in self.runs)
+        return f"{self.cell.task.name}/{self.cell.method.name}/{seeds}"
 
     @property
     def steps(self) -> int:

@@ -7,8 +7,9 @@ from contextlib import contextmanager
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
+from rich.table import Column
 
-from uqbench.contract.wording import duration, visible
+from uqbench.contract.wording import duration, fitted, visible
 from uqbench.runner import events
 from uqbench.runner.batches import BatchGroup
 from uqbench.runner.forecast import Forecast, TimeLeft, seconds_left
@@ -23,7 +24,7 @@ class Terminal(Watcher):
     def say(self, *lines: str) -> None:
         """Print lines; whatever is in one, it stays one line."""
         for line in lines:
-            print(visible(line), file=sys.stderr, flush=True)
+            print(fitted(visible(line), sys.stderr), file=sys.stderr, flush=True)
 
     @contextmanager
     def watch(
@@ -32,7 +33,9 @@ class Terminal(Watcher):
         """Show progress while groups are executed."""
         console = Console(stderr=True)
         text = "{task.percentage:>3.0f}%  {task.fields[speed]}  {task.fields[eta]}"
-        columns = TextColumn("{task.description}"), BarColumn(bar_width=24), TextColumn(text)
+        bar = BarColumn(bar_width=None, table_column=Column(min_width=20, max_width=40))
+        named = Column(overflow="ellipsis", no_wrap=True, ratio=1)
+        columns = TextColumn("{task.description}", table_column=named), bar, TextColumn(text)
         with Progress(*columns, console=console, disable=not console.is_terminal) as bars:
             yield _Display(TimeLeft(groups, expected, processes), bars).show
 
@@ -48,7 +51,7 @@ class _Display:
         self._noticed: set[str] = set()
         self._rows: dict[str, TaskID] = {}
         self._next_line: dict[str, float] = {}
-        self._whole = bars.add_task("all runs", total=1.0, speed="", eta="starting")
+        self._whole = bars.add_task("all runs", total=1.0, speed="", eta="loading")
 
     def show(self, event: events.Event) -> None:
         """Show one event."""
@@ -63,7 +66,7 @@ class _Display:
         match event:
             case events.Started():
                 steps = event.batch.budget.steps
-                self._rows[name] = self._bars.add_task(name, total=steps, speed="preparing", eta="")
+                self._rows[name] = self._bars.add_task(name, total=steps, speed="loading", eta="")
                 self._next_line[name] = now + LINE_SECONDS
                 how = f"resumed from step {event.step:,}" if event.step else "started"
                 self._line(f"{name}: {how}")
@@ -97,4 +100,6 @@ class _Display:
             self._say(text)
 
     def _say(self, text: str) -> None:
-        self._bars.console.print(visible(text), highlight=False, markup=False, soft_wrap=True)
+        console = self._bars.console
+        wide = not console.is_terminal  # a log keeps its lines whole
+        console.print(visible(text), highlight=False, markup=False, soft_wrap=wide)

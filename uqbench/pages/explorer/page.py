@@ -124,46 +124,37 @@ class Explorer:
         yield "explorer.css", _style()
         yield "explorer.js", _part("explorer.js")
         yield "data/index.js", _assigned("index", {**self.index, "home": home})
-        yield from self._of_page("index", "boards", "Boards", QUESTION, address)
-        for kind in ("methods", "claims"):
-            yield from self._of_page(kind, kind, kind.capitalize(), QUESTION, address)
+        for name, data in self.boards.items():
+            yield f"data/{name}.js", _assigned(name, {**data, "figures": data["figures"][:1]})
+            further = {"figures": data["figures"][1:]}
+            yield f"data/{name}.figures.js", _assigned(f"{name}.figures", further)
+            try:
+                picture = catalog.FIGURES["trust"](self.stored[name])
+            except NotDrawableError:
+                picture = catalog.FIGURES["intervals"](self.stored[name])
+            yield f"{name}.png", render(picture, "png", scale=1.25)
+        kinds = {"index": "boards", "methods": "methods", "claims": "claims"}
+        pages = [(name, kind, kind.capitalize(), QUESTION) for name, kind in kinds.items()]
+        pages += [(n, f"board:{n}", of.title, of.finding) for n, of in self.stored.items()]
         for one in self.index["methods"]:
             said = f"{one['about']}. {one['source']}"
-            name = f"method-{one['of']}"
-            yield from self._of_page(name, f"method:{one['of']}", one["title"], said, address)
-        for name, data in self.boards.items():
-            later = {"figures": data["figures"][1:]}
-            shown = {**data, "figures": data["figures"][:1]}
-            yield f"data/{name}.js", _assigned(name, shown)
-            yield f"data/{name}.figures.js", _assigned(f"{name}.figures", later)
-            board = self.stored[name]
-            try:
-                picture = catalog.FIGURES["trust"](board)
-            except NotDrawableError:
-                picture = catalog.FIGURES["intervals"](board)
-            yield f"{name}.png", render(picture, "png", scale=1.25)
-            yield from self._of_page(
-                name, f"board:{name}", board.title, board.finding, address, picture=True
+            pages.append((f"method-{one['of']}", f"method:{one['of']}", one["title"], said))
+        for name, page, title, said in pages:
+            own = [f"data/{name}.js"] * (name in self.boards)
+            sources = ["data/index.js", *own, "explorer.js"]
+            shown = f'<meta property="og:image" content="{address}{name}.png">'
+            yield (
+                f"{name}.html",
+                _page(
+                    title=f"{title} · uqbench",
+                    said=said,
+                    page=page,
+                    scripts="'self'",
+                    sheet='<link rel="stylesheet" href="explorer.css">',
+                    further=shown if name in self.boards else "",
+                    code="".join(f'<script defer src="{at}"></script>' for at in sources),
+                ),
             )
-
-    def _of_page(
-        self, name: str, page: str, title: str, said: str, address: str, *, picture: bool = False
-    ) -> Iterator[tuple[str, str]]:
-        data = ["index", *([name] if page.startswith("board:") else [])]
-        sources = [*(f"data/{one}.js" for one in data), "explorer.js"]
-        shown = f'<meta property="og:image" content="{address}{name}.png">' if picture else ""
-        yield (
-            f"{name}.html",
-            _page(
-                title=f"{title} · uqbench",
-                said=said,
-                page=page,
-                scripts="'self'",
-                sheet='<link rel="stylesheet" href="explorer.css">',
-                further=shown,
-                code="".join(f'<script defer src="{source}"></script>' for source in sources),
-            ),
-        )
 
 
 def _methods(boards: dict[str, Data]) -> Iterator[Data]:

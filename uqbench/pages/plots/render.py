@@ -41,8 +41,6 @@ _SAID = re.compile(r'<(\w+) aria-label="([^"]*)"([^>]*)/>')
 """A mark that says something when it is pointed at."""
 _TAG = re.compile(r"<[^>]*>")
 _NUMBER = re.compile(r'(?<![\d#.])(?<!opacity=")-?\d+\.\d{2,}')
-_BAND = re.compile(r'<path d="[^"]{200,}"(?= fill="[^"]+" opacity="0\.14"/>)')
-"""A shade of hundreds of points: nobody sees tenths of its pixels."""
 
 
 def render(figure: Figure, form: str, width: str | None = None, scale: float = PNG_SCALE) -> bytes:
@@ -146,7 +144,6 @@ def _small(text: str, name: str) -> str:
         before, text = text, text.replace("<g></g>", "")
     text = text.replace(' opacity="1"', "").replace(' fill="transparent"', ' fill="none"')
     text = _TAG.sub(lambda tag: _NUMBER.sub(_short, tag[0]), text)
-    text = _BAND.sub(lambda band: re.sub(r"-?\d+\.\d", _whole, band[0]), text)
     ids = dict.fromkeys(re.findall(r'\bid="([^"]+)"', text))
     for number, old in enumerate(ids):
         new = f"{name}-{number}"
@@ -157,10 +154,6 @@ def _small(text: str, name: str) -> str:
 def _short(number: re.Match[str]) -> str:
     """A coordinate to a tenth of a pixel."""
     return f"{float(number[0]):.1f}".removesuffix(".0")
-
-
-def _whole(number: re.Match[str]) -> str:
-    return str(round(float(number[0])))
 
 
 def _with_text(text: str, figure: Figure, style: str) -> str:

@@ -1,4 +1,4 @@
-"""What runs say of their uncertainty, against the truth: reliability diagram, PIT, errors.
+"""Stated uncertainty against the truth: reliability diagram, PIT, coverage over training.
 
 The curves are those of a board's ``uncertainty.parquet``, each method's mean over its runs: of the
 last occasion on which the agents were asked, ``training`` of all occasions.
@@ -24,12 +24,6 @@ KINDS = {
         "Coverage over training",
         "of 90 % intervals; gray is perfect",
     ),
-    "errors": (
-        "stated standard deviation",
-        "error of the mean",
-        "Stated standard deviation against error",
-        "root mean squares of tenths of pairs; above gray: overconfident",
-    ),
 }
 """By curve: axes, title, and what its gray line is."""
 
@@ -43,18 +37,12 @@ def frame(curves: pd.DataFrame, kind: str) -> pd.DataFrame:
         curves: of :func:`~uqbench.boards.curves.mean_curves`.
         kind: of :data:`KINDS`.
     """
-    part = {"errors": "error"}.get(kind, kind)
-    points = curves[curves["curve"] == part].drop(columns="curve").reset_index(drop=True)
+    points = curves[curves["curve"] == kind].drop(columns="curve").reset_index(drop=True)
     if points.empty:
         raise NotDrawableError(
             f"no run has the curve {kind!r}: its agents are not asked, or do not predict what it "
             f"takes (docs/uncertainty.md)."
         )
-    if kind == "errors":  # a log scale has no zero
-        stated = curves[curves["curve"] == "stated"].set_index(["task", "method", "x"])["y"]
-        points["x"] = stated.loc[points[["task", "method", "x"]].apply(tuple, axis=1)].array
-        points = points[(points["x"] > 0) & (points["y"] > 0)].reset_index(drop=True)
-        return points.assign(low=points["low"].clip(points["y"].min()), gray=points["x"])
     points["low"], points["high"] = _within(points["y"], points["high"] - points["y"])
     return points.assign(gray=LEVEL if kind == "training" else points["x"])
 
@@ -80,12 +68,11 @@ def chart(data: pd.DataFrame, kind: str, methods: Sequence[str]) -> alt.FacetCha
     """A panel a task, a line a method; gray is what to compare with."""
     x, y, _, _ = KINDS[kind]
     color, dash = theme.lines(methods, data["method"])
-    scale = alt.Scale(type="log") if kind == "errors" else alt.Undefined
     form = "~s" if kind == "training" else alt.Undefined
     across = alt.Axis(tickCount=4, format=form)
-    base = alt.Chart(width=210, height=210).encode(alt.X("x:Q", title=x, axis=across, scale=scale))
+    base = alt.Chart(width=210, height=210).encode(alt.X("x:Q", title=x, axis=across))
     line = base.mark_line(strokeWidth=2, point=kind == "training").encode(
-        alt.Y("y:Q", title=y, axis=theme.up(5), scale=scale), color, dash
+        alt.Y("y:Q", title=y, axis=theme.up(5)), color, dash
     )
     band = base.mark_area(opacity=0.1).encode(alt.Y("low:Q"), alt.Y2("high:Q"), color)
     gray = base.mark_line(color=theme.FAINT, strokeWidth=1).encode(alt.Y("gray:Q"))

@@ -29,6 +29,7 @@ SUITES = (
     "deepsea-deep",
     "ube-terms",
     "priormdp-sbc",
+    "drawn-worlds",
     "noise-and-ignorance",
 )
 
