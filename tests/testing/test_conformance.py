@@ -659,6 +659,22 @@ def test_what_waits_for_a_failure_is_one_line(capsys):
     assert re.fullmatch(r"  blocked: \d\d checks until agent-forms passes", waiting)
 
 
+class Raises(Linear):
+    def act(self, obs, valid=None):
+        if self.t == 30:
+            raise KeyError("no such head")
+        return super().act(obs, valid)
+
+
+def test_an_exception_of_an_agent_is_reported_once_under_its_own_name():
+    made = results([agent(Raises)])
+    (failed,) = [result for result in made if result.status == "failed"]
+    assert failed.check.id == "agent-runs"
+    assert "KeyError" in failed.message
+    assert "no such head" in failed.message
+    assert "of act: raise KeyError" in failed.message
+
+
 def test_a_part_of_a_name_chooses_checks_and_brings_those_they_build_on():
     for only in ("agent-pure", "Linear-agent-pure"):
         made = results([agent(Linear)], only=only)

@@ -16,7 +16,8 @@ from torch.utils._pytree import tree_map
 from uqbench.contract.agent import Agent, EnvironmentInfo, Queried, Step
 from uqbench.contract.environment import LaneEnv, Outcome
 from uqbench.contract.specs import Role
-from uqbench.runner.train.guards import chosen, copied
+from uqbench.registry.side_effects import watched
+from uqbench.runner.train.guards import check_action, chosen, copied
 from uqbench.runner.train.loop import by_actor, reset_by_actor
 from uqbench.testing.conformance.check import Subject, applies, located, once
 from uqbench.testing.same_bits import difference
@@ -198,9 +199,16 @@ class AgentSubject(Learner):
         return replace(self, info=info, long=self.steps, expected_failures={})
 
     @cached_property
+    def watched(self) -> tuple[Trace, list[str]]:
+        """A run that nothing disturbs, and the global defaults that it changed."""
+        changed: list[str] = []
+        with watched(changed):
+            return self.run(SEEDS, 0), changed
+
+    @property
     def baseline(self) -> Trace:
         """A run that nothing disturbs."""
-        return self.run(SEEDS, 0)
+        return self.watched[0]
 
     @cached_property
     def alone(self) -> Trace:
@@ -243,7 +251,9 @@ class AgentSubject(Learner):
         for t in range(0, self.long if "long" in how else self.steps, actors):
             obs, valid = obs.clone(), copied(valid)
             given = obs.clone(), copied(valid)
-            action = agent.act(*given).clone()
+            action = agent.act(*given)
+            check_action(agent, action, (len(seeds), actors), t, "act")
+            action = action.clone()
             names = f"act's obs at step {t}", f"act's valid at step {t}"
             lent += zip(names, given, (obs, valid), strict=True)
             outcome = copy_of(env.step(action.flatten()), actors)

@@ -1,5 +1,6 @@
 """Rules of every agent: forms, repeatability, lanes, resumption, endings and actors."""
 
+import contextlib
 import copy
 import dataclasses
 import re
@@ -12,6 +13,7 @@ from torch import Tensor
 from uqbench.contract.agent import Agent
 from uqbench.contract.config import is_scheduled, scaled
 from uqbench.contract.environment import Outcome
+from uqbench.contract.errors import UqbenchError
 from uqbench.lanes import ReplayBuffer
 from uqbench.runner.train.guards import check_action, check_metrics, check_range
 from uqbench.runner.train.loop import reset_by_actor
@@ -28,7 +30,7 @@ from uqbench.testing.conformance.agent_runs import (
     step_of,
     through_a_file,
 )
-from uqbench.testing.conformance.check import applies, check, expect, once, tells, unchanged
+from uqbench.testing.conformance.check import applies, check, expect, once, tells
 
 FORM_STEPS = 3
 COUNTS = re.compile(r"(_steps|_starts|sync_period|warm_?up|burn_?in|anneal\w*|_?decay)$")
@@ -41,7 +43,20 @@ CHANGED = 0.02
 """Largest share of actions that may change by what an agent learns from one other example."""
 
 
-@check(AgentSubject, "agent-forms")
+@check(AgentSubject, "agent-runs")
+def runs(subject: AgentSubject) -> None:
+    """An agent acts, learns and predicts without an exception of its own.
+
+    In a whole run; forms are of other checks.
+
+    Fix:
+        Follow the message, which names the line; none of the rules was tried.
+    """
+    with contextlib.suppress(UqbenchError):
+        _ = subject.baseline
+
+
+@check(AgentSubject, "agent-forms", after=("agent-runs",))
 def forms(subject: AgentSubject) -> None:
     """`act` returns int64 [L, K], `policy` [L, M], `metrics` [L]; all actions in 0 … A − 1.
 
@@ -101,8 +116,8 @@ def global_state(subject: AgentSubject) -> None:
         Draw from uqbench.lanes.Uniform, Normal or generators, which are functions of (seed,
         stream, step).
     """
-    with unchanged("a run"):
-        _ = subject.baseline
+    _, changed = subject.watched
+    expect(not changed, f"a run changed {', '.join(changed)}")
 
 
 @check(AgentSubject, "agent-inputs", after=("agent-global-state",))

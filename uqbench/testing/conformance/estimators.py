@@ -1,7 +1,7 @@
 """Rules of every estimator, and of every data set."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
 import torch
@@ -13,14 +13,18 @@ from uqbench.testing.conformance.agent_runs import same
 from uqbench.testing.conformance.check import (
     Skipped,
     Subject,
+    applies,
     check,
     expect,
     once,
+    tells,
     unchanged,
 )
 from uqbench.uncertainty.problems import check_data, check_scores
 from uqbench.uncertainty.validity import Speaker, check_prediction
 
+WRONG = 0.25
+"""Relative difference of means at two scales, from which on they are not learned."""
 SEEDS = (0, 1, 2)
 """Also the numbers of data sets, where these are numbered."""
 
@@ -102,6 +106,34 @@ def lanes(subject: EstimatorSubject) -> None:
         expect(alike, f"alone and among others {name} differs")
 
 
+@check(EstimatorSubject, "estimator-scale", after=("estimator-pure",))
+def scale(subject: EstimatorSubject) -> str:
+    """Ten times the targets make ten times the `mean` and a hundred times the `epistemic` variance.
+
+    Of a regression, at its first training inputs, within a factor of three; a variance of noise
+    that is known may leave it as it is.
+
+    Fix:
+        State a variance, the square of a standard deviation, in squared units of the targets.
+    """
+    data, small = subject.dataset.data(SEEDS), subject.predicted()[0]
+    applies(small.unit == "variance", "it predicts no variance of a regression")
+    parts = [replace(part, targets=10 * part.targets) for part in (data, data.validation) if part]
+    estimator = subject.make(subject.dataset, SEEDS)
+    model = subject.dataset.reference_model(SEEDS)
+    estimator.fit(replace(parts[0], validation=next(iter(parts[1:]), None)), model, subject.steps)
+    large = estimator.predict(data.inputs[:, :6].clone())
+    if small.mean is not None and large.mean is not None:
+        off = float((large.mean - 10 * small.mean).norm() / (10 * small.mean).norm())
+        tells(
+            off <= WRONG, f"in {subject.steps} steps its means learn too little: off by {off:.0%}"
+        )
+    ratio = float((large.epistemic / small.epistemic.clamp(min=1e-30)).median())
+    within = any(power / 3 <= ratio <= 3 * power for power in (1, 100))
+    expect(within, f"its epistemic variance is multiplied by {ratio:.3g}; expected 100")
+    return f"its epistemic variance is multiplied by {ratio:.3g}"
+
+
 @check(EstimatorSubject, "estimator-reference", after=("estimator-forms",))
 def reference(subject: EstimatorSubject) -> None:
     """In setting (b) the reference model is the same after fit and predict as before.
@@ -178,9 +210,9 @@ def dataset_seeds(subject: DatasetSubject) -> None:
 
 @check(DatasetSubject, "dataset-scores", after=("dataset-forms",))
 def dataset_scores(subject: DatasetSubject) -> None:
-    """It computes the scores that its DatasetSpec declares, one a lane.
+    """It computes the scores that its DatasetSpec declares, one a lane, whatever the others are.
 
-    Of an estimator that knows nothing.
+    Of an estimator that knows nothing; lane 1 alone, and among others.
 
     Fix:
         Return exactly the declared names, each [L]; raise ValueError for an estimator that it
@@ -196,11 +228,17 @@ def dataset_scores(subject: DatasetSubject) -> None:
 
     problem = subject.dataset
     try:
-        given = problem.predictions(SEEDS, predict, problem.reference_model(SEEDS))
-        scores = problem.score(SEEDS, given)
+        among, alone = (
+            problem.score(of, problem.predictions(of, predict, problem.reference_model(of)))
+            for of in (SEEDS, SEEDS[1:2])
+        )
     except ValueError as error:  # a data set's way to refuse an estimator that it cannot score
         raise Skipped(f"it scores no such estimator: {error}") from error
-    check_scores(scores, subject.scores, len(SEEDS), subject.speaker)
+    check_scores(among, subject.scores, len(SEEDS), subject.speaker)
+    for name, value in among.items():
+        differs = f"{name} of a lane is {alone[name].tolist()} alone, {value[1:2].tolist()} among"
+        close = torch.allclose(alone[name], value[1:2], 1e-4, 1e-5, equal_nan=True)
+        expect(close, f"{differs} others")
 
 
 @check(DatasetSubject, "dataset-apart", after=("dataset-forms",))

@@ -107,6 +107,25 @@ def neutral(subject: RiskSubject) -> None:
     _close(measure(values, probs), (values * probs).sum(-1), "with neutral parameters")
 
 
+@check(RiskSubject, "risk-averse", after=("risk-forms",))
+def averse(subject: RiskSubject) -> None:
+    """Returns, not costs: a measure grows with all returns, and looks at the lower tail.
+
+    Of 200 distributions, and of these plus one; on average it is at most the mean.
+
+    Fix:
+        Turn the sign, or the tail, round: worse returns have the smaller value. A measure that is
+        meant to seek risk is an expected failure.
+    """
+    values, probs = laws(3, 200)
+    value, more = subject.measure(values, probs), subject.measure(values + 1, probs)
+    expect(
+        (more > value - ATOL).all() and more.mean() > value.mean(), "it falls where returns rise"
+    )
+    above = float((value - (values * probs).sum(-1)).mean())
+    expect(above <= ATOL, f"it lies {above:.3g} above the mean, on average: it seeks risk")
+
+
 @check(RiskSubject, "risk-coherent", after=("risk-order",))
 def coherent(subject: RiskSubject) -> None:
     """A measure that says `coherent` obeys the four axioms.
