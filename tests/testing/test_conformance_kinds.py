@@ -6,7 +6,7 @@ import math
 import random
 import sys
 import types
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import gymnasium
@@ -19,7 +19,7 @@ from uqbench import testing
 from uqbench.contract.environment import OptimalQ, TimeLimit
 from uqbench.contract.errors import MissingDataError, UqbenchError
 from uqbench.contract.estimator import Data, Estimator, PredictiveUncertainty
-from uqbench.contract.specs import EnvironmentSpec, NoConfig, ScoreSpec
+from uqbench.contract.specs import AgentSpec, EnvironmentSpec, NoConfig, ScoreSpec
 from uqbench.lanes import Uniform
 from uqbench.lanes.adapters.gymnasium_lanes import GymnasiumLanes
 from uqbench.registry.classes import Added
@@ -138,9 +138,13 @@ def loop(kind: Any = Loop) -> LoopAgentSubject:
     )
 
 
+def walker(summary: str) -> AgentSpec:
+    return AgentSpec(name="walker", version="1", factory=lambda *_: None, summary=summary)
+
+
 def package(**changes: Any) -> PackageSubject:
     plugin = Plugin("new", "new", "1", module="json", failure=changes.pop("failure", None))
-    own = {"name": "new", "plugin": plugin, "names": [("agent", "walker", "walks")]}
+    own = {"name": "new", "plugin": plugin, "specs": [("agent", walker("walks"))]}
     return PackageSubject(**own | changes)
 
 
@@ -358,6 +362,14 @@ class Undeclared(Line):
         return {"error": super().score(seeds, predictions)["squared_error"]}
 
 
+class Hopes(SoftWorst):
+    """The best return in the place of the worst."""
+
+    def __call__(self, values, probabilities, dim=-1):
+        mass = probabilities / probabilities.sum(dim, keepdim=True)
+        return (1 - self.weight) * (mass * values).sum(dim) + self.weight * values.amax(dim)
+
+
 class LastOnly(SoftWorst):
     def __call__(self, values, probabilities, dim=-1):
         return super().__call__(values, probabilities, -1)
@@ -560,10 +572,34 @@ class Classifies(Estimator):
 
 
 def test_a_class_of_which_nothing_can_be_checked_does_not_pass():
-    with pytest.raises(UqbenchError, match=r"no check was made .* no installed suite uses it"):
-        testing.check(Above)
     with pytest.raises(UqbenchError, match=r"none is called 'agent-sedes'"):
         testing.check("dqn:dqn", only="agent-sedes")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Particular(Above):
+    """It is of no toys."""
+
+    def __post_init__(self):
+        if self.least != 0.25:
+            raise ValueError("expected a quarter")
+
+
+def test_a_kind_of_claim_that_no_suite_makes_is_tried_on_toys_or_as_it_is():
+    assert any(result.status == "passed" for result in testing.check(Above, "claim-compares"))
+    with pytest.raises(UqbenchError, match=r"no check was made .* check an instance"):
+        testing.check(Particular)
+    mine = Particular(metric="return", method="mine", least=0.25)
+    assert any(result.status == "passed" for result in testing.check(mine, "claim-compares"))
+
+
+def test_an_instance_is_checked_itself():
+    testing.check(SoftWorst(0.9))
+    testing.check(Line(LineConfig()), only="dataset-forms")
+    with pytest.raises(AssertionError, match="seeks risk"):
+        testing.check(Hopes(0.5), only="risk-averse")
+    with pytest.raises(UqbenchError, match="expected its class"):
+        testing.check(Walk(WalkConfig()))
 
 
 @pytest.mark.parametrize("kind", [Classifies, Bayes])
@@ -756,6 +792,7 @@ MUTANTS = {
     "risk-forms": lambda: risk(LastOnly),
     "risk-weights": lambda: risk(Unnormalized),
     "risk-order": lambda: risk(FirstMatters),
+    "risk-averse": lambda: risk(Hopes),
     "risk-shortcuts": lambda: risk(OtherSorted),
     "risk-neutral": lambda: risk(NotNeutral),
     "risk-coherent": lambda: risk(SaysCoherent),
@@ -769,7 +806,7 @@ MUTANTS = {
     "loop-agent-actors": lambda: loop(Unseeded),
     "component-made": lambda: component(ValueError("no such file")),
     "package-loads": lambda: package(failure="it raised"),
-    "package-summaries": lambda: package(names=[("agent", "walker", "")]),
+    "package-summaries": lambda: package(specs=[("agent", walker(""))]),
     "package-suites": lambda: package(problems=["there is no suite 'minatr'"]),
 }
 

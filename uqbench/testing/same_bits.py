@@ -66,6 +66,11 @@ def difference(one: Any, other: Any, where: str = "") -> Difference | None:
     return None
 
 
+def same(one: Any, other: Any) -> bool:
+    """Whether nested states or metrics are equal, bit for bit; NaN equals NaN."""
+    return difference(one, other) is None
+
+
 def _largest(one: Any, other: Any) -> float:
     """The absolute difference of two leaves; NaN where they have none."""
     if not (isinstance(one, Tensor) and isinstance(other, Tensor)):

@@ -104,13 +104,10 @@ class RotatingPixels(LaneEnv):
         self._angles.copy_(state["angles"])
 
     @classmethod
-    def info(
-        cls, discount: float = 0.9, total_steps: int = 10_000, actors: int = 1
-    ) -> EnvironmentInfo:
-        """The knowledge of an agent about it."""
-        return EnvironmentInfo(
-            cls.observation_space, cls.n_actions, discount, total_steps, actors=actors
-        )
+    def info(cls, **known: Any) -> EnvironmentInfo:
+        """The knowledge of an agent about it: γ = 0.9, 10,000 steps, one actor, or as given."""
+        told = {"discount": 0.9, "total_steps": 10_000} | known
+        return EnvironmentInfo(cls.observation_space, cls.n_actions, **told)
 
 
 class DrawnPoints(Dataset):

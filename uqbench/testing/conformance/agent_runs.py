@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import pkgutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal
@@ -20,7 +20,7 @@ from uqbench.registry.side_effects import watched
 from uqbench.runner.train.guards import check_action, chosen, copied
 from uqbench.runner.train.loop import by_actor, reset_by_actor
 from uqbench.testing.conformance.check import Subject, applies, located, once
-from uqbench.testing.same_bits import difference
+from uqbench.testing.same_bits import difference, same
 from uqbench.testing.worlds import RotatingPixels
 
 QUESTIONS = 4
@@ -132,14 +132,9 @@ class Learner(Subject):
         make: Callable[..., Any] = pkgutil.resolve_name(name) if isinstance(name, str) else name
         return make(replace(self.info, **known), *told)
 
-    @property
+    @cached_property
     def asked(self) -> Asked:
         """Agents at moments of their learning, and what they are asked about."""
-        raise NotImplementedError
-
-    @property
-    def observations(self) -> Iterable[Tensor]:
-        """Observations ``[*obs]`` of its world."""
         raise NotImplementedError
 
     def must(self, what: str) -> None:
@@ -161,7 +156,7 @@ class AgentSubject(Learner):
     steps: int = 160
     long: int = 600
 
-    @property
+    @cached_property
     def asked(self) -> Asked:
         """New agents of each of :data:`FORMS`, and one before and after learning."""
         asked: Asked = [("after learning", self.baseline.agent, self.baseline.questions)]
@@ -170,11 +165,6 @@ class AgentSubject(Learner):
             several = obs[:, None].expand(lanes, queries, *obs.shape[1:])
             asked.append(("before learning", self.new(range(lanes)), several))
         return [*asked, ("before learning", self.new(), self.baseline.questions)]
-
-    @property
-    def observations(self) -> Iterable[Tensor]:
-        """Observations ``[*obs]`` of its world."""
-        return (one for obs, *_ in self.baseline.stream for one in obs.flatten(0, 1))
 
     def new(self, seeds: Sequence[int] = SEEDS, device: torch.device = CPU, **known: Any) -> Agent:
         """A new one, one lane per seed; ``known``: what it is told otherwise about the world."""
@@ -333,8 +323,3 @@ def state_of(agent: Agent, which: str = "state_dict") -> Any:
         return through_a_file(getattr(agent, which)())
     except Exception:  # whatever a plugin raises
         return None
-
-
-def same(one: Any, other: Any) -> bool:
-    """Whether nested states or metrics are equal, bit for bit; NaN equals NaN."""
-    return difference(one, other) is None

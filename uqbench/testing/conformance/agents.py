@@ -9,6 +9,7 @@ from typing import Any, get_type_hints
 
 import torch
 from torch import Tensor
+from torch.utils._pytree import tree_map
 
 from uqbench.contract.agent import Agent
 from uqbench.contract.config import is_scheduled, scaled
@@ -17,20 +18,10 @@ from uqbench.contract.errors import UqbenchError
 from uqbench.lanes import ReplayBuffer
 from uqbench.runner.train.guards import check_action, check_metrics, check_range
 from uqbench.runner.train.loop import reset_by_actor
-from uqbench.testing.conformance.agent_runs import (
-    ACTORS,
-    FORMS,
-    SEEDS,
-    AgentSubject,
-    copy_of,
-    is_written,
-    predictions,
-    same,
-    state_of,
-    step_of,
-    through_a_file,
-)
+from uqbench.testing.conformance import agent_runs
+from uqbench.testing.conformance.agent_runs import ACTORS, FORMS, SEEDS, AgentSubject, predictions
 from uqbench.testing.conformance.check import applies, check, expect, once, tells
+from uqbench.testing.same_bits import same
 
 FORM_STEPS = 3
 COUNTS = re.compile(r"(_steps|_starts|sync_period|warm_?up|burn_?in|anneal\w*|_?decay)$")
@@ -77,8 +68,8 @@ def forms(subject: AgentSubject) -> None:
             action = agent.act(obs, valid)
             check_action(agent, action, (lanes, 1), t, f"act with L = {lanes}, K = 1")
             check_range(agent, action, n_actions, t)
-            outcome = copy_of(env.step(action.flatten()), 1)
-            agent.observe(step_of(obs, action, outcome))
+            outcome = agent_runs.copy_of(env.step(action.flatten()), 1)
+            agent.observe(agent_runs.step_of(obs, action, outcome))
             obs, valid = outcome.obs, outcome.valid
         asked = obs.expand(lanes, queries, *obs.shape[2:])
         action, where = agent.policy(asked), f"policy with L = {lanes}, M = {queries}"
@@ -135,8 +126,31 @@ def inputs(subject: AgentSubject) -> None:
     agent, asked = subject.baseline.agent, subject.baseline.questions.clone()
     agent.policy(asked)
     agent.uncertainty(asked)
-    written = is_written(asked, subject.baseline.questions)
+    written = agent_runs.is_written(asked, subject.baseline.questions)
     expect(not written, "policy or uncertainty wrote into its observations")
+
+
+@check(AgentSubject, "agent-learns", after=("agent-inputs",))
+def learns(subject: AgentSubject) -> None:
+    """Learned numbers change within the run that other checks look at.
+
+    Floating-point tensors of ``exported_state()``, at the start and after 160 steps in which all
+    :data:`~uqbench.contract.config.Steps` have passed; otherwise the other checks would be vacuous.
+
+    Fix:
+        Annotate the steps before learning, `warm_up: WarmUpSteps = 1_000`, and every other
+        schedule as `Steps`: checks, and short budgets, then make them shorter.
+    """
+
+    def learned(part: object) -> Tensor | None:
+        return part if isinstance(part, Tensor) and part.is_floating_point() else None
+
+    subject.must("learn")
+    agents = subject.new(), subject.baseline.agent
+    states = [agent_runs.state_of(agent, "exported_state") for agent in agents]
+    applies(None not in states, "it has no exported_state()")
+    changed = not same(*(tree_map(learned, state) for state in states))
+    expect(changed, f"vacuous: nothing that it has learned changed in {subject.steps} steps")
 
 
 @check(AgentSubject, "agent-masks", after=("agent-forms",))
@@ -197,9 +211,9 @@ def pure(subject: AgentSubject) -> None:
         Draw what a policy needs in act or observe, and keep caches out of policy.
     """
     trace = subject.baseline
-    before = state_of(trace.agent)
+    before = agent_runs.state_of(trace.agent)
     answers = predictions(trace.agent, trace.questions)
-    unmoved = same(before, state_of(trace.agent))
+    unmoved = same(before, agent_runs.state_of(trace.agent))
     expect(unmoved, "its state_dict() differs before and after policy and uncertainty")
     again = same(answers, predictions(trace.agent, trace.questions))
     expect(again, "asked twice, the same agent answers differently")
@@ -253,7 +267,7 @@ def checkpoint(subject: AgentSubject) -> None:
     trace, agent, saved = subject.baseline, subject.new(), {}
     for t in range(len(trace.stream)):
         if t in subject.stops:
-            saved[t] = through_a_file(agent.state_dict())
+            saved[t] = agent_runs.through_a_file(agent.state_dict())
         trace.replay(agent, t)
     for stop, state in saved.items():
         resumed = subject.new()
@@ -345,7 +359,7 @@ def mixes(subject: AgentSubject) -> None:
         trace.replay(agent, t)
         if untaught:
             trace.replay(paid, t, replace(outcome, reward=reward))
-            untaught = same(*(state_of(one, "exported_state") for one in (agent, paid)))
+            untaught = same(*(agent_runs.state_of(one, "exported_state") for one in (agent, paid)))
         apart = not untaught or same(_of_others(agent), _of_others(paid))
         expect(apart, f"step {t * ACTORS}: others store its rewards, n-step returns cross actors")
     mixed = f"where an episode ends the others' next actions differ: {changed} of {asked}"

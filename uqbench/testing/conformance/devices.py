@@ -17,18 +17,12 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map
 
-from uqbench.contract.agent import (
-    Agent,
-    EnvironmentInfo,
-    Step,
-    observation_dtype,
-    observation_shape,
-)
+from uqbench.contract.agent import Agent, Step, observation_dtype, observation_shape
 from uqbench.contract.environment import LaneEnv, Outcome
 from uqbench.lanes import Capturable
 from uqbench.runner.train.compiling import compile_agent
 from uqbench.testing.capture import simulated
-from uqbench.testing.conformance.agent_runs import AgentSubject, Trace, predictions
+from uqbench.testing.conformance.agent_runs import AgentSubject, predictions
 from uqbench.testing.conformance.check import Failed, applies, check, expect, located, once
 from uqbench.testing.same_bits import compare_captured
 
@@ -81,9 +75,9 @@ def capture(subject: AgentSubject) -> None:
     """
     captured = isinstance(subject.new(), Capturable)
     applies(captured, "its steps are not captured: it is no uqbench.lanes.Capturable")
-    trace, info = subject.baseline, subject.info
+    actors = subject.info.actors
     first = compare_captured(
-        lambda: (subject.new(), Recorded(trace, info)), subject.steps, simulated, info.actors
+        lambda: (subject.new(), Recorded(subject)), subject.steps, simulated, actors
     )
     if first is not None:
         raise Failed(f"captured, its {first.where} differs at the end")
@@ -121,15 +115,16 @@ class Recorded(LaneEnv):
 
     capturable = True
 
-    def __init__(self, trace: Trace, info: EnvironmentInfo) -> None:
+    def __init__(self, subject: AgentSubject) -> None:
         def stacked(*values: Any) -> Tensor | None:
             return torch.stack(values).flatten(1, 2) if values[0] is not None else None
 
+        info, stream = subject.info, subject.baseline.stream
         self.observation_space, self.n_actions = info.observation_space, info.n_actions
-        obs, valid, _ = trace.stream[0]
+        obs, valid, _ = stream[0]
         self._first = obs.flatten(0, 1), None if valid is None else valid.flatten(0, 1)
         self._now = torch.zeros(1, dtype=torch.int64)
-        self._kept = tree_map(stacked, *(vars(outcome) for *_, outcome in trace.stream))
+        self._kept = tree_map(stacked, *(vars(outcome) for *_, outcome in stream))
         self._shown = tree_map(lambda all: None if all is None else all[0].clone(), self._kept)
 
     def reset(self) -> tuple[Tensor, Tensor | None]:
@@ -183,10 +178,8 @@ def _run(subject: AgentSubject, agent: Agent) -> None:
         _is_elsewhere("act", action)
         agent.observe(Step(obs, action, reward, never, never, obs, valid))
     asked = obs[:, :1].expand(LANES, 5, *obs.shape[2:])
-    for name, value in predictions(agent, asked).items():
-        _is_elsewhere(f"the predicted {name}", value)
-    for name, value in agent.metrics().items():
-        _is_elsewhere(f"the metric {name}", value)
+    for name, value in {**predictions(agent, asked), **agent.metrics()}.items():
+        _is_elsewhere(f"the predicted or reported {name}", value)
 
 
 def _is_elsewhere(what: str, tensor: Tensor) -> None:

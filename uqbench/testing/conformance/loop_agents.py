@@ -1,6 +1,5 @@
 """Rules of every method that owns its loop."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -47,16 +46,11 @@ class LoopAgentSubject(Learner):
         """A trained agent that others are compared with."""
         return self.trained(7)
 
-    @property
+    @cached_property
     def asked(self) -> Asked:
         """The trained agent, asked about one observation and several."""
         agent, _, seen = self.first
         return [("after learning", SinglePolicy(agent), seen[None, -n:]) for n in (1, QUESTIONS)]
-
-    @property
-    def observations(self) -> Iterable[torch.Tensor]:
-        """Observations ``[*obs]`` of its world."""
-        return self.first[2]
 
 
 @check(LoopAgentSubject, "loop-agent-trains")

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from uqbench.contract.specs import Spec
+from uqbench.registry.definitions import summary
 from uqbench.registry.registry import Plugin
 from uqbench.testing.conformance.check import Subject, applies, check, expect
 
@@ -25,13 +27,13 @@ class PackageSubject(Subject):
 
     Attributes:
         plugin: its module is empty where its entry point names a class, imported when used.
-        names: what it registers, as (kind, name, summary).
+        specs: what it registers, as (kind, spec).
         problems: what could not be used of its suite files, and why.
     """
 
     kind: ClassVar[str] = "package"
     plugin: Plugin
-    names: Sequence[tuple[str, str, str]] = ()
+    specs: Sequence[tuple[str, Spec]] = ()
     problems: Sequence[str] = ()
 
 
@@ -76,8 +78,9 @@ def summaries(subject: PackageSubject) -> None:
     Fix:
         Write the summary as the first line of the class's docstring.
     """
-    for kind, name, summary in subject.names:
-        expect(summary and "\n" not in summary, f"the {kind} {name!r} has no summary")
+    for kind, spec in subject.specs:
+        line = summary(spec)
+        expect(line and "\n" not in line, f"the {kind} {spec.name!r} has no summary")
 
 
 @check(PackageSubject, "package-suites", after=("package-loads",))

@@ -6,21 +6,22 @@ method's config and steps that pass within a short run; one that no suite uses, 
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import MISSING, fields, replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, get_type_hints
 
 from uqbench.contract.agent import EnvironmentInfo
+from uqbench.contract.claim import ClaimKind
 from uqbench.contract.config import as_table, at_most
 from uqbench.contract.environment import LaneEnv, TimeLimit
 from uqbench.contract.errors import UqbenchError, unknown
 from uqbench.contract.estimator import Dataset, Estimator
+from uqbench.contract.risk import RiskMeasure
 from uqbench.contract.specs import imported
 from uqbench.lanes.adapters.gymnasium_lanes import GymnasiumLanes
-from uqbench.registry.definitions import summary
 from uqbench.registry.named import plugins_of
 from uqbench.registry.plugins import Host
-from uqbench.registry.registry import Registry
 from uqbench.runner.train.environments import lanes_of
 from uqbench.suites.configs import method_config, task_config
 from uqbench.suites.reading import Catalog, read_suites
@@ -39,7 +40,9 @@ from uqbench.testing.worlds import DrawnPoints
 
 WARM_UP, SCHEDULES = 40, 120
 """Environment steps within which learning starts, and every schedule of a config has passed."""
-NOWHERE = "no installed suite uses it; docs/write-a-plugin.md#joining-a-suite says how one does"
+NOWHERE = "no suite makes such a claim, nor can one be made of toys: check an instance"
+TOYS = {float: 0.0, int: 1, tuple[str, ...]: ("one", "two")}
+"""Values of fields that a kind of claim has no default for, where no suite makes such a claim."""
 Use = tuple[Suite, Method, Task]
 """A suite, and a method and a task of it."""
 
@@ -63,9 +66,9 @@ def subjects(host: Host, name: str) -> Iterator[Subject]:
     if of and not any(r.kind in MAKERS for r, *_ in chosen):
         raise unknown("plugin", name, [f"{plugin.distribution}:{n}" for _, n, plugin in things])
     for plugin in () if of else plugins:
-        names = [(r.kind, n, _summary(r, n)) for r, n, by in chosen if by == plugin]
+        specs = [(r.kind, r[n]) for r, n, by in chosen if by == plugin]
         problems = [p.reason for p in catalog.problems if p.plugin == plugin]
-        yield PackageSubject(name=plugin.name, plugin=plugin, names=names, problems=problems)
+        yield PackageSubject(name=plugin.name, plugin=plugin, specs=specs, problems=problems)
     for registry, n, plugin in sorted(chosen, key=lambda t: [*MAKERS, t[0].kind].index(t[0].kind)):
         if registry.kind not in MAKERS:
             continue
@@ -78,14 +81,6 @@ def subjects(host: Host, name: str) -> Iterator[Subject]:
                 yield ComponentSubject(name=what, problem=NOWHERE)
         except Exception as error:  # a plugin may raise anything
             yield ComponentSubject(name=what, problem=error)
-
-
-def _summary(registry: Registry[Any], name: str) -> str:
-    """One line; empty where it cannot be imported, which is a check of its own."""
-    try:
-        return summary(registry[name])
-    except UqbenchError:
-        return ""
 
 
 def _use(catalog: Catalog, kind: Literal["agent", "estimator"], name: str) -> Use | None:
@@ -218,10 +213,7 @@ def _score(name: str, host: Host, _: Catalog) -> Subject:
 
 
 def _risk(name: str, host: Host, _: Catalog) -> Subject:
-    kind = host.risk_measures[name].load_config()
-    measure = kind()
-    neutral = None if measure.neutral is None else kind(**measure.neutral)
-    return RiskSubject(name=name, measure=measure, neutral=neutral)
+    return replace(instance(host.risk_measures[name].load_config()()), name=name)
 
 
 def _claim(name: str, host: Host, catalog: Catalog) -> Subject | None:
@@ -233,7 +225,31 @@ def _claim(name: str, host: Host, catalog: Catalog) -> Subject | None:
         tables = [as_table(config, host.risk_names) for config in configs]
         names = (method.name for method in methods)
         return ClaimSubject(name=name, claim=kind, configs=dict(zip(names, tables, strict=True)))
-    return None  # no suite makes such a claim
+    made: Any = host.claim_kinds[name].load_factory()
+    hints, unset = get_type_hints(made), (MISSING, MISSING)
+    needed = [one.name for one in fields(made) if (one.default, one.default_factory) == unset]
+    toys = {one: TOYS.get(hints[one], one) for one in needed}  # a name for a method or a metric
+    with suppress(TypeError, ValueError):
+        return replace(instance(made(**toys)), name=name)
+    return None  # there is no such claim, and no suite makes one
+
+
+def instance(what: object) -> Subject:
+    """A risk measure, a kind of claim or a data set, as a subject.
+
+    Raises:
+        UqbenchError: it is of another kind, of which every run makes one of its own.
+    """
+    kind = type(what)
+    if isinstance(what, RiskMeasure):
+        neutral: Any = None if what.neutral is None else kind(**what.neutral)
+        return RiskSubject(name=kind.__name__, measure=what, neutral=neutral)
+    if isinstance(what, ClaimKind):
+        return ClaimSubject(name=kind.__name__, claim=what)
+    if isinstance(what, Dataset):
+        scores = getattr(what, "scores", ())
+        return DatasetSubject(name=kind.__name__, dataset=what, scores=scores)
+    raise UqbenchError(f"{what!r}: expected its class, of which every run makes one of its own.")
 
 
 MAKERS: dict[str, Callable[[str, Host, Catalog], Subject | None]] = {
