@@ -7,6 +7,7 @@ import tokenize
 import tomllib
 from collections.abc import Iterator
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,14 @@ def test_no_room_imports_another_by_a_string() -> None:
             if called in ("import_module", "__import__") and named and named[1] != room:
                 hidden.append(f"{path}:{node.lineno}")
     assert hidden == []
+
+
+def test_no_script_has_the_name_of_a_module_that_others_import() -> None:
+    """A script's folder is first on its path: a `coverage.py` there breaks Numba."""
+    scripts = [*ROOT.glob("benchmarks/*.py"), *ROOT.glob("tools/*.py")]
+    assert scripts
+    taken = [path.name for path in scripts if find_spec(path.stem) is not None]
+    assert taken == ["site.py"]  # Python has imported its own before any script runs
 
 
 def lines_of_code(text: str) -> int:

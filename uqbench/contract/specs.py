@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # imports torch, which would slow down listing plugins
 F = TypeVar("F", bound=Callable[..., Any])
 LOOP_AGENT = "uqbench.contract.agent:LoopAgent"
 
-Role = Literal["method", "trivial", "oracle"]
+Role = Literal["method", "trivial", "oracle", "unranked"]
 ROLES: tuple[Role, ...] = get_args(Role)
 Law = Literal["permutation", "chance"]
 LAWS: tuple[Law, ...] = get_args(Law)

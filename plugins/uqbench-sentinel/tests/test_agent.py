@@ -122,6 +122,17 @@ def test_the_defaults_are_the_papers_for_cartpole() -> None:
     assert config.updates_per_event * config.batch_size == 128  # the least that has 100 samples
 
 
+@pytest.mark.parametrize("channels", [0, 4])
+def test_a_law_may_start_at_its_lowest_atom(channels: int) -> None:
+    """.999 at 0, the rest at the other ten atoms of [0, 8.66], whose mean is 4.76."""
+    settings = SMALL | {"start": "zero", "channels": channels}
+    shape = (3, 5, 5) if channels else (4,)
+    info = EnvironmentInfo(spaces.Box(-1, 1, shape), 2, 0.99, total_steps=1_000)
+    agent = Sentinel(info, [0, 1], SentinelConfig(**settings, v_max=8.66), CPU)
+    mean = agent.uncertainty(torch.randn(2, 3, *shape)).mean
+    torch.testing.assert_close(mean, torch.full((2, 3, 2), 0.001 * 8.66 * 0.55))
+
+
 def test_the_defaults_of_ftrl_are_the_texts_reading() -> None:
     """Near the marginal law is good, and weights are probabilities."""
     config = SentinelConfig()

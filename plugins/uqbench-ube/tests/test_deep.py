@@ -198,6 +198,17 @@ def test_without_beta_it_is_greedy():
     assert torch.equal(act(agent, obs[0]), agent.policy(obs[0][:, None])[:, 0])
 
 
+def test_u_is_stated_whatever_beta_acting_has():
+    obs = observations(2)
+    stated = {}
+    for words in ("scaled", "u"):
+        agent = flat_agent(initial_uncertainty=4.0, beta=0.1, stated=words)
+        act(agent, obs[0])
+        stated[words] = agent.uncertainty(obs[0][:, None]).epistemic_var
+    torch.testing.assert_close(stated["u"], torch.full((2, 1, 4), 4.0))
+    torch.testing.assert_close(stated["scaled"], torch.full((2, 1, 4), 0.04))
+
+
 @pytest.mark.parametrize("initial", [None, 4.0])
 def test_uncertainty_begins_at_the_priors_solution(initial):
     agent = flat_agent(initial_uncertainty=initial, prior=0.5, beta=2.0)

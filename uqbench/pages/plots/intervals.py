@@ -11,7 +11,8 @@ from uqbench.pages.plots.words import said, score_label, spelled
 ENDS = ("", "_low", "_high")
 ROW = 22
 """Pixels of a method's row."""
-ROLES = alt.Scale(domain=["method", "trivial", "oracle"], range=["circle", "square", "diamond"])
+SHAPES = {"method": "circle", "trivial": "square", "oracle": "diamond", "unranked": "triangle"}
+ROLES = alt.Scale(domain=list(SHAPES), range=list(SHAPES.values()))
 
 
 def estimates(leaderboard: pd.DataFrame, *names: str) -> pd.DataFrame:

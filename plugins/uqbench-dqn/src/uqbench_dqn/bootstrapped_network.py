@@ -86,15 +86,22 @@ class RandomizedPriors(nn.Module):
         self.heads = heads_network(lanes, info, config)
         self.priors = heads_network(lanes, info, config).requires_grad_(False)
         self._scale = config.prior_scale
+        self._centered = config.prior_center == "actions"
 
     def forward(self, obs: Tensor) -> Tensor:
         """``[L, B, *obs] -> [L, B, A, K]``."""
-        values: Tensor = self.heads(obs) + self._scale * self.priors(obs)
+        prior = self.priors(obs)
+        if self._centered:
+            prior = prior - prior.mean(-2, keepdim=True)
+        values: Tensor = self.heads(obs) + self._scale * prior
         return values
 
     def of_heads(self, obs: Tensor, head: Tensor) -> Tensor:
         """``[L, B, *obs] -> [L, B, A]``: of a head for each observation, ``[L, B]``."""
-        return self.heads.of_heads(obs, head) + self._scale * self.priors.of_heads(obs, head)
+        prior = self.priors.of_heads(obs, head)
+        if self._centered:
+            prior = prior - prior.mean(-1, keepdim=True)
+        return self.heads.of_heads(obs, head) + self._scale * prior
 
     @property
     def layers(self) -> nn.ModuleList:

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from uqbench.contract.agent import EnvironmentInfo, Uncertainty
 from uqbench.lanes import greedy
-from uqbench_dqn.categorical import cross_entropy, project, support
+from uqbench_dqn.categorical import cross_entropy, logits_at_zero, project, support
 from uqbench_dqn.config import C51Config
 from uqbench_dqn.deep_q import DeepQ, of_action
 
@@ -29,8 +29,14 @@ class C51(DeepQ):
     def __init__(
         self, info: EnvironmentInfo, seeds: Sequence[int], config: C51Config, device: torch.device
     ) -> None:
+        self.support = support(config.atoms, config.v_min, config.v_max)
         super().__init__(info, seeds, config, outputs=config.atoms, device=device)
-        self.support = support(config.atoms, config.v_min, config.v_max).to(device)
+        self.support = self.support.to(device)
+
+    @property
+    def start_outputs(self) -> Tensor:
+        """Logits of a law that has nearly all of its mass at the atom nearest to 0."""
+        return logits_at_zero(self.support)
 
     def q_values(self, outputs: Tensor) -> Tensor:
         """``Q(s, a) = Σ_i z_i p_i(s, a)``."""

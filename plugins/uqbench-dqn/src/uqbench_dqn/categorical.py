@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -9,6 +11,17 @@ from torch import Tensor
 def support(atoms: int, v_min: float, v_max: float) -> Tensor:
     """``z_i = V_min + i Δz``, ``Δz = (V_max − V_min) / (N − 1)``: ``[N]``."""
     return torch.linspace(v_min, v_max, atoms)
+
+
+def logits_at_zero(support: Tensor, share: float = 0.999) -> Tensor:
+    """Logits ``[N]`` of a law with this share at the atom nearest to 0, the rest on all others.
+
+    A uniform law starts at the support's middle, which γ takes away at each sync of the target
+    network alone: after k syncs ``γ^k`` of it is left, and 200 of them are a short run.
+    """
+    logits = torch.zeros_like(support)
+    logits[support.abs().argmin()] = math.log(share / (1 - share) * (len(support) - 1))
+    return logits
 
 
 def project(values: Tensor, probabilities: Tensor, support: Tensor) -> Tensor:

@@ -45,6 +45,8 @@ class DeepQConfig:
         stride: step of the kernel, likewise.
         hidden: widths of the fully connected layers.
         gain: of the orthogonal initial weights.
+        start: of the output layer of the network that acts: ``random`` as all others, or ``zero``,
+            so that every return is 0 before any data, and so what targets are made of.
     """
 
     learning_rate: float = 1e-4
@@ -66,6 +68,7 @@ class DeepQConfig:
     stride: int | tuple[int, ...] = 1
     hidden: tuple[int, ...] = (128,)
     gain: float = math.sqrt(2)
+    start: Literal["random", "zero"] = field(default="random", metadata=LATER)
 
     def __post_init__(self) -> None:
         for name in (
@@ -223,11 +226,14 @@ class RandomizedPriorConfig(BootstrappedDQNConfig):
 
     Attributes:
         prior_scale: β, what the prior functions are multiplied by.
+        prior_center: ``none``, or ``actions``: a prior's mean over a state's actions is zero, so
+            that it prefers actions and not states.
     """
 
     exploration: Literal["epsilon-greedy", "none"] = "none"
     mask_probability: float = 0.5
     prior_scale: float = 3.0
+    prior_center: Literal["none", "actions"] = field(default="none", metadata=LATER)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -29,7 +29,7 @@ from uqbench.lanes import (
     target_copy,
 )
 from uqbench_dqn.config import DeepQConfig, EpsilonGreedyConfig
-from uqbench_dqn.networks import q_network
+from uqbench_dqn.networks import output_layer, q_network, start_at
 from uqbench_dqn.updates import PeriodicUpdates, TriangularUpdates
 
 
@@ -81,6 +81,13 @@ class DeepQ(Capturable, Agent):
     def initialize(self, generators: Sequence[torch.Generator]) -> None:
         """Draw the online network's initial weights, one generator a lane."""
         initialize(self.online, generators, self.config.gain)
+        if self.config.start == "zero":
+            start_at(output_layer(self.online), self.start_outputs)
+
+    @property
+    def start_outputs(self) -> Tensor:
+        """Outputs of an action that mean a return of 0, for ``start = "zero"``."""
+        return torch.zeros(1)
 
     @abstractmethod
     def q_values(self, outputs: Tensor) -> Tensor:

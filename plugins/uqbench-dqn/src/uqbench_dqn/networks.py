@@ -118,6 +118,29 @@ class QNetwork(nn.Module):
         return outputs
 
 
+def output_layer(network: nn.Module) -> LaneLinear:
+    """The last layer that is trained, of stacked weights.
+
+    Raises:
+        ValueError: the network has none.
+    """
+    layers = [layer for layer in network.modules() if isinstance(layer, LaneLinear)]
+    trained = [layer for layer in layers if layer.weight.requires_grad]
+    if not trained:
+        raise ValueError(
+            f"start = 'zero' needs stacked linear layers, got {type(network).__name__}; "
+            f"use start = 'random'"
+        )
+    return trained[-1]
+
+
+@torch.no_grad()
+def start_at(layer: LaneLinear, outputs: Tensor) -> None:
+    """Let an output layer give ``outputs`` ``[N]``, again and again, whatever its input is."""
+    layer.weight.zero_()
+    layer.bias.unflatten(-1, (-1, len(outputs))).copy_(outputs)
+
+
 def _each(*settings: int | tuple[int, ...]) -> list[tuple[int, ...]]:
     """Settings of each convolution, from one number for all or one for each."""
     counts = {len(setting) for setting in settings if isinstance(setting, tuple)}

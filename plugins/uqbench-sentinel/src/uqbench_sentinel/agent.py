@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
-from uqbench_dqn.categorical import cross_entropy, project, support
+from uqbench_dqn.categorical import cross_entropy, logits_at_zero, project, support
+from uqbench_dqn.networks import output_layer, start_at
 
 from uqbench.contract.agent import Agent, EnvironmentInfo, Step, Uncertainty, observation_shape
 from uqbench.contract.updates import triangular_numbers
@@ -73,6 +74,8 @@ class Sentinel(Capturable, Agent):
         else:
             self.online = MemberNetworks(*sizes)
         initialize(self.online, own, config.gain)
+        if config.start == "zero":
+            start_at(output_layer(self.online), logits_at_zero(self.support.cpu()))
         self.online.to(device)
         self.target = target_copy(self.online)
         self.optimizer = Adam(self.online.parameters(), config.learning_rate, config.adam_epsilon)

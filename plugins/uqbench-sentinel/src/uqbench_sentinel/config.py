@@ -51,6 +51,8 @@ class SentinelConfig:
         channels: filters of a member's convolution of images; 0 for none, as in the paper.
         kernel: its side.
         gain: of the orthogonal initial weights.
+        start: of the output layers: ``random`` as all others, or ``zero``: nearly all of a law's
+            mass at the atom nearest to 0.
         learning_rate: Adam's α.
         adam_epsilon: Adam's ε.
         batch_size: transitions of a minibatch, drawn with repeats.
@@ -79,6 +81,7 @@ class SentinelConfig:
     channels: int = field(default=0, metadata=LATER)
     kernel: int = field(default=3, metadata=LATER)
     gain: float = math.sqrt(2)
+    start: Literal["random", "zero"] = field(default="random", metadata=LATER)
     learning_rate: float = 2.5e-4
     adam_epsilon: float = 1e-8
     batch_size: int = 32

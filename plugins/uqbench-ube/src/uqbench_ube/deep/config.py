@@ -7,9 +7,12 @@ underneath has the defaults of ``uqbench_dqn.config``. The paper leaves μ, the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Literal
 
 from uqbench_dqn.config import DeepQConfig, DQNConfig
+
+from uqbench.contract.config import LATER
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +30,8 @@ class UBEDQNConfig(DeepQConfig):
         uncertainty_epsilon: ε of it, inside the root.
         uncertainty_hidden: units of the head's hidden layer; None for as many as the Q-values'
             last hidden layer has (512 both in the paper).
+        stated: the variance that the agent states: ``scaled``, β² u, that of the posterior from
+            which it samples; or ``u``, that of equation 2, with β for acting alone.
         initial_uncertainty: u before any data; None for the equation's solution under the prior,
             ``μ ‖φ(s₀)‖² / (1 − γ²)`` with the first observation s₀.
     """
@@ -40,6 +45,7 @@ class UBEDQNConfig(DeepQConfig):
     uncertainty_epsilon: float = 1e-8
     uncertainty_hidden: int | None = None
     initial_uncertainty: float | None = None
+    stated: Literal["scaled", "u"] = field(default="scaled", metadata=LATER)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -185,9 +185,10 @@ class UBEDQN(ScalarQ):
 
     @torch.no_grad()
     def uncertainty(self, obs: Tensor) -> Uncertainty:
-        """Q-values, and the variance of the posterior that is sampled from, ``β² u``."""
+        """Q-values, and u, or ``β² u``: the variance of the posterior that is sampled from."""
         trunk = self.online.trunk(obs)
-        std = self.config.beta * self.head(trunk).sqrt()
+        scale = 1.0 if self.config.stated == "u" else self.config.beta
+        std = scale * self.head(trunk).sqrt()
         mean = self.q_values(self.online.outputs(self.online.features(trunk)))
         return Uncertainty(mean=mean, epistemic_var=std * std)
 

@@ -1,6 +1,6 @@
-"""How often what leaderboards print is wrong, under planted laws: makes benchmarks/coverage.csv.
+"""How often what boards print is wrong, under planted laws: makes benchmarks/planted_laws.csv.
 
-    python benchmarks/coverage.py [--boards 300]
+    python benchmarks/planted_laws.py [--boards 300]
 
 Rows that the file has are kept: only what it lacks is simulated. Everything is simulated with the
 functions that boards and claims call, nominal 5 %. An interval is wrong where it misses the true
