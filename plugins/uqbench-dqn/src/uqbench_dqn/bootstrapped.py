@@ -53,6 +53,11 @@ class BootstrappedDQN(DeepQ):
         self._next_head = Uniform(seeds, "head", (info.actors,), device)
         self._head = self._drawn(Uniform(seeds, "first head", (info.actors,), device).at(0))
 
+    @property
+    def start_outputs(self) -> Tensor:
+        """Zero: the heads differ by their hidden layers and their data."""
+        return torch.zeros(1)
+
     def initialize(self, generators: Sequence[torch.Generator]) -> None:
         """The trunk's weights, and the heads' as ``head_weights`` says."""
         super().initialize(generators)

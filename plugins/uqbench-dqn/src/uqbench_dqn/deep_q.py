@@ -82,12 +82,20 @@ class DeepQ(Capturable, Agent):
         """Draw the online network's initial weights, one generator a lane."""
         initialize(self.online, generators, self.config.gain)
         if self.config.start == "zero":
-            start_at(output_layer(self.online), self.start_outputs)
+            outputs = self.start_outputs
+            start_at(output_layer(self.online), outputs)
 
     @property
     def start_outputs(self) -> Tensor:
-        """Outputs of an action that mean a return of 0, for ``start = "zero"``."""
-        return torch.zeros(1)
+        """Outputs of an action that mean a return of 0, for ``start = "zero"``: ``[N]``.
+
+        Raises:
+            ValueError: a child has no such start.
+        """
+        raise ValueError(
+            f"{type(self).__name__} has no start = 'zero': Q is not one output layer's alone; "
+            f"use start = 'random'"
+        )
 
     @abstractmethod
     def q_values(self, outputs: Tensor) -> Tensor:

@@ -38,6 +38,11 @@ class ScalarQ(DeepQ):
         super().__init__(info, seeds, config, 1, device, extra_networks=extra_networks)
         self.kappa = kappa
 
+    @property
+    def start_outputs(self) -> Tensor:
+        """Zero."""
+        return torch.zeros(1)
+
     def q_values(self, outputs: Tensor) -> Tensor:
         """``Q(s, a) = θ(s)_a``."""
         return outputs.squeeze(-1)

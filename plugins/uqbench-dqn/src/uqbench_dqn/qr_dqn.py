@@ -10,7 +10,7 @@ from torch import Tensor
 from uqbench.contract.agent import EnvironmentInfo, Uncertainty
 from uqbench_dqn.config import QRDQNConfig
 from uqbench_dqn.deep_q import DeepQ
-from uqbench_dqn.quantiles import midpoint_levels, quantile_loss
+from uqbench_dqn.quantiles import centered_quantiles, midpoint_levels, quantile_loss
 
 
 class QRDQN(DeepQ):
@@ -30,6 +30,11 @@ class QRDQN(DeepQ):
     ) -> None:
         super().__init__(info, seeds, config, outputs=config.quantiles, device=device)
         self.levels = midpoint_levels(config.quantiles).to(device)
+
+    @property
+    def start_outputs(self) -> Tensor:
+        """A standard normal law's quantiles, whose mean is 0."""
+        return centered_quantiles(self.config.quantiles)
 
     def q_values(self, outputs: Tensor) -> Tensor:
         """``Q(s, a) = 1/N Σ_i q_i(s, a)``."""

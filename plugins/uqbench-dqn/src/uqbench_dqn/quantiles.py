@@ -15,6 +15,15 @@ def midpoint_levels(n: int) -> Tensor:
     return (torch.arange(n) + 0.5) / n
 
 
+def centered_quantiles(n: int) -> Tensor:
+    """Quantiles ``[N]`` of a standard normal law, whose mean is 0.
+
+    N equal quantiles mean 0, too, but they do not learn where κ = 0 and rewards are rare: gradients
+    are signs there, and only the spread of a law makes their mean depend on an error's size.
+    """
+    return torch.special.ndtri(midpoint_levels(n))
+
+
 def quantile_loss(quantiles: Tensor, samples: Tensor, levels: Tensor, kappa: float = 0.0) -> Tensor:
     """``Σ_i E_z[ρ_{τ_i}(z − q_i)]`` (Clements et al. 2019, eq. 1): sum over i, mean over samples.
 

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from uqbench_dqn.deep_q import DeepQ, of_action
 from uqbench_dqn.networks import q_network
-from uqbench_dqn.quantiles import midpoint_levels, quantile_loss
+from uqbench_dqn.quantiles import centered_quantiles, midpoint_levels, quantile_loss
 
 from uqbench.contract.agent import EnvironmentInfo, Uncertainty
 from uqbench.contract.seeding import derive_seed
@@ -116,6 +116,11 @@ class UADQN(DeepQ):
             self.posterior, self.config.noise_scale, transitions=self.replay.stored
         )
         return main + (samples + penalty[..., None]).sum(1)
+
+    @property
+    def start_outputs(self) -> Tensor:
+        """Of the main network: a standard normal law's quantiles, whose mean is 0."""
+        return centered_quantiles(self.config.quantiles)
 
     def q_values(self, outputs: Tensor) -> Tensor:
         """``Q(s, a) = E_i y_i(s, a)``."""
