@@ -21,7 +21,8 @@ def centered_quantiles(n: int) -> Tensor:
     N equal quantiles mean 0, too, but they do not learn where κ = 0 and rewards are rare: gradients
     are signs there, and only the spread of a law makes their mean depend on an error's size.
     """
-    return torch.special.ndtri(midpoint_levels(n))
+    quantiles: Tensor = torch.special.ndtri(midpoint_levels(n))
+    return quantiles
 
 
 def quantile_loss(quantiles: Tensor, samples: Tensor, levels: Tensor, kappa: float = 0.0) -> Tensor:
