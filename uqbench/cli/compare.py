@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from uqbench.cli.options import Folder, assigned, names, takes
-from uqbench.cli.terminal import print_json, say
+from uqbench.cli.terminal import print_json, records, say
 
 
 @takes(names={"what": "FILE|FOLDER…", "columns": "--column", "name": "--suite-name"})
@@ -70,7 +70,9 @@ def command(
         paths, constants=constants, by=by, paired=paired, columns=by_role, window=window, name=name
     )
     if as_json:
-        print_json({t: getattr(found, t).to_dict("records") for t in ("ranks", "intervals")})
+        print_json(
+            {name: records(getattr(found, name)) for name in ("ranks", "pairs", "intervals")}
+        )
         return 0
     print_board(found.board)
     asked = found.ranks["method"][:2] if pair is None else names(pair)

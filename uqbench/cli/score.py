@@ -1,9 +1,7 @@
 """``uqbench score``: stored predictions by every registered score; nothing is run."""
 
-import json
-
 from uqbench.cli.options import FileThere, takes
-from uqbench.cli.terminal import print_json, say
+from uqbench.cli.terminal import print_json, records, say
 
 
 @takes()
@@ -24,7 +22,7 @@ def command(file: FileThere, *, as_json: bool = False) -> int:
 
     rows = score(file)
     if as_json:
-        print_json(json.loads(rows.reset_index().to_json(orient="records", double_precision=15)))
+        print_json(records(rows.reset_index()))
         return 0
     shown = rows.drop(columns="summary").rename(columns={"low": "95 % from", "high": "to"})
     say(*shown.to_string(float_format="{:.4g}".format, na_rep="").splitlines())

@@ -3,12 +3,15 @@
 import json
 import sys
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from uqbench.contract.wording import fitted
 from uqbench.contract.wording import visible as visible
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def say(
@@ -41,3 +44,8 @@ def print_json(value: Any) -> None:
         ValueError: it has a number that is none of JSON.
     """
     click.echo(json.dumps(value, indent=1, allow_nan=False))
+
+
+def records(frame: "pd.DataFrame") -> Any:
+    """The rows of a frame as JSON has them: what is no number is null."""
+    return json.loads(frame.to_json(orient="records", double_precision=15))
