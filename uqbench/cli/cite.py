@@ -34,7 +34,7 @@ def command(
     from uqbench.suites.reading import read_suites
 
     if budget is not None and not statistics:
-        raise UqbenchError("--budget names the board of --statistics: give both.")
+        raise UqbenchError("--budget names the board of --statistics: expected both.")
     host = load_host()
     suites = read_suites(host, check=()).suites
     if statistics:
