@@ -7,7 +7,7 @@ and lists the digests of the files; no row of theirs is ranked with one that was
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -18,7 +18,7 @@ from uqbench.boards.manifest import Planned
 from uqbench.boards.scores import from_csv, is_finite
 from uqbench.boards.stored import StoredBoard
 from uqbench.contract.errors import UqbenchError, unknown
-from uqbench.contract.identity import runs_of
+from uqbench.contract.identity import Run, runs_of
 from uqbench.results.files import stored_text
 from uqbench.results.scores import Score, Scores
 from uqbench.results.store import RunState
@@ -86,16 +86,17 @@ def imported_board(
         },
         budgets={IMPORTED: budget},
     )
-    cells: list[Cell] = []
-    scores: list[Score] = []
-    for method in methods:
-        own = table[table["method"] == method]
-        seeds = _seeds((of for _, of in own.groupby("task")), paired=paired)
-        for task in suite.tasks:
-            cells.append(_cell(suite, task, method, seeds))
-            scores += _scores(cells[-1], own[own["task"] == task.name])
-    if paired and len({tuple(run.seed for run in cell.runs) for cell in cells}) > 1:
+    table = table.assign(run=_numbers(table, paired=paired))
+    values = table.set_index(["method", "task", "run"])["score"].to_dict()
+    seeds = {name: sorted(own) for name, own in table.groupby("method")["run"].unique().items()}
+    if paired and len({*map(tuple, seeds.values())}) > 1:
         raise UqbenchError("paired: expected the same seeds of every method; theirs differ.")
+    cells = [_cell(suite, task, name, seeds[name]) for name in methods for task in suite.tasks]
+    scores = [
+        _score(run, values.get((run.method, run.task, run.seed)))
+        for cell in cells
+        for run in cell.runs
+    ]
     plan = Plan(suite, IMPORTED, budget, tuple(cells), standard=True)
     return Board(plan, Scores.of(scores), Planned.of(plan), imported=dict(files or {}))
 
@@ -176,13 +177,15 @@ def _plain(task: str) -> str:
     return re.sub(r"[^a-z0-9]", "", _SUFFIX.sub("", _PREFIX.sub("", task)).lower())
 
 
-def _seeds(cells: Iterable[pd.DataFrame], *, paired: bool) -> list[int]:
-    """Numbers of a method's runs: its own seeds where they are the same on all tasks, or pair."""
-    sets = [frozenset(map(str, cell["seed"])) for cell in cells]
-    seeds = frozenset().union(*sets)
-    if (paired or len({*sets}) == 1) and all(map(str.isdecimal, seeds)):
-        return sorted(map(int, seeds))
-    return list(range(max(map(len, sets))))
+def _numbers(table: pd.DataFrame, *, paired: bool) -> pd.Series:
+    """Numbers of runs: their seeds, where all tasks have the same or these pair; or 0, 1, …."""
+    seeds, cell = table["seed"].astype(str), ["method", "task"]
+    each = seeds.groupby([table[of] for of in cell]).agg(frozenset)
+    if seeds.str.fullmatch(r"\d{1,9}").all() and (
+        paired or (each.groupby("method").nunique() == 1).all()
+    ):
+        return seeds.astype(int)
+    return table.groupby(cell).cumcount()
 
 
 def _cell(
@@ -196,15 +199,9 @@ def _cell(
     )
 
 
-def _scores(cell: Cell, rows: pd.DataFrame) -> Iterator[Score]:
-    """A score for each planned run: of its seed where the rows have those, else in order."""
-    labels, numbers = [str(seed) for seed in rows["seed"]], {str(run.seed) for run in cell.runs}
-    order = labels if {*labels} <= numbers else map(str, range(len(labels)))
-    known = dict(zip(order, rows["score"].tolist(), strict=True))
-    for run in cell.runs:
-        value = known.get(str(run.seed))
-        score = value if is_finite(value) else None
-        state = RunState.FAILED if value is not None else RunState.MISSING
-        state = state if score is None else RunState.FINISHED
-        values: dict[str, float | None] = {} if score is None else {METRIC: score}
-        yield Score(run.task, run.method, run.seed, state.value, "", score, values, run.place)
+def _score(run: Run, value: float | None) -> Score:
+    """A planned run's score: missing where there is none, failed where it is no number."""
+    score = value if is_finite(value) else None
+    state = RunState.MISSING if value is None else RunState.FAILED
+    state, values = (state, {}) if score is None else (RunState.FINISHED, {METRIC: score})
+    return Score(run.task, run.method, run.seed, state.value, "", score, {**values}, run.place)
