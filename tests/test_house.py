@@ -19,7 +19,7 @@ HARNESS = ROOT / "uqbench"
 LAYERS: list[str] = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"][
     "contracts"
 ][0]["layers"]
-MOST_LINES = 23_650
+MOST_LINES = 23_850
 """Lines of code that the harness may have: a comment or a docstring is none."""
 TO_REWRITE = {"pages"}
 """Rooms whose docstrings may still open with a riddle; none joins them."""
