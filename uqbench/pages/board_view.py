@@ -130,7 +130,7 @@ class Line:
 
     @property
     def remark(self) -> str:
-        """What stands behind its name."""
+        """The remarks behind its name."""
         return f" {MARK}" * self.beaten + f" ({', '.join(self.notes)})" * bool(self.notes)
 
 
@@ -213,7 +213,7 @@ def stored_estimate(row: Mapping[str, Any], name: str) -> Estimate | None:
 
 
 def board_notes(board: Board, view: BoardView) -> list[str]:
-    """Where trivial and oracle rows lie, and what remarks mean."""
+    """Sentences that explain the remarks and words of a board."""
     sentences = []
     if board.trivial is not None and any(line.beaten for line in view.lines):
         sentences.append(

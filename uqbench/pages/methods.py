@@ -63,7 +63,7 @@ def setting_apart(name: str, config: Mapping[str, Any], alike: list[dict[str, An
 
 
 def links(host: Host, sources: list[str]) -> dict[str, str]:
-    """Where the papers are that some sources cite, by how these cite them."""
+    """Addresses of the papers that some sources cite, by the citation."""
     found: dict[str, str] = {}
     for paper in cited(host, sources)[0]:
         for key, address in LINKS.items():

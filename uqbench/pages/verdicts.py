@@ -58,23 +58,23 @@ class Counted:
     claims: tuple[JudgedClaim, ...]
 
     def count(self, verdict: str) -> int:
-        """How many have a verdict."""
+        """The number of claims with a verdict."""
         return sum(claim.verdict == verdict for claim in self.claims)
 
     @property
     def decided(self) -> int:
-        """How many hold, do not, or are equal."""
+        """The number of claims that hold, do not, or are equal."""
         return sum(self.count(verdict.value) for verdict in DECIDED)
 
     @property
     def parts(self) -> str:
-        """How many parts of the claims hold, of all that were compared with runs."""
+        """Parts of the claims that hold, of all that were compared with runs."""
         of, true = (sum(claim.parts[i] for claim in self.claims if claim.tested) for i in (0, 1))
         return f"{true} of {of}" if of else ""
 
     @property
     def tested(self) -> int:
-        """How many were compared with runs."""
+        """The number of claims that were compared with runs."""
         return sum(claim.tested for claim in self.claims)
 
     @property

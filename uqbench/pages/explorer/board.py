@@ -115,9 +115,10 @@ CLAIM = ("id", "verdict", "sentence", "source", "paper", "reason", "readings")
 def commands(board: StoredBoard, root: str) -> dict[str, str]:
     """The commands that run a board, check it, and put a method of one's own beside its rows.
 
-    None for imported scores, which nothing here can make again.
+    None for imported scores, which nothing here can make again, and for a selection of a budget's
+    runs, which no option names.
     """
-    if board.manifest.imported is not None:
+    if board.manifest.imported is not None or not board.manifest.standard:
         return {}
     here = f"--suite {board.suite} --budget {board.manifest.budget['name']}"
     return {

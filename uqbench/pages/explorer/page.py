@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from html import escape
 from importlib import resources
+from pathlib import Path
 from string import Template
 from typing import Any
 
@@ -64,8 +65,10 @@ class Explorer:
             for folder in folders:
                 try:
                     board = StoredBoard.read(folder)
-                    place = root or str(board.folder.parents[1])
-                    data, why = board_data(board, suites.get(board.suite), host, place)
+                    place, here = board.folder.parents[1], Path.cwd()
+                    if place.is_relative_to(here):
+                        place = place.relative_to(here)
+                    data, why = board_data(board, suites.get(board.suite), host, root or str(place))
                 except UqbenchError as error:  # it costs itself, and no other
                     self.problems.append(str(error))
                     continue

@@ -1,4 +1,4 @@
-"""Where names stand: beside their points, or at the right where there is no room for them."""
+"""Places of names: beside their points, or at the right where there is no room for them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import cos, hypot, pi, sin

@@ -1,4 +1,4 @@
-"""How figures look: one ink, thin lines, colors of Okabe & Ito (2008) that shapes or labels double.
+"""Style of figures: one ink, thin lines, colors of Okabe & Ito (2008) that shapes or labels double.
 
 The colors are told apart with every common color vision (Okabe & Ito, Color Universal Design).
 """

@@ -34,17 +34,17 @@ def spoken(name: str) -> str:
 
 
 def titled(name: str) -> str:
-    """The same as the title of a panel: ``Space Invaders``."""
+    """A program's name as the title of a panel: ``Space Invaders``."""
     return " ".join(word[:1].upper() + word[1:] for word in spoken(name).split())
 
 
 def score_label(board: StoredBoard) -> str:
-    """What a board ranks by: ``mean score (late return)``."""
+    """The score that a board ranks by: ``mean score (late return)``."""
     return f"{spoken(board.ranking)} score ({spoken(board.primary['name'])})"
 
 
 def said(names: pd.Series, numbers: pd.DataFrame) -> list[str]:
-    """What each row's mark says when it is pointed at: its name, an estimate, low and high."""
+    """Texts of marks that are pointed at, a row each: its name, an estimate, low and high."""
     return [spelled([row]) for row in zip(names, *(numbers[of] for of in numbers), strict=True)]
 
 
