@@ -32,9 +32,8 @@ def print_board(board: Board, console: Console | None = None, said: str = "") ->
 
 def lacking(board: Board) -> list[str]:
     """Sentences on planned runs without a score, and on runs of several versions of the code."""
-    unscored = (cell.without_score("finished without a value") for cell in board.scores.cells)
-    without = Counter(chain.from_iterable(unscored))
-    lines = []
+    cells, lines = board.scores.cells, []
+    without = Counter(chain(*(cell.without_score("finished without a value") for cell in cells)))
     if without:
         states = ", ".join(f"{number} {state}" for state, number in sorted(without.items()))
         lines.append(

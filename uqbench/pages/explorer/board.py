@@ -92,7 +92,7 @@ def board_data(
         "pairs": _pairs(board),
         "claims": [
             {
-                **{key: getattr(claim, key) for key in CLAIM},
+                **{key: str(of) for key, of in vars(claim).items() if key != "board"},
                 "svg": claim.id in panels and _drawn(board, panels[claim.id], PHONE)["svg"],
             }
             for claim in judged_claims(board)
@@ -107,9 +107,6 @@ def board_data(
     except UqbenchError as error:  # of an earlier protocol, or not installed here
         data["unranked"] = str(error)
     return data, problems
-
-
-CLAIM = ("id", "verdict", "sentence", "source", "paper", "reason", "readings")
 
 
 def commands(board: StoredBoard, root: str) -> dict[str, str]:
@@ -141,7 +138,6 @@ def _rank(data: Data, board: Board, names: list[str]) -> None:
 
 
 def _method(board: StoredBoard, line: Line, facts: Mapping[str, Any]) -> Data:
-    sent = line.state in ("self-reported", "local", "imported")
     return {
         **facts,
         "role": line.role,
@@ -150,7 +146,7 @@ def _method(board: StoredBoard, line: Line, facts: Mapping[str, Any]) -> Data:
         "word": line.calibration,
         "kind": kind(line.calibration),
         "shown": line.word,
-        "verified": not sent,
+        "verified": line.state in ("", "verified"),
         "tuned": line.tuned,
         "runs": [line.scored, line.planned],
         "seconds": seconds(board).get(line.method),

@@ -111,7 +111,7 @@ class Explorer:
             said=QUESTION,
             page="boards",
             scripts=f"'sha256-{digest}'",
-            sheet=f"<style>{_style()}</style>",
+            sheet=f"<style>{_part('explorer.css') + DARK}</style>",
             further="",
             code=f'<script type="application/json" id="data">{data}</script>'
             f"<script>{script}</script>",
@@ -124,7 +124,7 @@ class Explorer:
             address: at which the folder will be, as link previews need it; empty for a folder.
             home: of the site around it, from here; empty for none.
         """
-        yield "explorer.css", _style()
+        yield "explorer.css", _part("explorer.css") + DARK
         yield "explorer.js", _part("explorer.js")
         yield "data/index.js", _assigned("index", {**self.index, "home": home})
         for name, data in self.boards.items():
@@ -179,9 +179,9 @@ def _methods(boards: dict[str, Data]) -> Iterator[Data]:
 
 
 def _counted(of: Counted) -> Data:
-    keys = ("id", "verdict", "sentence", "source", "reason")
     claims = [
-        {**{key: getattr(one, key) for key in keys}, "board": f"{one.board.suite}-{one.board.name}"}
+        {key: getattr(one, key) for key in ("id", "verdict", "sentence", "source", "reason")}
+        | {"board": f"{one.board.suite}-{one.board.name}"}
         for one in of.claims
     ]
     counts = {word: of.count(word) for word in WORDS if of.count(word)}
@@ -201,10 +201,6 @@ def _page(*, code: str, sheet: str, further: str, **values: Any) -> str:
     return Template(_part("explorer.html")).substitute(
         safe, code=code, sheet=sheet, further=further
     )
-
-
-def _style() -> str:
-    return _part("explorer.css") + DARK
 
 
 def _part(name: str) -> str:
