@@ -66,3 +66,26 @@ class FeatureBayesConfig:
 
     family: Family = "linear"
     width: Width | Literal["silent"] = "exact"
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfflineConfig:
+    """Settings of the logged data of an offline world.
+
+    Attributes:
+        coverage: who acted: the best of the ten policies (``expert``), all ten alike (``mixed``),
+            or the worst (``poor``).
+    """
+
+    coverage: Literal["expert", "mixed", "poor"] = "mixed"
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfflineBayesConfig:
+    """Settings of exact Bayes in offline worlds, or of what it states instead of its own widths.
+
+    Attributes:
+        width: ``exact``, ``constant`` (the geometric mean of the exact ones) or ``silent``.
+    """
+
+    width: Literal["exact", "constant", "silent"] = "exact"

@@ -43,6 +43,14 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             exact_truth="uqbench_profile.feature_scores:exact_truth",
         ),
         EnvironmentSpec(
+            name="offline-values",
+            version="1",
+            factory="uqbench_profile.offline_worlds:OfflineLanes",
+            config="uqbench_profile.config:OfflineConfig",
+            lanes=True,
+            exact_truth="uqbench_profile.offline_scores:exact_truth",
+        ),
+        EnvironmentSpec(
             name="risk-bets",
             version="1",
             factory="uqbench_profile.risk_bets:RiskBets",
@@ -76,14 +84,22 @@ def uqbench_agents() -> Iterable[AgentSpec]:
             role="oracle",
             actors=False,
         ),
+        AgentSpec(
+            name="offline-bayes",
+            version="1",
+            factory="uqbench_profile.offline_agents:OfflineBayes",
+            config="uqbench_profile.config:OfflineBayesConfig",
+            role="oracle",
+            actors=False,
+        ),
     ]
 
 
 @hookimpl
 def uqbench_suites() -> Iterable[Traversable]:
-    """The suites ``profile`` and ``features``."""
+    """The suites ``profile``, ``features`` and ``offline-values``."""
     suites = files("uqbench_profile") / "suites"
-    return [suites / "profile.toml", suites / "features.toml"]
+    return [suites / f"{name}.toml" for name in ("profile", "features", "offline-values")]
 
 
 @hookimpl

@@ -14,7 +14,15 @@ if TYPE_CHECKING:
     from uqbench.boards.stored import StoredBoard
     from uqbench.contract.figure import Figure
 
-SUITES = ("ube-chain", "minatar", "atari", "noise-and-ignorance", "profile", "features")
+SUITES = (
+    "ube-chain",
+    "minatar",
+    "atari",
+    "noise-and-ignorance",
+    "profile",
+    "features",
+    "offline-values",
+)
 
 
 @hookimpl
