@@ -531,6 +531,15 @@ class ConstantVariance(Linear):
         return Uncertainty(mean=mean, epistemic_var=torch.ones_like(mean))
 
 
+class RelativeToOthers(Linear):
+    """Its variance is relative to the other observations that are asked about."""
+
+    def uncertainty(self, obs):
+        mean = self.values(obs)
+        share = mean.square() / (1e-6 + mean.square().mean(1, keepdim=True))
+        return Uncertainty(mean=mean, epistemic_var=share)
+
+
 class LeaksLate(Linear):
     def observe(self, step):
         mean = step.reward.mean(0) if self.t >= 500 else 0.0
@@ -574,6 +583,7 @@ FAULTS: dict[str, tuple[Any, str]] = {
     "a constant variance": (ConstantVariance, "uncertainty-data"),
     "lanes leak from step 500": (LeaksLate, "agent-lanes"),
     "tensors kept from step 300": (KeepsLate, "agent-buffers"),
+    "relative to others": (RelativeToOthers, "agent-pure"),
     "a warm-up that is no Steps": (WarmsUpTooLong, "agent-learns"),
 }
 """Mistakes that authors make, and the check that names each."""

@@ -258,3 +258,37 @@ class Costs(MeanStd):
 def test_the_sign_of_a_risk_measure_is_looked_at(kind):
     status, _ = outcome(RiskSubject(name="mine", measure=kind(0.5)), "risk-averse")
     assert status == ("passed" if kind is MeanStd else "failed")
+
+
+class ByBatch(Residuals):
+    """Inputs are normalized by the batch that is asked about."""
+
+    def predict(self, inputs):
+        return super().predict(inputs / (inputs.std(1, correction=0, keepdim=True) + 1e-6))
+
+
+class ValidatesOnTraining(Scored):
+    def data(self, seeds):
+        data = super().data(seeds)
+        return Data(data.inputs, data.targets, Data(data.inputs[:, :20], data.targets[:, :20]))
+
+
+class ByTheLargest(MeanStd):
+    """Its deviation is relative to the largest value of all distributions."""
+
+    def __call__(self, values, probabilities, dim=-1):
+        mean = (probabilities * values).sum(dim) / probabilities.sum(dim)
+        deviation = super().__call__(values, probabilities, dim) - mean
+        return mean + deviation * values.abs().max() / (1 + values.abs().max())
+
+
+def test_answers_do_not_depend_on_what_else_is_asked_nor_data_on_training():
+    def make(dataset, seeds):
+        return ByBatch(dataset, list(seeds), NoConfig(), CPU)
+
+    batch = EstimatorSubject(name="batch", make=make, dataset=DrawnPoints(0))
+    assert outcome(batch, "estimator-pure")[0] == "failed"
+    points = DatasetSubject(name="points", dataset=ValidatesOnTraining(0), scores=("error",))
+    assert outcome(points, "dataset-apart")[0] == "failed"
+    largest = RiskSubject(name="largest", measure=ByTheLargest(0.5))
+    assert outcome(largest, "risk-forms")[0] == "failed"

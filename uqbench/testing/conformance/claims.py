@@ -1,5 +1,6 @@
 """Rules of every kind of claim: its intervals are honest, so that its verdicts are."""
 
+import math
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, ClassVar
@@ -54,14 +55,16 @@ def intervals(subject: ClaimSubject) -> None:
         large = subject.claim.compare(_observed(subject, LARGE, 10**6))
     except CannotCompareError as error:
         raise Vacuous(f"such runs cannot be compared: {error}") from error
-    truth, misses = large.comparisons[0].measured.estimate, 0
+    truth, misses, known = large.comparisons[0].measured.estimate, 0, False
     for experiment in range(EXPERIMENTS):
         try:
             evidence = subject.claim.compare(_observed(subject, RUNS, experiment + 1))
         except CannotCompareError:
             continue
         interval = evidence.comparisons[0].measured.interval(ALPHA)
+        known |= interval is not None and any(map(math.isfinite, interval))
         misses += interval is not None and not interval[0] <= truth <= interval[1]
+    expect(known, "none of its intervals has an end: it decides nothing")
     allowed = EXPERIMENTS * ALPHA + STANDARD_ERRORS * (EXPERIMENTS * ALPHA * (1 - ALPHA)) ** 0.5
     missed = f"it misses in {misses} of {EXPERIMENTS} experiments; at most {allowed:.0f}"
     expect(misses <= allowed, missed)

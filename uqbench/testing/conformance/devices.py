@@ -5,8 +5,7 @@ through an agent's methods: an operation on tensors of two devices fails, and so
 the data on the host, for which a GPU would have to be waited for.
 """
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import partial
 from itertools import product
 from typing import Any
@@ -146,11 +145,13 @@ class Recorded(LaneEnv):
 @once
 def elsewhere(subject: AgentSubject) -> Exception | None:
     """The first error of an agent whose device has no data; None where there is none."""
+    from torch._functorch import config
     from torch._subclasses import fake_tensor as fake
 
-    agent = None
+    agent, allowed = None, config.patch(fake_tensor_allow_meta=True)
+    moved = patch.object(nn.Module, "_apply", _replaced)  # parameters are replaced
     try:
-        with fake_device():
+        with moved, allowed, fake.FakeTensorMode(allow_non_fake_inputs=True):
             agent = subject.new(range(LANES), ELSEWHERE)
             with _NoWaits():  # type: ignore[no-untyped-call]
                 _run(subject, agent)
@@ -185,18 +186,6 @@ def _run(subject: AgentSubject, agent: Agent) -> None:
 def _is_elsewhere(what: str, tensor: Tensor) -> None:
     where = f"{what} is on {tensor.device}; the agent's device is another"
     expect(tensor.device.type == ELSEWHERE.type, where)
-
-
-@contextmanager
-def fake_device() -> Iterator[None]:
-    """Tensors have no data here; modules' parameters are replaced where they are moved."""
-    from torch._functorch import config
-    from torch._subclasses.fake_tensor import FakeTensorMode
-
-    moved = patch.object(nn.Module, "_apply", _replaced)
-    allowed = config.patch(fake_tensor_allow_meta=True)
-    with moved, allowed, FakeTensorMode(allow_non_fake_inputs=True):
-        yield
 
 
 def _replaced(module: nn.Module, function: Any) -> nn.Module:

@@ -84,6 +84,9 @@ def pure(subject: EstimatorSubject) -> None:
         second = estimator.predict(inputs)
     expect(torch.equal(inputs, before), "predict wrote into its inputs")
     expect(same(vars(second), vars(first)), "asked again, it predicts something else")
+    one, own = estimator.predict(inputs[:, 2:3]).total, first.total[:, 2:3]
+    alone = torch.allclose(one, own, 0.3, 0.1 * float(first.total.abs().mean()))  # if drawn
+    expect(alone, "the prediction for an input depends on the other inputs asked")
 
 
 @check(EstimatorSubject, "estimator-lanes", after=("estimator-pure",))
@@ -242,9 +245,13 @@ def dataset_apart(subject: DatasetSubject) -> None:
         `uqbench_expected_failures` why such points are asked about.
     """
     for task, problem in subject.each():
-        known = [set(_rows(lane)) for lane in problem.data(SEEDS).inputs]
-        for name, one in problem.evaluation_sets(SEEDS).items():
-            for seed, rows, inputs in zip(SEEDS, known, one.inputs, strict=True):
+        data = problem.data(SEEDS)
+        known = [set(_rows(lane)) for lane in data.inputs]
+        sets = {name: one.inputs for name, one in problem.evaluation_sets(SEEDS).items()}
+        if data.validation is not None:
+            sets["validation"] = data.validation.inputs
+        for name, of in sets.items():
+            for seed, rows, inputs in zip(SEEDS, known, of, strict=True):
                 asked = _rows(inputs)
                 share = sum(row in rows for row in asked) / len(asked)
                 where = f"the set {name!r} of task {task}, seed {seed}"

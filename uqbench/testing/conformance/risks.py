@@ -42,6 +42,8 @@ def forms(subject: RiskSubject) -> None:
     value = subject.measure(values, probs)
     made = f"of [6, 9] with dim = -1 it made {getattr(value, 'shape', type(value))}"
     expect(isinstance(value, Tensor) and value.shape == values.shape[:1], made)
+    each = [subject.measure(z, p) for z, p in zip(values, probs, strict=True)]
+    _close(torch.stack(each), value, "of each distribution alone")
     _close(subject.measure(values.T, probs.T, 0), value, "along the first dimension")
     shared = subject.measure(values, probs[0].expand_as(values))
     _close(subject.measure(values, probs[0]), shared, "with broadcast probabilities")
