@@ -10,9 +10,10 @@ from uqbench_sentinel.config import SentinelConfig
 
 from uqbench.registry.plugins import Host
 from uqbench.results.folders import Folder
-from uqbench.runner.forecast import Forecast, StepCosts, work
+from uqbench.runner.forecast import Forecast, StepCosts, rollouts_note, work
 from uqbench.suites.plan import Plan, make_plan
 from uqbench.suites.reading import read_suites
+from uqbench.suites.tables import Queries
 
 TOY = Path(__file__).parents[1] / "toy"
 NOMINAL = {"smoke": 2.0, "paper": 0.5}  # milliseconds a step
@@ -148,3 +149,21 @@ def test_dense_gradient_steps_are_counted(plan):
     of_earlier = {"paper/long/fast/7-a": timed(100.0)}
     assert seconds(plan, of_earlier) == pytest.approx(10.0)
     assert seconds(plan, of_earlier | {folder: saved(100)}) == pytest.approx(10.0 * 31 / 44)
+
+
+def test_the_price_of_rollouts_is_told_in_environment_steps(plan):
+    """Of .99 a tail of .05 is 299 steps long, of a task with a limit of 100 no more than that."""
+    assert rollouts_note(plan) == ""
+    asked = Queries(states=30, early_states=5, rollouts=4, most_rollouts=16, tail=0.05)
+
+    def note(limit: int | None, queries: Queries) -> str:
+        update = {"discount": 0.99, "time_limit": limit}
+        budget = plan.budget.model_copy(update={"queries": queries})
+        cells = tuple(
+            replace(cell, task=cell.task.model_copy(update=update)) for cell in plan.cells
+        )
+        return rollouts_note(replace(plan, budget=budget, cells=cells))
+
+    said = "Rollouts of a run take at most {:,} steps for each action; its training takes 1,000."
+    assert note(None, asked) == said.format(40 * 16 * 299)
+    assert note(100, asked.model_copy(update={"most_rollouts": None})) == said.format(40 * 4 * 100)

@@ -23,7 +23,7 @@ from uqbench.results.store import Store
 from uqbench.runner.complete import Execution, complete, preview
 from uqbench.runner.device import find_device
 from uqbench.runner.dispatch.drive import Driver
-from uqbench.runner.forecast import Forecast
+from uqbench.runner.forecast import Forecast, rollouts_note
 from uqbench.runner.states import code_note, describe, make_room, stored_states, to_do
 from uqbench.suites.plan import Plan
 
@@ -96,7 +96,7 @@ def dry_run(session: Session, beside: Path | None = None) -> Planned:
     execution.watcher.say(*describe(plan, states, store))
     expected = Forecast(plan, to_do(states), store, step_costs(plan, roots))
     script, code = preview(plan, execution), code_note(states.values())
-    note = "\n".join(filter(None, [words_note(plan), code]))
+    note = "\n".join(filter(None, [words_note(plan), rollouts_note(plan), code]))
     shown = detectable_note(plan, roots)
     return Planned(plan, execution.device, states, expected, script, note, shown)
 

@@ -25,7 +25,8 @@ class Planned:
         states: of the runs.
         expected: what each run to execute takes.
         script: what would be submitted; empty where processes are started.
-        note: which words stated intervals can earn, and which finished runs are of other code.
+        note: which words stated intervals can earn, the price of rollouts, and which finished runs
+            are of other code.
         detectable: which difference the seeds show, by a stored board; empty where there is none.
     """
 
