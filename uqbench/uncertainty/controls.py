@@ -89,7 +89,7 @@ def controls(
         yield "conformal", replace(of, mean=mean, std=std)
     yield "distance", best((of.mean - of.mean.mean()).abs())
     state = of.state.unique(return_inverse=True)[1]
-    most = torch.full_like(states, -math.inf).scatter_reduce(0, state, of.mean, "amax")
+    most = of.mean.new_full(states.shape, -math.inf).scatter_reduce(0, state, of.mean, "amax")
     yield "gap", best(most[state] - of.mean)
     if not visits.isnan().any():
         yield "counts", best((1 + visits).rsqrt())
