@@ -151,19 +151,14 @@ def test_dense_gradient_steps_are_counted(plan):
     assert seconds(plan, of_earlier | {folder: saved(100)}) == pytest.approx(10.0 * 31 / 44)
 
 
-def test_the_price_of_rollouts_is_told_in_environment_steps(plan):
-    """Of .99 a tail of .05 is 299 steps long, of a task with a limit of 100 no more than that."""
+def test_the_price_of_rollouts_is_told(plan):
+    """At the end in thirty states, in five after a quarter and after half of training."""
     assert rollouts_note(plan) == ""
     asked = Queries(states=30, early_states=5, rollouts=4, most_rollouts=16, tail=0.05)
-
-    def note(limit: int | None, queries: Queries) -> str:
-        update = {"discount": 0.99, "time_limit": limit}
-        budget = plan.budget.model_copy(update={"queries": queries})
-        cells = tuple(
-            replace(cell, task=cell.task.model_copy(update=update)) for cell in plan.cells
+    fixed = asked.model_copy(update={"most_rollouts": None})
+    for queries, number in ((asked, 40 * 16), (fixed, 40 * 4)):
+        own = replace(plan, budget=plan.budget.model_copy(update={"queries": queries}))
+        assert rollouts_note(own) == (
+            f"The truth of a run takes at most {number} rollouts of each action, until a reward "
+            "counts less than 0.05."
         )
-        return rollouts_note(replace(plan, budget=budget, cells=cells))
-
-    said = "Rollouts of a run take at most {:,} steps for each action; its training takes 1,000."
-    assert note(None, asked) == said.format(40 * 16 * 299)
-    assert note(100, asked.model_copy(update={"most_rollouts": None})) == said.format(40 * 4 * 100)

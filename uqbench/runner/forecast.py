@@ -4,7 +4,6 @@ What a run costs is known from runs in the store, else from a stored board, else
 nominal time.
 """
 
-import math
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -47,18 +46,13 @@ def seconds_left(event: events.Progress) -> float | None:
 
 
 def rollouts_note(plan: Plan) -> str:
-    """The price of a run's truth in environment steps; empty where it takes no rollouts."""
-    prices = set()
-    for cell in plan.cells:
-        budget, discount = plan.budget.on(cell.task), cell.task.discount or 0.0
-        asked = budget.queries
-        if asked and asked.states and asked.rollouts and 0 < discount < 1:
-            cut = math.ceil(math.log(asked.tail) / math.log(discount))
-            states = asked.states + 2 * (asked.early_states or asked.states)
-            most = max(asked.rollouts, asked.most_rollouts or 0) * states
-            prices.add((most * min(cut, cell.task.time_limit or cut), budget.steps))
-    said = "Rollouts of a run take at most {:,} steps for each action; its training takes {:,}."
-    return said.format(*max(prices)) if prices else ""
+    """The price of a run's truth in rollouts; empty where it takes none."""
+    asked = plan.budget.queries
+    if not (asked and asked.states and asked.rollouts):
+        return ""
+    states, most = asked.states + 2 * (asked.early_states or asked.states), asked.most_rollouts
+    number, end = states * (most or asked.rollouts), f"a reward counts less than {asked.tail}"
+    return f"The truth of a run takes at most {number:,} rollouts of each action, until {end}."
 
 
 class Forecast:
