@@ -12,7 +12,7 @@ from uqbench.contract.truth import Truth
 from uqbench.suites.metrics import Metric
 from uqbench.uncertainty.interval_scores import score_return_distribution, score_uncertainty
 from uqbench.uncertainty.query_scores import score_queries
-from uqbench.uncertainty.scores import PREFIXES, SCORING_RULES, scoring_rule, sibling
+from uqbench.uncertainty.scores import PREFIXES, SCORING_RULES, scoring_rule
 
 SUITES = sorted((Path(__file__).parents[2] / "plugins").glob("*/src/*/suites/*.toml"))
 
@@ -50,14 +50,6 @@ def test_suites_score_in_the_direction_that_is_better(file):
             if rule is None:
                 continue  # an environment's own
             assert rule.direction in (None, one.get("direction", "max")), one["name"]
-
-
-def test_what_ranks_alike_is_of_the_same_predictions():
-    ceiling = metric("queries/realized/coverage_95_ceiling")
-    assert sibling(ceiling, scoring_rule(ceiling).ranks_as) == "queries/realized/coverage_90"
-    assert scoring_rule(metric("uncertainty/coverage_50")).ranks_as == "coverage_90"
-    for rule in SCORING_RULES.values():
-        assert rule.ranks_as in {None, *SCORING_RULES}
 
 
 def test_a_suite_says_of_a_plugins_score_what_it_is():

@@ -12,10 +12,8 @@ from uqbench.statistics.concordance import spearman
 
 MOST_NAMES = 3
 """Methods that a sentence names; of more it says how many."""
-LEAST = 5
-"""Methods that have a setting which the order may go with."""
-CHANCE = 0.01
-"""Of a board whose order goes with no setting, and that says that it does."""
+LEAST, CHANCE = 5, 0.01
+"""Methods that have a setting which the order may go with, and how often it does by chance."""
 
 
 def finding(

@@ -49,13 +49,11 @@ class Column:
     Attributes:
         name: in ``leaderboard.csv``; ``runs`` for those scored of those planned.
         header: for people.
-        group: return, risk or uncertainty; empty outside of the groups.
     """
 
     name: str
     header: str
     texts: tuple[str, ...]
-    group: str = ""
 
 
 @dataclass(frozen=True)

@@ -134,9 +134,8 @@ class QueryScorer:
                 named: dict[str, Tensor | int | str] = {"x": x.cpu(), "y": y.cpu()}
                 self.curves.add(lane, named | {"step": step, "curve": f"{source.name}{name}"})
             if one.predictions is not None:
-                said = one.predictions
-                counts = None if source.counter is None else source.counter.counts[lane]
-                visits = said.mean * math.nan if counts is None else counts[said.state.long()]
+                said, seen = one.predictions, source.counter
+                visits = seen.counts[lane, said.state.long()] if seen else said.mean * math.nan
                 self.predictions.add(lane, {"step": step, "visits": visits, **vars(said)})
         names = dict.fromkeys(name for one in scored for name in one.scores)
         scores = {

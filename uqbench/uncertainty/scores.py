@@ -28,8 +28,6 @@ class ScoringRule:
             it means the same on every task.
         proper: whether nobody gains, in expectation, by stating anything but what is known: these
             say who may be first.
-        ranks_as: the score that ranks methods as it does (``benchmarks/redundant_scores.py``), or
-            beside which it is a constant.
         version: raised where its numbers change.
         without: the laws (:data:`uqbench.contract.specs.LAWS`) that it does not obey, each with the
             derivation.
@@ -39,7 +37,6 @@ class ScoringRule:
     direction: Literal["max", "min"] | None
     unit: Literal["return"] | None = None
     proper: bool = False
-    ranks_as: str | None = None
     version: str = "1"
     without: Mapping[Law, str] = field(default_factory=dict, hash=False)
 
@@ -68,12 +65,12 @@ SCORING_RULES = {
         ScoringRule("wasserstein", "min", "return", proper=True),
         ScoringRule("crps", "min", "return", proper=True, version="2"),
         ScoringRule("scale", None),
-        ScoringRule("coverage_50", None, ranks_as="coverage_90", version="2"),
+        ScoringRule("coverage_50", None, version="2"),
         ScoringRule("coverage_90", None, version="2"),
-        ScoringRule("coverage_95", None, ranks_as="coverage_90", version="2"),
-        ScoringRule("coverage_50_ceiling", None, ranks_as="coverage_90", version="2"),
-        ScoringRule("coverage_90_ceiling", None, ranks_as="coverage_90", version="2"),
-        ScoringRule("coverage_95_ceiling", None, ranks_as="coverage_90", version="2"),
+        ScoringRule("coverage_95", None, version="2"),
+        ScoringRule("coverage_50_ceiling", None, version="2"),
+        ScoringRule("coverage_90_ceiling", None, version="2"),
+        ScoringRule("coverage_95_ceiling", None, version="2"),
         ScoringRule("difference_coverage_90", None, version="4"),
         ScoringRule("width_95", None, "return", version="2"),
         ScoringRule("q_error", "min", "return"),
@@ -105,11 +102,6 @@ def scoring_rule(metric: Metric) -> ScoringRule:
         if known is not None:
             return known
     return ScoringRule(metric.statistic, metric.direction, metric.unit, metric.proper)
-
-
-def sibling(metric: Metric, name: str) -> str:
-    """The statistic of that name of the same predictions."""
-    return metric.statistic.rpartition("/")[0] + "/" + name
 
 
 def score_versions(plan: Plan) -> dict[str, str]:
