@@ -107,6 +107,20 @@ def unbroken(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return results(out)
 
 
+@pytest.fixture(scope="module")
+def one_interrupted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A results folder whose run was interrupted in its middle; ``log`` beside it has its steps."""
+    out = tmp_path_factory.mktemp("interrupted") / "results"
+    interrupt(out, signal.SIGTERM, *ALONE, TOY_STEPS=str(out.with_name("log")))
+    return out
+
+
+@pytest.fixture
+def interrupted(one_interrupted: Path, tmp_path: Path) -> Path:
+    """A copy of it, in a folder of the test's own."""
+    return Path(shutil.copytree(one_interrupted.parent, tmp_path / "copy")) / "results"
+
+
 def test_runs_that_were_killed_go_on_elsewhere_with_other_workers_and_equal_unbroken_ones(
     unbroken, tmp_path
 ):
@@ -128,9 +142,13 @@ def test_runs_that_were_killed_go_on_elsewhere_with_other_workers_and_equal_unbr
 
 
 @pytest.mark.parametrize("kind", [signal.SIGTERM, signal.SIGKILL], ids=lambda kind: kind.name)
-def test_no_step_is_lost_or_taken_twice_where_a_run_is_interrupted(kind, unbroken, tmp_path):
-    out, log = tmp_path / "results", tmp_path / "steps"
-    interrupt(out, kind, *ALONE, TOY_STEPS=str(log))
+def test_no_step_is_lost_or_taken_twice_where_a_run_is_interrupted(
+    kind, unbroken, interrupted, tmp_path
+):
+    out, log = interrupted, interrupted.with_name("log")
+    if kind is signal.SIGKILL:
+        out, log = tmp_path / "results", tmp_path / "steps"
+        interrupt(out, kind, *ALONE, TOY_STEPS=str(log))
     taken = len(log.read_text().splitlines())
     assert 0 < taken < 600
     assert [one["step"] for one in saved(out)] == [taken]
@@ -139,10 +157,9 @@ def test_no_step_is_lost_or_taken_twice_where_a_run_is_interrupted(kind, unbroke
     assert results(out).items() <= unbroken.items()
 
 
-def test_status_says_where_a_run_goes_on(tmp_path):
-    interrupt(tmp_path, signal.SIGTERM, *ALONE)
-    step = saved(tmp_path)[0]["step"]
-    status = [sys.executable, "-m", "uqbench", "status", "--out", str(tmp_path)]
+def test_status_says_where_a_run_goes_on(interrupted):
+    step = saved(interrupted)[0]["step"]
+    status = [sys.executable, "-m", "uqbench", "status", "--out", str(interrupted)]
     text = subprocess.run(status, capture_output=True, text=True, check=True).stdout
     assert "1 interrupted" in text
     assert f"its process is gone; resumes from step {step} of 600" in text
@@ -150,28 +167,26 @@ def test_status_says_where_a_run_goes_on(tmp_path):
     assert [entry["checkpoint_step"] for entry in json.loads(listed)] == [step]
 
 
-def test_a_damaged_checkpoint_is_named_and_the_run_starts_again(unbroken, tmp_path):
-    interrupt(tmp_path, signal.SIGTERM, *ALONE)
-    [path] = checkpoints(tmp_path)[0].glob("step-*.pt")
+def test_a_damaged_checkpoint_is_named_and_the_run_starts_again(unbroken, interrupted):
+    [path] = checkpoints(interrupted)[0].glob("step-*.pt")
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 1
     path.write_bytes(data)
-    stderr = run(tmp_path, *ALONE)
+    stderr = run(interrupted, *ALONE)
     assert f"starting over: {path} does not match its digest" in stderr
     assert "resumed from" not in stderr
-    assert results(tmp_path).items() <= unbroken.items()
-    assert next(iter(records(tmp_path).values()))["resumed"] == []
-    assert checkpoints(tmp_path) == []
+    assert results(interrupted).items() <= unbroken.items()
+    assert next(iter(records(interrupted).values()))["resumed"] == []
+    assert checkpoints(interrupted) == []
 
 
-def test_other_versions_or_contents_of_packages_start_again(unbroken, tmp_path):
-    interrupt(tmp_path, signal.SIGTERM, *ALONE)
+def test_other_versions_or_contents_of_packages_start_again(unbroken, interrupted, tmp_path):
     copy = tmp_path / "plugin"
     shutil.copytree(TOY, copy)
     (copy / "toy_uqbench" / "other.py").write_text("")
-    stderr = run(tmp_path, *ALONE, PYTHONPATH=str(copy))
+    stderr = run(interrupted, *ALONE, PYTHONPATH=str(copy))
     assert "was made with other content of toy_uqbench" in stderr
-    assert results(tmp_path).items() <= unbroken.items()
+    assert results(interrupted).items() <= unbroken.items()
 
 
 def test_an_environment_that_cannot_be_saved_is_told_once_and_runs(unbroken, tmp_path):
