@@ -36,9 +36,9 @@ def visible(text: str) -> str:
     )
 
 
-def fitted(text: str, file: TextIO) -> str:
+def fitted(text: str, file: TextIO | None) -> str:
     """A line as it is; on a terminal wrapped at words, what goes on being set in."""
-    if not file.isatty():
+    if file is None or not file.isatty():  # None: whoever started this closed it
         return text
     width = shutil.get_terminal_size().columns
     return textwrap.fill(
