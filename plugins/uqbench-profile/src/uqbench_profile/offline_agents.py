@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from uqbench.contract.agent import Agent, EnvironmentInfo, Step, Uncertainty
+from uqbench.contract.agent import Agent, EnvironmentInfo, Step, Uncertainty, observation_shape
 from uqbench.lanes import greedy
 from uqbench_profile.config import OfflineBayesConfig
 from uqbench_profile.feature_agents import exact_samples
 from uqbench_profile.feature_posterior import Seen, linear_posterior, turn_of
 from uqbench_profile.feature_worlds import ACTIONS, WIDTH
-from uqbench_profile.offline_worlds import GIVEN
+from uqbench_profile.offline_worlds import GIVEN, OfflineLanes
 
 HORIZON = 150
 """Steps after which rewards count 10⁻⁷ at γ = .9."""
@@ -22,7 +22,8 @@ HORIZON = 150
 class OfflineBayes(Agent):
     """The posterior of Q of the ten policies; or a constant width, or none, about its means.
 
-    Where an action leads is linear in the features, and known after nine different states.
+    Where an action leads is linear in the features, and known after nine different states. In other
+    worlds it states nothing.
     """
 
     def __init__(
@@ -33,6 +34,8 @@ class OfflineBayes(Agent):
         device: torch.device,
     ) -> None:
         self.config, self._discount, self._device = config, info.discount, device
+        self._n_actions = info.n_actions
+        self._logged = observation_shape(info) == OfflineLanes.observation_space.shape
         lanes, steps = len(seeds), info.total_steps
         self._obs = torch.zeros(lanes, steps, WIDTH, dtype=torch.float64)
         self._following = torch.zeros_like(self._obs)
@@ -46,6 +49,8 @@ class OfflineBayes(Agent):
 
     def observe(self, step: Step) -> None:
         """Keep each logged transition once: as it is shown for the first policy."""
+        if not self._logged:
+            return
         one, t = step.of_actor(), self._t
         first = one.obs[:, WIDTH].double()  # 1 for the first policy, 0 for others and in rest
         self._obs[:, t] = one.obs[:, :WIDTH].double() * first[:, None]
@@ -55,10 +60,12 @@ class OfflineBayes(Agent):
 
     def policy(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
         """The valid action, or the first: values are those of the given policies."""
-        return greedy(obs.new_zeros(*obs.shape[:2], ACTIONS), valid)
+        return greedy(obs.new_zeros(*obs.shape[:2], self._n_actions), valid)
 
-    def uncertainty(self, obs: Tensor) -> Uncertainty:
+    def uncertainty(self, obs: Tensor) -> Uncertainty | None:
         """Of the states and policies of ``obs`` ``[L, M, F + K]``."""
+        if not self._logged:
+            return None
         seen = Seen(self._obs, self._action, self._reward)
         known = linear_posterior(seen, self._basis(obs.double().cpu()))
         std, width = known.std, self.config.width
