@@ -67,3 +67,11 @@ def test_a_workflow_has_the_rights_that_a_job_names_and_actions_by_commit(workfl
     assert len(re.findall(r"^  [\w-]+:$", jobs, re.M)) == len(
         re.findall("^    permissions:$", jobs, re.M)
     )
+
+
+def test_each_guarantee_of_the_security_page_has_its_test() -> None:
+    text = (ROOT / "SECURITY.md").read_text("utf-8")
+    named = re.findall(r"`([\w/]+\.py)`", text)
+    assert len(named) >= 7
+    assert [name for name in named if not (ROOT / "tests" / name).exists()] == []
+    assert len(text.split()) <= 600
