@@ -78,7 +78,7 @@ def quantile_huber(predicted: Tensor, levels: Tensor, target: Tensor, kappa: flo
 class IQN(DeepQ):
     """Implicit quantile networks, ε-greedy and neutral about risk.
 
-    Source: Dabney, Ostrovski, Silver & Munos 2018, "Implicit quantile networks for distributional RL"
+    Source: Dabney, Ostrovski, Silver & Munos 2018, "Implicit quantile networks"
     """
 
     config: IQNConfig
