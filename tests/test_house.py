@@ -3,11 +3,12 @@
 import ast
 import io
 import re
+import sys
 import tokenize
 import tomllib
 from collections.abc import Iterator
 from importlib import import_module
-from importlib.util import find_spec
+from importlib.machinery import PathFinder
 from pathlib import Path
 
 import pytest
@@ -66,7 +67,8 @@ def test_no_script_has_the_name_of_a_module_that_others_import() -> None:
     """A script's folder is first on its path: a `coverage.py` there breaks Numba."""
     scripts = [*ROOT.glob("benchmarks/*.py"), *ROOT.glob("tools/*.py")]
     assert scripts
-    taken = [path.name for path in scripts if find_spec(path.stem) is not None]
+    elsewhere = [place for place in sys.path if not Path(place).is_relative_to(ROOT)]
+    taken = [path.name for path in scripts if PathFinder.find_spec(path.stem, elsewhere)]
     assert taken == ["site.py"]  # Python has imported its own before any script runs
 
 

@@ -215,8 +215,10 @@ def test_two_processes_on_one_store_share_the_work_and_run_nothing_twice(tmp_pat
     assert [process.returncode for process in both] == [0, 0], texts
     assert list(states(tmp_path).values()) == ["finished"] * N_RUNS
     done = [line.split(":")[0] for _, err in texts for line in err.splitlines() if ": done" in line]
-    runs = [f"{cell}/{seed}" for cell, seeds in (d.rsplit("/", 1) for d in done)
-            for seed in seeds.split(",")]  # fmt: skip
+    runs = []
+    for cell, seeds in (line.rsplit("/", 1) for line in done):
+        first, _, last = seeds.partition("-")
+        runs += [f"{cell}/{seed}" for seed in range(int(first), int(last or first) + 1)]
     assert sorted(runs) == sorted(set(runs))
     assert len(runs) == N_RUNS
     assert texts[0][0] == texts[1][0]  # both end with the whole leaderboard

@@ -134,7 +134,7 @@ def test_runs_that_were_killed_go_on_elsewhere_with_other_workers_and_equal_unbr
     shutil.copytree(here, there)
     stderr = run(there, *PAIRS, "--workers", "3")
     assert f"2 interrupted: again, 2 from step {step}." in stderr
-    assert f"long/slow/0,1: resumed from step {step}" in stderr
+    assert f"long/slow/0-1: resumed from step {step}" in stderr
     assert results(there) == unbroken
     for name, record in records(there).items():
         assert [one["step"] for one in record["resumed"]] == ([step] if name in pair else [])

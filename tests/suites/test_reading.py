@@ -313,6 +313,8 @@ def test_minatar_is_the_protocol_of_the_paper():
         "smoke": False,
         "quick": True,
         "cpu": True,
+        "night": True,
+        "search": False,
         "gpu": True,
         "paper": True,
     }

@@ -20,11 +20,15 @@ def named(value: object) -> set[str]:
 
 @pytest.mark.parametrize("suite", SUITES.values(), ids=list(SUITES))
 def test_no_claim_is_about_a_row_of_the_alternative_reading(suite):
-    """Two claims on contradictory readings could both hold."""
+    """Two claims on contradictory readings could both hold.
+
+    A claim may say that a method is better than all of them: each of them makes it harder to hold.
+    """
     rows = {row for reading in suite.readings.values() for row in reading.rows}
     assert rows <= {method.name for method in suite.methods}
     for claim in suite.claims:
-        assert not rows & named(claim.settings), claim.id
+        about = {key: value for key, value in claim.settings.items() if key != "ratio_to"}
+        assert not rows & named(about), claim.id
         assert set(claim.readings) <= suite.readings.keys()
 
 

@@ -318,7 +318,13 @@ def test_a_board_knows_that_its_table_is_another_by_now(options, tmp_path):
 def test_a_board_without_tuning_says_so_first(host):
     import pandas as pd
 
-    row = {"role": "method", "beats_trivial": "", "rank_low": math.nan, "rank_high": math.nan}
+    row = {
+        "role": "method",
+        "beats_trivial": "",
+        "rank_low": math.nan,
+        "rank_high": math.nan,
+        "mean": 0.5,
+    }
     rows = pd.DataFrame([row | {"method": "a"}, row | {"method": "b"}])
     assert finding(rows, "mean", ranks=True).startswith("No method of this board was tuned.")
     assert "tuned" not in finding(rows, "mean", ranks=False)

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from uqbench.api.playing import map_beliefs, map_truth
 from uqbench_uadqn.cliff.policy_truth import exact_truth
 
 import uqbench
+from uqbench.api.state_map import map_beliefs, map_truth
 from uqbench.pages.plots.render import svg
 from uqbench.pages.plots.state_map import figure
 
