@@ -76,15 +76,13 @@ def test_whoever_has_scores_compares_them(installed: Path, tmp_path: Path) -> No
 
 
 def test_an_author_begins_a_package_and_it_is_checked(installed: Path, tmp_path: Path) -> None:
-    call(installed / "uqbench", "plugin", "new", "mine", cwd=tmp_path)
+    call(installed / "uqbench", "plugin", "new", "mine", "--kind", "agent", cwd=tmp_path)
     (made,) = [path for path in tmp_path.iterdir() if path.is_dir()]
     install = ("-m", "pip", "install", "--quiet", "--no-deps", made)
     call(installed / "python", *install, cwd=tmp_path)
     call(installed / "uqbench", "plugin", "check", "mine", cwd=tmp_path)
 
 
-def test_stored_boards_are_beside_a_run_without_a_clone(installed: Path, tmp_path: Path) -> None:
-    run = ("run", "--suite", "five-state", "--budget", "paper", "--methods", "psrl", "--seeds", "2")
-    folder = call(installed / "uqbench-boards", cwd=tmp_path).strip()
-    shown = call(installed / "uqbench", *run, "--beside", folder, cwd=tmp_path)
-    assert "bql" in shown
+def test_stored_boards_are_compared_without_a_clone(installed: Path, tmp_path: Path) -> None:
+    board = f"{call(installed / 'uqbench-boards', cwd=tmp_path).strip()}/five-state/paper"
+    assert "same" in call(installed / "uqbench", "compare", board, board, cwd=tmp_path)
