@@ -219,6 +219,13 @@ def test_the_search_is_every_setting_on_seeds_of_its_own(options):
         search(replace(options, methods=("slow",)))
 
 
+def test_an_empty_space_leaves_its_methods_untuned(options):
+    path = Path(options.plugins[1])
+    path.write_text(path.read_text() + "\n[search_spaces.climber]\n")
+    with pytest.raises(UqbenchError, match="no search space for climber"):
+        search(replace(options, methods=("climber",)))
+
+
 def test_what_is_set_takes_the_place_of_the_space_within_the_same_number_of_settings(options):
     values = uqbench.grid(1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
     own = replace(options, settings={"climber": {"learning_rate": values}}, methods=("climber",))
