@@ -10,11 +10,15 @@ import pandas as pd
 import pytest
 from scipy.stats import spearmanr
 
+import uqbench
+from uqbench.api.session import Session
 from uqbench.boards.controls import above_controls
 from uqbench.boards.finding import finding
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.scores import Score, from_csv, to_csv
+from uqbench.pages.check import rewrite
 from uqbench.registry.plugins import Host
+from uqbench.results.scores import Scores
 from uqbench.statistics.concordance import spearman
 from uqbench.suites.controls import BESIDE, CONTROLS, control_of, follows, with_controls
 from uqbench.suites.plan import make_plan
@@ -149,3 +153,35 @@ def test_a_board_whose_order_goes_with_no_setting_says_so_in_one_of_a_hundred():
     rng = np.random.default_rng(1)
     said = [methods(*rng.standard_normal((3, 9))) for _ in range(300)]
     assert sum("setting" in one for one in said) < 10
+
+
+def test_a_board_from_before_controls_gets_those_of_its_runs_and_keeps_them(tmp_path, monkeypatch):
+    """What is added is what a board of the same runs has; without the runs nothing is lost."""
+    monkeypatch.setenv("UQBENCH_PLUGINS", "tabular,builtin")
+    out, boards = tmp_path / "results", tmp_path / "boards"
+
+    def options(of):
+        return uqbench.Options("priormdp-sbc", "smoke", ("psrl",), out=of)
+
+    own = {"budget": "smoke", "methods": ["psrl"]}
+    uqbench.run("priormdp-sbc", **own, workers=1, out=out, progress=False)
+    folder = uqbench.leaderboard(options(out), boards).folder
+    names = ("scores.csv", "leaderboard.csv", "README.md")
+    whole = {name: (folder / name).read_bytes() for name in names}
+    assert b"proper_conformal" in whole["scores.csv"]
+    session = Session(options(out))
+    stored, board = session.stored(session.plan(), boards)
+    later = [metric.name for metric in board.metrics if follows(metric)]
+    rows = [
+        replace(row, values={n: v for n, v in row.values.items() if n not in later})
+        for row in board.scores
+    ]
+    before = replace(board, gathered=Scores.of(rows))
+    assert rewrite(stored, before, session.host)
+    assert b"conformal" not in (folder / "scores.csv").read_bytes()
+    assert uqbench.check_leaderboard(options(out), boards).good
+    uqbench.rewrite_leaderboard(options(tmp_path / "none"), boards)
+    assert b"conformal" not in (folder / "scores.csv").read_bytes()
+    for of in (out, tmp_path / "none"):
+        uqbench.rewrite_leaderboard(options(of), boards)
+        assert {name: (folder / name).read_bytes() for name in names} == whole

@@ -12,7 +12,7 @@ from uqbench.boards.rescored import board_by, board_with, slug
 from uqbench.boards.stored import board_folder
 from uqbench.contract.errors import Say, UqbenchError, warn
 from uqbench.pages.board_folders import write_board
-from uqbench.pages.check import check
+from uqbench.pages.check import check, with_controls
 from uqbench.pages.check import rewrite as rewrite_tables
 
 
@@ -80,10 +80,14 @@ def check_leaderboard(options: Options, to: Path | None = None, say: Say = warn)
 def rewrite_leaderboard(
     options: Options, to: Path | None = None, say: Say = warn
 ) -> tuple[Path, list[Path]]:
-    """Write a stored board's tables anew from its scores; return its folder, what changed."""
+    """Write a stored board's tables anew from its scores; return its folder, what changed.
+
+    Rows whose runs are in the results folder get the controls of what these stored.
+    """
     session = Session(options, say=say)
     stored, result = session.stored(session.plan(), to)
-    return stored.folder, rewrite_tables(stored, result, session.host)
+    known = with_controls(result, session.store)
+    return stored.folder, rewrite_tables(stored, known, session.host)
 
 
 def written(

@@ -13,7 +13,9 @@ from uqbench.boards.stored import PAGE, PROVENANCE, RECORDED, StoredBoard
 from uqbench.contract.errors import Say, UqbenchError
 from uqbench.pages.board_folders import all_files, write_files
 from uqbench.registry.plugins import Host
+from uqbench.results.scores import Score, Scores
 from uqbench.results.store import Store
+from uqbench.suites.controls import follows
 
 
 def check(stored: StoredBoard, board: Board, store: Store, say: Say) -> bool:
@@ -50,11 +52,11 @@ def check(stored: StoredBoard, board: Board, store: Store, say: Say) -> bool:
     for name in differing:
         which = {"scores.csv": "its own rows by task, method and seed"}
         say(f"{folder / name}: differs from {which.get(name, 'what follows from scores.csv')}")
-    rerun = {(s.task, s.method, s.seed): s for s in gather(board.plan, store) if s.digest}
-    measured = [metric.name for metric in board.plan.suite.metrics if metric.kind == "cost"]
+    rerun, (measured, later) = _rerun(board, store), _not_results(board)
     for score in scores:
         own = rerun.get((score.task, score.method, score.seed))
-        if own is not None and not score.same_result(own, measured):
+        absent = [name for name in later if name not in score.values]
+        if own is not None and not score.same_result(own, measured + absent):
             differing.append(score.run)
             say(
                 f"{folder / 'scores.csv'}: the row of {score.run} differs from the run in "
@@ -82,6 +84,32 @@ def check(stored: StoredBoard, board: Board, store: Store, say: Say) -> bool:
             f"have: {changed}"
         )
     return not (altered or differing)
+
+
+def _rerun(board: Board, store: Store) -> dict[tuple[str, str, int], Score]:
+    """The scores of those of a board's runs that a store has, by task, method and seed."""
+    return {(s.task, s.method, s.seed): s for s in gather(board.plan, store) if s.digest}
+
+
+def _not_results(board: Board) -> tuple[list[str], list[str]]:
+    """Metrics of cost, and those of stored predictions: a row may be from before these."""
+    metrics = board.plan.suite.metrics
+    return [m.name for m in metrics if m.kind == "cost"], [m.name for m in metrics if follows(m)]
+
+
+def with_controls(board: Board, store: Store) -> Board:
+    """The board with controls in those rows whose runs are in a store, with the same results.
+
+    Other rows keep the controls that they have.
+    """
+    rerun, (measured, later), rows = _rerun(board, store), _not_results(board), []
+    for row in board.scores:
+        own = rerun.get((row.task, row.method, row.seed))
+        if own is not None and row.same_result(own, measured + later):
+            found = {name: own.values[name] for name in later if name in own.values}
+            row = replace(row, values={**row.values, **found})
+        rows.append(row)
+    return replace(board, gathered=Scores.of(rows))
 
 
 def rewrite(stored: StoredBoard, board: Board, host: Host) -> list[Path]:
