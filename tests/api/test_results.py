@@ -219,7 +219,7 @@ def test_stored_boards_give_the_frames_of_the_runs_they_are_of(results):
     boards = uqbench.load(results.origin / "leaderboards")
     assert boards.board().equals(results.board())
     assert boards.scores.equals(results.scores)
-    assert set(boards.metrics()["metric"]) == {"return", "reward_per_step"}
+    assert set(boards.metrics()["metric"]) == {"return"}
     with pytest.raises(UqbenchError, match=r"Episodes are in the runs' own files"):
         boards.episodes()
 

@@ -1,11 +1,14 @@
+import math
+
 import numpy as np
+import pandas as pd
+import pytest
 
-from uqbench.boards.curves import _points
-from uqbench.suites.metrics import RECORDS
+from uqbench.boards.curves import PARTS, _points, learning_curves
 
 
-def test_a_run_of_fewer_steps_than_records_has_empty_hundredths():
-    steps = 60
+def test_a_run_of_fewer_steps_than_points_has_empty_parts():
+    steps = 30
     at = np.arange(1, steps + 1)
     records = {
         "step": at,
@@ -13,13 +16,40 @@ def test_a_run_of_fewer_steps_than_records_has_empty_hundredths():
         "value": at.astype(float),  # one a step
     }
     episodes = {
-        "step": np.array([30, 60]),
+        "step": np.array([15, 30]),
         "phase": np.array(["training"] * 2, object),
         "end": np.array(["terminated"] * 2, object),
         "return": np.array([3.0, 5.0]),
     }
-    step, returns, reward = _points(records, episodes, steps)
-    assert len(step) == RECORDS
-    assert step[-1] == steps
-    assert np.nansum(returns) == 8.0
-    assert reward.sum() == steps
+    points = _points(records, episodes, steps)
+    assert len(points) == PARTS
+    assert points["step"].iloc[-1] == steps
+    assert points["return"].sum() == 8.0
+    assert points["reward_per_step"].sum() == steps
+
+
+def runs(returns: list[list[float]]) -> pd.DataFrame:
+    return pd.DataFrame(
+        [
+            {"task": "t", "method": "m", "step": 10 * (k + 1), "return": r, "reward_per_step": 0.5}
+            for row in returns
+            for k, r in enumerate(row)
+        ]
+    )
+
+
+def test_a_learning_curve_is_the_mean_of_the_runs_that_have_an_episode():
+    nan = math.nan
+    found = learning_curves(runs([[1, 4], [2, nan], [3, nan]]))
+    assert found["value"].tolist() == [2.0, 4.0]
+    assert found["runs"].tolist() == [3, 1]
+    reach = 4.302652729911275 / math.sqrt(3)  # Student's quantile, two degrees; deviation 1
+    assert found["high"].iloc[0] == pytest.approx(2 + reach)
+    assert math.isnan(found["low"].iloc[1])
+    assert set(found["metric"]) == {"return"}
+
+
+def test_where_no_episode_ends_the_curve_is_of_the_reward():
+    found = learning_curves(runs([[math.nan] * 2] * 3))
+    assert set(found["metric"]) == {"reward_per_step"}
+    assert found["value"].tolist() == [0.5, 0.5]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from uqbench.api.agents import ExportedAgent
 
 AnyBoard = Board | StoredBoard
-POINTS = ("task", "method", "seed", "step", "metric", "value")
+POINTS = ("task", "method", "step", "metric", "value", "low", "high", "runs")
 """Columns of the curves that stored boards keep."""
 PAIR = {"method": ("first", "second")}
 """Further columns of a name: a pair of methods stays where one of them does."""
@@ -148,8 +148,9 @@ class Results:
     def metrics(self, metric: Names | None = None) -> pd.DataFrame:
         """The metrics that runs recorded while they ran, long: ``step``, ``metric``, ``value``.
 
-        From stored boards: the points of their curves, ``metric`` being ``return`` (mean of the
-        episodes that ended in each hundredth of the run) or ``reward_per_step``.
+        From stored boards: the points of their curves, means over runs with ``low`` and ``high``.
+        ``metric`` is ``return`` (of the episodes that ended in each fiftieth of a run) or
+        ``reward_per_step``.
 
         Args:
             metric: only these.

@@ -1,9 +1,9 @@
-"""A board's curves, to be drawn without its runs.
+"""A board's curves, to be drawn without its runs: each method's mean over its runs.
 
-``curves.parquet`` has a hundred points a run. ``uncertainty.parquet`` says how good its methods'
-uncertainty is: a run keeps such curves of its own (``docs/uncertainty.md``), a board each method's
-mean over its runs, so that reliability and PIT can be drawn, and of what its
-agents stated about Q the coverage over training, and errors by stated standard deviation.
+``curves.parquet`` has fifty points of a learning curve. ``uncertainty.parquet`` says how good the
+methods' uncertainty is, so that reliability and PIT can be drawn, and of what agents
+stated about Q the coverage over training, and errors by stated standard deviation; a run keeps such
+curves of its own (``docs/uncertainty.md``).
 """
 
 from __future__ import annotations
@@ -33,6 +33,9 @@ STORED = ("reliability", "sparsification", "sparsification_best", "pit", "stated
 """The curves whose points are at the same places in all runs."""
 TRAINING, LEVEL = "training", 0.9
 """The curve of coverage by step, and the level of its intervals."""
+PARTS = 50
+"""Points of a learning curve."""
+RETURN, REWARD = "return", "reward_per_step"
 
 
 def curve_files(plan: Plan, scores: Scores, store: Store) -> dict[str, bytes]:
@@ -43,34 +46,39 @@ def curve_files(plan: Plan, scores: Scores, store: Store) -> dict[str, bytes]:
 
 
 def curves_parquet(plan: Plan, scores: Scores, store: Store) -> bytes | None:
-    """The curves of the finished runs of environments; None where there are none in the store.
-
-    A row is a hundredth of a run: ``task``, ``method``, ``seed``, the ``step`` at its end,
-    ``return``, the mean return of the training episodes that ended in it (NaN where none did), and
-    ``reward_per_step``.
-    """
+    """The learning curves of environments' runs; None where there are none in the store."""
+    import pandas as pd
     import pyarrow as pa
 
-    runs, points = [], []
+    parts = []
     for _, run in finished_runs(drawn(plan), scores):
         task = plan.suite.task(run.task)
         if task.environment is not None:
-            points.append(_points(*store.columns(run), plan.budget.on(task).steps))
-            runs += [run] * RECORDS
-    if not points:
+            own = _points(*store.columns(run), plan.budget.on(task).steps)
+            parts.append(own.assign(task=run.task, method=run.method))
+    if not parts:
         return None
-    step, returns, reward = np.concatenate(points, axis=1)
-    table = pa.table(
-        {
-            "task": pa.array([run.task for run in runs]).dictionary_encode(),
-            "method": pa.array([run.method for run in runs]).dictionary_encode(),
-            "seed": pa.array([run.seed for run in runs], pa.int32()),
-            "step": pa.array(step.astype(np.int64)),
-            "return": pa.array(returns.astype(np.float32)),
-            "reward_per_step": pa.array(reward.astype(np.float32)),
-        }
-    )
-    return table_bytes(table)
+    means = learning_curves(pd.concat(parts, ignore_index=True))
+    names = means.astype(dict.fromkeys(("task", "method", "metric"), "category"))
+    return table_bytes(pa.Table.from_pandas(names, preserve_index=False))
+
+
+def learning_curves(points: pd.DataFrame) -> pd.DataFrame:
+    """``task``, ``method``, ``step``, ``metric``, ``value``, ``low``, ``high``, ``runs``.
+
+    ``metric`` is the ``return`` of the training episodes that ended in each fiftieth of a run;
+    where none ever does, since tasks are continuing, the ``reward_per_step``. ``value`` is the
+    mean over the runs that have one, with Student's pointwise 95 % interval; none of fewer than
+    three.
+
+    Args:
+        points: of runs: ``task``, ``method``, ``step``, ``return``, ``reward_per_step``.
+    """
+    metric = REWARD if points[RETURN].isna().all() else RETURN
+    means = _banded(points, ["task", "method", "step"], metric).rename(columns={"y": "value"})
+    return means.assign(metric=metric)[
+        ["task", "method", "step", "metric", "value", "low", "high", "runs"]
+    ].astype(dict.fromkeys(("value", "low", "high"), np.float32))
 
 
 def mean_curves(curves: pd.DataFrame) -> pd.DataFrame:
@@ -90,12 +98,16 @@ def mean_curves(curves: pd.DataFrame) -> pd.DataFrame:
     asked = curves[(curves["curve"] == "reliability") & (curves["x"].sub(LEVEL).abs() < 1e-6)]
     own = pd.concat([own, asked.assign(curve=TRAINING, x=asked["step"])])
     own = own.assign(x=own["x"].astype(float).round(9))
-    points = own.groupby(["task", "method", "curve", "x"])["y"]
-    means = points.agg(y="mean", sd="std", runs="count").reset_index()
+    return _banded(own, ["task", "method", "curve", "x"], "y")
+
+
+def _banded(points: pd.DataFrame, by: list[str], value: str) -> pd.DataFrame:
+    """The columns ``by``, and ``y``, ``low``, ``high``, ``runs`` of a value of single runs."""
+    means = points.groupby(by)[value].agg(y="mean", sd="std", runs="count").reset_index()
     runs = means["runs"].to_numpy()
-    reach = student(means["sd"].to_numpy() / np.sqrt(runs), runs)
+    reach = student(means.pop("sd").to_numpy() / np.sqrt(runs), runs)
     means = means.assign(low=means["y"] - reach, high=means["y"] + reach)
-    return means[["task", "method", "curve", "x", "y", "low", "high", "runs"]]
+    return means[[*by, "y", "low", "high", "runs"]]
 
 
 def uncertainty_parquet(plan: Plan, scores: Scores, store: Store) -> bytes | None:
@@ -147,19 +159,21 @@ def drawn(plan: Plan) -> Iterator[Run]:
         yield from cell.runs[:seeds]
 
 
-def _points(records: Columns, episodes: Columns, steps: int) -> np.ndarray:
-    """Step, mean return and reward per step of each hundredth: ``[3, RECORDS]``."""
-    ends = np.array([record_step(k, steps) for k in range(RECORDS + 1)])
+def _points(records: Columns, episodes: Columns, steps: int) -> pd.DataFrame:
+    """``step``, mean ``return`` and ``reward_per_step`` of each fiftieth of a run."""
+    import pandas as pd
+
+    ends = np.array([record_step(k, steps) for k in range(0, RECORDS + 1, RECORDS // PARTS)])
     ended = (episodes["phase"] == "training") & (episodes["end"] != "unfinished")
-    # the hundredth in which an episode ends: ends[k] < step <= ends[k + 1]
+    # the fiftieth in which an episode ends: ends[k] < step <= ends[k + 1]
     place = np.searchsorted(ends, episodes["step"][ended], side="left") - 1
-    count = np.bincount(place, minlength=RECORDS)
-    total = np.bincount(place, weights=episodes["return"][ended], minlength=RECORDS)
-    returns = np.full(RECORDS, np.nan)
+    count = np.bincount(place, minlength=PARTS)
+    total = np.bincount(place, weights=episodes["return"][ended], minlength=PARTS)
+    returns = np.full(PARTS, np.nan)
     np.divide(total, count, out=returns, where=count > 0)
     rewards = records["metric"] == "reward"
     at = dict(zip(records["step"][rewards], records["value"][rewards], strict=True))
-    at.setdefault(0, 0.0)  # in runs of less than a hundred steps the first hundredths are empty
+    at.setdefault(0, 0.0)  # in runs of less than fifty steps the first parts are empty
     collected = np.diff([0.0, *(float(at[end]) for end in ends[1:])])
-    length = np.maximum(np.diff(ends), 1)
-    return np.stack([ends[1:].astype(np.float64), returns, collected / length])
+    reward = collected / np.maximum(np.diff(ends), 1)
+    return pd.DataFrame({"step": ends[1:], RETURN: returns, REWARD: reward})

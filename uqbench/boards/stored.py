@@ -227,42 +227,29 @@ class StoredBoard:
 
     @cached_property
     def curve_points(self) -> pd.DataFrame | None:
-        """``task``, ``method``, ``seed``, ``step``, ``metric``, ``value``; None without curves.
+        """``task``, ``method``, ``step``, ``metric``, ``value``, ``low``, ``high``, ``runs``.
 
-        A row a hundredth of a run and ``metric``: ``return`` or ``reward_per_step``.
+        As :func:`~uqbench.boards.curves.learning_curves` says; None without curves.
         """
         if not self.has(CURVES):
             return None
-        names, values = ["task", "method", "seed", "step"], ["return", "reward_per_step"]
-        kinds = dict.fromkeys(("task", "method"), object) | dict.fromkeys(values, float)
-        return (
-            self._parquet(CURVES, kinds)
-            .melt(id_vars=names, value_vars=values, var_name="metric", value_name="value")
-            .astype({"metric": object})
-        )
+        names = dict.fromkeys(("task", "method", "metric"), object)
+        return self._parquet(CURVES, names | dict.fromkeys(("value", "low", "high"), float))
 
     @cached_property
     def curves(self) -> pd.DataFrame:
-        """``task``, ``method``, ``seed``, ``step``, ``value``, ``of``: a row a hundredth of a run.
-
-        ``value`` is of the episodes that ended in it, ``of`` being ``return``; where none ever
-        does, since the tasks are continuing, the ``reward_per_step``.
+        """The points of its learning curves.
 
         Raises:
             NotDrawableError: the board keeps none.
         """
-        points = self.curve_points
-        if points is None:
+        if self.curve_points is None:
             raise NotDrawableError(
                 f"{self.folder} has no {CURVES}, and so no learning curves: boards keep them "
                 f"since they were introduced, where their runs are of environments; run the suite "
                 f"again."
             )
-        own = points[points["metric"] == "return"]
-        if own["value"].isna().all():
-            own = points[points["metric"] == "reward_per_step"]
-        own = own.rename(columns={"metric": "of"}).reset_index(drop=True)
-        return own[["task", "method", "seed", "step", "value", "of"]]
+        return self.curve_points
 
     @cached_property
     def uncertainty(self) -> pd.DataFrame:

@@ -12,7 +12,7 @@ from scipy.stats import binomtest
 from uqbench.boards.curves import mean_curves
 from uqbench.boards.stored import StoredBoard
 from uqbench.contract.figure import NotDrawableError
-from uqbench.pages.plots import claims, curves, intervals, pairs, trust, uncertainty
+from uqbench.pages.plots import claims, intervals, pairs, trust, uncertainty
 from uqbench.pages.plots.words import natural, number
 
 BOARD = StoredBoard.read(Path(__file__).parents[3] / "leaderboards" / "uncertainty-toy" / "paper")
@@ -39,28 +39,6 @@ def test_intervals_are_those_of_the_leaderboard():
         pd.testing.assert_series_equal(
             found[name].sort_index(), csv[BOARD.ranking + column].sort_index(), check_names=False
         )
-
-
-def curve(values: list[list[float]]) -> pd.DataFrame:
-    return pd.DataFrame(
-        [
-            {"task": "t", "method": "m", "seed": seed, "step": 10 * (k + 1), "value": value}
-            for seed, row in enumerate(values)
-            for k, value in enumerate(row)
-        ]
-    )
-
-
-def test_a_learning_curve_is_the_mean_of_the_seeds_that_have_an_episode():
-    nan = math.nan
-    found = curves.frame(curve([[1, 4], [2, nan], [3, nan]]))
-    assert found["value"].tolist() == [2.0, 4.0]
-    assert found["seeds"].tolist() == [3, 1]
-    reach = 4.302652729911275 / math.sqrt(
-        3
-    )  # Student's quantile, two degrees, standard deviation 1
-    assert found["high"].iloc[0] == pytest.approx(2 + reach)
-    assert math.isnan(found["low"].iloc[1])
 
 
 def test_a_claim_is_drawn_with_its_region_and_what_was_published():

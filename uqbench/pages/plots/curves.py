@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 import altair as alt
-import numpy as np
 import pandas as pd
 
 from uqbench.boards.stored import StoredBoard
@@ -11,23 +10,8 @@ from uqbench.contract.figure import Figure
 from uqbench.contract.wording import count
 from uqbench.pages.plots import theme
 from uqbench.pages.plots.words import spoken
-from uqbench.statistics.quantiles import student
 
 _LONG = {"return": "Return of training episodes", "reward per step": "Reward per step of training"}
-
-
-def frame(curves: pd.DataFrame) -> pd.DataFrame:
-    """``task``, ``method``, ``step``, ``value``, ``low``, ``high``, ``seeds``.
-
-    The mean over the seeds in whose hundredth of training an episode ended, with Student's
-    pointwise 95 % interval; NaN with fewer than three seeds.
-    """
-    cell = curves.groupby(["task", "method", "step"])["value"]
-    data = cell.agg(value="mean", std="std", seeds="count").reset_index()
-    seeds = data["seeds"].to_numpy()
-    reach = student((data.pop("std") / np.sqrt(seeds)).to_numpy(), seeds)
-    data = data.assign(low=data["value"] - reach, high=data["value"] + reach)
-    return data[["task", "method", "step", "value", "low", "high", "seeds"]]
 
 
 def chart(data: pd.DataFrame, methods: Sequence[str], label: str = "return") -> alt.FacetChart:
@@ -51,7 +35,8 @@ def chart(data: pd.DataFrame, methods: Sequence[str], label: str = "return") -> 
 
 def figure(board: StoredBoard) -> Figure:
     """The learning curves of a board."""
-    data, what = frame(board.curves), spoken(board.curves["of"].iloc[0])
+    data = board.curves.drop(columns="metric")
+    what = spoken(board.curves["metric"].iloc[0])
     last = data.dropna(subset="value").groupby(["task", "method"], sort=False).tail(1)
     ends = last.groupby("method")["value"].mean().sort_values(ascending=False)
     return Figure(
