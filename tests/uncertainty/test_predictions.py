@@ -117,7 +117,7 @@ def test_a_data_set_limits_what_is_stored_before_anything_is_learned():
     task = Wide()
     check_size("wide", task, task.evaluation_sets([0]))
     task.members = 10
-    with pytest.raises(UqbenchError, match=r"'wide' would store 11,840,000 bytes.*4,194,304"):
+    with pytest.raises(UqbenchError, match=r"'wide' would store 11,920,000 bytes.*4,194,304"):
         check_size("wide", task, task.evaluation_sets([0]))
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 from uqbench.boards.matrices import MethodScores
 from uqbench.statistics.estimate import Estimate
 from uqbench.statistics.location import Value, location
-from uqbench.suites.controls import CONTROLS, SKILLS
+from uqbench.suites.controls import COVERAGE, control_of
 from uqbench.suites.metrics import Metric
 from uqbench.suites.plan import Plan
 
@@ -26,20 +26,27 @@ def beyond(plan: Plan, metrics: Sequence[Metric], own: MethodScores) -> dict[str
     """
     found: dict[str, Estimate | None] = {}
     rows = [*plan.roles.values()].count("method")
-    for metric in (one for one in metrics if one.statistic in SKILLS):
-        names = {f"{metric.name}_{control}" for control in CONTROLS}
-        values, others = own.raw(metric), [own.raw(m) for m in metrics if m.name in names]
-        known = [of for of in others if of is not None]
+    for metric in (one for one in metrics if one.statistic != COVERAGE):
+        names = {m.name: f"{metric.name}_{control_of(m)}" for m in metrics if control_of(m)}
+        values = own.raw(metric)
+        others = [own.raw(m) for m in metrics if names.get(m.name) == m.name]
+        sign = 1 if metric.direction == "max" else -1
+        known = [sign * of for of in others if of is not None]
         if others:
             found[metric.name + BEYOND] = None
         if values is not None and known:
-            gain = location(values - max(known, key=np.mean), "mean", clustered=plan.suite.paired)
+            gains = sign * values - max(known, key=np.mean)
+            gain = location(gains, "mean", clustered=plan.suite.paired)
             found[metric.name + BEYOND] = Estimate.of(Value(gain), len(values), rows)
     return found
 
 
 def above_controls(leaderboard: pd.DataFrame) -> dict[str, list[str]]:
-    """The methods whose intervals lie above zero beyond the best control, by skill."""
-    skills = [name.removesuffix(BEYOND) for name in leaderboard if name.endswith(BEYOND)]
+    """The methods whose intervals lie above zero beyond the best control, by skill that has any."""
+    skills = [
+        name.removesuffix(BEYOND)
+        for name in leaderboard
+        if name.endswith(BEYOND) and leaderboard[f"{name}_low"].notna().any()
+    ]
     above = {name: leaderboard[f"{name}{BEYOND}_low"].astype(float) > 0 for name in skills}
     return {name: list(leaderboard.loc[which, "method"]) for name, which in above.items()}

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from uqbench.contract.errors import UqbenchError, see
 from uqbench.contract.identity import DeviceKind, Run
+from uqbench.registry.plugins import Host
 from uqbench.results.files import reading
 from uqbench.results.records import RunRecord
 from uqbench.results.scores import CellScores, DigestOf, Making, Score, Scores, Values
@@ -86,6 +87,7 @@ def _rows(plan: Plan, store: Store) -> Iterator[Score]:
     constants = plan.suite.normalization_constants(primary)
     definitions = {metric.name: metric.definition() for metric in plan.suite.metrics}
     later = {metric.name: metric.statistic for metric in plan.suite.metrics if follows(metric)}
+    host: Host | None = None  # which few boards need
     known: RunRecord | None = None  # of the last run, with which others of its cell share much
     content = ""
     for planned in plan.runs:
@@ -104,9 +106,14 @@ def _rows(plan: Plan, store: Store) -> Iterator[Score]:
         constant = constants[run.task]
         score = score_of(record, run.place, definitions, primary.name, constant, digest, content)
         if PREDICTIONS in record.digests and later.keys() - score.values.keys():
-            from uqbench.uncertainty.controls import stored_scores  # it imports torch
+            from uqbench.uncertainty.controls import stored_scores  # they import torch
+            from uqbench.uncertainty.predicted_controls import predicted_scores
 
-            found = stored_scores(store.table(run, PREDICTIONS))
+            table = store.table(run, PREDICTIONS)
+            if not (found := stored_scores(table)):
+                host = host or Host.load()
+                suited = [m for m in plan.suite.metrics if m.suits(plan.suite.task(run.task))]
+                found = predicted_scores(suited, table, host)
             own = {name: found[of] for name, of in later.items() if of in found}
             score = replace(score, values={**score.values, **own})
         yield score

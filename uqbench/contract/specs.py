@@ -22,6 +22,7 @@ LOOP_AGENT = "uqbench.contract.agent:LoopAgent"
 Role = Literal["method", "trivial", "oracle", "unranked"]
 ROLES: tuple[Role, ...] = get_args(Role)
 Law = Literal["permutation", "chance"]
+Skill = Literal["prediction", "order", "detection"]
 LAWS: tuple[Law, ...] = get_args(Law)
 """Of scores: a permutation of the points changes nothing; a statement that is the same for every
 point scores at chance. Two more need no word: no valid statement beats the truth where a score is
@@ -238,6 +239,10 @@ class ScoreSpec(Spec):
     Attributes:
         direction: whether more (``max``) or less (``min``) is better.
         proper: whether no valid statement has a better score, in expectation, than the truth.
+        skill: the part of a prediction that the score rewards, and controls replace: all of it
+            (``prediction``), the order of its uncertainties (``order``), or the order by which sets
+            are told apart (``detection``); None of what no method should have more of, such as a
+            coverage.
         chance: the score of a statement that is the same for every point: a number, or a function
             of the same predictions (or its ``"package.module:Name"``).
         without: the laws (:data:`LAWS`) that it does not obey, each with the derivation.
@@ -245,6 +250,7 @@ class ScoreSpec(Spec):
 
     direction: Literal["max", "min"]
     proper: bool = False
+    skill: Skill | None = None
     chance: float | Callable[[Any], float] | str | None = None
     without: Mapping[Law, str] = field(default_factory=dict, hash=False)
 

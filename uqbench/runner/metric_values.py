@@ -145,10 +145,12 @@ def final_metrics(
     batch: Batch, host: Host, left: RunColumns, timing: Timing
 ) -> dict[str, float | None]:
     """A run's final value of every metric that its budget measures."""
-    from uqbench.uncertainty.controls import stored_scores  # it imports torch
+    from uqbench.uncertainty.controls import stored_scores  # they import torch
+    from uqbench.uncertainty.predicted_controls import predicted_scores
 
     values: dict[str, float | None] = {}
     stored = stored_scores(left.predictions)
+    stored |= predicted_scores(batch.metrics, left.predictions, host)
     truth = truth_of(batch.cell.task, host)
     for metric in batch.metrics:
         needs = {"evaluation": batch.budget.evaluation, "queries": batch.budget.queries}
@@ -157,9 +159,12 @@ def final_metrics(
         if metric.kind == "cost":
             values[metric.name] = timing.steps_per_s
             continue
+        if metric.statistic in stored:
+            values[metric.name] = stored[metric.statistic]
+            continue
         risk = host.risk_names.measure(metric.risk)
         value = scalar(metric, risk, left.episodes, left.metrics, batch.budget.steps, truth)
-        values[metric.name] = stored.get(metric.statistic, value)
+        values[metric.name] = value
     return values
 
 

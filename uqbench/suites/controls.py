@@ -1,17 +1,26 @@
-"""Metrics that every suite with queries has, of what its runs store: no suite lists them.
+"""Metrics of controls, of what runs store of queries and predictions: no suite lists them.
 
 A *control* states a method's own means with widths that know nothing of the point. What a skill is
 worth, it is worth beyond the best of its controls (:mod:`uqbench.uncertainty.controls`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+from uqbench.contract.specs import Skill
 from uqbench.suites.metrics import TRUTH_ERROR, Metric
 
 CONTROLS = ("zero", "constant", "shuffled", "conformal", "distance", "gap", "counts")
 """Widths of zero; the best constant one; the method's, shuffled among the queries; with the bias of
 the mean taken off, those of the other half of the states; widths that grow as the mean's distance
 from the average mean, or from its state's greatest; and that fall with the visits."""
+OF_PREDICTIONS: Mapping[Skill, tuple[str, ...]] = {
+    "prediction": ("shares",),
+    "order": ("constant", "nearest"),
+    "detection": ("constant", "nearest"),
+}
+"""The targets' shares, of a regression their mean and variance; one uncertainty for all inputs,
+which scores what shuffled ones score in expectation; the distance to the nearest training input."""
 BESIDE = ("zero", "constant")
 """Controls that stand beside a coverage, which is no skill."""
 SKILLS = ("queries/proper", "queries/information", "queries/correlation")
@@ -24,19 +33,25 @@ OWN = (TRUTH_ERROR, START_BIAS, "queries/correlation")
 in standard deviations of the climatology; the rank correlation of widths with errors."""
 
 
-def with_controls(metrics: Sequence[Metric]) -> tuple[Metric, ...]:
-    """A suite's metrics, with those that its runs store and their controls, each behind its own."""
+def with_controls(metrics: Sequence[Metric], skills: Mapping[str, Skill]) -> tuple[Metric, ...]:
+    """A suite's metrics, with those that its runs store and their controls, each behind its own.
+
+    Args:
+        metrics: the suite's own.
+        skills: by name, of registered scores of predictions.
+    """
     known = {metric.statistic for metric in metrics if metric.kind == "queries"}
-    if not known & {*SKILLS, COVERAGE}:
-        return tuple(metrics)
     own = [_stored(name.partition("/")[2], name) for name in OWN if name not in known]
-    return tuple(one for metric in (*metrics, *own) for one in (metric, *_controls(metric)))
+    every = (*metrics, *(own if known & {*SKILLS, COVERAGE} else []))
+    return tuple(one for metric in every for one in (metric, *_controls(metric, skills)))
 
 
 def control_of(metric: Metric) -> str | None:
     """The control that a metric is of; None of any other."""
-    control, slash, _ = metric.statistic.removeprefix("queries/").partition("/")
-    return control if slash and control in CONTROLS else None
+    kind, _, rest = metric.statistic.partition("/")
+    names = {"queries": CONTROLS, "predictions": sum(OF_PREDICTIONS.values(), ())}.get(kind, ())
+    control, slash, _ = rest.partition("/")
+    return control if slash and control in names else None
 
 
 def follows(metric: Metric) -> bool:
@@ -44,11 +59,16 @@ def follows(metric: Metric) -> bool:
     return metric.statistic in (*OWN, DIFFERENCES) or control_of(metric) is not None
 
 
-def _controls(metric: Metric) -> list[Metric]:
+def _controls(metric: Metric, skills: Mapping[str, Skill]) -> list[Metric]:
+    if metric.kind == "predictions" and metric.statistic in skills:
+        names, score = OF_PREDICTIONS[skills[metric.statistic]], metric.statistic
+        stored = [(f"{metric.name}_{name}", f"predictions/{name}/{score}") for name in names]
+        return [_stored(*one, kind="predictions", tasks=metric.tasks) for one in stored]
     names = {**dict.fromkeys(SKILLS, CONTROLS), COVERAGE: BESIDE}.get(metric.statistic, ())
     score = metric.statistic.partition("/")[2]
     return [_stored(f"{metric.name}_{name}", f"queries/{name}/{score}") for name in names]
 
 
-def _stored(name: str, statistic: str) -> Metric:
-    return Metric(name=name, summary="a control", kind="queries", statistic=statistic)
+def _stored(name: str, statistic: str, **others: Any) -> Metric:
+    given = {"name": name, "summary": "a control", "kind": "queries", "statistic": statistic}
+    return Metric.model_validate(given | others)

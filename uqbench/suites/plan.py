@@ -154,9 +154,10 @@ def make_plan(
         if method.suits(task)
     )
     whole = (chosen_methods, chosen_tasks, chosen_seeds) == (usual, every_task, tuple(every_seed))
+    skills = {name: spec.skill for name, spec in host.scores.items() if spec.skill is not None}
     as_written = steps is None and all(as_usual.get(name) == one for name, one in settings.items())
     return Plan(
-        suite.model_copy(update={"metrics": with_controls(suite.metrics)}),
+        suite.model_copy(update={"metrics": with_controls(suite.metrics, skills)}),
         budget_name,
         planned,
         cells,

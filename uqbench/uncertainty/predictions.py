@@ -17,6 +17,7 @@ from uqbench.contract.estimator import Dataset, EvaluationSet, Predictions, Pred
 from uqbench.contract.specs import ScoreSpec
 from uqbench.registry.plugins import Host
 from uqbench.results.tables import Columns
+from uqbench.suites.controls import control_of
 from uqbench.suites.metrics import Metric
 from uqbench.uncertainty.validity import is_prediction
 
@@ -24,8 +25,11 @@ NUMBERS = ("total", "aleatoric", "epistemic", "mean", "score", "energy")
 """Columns of one number a point."""
 VECTORS = ("probs", "highest", "interval", "classes")
 """Columns of several: a number a class, or the ends of an interval."""
-FURTHER = ("set", "unit", "target", "reference", "members")
-"""The other columns: ``members`` holds the models' numbers in a row."""
+FURTHER = ("set", "unit", "target", "reference", "members", "nearest")
+"""The other columns: ``members`` holds the models' numbers in a row, ``nearest`` the distance to
+the nearest training input."""
+ROWS = 1024
+"""Of distances at once."""
 
 
 def check_size(name: str, dataset: Dataset, sets: Mapping[str, EvaluationSet]) -> None:
@@ -35,7 +39,7 @@ def check_size(name: str, dataset: Dataset, sets: Mapping[str, EvaluationSet]) -
         UqbenchError: they would; raised before anything is learned.
     """
     points = sum(one.inputs.shape[1] for one in sets.values())
-    size = 4 * points * (len(NUMBERS) + 2 + max(dataset.n_classes, 1) * (4 + dataset.members))
+    size = 4 * points * (len(NUMBERS) + 3 + max(dataset.n_classes, 1) * (4 + dataset.members))
     if size > dataset.most_bytes:
         raise UqbenchError(
             f"the dataset {name!r} would store {size:,} bytes of predictions a run, of at most "
@@ -61,6 +65,13 @@ def prediction_columns(
         )
         for name, width in widths.items()
     }
+
+
+def nearest(inputs: Tensor, known: Tensor) -> NDArray[np.float32]:
+    """Euclidean distances ``[M]`` of inputs ``[M, *x]`` to the nearest of ``known`` ``[n, *x]``."""
+    parts = inputs.double().flatten(1).split(ROWS)
+    every = [torch.cdist(part, known.double().flatten(1)).amin(1) for part in parts]
+    return torch.cat(every).cpu().numpy().astype(np.float32)
 
 
 def _columns(
@@ -143,7 +154,8 @@ def score_rows(
     One that raises is NaN, of which ``notify`` is told: the predictions stay, to be scored later.
     """
     values = {}
-    for name in dict.fromkeys(m.statistic for m in metrics if m.kind == "predictions"):
+    own = [m for m in metrics if m.kind == "predictions" and control_of(m) is None]
+    for name in dict.fromkeys(metric.statistic for metric in own):
         values[name] = math.nan
         with contained(notify, f"the score {name!r} has no value: it raised "):
             values[name] = predictions_score(name, columns, host)

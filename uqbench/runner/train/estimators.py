@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from math import isinf
 
+import numpy as np
 import torch
 
 from uqbench.contract.errors import UqbenchError, see
@@ -14,7 +15,7 @@ from uqbench.runner.batches import Batch
 from uqbench.runner.train.guards import named
 from uqbench.runner.train.recorder import EPISODES, RECORD, columns
 from uqbench.suites.configs import task_config
-from uqbench.uncertainty.predictions import check_size, prediction_columns, score_rows
+from uqbench.uncertainty.predictions import check_size, nearest, prediction_columns, score_rows
 from uqbench.uncertainty.problems import check_data, check_scores
 from uqbench.uncertainty.validity import Speaker, check_prediction
 
@@ -61,6 +62,8 @@ def fit_estimator(
     lanes = []
     for lane in range(len(runs)):
         stored = prediction_columns(predictions, lane, dataset.members)
+        parts = [nearest(sets[name].inputs[lane], data.inputs[lane]) for name in predictions]
+        stored["nearest"] = np.concatenate(parts)
         values = {name: float(scores[name][lane]) for name in sorted(scores)}
         scored = score_rows(batch.metrics, stored, host, notify)
         check_registered(scored, lane, named(estimator))

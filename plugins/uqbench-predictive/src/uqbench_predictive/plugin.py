@@ -68,6 +68,8 @@ PROPER = {
     "nll", "brier", "accuracy", "joint_nll", "rmse", "crps", "corrupted_nll", "shifted_nll",
     "shifted_accuracy", *(f"nll_{strength}" for strength in range(1, 6)),
 }  # fmt: skip
+SKILLS: dict[str, Literal["prediction", "order"]] = dict.fromkeys(PROPER, "prediction")
+SKILLS["aurc"] = "order"
 FOREIGN = ("auroc", "near_", "far_", "rotated_", "inverted_")
 """Scores of telling other inputs from test inputs."""
 GROUPS = (
@@ -315,6 +317,7 @@ def uqbench_scores() -> Iterable[ScoreSpec]:
             summary=summary,
             direction=direction,
             proper=name in PROPER,
+            skill="detection" if name.startswith(FOREIGN) else SKILLS.get(name),
             chance=_chance(name),
             without={"permutation": GROUPS} if name == "joint_nll" else {},
         )
