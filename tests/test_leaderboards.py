@@ -40,8 +40,6 @@ def test_a_committed_leaderboard_follows_from_its_scores(board, tmp_path, monkey
         return
     assert ended.value.code == 0, told
     assert "byte for byte" in told.out
-    if board.parent.name == "predictive":
-        assert "of other versions of these scores than new runs would have" in told.out
 
 
 def test_intervals_of_shares_and_of_what_may_fail_lie_in_their_range():
