@@ -1,6 +1,7 @@
 """The site, and the pictures that the README shows, are made from the committed boards."""
 
 import importlib
+import json
 import pkgutil
 import re
 from pathlib import Path
@@ -132,3 +133,28 @@ def test_pages_of_the_docs_link_to_pages_of_the_docs(tools):
         )
     ]
     assert broken == []
+
+
+def test_beliefs_that_move_are_those_of_agents_that_learn_here_and_are_small(tools):
+    """The first moments of a stored world are learned again; a ring is by these numbers alone."""
+    path = ROOT / "docs" / "assets" / "beliefs.js"
+    text = path.read_text("utf-8")
+    worlds = json.loads(text.removeprefix("globalThis.uqBeliefs=").rstrip(";\n"))
+    assert path.stat().st_size <= 60_000
+    assert {len(of["seen"]) for one in worlds for of in one["methods"]} <= {
+        len(one["steps"]) for one in worlds
+    }
+    moving = importlib.import_module("moving")
+    suite, task, title, methods = moving.WORLDS[0]
+    stored = next(one for one in worlds if one["title"] == title)
+    again = moving.beliefs(suite, task, title, methods, most=stored["steps"][6])
+    shared = [step for step in again["steps"] if step in stored["steps"]]
+    assert len(shared) >= 4
+    for old, new in zip(stored["methods"], again["methods"], strict=True):
+        assert old["name"] == new["name"]
+        for step in shared:
+            (sd, above, acts), (sd_now, above_now, acts_now) = (
+                of["seen"][one["steps"].index(step)] for one, of in ((stored, old), (again, new))
+            )
+            assert acts == acts_now
+            assert [*sd, *above] == pytest.approx([*sd_now, *above_now], abs=2e-3)

@@ -28,6 +28,7 @@ ROUTES = {
     "front": "",
     "board": "boards/deepsea-paper.html",
     "claims": "boards/claims.html",
+    "ignorance": "ignorance/",
     "notebook": "notebooks/first-board/",
 }
 WIDTHS = (390, 1200)
@@ -119,6 +120,31 @@ def test_the_chooser_answers_to_the_keyboard(page: Page, site: str):
     said = page.evaluate(cards)
     page.reload()
     assert page.evaluate(cards) == said
+
+
+def test_beliefs_move_by_the_keyboard_and_by_play(page: Page, site: str):
+    go(page, site, "ignorance/")
+    told = "document.querySelector('#ignorance output').textContent"
+    cells = "[...document.querySelectorAll('.ig-map rect')].map((r) => r.style.fillOpacity).join()"
+    first, before = page.evaluate(told), page.evaluate(cells)
+    page.focus("#ignorance input")
+    for _ in range(12):
+        page.keyboard.press("ArrowRight")
+    assert page.evaluate(told) != first
+    assert page.evaluate(cells) != before
+    now = page.evaluate(told)
+    page.click("#ignorance button")
+    page.wait_for_function(f"{told} !== {now!r}")
+    page.click("#ignorance button")
+    page.select_option("#ignorance select", label="Windy cliff")
+    page.keyboard.press("Tab")
+    assert page.evaluate(told).startswith("0 of ")
+    page.focus("#ignorance input")
+    page.keyboard.press("End")  # at the end of training BQL is surer than it may be, on DeepSea
+    page.select_option("#ignorance select", label="DeepSea, N = 8")
+    page.focus("#ignorance input")
+    page.keyboard.press("End")
+    assert "0 of 8 true values inside" in page.locator(".ig-rows").inner_text()
 
 
 def test_every_link_of_the_made_pages_leads_somewhere(browser: Browser, site: str):

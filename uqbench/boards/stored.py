@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -51,10 +51,12 @@ class StoredBoard:
         at: ``<root>/<suite>/<name>``.
         shown: the only methods and tasks that frames have rows of, as for a figure of these
             alone; empty for all. The order of :attr:`methods`, and so their colors, stays.
+        names: what frames and the finding call methods; those without one as the files do.
     """
 
     at: Folder
     shown: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    names: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     @classmethod
     def read(cls, folder: Folder | Path) -> StoredBoard:
@@ -188,12 +190,10 @@ class StoredBoard:
     @property
     def finding(self) -> str:
         """The finding of the board, in a sentence or two."""
-        return finding(
-            self._whole.sort_values("method"),
-            self.ranking,
-            ranks=self.ranks,
-            run=self.manifest.methods,
-        )
+        cells = ((*key.rpartition("/"), of) for key, of in self.manifest.methods.items())
+        run = {f"{task}/{self.names.get(method, method)}": of for task, _, method, of in cells}
+        table = self._whole.sort_values("method")
+        return finding(table, self.ranking, ranks=self.ranks, run=run)
 
     @property
     def methods(self) -> list[str]:
@@ -383,17 +383,21 @@ class StoredBoard:
             raise UqbenchError(
                 f"{self.folder / name} is damaged: expected the columns {', '.join(columns)}."
             )
-        return table
+        return self._named(table)
 
     def _parquet(self, name: str, kinds: Mapping[str, type]) -> pd.DataFrame:
         """A file of curves, with these types of columns."""
         where = str(self.folder / name)
         table = parse_table(self.checked(name), where).to_pandas()
         with reading(where, KeyError, ValueError, TypeError):
-            return self._shown(table.astype(kinds))
+            return self._shown(self._named(table.astype(kinds)))
+
+    def _named(self, table: pd.DataFrame) -> pd.DataFrame:
+        names, kinds = self.names, {"method", "first", "second"} & {*table}
+        return table.assign(**{k: table[k].map(lambda n: names.get(n, n)) for k in kinds})
 
     def _shown(self, table: pd.DataFrame) -> pd.DataFrame:
-        methods, tasks = self.shown
+        methods, tasks = [self.names.get(name, name) for name in self.shown[0]], self.shown[1]
         for column, names in (
             ("method", methods), ("first", methods), ("second", methods), ("task", tasks),
         ):  # fmt: skip

@@ -77,6 +77,7 @@ def _listed(text: str | None) -> list[str]:
 
 def _figures(folder: Path, what: list[str], methods: list[str], tasks: list[str]) -> list[Figure]:
     from uqbench.boards.stored import StoredBoard
+    from uqbench.pages.methods import entitled
     from uqbench.pages.plots.catalog import draw, drawable, further
     from uqbench.suites.reading import read_suites
 
@@ -89,7 +90,7 @@ def _figures(folder: Path, what: list[str], methods: list[str], tasks: list[str]
     suite = read_suites(host, check=()).suites.get(board.suite)
     if what != ["all"]:
         return [draw(board, name, suite, host) for name in what]
-    figures, lacking = drawable(board)
+    figures, lacking = drawable(entitled(board, host))
     added, problems = further(board, suite, host)
     for why in [*(f"left out: {one}" for one in lacking), *problems]:
         say(f"uqbench: {why}", err=True)

@@ -45,9 +45,7 @@ def write_board(
 
 
 def all_files(
-    board: Board,
-    recorded: Mapping[str, bytes],
-    digests: Mapping[str, str] | None = None,
+    board: Board, recorded: Mapping[str, bytes], digests: Mapping[str, str] | None = None
 ) -> dict[str, bytes]:
     """All files of a board.
 
@@ -68,12 +66,8 @@ def all_files(
     if digests is None:
         digests = {name: sha256(data).hexdigest() for name, data in recorded.items()}
     others = {PAGE: sha256(text).hexdigest(), **digests}
-    return {
-        **board.tables,
-        **recorded,
-        PAGE: text,
-        MANIFEST: board.manifest(others).text.encode(),
-    }
+    manifest = board.manifest(others).text.encode()
+    return {**board.tables, **recorded, PAGE: text, MANIFEST: manifest}
 
 
 def write_files(files: Mapping[str, bytes], folder: Folder, host: Host) -> None:

@@ -13,14 +13,7 @@ from uqbench.boards.stored import StoredBoard, boards_below
 from uqbench.boards.tables import label
 from uqbench.contract.errors import UqbenchError
 from uqbench.pages.board_view import IMPROVEMENT, BoardView, board_notes
-from uqbench.pages.verdicts import (
-    WORDS,
-    Counted,
-    JudgedClaim,
-    by_paper,
-    distinct,
-    judged_claims,
-)
+from uqbench.pages.verdicts import WORDS, Counted, JudgedClaim, by_paper, distinct, judged_claims
 from uqbench.results.folders import Folder
 from uqbench.suites.suite import Suite
 
@@ -98,7 +91,7 @@ def _ranking(board: Board, view: BoardView) -> str:
     columns = [view.column(name) for name in dict.fromkeys(names)]
     texts = {column.name: column.texts for column in columns}
     texts["method"] = tuple(f"`{line.method}`{line.remark}" for line in view.lines)
-    return _table([column.header for column in columns], _rows(list(texts.values())))
+    return _table([column.header for column in columns], list(zip(*texts.values(), strict=True)))
 
 
 def _readings(board: Board) -> str:
@@ -210,10 +203,6 @@ def _listed(
         link += " ‡"
     methods = len({key.rsplit("/", 1)[1] for key in board.configs})
     return [link, str(methods), str(board.manifest.runs["finished"])], judged_claims(board)
-
-
-def _rows(columns: Sequence[Sequence[str]]) -> list[Sequence[str]]:
-    return list(zip(*columns, strict=True))
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

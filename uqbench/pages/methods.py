@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from uqbench.boards.calibration import coverage_column
@@ -14,6 +15,8 @@ from uqbench.registry.plugins import Host
 SYMBOLS = {"zeta": "ζ", "lam": "λ", "epsilon": "ε", "alpha": "α", "beta": "β"}
 MOST_SETTINGS = 2
 """Settings that a name has room for; with more the method's own name tells."""
+MOST_LETTERS = 24
+"""Of a title in a sentence or a picture; a longer one gives way to the method's own name."""
 LINKS = {"doi": "https://doi.org/{}", "eprint": "https://arxiv.org/abs/{}", "url": "{}"}
 """The fields of BibTeX that lead to a paper, and where."""
 
@@ -22,18 +25,27 @@ def names_of(board: StoredBoard, host: Host) -> Iterator[tuple[str, dict[str, An
     """Each method of a board, in its order, with what the installed plugins say of it.
 
     ``name``, ``of`` (the agent or estimator that it is a setting of), ``title`` (such as ``UBE,
-    ζ = 1``), ``family`` (the title without settings), ``about`` and ``source``.
+    ζ = 1``), ``family`` (the title without settings), ``about``, ``source``, ``code`` (its module
+    and name in it) and ``config``.
     """
     made = {cell.rsplit("/", 1)[1]: of for cell, of in sorted(board.configs.items(), reverse=True)}
     for name in board.methods:
         of = str(made[name].get("agent") or made[name].get("estimator") or name)
         alike = [one["config"] for one in made.values() if of in (one["agent"], one["estimator"])]
-        family, about, paper = _described(of, host)
+        family, about, paper, code = _described(of, host)
         title = family or name
         if len(alike) > 1:
             title += f", {setting_apart(name, made[name]['config'], alike)}" if family else ""
-        facts = {"name": name, "of": of, "title": title, "family": family or of}
+        facts = {"name": name, "of": of, "title": title, "family": family or of, "code": code}
         yield name, {**facts, "about": about, "source": paper, "config": made[name]["config"]}
+
+
+def entitled(board: StoredBoard, host: Host) -> StoredBoard:
+    """The board whose frames, finding and figures call methods by short titles."""
+    titles = {name: own["title"] for name, own in names_of(board, host)}
+    own = list(titles.values())
+    short = {n: t for n, t in titles.items() if len(t) <= MOST_LETTERS and own.count(t) == 1}
+    return replace(board, names=short)
 
 
 def two_sentences(board: StoredBoard, host: Host) -> str:
@@ -73,10 +85,14 @@ def links(host: Host, sources: list[str]) -> dict[str, str]:
     return found
 
 
-def _described(of: str, host: Host) -> tuple[str, str, str]:
-    """Title, summary and source of an agent or estimator; empty where it is not installed."""
+def _described(of: str, host: Host) -> tuple[str, ...]:
+    """Title, summary, source and code of an agent or estimator; empty where it is not there."""
+    spec = host.agents.get(of) or host.estimators.get(of)
+    if spec is None:
+        return ("",) * 4
     try:
-        spec = host.agents.get(of) or host.estimators.get(of)
-        return ("", "", "") if spec is None else (spec.title, summary(spec), source(spec))
+        made = spec.factory
+        code = made if isinstance(made, str) else f"{made.__module__}:{made.__name__}"
+        return spec.title, summary(spec), source(spec), code
     except UqbenchError as error:
-        return "", str(error), ""
+        return "", str(error), "", ""

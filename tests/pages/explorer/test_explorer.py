@@ -272,3 +272,20 @@ def test_a_claim_counts_as_the_board_of_most_seeds_that_it_needs_has_it():
     assert counted(elsewhere) == "not run"
     assert counted({"verdict": "not judged"}) == "not judged"
     assert counted({"verdict": "not applicable"}) == "not applicable"
+
+
+def test_the_finding_and_the_pictures_say_the_names_of_papers(deepsea):
+    """Names on the board, such as ``mm``, are in neither; the rows' data keep them."""
+    data = deepsea.boards["deepsea-demo"]
+    keys = {one["name"] for one in data["methods"] if one["title"] != one["name"]}
+    assert "mm" in keys
+    drawn = " ".join(re.sub(r"<[^>]*>", " ", one["svg"]) for one in data["figures"])
+    assert "Moment matching" in drawn
+    for key in ("mm", "ube-zeta-1"):
+        assert not re.search(rf"(?<![\w-]){key}(?![\w-])", data["finding"] + " " + drawn)
+
+
+def test_a_method_has_its_cost_configuration_and_code(deepsea):
+    (of,) = [one for one in deepsea.index["methods"] if one["of"] == "psrl"]
+    assert of["code"] == "uqbench_tabular.agents.psrl:PSRL"
+    assert all(row["seconds"] > 0 and "replan_every" in row["config"] for row in of["rows"])

@@ -16,7 +16,7 @@ from uqbench.boards.tables import label
 from uqbench.contract.errors import UqbenchError, contained
 from uqbench.contract.figure import Figure
 from uqbench.pages.board_view import BoardView, Line, header, stored_estimate
-from uqbench.pages.methods import names_of
+from uqbench.pages.methods import entitled, names_of
 from uqbench.pages.plots import catalog, claims
 from uqbench.pages.plots.render import svg
 from uqbench.pages.verdicts import judged_claims
@@ -58,7 +58,7 @@ def board_data(
     hidden = {"rank", *(f"{name}{end}" for name in reached for end in ("_mean", BEYOND))}
     columns = [name for name in _with_ends(board.leaderboard) if name not in hidden]
     added, problems = catalog.plugin_figures(board, suite, host)
-    figures = [*added, *catalog.drawable(board)[0]]
+    figures = [*added, *catalog.drawable(told := entitled(board, host))[0]]
     drawn, panels = [], claims.figures(board, claims.published_numbers(suite))
     for figure in sorted(figures, key=lambda one: one.name != "trust"):
         width = PHONE if figure.name == "trust" else 1.0
@@ -74,7 +74,7 @@ def board_data(
         "summary": "" if suite is None else suite.summary,
         "about": str(budget.get("summary", "")),
         "score": f"{board.primary['name']}: {board.primary.get('summary', '')}",
-        "finding": board.finding,
+        "finding": told.finding,
         "earlier": "; ".join(changed),
         "ranking": board.ranking,
         "coverage": coverage and [*coverage, *band(coverage[1])],

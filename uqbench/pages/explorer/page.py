@@ -18,7 +18,7 @@ from uqbench.boards.stored import StoredBoard
 from uqbench.contract.errors import UqbenchError
 from uqbench.contract.figure import NotDrawableError
 from uqbench.pages.explorer.board import Data, board_data
-from uqbench.pages.methods import links
+from uqbench.pages.methods import entitled, links
 from uqbench.pages.plots import catalog
 from uqbench.pages.plots.render import DARK, render
 from uqbench.pages.plots.theme import SIGNS
@@ -73,7 +73,7 @@ class Explorer:
                     self.problems.append(str(error))
                     continue
                 self.problems += why
-                self.boards[data["id"]], self.stored[data["id"]] = data, board
+                self.boards[data["id"]], self.stored[data["id"]] = data, entitled(board, host)
         if not self.boards:
             raise UqbenchError("\n".join(self.problems))
         claims = [one for board in self.stored.values() for one in judged_claims(board)]
@@ -167,10 +167,11 @@ def _methods(boards: dict[str, Data]) -> Iterator[Data]:
         for k, one in enumerate(board["methods"]):
             if one["role"] != "method":
                 continue
-            told = {key: one[key] for key in ("of", "about", "source")}
+            told = {key: one[key] for key in ("of", "about", "source", "code")}
             own = found.setdefault(one["of"], {**told, "title": one["family"], "rows": []})
             covered = board["coverage"] and board["values"][board["coverage"][0]][k]
-            row = {"board": name, **{key: one[key] for key in ("name", "title", "kind", "shown")}}
+            keys = ("name", "title", "kind", "shown", "seconds", "config")
+            row = {"board": name, **{key: one[key] for key in keys}}
             place, score = board["ranks"][""][k], board["values"][board["ranking"]][k]
             bounds = board["coverage"] and board["coverage"][1:]
             further = {"place": place, "score": score, "covered": covered, "band": bounds}

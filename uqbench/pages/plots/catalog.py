@@ -7,6 +7,7 @@ from typing import Any
 from uqbench.boards.stored import StoredBoard
 from uqbench.contract.errors import UqbenchError, contained, unknown
 from uqbench.contract.figure import Figure, NotDrawableError
+from uqbench.pages.methods import entitled
 from uqbench.pages.plots import claims, coverage, curves, intervals, pairs, trust, uncertainty
 from uqbench.registry.plugins import Host
 from uqbench.suites.suite import Suite
@@ -35,7 +36,7 @@ def draw(board: StoredBoard, what: str, suite: Suite | None, host: Host) -> Figu
         UqbenchError: there is no such figure, or the board lacks what it shows.
     """
     if what in FIGURES:
-        return FIGURES[what](board)
+        return FIGURES[what](entitled(board, host))
     added, problems = further(board, suite, host)
     for figure in added:
         if figure.name == what:

@@ -102,7 +102,7 @@ def _column(at: Mapping[str, Point], size: Point) -> dict[str, Box]:
 
 
 def _width(name: str) -> float:
-    return sum(LETTERS.get(letter, 6.2) for letter in name)
+    return sum(LETTERS.get(letter, 8.0 if letter.isupper() else 6.2) for letter in name)
 
 
 def _distance(box: Box, point: Point) -> float:

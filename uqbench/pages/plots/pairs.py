@@ -25,13 +25,8 @@ def frame(pairs: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
     names = {"improvement_low": "low", "improvement_high": "high"}
     shown = pairs[pairs["first"].isin(methods) & pairs["second"].isin(methods)]
     one = shown.rename(columns={**names, "first": "row", "second": "column"})
-    other = one.assign(
-        row=one["column"],
-        column=one["row"],
-        improvement=1 - one["improvement"],
-        low=1 - one["high"],
-        high=1 - one["low"],
-    )
+    other = one.rename(columns={"row": "column", "column": "row", "low": "high", "high": "low"})
+    other[["improvement", "low", "high"]] = 1 - other[["improvement", "low", "high"]]
     columns = ["row", "column", "improvement", "low", "high", "p_adjusted"]
     return pd.concat([one, other])[columns].reset_index(drop=True)
 

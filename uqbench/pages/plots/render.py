@@ -159,9 +159,7 @@ def _short(number: re.Match[str]) -> str:
 def _with_text(text: str, figure: Figure, style: str) -> str:
     """The root with its font, and the title and description that screen readers say."""
     root, rest = text.split(">", 1)
-    root = root.replace(' xmlns:xlink="http://www.w3.org/1999/xlink"', "").replace(
-        ' version="1.1"', ""
-    )
+    root = re.sub(r' xmlns:xlink="[^"]*"| version="1.1"', "", root)
     said = escape(f"{figure.title}. {figure.text} {figure.numbers}".strip())
     letters = f'font-family="{escape(theme.FONT)}" font-size="11px"'
     described = f'{root} role="img" aria-label="{said}" {letters}>'

@@ -54,10 +54,8 @@ def figure(states: StateMap, beliefs: Beliefs, title: str, truth: Beliefs | None
     base = alt.Chart(width=alt.Step(SIDE), height=alt.Step(SIDE)).encode(
         alt.X("column:O", axis=None), alt.Y("row:O", axis=None)
     )
-    shades = alt.Scale(
-        domain=[-1, 0, 1], range=[theme.ORANGE, theme.WHITE, theme.SKY], clamp=True,
-        interpolate="rgb",
-    )  # fmt: skip
+    colors = [theme.ORANGE, theme.WHITE, theme.SKY]
+    shades = alt.Scale(domain=[-1, 0, 1], range=colors, clamp=True, interpolate="rgb")
     cells = base.mark_rect(stroke=theme.GRID).encode(
         alt.Color("shade:Q", scale=shades, legend=None)
     )

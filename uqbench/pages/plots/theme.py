@@ -61,12 +61,8 @@ SIGNS = {
 }
 """A sign of each verdict."""
 
-_GUIDE: dict[str, Any] = {
-    "labelColor": INK,
-    "titleColor": MUTED,
-    "titleFontSize": 11,
-    "titleFontWeight": "normal",
-}
+_LETTERS: dict[str, Any] = {"titleFontSize": 11, "titleFontWeight": "normal"}
+_GUIDE = {**_LETTERS, "labelColor": INK, "titleColor": MUTED}
 _SYMBOLS = {"symbolStrokeWidth": 2, "symbolOpacity": 1, "orient": "bottom", "columns": 3}
 _LINES = {"domain": False, "ticks": False, "grid": True, "gridColor": GRID, "titlePadding": 8}
 _LABELS = {"labelColor": MUTED, "labelFontSize": 11, "labelPadding": 6, "labelFlush": False}
@@ -103,10 +99,8 @@ def lines(board: Sequence[str], drawn: Iterable[str]) -> tuple[alt.Color, alt.St
     order = [name for name in board if name in set(drawn)]
     places = [list(board).index(name) for name in order]
     dashes = [list(DASHES[i % len(DASHES)]) for i in places]
-    shared: dict[str, Any] = {
-        "sort": order,
-        "legend": alt.Legend(title=None, symbolSize=240, symbolType="stroke"),
-    }
+    legend = alt.Legend(title=None, symbolSize=240, symbolType="stroke")
+    shared: dict[str, Any] = {"sort": order, "legend": legend}
     return (
         alt.Color("method:N", scale=colors(order, board), **shared),
         alt.StrokeDash("method:N", scale=alt.Scale(domain=order, range=dashes), **shared),

@@ -132,6 +132,7 @@
     return lines.map((line) => line.map(quoted).join(",")).join("\n") + "\n";
   }
 
+  const option = (value, text, now) => el("option", { value, selected: value === now }, text);
   const words = (text) => state.q.toLowerCase().split(/\s+/).filter(Boolean).every((word) => text.toLowerCase().includes(word));
 
   function searched(label, again) {
@@ -259,18 +260,36 @@
       { key: "score", header: "score", about: "What the board ranks by.", sort: (row) => row.score && row.score[0], cell: (row) => estimate(row.score) },
       { key: "covered", header: "inside", about: "Share of the true values inside its stated intervals.", sort: (row) => row.covered && row.covered[0], cell: (row) => estimate(row.covered) },
       { key: "word", header: "intervals", about: "The word for its stated intervals.", text: true, sort: (row) => row.kind, cell: (row) => row.shown || "–" },
+      { key: "seconds", header: "cost of a run", about: "Core time, on a GPU device time.", sort: (row) => row.seconds, cell: (row) => span(row.seconds) },
+      { key: "config", header: "configuration", about: "Of its first task.", text: true, sort: (row) => Object.keys(row.config).length, cell: (row) => Object.keys(row.config).length > 0 && el("details", {}, el("summary", {}, `${Object.keys(row.config).length} settings`), el("code", {}, Object.entries(row.config).map(([key, value]) => `${key} = ${JSON.stringify(value)}`).join(", "))) },
     ];
+    const profile = el("div", { "aria-live": "polite" });
+    const tasks = el("select", { "aria-label": "board and setting", onchange: byTask }, of.rows.map((row, k) => option(String(k), `${titles[row.board]}, ${row.title}`, "0")));
+    // Its score on each task of a board; on one of capabilities, what its uncertainty is good for.
+    function byTask() {
+      const row = of.rows[tasks.value];
+      later(row.board, (board) => {
+        const name = board.score.split(":")[0], at = board.methods.findIndex((one) => one.name === row.name);
+        const own = Object.entries(board.tasks[name] || {}).map(([task, all]) => [task, all[at]]).filter(([, one]) => one);
+        const ends = own.flatMap(([, one]) => one).filter((x) => x !== null);
+        profile.replaceChildren(el("p", {}, `${board.score}. Mean over seeds.`), own.length ? el("div", { className: "pair" }, el("ol", { className: "rows" }, own.map(([task, one]) => el("li", {}, task, el("small", {}, ` ${number(one[0])}`)))),
+          dots(own.map(([task, one]) => ({ label: task, values: [[one, row.kind || "a"]] })), [Math.min(0, ...ends), Math.max(...ends)], `${of.title} by task`)) : "");
+        later(`${row.board}.figures`, (more) => profile.append(...more.figures.filter((one) => one.name === "curves").map(figure)));
+      });
+    }
+    byTask();
     const again = () => shown.replaceChildren(table(`${of.title} on all boards`, columns, of.rows, { again }));
     again();
     const said = index.claims.slice(0, -1).flatMap((paper) => paper.claims).filter((claim) => of.rows.some((row) => claim.board === row.board && new RegExp(`(^|[^\\w-])${row.name}($|[^\\w-])`).test(claim.sentence)));
     return [
       el("p", { className: "crumb" }, el("a", { href: address("methods") }, "Methods"), " ›"),
-      el("h1", {}, of.title), el("p", { className: "finding" }, of.about, of.about && "."), el("p", {}, cited(of.source)),
+      el("h1", {}, of.title), el("p", { className: "finding" }, of.about, of.about && "."), el("p", {}, cited(of.source), of.code && [of.source && " · ", "code: ", el("code", {}, of.code)]),
       covered.length > 0 && [el("h2", {}, "Can its stated intervals be trusted?"),
         el("p", {}, "Share of the true values inside; the band is where honest intervals lie. A line is the 95 % interval over seeds."),
         el("div", { className: "pair" }, el("ol", { className: "rows" }, covered.map((row) => el("li", {}, el("a", { href: address("board", row.board) }, titles[row.board]), ` ${row.title}`, el("small", {}, row.kind)))),
           dots(covered.map((row) => ({ label: `${titles[row.board]}, ${row.title}`, band: row.band.slice(1), values: [[row.covered, row.kind]] })), [0, 1], `Coverage of ${of.title} by board`))],
       el("h2", {}, "On the boards"), shown,
+      el("h2", {}, "Task by task, and while it learns"), el("p", { className: "controls" }, tasks), profile,
       said.length > 0 && [el("h2", {}, "Claims about it"), el("div", { className: "cards" }, said.map((claim) => card(claim)))],
       el("h2", {}, "Run it"), el("pre", { className: "scroll", tabindex: "0" }, el("code", {}, [...new Set(of.rows.map((row) => row.board))].slice(0, 3).map((id) => {
         const row = of.rows.find((one) => one.board === id), [suite, budget] = [index.boards.find((one) => one.id === id).suite, id];
@@ -386,7 +405,6 @@
         both.length > 0 ? el("p", { className: "legend" }, el("span", { className: "k-a" }, "● "), a.title, " ", el("span", { className: "k-b" }, "● "), `${b.title}: ${primary} by task, mean over seeds with 95 % intervals.`) : "");
     }
 
-    const option = (value, text, now) => el("option", { value, selected: value === now }, text);
     const choice = (label, key, options, then) => el("label", {}, label, " ", el("select", { id: `c-${key}`, onchange: (event) => { change({ [key]: event.target.value, sort: "" }); then(); } }, options));
     const subsets = Object.keys(of.ranks).filter((key) => /^(only|without):/.test(key)).sort(new Intl.Collator("en", { numeric: true }).compare);
     const every = tasks.length > 1 ? (subsets.length ? subsets : tasks.map((task) => `only:${task}`)) : [];
@@ -415,7 +433,7 @@
     again();
     compare();
     const pictures = el("div", { className: "figures" }, of.figures.slice(1).map(figure));
-    if (!inside) later(of.id, (more) => pictures.replaceChildren(...more.figures.map(figure)));
+    if (!inside) later(`${of.id}.figures`, (more) => pictures.replaceChildren(...more.figures.map(figure)));
     return [
       el("div", { className: "top" },
         el("div", {}, el("p", { className: "crumb" }, el("a", { href: address("boards") }, "Boards"), " ›"),
@@ -436,9 +454,9 @@
     ];
   }
 
-  // The other figures of a board come in a script of their own, once the page is there.
-  function later(id, then) {
-    const name = `${id}.figures`;
+  // A board, and its other figures, come in scripts of their own, once the page is there.
+  function later(name, then) {
+    if (inside) return then(data[name] || data[name.replace(/\.figures$/, "")]);
     if (data[name]) return then(data[name]);
     document.head.append(el("script", { src: `data/${name}.js`, onload: () => then(data[name]) }));
   }
