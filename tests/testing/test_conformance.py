@@ -722,3 +722,44 @@ def test_the_page_of_the_site_tells_each_check_once_in_full():
     for check in all_checks():
         assert page.count(f"### {check.id}\n\n{check.rule} ") == 1
         assert f"Tried: {check.tried}\n\nFix: {check.fix}\n" in page
+
+
+class Noted(Linear):
+    """The mean and the variance of each action's rewards where the same pixels are lit."""
+
+    wide = False
+
+    def __init__(self, info, seeds, config, device):
+        super().__init__(info, seeds, config, device)
+        self.moments = torch.zeros(3, *self.weights.shape)
+
+    def observe(self, step):
+        lit = step.obs.flatten(3).flatten(2).float()[:, 0]
+        taken = torch.nn.functional.one_hot(step.action[:, 0], self.n)[..., None] * lit[:, None]
+        powers = torch.stack([step.reward**k for k in range(3)])[..., None]
+        self.moments += powers * taken
+        self.t += 1
+
+    def uncertainty(self, obs):
+        lit = obs.flatten(2).float()
+        count, first, second = (
+            lit @ m.transpose(-1, -2) / lit.sum(-1, keepdim=True) for m in self.moments
+        )
+        count = count.clamp(min=1)
+        mean = first / count
+        var = (second / count - mean**2).clamp(min=1e-6) / (count - 0.9)
+        return Uncertainty(mean=mean, epistemic_var=torch.ones_like(var) if self.wide else var)
+
+
+class OneWidth(Noted):
+    wide = True
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"), [(Noted, "proper, information"), (OneWidth, "no column")]
+)
+def test_an_agent_whose_widths_are_worth_no_more_than_their_controls_is_told_so(kind, said):
+    """The truth is stated by s/√n; one width for all is above no control. Neither fails."""
+    (result,) = results([agent(kind)], only="uncertainty-controls")
+    assert result.status == "passed"
+    assert result.message == f"its widths are above their controls in {said}"

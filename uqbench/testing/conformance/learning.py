@@ -8,7 +8,7 @@ learns for as many of :data:`STEPS` as its mean takes to come near.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -22,8 +22,10 @@ from uqbench.runner.train.guards import Checked
 from uqbench.runner.train.loop import reset_by_actor
 from uqbench.runner.train.loop_agent import RecordedLanes, SinglePolicy, train
 from uqbench.runner.train.recorder import Recorder
+from uqbench.suites.controls import SKILLS
 from uqbench.testing.conformance.agent_runs import SEEDS, AgentSubject, Learner, copy_of, step_of
-from uqbench.testing.conformance.check import Failed, applies, check, expect, once
+from uqbench.testing.conformance.check import Failed, Skipped, applies, check, expect, once, tells
+from uqbench.uncertainty.controls import as_predictions, controls, skills
 from uqbench.uncertainty.interval_scores import central_interval
 
 DISCOUNT = 0.5
@@ -37,7 +39,8 @@ CONVERGED = 0.2
 """Movement in the second half, relative to the first, of values that are learned."""
 SCALE, FACTOR = 10.0, 3.0
 """Of the rewards, and by which its square may be missed: SCALE itself misses it."""
-LANES, PLANTED_STEPS = 64, 240
+LANES, TOLD_LANES, PLANTED_STEPS = 64, 16, 240
+MOST_VARIANCE = 1e12
 LEVELS = (0.5, 0.9)
 STANDARD_ERRORS = 4.0
 """Of a share of lanes, at each level: false alarms in fewer than one of 8,000 checks."""
@@ -54,7 +57,7 @@ class Ring(LaneEnv):
         states: observations ``[n, *obs]``.
         rewards: their expectations, ``[L, n, A]``.
         seeds: of the L lanes.
-        scale: the rewards' standard deviation.
+        scale: the rewards' standard deviation, or one of each state.
         visits: ``[n, A]``, in all lanes.
     """
 
@@ -62,7 +65,7 @@ class Ring(LaneEnv):
     states: Tensor
     rewards: Tensor
     seeds: Sequence[int]
-    scale: float = 1.0
+    scale: float | Tensor = 1.0
 
     def __post_init__(self) -> None:
         self.observation_space, self.n_actions = self.info.observation_space, self.info.n_actions
@@ -79,7 +82,9 @@ class Ring(LaneEnv):
 
     def step(self, action: Tensor) -> Outcome:
         """The next state."""
-        now, noise = self._t % len(self.states), self.scale * self._noise.at(self._t)
+        now = self._t % len(self.states)
+        scale = torch.as_tensor(self.scale).expand(len(self.states))[now]
+        noise = scale * self._noise.at(self._t)
         reward = self.rewards[:, now].gather(1, action[:, None]) + noise
         self.visits[now] += action.bincount(minlength=self.n_actions)
         self._t += 1
@@ -181,17 +186,13 @@ def coverage(subject: Learner) -> None:
     """
     says = "it does not say that its intervals are calibrated (AgentSpec.calibrated)"
     applies(subject.calibrated, says)
-    n, lanes = subject.info.n_actions, range(LANES)
-    truth = Normal(lanes, "conformance/planted", (n,)).at(0)
+    truth = Normal(range(LANES), "conformance/planted", (1, subject.info.n_actions)).at(0)
     first, _ = subject.world(1, 0).reset()
 
     shares: dict[float, list[float]] = {level: [] for level in LEVELS}
-    for of in [[*lanes]] if isinstance(subject, AgentSubject) else [[lane] for lane in lanes]:
-        planted = truth[of][:, None]
-        ring = Ring(subject.info, first, planted, of)
-        said = taught(subject, ring, 0.0, (PLANTED_STEPS,))
+    for said, planted in _planted(subject, first, truth):
         for level, known in shares.items():
-            share = _covered(said[PLANTED_STEPS], planted, level)
+            share = _covered(said, planted, level)
             expect(share is not None, "it predicts no intervals: samples, or mean and variance")
             known.append(share or 0.0)
     for level, known in shares.items():
@@ -199,6 +200,47 @@ def coverage(subject: Learner) -> None:
         margin = STANDARD_ERRORS * math.sqrt(level * (1 - level) / LANES)
         covers = f"{level:.0%} intervals cover {share:.1%} of the planted values"
         expect(abs(share - level) <= margin, f"{covers}; expected {level:.0%} within {margin:.1%}")
+
+
+@check(Learner, "uncertainty-controls", after=AFTER)
+def worth(subject: Learner) -> str:
+    """Told: whether stated widths say more than the best of widths that know nothing of the input.
+
+    In five states of sixteen lanes whose rewards N(μ, σ²) have μ ~ N(0, 1) and σ from .1 to 10,
+    after 240 steps, under γ = 0: by `proper`, `information` and `correlation`, four standard errors
+    above zero, as no better than chance in one of 500. No agent must: nothing fails.
+
+    Fix:
+        Nothing, where intervals of one width are what you state. Boards leave out what controls
+        reach (docs/uncertainty.md): let epistemic_var differ as the error of `mean` does.
+    """
+    states = _states(subject)
+    tells(len(states) > 2, "its world has too few observations for widths to differ")
+    shape, rows = (len(states), subject.info.n_actions), []
+    truth = Normal(range(TOLD_LANES), "conformance/told", shape).at(0)
+    for said, planted in _planted(subject, states, truth, torch.logspace(-1, 1, len(states))):
+        if said.mean is None or said.epistemic_var is None:
+            raise Skipped("it does not predict mean and epistemic_var")
+        for own, var, known in zip(said.mean, said.epistemic_var, planted, strict=True):
+            stated = as_predictions(own, var.clamp(max=MOST_VARIANCE).sqrt(), known)
+            others = (one for _, one in controls(stated, torch.full_like(stated.mean, math.nan)))
+            rows.append([skills(one) for one in (stated, *others)])
+    values = torch.tensor(rows)
+    best = values[:, 1:].mean(0).argmax(0)
+    gain = values[:, 0] - values[:, 1 + best, range(len(SKILLS))]
+    above = gain.mean(0) > STANDARD_ERRORS * gain.std(0) / len(gain) ** 0.5
+    names = [name.partition("/")[2] for name, one in zip(SKILLS, above, strict=True) if one]
+    return f"its widths are above their controls in {', '.join(names) or 'no column'}"
+
+
+def _planted(
+    subject: Learner, states: Tensor, truth: Tensor, scale: float | Tensor = 1.0
+) -> Iterator[tuple[Uncertainty, Tensor]]:
+    """Predictions of lanes that learned in a ring under γ = 0, and their truth ``[L, n, A]``."""
+    lanes = [*range(len(truth))]
+    for of in [lanes] if isinstance(subject, AgentSubject) else [[lane] for lane in lanes]:
+        ring = Ring(subject.info, states, truth[of], of, scale)
+        yield taught(subject, ring, 0.0, (PLANTED_STEPS,))[PLANTED_STEPS], truth[of]
 
 
 @once
