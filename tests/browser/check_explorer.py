@@ -29,7 +29,7 @@ from uqbench.suites.reading import read_suites
 ROOT = Path(__file__).parents[2]
 ROUTES = {
     "front": ("index.html", ""),
-    "board": ("highway-paper.html", "#board=highway-paper"),
+    "board": ("cartpole-paper.html", "#board=cartpole-paper"),
     "night": ("minatar-cpu.html", "#board=minatar-cpu"),
     "claims": ("claims.html", "#claims="),
     "methods": ("methods.html", "#methods="),
@@ -230,8 +230,8 @@ def test_filters_keep_the_rows_they_name(visit: Visit, explorer):
 
 
 def test_columns_are_chosen_and_sorted_by_full_values(visit: Visit, explorer):
-    data = explorer.boards["highway-paper"]
-    visit.go("highway-paper", "open=all")
+    data = explorer.boards["cartpole-paper"]
+    visit.go("cartpole-paper", "open=all")
     visit.page.click("summary:has-text('Columns')")
     before = visit.page.locator("#rows thead th").count()
     label = next(one for one in data["columns"] if one["name"] == "optimality_gap")["header"]

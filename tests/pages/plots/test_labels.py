@@ -96,7 +96,7 @@ def test_no_name_of_a_committed_board_is_nearest_to_anothers_point(wide):
 
 def test_points_are_drawn_where_their_names_are_placed_beside_them():
     """Of a board whose scores are far from 0."""
-    figure = trust.figure(StoredBoard.read(BOARDS / "highway" / "paper"))
+    figure = trust.figure(StoredBoard.read(BOARDS / "deepsea-deep" / "paper"))
     marks = r'translate\(([\d.]+),([\d.]+)\)"[^>]*><title>([^:]+): score'
     drawn = {name: (float(x), float(y)) for x, y, name in re.findall(marks, svg(figure))}
     placed = figure.chart.layer[-1].data.set_index("method")
