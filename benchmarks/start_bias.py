@@ -1,11 +1,12 @@
 """Start bias: what a method believes a world is worth that never rewarded it.
 
-    python benchmarks/start_bias.py minatar second-night --tasks breakout freeway
+    python benchmarks/start_bias.py minatar night --tasks breakout freeway
 
 trains each method by a budget's schedule on rewards of zero and asks it at the task's query states,
-after a quarter of the run and at its end (``--until``): the mean of its Q over states and actions,
-in standard deviations of the climatology. The truth is 0. A support's middle, a prior's maximum or
-a large initial weight shows here, and would be ranked as if it were the method.
+after a quarter of the run and at its end (``--until``), or once after ``--toy`` steps: the mean of
+its Q over states and actions, in standard deviations of the climatology. The truth is 0. A
+support's middle, a prior's maximum or a large initial weight shows here, and would be ranked as if
+it were the method.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from __future__ import annotations
 import argparse
 import csv
 import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import torch
 
@@ -45,8 +48,13 @@ def without_rewards(env: LaneEnv) -> LaneEnv:
     return env
 
 
-def biases(batch: Batch, host: Host, points: list[int]) -> list[float | None]:
-    """The mean of Q at each of some steps, in standard deviations of the climatology."""
+def biases(
+    batch: Batch, host: Host, points: Sequence[int], *, compiled: bool = True
+) -> list[float | None]:
+    """The mean of Q at each of some steps, in standard deviations of the climatology.
+
+    None where none is stated. Not ``compiled``, updates are eager whatever the budget says.
+    """
     device = torch.device(batch.device)
     task = TaskEnvironment(batch, host, device)
     scorer = task.query_scorer()
@@ -54,7 +62,7 @@ def biases(batch: Batch, host: Host, points: list[int]) -> list[float | None]:
     env = without_rewards(task.training_lanes())
     agent = make_agent(batch, host, env, device)
     capture = None
-    if batch.budget.numerics == "compiled":
+    if compiled and batch.budget.numerics == "compiled":
         compile_agent(agent)
         capture = cuda_graphs() if can_be_captured(agent, env, device) else None
     actors = batch.budget.actors
@@ -72,6 +80,18 @@ def biases(batch: Batch, host: Host, points: list[int]) -> list[float | None]:
     return found
 
 
+def batches(suite: str, budget: str, host: Host, seeds: int = 1, **chosen: Any) -> Iterator[Batch]:
+    """Batches of the rows that learn, on seeds that no board has; ``chosen`` as of a plan."""
+    plan = make_plan(
+        read_suites(host, check=()).suite(suite), host, budget,
+        seeds=range(SEED, SEED + seeds), **chosen,
+    )  # fmt: skip
+    for group in make_batch_groups(plan, plan.runs, chosen["device"], lanes=seeds):
+        for batch in group:
+            if batch.cell.role in ("method", "unranked") and not batch.cell.owns_loop:
+                yield batch
+
+
 def main() -> None:
     """Print the table as CSV."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -82,27 +102,22 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--until", type=float, default=1.0, help="share of a run")
+    parser.add_argument("--toy", type=int, help="steps of a run, with eager updates")
     given = parser.parse_args()
     prepare_process()
     host = Host.load()
-    seeds = range(SEED, SEED + given.seeds)
-    plan = make_plan(
-        read_suites(host).suite(given.suite), host, given.budget, device=given.device,
-        methods=given.methods, tasks=given.tasks, seeds=seeds,
-    )  # fmt: skip
     writer = csv.writer(sys.stdout)
-    writer.writerow(["method", "task", "step", "bias"])
-    for group in make_batch_groups(plan, plan.runs, given.device, lanes=given.seeds):
-        for batch in group:
-            if batch.cell.role not in ("method", "unranked") or batch.cell.owns_loop:
-                continue
-            steps, each = batch.budget.steps, batch.budget.actors
-            shares = sorted({min(0.25, given.until), given.until})
-            points = [int(steps * share) // each * each for share in shares]
-            for point, bias in zip(points, biases(batch, host, points), strict=True):
-                name, task = batch.cell.method.name, batch.cell.task.name
-                writer.writerow([name, task, point, "" if bias is None else f"{bias:.4f}"])
-                sys.stdout.flush()
+    writer.writerow(["method", "role", "task", "step", "bias"])
+    chosen = {"device": given.device, "methods": given.methods, "tasks": given.tasks}
+    for batch in batches(given.suite, given.budget, host, given.seeds, **chosen):
+        steps, each = batch.budget.steps, batch.budget.actors
+        shares = sorted({min(0.25, given.until), given.until})
+        points = [given.toy or int(steps * share) // each * each for share in shares]
+        found = biases(batch, host, [*dict.fromkeys(points)], compiled=given.toy is None)
+        for point, bias in zip(points, found, strict=False):
+            name, role, task = batch.cell.method.name, batch.cell.role, batch.cell.task.name
+            writer.writerow([name, role, task, point, "" if bias is None else f"{bias:.4f}"])
+            sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ def stored_scores(columns: Columns | None) -> dict[str, float | None]:
     """
     if columns is None or "truth_se" not in columns or not len(columns["step"]):
         return {}
-    steps = torch.from_numpy(columns["step"])
+    steps = torch.tensor(columns["step"])
     first, last = (_at(columns, steps == step) for step in (steps.min(), steps.max()))
     start = (first.mean - first.truth).mean().abs() / first.climatology_std[0]
     found: dict[str, float] = {
@@ -47,7 +47,7 @@ def stored_scores(columns: Columns | None) -> dict[str, float | None]:
         "queries/correlation": correlation(last),
         DIFFERENCES: epistemic.score_predictions(last).get("difference_coverage_90", math.nan),
     }
-    counts = torch.from_numpy(columns.get("visits", np.full(len(steps), np.nan)))
+    counts = torch.tensor(columns.get("visits", np.full(len(steps), np.nan)))
     for control, stated in controls(last, counts[steps == steps.max()].double()):
         own = {"correlation": correlation(stated), "coverage_90": _coverage(stated)}
         for name, value in (epistemic.score_predictions(stated) | own).items():
@@ -131,7 +131,7 @@ def _coverage(of: epistemic.Predictions) -> float:
 
 def _at(columns: Columns, rows: Tensor) -> epistemic.Predictions:
     names = [field.name for field in fields(epistemic.Predictions) if field.name in columns]
-    known = {name: torch.from_numpy(columns[name])[rows].double() for name in names}
+    known = {name: torch.tensor(columns[name])[rows].double() for name in names}
     if "deviation_se" not in known:  # of older runs, without common random numbers
         actions = len(known["state"]) / len(known["state"].unique())
         known["deviation_se"] = known["truth_se"] * math.sqrt(1 - 1 / actions)

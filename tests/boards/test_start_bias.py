@@ -1,0 +1,77 @@
+"""Parity at the start: no ranked row of a board by return believes in rewards it never saw.
+
+Rows are trained on rewards of zero by the schedule of the board (`benchmarks/start_bias.py`), at
+toy length: 74 gradient steps, the first that the schedule has, and a sync of the target network.
+What a start believes is largest there, but for a target that grows with every sync.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from uqbench.registry.plugins import Host
+from uqbench.runner.executors.local import prepare_process
+
+MOST = 0.05
+"""Standard deviations of the climatology, by PROTOCOL.md of the minatar plugin."""
+TOY = 12_800
+GAMES = ("asterix", "breakout", "freeway", "seaquest", "space_invaders")
+
+
+@pytest.fixture(scope="module")
+def start_bias() -> ModuleType:
+    """The benchmark, whose folder is on no path."""
+    path = Path(__file__).parents[2] / "benchmarks" / "start_bias.py"
+    spec = importlib.util.spec_from_file_location("start_bias", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    prepare_process()
+    return module
+
+
+def found(
+    start_bias: ModuleType, budget: str, **chosen: object
+) -> dict[tuple[str, str, str], float]:
+    """Biases by role, method and task."""
+    host = Host.load()
+    return {
+        (batch.cell.role, batch.cell.method.name, batch.cell.task.name): bias
+        for batch in start_bias.batches("minatar", budget, host, device="cpu", **chosen)
+        if (bias := start_bias.biases(batch, host, [TOY], compiled=False)[0]) is not None
+    }
+
+
+def broken(biases: dict[tuple[str, str, str], float]) -> set[str]:
+    """The ranked rows that break the rule."""
+    return {
+        name for (role, name, _), bias in biases.items() if role == "method" and abs(bias) > MOST
+    }
+
+
+def test_rows_of_the_night_start_at_zero(start_bias):
+    """Those whose runs are cheap, on one game; the long test has all."""
+    biases = found(
+        start_bias, "night", tasks=["breakout"], methods=["dqn", "qr-dqn", "c51-support"]
+    )
+    assert len(biases) == 3
+    assert broken(biases) == set()
+
+
+def test_a_law_that_starts_at_the_middle_of_its_support_breaks_the_rule(start_bias):
+    """On [0, 30], as C51 was in the first night: its place there was its start's."""
+    biases = found(start_bias, "cpu", tasks=["breakout"], methods=["c51"])
+    assert broken(biases) == {"c51"}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("game", GAMES)
+def test_every_ranked_row_of_the_night_starts_at_zero_on_every_game(start_bias, game):
+    biases = found(start_bias, "night", tasks=[game])
+    assert len(biases) >= 12
+    assert broken(biases) == set()
+    unranked = [abs(bias) for (role, name, _), bias in biases.items() if "prior" in name]
+    assert min(unranked) > MOST, "centred priors break the rule, and so have no rank"
