@@ -142,7 +142,7 @@ def uqbench_datasets() -> Iterable[DatasetSpec]:
         ),
         DatasetSpec(
             name="ood-digits",
-            version="1",
+            version="2",  # foreign inputs that no border pixel tells
             factory="uqbench_predictive.problems.digits:Digits",
             config="uqbench_predictive.problems.digits:DigitsConfig",
             scores=DETECTION,

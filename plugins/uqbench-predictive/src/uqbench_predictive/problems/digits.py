@@ -25,6 +25,8 @@ from uqbench_predictive.problems.detection import Detection, order
 
 CLASSES = 8
 """Digits 0 to 7 are learned; 8 and 9 are held out."""
+SYMMETRIC = 2
+"""Digits 0 and 1 are themselves when turned or mirrored."""
 TESTED = 100
 """Images on either side of a detection problem; for errors, twice as many test images."""
 VALIDATED = 100
@@ -40,13 +42,15 @@ class DigitsConfig:
     """Which inputs are to be detected by their uncertainty.
 
     Attributes:
-        against: ``held-out`` digits 8 and 9; test images ``rotated`` by a quarter turn or
-            ``inverted``; uniform ``noise``; or ``errors``, the test images that the reference
-            model misclassifies.
+        against: ``held-out`` digits 8 and 9; test images of 2 to 7 ``turned`` by 180° or
+            ``mirrored`` (0 and 1 would stay themselves); the upper half of a test image above the
+            lower half of one of another class, ``halves``; or ``errors``, the test images that the
+            reference model misclassifies. All are strokes of a pen on the same eight by eight
+            pixels, so that no border pixel tells them from digits.
         trained: training images.
     """
 
-    against: Literal["held-out", "rotated", "inverted", "noise", "errors"] = "held-out"
+    against: Literal["held-out", "turned", "mirrored", "halves", "errors"] = "held-out"
     trained: int = 100
 
     def __post_init__(self) -> None:
@@ -104,19 +108,39 @@ class Digits(Detection):
         return split(seed)[self.config.trained :]
 
     def _lane_inputs(self, seed: int) -> NDArray[np.float32]:
-        generator = np.random.default_rng(derive_seed("digits", "foreign", seed))
-        if self.config.against == "noise":
-            return generator.random((TESTED, 64), dtype=np.float32)
         if self.config.against == "held-out":
+            generator = np.random.default_rng(derive_seed("digits", "foreign", seed))
             images, labels = digits()
             others = images[labels >= CLASSES]
             return others[generator.permutation(len(others))[:TESTED]]
-        images, _ = in_distribution()
-        tested = images[self._tested(seed)[:TESTED]]
-        if self.config.against == "inverted":
-            return 1 - tested
-        rotated = np.rot90(tested.reshape(-1, 8, 8), axes=(1, 2))
-        return np.ascontiguousarray(rotated).reshape(-1, 64)
+        images, labels = in_distribution()
+        tested = self._tested(seed)
+        if self.config.against == "halves":
+            return halves(images[tested[:TESTED]], labels[tested[:TESTED]])
+        tested = tested[: 2 * TESTED]
+        drawn = images[tested[labels[tested] >= SYMMETRIC][:TESTED]].reshape(-1, 8, 8)
+        moved = drawn[:, ::-1, ::-1] if self.config.against == "turned" else drawn[:, :, ::-1]
+        return np.ascontiguousarray(moved).reshape(-1, 64)
+
+
+def halves(images: NDArray[np.float32], labels: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Each image's upper half above the lower half of an image of another class, ``[N, 64]``.
+
+    Every half is used once, so that each pixel has the same values as in the images: no single
+    pixel says anything.
+
+    Raises:
+        ValueError: more than half of the images are of one class.
+    """
+    by_class = labels.argsort(kind="stable")
+    below = np.empty_like(by_class)
+    below[by_class] = np.roll(by_class, len(labels) // 2)
+    if (labels == labels[below]).any():
+        raise ValueError(
+            f"expected no class with more than half of {len(labels)} images, got "
+            f"{np.bincount(labels).max()} of one; give images of more classes"
+        )
+    return np.concatenate([images[:, :32], images[below, 32:]], axis=1)
 
 
 @cache
