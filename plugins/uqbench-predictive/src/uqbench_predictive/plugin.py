@@ -22,6 +22,7 @@ SCORES: dict[str, tuple[Literal["max", "min"], str]] = {
     "coverage_90": ("max", "share of targets in 90 % prediction sets"),
     "width_90": ("min", "size of 90 % prediction sets: classes, or width of the interval"),
     "joint_nll": ("min", "negative log-likelihood of ten points together, over ten, nats"),
+    "dyadic_nll": ("min", "negative log-likelihood of two inputs, five times each, over ten, nats"),
     "rmse": ("min", "root of the mean squared error of the mean"),
     "crps": ("min", "continuous ranked probability score of a normal"),
     "auroc": (
@@ -65,8 +66,8 @@ SECOND = {
 """Scores of version 2: ties are in no order, joint likelihoods are of all models, and inputs are
 ordered by the largest probability where a method is no detector."""
 PROPER = {
-    "nll", "brier", "accuracy", "joint_nll", "rmse", "crps", "corrupted_nll", "shifted_nll",
-    "shifted_accuracy", *(f"nll_{strength}" for strength in range(1, 6)),
+    "nll", "brier", "accuracy", "joint_nll", "dyadic_nll", "rmse", "crps", "corrupted_nll",
+    "shifted_nll", "shifted_accuracy", *(f"nll_{strength}" for strength in range(1, 6)),
 }  # fmt: skip
 SKILLS: dict[str, Literal["prediction", "order"]] = dict.fromkeys(PROPER, "prediction")
 SKILLS["aurc"] = "order"

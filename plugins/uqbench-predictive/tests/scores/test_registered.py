@@ -152,6 +152,33 @@ def test_models_that_agree_among_points_are_worth_more_together():
     assert registered.joint_nll(line) == pytest.approx(0.5 * log(2 * pi) + log(2) / 10, rel=1e-6)
 
 
+def test_two_models_have_dyadic_likelihoods_in_closed_form():
+    """Two inputs, on which two models say a, b and b, a of the right class."""
+    a, b = 0.9, 0.2
+    members = torch.tensor([[[a, 1 - a], [b, 1 - b]], [[b, 1 - b], [a, 1 - a]]]).double()[:, None]
+    given = classes(members[:, 0].mean(0), [0, 0], members=members)
+    one_input_twice, both = (a**10 + b**10) / 2, (a * b) ** 5
+    assert registered.dyadic_nll(given) == pytest.approx(-(log(one_input_twice) + log(both)) / 20)
+    apart = classes(members[:, 0].mean(0), [0, 0])
+    assert registered.dyadic_nll(apart) == pytest.approx(registered.nll(apart))
+    assert isnan(registered.dyadic_nll(classes([[a, 1 - a]] * 2, [0, 0], members=members)))
+
+
+def test_the_dyadic_likelihood_is_the_mean_over_all_pairs_one_by_one(monkeypatch):
+    monkeypatch.setattr(registered, "ROWS", 3)
+    generator = torch.Generator().manual_seed(1)
+    members = torch.randn(6, 1, 7, 3, generator=generator, dtype=torch.float64).softmax(-1)
+    targets = torch.randint(3, (7,), generator=generator)
+    right = members[:, 0].gather(-1, targets.expand(6, -1)[..., None])[..., 0]
+    pairs = [
+        -log(float((right[:, i] ** 5 * right[:, j] ** 5).mean())) / 10
+        for i in range(7)
+        for j in range(7)
+    ]
+    given = classes(members[:, 0].mean(0), targets, members=members)
+    assert registered.dyadic_nll(given) == pytest.approx(sum(pairs) / 49)
+
+
 def test_a_score_that_does_not_apply_is_no_number():
     line, coin = values([0.0], 1.0, [0.0]), classes([[0.5, 0.5]], [0])
     assert all(isnan(getattr(registered, n)(line)) for n in ("brier", "ece", "accuracy", "auroc"))

@@ -105,6 +105,11 @@ joint_nll = nll
 """Points are independent: no model tells them apart."""
 
 
+def dyadic_nll(given: Given) -> float:
+    """The likelihood of classes, since points are independent; NaN of a regression."""
+    return nan if _classes(given, TEST) is None else nll(given)
+
+
 def _classes(given: Given, name: str) -> Law | None:
     probs, targets = given[name].predicted.probs, given[name].targets
     if probs is None or targets is None:

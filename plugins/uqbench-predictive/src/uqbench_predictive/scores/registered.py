@@ -29,6 +29,10 @@ NORMAL_90 = 1.6448536269514722
 """A normal's 95 % quantile."""
 TOGETHER = 10
 """Points of a joint likelihood."""
+COPIES = 5
+"""Times that each of two inputs is asked."""
+ROWS = 1_000
+"""Inputs whose pairs are in memory at a time."""
 LEAST = 1e-12
 """A probability of zero would make one point decide the whole."""
 ROUNDING = 1e-6
@@ -132,6 +136,33 @@ def joint_nll(given: Given, name: str = TEST) -> float:
         each = _log_probability(members[:, 0], targets.expand(len(members), -1))
     groups = torch.stack([part.sum(-1) for part in each.split(TOGETHER, 1)], 1)
     return float(-(torch.logsumexp(groups, 0) - log(len(each))).sum() / len(targets))
+
+
+def dyadic_nll(given: Given, name: str = TEST) -> float:
+    """Negative log-likelihood of two inputs, five times each, over ten, in nats.
+
+    ``−log E_s (p_s(y) p_s(y'))⁵ / 10`` over the models s, a mean over all pairs of inputs, drawn
+    with replacement: an image that is seen again has the label that it had. Whoever takes the
+    models' ignorance for noise of labels expects other ones, and pays. A method without models that
+    predict all points has its ``nll``. NaN of a regression, and where the models' mean is not what
+    is predicted.
+
+    Source: after Osband et al. 2022, "Evaluating high-order predictive distributions in deep
+    learning" (dyadic sampling; there inputs are augmented)
+    """
+    one = given[name]
+    probs, targets = _classes(one)
+    if probs is None:
+        return nan
+    members = one.predicted.members
+    if members is None:
+        return nll(given, name)
+    if not _is_mean_of(members, probs):
+        return nan
+    models = len(members)
+    each = (COPIES * _log_probability(members[:, 0], targets.expand(models, -1))).exp()
+    pairs = [(part.T @ each / models).log().sum() for part in each.split(ROWS, 1)]
+    return -float(torch.stack(pairs).sum()) / (2 * COPIES * len(targets) ** 2)
 
 
 def rmse(given: Given, name: str = TEST) -> float:
