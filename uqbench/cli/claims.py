@@ -61,13 +61,10 @@ def command(options: Options, *, boards: FolderThere | None = None, as_json: boo
         say(f"The suite {options.suite} has no claims.")
     else:
         for number, judged in enumerate(judgements):
-            first, *more = table.as_text(judged).splitlines()
+            sentence, told, *more = table.as_text(judged).splitlines()
             verdict = judged.verdict.value
-            say(
-                *[""] * bool(number),
-                first,
-                colors={f": {verdict}": COLORS[verdict]},
-            )
+            say(*[""] * bool(number), sentence)
+            say(told, colors={f"  {verdict}": COLORS[verdict]})
             say(*more)
 
 

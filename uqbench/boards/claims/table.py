@@ -81,15 +81,11 @@ def _comparison(finding: Finding) -> dict[str, Any]:
 
 
 def as_text(judged: Judgement) -> str:
-    """A judgement as a paragraph for the terminal."""
+    """A judgement as a paragraph for the terminal: sentence, verdict, evidence."""
     claim, runs, findings = judged.claim, judged.runs, judged.findings
-    verdict = ": ".join(part for part in (judged.verdict.value, judged.reason) if part)
-    lines = [f"{claim.id}: {verdict}", f"  {claim.sentence}"]
-    lines += [
-        f"  under the reading {name}: {of.chosen} (not: {of.alternative}; {of.moved})"
-        for name, of in judged.readings.items()
-    ]
-    lines += [f"  - {_sentence(finding)}" for finding in findings]
+    under = f", under {', '.join(judged.readings)}" if judged.readings else ""
+    verdict = f"{judged.verdict.value}{under}" + (judged.reason and f": {judged.reason}")
+    lines = [claim.sentence, f"  {verdict}", *(f"  - {_sentence(f)}" for f in findings)]
     counted = f"{runs.finished} of {runs.planned} runs" + (
         f", {runs.failed} failed" if runs.failed else ""
     )
@@ -100,7 +96,7 @@ def as_text(judged: Judgement) -> str:
         counted += f"; {len(findings)} comparisons, 95 % together (Holm)"
     elif findings:
         counted += "; 95 %"
-    return "\n".join([*lines, f"  {counted}", f"  {claim.source}"])
+    return "\n".join([*lines, f"  {counted}", f"  {claim.id}: {claim.source}"])
 
 
 def _sentence(finding: Finding) -> str:
