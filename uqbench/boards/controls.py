@@ -21,6 +21,7 @@ BEYOND = "_beyond"
 def beyond(plan: Plan, metrics: Sequence[Metric], own: MethodScores) -> dict[str, Estimate | None]:
     """Estimates of each skill of a method less the best of its controls, by column.
 
+    None where a control of predictions is not known, as in runs from before distances were stored.
     The best control is the one with the greatest mean over the method's runs; its values are taken
     off run by run. Intervals hold together with 95 % for all methods of the board.
     """
@@ -34,7 +35,8 @@ def beyond(plan: Plan, metrics: Sequence[Metric], own: MethodScores) -> dict[str
         known = [sign * of for of in others if of is not None]
         if others:
             found[metric.name + BEYOND] = None
-        if values is not None and known:
+        whole = metric.kind == "queries" or len(known) == len(others)
+        if values is not None and known and whole:
             gains = sign * values - max(known, key=np.mean)
             gain = location(gains, "mean", clustered=plan.suite.paired)
             found[metric.name + BEYOND] = Estimate.of(Value(gain), len(values), rows)
