@@ -41,8 +41,8 @@ def test_the_rooms_are_those_of_the_import_contract() -> None:
     assert {path.stem for path in HARNESS.glob("*.py")} == {"__init__", "__main__"}
 
 
-def test_contributing_tells_the_order_that_lint_holds() -> None:
-    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+def test_the_docs_tell_the_order_that_lint_holds() -> None:
+    text = (ROOT / "docs" / "layout.md").read_text("utf-8")
     table = text.partition("| `uqbench/` | |")[2].partition("\n\n")[0]
     assert re.findall(r"^\| `(\w+)/` \|", table, re.M) == LAYERS
     assert " → ".join(LAYERS) in " ".join(text.split())

@@ -475,9 +475,9 @@ def test_leaderboard_has_the_same_bytes_again_and_notices_a_changed_one(finished
     first = files(tmp_path)
     uqbench(*board)
     assert files(tmp_path) == first
-    tables = ("claims", "cost", "leaderboard", "pairs", "rliable", "scores", "tasks")
-    names = [*(f"{table}.csv" for table in tables), "made_with.json", "manifest.json", "README.md"]
-    names.append("curves.parquet")
+    tables = ("claims", "cost", "errors", "leaderboard", "pairs", "ranks", "scores", "tasks")
+    names = [*(f"{table}.csv" for table in tables), "made_with.json", "manifest.json", "papers.bib"]
+    names += ["README.md", "curves.parquet"]
     assert set(first) == {"README.md", *(f"toy/paper/{name}" for name in names)}
     (made,) = json.loads((tmp_path / "toy/paper/made_with.json").read_text())["runs"]
     assert made["runs"] == 12
