@@ -64,7 +64,7 @@ def curves_parquet(plan: Plan, scores: Scores, store: Store) -> bytes | None:
 
 
 def learning_curves(points: pd.DataFrame) -> pd.DataFrame:
-    """``task``, ``method``, ``step``, ``metric``, ``value``, ``low``, ``high``, ``runs``.
+    """``task``, ``method``, ``step``, ``value``, ``low``, ``high``, ``runs``, ``metric``.
 
     ``metric`` is the ``return`` of the training episodes that ended in each fiftieth of a run;
     where none ever does, since tasks are continuing, the ``reward_per_step``. ``value`` is the
@@ -76,9 +76,7 @@ def learning_curves(points: pd.DataFrame) -> pd.DataFrame:
     """
     metric = REWARD if points[RETURN].isna().all() else RETURN
     means = _banded(points, ["task", "method", "step"], metric).rename(columns={"y": "value"})
-    return means.assign(metric=metric)[
-        ["task", "method", "step", "metric", "value", "low", "high", "runs"]
-    ].astype(dict.fromkeys(("value", "low", "high"), np.float32))
+    return means.assign(metric=metric).astype(dict.fromkeys(("value", "low", "high"), np.float32))
 
 
 def mean_curves(curves: pd.DataFrame) -> pd.DataFrame:
@@ -174,6 +172,5 @@ def _points(records: Columns, episodes: Columns, steps: int) -> pd.DataFrame:
     rewards = records["metric"] == "reward"
     at = dict(zip(records["step"][rewards], records["value"][rewards], strict=True))
     at.setdefault(0, 0.0)  # in runs of less than fifty steps the first parts are empty
-    collected = np.diff([0.0, *(float(at[end]) for end in ends[1:])])
-    reward = collected / np.maximum(np.diff(ends), 1)
+    reward = np.diff([0.0, *(float(at[end]) for end in ends[1:])]) / np.maximum(np.diff(ends), 1)
     return pd.DataFrame({"step": ends[1:], RETURN: returns, REWARD: reward})

@@ -34,6 +34,8 @@ DEVICES: tuple[DeviceKind, ...] = ("cpu", "cuda")
 _FIXED = ("task", "method", "seed", "status", "device", "score")
 _DIGEST_COLUMNS: dict[DigestOf, str] = {"results": "results_digest", "record": "digest"}
 _NO_VALUES: dict[DigestOf, str] = {"results": "none", "record": ""}
+_TAKEN = (*_FIXED, "run", *_DIGEST_COLUMNS.values(), "content")
+_RAW = {name: f"{name}_raw" for name in _TAKEN}  # columns of metrics that are called like these
 
 
 def check_scores(scores: Scores, plan: Plan, where: str) -> None:
@@ -153,7 +155,7 @@ def to_csv(scores: Scores, metrics: Sequence[Metric]) -> bytes:
     digest, no_value = _DIGEST_COLUMNS[scores.digest_of], _NO_VALUES[scores.digest_of]
     text = io.TextIOWrapper(data := io.BytesIO(), "utf-8", newline="", write_through=True)
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow((*_FIXED, *names, "run", digest, "content"))
+    writer.writerow((*_FIXED, *(_RAW.get(n, n) for n in names), "run", digest, "content"))
     for cell in scores.cells:
         columns = [_cells(cell.values(name), cell.measured(name), no_value) for name in names]
         score = _cells(cell.score, np.isfinite(cell.score), "")
@@ -189,15 +191,16 @@ def from_csv(text: str, where: str) -> Scores:
         missing = {*_FIXED, *trace} - set(columns)
         if missing:
             raise UqbenchError(f"{where}: expected the columns {', '.join(sorted(missing))}.")
-        names = [name for name in columns if name not in (*_FIXED, *trace)]
+        own = [name for name in columns if name not in (*_FIXED, *trace)]
+        names = {c: c.removesuffix("_raw") if c in _RAW.values() else c for c in own}
         return Scores.of(
             Score(
                 row["task"], row["method"], int(row["seed"]), row["status"], row["device"],
                 _number(row["score"]),
                 {
-                    name: _number(row[name])
-                    for name in names
-                    if row[name] or (digest_of == "record" and row["status"] == "finished")
+                    name: _number(row[column])
+                    for column, name in names.items()
+                    if row[column] or (digest_of == "record" and row["status"] == "finished")
                 },
                 row["run"], row[_DIGEST_COLUMNS[digest_of]], row["content"], digest_of,
             )
