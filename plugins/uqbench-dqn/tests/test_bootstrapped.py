@@ -92,8 +92,10 @@ def test_heads_share_one_convolution():
     assert torch.equal(before[1], after[1])
 
 
-def test_every_head_learns_from_its_own_target():
-    agent, data = make(), transitions()
+@pytest.mark.parametrize("shared", ["own", "mean", "min"])
+def test_every_head_learns_from_its_own_target_or_from_a_shared_one(shared):
+    agent, data = make(targets=shared), transitions()
+    of = {"own": lambda q, k: q[k], "mean": lambda q, _: sum(q) / len(q), "min": lambda q, _: min(q)}
     with torch.no_grad():
         for parameter in agent.target.parameters():
             parameter += 0.1 * torch.randn(parameter.shape)
@@ -103,7 +105,7 @@ def test_every_head_learns_from_its_own_target():
         for b in range(7):
             for head in range(4):
                 allowed = [
-                    values[lane, b, a, head].item()
+                    of[shared](values[lane, b, a].tolist(), head)
                     for a in range(4)
                     if data["next_valid"][lane, b, a]
                 ]

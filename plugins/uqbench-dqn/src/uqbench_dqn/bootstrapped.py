@@ -116,8 +116,12 @@ class BootstrappedDQN(DeepQ):
 
     @torch.no_grad()
     def bellman_target(self, batch: Mapping[str, Tensor]) -> Tensor:
-        """``r + γ max_a Q⁻_k(s', a)``, each head k its own: ``[L, B, K]``."""
+        """``r + γ max_a Q⁻_k(s', a)``, ``[L, B, K]``: Q⁻ is the head's own, or shared."""
         values = self.target(batch["next_obs"])
+        if self.config.targets == "mean":
+            values = values.mean(-1, keepdim=True).expand_as(values)
+        elif self.config.targets == "min":
+            values = values.amin(-1, keepdim=True).expand_as(values)
         best = values.masked_fill(~batch["next_valid"][..., None], -torch.inf).amax(-2)
         continues = self.discount * (~batch["terminated"])
         target: Tensor = batch["reward"][..., None] + continues[..., None] * best

@@ -202,6 +202,9 @@ class BootstrappedDQNConfig(EpsilonGreedyConfig):
             Clements et al.'s released code leaves them.
         risk: act by this measure of the heads' values; None for one head an episode, and for the
             heads' mean when evaluated.
+        targets: what a head learns from: its ``own`` values in the next state (Osband et al. 2016,
+            and MSG, Ghasemipour et al. 2022), or what all share, the heads' ``mean`` or their
+            ``min`` (SAC-N and EDAC, An et al. 2021).
     """
 
     heads: int = 10
@@ -209,6 +212,7 @@ class BootstrappedDQNConfig(EpsilonGreedyConfig):
     kappa: float = 1.0
     head_weights: Literal["orthogonal", "uniform"] = "orthogonal"
     risk: MarginalRuleField | None = None
+    targets: Literal["own", "mean", "min"] = field(default="own", metadata=LATER)
 
     def __post_init__(self) -> None:
         super().__post_init__()
