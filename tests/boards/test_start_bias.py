@@ -15,6 +15,7 @@ import pytest
 
 from uqbench.registry.plugins import Host
 from uqbench.runner.executors.local import prepare_process
+from uqbench.suites.selection import Selection
 
 MOST = 0.05
 """Standard deviations of the climatology, by PROTOCOL.md of the minatar plugin."""
@@ -62,9 +63,24 @@ def test_rows_of_the_night_start_at_zero(start_bias):
 
 
 def test_a_law_that_starts_at_the_middle_of_its_support_breaks_the_rule(start_bias):
-    """On [0, 30], as C51 was in the first night: its place there was its start's."""
+    """On [0, 30], as C51 was in the first night, which gives it no rank: 15 / 2.1, less a sync."""
     biases = found(start_bias, "cpu", tasks=["breakout"], methods=["c51"])
-    assert broken(biases) == {"c51"}
+    assert biases["unranked", "c51", "breakout"] > 5
+    assert broken({("method", *key[1:]): bias for key, bias in biases.items()}) == {"c51"}
+
+
+@pytest.mark.parametrize(("budget", "role"), [("cpu", "unranked"), ("paper", "method")])
+def test_a_row_has_no_rank_where_runs_are_too_short_to_forget_its_start(budget, role):
+    """202 syncs of `cpu` leave 13 % of a belief, ``.99^202``; 5,000 of `paper` nothing."""
+    roles = Selection("minatar", budget).plan(Host.load(), "cpu").roles
+    assert {roles["c51"], roles["randomized-prior-dqn"]} == {role}
+    assert roles["dqn"] == "method"
+
+
+def test_rows_of_the_first_board_that_a_newcomer_makes_start_at_zero(start_bias):
+    biases = found(start_bias, "quick", methods=["dqn", "c51-support", "ube-dqn"])
+    assert len(biases) == 3
+    assert broken(biases) == set()
 
 
 @pytest.mark.long

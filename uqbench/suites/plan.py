@@ -287,7 +287,7 @@ def _cell(
         identity["measures"] = measures
     runs = runs_of(suite.name, budget_name, task.name, method.name, identity, seeds)
     own_loop = isinstance(spec, AgentSpec) and spec.loop
-    role = method.role or spec.role
+    role = "unranked" if budget_name in method.unranked else method.role or spec.role
     return Cell(task, method, config, own_loop, runs, role)
 
 

@@ -224,10 +224,12 @@ class Method(Table):
     ``budget_config`` holds values by budget; they override the budget's own ``config`` and are not
     scaled by its schedule either.
     ``role`` replaces its agent's: ``trivial`` for one that its config keeps from learning.
+    ``unranked`` are the budgets whose boards show it without a rank.
     """
 
     name: Name
     role: Role | None = None
+    unranked: tuple[BudgetName, ...] = ()
     base: str | None = None
     agent: Annotated[str, known("agent")] | None = None
     estimator: Annotated[str, known("estimator")] | None = None
@@ -248,6 +250,7 @@ class Method(Table):
         return Method(
             name=self.name,
             role=self.role or base.role,
+            unranked=self.unranked,
             agent=base.agent,
             estimator=base.estimator,
             config=base.config | self.config,
