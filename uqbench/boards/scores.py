@@ -34,8 +34,8 @@ DEVICES: tuple[DeviceKind, ...] = ("cpu", "cuda")
 _FIXED = ("task", "method", "seed", "status", "device", "score")
 _DIGEST_COLUMNS: dict[DigestOf, str] = {"results": "results_digest", "record": "digest"}
 _NO_VALUES: dict[DigestOf, str] = {"results": "none", "record": ""}
-_TAKEN = (*_FIXED, "run", *_DIGEST_COLUMNS.values(), "content")
-_RAW = {name: f"{name}_raw" for name in _TAKEN}  # columns of metrics that are called like these
+# Columns of metrics that are called like another column:
+_RAW = {n: f"{n}_raw" for n in (*_FIXED, "run", *_DIGEST_COLUMNS.values(), "content")}
 
 
 def check_scores(scores: Scores, plan: Plan, where: str) -> None:

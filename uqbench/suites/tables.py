@@ -247,17 +247,16 @@ class Method(Table):
 
     def on(self, base: Method) -> Method:
         """This variant with what it inherits from its ``base``."""
-        return Method(
-            name=self.name,
-            role=self.role or base.role,
-            unranked=self.unranked,
-            agent=base.agent,
-            estimator=base.estimator,
-            config=base.config | self.config,
-            tasks=_merged(base.tasks, self.tasks),
-            budgets=self.budgets,
-            budget_config=_merged(base.budget_config, self.budget_config),
-        )
+        inherited = {
+            "role": self.role or base.role,
+            "base": None,
+            "agent": base.agent,
+            "estimator": base.estimator,
+            "config": base.config | self.config,
+            "tasks": _merged(base.tasks, self.tasks),
+            "budget_config": _merged(base.budget_config, self.budget_config),
+        }
+        return self.model_copy(update=inherited)
 
     def suits(self, task: Task) -> bool:
         """Whether the method applies: agents to environments, estimators to datasets."""

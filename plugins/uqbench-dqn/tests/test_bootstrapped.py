@@ -95,7 +95,11 @@ def test_heads_share_one_convolution():
 @pytest.mark.parametrize("shared", ["own", "mean", "min"])
 def test_every_head_learns_from_its_own_target_or_from_a_shared_one(shared):
     agent, data = make(targets=shared), transitions()
-    of = {"own": lambda q, k: q[k], "mean": lambda q, _: sum(q) / len(q), "min": lambda q, _: min(q)}
+    of = {
+        "own": lambda q, k: q[k],
+        "mean": lambda q, _: sum(q) / len(q),
+        "min": lambda q, _: min(q),
+    }
     with torch.no_grad():
         for parameter in agent.target.parameters():
             parameter += 0.1 * torch.randn(parameter.shape)
