@@ -1,0 +1,303 @@
+"""Trained agents in games that are not theirs: does what they state rise, and is it worth heeding?
+
+    uqbench run --suite minatar --methods ua-dqn,ube-dqn --keep-agents --out results
+    python -m uqbench_minatar.tools.shift results > shift.csv
+
+Every kept agent plays its game as it was trained, with sticky actions of .25, without ramping,
+mirrored, and with one class of objects out of sight; never learning. Signals are the epistemic
+standard deviation of the action taken and two controls that know no method: the number of cells
+set, and the distance to the nearest of 500 observations of play as trained. A row is an agent, a
+condition and a signal:
+
+- ``auroc``: of the signal, steps in the condition against steps as trained, at the same times;
+- ``lead``: where signals rise and rewards fall, the area between the cumulated shares of both over
+  the play: above 0 the signal rises first;
+- ``gain``: reward a step of a player that hands over to the script where the signal exceeds its
+  90 % quantile as trained, less that of one who does so at random as often;
+- ``reward``, ``as_trained``, ``script``: rewards a step of the agent here, of the agent as trained,
+  of the script here; ``handed``: the share of steps that the script played.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import math
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+import uqbench
+from uqbench.contract.agent import EnvironmentInfo, Uncertainty
+from uqbench.uncertainty.epistemic import auroc
+from uqbench_minatar.agents.config import ScriptConfig
+from uqbench_minatar.agents.script import Script
+from uqbench_minatar.config import N_ACTIONS, GameConfig
+from uqbench_minatar.games import asterix, breakout, freeway, space_invaders
+from uqbench_minatar.games.board import LEFT, RIGHT
+from uqbench_minatar.games.seaquest import state as seaquest
+from uqbench_minatar.lanes import MinAtarLanes
+
+CPU = torch.device("cpu")
+SEED = 30_000
+"""The first environment seed of play; no board and no search has it."""
+REFERENCES, QUANTILE, LEAST = 500, 0.9, 3.0
+"""Observations that distances are to; where the signal hands over; standard errors of a change."""
+HIDDEN = {
+    "asterix": asterix.GOLD,
+    "breakout": breakout.BRICK,
+    "freeway": freeway.CAR,
+    "seaquest": seaquest.ENEMY_FISH,
+    "space_invaders": space_invaders.ENEMY_BULLET,
+}
+"""The channel of the objects that go out of sight."""
+SWAPPED = torch.arange(N_ACTIONS).index_put(
+    (torch.tensor([LEFT, RIGHT]),), torch.tensor([RIGHT, LEFT])
+)
+
+
+class Player(Protocol):
+    """What plays: its policy, and what it states, at ``[1, M, C, 10, 10]``."""
+
+    def policy(self, obs: Tensor) -> Tensor:
+        """Actions ``[1, M]``."""
+
+    def uncertainty(self, obs: Tensor) -> Uncertainty | None:
+        """Of ``[1, M, A]``."""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """How a game differs from that of training: its config, and what is seen of it."""
+
+    sticky_action_prob: float = 0.1
+    difficulty_ramping: bool = True
+    mirrored: bool = False
+    hides: bool = False
+
+    def lanes(self, game: str, lanes: int, first_seed: int) -> MinAtarLanes:
+        """The game, of so many lanes."""
+        own = GameConfig(
+            game=game,
+            sticky_action_prob=self.sticky_action_prob,
+            difficulty_ramping=self.difficulty_ramping,
+        )
+        return MinAtarLanes(own, range(first_seed, first_seed + lanes))
+
+    def seen(self, obs: Tensor, game: str) -> Tensor:
+        """What players see of ``[M, C, 10, 10]``."""
+        obs = obs.flip(-1) if self.mirrored else obs.clone()
+        if self.hides:
+            obs[:, HIDDEN[game]] = False
+        return obs
+
+
+CONDITIONS = {
+    "as-trained": Condition(),
+    "sticky-.25": Condition(sticky_action_prob=0.25),
+    "no-ramp": Condition(difficulty_ramping=False),
+    "mirrored": Condition(mirrored=True),
+    "hidden": Condition(hides=True),
+}
+Signal = Callable[[Tensor, Tensor], Tensor | None]
+"""Of observations ``[M, C, 10, 10]`` and actions ``[M]``: ``[M]``; None where none is stated."""
+HandsOver = Callable[[Tensor, Tensor], Tensor]
+"""Of the same, where the script plays instead, ``[M]``."""
+
+
+@dataclass(frozen=True)
+class Play:
+    """T steps of M lanes.
+
+    Attributes:
+        rewards: ``[T, M]``.
+        signals: by name, ``[T, M]``.
+        handed: the share of steps that the script played.
+        observations: of the last step, ``[M, C, 10, 10]``.
+    """
+
+    rewards: Tensor
+    signals: Mapping[str, Tensor]
+    handed: float
+    observations: Tensor
+
+    @property
+    def reward(self) -> float:
+        """The mean of a step."""
+        return float(self.rewards.mean())
+
+
+@dataclass(frozen=True)
+class Games:
+    """T steps of M games side by side, of one kind."""
+
+    game: str
+    lanes: int
+    steps: int
+
+    def play(
+        self,
+        player: Player,
+        condition: Condition,
+        signals: Mapping[str, Signal],
+        first_seed: int,
+        hands_over: HandsOver | None = None,
+        *,
+        steps: int | None = None,
+    ) -> Play:
+        """Play them, with the signals at each step; or only some steps of them."""
+        env = condition.lanes(self.game, self.lanes, first_seed)
+        script = script_of(self.game)
+        obs, _ = env.reset()
+        found: dict[str, list[Tensor]] = {name: [] for name in signals}
+        rewards, handed, steps = [], 0.0, steps or self.steps
+        for _ in range(steps):
+            seen = condition.seen(obs, self.game)
+            action = player.policy(seen[None])[0]
+            for name, signal in signals.items():
+                if (stated := signal(seen, action)) is not None:
+                    found[name].append(stated.double())
+            if hands_over is not None:
+                over = hands_over(seen, action)
+                handed += float(over.double().mean()) / steps
+                action = torch.where(over, script.policy(seen[None])[0], action)
+            outcome = env.step(SWAPPED[action] if condition.mirrored else action)
+            rewards.append(outcome.reward.double())
+            obs = outcome.obs
+        stated_ones = {name: torch.stack(of) for name, of in found.items() if of}
+        seen = condition.seen(obs, self.game)
+        return Play(torch.stack(rewards), stated_ones, handed, seen)
+
+    def references(self, player: Player) -> Tensor:
+        """Observations of play as trained, one a game, at ever later steps."""
+        trained, rounds = CONDITIONS["as-trained"], -(-REFERENCES // self.lanes)
+        seen = [
+            self.play(player, trained, {}, SEED + 10_000, steps=(k + 1) * self.steps // rounds)
+            for k in range(rounds)
+        ]
+        return torch.cat([one.observations for one in seen])[:REFERENCES]
+
+
+def script_of(game: str) -> Script:
+    """The game's script."""
+    space = CONDITIONS["as-trained"].lanes(game, 1, 0).observation_space
+    info = EnvironmentInfo(space, N_ACTIONS, 1.0, total_steps=1)
+    return Script(info, [0], ScriptConfig(game=game), CPU)
+
+
+def signals_of(player: Player, references: Tensor) -> dict[str, Signal]:
+    """What the player states, and the controls, by name."""
+    known = references.flatten(1).float()
+
+    def stated(obs: Tensor, action: Tensor) -> Tensor | None:
+        own = player.uncertainty(obs[None])
+        if own is None or own.epistemic_var is None:
+            return None
+        return own.epistemic_var[0].gather(-1, action[:, None])[:, 0].clamp(min=0).sqrt()
+
+    def cells(obs: Tensor, _: Tensor) -> Tensor:
+        return obs.flatten(1).sum(-1).double()
+
+    def nearest(obs: Tensor, _: Tensor) -> Tensor:
+        here = obs.flatten(1).float()
+        apart = here.sum(-1)[:, None] + known.sum(-1) - 2 * here @ known.T
+        return apart.amin(-1)
+
+    return {"stated": stated, "cells": cells, "nearest": nearest}
+
+
+def above(signal: Signal, limit: Tensor) -> HandsOver:
+    """Where a signal is above its limit."""
+
+    def over(obs: Tensor, action: Tensor) -> Tensor:
+        value = signal(obs, action)
+        assert value is not None
+        return value.double() > limit
+
+    return over
+
+
+def by_chance(share: float, seed: int) -> HandsOver:
+    """In a share of all steps."""
+    generator = torch.Generator().manual_seed(seed)
+
+    def over(obs: Tensor, _: Tensor) -> Tensor:
+        return torch.rand(len(obs), generator=generator) < share
+
+    return over
+
+
+def lead(signal: Tensor, usual: Tensor, rewards: Tensor, usual_rewards: Tensor) -> float:
+    """The area between cumulated shares of alarms and of lost rewards, all ``[T, M]``.
+
+    NaN where either total is within three standard errors of lanes of none.
+    """
+    limit = usual.quantile(QUANTILE)
+    alarms = (signal > limit).double() - (usual > limit).double()
+    losses = usual_rewards - rewards
+    shares = []
+    for change in (alarms, losses):
+        total, error = change.sum(0).mean(), change.sum(0).std() / math.sqrt(change.shape[1])
+        if not total > LEAST * error:
+            return math.nan
+        shares.append(change.mean(1).cumsum(0) / total)
+    return float((shares[0] - shares[1]).mean())
+
+
+def rows(player: Player, games: Games, seed: int = 0) -> Iterator[dict[str, float | str]]:
+    """The rows of a trained player in its game; ``seed`` is of the handing over at random."""
+    signals = signals_of(player, games.references(player))
+    usual = games.play(player, CONDITIONS["as-trained"], signals, SEED)
+    for name, condition in CONDITIONS.items():
+        first = SEED + games.lanes  # other games than those that limits are of
+        own = games.play(player, condition, signals, first)
+        by_script = games.play(
+            player, condition, {}, first, lambda obs, _: torch.ones(len(obs)) > 0
+        )
+        for signal, values in usual.signals.items():
+            heeds = above(signals[signal], values.quantile(QUANTILE))
+            heeded = games.play(player, condition, {}, first, heeds)
+            random = games.play(player, condition, {}, first, by_chance(heeded.handed, seed))
+            yield {
+                "condition": name,
+                "signal": signal,
+                "auroc": auroc(own.signals[signal].flatten(), values.flatten()),
+                "lead": lead(own.signals[signal], values, own.rewards, usual.rewards),
+                "gain": heeded.reward - random.reward,
+                "handed": heeded.handed,
+                "reward": own.reward,
+                "as_trained": usual.reward,
+                "script": by_script.reward,
+            }
+
+
+def main() -> None:
+    """Print the rows of all kept agents."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("results", type=Path)
+    parser.add_argument("--lanes", type=int, default=128)
+    parser.add_argument("--steps", type=int, default=500)
+    given = parser.parse_args()
+    results = uqbench.load(given.results)
+    writer = None
+    for run in results.runs.itertuples():
+        kept = results.agent(run.run)
+        about = {"game": run.task, "method": run.method, "seed": run.seed}
+        with torch.no_grad():
+            game = kept.run.identity["task"]["config"]["game"]
+            for row in rows(kept.agent, Games(game, given.lanes, given.steps), run.seed):
+                if writer is None:
+                    writer = csv.DictWriter(sys.stdout, [*about, *row], lineterminator="\n")
+                    writer.writeheader()
+                digits = {k: v if isinstance(v, str) else f"{v:.6g}" for k, v in row.items()}
+                writer.writerow(about | digits)
+                sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

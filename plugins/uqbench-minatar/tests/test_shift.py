@@ -1,0 +1,108 @@
+"""Play under shift: planted players whose signals are known to be worth something or nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+import torch
+from torch import Tensor
+from uqbench_minatar.config import N_ACTIONS
+from uqbench_minatar.games import breakout
+from uqbench_minatar.tools.shift import CONDITIONS, SWAPPED, Games, lead, rows, script_of
+
+from uqbench.contract.agent import Uncertainty
+
+GAMES = Games("breakout", lanes=64, steps=80)
+
+
+@dataclass(frozen=True)
+class Planted:
+    """Follows the ball, but not while no brick is seen; states what it is told to."""
+
+    states: str = "bricks"
+
+    def policy(self, obs: Tensor) -> Tensor:
+        right = script_of("breakout").policy(obs)
+        return torch.where(self.sees_bricks(obs), right, 0)
+
+    def sees_bricks(self, obs: Tensor) -> Tensor:
+        return obs[..., breakout.BRICK, :, :].flatten(-2).any(-1)
+
+    def uncertainty(self, obs: Tensor) -> Uncertainty | None:
+        if self.states == "nothing":
+            return None
+        var = torch.ones(*obs.shape[:2], N_ACTIONS)
+        if self.states == "bricks":
+            var = var + (~self.sees_bricks(obs))[..., None].float()
+        return Uncertainty(mean=torch.zeros_like(var), epistemic_var=var)
+
+
+def found(states: str) -> dict[tuple[str, str], dict[str, float]]:
+    made = rows(Planted(states), GAMES)
+    return {(str(row["condition"]), str(row["signal"])): row for row in made}
+
+
+def test_who_states_what_it_does_not_know_is_detected_and_hands_over():
+    of = found("bricks")
+    hidden = of["hidden", "stated"]
+    assert hidden["auroc"] > 0.99
+    assert hidden["reward"] < 0.6 * hidden["as_trained"]
+    assert hidden["handed"] == pytest.approx(1)
+    assert hidden["gain"] == pytest.approx(0), "at random as often: it is always the script, too"
+    for name in ("as-trained", "mirrored"):  # it is the script, and mirrored it is as good
+        assert of[name, "stated"]["auroc"] == pytest.approx(0.5, abs=0.01)
+        assert of[name, "stated"]["reward"] == of[name, "stated"]["script"]
+        assert of[name, "stated"]["gain"] == pytest.approx(0, abs=0.01)
+
+
+def test_a_constant_says_nothing_and_controls_are_rows_of_those_who_state_nothing():
+    assert found("constant")["hidden", "stated"]["auroc"] == 0.5
+    assert {signal for _, signal in found("nothing")} == {"cells", "nearest"}
+
+
+def test_who_knows_its_weak_spots_wins_by_handing_over_there_and_not_by_controls():
+    """It loses the ball in the last row but one, and states it, the more the farther right."""
+
+    class Weak(Planted):
+        def weak(self, obs: Tensor) -> Tensor:
+            return (obs[..., breakout.BALL, 8, :] * torch.arange(1, 11)).sum(-1)
+
+        def policy(self, obs: Tensor) -> Tensor:
+            right = script_of("breakout").policy(obs)
+            return torch.where(self.weak(obs) > 0, 4 - right, right)
+
+        def uncertainty(self, obs: Tensor) -> Uncertainty:
+            var = 1 + self.weak(obs)[..., None].float().expand(*obs.shape[:2], N_ACTIONS)
+            return Uncertainty(mean=torch.zeros_like(var), epistemic_var=var)
+
+    made = {row["signal"]: row for row in rows(Weak(), GAMES) if row["condition"] == "as-trained"}
+    assert made["stated"]["reward"] < 0.7 * made["stated"]["script"]
+    assert made["stated"]["gain"] > 0.02
+    assert max(made[name]["gain"] for name in ("cells", "nearest")) < 0.01
+
+
+def test_a_mirrored_game_is_the_game_in_a_mirror():
+    """A player that goes left there goes right in the game: the paddle seen ends at the left."""
+
+    class Left(Planted):
+        def policy(self, obs: Tensor) -> Tensor:
+            return torch.full(obs.shape[:2], 1)
+
+    made = Games("breakout", lanes=3, steps=5).play(Left(), CONDITIONS["mirrored"], {}, 0)
+    paddle = made.observations[:, breakout.PADDLE].any(-2)
+    assert paddle[:, :2].any(-1).all()
+    assert SWAPPED.tolist() == [0, 3, 2, 1, 4, 5]
+
+
+def test_alarms_before_losses_lead_and_after_them_lag():
+    """Ten lanes, twenty steps: alarms from step 5 on and losses from 10 on, and the other way."""
+    zeros = torch.zeros(20, 10, dtype=torch.float64)
+    early, late = zeros.clone(), zeros.clone()
+    early[5:], late[10:] = 1, 1
+    early[-1] += torch.arange(10) * 1e-3  # no two lanes alike
+    late[-1] += torch.arange(10) * 1e-3
+    # Shares of a step t: (t - 5)/15 and (t - 10)/10; their means over 20 steps are .4 and .275.
+    assert lead(early, zeros, -late, zeros) == pytest.approx(0.4 - 0.275, abs=2e-3)
+    assert lead(late, zeros, -early, zeros) == pytest.approx(0.275 - 0.4, abs=2e-3)
+    assert lead(zeros, zeros, -late, zeros) != lead(zeros, zeros, -late, zeros)  # NaN: no alarm
