@@ -2,13 +2,16 @@
 
 import importlib
 import json
+import linecache
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
+import torch
 
 import uqbench
 from uqbench.api.options import Options
@@ -195,15 +198,81 @@ def test_a_class_of_a_module_is_that_of_its_file(toy, tmp_path, monkeypatch):
     assert "MyAgent" in str(of_class)
 
 
-def test_a_class_of_no_file_is_refused_with_what_to_write(toy):
-    cell = type("Thing", (), {"__module__": "builtins"})
-    with pytest.raises(UqbenchError, match=r"Thing is of no file; .*'mine\.py:Thing'"):
+CELLS = (
+    """
+import math
+from dataclasses import dataclass
+import torch as tt
+from uqbench.agent import Agent
+TABLE = {"left": 0, "right": 1}
+def chosen(n):
+    return math.floor(n + 0.5) + FIRST
+FIRST = TABLE["left"]
+
+@dataclass(frozen=True)
+class Settings:
+    goes: float = 1.0
+""",
+    """
+class Mine(Agent):
+    def __init__(self, info, seeds, config: Settings, device):
+        self.n, self.config = len(seeds), config
+    @tt.no_grad()
+    def act(self, obs, valid=None):
+        return tt.full(obs.shape[:2], chosen(self.config.goes))
+    policy = act
+    def observe(self, step): ...
+""",
+)
+
+
+@pytest.fixture
+def notebook(monkeypatch):
+    """A namespace whose cells are executed as IPython does: their text is in ``linecache``."""
+    module = ModuleType("__notebook__")
+    monkeypatch.setitem(sys.modules, "__notebook__", module)
+
+    def run(*cells: str) -> ModuleType:
+        for number, cell in enumerate(cells):
+            name = f"<cell {number} {hash(cell)}>"
+            linecache.cache[name] = (len(cell), None, cell.splitlines(keepends=True), name)
+            exec(compile(cell, name, "exec"), vars(module))
+        return module
+
+    return run
+
+
+def test_a_class_of_a_cell_is_written_with_what_it_names(toy, notebook, tmp_path):
+    mine = notebook(*CELLS).Mine
+    (made,) = local_methods(mine, tmp_path)
+    assert Path(made.path).parent == tmp_path / "cells"
+    there = vars(local._module(made, Path(made.path).read_bytes()))
+    obs = torch.zeros(2, 3, 1)
+    agent = there["Mine"](None, [1, 2], there["Settings"](0.0), None)
+    assert torch.equal(agent.act(obs), torch.zeros(2, 3, dtype=torch.int64))
+    (again,) = local_methods(mine, tmp_path)
+    assert again == made, "the same text is the same method"
+    (edited,) = local_methods(notebook(CELLS[1].replace("len(seeds)", "0")).Mine, tmp_path)
+    assert edited.digest != made.digest
+
+
+def test_what_a_cell_s_class_names_and_no_text_can_say_is_refused(toy, notebook, tmp_path):
+    cell = "import torch\nWEIGHTS = torch.ones(2)\nclass Thing:\n    def act(self): return WEIGHTS"
+    with pytest.raises(
+        UqbenchError, match=r"names 'WEIGHTS' of the notebook, a Tensor: .*mine\.py"
+    ):
+        local_methods(notebook(cell).Thing, tmp_path)
+
+
+def test_a_class_of_no_file_and_no_cell_is_refused_with_what_to_write(toy):
+    cell = type("Nowhere", (), {"__module__": "builtins"})
+    with pytest.raises(UqbenchError, match=r"Nowhere is of no file, .*'mine\.py:CLASS'"):
         _ = Options("toy", methods=[cell]).selection
 
 
-def local_methods(method: str | type) -> list[local.LocalPlugin]:
+def local_methods(method: str | type, out: Path | None = None) -> list[local.LocalPlugin]:
     """What one method adds."""
-    _ = Options("toy", methods=[method]).selection
+    _ = Options("toy", methods=[method], out=out).selection
     found = local.current()
     os.environ.pop(local.VARIABLE)
     return found

@@ -1,6 +1,7 @@
 """Options of a call: its runs, where they are stored, where and how they are executed."""
 
 import inspect
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -99,7 +100,7 @@ class Options:
         return Selection(
             self.suite or "",
             self.budget,
-            _methods(self.methods, self.suite),
+            _methods(self.methods, self.suite, self.folder),
             names(self.tasks),
             None if seeds is None else tuple(seeds),
             self.steps,
@@ -144,26 +145,27 @@ class Options:
         return None if self.out is None else Path(self.out)
 
 
-def _of_file(of: type) -> str:
-    """A class as ``FILE:CLASS``."""
+def _of_file(of: type, folder: Path | None) -> str:
+    """A class as ``FILE:CLASS``; one of a notebook's cell is written beside the results."""
+    from uqbench.registry.cells import as_file
+
     try:
         file = Path(inspect.getsourcefile(of) or "")
-    except (TypeError, OSError):  # a class of a notebook's cell is of no file
+    except (TypeError, OSError):
         file = Path()
     if not file.is_file():
-        raise UqbenchError(
-            f"methods: {of.__name__} is of no file; expected a class of one, as of a notebook's "
-            f"cell that begins with '%%writefile mine.py': methods=['mine.py:{of.__name__}']."
-        )
+        file = as_file(of, (folder or Path(tempfile.mkdtemp())) / "cells")
     return f"{file}:{of.__name__}"
 
 
-def _methods(methods: values.Methods | None, suite: str | None) -> tuple[str, ...] | None:
-    """Names of methods; a class of a file joins the suite."""
+def _methods(
+    methods: values.Methods | None, suite: str | None, folder: Path | None
+) -> tuple[str, ...] | None:
+    """Names of methods; a class joins the suite."""
 
     def name(method: str | type) -> str:
         if isinstance(method, type):
-            method = _of_file(method)
+            method = _of_file(method, folder)
         if ".py" not in method:
             return method
         from uqbench.registry.named import add, is_file
