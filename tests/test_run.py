@@ -169,8 +169,16 @@ def test_a_method_that_raises_fails_with_its_reason_and_the_suite_goes_on(tmp_pa
     ("wrong", "reason"),
     [
         ("values", "Q-values are not finite after 6 steps"),
-        ("shape", "act returned torch.int64 of shape (1,); expected torch.int64 of shape (1, 1)"),
-        ("range", "the agent chose action 7; expected a valid one of 0 to 1"),
+        pytest.param(
+            "shape",
+            "act returned torch.int64 of shape (1,); expected torch.int64 of shape (1, 1)",
+            marks=pytest.mark.long,
+        ),
+        pytest.param(
+            "range",
+            "the agent chose action 7; expected a valid one of 0 to 1",
+            marks=pytest.mark.long,
+        ),
     ],
 )
 def test_wrong_values_and_actions_fail_their_run_with_that_reason(wrong, reason, tmp_path):
@@ -349,7 +357,9 @@ def test_a_worker_that_dies_costs_only_its_runs(tmp_path):
     assert list(states(out).values()) == ["finished"] * N_RUNS
 
 
-@pytest.mark.parametrize("kill", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "kill", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.long)]
+)
 def test_an_interrupted_run_leaves_a_valid_store_and_is_completed_by_the_next(kill, tmp_path):
     selection = ("--methods", "slow", "--seeds", "1", "--set", "slow.step_seconds=0.005")
     command = ("run", "--suite", "toy", "--out", str(tmp_path), "--workers", "1", *selection)
@@ -377,7 +387,9 @@ def test_an_interrupted_run_leaves_a_valid_store_and_is_completed_by_the_next(ki
     assert list(states(tmp_path).values()) == ["finished"] * 2
 
 
-@pytest.mark.parametrize("name", ["episodes.parquet", "run.json"])
+@pytest.mark.parametrize(
+    "name", [pytest.param("episodes.parquet", marks=pytest.mark.long), "run.json"]
+)
 def test_a_truncated_file_is_named_kept_and_run_again(name, tmp_path):
     one = ("--methods", "fast", "--tasks", "short", "--seeds", "1")
     run_toy(tmp_path, *one)

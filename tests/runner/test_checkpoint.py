@@ -141,7 +141,11 @@ def test_runs_that_were_killed_go_on_elsewhere_with_other_workers_and_equal_unbr
     assert checkpoints(there) == []
 
 
-@pytest.mark.parametrize("kind", [signal.SIGTERM, signal.SIGKILL], ids=lambda kind: kind.name)
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(signal.SIGTERM, marks=pytest.mark.long), signal.SIGKILL],
+    ids=lambda kind: kind.name,
+)
 def test_no_step_is_lost_or_taken_twice_where_a_run_is_interrupted(
     kind, unbroken, interrupted, tmp_path
 ):
@@ -210,7 +214,9 @@ def test_zero_seconds_means_no_checkpoints(tmp_path):
     assert checkpoints(tmp_path) == []
 
 
-@pytest.mark.parametrize(("failure", "kept"), [("raise_at", False), ("die_at", True)])
+@pytest.mark.parametrize(
+    ("failure", "kept"), [pytest.param("raise_at", False, marks=pytest.mark.long), ("die_at", True)]
+)
 def test_an_error_removes_the_checkpoint_and_the_death_of_a_worker_does_not(
     failure, kept, unbroken, tmp_path
 ):

@@ -332,7 +332,11 @@ def test_a_risk_neutral_member_alone_is_a_categorical_dqn() -> None:
 # --- lanes, resuming, what all agents do -------------------------------------------------------
 
 
-@pytest.mark.parametrize("settings", VARIANTS, ids=str)
+@pytest.mark.parametrize(
+    "settings",
+    [pytest.param(one, marks=pytest.mark.long if one in VARIANTS[1:3] else ()) for one in VARIANTS],
+    ids=str,
+)
 def test_it_conforms(settings: dict[str, Any]) -> None:
     """Learning, synced targets, a buffer that is overwritten."""
     config = SentinelConfig(**SMALL | settings)

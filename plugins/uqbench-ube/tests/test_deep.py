@@ -336,7 +336,7 @@ def test_the_bonus_is_the_root_of_the_local_uncertainty():
 # -- lanes, resuming, capture, compilation ---------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", DISTINCT)
+@pytest.mark.parametrize("kind", ["n-step", pytest.param("intrinsic", marks=pytest.mark.long)])
 def test_it_conforms(kind):
     """Learning, synced targets, windows of both kinds of ending, a buffer that is overwritten."""
     agent = make(kind)

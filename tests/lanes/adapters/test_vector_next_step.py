@@ -287,7 +287,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     return called
 
 
-@pytest.mark.parametrize("budget", ["smoke", "paper"])
+@pytest.mark.parametrize("budget", ["smoke", pytest.param("paper", marks=pytest.mark.long)])
 def test_a_run_is_the_same_whenever_the_next_episode_begins(run, budget):
     made = {way: run(way, budget) for way in ("SameStep", "NextStep", "Disabled", "own")}
     digests = {way: list(results.runs["results_digest"]) for way, results in made.items()}

@@ -31,7 +31,13 @@ def mean_return(agent: Agent, game: str, episodes: int = 40) -> float:
 
 @pytest.mark.parametrize(
     ("game", "factor"),
-    [("asterix", 10), ("breakout", 5), ("freeway", 50), ("seaquest", 20), ("space_invaders", 5)],
+    [
+        ("asterix", 10),
+        ("breakout", 5),
+        ("freeway", 50),
+        pytest.param("seaquest", 20, marks=pytest.mark.long),
+        ("space_invaders", 5),
+    ],
 )
 def test_a_script_beats_random_play(game: str, factor: float) -> None:
     script = Script(spec_of(game), [0], ScriptConfig(game=game), CPU)
