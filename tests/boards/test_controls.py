@@ -137,6 +137,19 @@ def methods(scores, bias, rates):
     return finding(pd.DataFrame(rows), "iqm", ranks=True, run=run)
 
 
+def test_of_many_skills_those_are_named_in_which_no_method_is_above_its_controls():
+    def said(lows):
+        beyond = {f"s{i}_beyond{end}": low for i, low in enumerate(lows) for end in ("", "_low")}
+        own = {"role": "method", "beats_trivial": "yes", "iqm": 1.0} | beyond
+        own |= {"rank": 1, "rank_low": 1, "rank_high": 2}
+        table = pd.DataFrame([{"method": name} | own for name in ("a", "b")])
+        return finding(table, "iqm", ranks=True, run={})
+
+    told = "Of 8 skills, those in which no method is above its controls: "
+    assert told + "s6, s7." in said([0.1] * 6 + [-0.1] * 2)
+    assert told + "none." in said([0.1] * 8)
+
+
 def test_a_board_says_where_its_order_goes_with_a_setting():
     rng = np.random.default_rng(0)
     scores, noise = np.arange(11.0), rng.standard_normal((2, 11))

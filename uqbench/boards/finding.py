@@ -153,8 +153,8 @@ def _skills(methods: pd.DataFrame) -> str:
     above = above_controls(methods)
     known = [f"{name} of {_names(of)}" for name, of in above.items() if of]
     if len(known) > MOST_NAMES:
-        reached = [name for name, of in above.items() if not of]
-        return f"Of {len(above)} skills controls reach {_names(reached) if reached else 'none'}."
+        reached = ", ".join(name for name, of in above.items() if not of) or "none"
+        return f"Of {len(above)} skills, those in which no method is above its controls: {reached}."
     if not above or known:
         return f"Above their controls: {'; '.join(known)}." if known else ""
     return f"Controls reach what stated widths are worth ({', '.join(above)})."
