@@ -164,6 +164,12 @@ def uqbench_datasets() -> Iterable[DatasetSpec]:
             config="uqbench_predictive.problems.fashion:FashionConfig",
         ),
         DatasetSpec(
+            name="few-digits",
+            version="1",
+            factory="uqbench_predictive.problems.few_digits:FewDigits",
+            config="uqbench_predictive.problems.few_digits:FewDigitsConfig",
+        ),
+        DatasetSpec(
             name="ood-imagenet",
             version="1",
             factory="uqbench_predictive.problems.imagenet:ImageNet",

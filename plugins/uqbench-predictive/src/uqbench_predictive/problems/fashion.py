@@ -191,6 +191,10 @@ def _chosen(name: str, seeds: Sequence[int], count: int, kept: int) -> NDArray[n
 @cache
 def digit_images(folder: Path, file: File) -> NDArray[np.uint8]:
     """Images ``[N, 28, 28]`` of a table whose last column is the digit."""
+    return digit_rows(folder, file)[:, :-1].reshape(-1, 28, 28)
+
+
+def digit_rows(folder: Path, file: File) -> NDArray[np.uint8]:
+    """Rows ``[N, 785]`` of a table of gray values, whose last column is the digit."""
     text = decompressed(content(folder, file), file.path)
-    rows = np.loadtxt(io.BytesIO(text), delimiter=",", dtype=np.uint8)
-    return rows[:, :-1].reshape(-1, 28, 28)
+    return np.loadtxt(io.BytesIO(text), delimiter=",", dtype=np.uint8)
