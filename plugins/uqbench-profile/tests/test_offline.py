@@ -27,6 +27,7 @@ from uqbench_profile.offline_worlds import (
 
 from uqbench.contract.agent import EnvironmentInfo
 from uqbench.testing.worlds import act, as_step
+from uqbench.uncertainty.interval_scores import central_interval
 
 CPU = torch.device("cpu")
 LOGGED = STATES * LENGTH
@@ -85,6 +86,9 @@ def test_the_oracle_knows_the_posterior_from_what_it_sees_and_its_intervals_cove
     assert (stated.epistemic_var.sqrt().flatten(1) / exact.std - 1).abs().max() < 1e-4
     z = (exact.mean - world.values(DISCOUNT).flatten(1)) / exact.std
     assert (z.abs() < 1.645).double().mean() == pytest.approx(0.9, abs=0.06)
+    low, high = central_interval(stated, 0.9)  # of samples, which are many
+    q = world.values(DISCOUNT).flatten(1, 2)
+    assert ((low <= q) & (q <= high)).double().mean() == pytest.approx(0.9, abs=0.06)
     scored = truth.scores(stated, torch.zeros(0))
     assert scored["shape"].min() > 0.999
     assert scored["scale"].abs().max() < 1e-3

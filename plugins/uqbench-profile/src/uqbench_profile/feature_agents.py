@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cache
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -138,11 +140,23 @@ class FeatureBayes(Agent):
 
 
 def exact_samples(known: Known) -> Tensor:
-    """``[L, K, S]``: the sampler's draws, or points with a normal law's mean and covariance."""
+    """``[L, K, S]``: the sampler's draws, or samples with a normal law's mean and covariance.
+
+    The covariance is exact: columns of its root are mixed by an orthogonal matrix, so that each
+    pair's samples have nearly normal quantiles, too.
+    """
     if known.draws is not None:
         return known.draws.mT
     values, vectors = torch.linalg.eigh(known.covariance)
-    root = vectors * values.clamp(min=0).sqrt()[:, None]
+    root = vectors * values.clamp(min=0).sqrt()[:, None] @ _mixing(vectors.shape[-1])
     count = 2 * root.shape[-1]
     spread = math.sqrt((count - 1) / 2) * root
     return known.mean[..., None] + torch.cat([spread, -spread], -1)
+
+
+@cache
+def _mixing(size: int) -> Tensor:
+    """A random orthogonal matrix, always the same."""
+    drawn = torch.from_numpy(np.random.Generator(np.random.Philox(1)).normal(size=(size, size)))
+    found: Tensor = torch.linalg.qr(drawn).Q
+    return found
