@@ -79,6 +79,12 @@ def test_a_skill_is_worth_what_it_is_beyond_its_best_control(plan):
     )
 
 
+def test_a_selection_without_methods_has_a_board(plan):
+    cells = [replace(cell, role="oracle") for cell in plan.cells]
+    rows = board_of(replace(plan, cells=cells), planted).rows()
+    assert [row["role"] for row in rows] == ["oracle"] * len(METHODS)
+
+
 def test_a_coverage_stands_beside_those_of_width_zero_and_of_the_best_constant_width(plan):
     def value(method, metric, seed):
         if metric.name == "q_coverage_90" and method == "dqn":

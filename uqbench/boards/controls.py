@@ -26,7 +26,7 @@ def beyond(plan: Plan, metrics: Sequence[Metric], own: MethodScores) -> dict[str
     off run by run. Intervals hold together with 95 % for all methods of the board.
     """
     found: dict[str, Estimate | None] = {}
-    rows = [*plan.roles.values()].count("method")
+    rows = max(1, [*plan.roles.values()].count("method"))  # of a selection of oracles there is none
     for metric in (one for one in metrics if one.statistic != COVERAGE):
         names = {m.name: f"{metric.name}_{control_of(m)}" for m in metrics if control_of(m)}
         values = own.raw(metric)
