@@ -164,6 +164,12 @@ def uqbench_datasets() -> Iterable[DatasetSpec]:
             config="uqbench_predictive.problems.fashion:FashionConfig",
         ),
         DatasetSpec(
+            name="frozen",
+            version="1",
+            factory="uqbench_predictive.problems.frozen:Frozen",
+            config="uqbench_predictive.problems.frozen:FrozenConfig",
+        ),
+        DatasetSpec(
             name="few-digits",
             version="1",
             factory="uqbench_predictive.problems.few_digits:FewDigits",
@@ -341,5 +347,5 @@ def _chance(name: str) -> float | str:
 @hookimpl
 def uqbench_suites() -> Iterable[Traversable]:
     """Tables, regressions and images in setting (a), and problems whose posterior is known."""
-    own = ("predictive", "regression", "fashion", "testbed")
+    own = ("predictive", "regression", "fashion", "frozen", "testbed")
     return [files("uqbench_predictive") / "suites" / f"{name}.toml" for name in own]

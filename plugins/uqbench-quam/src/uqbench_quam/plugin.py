@@ -46,7 +46,7 @@ def uqbench_estimators() -> Iterable[EstimatorSpec]:
 def uqbench_suites() -> Iterable[Traversable]:
     """The paper's problems, and QUAM and QUAM-DQN in other suites."""
     own = ("two-moons", "simplex", "sine", "few-digits", "ood-digits", "ood-mnist", "ood-imagenet")
-    extended = ("fashion", "minatar", "noise-and-ignorance", "offline-values", "profile")
+    extended = ("fashion", "frozen", "minatar", "noise-and-ignorance", "offline-values", "profile")
     return [files("uqbench_quam") / "suites" / f"{name}.toml" for name in (*own, *extended)]
 
 

@@ -1,0 +1,115 @@
+"""Features of emoji, on a small file made here, and the making of one by a small encoder."""
+
+from __future__ import annotations
+
+import io
+import json
+import tarfile
+
+import numpy as np
+import pytest
+import torch
+from uqbench_predictive import make_features
+from uqbench_predictive.problems import frozen
+from uqbench_predictive.problems.frozen import FAR, FEATURES, KNOWN, NEAR, Frozen, FrozenConfig
+from uqbench_predictive.problems.idx import DataError, MissingError
+from uqbench_predictive.problems.image_files import VARIABLE
+
+CATEGORY = np.array([KNOWN[i % 6] for i in range(60)] + [NEAR] * 8 + [FAR] * 12)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Features whose first number is the emoji's, of the other vendor plus a half."""
+    google = np.random.default_rng(0).normal(size=(80, 1_280)).astype(np.float32)
+    google[:, 0] = np.arange(80)
+    (tmp_path / "emoji").mkdir()
+    np.savez(tmp_path / FEATURES, google=google, twitter=google + 0.5, category=CATEGORY)
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    for name, size in {"TRAINED": 40, "VALIDATED": 5, "TESTED": 10}.items():
+        monkeypatch.setattr(frozen, name, size)
+    return tmp_path
+
+
+def test_the_parts_are_apart_and_the_other_vendor_draws_the_same(folder):
+    task = Frozen(FrozenConfig())
+    data, sets = task.data([3, 4]), task.evaluation_sets([3, 4])
+    assert data.validation is not None
+    for lane in (0, 1):
+        x = data.inputs[lane]
+        assert x.mean(0).abs().max() < 1e-5
+        assert (x.std(0, correction=0) - 1).abs().max() < 2e-3
+        every = torch.cat([x, data.validation.inputs[lane], sets["test"].inputs[lane]])[:, 0]
+        assert len(every.unique()) == 55
+        apart = sets["corrupted"].inputs[lane] - sets["test"].inputs[lane]
+        assert (apart.std(0) < 1e-5).all()
+        assert (apart.mean(0) > 0).all()
+    assert torch.equal(sets["corrupted"].targets, sets["test"].targets)
+    assert sets["near"].inputs.shape == (2, 8, 1_280)
+    assert sets["far"].inputs.shape == (2, 10, 1_280)
+    assert torch.equal(task.data([4]).inputs[0], data.inputs[1])
+
+
+def test_targets_are_the_categories_of_the_drawings(folder, monkeypatch):
+    task = Frozen(FrozenConfig())
+    data = task.data([0])
+    first = data.inputs[0, :, 0]
+    order = first.argsort()  # by number; numbers modulo 6 are the categories
+    *_, category = frozen.features_of(folder)
+    assert set(data.targets[0].tolist()) <= set(range(6))
+    chosen = np.sort(frozen.order("frozen", "split", 0, count=60)[:40])
+    assert (data.targets[0][order].numpy() == np.searchsorted(KNOWN, category[chosen])).all()
+
+
+def test_errors_say_what_is_missing_or_wrong(folder):
+    (folder / FEATURES).unlink()
+    frozen.features_of.cache_clear()
+    with pytest.raises(MissingError, match=r"python -m uqbench_predictive\.make_features"):
+        frozen.features_of(folder)
+    np.savez(
+        folder / FEATURES, google=np.zeros((2, 3)), twitter=np.zeros((2, 3)), category=CATEGORY
+    )
+    with pytest.raises(DataError, match=r"expected features \[N, 1280\]"):
+        frozen.features_of(folder)
+
+
+class Mean(torch.nn.Module):
+    """An encoder whose features are the mean of a picture, 1,280 times."""
+
+    def extract_features(self, x: torch.Tensor) -> torch.Tensor:
+        return x.mean((1, 2, 3))[:, None, None, None].expand(-1, 1_280, 3, 3)
+
+
+def package(vendor: str, gray: int) -> bytes:
+    """Two drawings, of which one is transparent and so white."""
+    image = pytest.importorskip("PIL.Image")
+    names = {"a.png": (gray, gray, gray, 255), "b.png": (0, 0, 0, 0)}
+    emoji = [
+        {"image": name, "category": NEAR, "has_img_google": True, "has_img_twitter": True}
+        for name in names
+    ] + [{"image": "c.png", "category": FAR, "has_img_google": True, "has_img_twitter": False}]
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as made:
+        for name, colour in names.items():
+            image.new("RGBA", (64, 64), colour).save(png := io.BytesIO(), "PNG")
+            info = tarfile.TarInfo(f"package/img/{vendor}/64/{name}")
+            info.size = len(png.getvalue())
+            made.addfile(info, io.BytesIO(png.getvalue()))
+        text = json.dumps(emoji).encode()
+        info = tarfile.TarInfo("package/emoji.json")
+        info.size = len(text)
+        made.addfile(info, io.BytesIO(text))
+    return packed.getvalue()
+
+
+def test_features_are_the_encoders_of_drawings_on_white(tmp_path):
+    (tmp_path / "emoji").mkdir()
+    files = {"google": package("google", 51), "twitter": package("twitter", 204)}
+    path = make_features.write(tmp_path, Mean(), files)
+    frozen.features_of.cache_clear()
+    google, twitter, category = frozen.features_of(tmp_path)
+    assert path == tmp_path / FEATURES
+    assert category.tolist() == [NEAR, NEAR]
+    scaled = [(gray - 0.498) / 0.502 for gray in (0.2, 1.0, 0.8, 1.0)]
+    assert google[:, 7].tolist() == pytest.approx(scaled[:2], abs=1e-5)
+    assert twitter[:, 0].tolist() == pytest.approx(scaled[2:], abs=1e-5)
