@@ -290,7 +290,7 @@ def main() -> None:
         about = {"game": run.task, "method": run.method, "seed": run.seed}
         with torch.no_grad():
             game = kept.run.identity["task"]["config"]["game"]
-            for row in rows(kept.agent, Games(game, given.lanes, given.steps), run.seed):
+            for row in rows(kept.agent, Games(game, given.lanes, given.steps), int(run.seed)):
                 if writer is None:
                     writer = csv.DictWriter(sys.stdout, [*about, *row], lineterminator="\n")
                     writer.writeheader()
