@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import sys
 from dataclasses import dataclass
 
 import pytest
@@ -9,8 +11,10 @@ import torch
 from torch import Tensor
 from uqbench_minatar.config import N_ACTIONS
 from uqbench_minatar.games import breakout
+from uqbench_minatar.tools import shift
 from uqbench_minatar.tools.shift import CONDITIONS, SWAPPED, Games, lead, rows, script_of
 
+import uqbench
 from uqbench.contract.agent import Uncertainty
 
 GAMES = Games("breakout", lanes=64, steps=80)
@@ -93,6 +97,21 @@ def test_a_mirrored_game_is_the_game_in_a_mirror():
     paddle = made.observations[:, breakout.PADDLE].any(-2)
     assert paddle[:, :2].any(-1).all()
     assert SWAPPED.tolist() == [0, 3, 2, 1, 4, 5]
+
+
+def test_kept_agents_have_rows(tmp_path, monkeypatch, capsys):
+    out = str(tmp_path)
+    given = {"methods": ["ube-dqn"], "tasks": ["breakout"], "workers": 1, "progress": False}
+    uqbench.run("minatar", "smoke", **given, keep_agents=True, out=out)
+    monkeypatch.setattr(sys, "argv", ["shift", out, "--lanes", "4", "--steps", "3"])
+    capsys.readouterr()
+    shift.main()
+    made = list(csv.DictReader(capsys.readouterr().out.splitlines()))
+    assert {row["condition"] for row in made} == {*CONDITIONS}
+    assert {row["signal"] for row in made} == {"stated", "cells", "nearest"}
+    assert {(row["game"], row["method"], row["seed"]) for row in made} == {
+        ("breakout", "ube-dqn", "0")
+    }
 
 
 def test_alarms_before_losses_lead_and_after_them_lag():
