@@ -55,6 +55,18 @@ def test_intervals_of_shares_and_of_what_may_fail_lie_in_their_range():
     assert looked > 1_500
 
 
+def test_intervals_of_exact_posteriors_hold_what_they_say():
+    """Worlds are drawn: .9 of many values, dependent within a world, to .05."""
+    found = {}
+    for board in BOARDS:
+        rows = pd.read_csv(board / "leaderboard.csv")
+        if "coverage_90_mean" in rows:
+            exact = rows[rows["method"] == "exact-posterior"].set_index("method")
+            found |= {board.parent.name: held for held in exact["coverage_90_mean"]}
+    assert {"noise-and-ignorance", "offline-values"} <= found.keys()
+    assert found == {suite: pytest.approx(0.9, abs=0.05) for suite in found}
+
+
 def test_the_default_budget_of_a_suite_with_boards_has_one():
     suites = read_suites(Host.load(), check=()).suites
     budgets = {suite: {at.name for at in BOARDS if at.parent.name == suite} for suite in suites}
