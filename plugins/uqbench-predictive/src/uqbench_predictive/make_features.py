@@ -12,7 +12,7 @@ from __future__ import annotations
 import io
 import json
 import tarfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -99,14 +99,20 @@ def features(made: Any, images: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def write(folder: Path, made: Any, files: Mapping[str, bytes]) -> Path:
-    """Write features and categories of what both vendors draw, and return the file."""
+    """Write features and categories of what both vendors draw, and return the file.
+
+    Of emoji that the first vendor draws alike there is the first alone, so that no drawing is both
+    learned and asked about.
+    """
     emoji = listed(files["google"])
     names = [one["image"] for one in emoji]
-    arrays: Iterable[tuple[str, NDArray[np.float32]]] = (
-        (vendor, features(made, drawings(files[vendor], vendor, names))) for vendor in files
-    )
+    drawn = {vendor: drawings(read, vendor, names) for vendor, read in files.items()}
+    alike = drawn["google"].reshape(len(names), -1)
+    first = np.sort(np.unique(alike, axis=0, return_index=True)[1])
+    arrays = {vendor: features(made, images[first]) for vendor, images in drawn.items()}
+    category = np.array([emoji[i]["category"] for i in first])
     path = folder / FEATURES
-    np.savez(path, **dict(arrays), category=np.array([one["category"] for one in emoji]))  # type: ignore[arg-type]
+    np.savez(path, category=category, **arrays)  # type: ignore[arg-type]
     return path
 
 

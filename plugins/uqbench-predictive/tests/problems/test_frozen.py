@@ -81,9 +81,10 @@ class Mean(torch.nn.Module):
 
 
 def package(vendor: str, gray: int) -> bytes:
-    """Two drawings, of which one is transparent and so white."""
+    """Two drawings, of which one is transparent and so white, and the first once more."""
     image = pytest.importorskip("PIL.Image")
     names = {"a.png": (gray, gray, gray, 255), "b.png": (0, 0, 0, 0)}
+    names["again.png"] = names["a.png"]
     emoji = [
         {"image": name, "category": NEAR, "has_img_google": True, "has_img_twitter": True}
         for name in names

@@ -47,7 +47,7 @@ KNOWN = (
 )  # fmt: skip
 NEAR, FAR = "Food & Drink", "Flags"
 TRAINED, VALIDATED, TESTED = 800, 150, 250
-"""Of the 1,281 emoji of the learned categories."""
+"""Of the 1,276 emoji of the learned categories."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +64,7 @@ class Frozen(Dataset):
     - ``test``: 250 more;
     - ``corrupted``: the same 250 emoji, drawn by another vendor;
     - ``near``: the 131 of food and drink, which are not learned;
-    - ``far``: 250 of 270 flags.
+    - ``far``: 250 of 261 flags.
     """
 
     inputs = (1_280,)
