@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import cos, hypot, pi, sin
+from textwrap import wrap
 
 import altair as alt
 import pandas as pd
@@ -10,7 +11,8 @@ from uqbench.pages.plots import theme
 
 LETTERS = dict.fromkeys("ijl", 2.5) | dict.fromkeys("ft.r-", 3.7) | {"m": 9.2, "w": 8.0}
 """Widths of letters of 11 pixels; others are of 6.2 at most."""
-TALL = 12.0
+TALL, LONGEST = 12.0, 12
+"""Height of a line, and letters of one at the right."""
 RADII = (9, 12, 16, 22, 30, 40)
 NEAR = 14
 """Pixels from a point to its name within which no line leads there; as bad as a bar across it."""
@@ -33,15 +35,15 @@ def named(points: pd.DataFrame, size: Point, bars: Sequence[Box]) -> tuple[alt.C
     lines = placed.mark_rule(color=theme.FAINT, strokeWidth=0.7).encode(
         at["x"], up["y"], alt.X2("line_x:Q"), alt.Y2("line_y:Q")
     )
-    names = placed.mark_text(align="left", baseline="middle", fontSize=11)
-    return lines, names.encode(at["label_x"], up["label_y"], alt.Text("method:N"))
+    names = placed.mark_text(align="left", baseline="middle", fontSize=11, lineBreak="\n")
+    return lines, names.encode(at["label_x"], up["label_y"], alt.Text("text:N"))
 
 
 def label_positions(points: pd.DataFrame, size: Point, bars: Sequence[Box] = ()) -> pd.DataFrame:
-    """``method``, ``x``, ``y``, ``label_x``, ``label_y``, ``line_x``, ``line_y``, in pixels.
+    """``method``; ``x``, ``y``, ``label_x``, ``label_y``, ``line_x``, ``line_y``, pixels; ``text``.
 
-    A name's left end at half its height, and the end of the line from its point, which is the point
-    itself where the name is near.
+    A name's left end at half the height of its first line, and the end of the line from its point,
+    which is the point itself where the name is near.
 
     Names are placed one by one, where a name covers no point and no other name and is nearer to its
     own point than to any other: across as few bars as can be, and as near as can be. Those without
@@ -65,8 +67,9 @@ def label_positions(points: pd.DataFrame, size: Point, bars: Sequence[Box] = ())
         left, top, right, _ = placed[name]
         end = (min(max(x, left), right), top + TALL / 2)
         near = _distance(placed[name], (x, y)) < NEAR
-        rows.append((name, x, y, left, top + TALL / 2, *((x, y) if near else end)))
-    names = ["method", "x", "y", "label_x", "label_y", "line_x", "line_y"]
+        text = "\n".join(_lines(name)) if left > size[0] else name
+        rows.append((name, x, y, left, top + TALL / 2, *((x, y) if near else end), text))
+    names = ["method", "x", "y", "label_x", "label_y", "line_x", "line_y", "text"]
     return pd.DataFrame(rows, columns=names)
 
 
@@ -92,13 +95,20 @@ def _free(name: str, box: Box, at: Mapping[str, Point], placed: Mapping[str, Box
 def _column(at: Mapping[str, Point], size: Point) -> dict[str, Box]:
     """Names one below the other, in the middle of the heights of their points."""
     order = sorted(at, key=lambda name: (at[name][1], -at[name][0]))
-    step, left = TALL + 1, size[0] + 16.0
+    heights = [TALL * len(_lines(name)) + 1 for name in order]
+    tall, left = sum(heights), size[0] + 16.0
     middle = sum(y for _, y in at.values()) / max(len(at), 1)
-    top = max(min(middle, size[1] - step * len(at) / 2) - step * len(at) / 2, 0.0)
+    top = max(min(middle, size[1] - tall / 2) - tall / 2, 0.0)
+    tops = [top + sum(heights[:k]) for k in range(len(order))]
     return {
-        name: (left, top + step * k, left + _width(name), top + step * k + TALL)
-        for k, name in enumerate(order)
+        name: (left, at, left + max(map(_width, _lines(name))), at + high - 1)
+        for name, at, high in zip(order, tops, heights, strict=True)
     }
+
+
+def _lines(name: str) -> list[str]:
+    """A name as it stands at the right, broken at its words."""
+    return wrap(name, LONGEST, break_long_words=False, break_on_hyphens=False)
 
 
 def _width(name: str) -> float:
