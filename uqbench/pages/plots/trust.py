@@ -81,7 +81,8 @@ def chart(
     inside = f"true values inside {100 * level:.0f} % intervals"
     y = alt.Y("height:Q", title=inside, scale=y_scale, axis=percent)
     used = [word for word in COLORS if word in set(methods["word"])]
-    legend = alt.Legend(title=None, orient="top", symbolType="circle", values=used)
+    fits = {} if wide >= 1 else {"columns": 2}
+    legend = alt.Legend(title=None, orient="top", symbolType="circle", values=used, **fits)
     scale = alt.Scale(domain=[*COLORS], range=[*COLORS.values()])
     color = alt.Color("word:N", scale=scale, legend=legend)
     least, most = band(level)
