@@ -81,13 +81,12 @@ def chart(
     inside = f"true values inside {100 * level:.0f} % intervals"
     y = alt.Y("height:Q", title=inside, scale=y_scale, axis=percent)
     used = [word for word in COLORS if word in set(methods["word"])]
-    fits = {} if wide >= 1 else {"columns": 2}
-    legend = alt.Legend(title=None, orient="top", symbolType="circle", values=used, **fits)
+    columns = 0 if wide >= 1 else 2  # 0: all side by side
+    legend = alt.Legend(title=None, orient="top", symbolType="circle", values=used, columns=columns)
     scale = alt.Scale(domain=[*COLORS], range=[*COLORS.values()])
     color = alt.Color("word:N", scale=scale, legend=legend)
-    least, most = band(level)
     base = alt.Chart(methods, width=size[0], height=size[1])
-    honest = alt.Chart(pd.DataFrame({"height": [least], "most": [most]}))
+    honest = alt.Chart(pd.DataFrame([band(level)], columns=["height", "most"]))
     area = honest.mark_rect(color=theme.GREEN, opacity=0.14)
     area = area.encode(alt.Y("height:Q"), alt.Y2("most:Q"))
     baselines = data[data["role"] != "method"].sort_values("x", ignore_index=True)
