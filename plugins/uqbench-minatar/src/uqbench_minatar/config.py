@@ -31,3 +31,17 @@ class GameConfig:
             raise ValueError(f"game must be one of {', '.join(GAMES)}; got {self.game!r}")
         if not 0 <= self.sticky_action_prob <= 1:
             raise ValueError(f"sticky_action_prob must be in [0, 1]; got {self.sticky_action_prob}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfflineConfig:
+    """Logged play of a game.
+
+    Attributes:
+        game: one of those whose policies are valued.
+        coverage: who logged: the script with two random actions in nine (``expert``), all ten
+            policies by turns (``mixed``), or uniformly random play (``poor``).
+    """
+
+    game: Literal["breakout", "space_invaders"]
+    coverage: Literal["expert", "mixed", "poor"] = "mixed"

@@ -1,0 +1,125 @@
+"""What the ten policies are worth in 24 states of a game, and scores of what is stated of them.
+
+The tables next to this module are Monte Carlo: ``python -m uqbench_minatar.tools.offline_truth``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import as_file, files
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from uqbench.contract.agent import Uncertainty
+from uqbench.contract.truth import Climatology, ExactTruth, Truth
+from uqbench_minatar.config import OfflineConfig
+from uqbench_minatar.offline.lanes import asked
+from uqbench_minatar.offline.policies import DISCOUNT, POLICIES, probabilities, scripted
+
+QUANTILE = 1.2815515655446004
+"""Standard normal quantile of .9: bounds that one value in ten lies below."""
+LOWEST = -1.0
+"""The least score."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """S states of a game; K policies, A actions.
+
+    Attributes:
+        frames: ``[S, C, 10, 10]`` bool.
+        q: means of discounted returns, ``[S, K, A]`` float64.
+        q_var: their squared standard errors, likewise.
+        return_var: variances of returns, likewise.
+    """
+
+    frames: Tensor
+    q: Tensor
+    q_var: Tensor
+    return_var: Tensor
+
+    def values(self, script: Tensor) -> Tensor:
+        """V of every policy, the mean over states with these script's actions, ``[K]``."""
+        return (probabilities(script) * self.q).sum(-1).mean(0)
+
+
+@cache
+def table(game: str) -> Table:
+    """Of a game, from its file."""
+    with (
+        as_file(files("uqbench_minatar") / "offline" / f"{game}.npz") as path,
+        np.load(path, allow_pickle=False) as arrays,
+    ):
+        frames = torch.from_numpy(arrays["frames"].astype(bool))
+        numbers = (arrays[name].astype(np.float64) for name in ("q", "q_var", "return_var"))
+        return Table(frames, *map(torch.from_numpy, numbers))
+
+
+def scores(stated: Uncertainty, of: Table, script: Tensor) -> Mapping[str, Tensor]:
+    """Scores ``[L]`` by name; none of what is not stated.
+
+    The value of a policy is the mean over states, its actions weighted. Its deviation is that of
+    the samples' means; of marginals, which say nothing of dependence, the mean of deviations, an
+    upper bound. A lower bound is 1.28 of them below.
+
+    - ``selection``: V of the policy of the highest lower bound: 0 the average policy, 1 the best;
+    - ``selection_by_mean``: the same without the widths;
+    - ``bounds_hold``: the share of the ten values above their lower bounds; .9 is stated.
+    """
+    known = {name: x.double().cpu() for name, x in vars(stated).items() if x is not None}
+    if "mean" not in known:
+        return {}
+    form, values = of.q.shape[:2], of.values(script)
+    weights = probabilities(script)
+
+    def of_policies(entries: Tensor) -> Tensor:  # [L, M, A] → [L, K]
+        own: Tensor = (weights * entries.unflatten(1, form)).sum(-1)
+        return own.mean(1)
+
+    def selected(bound: Tensor) -> Tensor:
+        chosen = (values[bound.argmax(-1)] - values.mean()) / (values.max() - values.mean())
+        return chosen.clamp(min=LOWEST)
+
+    mean = of_policies(known["mean"])
+    found = {"selection_by_mean": selected(mean)}
+    samples = known.get("value_samples")
+    if samples is not None:
+        width = torch.stack([of_policies(one) for one in samples.unbind(-1)], -1).std(-1)
+    elif "epistemic_var" in known:
+        width = of_policies(known["epistemic_var"].clamp(min=0).sqrt())
+    else:
+        return found
+    bound = mean - QUANTILE * width
+    found["selection"] = selected(bound)
+    return {**found, "bounds_hold": (bound <= values).double().mean(-1)}
+
+
+def exact_truth(config: OfflineConfig, discount: float, seeds: Sequence[int]) -> ExactTruth:
+    """Q of the ten policies in the states of a game, the same for all seeds.
+
+    Raises:
+        ValueError: the discount is not that of the tables.
+    """
+    if discount != DISCOUNT:
+        raise ValueError(f"expected the discount of the tables, {DISCOUNT}; got {discount}")
+    of = table(config.game)
+    script = scripted(config.game, of.frames)
+    states = len(of.frames)
+
+    def of_lanes(x: Tensor) -> Tensor:
+        return x.flatten(0, 1).expand(len(seeds), -1, -1)
+
+    truth = Truth(of_lanes(of.q), of_lanes(of.q_var), return_var=of_lanes(of.return_var))
+    number = torch.arange(POLICIES).expand(states, -1)
+    frames = of.frames[:, None].expand(-1, POLICIES, -1, -1, -1)
+    return ExactTruth(
+        asked(frames, number).flatten(0, 1),
+        None,
+        lambda _: truth,
+        scores=lambda stated, _: scores(stated, of, script),
+        climatology=Climatology.of([(of.q, of.return_var)]),
+    )
