@@ -104,6 +104,22 @@ def test_scores_in_units_of_return_have_no_mean_over_tasks(host):
     assert not any(name.startswith(("q_error", "bias", "cvar25_error")) for name in names)
 
 
+def test_a_page_shows_beside_the_score_what_its_suite_says_and_no_manifest_knows(host):
+    """By rank correlation QUAM is first on two moons, by absolute error csg-HMC."""
+
+    def value(method, metric):
+        errors = {"quam": 0.3, "csg-hmc": 0.2}  # nats; both tasks' constants are .3325 and 9.714
+        return errors[method] if metric.name.endswith("mae") else 0.5
+
+    board = board_of(host, "two-moons", ["quam", "csg-hmc"], value)
+    header, _, *rows = [line for line in page(board, [], "").splitlines() if line[:1] == "|"][:4]
+    at = header.split(" | ").index("mae")
+    shown = {row.split("`")[1]: row.split(" | ")[at].split(" ")[0] for row in rows}
+    wanted = {"quam": 1 - 0.15 / 0.3325 - 0.15 / 9.714, "csg-hmc": 1 - 0.1 / 0.3325 - 0.1 / 9.714}
+    assert shown == {name: f"{mean:.3f}" for name, mean in wanted.items()}
+    assert "beside" not in board.files()["manifest.json"]
+
+
 def test_the_page_lists_machines_that_look_alike_once(cartpole):
     versions = {"torch": "2", "a": "1"}
     one = MadeWith("cpu", "Linux", versions, {}, "f" * 40, "2026-01-02", "2026-01-03", 6)

@@ -34,8 +34,8 @@ class Column:
 def columns(plan: Plan) -> list[Column]:
     """The columns next to the primary metric's: return, risk, uncertainty, then the others.
 
-    These are the metrics that have normalization constants and, of those that are about return,
-    risk or uncertainty, all on one task and those on one scale on several.
+    These are the metrics that have normalization constants or are shown beside the score and, of
+    those about return, risk or uncertainty, all on one task and those on one scale on several.
     """
     suite, primary = plan.suite, plan.suite.primary_metric(plan.budget)
     ranking = suite.ranks_by
@@ -46,7 +46,7 @@ def columns(plan: Plan) -> list[Column]:
             continue  # of controls coverages alone are columns
         if suite.normalization_constants(metric):
             chosen.append(Column(metric, ranking, normalized=True))
-        elif metric.about is not None and (one_task or on_one_scale(metric)):
+        elif metric.beside or (metric.about and (one_task or on_one_scale(metric))):
             chosen.append(Column(metric, "mean", normalized=False))
     return sorted(chosen, key=lambda column: (*GROUPS, None).index(column.metric.about))
 

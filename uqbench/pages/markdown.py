@@ -84,8 +84,9 @@ def page(
 
 def _ranking(board: Board, view: BoardView) -> str:
     names = ["rank"] * (len(view.lines) > 1) + ["method", view.ranking]
-    names += ["calibration"] * view.calibrated + ["worst_quarter"]
-    names += [f"{IMPROVEMENT}{board.plan.suite.baseline}"]
+    names += [column.name for column in board.columns if column.metric.beside]
+    names += ["calibration"] * view.calibrated
+    names += ["worst_quarter", f"{IMPROVEMENT}{board.plan.suite.baseline}"]
     names += ["tuning_gain", "sensitivity"] * (board.plan.budget.tuned is not None)
     names += ["fail_share"] * (board.primary.fails_beyond is not None) + ["runs"]
     columns = [view.column(name) for name in dict.fromkeys(names)]

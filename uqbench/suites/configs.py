@@ -69,8 +69,7 @@ def method_config(
 
 def field_names(method: Method, host: Host) -> set[str]:
     """Names of the fields in a method's config."""
-    config = method.spec(host).load_config()
-    return {field.name for field in dataclasses.fields(config)}
+    return {field.name for field in dataclasses.fields(method.spec(host).load_config())}
 
 
 def _followed(value: Any, task: Task, where: str) -> Any:

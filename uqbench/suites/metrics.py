@@ -63,6 +63,8 @@ class Metric(Table):
         may_fail: tasks on which alone single runs may fail, or not learn at all, with the least and
             the greatest value that a run can have there; the mean over tasks is then known only as
             far as these ranges allow.
+        beside: whether pages show it beside the score: the mean of normalized values if it has
+            constants, else of raw ones.
         margin: what matters in practice: differences of means below it, of scores where the metric
             is normalized, do not.
         margin_set: the day on which the margin was set; it counts for runs of later days.
@@ -84,6 +86,7 @@ class Metric(Table):
     highest: float | None = None
     fails_beyond: float | None = None
     may_fail: Mapping[TaskName, tuple[float, float]] = {}
+    beside: Annotated[bool, Field(exclude=True)] = False
     margin: Annotated[float, Field(gt=0)] | None = None
     margin_set: date | None = None
 

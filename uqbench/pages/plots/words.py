@@ -18,8 +18,7 @@ def number(value: float) -> str:
     if value is None or math.isnan(value):
         return "–"
     digits = 3 - (math.floor(math.log10(abs(value))) + 1) if abs(value) >= 1e-9 else 3
-    text = f"{value:.{min(max(digits, 0), 4)}f}"
-    return text.replace("-", "−")
+    return f"{value:.{min(max(digits, 0), 4)}f}".replace("-", "−")
 
 
 def natural(name: str) -> list[str | int]:

@@ -143,8 +143,7 @@ def data(subject: Learner) -> str:
     Fix:
         epistemic_var is the variance of Q that more data would reduce, not that of the return.
     """
-    learned = _in_five_states(subject)
-    start, half, end = learned.variances
+    start, half, end = _in_five_states(subject).variances
     expect(not torch.equal(start, end), "its epistemic_var is the same before and after learning")
     first, last = (float(var.median()) for var in (half, end))
     rises = f"its epistemic_var rises from {first:.3g} to {last:.3g} with twice the data"
