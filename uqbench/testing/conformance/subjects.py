@@ -32,6 +32,7 @@ from uqbench.testing.conformance.check import Subject
 from uqbench.testing.conformance.claims import ClaimSubject
 from uqbench.testing.conformance.environments import EnvironmentSubject
 from uqbench.testing.conformance.estimators import DatasetSubject, EstimatorSubject
+from uqbench.testing.conformance.figures import FigureSubject
 from uqbench.testing.conformance.loop_agents import LoopAgentSubject
 from uqbench.testing.conformance.packages import ComponentSubject, PackageSubject
 from uqbench.testing.conformance.risks import RiskSubject
@@ -69,6 +70,9 @@ def subjects(host: Host, name: str) -> Iterator[Subject]:
         specs = [(r.kind, r[n]) for r, n, by in chosen if by == plugin]
         problems = [p.reason for p in catalog.problems if p.plugin == plugin]
         yield PackageSubject(name=plugin.name, plugin=plugin, specs=specs, problems=problems)
+        for hook in host.manager.hook.uqbench_figures.get_hookimpls():
+            if hook.plugin_name == f"{plugin.distribution}:{plugin.name}":
+                yield FigureSubject(name=plugin.name, hook=hook, suites=catalog.suites, host=host)
     for registry, n, plugin in sorted(chosen, key=lambda t: [*MAKERS, t[0].kind].index(t[0].kind)):
         if registry.kind not in MAKERS:
             continue
