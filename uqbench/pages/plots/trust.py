@@ -12,7 +12,7 @@ from uqbench.boards.stored import StoredBoard
 from uqbench.contract.figure import Figure, NotDrawableError
 from uqbench.pages.plots import theme
 from uqbench.pages.plots.intervals import ENDS, estimates
-from uqbench.pages.plots.labels import named
+from uqbench.pages.plots.labels import label_positions, named
 from uqbench.pages.plots.words import number, said, score_label, spelled
 
 WIDTH = 420
@@ -107,6 +107,8 @@ def chart(
     methods["down"] = UNIT * (TOP - methods["height"])
     bars = [(left(r.x_low), r.down, left(r.x_high), r.down) for r in methods.itertuples()]
     at = pd.DataFrame({"method": methods["method"], "x": left(methods["x"]), "y": methods["down"]})
+    if 0.6 < wide < 1 and label_positions(at, size, bars)["label_x"].max() > size[0]:
+        return chart(data, level, across, title, wide - 0.15)  # names at the right need its place
     labels = named(at, size, bars)
     lines = wrap(title, int((size[0] + BESIDE) / LETTER), break_on_hyphens=False)
     layers = (area, rules, words, across_rule, up_rule, points, *labels)
