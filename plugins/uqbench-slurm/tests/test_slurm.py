@@ -1,9 +1,11 @@
 """A real Slurm of three nodes on this machine: a lost node, preemption, limits, a dead driver."""
 
+import csv
 import json
 import os
 import random
 import re
+import runpy
 import shutil
 import signal
 import socket
@@ -484,3 +486,25 @@ def test_drivers_killed_at_any_moment_end_with_local_results(
         kills += 1
     assert start("slurm", *slurm).wait(WAIT_SECONDS) == 0
     assert digests("slurm") == digests("local")
+
+
+def test_a_search_for_settings_runs_there_and_chooses_what_it_chooses_locally(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    """All but its hours: the same table."""
+    hill = runpy.run_path(str(TOY.parent / "suites" / "test_tuning.py"))
+    (tmp_path / "agent.py").write_text(hill["AGENT"].replace("VERSION", "1"))
+    toy = (TOY / "toy_uqbench" / "toy.toml").read_text().replace('name = "toy"', 'name = "hill"')
+    (tmp_path / "hill.toml").write_text(toy.partition("[[claims]]")[0] + hill["TUNING"])
+    plugins = [part for name in ("agent.py", "hill.toml") for part in ("--plugin", tmp_path / name)]
+
+    def table(out: str, *more: str) -> list[dict[str, str]]:
+        path = tmp_path / f"{out}.csv"
+        search = ["tune", "hill", "--methods", "climber", *map(str, plugins), "--to", str(path)]
+        uqbench(*search, "--out", str(tmp_path / out), *more)
+        rows = list(csv.DictReader(path.read_text().splitlines()))
+        return [{name: row[name] for name in row if name != "hours"} for row in rows]
+
+    own = table("local")
+    assert [row["setting"] for row in own if row["chosen"]] == ["learning_rate=0.01"] * 2
+    assert table("slurm", *on(tmp_path, "time=30"), "--wait") == own
