@@ -41,6 +41,16 @@ def test_intervals_are_those_of_the_leaderboard():
         )
 
 
+def test_who_may_be_first_in_the_figure_may_be_so_in_the_leaderboard_of_every_board():
+    """Thirteen boards had methods of a rank set from 1 on in blue, which the best are above."""
+    for path in BOARD.folder.parents[1].glob("*/*/leaderboard.csv"):
+        csv = pd.read_csv(path)
+        found = intervals.frame(csv, "mean")
+        assert set(found.loc[found["first"], "method"]) == set(
+            csv.loc[csv["may_be_first"] == "yes", "method"]
+        ), path
+
+
 def test_a_claim_is_drawn_with_its_region_and_what_was_published():
     found = claims.frame(BOARD.claims, {})
     csv = pd.read_csv(BOARD.folder / "claims.csv")

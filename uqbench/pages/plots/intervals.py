@@ -37,7 +37,8 @@ def frame(leaderboard: pd.DataFrame, statistic: str) -> pd.DataFrame:
     table = estimates(leaderboard, statistic).rename(
         columns={"x": "estimate", "x_low": "low", "x_high": "high"}
     )
-    table["first"] = leaderboard["rank_low"].eq(1) if "rank_low" in leaderboard else False
+    known = "may_be_first" in leaderboard  # not in boards of before comparisons with the best
+    table["first"] = leaderboard["may_be_first"].eq("yes") if known else False
     return table[table["estimate"].notna()].reset_index(drop=True)
 
 
