@@ -119,8 +119,26 @@ def test_the_energy_is_that_of_the_models_logits(toy, predict, name):
 def test_a_precision_needs_to_be_one():
     with pytest.raises(ValueError, match="needs posterior = true"):
         LaplaceConfig(precision="decay")
-    with pytest.raises(ValueError, match="no batch_size"):
-        IndexedConfig(batch_size=10)
+
+
+@pytest.mark.parametrize("kind", [Epinet, Hypermodel])
+@pytest.mark.parametrize("classes", [0, 3])
+def test_a_batch_of_all_rows_is_all_rows_in_another_order_each_with_its_own_noise(
+    toy, kind, classes
+):
+    task = noisy(toy) if classes == 0 else toy(classes)
+    rows = task.data([1]).targets.shape[1]
+    given = {"hidden": (8,), "draws": 3, "samples": 5}
+    whole, batched = (
+        fitted(kind, PriorIndexedConfig(batch_size=size, **given), task, 20).learned
+        for size in (None, rows)
+    )
+    half = fitted(kind, PriorIndexedConfig(batch_size=rows // 2, **given), task, 20).learned
+    for name, own in whole.items():
+        torch.testing.assert_close(own, batched[name], rtol=0, atol=1e-4)
+    assert any(
+        not torch.allclose(own, half[name], rtol=0, atol=1e-3) for name, own in whole.items()
+    )
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ from uqbench_predictive.networks.architectures import (
     affine,
     initial_weights,
 )
-from uqbench_predictive.networks.learning import Stack, losses
+from uqbench_predictive.networks.learning import Stack, losses, shuffled
 from uqbench_predictive.networks.prior_functions import random_weights
 from uqbench_predictive.networks.training import Trainer, TrainingConfig
 from uqbench_predictive.uncertainty import classification, regression
@@ -45,8 +45,6 @@ SIGMA = 0.05
 class IndexedConfig(TrainingConfig):
     """Networks with an index.
 
-    All points are learned from at every step.
-
     Attributes:
         draws: indices of a step.
         samples: indices of a prediction.
@@ -56,10 +54,9 @@ class IndexedConfig(TrainingConfig):
     samples: int = 200
 
     def __post_init__(self) -> None:
-        if min(self.draws, self.samples) < 1 or self.batch_size is not None:
+        if min(self.draws, self.samples) < 1:
             raise ValueError(
-                "expected draws and samples of at least 1, and no batch_size, got "
-                f"{self.draws}, {self.samples} and {self.batch_size}"
+                f"expected draws and samples of at least 1, got {self.draws} and {self.samples}"
             )
 
 
@@ -130,20 +127,22 @@ class Indexed(Estimator, Generic[Config]):
         generators = trainer.generators("indices")
         noise = trainer.task.noise_var if trainer.regression else None
         directions = normalize(self._drawn(points, generators), dim=-1) if self.perturbs else None
-        targets = data.targets[:, None].expand(-1, config.draws, -1)
+        rows = torch.arange(points, device=trainer.device).expand(len(data.targets), -1)
+        stream = shuffled(Data(rows, rows), config.batch_size, trainer.generators("batches"))
+        lane = torch.arange(len(rows), device=trainer.device)[:, None]
         for _ in range(steps):
-            index = self._drawn(config.draws, generators)
-            given = targets
+            index, at = self._drawn(config.draws, generators), next(stream).targets
+            given = data.targets[lane, at][:, None].expand(-1, config.draws, -1)
             if noise is not None and directions is not None:
-                given = targets + noise**0.5 * index @ directions.mT
-            found = self.outputs(stack.weights, index, data.inputs)
+                given = given + noise**0.5 * index @ directions[lane, at].mT
+            found = self.outputs(stack.weights, index, data.inputs[lane, at])
             each = losses(found.flatten(0, 1), given.flatten(0, 1)).unflatten(0, (-1, config.draws))
             objective = each.flatten(1).mean(-1) + self.penalty(
                 stack.weights, trainer.temperature(points)
             )
             stack.step(objective.sum(), config.learning_rate, self.decay(points))
         self.learned = stack.snapshot()
-        self.noise_var = torch.full((len(targets),), float("nan"), dtype=torch.float64)
+        self.noise_var = torch.full((len(rows),), float("nan"), dtype=torch.float64)
         if trainer.regression:
             residuals = self._members(data.inputs).squeeze(-1) - data.targets.cpu()
             own = residuals.square().mean((0, 2))
