@@ -73,9 +73,8 @@ def test_the_default_budget_of_a_suite_with_boards_has_one():
     without = [
         name for name, own in budgets.items() if own and suites[name].default_budget not in own
     ]
-    # an hour for all methods of profile, whose default asks one in minutes; tasks that a certain
-    # mean solves have left noise-and-ignorance, and the board of the others is not run yet
-    assert without == ["noise-and-ignorance", "profile"]
+    # an hour for all methods of profile, whose default asks one in minutes
+    assert without == ["profile"]
 
 
 def table(text, *columns):
