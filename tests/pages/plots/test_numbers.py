@@ -1,6 +1,7 @@
 """The numbers that figures show: rliable's where it has the plot, the board's where it has them."""
 
 import math
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -49,6 +50,17 @@ def test_who_may_be_first_in_the_figure_may_be_so_in_the_leaderboard_of_every_bo
         assert set(found.loc[found["first"], "method"]) == set(
             csv.loc[csv["may_be_first"] == "yes", "method"]
         ), path
+
+
+def test_lines_of_trust_are_the_best_trivial_row_and_the_best_oracle_and_no_unranked_method():
+    found = set()
+    for path in BOARD.folder.parents[1].glob("*/*/leaderboard.csv"):
+        with suppress(NotDrawableError):
+            rows = trust.frame(pd.read_csv(path), "mean")[0]
+            lines = rows.loc[rows["role"] != "method", "role"]
+            assert lines.is_unique
+            found |= set(lines)
+    assert found == {"trivial", "oracle"}
 
 
 def test_a_claim_is_drawn_with_its_region_and_what_was_published():

@@ -51,7 +51,7 @@ def frame(leaderboard: pd.DataFrame, ranking: str) -> tuple[pd.DataFrame, float]
     data = estimates(leaderboard, ranking, column[0])
     data.insert(2, "word", leaderboard["calibration"].map(kind, na_action="ignore"))
     data = data[data["x"].notna()]
-    baselines = data[data["role"] != "method"]
+    baselines = data[data["role"].isin(["trivial", "oracle"])]
     best = baselines.loc[baselines.groupby("role")["x"].idxmax()]
     best = best.assign(y=float("nan"), y_low=float("nan"), y_high=float("nan"))
     return pd.concat([data[data["role"] == "method"], best], ignore_index=True), column[1]
