@@ -277,7 +277,7 @@ class HostNumber(Captured):
 
     def observe(self, step):
         super().observe(step)
-        self.weights += 1e-3 * self.clock.t
+        self.weights += 1e-3 * (self.clock.t % 2 * 2 - 1)  # to and fro: Q stays what it is
 
 
 class Breaks(Captured):
