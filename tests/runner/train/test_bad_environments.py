@@ -172,8 +172,12 @@ def test_a_terminal_state_needs_no_valid_action():
     made = type("Ends", (Good,), {"later": lambda self: (*FIVE[:2], True, False, EMPTY)})
     guarded = GuardedLanes(GymnasiumLanes(made, [None]))
     guarded.reset()
+    ended = []
     for t in range(2 * STRIDE):
-        guarded.look(guarded.step(torch.zeros(1, dtype=torch.int64), t), t)
+        outcome = guarded.step(torch.zeros(1, dtype=torch.int64), t)
+        guarded.look(outcome, t)
+        ended += outcome.terminated.tolist()
+    assert ended[:3] == [False, False, True]
 
 
 class Lanes(LaneEnv):

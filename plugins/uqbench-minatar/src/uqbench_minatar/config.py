@@ -39,8 +39,8 @@ class OfflineConfig:
 
     Attributes:
         game: one of those whose policies are valued.
-        coverage: who logged: the script with two random actions in nine (``expert``), all ten
-            policies by turns (``mixed``), or uniformly random play (``poor``).
+        coverage: who logged: the script with two random actions in nine (``expert``), one of
+            the ten, drawn every 50 steps (``mixed``), or uniformly random play (``poor``).
     """
 
     game: Literal["breakout", "space_invaders"]
