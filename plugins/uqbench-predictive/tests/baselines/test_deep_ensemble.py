@@ -51,3 +51,27 @@ def test_a_temperature_needs_classes_to_predict_and_validation_data(toy):
         data = replace(data, validation=data if validated else None)
         with pytest.raises(ValueError, match=r"in setting \(a\) with validation data"):
             estimator.fit(data, task.reference_model([1]), steps=1)
+
+
+def test_a_member_sees_its_own_part_of_an_input(toy):
+    task = toy()  # inputs of two numbers
+    config = DeepEnsembleConfig(members=3, hidden=(8,), parts=2)
+    estimator = DeepEnsemble(task, [1, 2], config, CPU)
+    estimator.fit(task.data([1, 2]), None, steps=20)
+    inputs = task.data([1, 2]).inputs
+    before = estimator.predict(inputs).members
+    after = estimator.predict(inputs + torch.tensor([0.0, 1.0])).members
+    same = [torch.equal(one, other) for one, other in zip(before, after, strict=True)]
+    assert same == [True, False, True]
+
+
+def test_parts_are_equal_and_no_more_than_members(toy):
+    with pytest.raises(ValueError, match="parts must be 1 to 3, the number of members, got 4"):
+        DeepEnsembleConfig(members=3, parts=4)
+    task = toy()
+    for config in (
+        DeepEnsembleConfig(members=3, hidden=(8,), parts=3),
+        DeepEnsembleConfig(members=3, architecture="sngp", hidden=(8,), parts=2),
+    ):
+        with pytest.raises(ValueError, match="inputs that are . equal parts"):
+            DeepEnsemble(task, [1], config, CPU).fit(task.data([1]), None, steps=1)

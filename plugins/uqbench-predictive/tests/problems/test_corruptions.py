@@ -7,7 +7,12 @@ import pytest
 from scipy.fft import dctn
 from scipy.ndimage import gaussian_filter
 from uqbench_predictive.problems import corruptions
-from uqbench_predictive.problems.corruptions import ON_CLOTHES, corrupted
+from uqbench_predictive.problems.corruptions import (
+    ON_CLOTHES,
+    ON_DRAWINGS,
+    corrupted,
+    corrupted_drawings,
+)
 
 
 def scenes(count: int, side: int = 28) -> np.ndarray:
@@ -123,3 +128,19 @@ def test_images_have_corruptions_in_turn():
     for first, name in enumerate(graded):
         alone = corrupted(images[first::2], {name: ON_CLOTHES[name]}, 2, seed=1)
         assert np.array_equal(made[first::2], alone)
+
+
+def test_drawings_have_the_same_fifteen_and_each_channel_its_own_noise():
+    assert list(ON_DRAWINGS) == list(ON_CLOTHES)
+    gray = np.repeat(scenes(30, 64)[:, None], 3, axis=1)
+    kinds = np.arange(30) % 15
+    made = [corrupted_drawings(gray, kinds, strength) for strength in range(1, 6)]
+    for kind, name in enumerate(ON_DRAWINGS):
+        here = kinds == kind
+        changes = [np.square(one[here] - gray[here]).mean() for one in made]
+        assert changes == sorted(changes)
+        assert changes[0] > 0
+        alike = np.array_equal(made[2][here, 0], made[2][here, 1])
+        assert alike == (name not in {"noise", "shot", "impulses"})
+    alone = corrupted_drawings(gray[kinds == 7], kinds[kinds == 7], 3)
+    assert np.array_equal(alone, made[2][kinds == 7])

@@ -11,7 +11,15 @@ import pytest
 import torch
 from uqbench_predictive import make_features
 from uqbench_predictive.problems import frozen
-from uqbench_predictive.problems.frozen import FAR, FEATURES, KNOWN, NEAR, Frozen, FrozenConfig
+from uqbench_predictive.problems.frozen import (
+    FAR,
+    FEATURES,
+    KNOWN,
+    NEAR,
+    SHIFTED,
+    Frozen,
+    FrozenConfig,
+)
 from uqbench_predictive.problems.idx import DataError, MissingError
 from uqbench_predictive.problems.image_files import VARIABLE
 
@@ -20,11 +28,17 @@ CATEGORY = np.array([KNOWN[i % 6] for i in range(60)] + [NEAR] * 8 + [FAR] * 12)
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """Features whose first number is the emoji's, of the other vendor plus a half."""
+    """Features whose first number is the emoji's, of the other vendor plus a half; an encoder's
+    are its number more, and a corruption's its strength times a tenth."""
     google = np.random.default_rng(0).normal(size=(80, 1_280)).astype(np.float32)
     google[:, 0] = np.arange(80)
     (tmp_path / "emoji").mkdir()
-    np.savez(tmp_path / FEATURES, google=google, twitter=google + 0.5, category=CATEGORY)
+    for encoder in range(3):
+        own = google + encoder
+        arrays = {name: own + 0.1 * k for k, name in enumerate(SHIFTED, 1)}
+        arrays |= {"google": own, "twitter": own + 0.5, "category": CATEGORY}
+        np.savez(tmp_path / FEATURES.format(encoder), **arrays)
+    frozen.features_of.cache_clear()
     monkeypatch.setenv(VARIABLE, str(tmp_path))
     for name, size in {"TRAINED": 40, "VALIDATED": 5, "TESTED": 10}.items():
         monkeypatch.setattr(frozen, name, size)
@@ -45,9 +59,23 @@ def test_the_parts_are_apart_and_the_other_vendor_draws_the_same(folder):
         assert (apart.std(0) < 1e-5).all()
         assert (apart.mean(0) > 0).all()
     assert torch.equal(sets["corrupted"].targets, sets["test"].targets)
+    steps = [(sets[name].inputs - sets["test"].inputs)[..., 1:].mean() for name in SHIFTED]
+    assert torch.stack(steps).div(steps[0]).tolist() == pytest.approx([1, 2, 3, 4, 5], rel=1e-4)
+    assert torch.equal(sets["strength-5"].targets, sets["test"].targets)
     assert sets["near"].inputs.shape == (2, 8, 1_280)
     assert sets["far"].inputs.shape == (2, 10, 1_280)
     assert torch.equal(task.data([4]).inputs[0], data.inputs[1])
+
+
+def test_encoders_stand_one_after_the_other_and_split_alike(folder):
+    one, three = Frozen(FrozenConfig()), Frozen(FrozenConfig(encoders=3))
+    assert three.inputs == (3 * 1_280,)
+    seen = three.data([3]).inputs
+    assert torch.equal(seen[..., :1_280], one.data([3]).inputs)
+    # an encoder's constant goes with the mean
+    assert torch.allclose(seen[..., :1_280], seen[..., -1_280:], atol=1e-4)
+    with pytest.raises(ValueError, match="encoders must be 1 to 3, got 4"):
+        FrozenConfig(encoders=4)
 
 
 def test_targets_are_the_categories_of_the_drawings(folder, monkeypatch):
@@ -55,21 +83,24 @@ def test_targets_are_the_categories_of_the_drawings(folder, monkeypatch):
     data = task.data([0])
     first = data.inputs[0, :, 0]
     order = first.argsort()  # by number; numbers modulo 6 are the categories
-    *_, category = frozen.features_of(folder)
+    category = frozen.features_of(folder).category
     assert set(data.targets[0].tolist()) <= set(range(6))
     chosen = np.sort(frozen.order("frozen", "split", 0, count=60)[:40])
     assert (data.targets[0][order].numpy() == np.searchsorted(KNOWN, category[chosen])).all()
 
 
 def test_errors_say_what_is_missing_or_wrong(folder):
-    (folder / FEATURES).unlink()
-    frozen.features_of.cache_clear()
-    with pytest.raises(MissingError, match=r"python -m uqbench_predictive\.make_features"):
+    file, again = folder / FEATURES.format(0), r"python -m uqbench_predictive\.make_features"
+    file.unlink()
+    with pytest.raises(MissingError, match=again):
         frozen.features_of(folder)
-    np.savez(
-        folder / FEATURES, google=np.zeros((2, 3)), twitter=np.zeros((2, 3)), category=CATEGORY
-    )
+    arrays = dict.fromkeys(("google", "twitter", *SHIFTED), np.zeros((2, 3)))
+    np.savez(file, category=CATEGORY, **arrays)
     with pytest.raises(DataError, match=r"expected features \[N, 1280\]"):
+        frozen.features_of(folder)
+    arrays.pop("strength-4")
+    np.savez(file, category=CATEGORY, **arrays)
+    with pytest.raises(DataError, match=rf"has no strength-4; make it again: {again}"):
         frozen.features_of(folder)
 
 
@@ -106,11 +137,12 @@ def package(vendor: str, gray: int) -> bytes:
 def test_features_are_the_encoders_of_drawings_on_white(tmp_path):
     (tmp_path / "emoji").mkdir()
     files = {"google": package("google", 51), "twitter": package("twitter", 204)}
-    path = make_features.write(tmp_path, Mean(), files)
+    (path,) = make_features.write(tmp_path, [Mean()], files)
     frozen.features_of.cache_clear()
-    google, twitter, category = frozen.features_of(tmp_path)
-    assert path == tmp_path / FEATURES
-    assert category.tolist() == [NEAR, NEAR]
+    found = frozen.features_of(tmp_path)
+    assert path == tmp_path / FEATURES.format(0)
+    assert found.category.tolist() == [NEAR, NEAR]
     scaled = [(gray - 0.498) / 0.502 for gray in (0.2, 1.0, 0.8, 1.0)]
-    assert google[:, 7].tolist() == pytest.approx(scaled[:2], abs=1e-5)
-    assert twitter[:, 0].tolist() == pytest.approx(scaled[2:], abs=1e-5)
+    assert found.drawings["google"][:, 7].tolist() == pytest.approx(scaled[:2], abs=1e-5)
+    assert found.drawings["twitter"][:, 0].tolist() == pytest.approx(scaled[2:], abs=1e-5)
+    assert found.drawings["strength-5"].shape == (2, 1_280)

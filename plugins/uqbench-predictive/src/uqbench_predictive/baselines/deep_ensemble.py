@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import prod
 from typing import Literal
 
 import torch
@@ -19,6 +20,8 @@ from uqbench.contract.estimator import (
 )
 from uqbench_predictive.baselines.post_hoc import positive, temperature
 from uqbench_predictive.baselines.sample import NetworkSample
+from uqbench_predictive.networks.architectures import Mlp, Network
+from uqbench_predictive.networks.parts import Parts
 from uqbench_predictive.networks.prior_functions import WithPrior, perturbed
 from uqbench_predictive.networks.training import Trainer, TrainingConfig, repeat
 from uqbench_predictive.uncertainty import classification, mean, setting_b
@@ -38,17 +41,23 @@ class DeepEnsembleConfig(TrainingConfig):
         prior_scale: each member is a trained network plus so many times a random one, which stays
             as it was drawn (Osband et al. 2018); of a regression whose noise is known, a member's
             targets have such noise of their own, too.
+        parts: an input is so many equal parts, as of several encoders; a member sees one, in turn.
     """
 
     members: int = 10
     diverges_from: Literal["reference", "mean"] = "reference"
     temperature_prior: float | None = field(default=None, metadata=LATER)
     prior_scale: float = field(default=0.0, metadata=LATER)
+    parts: int = field(default=1, metadata=LATER)
 
     def __post_init__(self) -> None:
         positive(self.temperature_prior)
         if self.members < 1:
             raise ValueError(f"members must be at least 1, got {self.members}")
+        if not 1 <= self.parts <= self.members:
+            raise ValueError(
+                f"parts must be 1 to {self.members}, the number of members, got {self.parts}"
+            )
 
 
 class DeepEnsemble(Estimator):
@@ -70,12 +79,12 @@ class DeepEnsemble(Estimator):
 
         Raises:
             ValueError: there is to be a temperature, and no validation data, or no classes to be
-                predicted.
+                predicted; or inputs are not so many equal parts.
         """
         members, prior = self.trainer.config.members, self.trainer.config.temperature_prior
         held = data.validation
         data = self.trainer.to_device(data)
-        network, own = self.trainer.network, data
+        network, own = self._network(), data
         if self.trainer.config.prior_scale:
             generators = self.trainer.member_generators("prior", members)
             network = WithPrior(network, generators, self.trainer.config.prior_scale)
@@ -93,6 +102,20 @@ class DeepEnsemble(Estimator):
                     "leave it out"
                 )
             self.temperature = temperature(self.sample.outputs(held.inputs), held.targets, prior)
+
+    def _network(self) -> Network:
+        """Of an input, or of the part of it that a member sees."""
+        config, task = self.trainer.config, self.trainer.task
+        if config.parts == 1:
+            return self.trainer.network
+        width, left = divmod(prod(task.inputs), config.parts)
+        if left or config.architecture != "mlp":
+            raise ValueError(
+                f"parts needs the architecture 'mlp' and inputs that are {config.parts} equal parts, "
+                f"got {config.architecture!r} and inputs {task.inputs}"
+            )
+        part = Mlp(width, config.hidden, max(task.n_classes, 1))
+        return Parts(part, config.parts, config.members)
 
     def predict(self, inputs: Tensor) -> PredictiveUncertainty:
         """The members' disagreement (a), or their divergence from one prediction (b)."""

@@ -235,6 +235,26 @@ ON_CLOTHES: Graded = {
     "jpeg": (jpeg, (2, 5, 10, 16, 25)),
 }
 """The fifteen of Hendrycks & Dietterich 2019, for 28 × 28 pixels."""
+ON_DRAWINGS: Graded = {
+    "noise": (noise, (0.08, 0.12, 0.18, 0.26, 0.38)),
+    "shot": (shot, (60, 25, 12, 5, 3)),
+    "impulses": (impulses, (0.03, 0.06, 0.09, 0.17, 0.27)),
+    "defocus": (defocus, (1.0, 1.7, 2.5, 3.5, 4.5)),
+    "glass": (glass, (0.3, 0.5, 0.7, 0.85, 1.0)),
+    "motion": (motion, (6, 9, 13, 18, 24)),
+    "zoom": (zoom, (1.1, 1.2, 1.35, 1.5, 1.7)),
+    "snow": (snow, (0.2, 0.4, 0.6, 0.8, 1.0)),
+    "frost": (frost, (0.2, 0.35, 0.5, 0.65, 0.8)),
+    "fog": (fog, (0.3, 0.6, 1.0, 1.5, 2.2)),
+    "brightness": (brightness, (0.1, 0.2, 0.3, 0.4, 0.5)),
+    "contrast": (contrast, (0.75, 0.55, 0.4, 0.28, 0.18)),
+    "elastic": (elastic, (1.0, 1.6, 2.4, 3.2, 4.0)),
+    "pixelation": (pixelation, (38, 26, 20, 15, 11)),
+    "jpeg": (jpeg, (2, 4, 7, 12, 20)),
+}
+"""The same for 64 × 64 pixels in colour. Noise of any kind is each channel's own; the others do to
+all channels alike."""
+OF_A_CHANNEL = ("noise", "shot", "impulses")
 
 
 def corrupted(
@@ -253,6 +273,27 @@ def corrupted(
         generator = np.random.default_rng(derive_seed("corruption", name, seed))
         chosen = slice(first, None, len(graded))
         made[chosen] = corrupt(made[chosen], parameters[strength - 1], generator)
+    return made.clip(0, 1).astype(np.float32)
+
+
+def corrupted_drawings(
+    images: NDArray[np.float32], kinds: NDArray[np.int64], strength: int
+) -> NDArray[np.float32]:
+    """Drawings ``[M, 3, H, W]`` in [0, 1], each by one of :data:`ON_DRAWINGS`.
+
+    Args:
+        images: clean.
+        kinds: ``[M]``, the corruption's place in the list.
+        strength: 1 to 5; the random numbers are the same at each.
+    """
+    made = images.astype(np.float64)
+    for kind in np.unique(kinds):
+        name, (corrupt, parameters) = list(ON_DRAWINGS.items())[kind]
+        for channel in range(images.shape[1]):
+            stream = channel if name in OF_A_CHANNEL else 0
+            generator = np.random.default_rng(derive_seed("drawings", name, stream))
+            here = made[kinds == kind, channel]
+            made[kinds == kind, channel] = corrupt(here, parameters[strength - 1], generator)
     return made.clip(0, 1).astype(np.float32)
 
 
