@@ -73,5 +73,5 @@ def test_parts_are_equal_and_no_more_than_members(toy):
         DeepEnsembleConfig(members=3, hidden=(8,), parts=3),
         DeepEnsembleConfig(members=3, architecture="sngp", hidden=(8,), parts=2),
     ):
-        with pytest.raises(ValueError, match="inputs that are . equal parts"):
+        with pytest.raises(ValueError, match=r"inputs of \d equal parts"):
             DeepEnsemble(task, [1], config, CPU).fit(task.data([1]), None, steps=1)

@@ -111,7 +111,7 @@ class DeepEnsemble(Estimator):
         width, left = divmod(prod(task.inputs), config.parts)
         if left or config.architecture != "mlp":
             raise ValueError(
-                f"parts needs the architecture 'mlp' and inputs that are {config.parts} equal parts, "
+                f"parts needs the architecture 'mlp' and inputs of {config.parts} equal parts, "
                 f"got {config.architecture!r} and inputs {task.inputs}"
             )
         part = Mlp(width, config.hidden, max(task.n_classes, 1))

@@ -36,4 +36,5 @@ class Parts(Network):
     def _seen(self, inputs: Tensor) -> Tensor:
         stack = torch.arange(len(inputs), device=inputs.device)
         own = stack % self.members % self.parts
-        return inputs.unflatten(-1, (self.parts, -1))[stack, :, own]
+        seen: Tensor = inputs.unflatten(-1, (self.parts, -1))[stack, :, own]
+        return seen

@@ -2,8 +2,8 @@
 
 A head learns six categories from one vendor's drawings. The same emoji drawn by another vendor are
 a natural shift, as cameras and hospitals are in WILDS (Koh et al. 2021); fifteen corruptions of
-drawings are a made one; categories that were not learned are foreign. Features are computed once, from packages that the user has
-(:mod:`uqbench_predictive.make_features`).
+drawings are a made one; categories that were not learned are foreign. Features are computed once,
+from packages that the user has (:mod:`uqbench_predictive.make_features`).
 """
 
 from __future__ import annotations
