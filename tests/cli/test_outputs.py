@@ -80,4 +80,4 @@ def test_somebody_elses_file_is_refused_and_one_of_ones_own_replaced(tmp_path):
 def test_a_report_replaces_no_device(tmp_path):
     boards = Path(__file__).parents[2] / "leaderboards" / "five-state" / "paper"
     with pytest.raises(UqbenchError, match="no regular file"):
-        command.main([str(boards), "-o", "/dev/null"], standalone_mode=False)
+        command.main([str(boards), "--to", "/dev/null"], standalone_mode=False)

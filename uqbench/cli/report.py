@@ -6,7 +6,7 @@ from uqbench.cli.options import File, FolderThere, takes
 from uqbench.cli.terminal import say, warn
 
 
-@takes(names={"output": "-o --output"})
+@takes(names={"output": "--to"})
 def command(folder: FolderThere = Path("results"), *, output: File = Path("report.html")) -> int:
     """Write a report about FOLDER: results, leaderboards, or the folder of one board.
 
@@ -16,7 +16,7 @@ def command(folder: FolderThere = Path("results"), *, output: File = Path("repor
     \b
     Examples:
       uqbench report
-      uqbench report leaderboards -o report.html
+      uqbench report leaderboards --to report.html
 
     Args:
         output: The file to write.

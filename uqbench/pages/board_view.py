@@ -62,6 +62,7 @@ class Line:
 
     Attributes:
         place: its rank and the set of ranks that the runs leave open; None where it has none.
+        leads: that no other method is surely better.
         beaten: that its difference to the best trivial row does not lie above zero.
         role: method, trivial or oracle.
         state: ``verified`` or ``self-reported`` of a row that others sent, ``local`` of code in no
@@ -77,6 +78,7 @@ class Line:
 
     method: str
     place: Place | None
+    leads: bool
     beaten: bool
     role: str
     state: str
@@ -105,6 +107,7 @@ class Line:
         return cls(
             method=str(row["method"]),
             place=_place(ranks, row.get("tied")),
+            leads=row.get("may_be_first") == "yes",
             beaten=row.get("beats_trivial") == "no",
             role=str(row.get("role", "method")),
             state=state or next((of for of in ("local", "imported") if row.get(of) == "yes"), ""),

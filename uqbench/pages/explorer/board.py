@@ -142,6 +142,7 @@ def _method(board: StoredBoard, line: Line, facts: Mapping[str, Any]) -> Data:
         **facts,
         "role": line.role,
         "notes": line.notes,
+        "leads": line.leads,
         "beaten": line.beaten,
         "word": line.calibration,
         "kind": kind(line.calibration),

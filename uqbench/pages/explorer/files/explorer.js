@@ -323,14 +323,14 @@
       const one = !subset ? of.values[by || of.ranking] : !by && of.sets[subset];
       const metric = by ? by.replace(/_mean$|_iqm$/, "") : primary;
       const own = subset.startsWith("only:") ? [subset.slice(5)] : subset.startsWith("without:") ? tasks.filter((task) => task !== subset.slice(8)) : list("of").filter((task) => tasks.includes(task));
-      return { by, ranks, one, metric, tasks: own, name: by ? spoken(by) : `${column[of.ranking].header} score` };
+      return { by, ranks, own: !by && !subset, one, metric, tasks: own, name: by ? spoken(by) : `${column[of.ranking].header} score` };
     }
 
     function columns(now) {
       const est = (key, header, about, get) => ({ key, header, about, names: [key, `${key}_low`, `${key}_high`], sort: (row) => get(row) && get(row)[0], cell: (row) => estimate(get(row)), csv: (row) => get(row) || ["", "", ""] });
       const made = [];
-      if (now.ranks && rows.length > 1) made.push({ key: "rank", header: "ranks", about: "The ranks that the runs leave open; together they hold with 95 %.", names: ["rank", "rank_low", "rank_high"], text: true, sort: (row) => now.ranks[row.k] && -now.ranks[row.k][0],
-        cell: (row) => el("span", { className: now.ranks[row.k] && now.ranks[row.k][1] === 1 ? "place first" : "place" }, places(now.ranks[row.k])), csv: (row) => (now.ranks[row.k] || ["", "", ""]).slice(0, 3) });
+      if (now.ranks && rows.length > 1) made.push({ key: "rank", header: "ranks", about: "The ranks that the runs leave open; together they hold with 95 %. Marked: no other method is surely better.", names: ["rank", "rank_low", "rank_high"], text: true, sort: (row) => now.ranks[row.k] && -now.ranks[row.k][0],
+        cell: (row) => el("span", { className: now.own && row.leads ? "place first" : "place" }, places(now.ranks[row.k])), csv: (row) => (now.ranks[row.k] || ["", "", ""]).slice(0, 3) });
       made.push({ key: "method", header: "method", about: "As its paper calls it; below, its name on the board.", text: true, sort: (row) => row.title.toLowerCase(), csv: (row) => [row.name],
         cell: (row) => [row.role === "method" ? el("a", { href: address("method", row.of), title: `${row.about}. ${row.source}` }, row.title) : row.title,
           [...row.notes, ...(row.beaten ? ["not above trivial"] : [])].map((word) => el("small", { className: "role" }, ` ${word}`)), el("small", {}, el("code", {}, row.name))] });
