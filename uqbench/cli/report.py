@@ -6,8 +6,8 @@ from uqbench.cli.options import File, FolderThere, takes
 from uqbench.cli.terminal import say, warn
 
 
-@takes(names={"output": "--to"})
-def command(folder: FolderThere = Path("results"), *, output: File = Path("report.html")) -> int:
+@takes()
+def command(folder: FolderThere = Path("results"), *, to: File = Path("report.html")) -> int:
     """Write a report about FOLDER: results, leaderboards, or the folder of one board.
 
     One file that requests nothing: what each board comes to, claims of the papers, and every board
@@ -19,9 +19,9 @@ def command(folder: FolderThere = Path("results"), *, output: File = Path("repor
       uqbench report leaderboards --to report.html
 
     Args:
-        output: The file to write.
+        to: The file to write.
     """
     from uqbench.api.report import write_report
 
-    say(str(write_report(folder, output, warn)))
+    say(str(write_report(folder, to, warn)))
     return 0

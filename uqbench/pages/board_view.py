@@ -222,9 +222,8 @@ def board_notes(board: Board, view: BoardView) -> list[str]:
             f"the difference does not lie above zero."
         )
     words = {line.calibration for line in view.lines}
-    of_policy = is_of_policy(board.plan)
     sentences += [
-        OF_POLICY if of is HERE and of_policy else said
+        OF_POLICY if of is HERE and is_of_policy(board.plan) else said
         for of, said in MEANT.items()
         if words & {*of}
     ]

@@ -132,8 +132,7 @@ def _rank(data: Data, board: Board, names: list[str]) -> None:
         data["sets"][f"{how}:{task}"] = [_estimate(values.get(name)) for name in names]
         data["ranks"][f"{how}:{task}"] = [_place(places.get(name)) for name in names]
     for column in board.columns if board.ranks else ():
-        places = board.places_by(column)
-        if places:
+        if places := board.places_by(column):
             data["ranks"][f"by:{column.name}"] = [_place(places.get(name)) for name in names]
 
 

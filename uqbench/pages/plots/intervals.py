@@ -37,8 +37,7 @@ def frame(leaderboard: pd.DataFrame, statistic: str) -> pd.DataFrame:
     table = estimates(leaderboard, statistic).rename(
         columns={"x": "estimate", "x_low": "low", "x_high": "high"}
     )
-    known = "may_be_first" in leaderboard  # not in boards of before comparisons with the best
-    table["first"] = leaderboard["may_be_first"].eq("yes") if known else False
+    table["first"] = leaderboard.get("may_be_first", "") == "yes"  # older boards do not say
     return table[table["estimate"].notna()].reset_index(drop=True)
 
 
