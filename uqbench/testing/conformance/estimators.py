@@ -84,9 +84,11 @@ def pure(subject: EstimatorSubject) -> None:
         second = estimator.predict(inputs)
     expect(torch.equal(inputs, before), "predict wrote into its inputs")
     expect(same(vars(second), vars(first)), "asked again, it predicts something else")
-    one, own = estimator.predict(inputs[:, 2:3]).total, first.total[:, 2:3]
-    alone = torch.allclose(one, own, 0.3, 0.1 * float(first.total.abs().mean()))  # if drawn
-    expect(alone, "the prediction for an input depends on the other inputs asked")
+    one = estimator.predict(inputs[:, 2:3])
+    for part, alone in ("total", one.total), ("epistemic", one.epistemic):
+        among: Tensor = getattr(first, part)  # may be drawn
+        alike = torch.allclose(alone, among[:, 2:3], 0.3, 0.1 * float(among.abs().mean()))
+        expect(alike, f"the {part} of an input depends on the other inputs asked")
 
 
 @check(EstimatorSubject, "estimator-lanes", after=("estimator-pure",))
@@ -100,9 +102,9 @@ def lanes(subject: EstimatorSubject) -> None:
     """
     among, _, inputs = subject.predicted
     by_itself = subject.fitted(SEEDS[1:2]).predict(inputs[1:2].clone())
-    for name in ("total", "epistemic"):
-        mine, theirs = getattr(by_itself, name)[0], getattr(among, name)[1]
-        alike = torch.allclose(mine, theirs, rtol=1e-3, atol=1e-4)
+    for name in ("total", "epistemic", "mean", "probs"):
+        mine, theirs = getattr(by_itself, name), getattr(among, name)
+        alike = mine is None or torch.allclose(mine[0], theirs[1], rtol=1e-3, atol=1e-4)
         expect(alike, f"alone and among others {name} differs")
 
 
@@ -187,15 +189,21 @@ def dataset_forms(subject: DatasetSubject) -> None:
 def dataset_seeds(subject: DatasetSubject) -> None:
     """A data set is a function of its lane's seed, whatever the others are.
 
-    Lane 1 alone, and among others.
+    Data for training and validation, and evaluation sets; lane 1 alone, and among others.
 
     Fix:
         Make a generator of each seed; touch no global random state.
     """
+
+    def parts(seeds: Sequence[int], lane: int) -> list[Tensor]:
+        data = subject.dataset.data(seeds)
+        sets = subject.dataset.evaluation_sets(seeds).values()
+        every = [(of.inputs, of.targets) for of in (data, data.validation, *sets) if of]
+        return [x[lane] for both in every for x in both if x is not None]
+
     with unchanged("it"):
-        among = subject.dataset.data(SEEDS)
-    alone = subject.dataset.data(SEEDS[1:2])
-    alike = same([alone.inputs[0], alone.targets[0]], [among.inputs[1], among.targets[1]])
+        among = parts(SEEDS, 1)
+    alike = same(parts(SEEDS[1:2], 0), among)
     expect(alike, "the data set of a seed differs alone and among others")
 
 

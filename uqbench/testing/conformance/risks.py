@@ -53,15 +53,19 @@ def forms(subject: RiskSubject) -> None:
 
 @check(RiskSubject, "risk-weights", after=("risk-forms",))
 def weights(subject: RiskSubject) -> None:
-    """Weights proportional to the probabilities make the same number.
+    """Weights proportional to the probabilities make the same number, and probabilities count.
 
-    Seven times the probabilities.
+    Seven times the probabilities; a value that stands there twice, with half of its own each time.
 
     Fix:
-        Divide by probabilities.sum(dim).
+        Weight by the probabilities, and divide by probabilities.sum(dim).
     """
     values, probs = laws()
-    _close(subject.measure(values, 7 * probs), subject.measure(values, probs), "times seven")
+    value = subject.measure(values, probs)
+    _close(subject.measure(values, 7 * probs), value, "times seven")
+    twice, half = torch.cat([values, values[:, :1]], -1), probs[:, :1] / 2
+    split = torch.cat([half, probs[:, 1:], half], -1)
+    _close(subject.measure(twice, split), value, "with a value in two halves")
 
 
 @check(RiskSubject, "risk-order", after=("risk-forms",))
