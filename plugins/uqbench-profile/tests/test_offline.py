@@ -97,7 +97,8 @@ def test_the_oracle_knows_the_posterior_from_what_it_sees_and_its_intervals_cove
     assert constant["shape"].abs().max() < 1e-6
     agent.config = OfflineBayesConfig(width="silent")
     assert truth.scores(agent.uncertainty(truth.obs), torch.zeros(0)).keys() == {
-        "selection_by_mean"
+        "selection_by_mean",
+        "pessimism_by_mean",
     }
 
 

@@ -98,6 +98,7 @@ def scores(
     - ``selection_by_mean``: the same without the widths;
     - ``pessimism``: V of acting by the lower bound of that policy's Q; 0 the average policy, 1 the
       best policy there is;
+    - ``pessimism_by_mean``: V of acting by the mean of Q of the policy chosen by means;
     - ``shape`` and ``scale`` of the widths, against the exact posterior's.
     """
     known = {name: x.double().cpu() for name, x in vars(stated).items() if x is not None}
@@ -114,18 +115,20 @@ def scores(
         taken = values.gather(-1, number[:, None]).squeeze(-1)
         return (taken - average) / (best - average)
 
-    zero = torch.zeros_like(mean)
-    found = {"selection_by_mean": selected(chosen(mean, zero, None, world.policies))}
+    def gained(bound: Tensor, number: Tensor) -> Tensor:
+        actions = bound[torch.arange(len(number)), number].argmax(-1)
+        most = best_value(world, discount) - average
+        return (value_of(world, actions, discount) - average) / most
+
+    by_mean = chosen(mean, torch.zeros_like(mean), None, world.policies)
+    found = {"selection_by_mean": selected(by_mean), "pessimism_by_mean": gained(mean, by_mean)}
     if var is None:
         return {name: value.clamp(min=LOWEST) for name, value in found.items()}
     std = var.clamp(min=0).sqrt().unflatten(1, form)
     drawn = None if samples is None else samples.unflatten(1, form)
     number = chosen(mean, std, drawn, world.policies)
-    lane = torch.arange(len(number))
-    actions = (mean - QUANTILE * std)[lane, number].argmax(-1)
-    gained = value_of(world, actions, discount) - average
     found["selection"] = selected(number)
-    found["pessimism"] = gained / (best_value(world, discount) - average)
+    found["pessimism"] = gained(mean - QUANTILE * std, number)
     widths = std.flatten(1), exact.std
     found["shape"] = shape(*widths)
     found = {name: value.clamp(min=LOWEST) for name, value in found.items()}

@@ -113,6 +113,21 @@ def uqbench_agents() -> Iterable[AgentSpec]:
             role="oracle",
             actors=False,
         ),
+        *(
+            AgentSpec(
+                name=name,
+                title=title,
+                version="1",
+                factory=f"uqbench_tabular.agents.gaussian_controls:{kind}",
+                config="uqbench_tabular.environments.config:GaussianValuesConfig",
+                role="trivial",
+                actors=False,
+            )
+            for name, title, kind in (
+                ("gaussian-prior", "The prior", "GaussianPrior"),
+                ("one-doubt", "One doubt for all pairs", "OneDoubt"),
+            )
+        ),
         *(_oracle(name, config) for name, config in ORACLES.items()),
     ]
 

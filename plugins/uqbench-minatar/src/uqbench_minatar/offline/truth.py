@@ -22,8 +22,6 @@ from uqbench_minatar.offline.policies import DISCOUNT, POLICIES, probabilities, 
 
 QUANTILE = 1.2815515655446004
 """Standard normal quantile of .9: bounds that one value in ten lies below."""
-LOWEST = -1.0
-"""The least score."""
 
 
 @dataclass(frozen=True)
@@ -60,15 +58,12 @@ def table(game: str) -> Table:
 
 
 def scores(stated: Uncertainty, of: Table, script: Tensor) -> Mapping[str, Tensor]:
-    """Scores ``[L]`` by name; none of what is not stated.
+    """``bounds_hold`` ``[L]``: the share of the ten values above their lower bounds; .9 is stated.
 
     The value of a policy is the mean over states, its actions weighted. Its deviation is that of
     the samples' means; of marginals, which say nothing of dependence, the mean of deviations, an
-    upper bound. A lower bound is 1.28 of them below.
-
-    - ``selection``: V of the policy of the highest lower bound: 0 the average policy, 1 the best;
-    - ``selection_by_mean``: the same without the widths;
-    - ``bounds_hold``: the share of the ten values above their lower bounds; .9 is stated.
+    upper bound. A lower bound is 1.28 of them below. Nobody chooses among the policies: they are
+    numbered by their quality, so that a choice would show no method.
     """
     known = {name: x.double().cpu() for name, x in vars(stated).items() if x is not None}
     if "mean" not in known:
@@ -80,22 +75,15 @@ def scores(stated: Uncertainty, of: Table, script: Tensor) -> Mapping[str, Tenso
         own: Tensor = (weights * entries.unflatten(1, form)).sum(-1)
         return own.mean(1)
 
-    def selected(bound: Tensor) -> Tensor:
-        chosen = (values[bound.argmax(-1)] - values.mean()) / (values.max() - values.mean())
-        return chosen.clamp(min=LOWEST)
-
-    mean = of_policies(known["mean"])
-    found = {"selection_by_mean": selected(mean)}
     samples = known.get("value_samples")
     if samples is not None:
         width = torch.stack([of_policies(one) for one in samples.unbind(-1)], -1).std(-1)
     elif "epistemic_var" in known:
         width = of_policies(known["epistemic_var"].clamp(min=0).sqrt())
     else:
-        return found
-    bound = mean - QUANTILE * width
-    found["selection"] = selected(bound)
-    return {**found, "bounds_hold": (bound <= values).double().mean(-1)}
+        return {}
+    bound = of_policies(known["mean"]) - QUANTILE * width
+    return {"bounds_hold": (bound <= values).double().mean(-1)}
 
 
 def exact_truth(config: OfflineConfig, discount: float, seeds: Sequence[int]) -> ExactTruth:

@@ -62,8 +62,7 @@ class GaussianPosterior(Agent):
 
     def uncertainty(self, obs: Tensor) -> Uncertainty:
         """Mean and variance of Q, and sixteen samples with exactly these and the covariances."""
-        mean, var = self._moments()
-        samples = mean[..., None] + self._to_values @ (var.sqrt()[..., None] * self._directions)
+        mean, var, samples = self._stated()
         states = obs.double()
         shape = (STATES, ACTIONS)
 
@@ -73,10 +72,16 @@ class GaussianPosterior(Agent):
 
         return Uncertainty(
             mean=asked(mean),
-            epistemic_var=asked(var @ self._to_values.square().mT),
+            epistemic_var=asked(var),
             epistemic_dof=torch.full_like(asked(mean), torch.inf),
             value_samples=asked(samples),
         )
+
+    def _stated(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Means, variances and samples of Q, ``[L, 8]`` twice and ``[L, 8, 16]``."""
+        mean, var = self._moments()
+        samples = mean[..., None] + self._to_values @ (var.sqrt()[..., None] * self._directions)
+        return mean, var @ self._to_values.square().mT, samples
 
     def _moments(self) -> tuple[Tensor, Tensor]:
         """Means of Q and variances of the mean rewards, ``[L, 8]`` each."""
