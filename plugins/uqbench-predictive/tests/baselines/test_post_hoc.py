@@ -145,6 +145,13 @@ def test_what_needs_no_model_knows_the_training_inputs_and_the_shares_of_the_cla
     said = estimator.predict(points[None])
     shares = torch.bincount(data.targets[0], minlength=3) / 24
     assert torch.allclose(said.probs[0], shares.double().expand(7, -1))
+    cosine = Inputs(task, [1], InputsConfig(score="cosine"), CPU)
+    cosine.fit(data, None, steps=1)
+    assert cosine.predict(3 * data.inputs).score.abs().max() < 1e-6  # of any length
+    unit, known = (x / x.norm(dim=-1, keepdim=True) for x in (points, data.inputs[0]))
+    angles = (unit @ known.mT).amax(-1).clamp(max=1)
+    squares = cosine.predict(points[None]).score[0].square().float()
+    assert torch.allclose(squares, 2 - 2 * angles, atol=1e-6)
     norm = Inputs(task, [1], InputsConfig(score="norm"), CPU)
     norm.fit(data, None, steps=1)
     assert torch.allclose(norm.predict(points[None]).score[0].float(), points.norm(dim=-1))

@@ -8,6 +8,7 @@ from typing import Literal
 
 import torch
 from torch import Tensor
+from torch.nn.functional import normalize, one_hot
 
 from uqbench.contract.estimator import (
     Data,
@@ -25,11 +26,11 @@ class InputsConfig:
     """Which rule.
 
     Attributes:
-        score: ``nearest``, the Euclidean distance to the nearest training input; or ``norm``, the
-            Euclidean norm of the input.
+        score: ``nearest``, the Euclidean distance to the nearest training input; ``cosine``, the
+            same of inputs scaled to length 1; or ``norm``, the Euclidean norm of the input.
     """
 
-    score: Literal["nearest", "norm"] = "nearest"
+    score: Literal["nearest", "cosine", "norm"] = "nearest"
 
 
 class Inputs(Estimator):
@@ -55,6 +56,8 @@ class Inputs(Estimator):
             score = flat.norm(dim=-1).double()
         else:
             known = self.data.inputs.flatten(2)
+            if self.config.score == "cosine":
+                flat, known = normalize(flat, dim=-1), normalize(known, dim=-1)
             score = torch.cat([nearest(part, known) for part in flat.split(ROWS, dim=1)], 1)
         targets, zero = self.data.targets, torch.zeros_like(score)
         if self.n_classes == 0:
@@ -62,7 +65,7 @@ class Inputs(Estimator):
             mean, noise = (torch.stack(part)[:, None] for part in zip(*lanes, strict=True))
             return replace(values(mean.expand_as(score), zero, noise), score=score)
         if self.reference_model is None:
-            shares = torch.nn.functional.one_hot(targets, self.n_classes).double().mean(1)
+            shares = one_hot(targets, self.n_classes).double().mean(1)
             log_probs = shares[:, None].expand(*score.shape, -1).clamp(min=1e-12).log()
         else:
             log_probs = self.reference_model.log_probs(inputs)
