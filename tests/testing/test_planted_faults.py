@@ -292,3 +292,58 @@ def test_answers_do_not_depend_on_what_else_is_asked_nor_data_on_training():
     assert outcome(points, "dataset-apart")[0] == "failed"
     largest = RiskSubject(name="largest", measure=ByTheLargest(0.5))
     assert outcome(largest, "risk-forms")[0] == "failed"
+
+
+class OfTheFirstLane(Residuals):
+    """Targets of every lane are centred by the first one's mean."""
+
+    def fit(self, data, reference_model, steps):
+        self.centre = data.targets[0].mean()
+        super().fit(Data(data.inputs, data.targets - self.centre), reference_model, steps)
+
+    def predict(self, inputs):
+        said = super().predict(inputs)
+        return replace(said, mean=said.mean + self.centre)
+
+
+class OneForAll(Residuals):
+    """The epistemic part is the mean over the inputs that are asked about."""
+
+    def predict(self, inputs):
+        said = super().predict(inputs)
+        shared = said.epistemic.mean(1, keepdim=True).expand_as(said.epistemic)
+        return replace(said, epistemic=shared, total=said.aleatoric + shared)
+
+
+class ByPlace(Scored):
+    """Test inputs depend on a lane's place among the lanes."""
+
+    def evaluation_sets(self, seeds):
+        own, place = super().evaluation_sets(seeds)["test"], torch.arange(len(seeds))
+        return {"test": EvaluationSet(own.inputs + 0.01 * place[:, None, None], own.targets)}
+
+
+class AllAlike(MeanStd):
+    """Every value counts the same, whatever its probability."""
+
+    def __call__(self, values, probabilities, dim=-1):
+        return super().__call__(values, torch.ones_like(probabilities), dim)
+
+
+@pytest.mark.parametrize(
+    ("kind", "check"),
+    [(OfTheFirstLane, "estimator-lanes"), (OneForAll, "estimator-pure"),
+     (ByPlace, "dataset-seeds"), (AllAlike, "risk-weights")],
+)  # fmt: skip
+def test_means_epistemic_parts_test_sets_and_probabilities_are_looked_at(kind, check):
+    def make(dataset, seeds):
+        return kind(dataset, list(seeds), NoConfig(), CPU)
+
+    if kind is AllAlike:
+        subject = RiskSubject(name="mine", measure=kind(0.5))
+    elif kind is ByPlace:
+        subject = DatasetSubject(name="mine", dataset=kind(0), scores=("error",))
+    else:
+        subject = EstimatorSubject(name="mine", make=make, dataset=DrawnPoints(0))
+    status, message = outcome(subject, check)
+    assert status == "failed", message

@@ -154,7 +154,14 @@ def changed(**changes):
     )
 
 
-def reason(tmp_path, change=lambda x: x, kind=honest, problem=Points, score=lambda given: 1.0):
+def reason(
+    tmp_path,
+    change=lambda x: x,
+    kind=honest,
+    problem=Points,
+    score=lambda given: 1.0,
+    predict=None,
+):
     """Why the run of a planted estimator or data set fails; empty where it finishes."""
 
     class Planted(Estimator):
@@ -165,7 +172,7 @@ def reason(tmp_path, change=lambda x: x, kind=honest, problem=Points, score=lamb
             pass
 
         def predict(self, inputs):
-            return change(kind(len(inputs)))
+            return change(kind(len(inputs))) if predict is None else predict(inputs)
 
     host = Host.load()
     plugin = host.register(
@@ -185,6 +192,27 @@ def reason(tmp_path, change=lambda x: x, kind=honest, problem=Points, score=lamb
     execute((batch,), Store(tmp_path / "results"), host, told.append)
     (end,) = [event for event in told if isinstance(event, Failed | Finished)]
     return end.reason if isinstance(end, Failed) else ""
+
+
+class TwoSets(Values):
+    def evaluation_sets(self, seeds):
+        near = super().evaluation_sets(seeds)["test"].inputs
+        return {"near": EvaluationSet(near, near[..., 0]), "far": EvaluationSet(40 + near)}
+
+
+def distances(inputs, of_set: bool):
+    """A regression whose novelty is the input's size, or the mean of all that are asked."""
+    size = inputs.norm(dim=-1).double()
+    size = size.mean(1, keepdim=True).expand_as(size) if of_set else size
+    one = torch.ones_like(size)
+    return PredictiveUncertainty(2 * one, one, one, None, "variance", mean=0 * one, score=size)
+
+
+@pytest.mark.parametrize("of_set", [False, True])
+def test_a_number_that_is_one_of_a_whole_set_ends_the_run(tmp_path, of_set):
+    said = reason(tmp_path, problem=TwoSets, predict=lambda x: distances(x, of_set))
+    assert ("the novelty that Planted of" in said) == of_set
+    assert bool(said) == of_set
 
 
 INVALID = {

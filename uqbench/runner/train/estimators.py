@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from uqbench.contract.errors import UqbenchError, see
-from uqbench.contract.estimator import Dataset, Estimator
+from uqbench.contract.estimator import Dataset, Estimator, EvaluationSet, Predictions
 from uqbench.contract.identity import Run
 from uqbench.registry.plugins import Host
 from uqbench.results.tables import RunColumns
@@ -20,6 +20,9 @@ from uqbench.uncertainty.problems import check_data, check_scores
 from uqbench.uncertainty.validity import Speaker, check_prediction
 
 NO_EPISODES = columns([()] * len(EPISODES), EPISODES)
+AGAIN, FACTOR, ROUNDING = 5, 3, 1e-6
+"""Points of an evaluation set that are asked again; how much their spread may change by that, of
+methods that may draw; and below which nothing is one."""
 
 
 def fit_estimator(
@@ -57,6 +60,7 @@ def fit_estimator(
         when = f"for the set {name!r}"
         by = Speaker("estimator", named(estimator), when, see("wrong-prediction"))
         check_prediction(one, (count, sets[name].inputs.shape[1]), dataset.n_classes, by)
+    check_alone(estimator, sets, predictions, dataset.n_classes)
     scores = dataset.score(seeds, predictions)
     check_scores(scores, spec.scores, count, problem)
     lanes = []
@@ -71,6 +75,35 @@ def fit_estimator(
         records = columns([[steps] * len(values), [*values], [*values.values()]], RECORD)
         lanes.append(RunColumns(records, NO_EPISODES, predictions=stored))
     return lanes
+
+
+def check_alone(
+    estimator: Estimator,
+    sets: Mapping[str, EvaluationSet],
+    said: Mapping[str, Predictions],
+    n_classes: int,
+) -> None:
+    """Refuse a number that is one of a whole set: the points of a set are all of one kind.
+
+    Some points of all sets are asked again, at once: they differ within a lane as much as before.
+
+    Raises:
+        UqbenchError: they differ by another factor.
+    """
+    asked = torch.cat([one.inputs[:, :AGAIN] for one in sets.values()], 1)
+    again = estimator.predict(asked)
+    by = Speaker("estimator", named(estimator), "for points of all sets", see("wrong-prediction"))
+    check_prediction(Predictions(again), (len(asked), asked.shape[1]), n_classes, by)
+    for part in ("total", "novelty"):
+        parts = [getattr(said[name].predicted, part)[:, :AGAIN] for name in sets]
+        both = torch.stack([torch.cat(parts, 1).double(), getattr(again, part).double()])
+        before, now = (both - both.mean(-1, keepdim=True)).abs().mean((1, 2)).tolist()
+        if max(before, now) > FACTOR * min(before, now) + ROUNDING * (1 + float(both.abs().max())):
+            raise UqbenchError(
+                f"the {part} that {named(estimator)} predicts of a point depends on the other "
+                f"points asked: those of all sets differ by {now:.3g} when asked together, by "
+                f"{before:.3g} when each set is asked by itself{see('wrong-prediction')}"
+            )
 
 
 def check_registered(scores: Mapping[str, float], lane: int, estimator: str) -> None:
