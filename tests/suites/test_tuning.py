@@ -226,6 +226,13 @@ def test_an_empty_space_leaves_its_methods_untuned(options):
         search(replace(options, methods=("climber",)))
 
 
+def test_a_space_of_nothing_that_there_is_is_refused(options):
+    path = Path(options.plugins[1])
+    path.write_text(path.read_text() + "\n[search_spaces.slow]\n")  # a method, not an agent
+    with pytest.raises(UqbenchError, match=r"search_spaces\.slow: there is no agent or estimator"):
+        search(options)
+
+
 def test_what_is_set_takes_the_place_of_the_space_within_the_same_number_of_settings(options):
     values = uqbench.grid(1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
     own = replace(options, settings={"climber": {"learning_rate": values}}, methods=("climber",))

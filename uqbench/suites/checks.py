@@ -155,8 +155,10 @@ def _search(suite: Suite, host: Host, key: str) -> None:
         _space(suite.tuning.space, suite, host, key)
 
 
-def _space(space: Space, suite: Suite, _: Host, key: str) -> None:
-    """Check the number of its settings, and that a rate is in it."""
+def _space(space: Space, suite: Suite, host: Host, key: str) -> None:
+    """Check what it is of, the number of its settings, and that a rate is in it."""
+    if (name := key.rpartition("search_spaces.")[2]) != key:
+        _known(key, "agent or estimator", {*host.agents, *host.estimators}, name)
     if suite.tuning is None:
         raise ValueError("expected [tuning], too")
     if space:  # an empty one: its methods are not tuned
