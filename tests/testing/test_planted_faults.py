@@ -315,6 +315,14 @@ class OneForAll(Residuals):
         return replace(said, epistemic=shared, total=said.aleatoric + shared)
 
 
+class OneNovelty(Residuals):
+    """A score of its own, of all inputs that are asked about."""
+
+    def predict(self, inputs):
+        size = inputs.double().square().sum(-1).mean(1, keepdim=True).expand(inputs.shape[:2])
+        return replace(super().predict(inputs), score=size)
+
+
 class ByPlace(Scored):
     """Test inputs depend on a lane's place among the lanes."""
 
@@ -332,7 +340,7 @@ class AllAlike(MeanStd):
 
 @pytest.mark.parametrize(
     ("kind", "check"),
-    [(OfTheFirstLane, "estimator-lanes"), (OneForAll, "estimator-pure"),
+    [(OfTheFirstLane, "estimator-lanes"), (OneForAll, "estimator-pure"), (OneNovelty, "estimator-pure"),
      (ByPlace, "dataset-seeds"), (AllAlike, "risk-weights")],
 )  # fmt: skip
 def test_means_epistemic_parts_test_sets_and_probabilities_are_looked_at(kind, check):
