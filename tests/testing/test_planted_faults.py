@@ -340,9 +340,14 @@ class AllAlike(MeanStd):
 
 @pytest.mark.parametrize(
     ("kind", "check"),
-    [(OfTheFirstLane, "estimator-lanes"), (OneForAll, "estimator-pure"), (OneNovelty, "estimator-pure"),
-     (ByPlace, "dataset-seeds"), (AllAlike, "risk-weights")],
-)  # fmt: skip
+    [
+        (OfTheFirstLane, "estimator-lanes"),
+        (OneForAll, "estimator-pure"),
+        (OneNovelty, "estimator-pure"),
+        (ByPlace, "dataset-seeds"),
+        (AllAlike, "risk-weights"),
+    ],
+)
 def test_means_epistemic_parts_test_sets_and_probabilities_are_looked_at(kind, check):
     def make(dataset, seeds):
         return kind(dataset, list(seeds), NoConfig(), CPU)
