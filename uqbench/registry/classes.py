@@ -89,7 +89,8 @@ def spec_of(kind: str, name: str, factory: type[Any], version: str) -> specs.Spe
     """
     spec, _ = KINDS[kind]
     own = {field.name for field in dataclasses.fields(spec)} - {"name", "factory", "config"}
-    stated = {key: value for key, value in vars(factory).items() if key in own}
+    stated = {key: getattr(factory, key) for key in own - {"version"} if hasattr(factory, key)}
+    stated |= {key: value for key, value in vars(factory).items() if key == "version"}
     says: dict[str, Any] = {
         key: value for key, value in stated.items() if isinstance(value, str | int | float | tuple)
     }

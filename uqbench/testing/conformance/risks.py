@@ -55,7 +55,8 @@ def forms(subject: RiskSubject) -> None:
 def weights(subject: RiskSubject) -> None:
     """Weights proportional to the probabilities make the same number, and probabilities count.
 
-    Seven times the probabilities; a value that stands there twice, with half of its own each time.
+    Seven times the probabilities; six of nine values that stand there twice, with a quarter of
+    their own and with the rest.
 
     Fix:
         Weight by the probabilities, and divide by probabilities.sum(dim).
@@ -63,9 +64,10 @@ def weights(subject: RiskSubject) -> None:
     values, probs = laws()
     value = subject.measure(values, probs)
     _close(subject.measure(values, 7 * probs), value, "times seven")
-    twice, half = torch.cat([values, values[:, :1]], -1), probs[:, :1] / 2
-    split = torch.cat([half, probs[:, 1:], half], -1)
-    _close(subject.measure(twice, split), value, "with a value in two halves")
+    some = probs[:, :6]
+    twice, split = [values, values[:, :6]], [some / 4, probs[:, 6:], 3 * some / 4]
+    value_of_split = subject.measure(torch.cat(twice, -1), torch.cat(split, -1))
+    _close(value_of_split, value, "with six values in two parts")
 
 
 @check(RiskSubject, "risk-order", after=("risk-forms",))

@@ -153,7 +153,7 @@ def misstated(truth: PredictiveUncertainty, how: int) -> PredictiveUncertainty:
     return replace(truth, mean=mean, total=factor * truth.total, aleatoric=factor * truth.aleatoric)
 
 
-def differ(first: float, second: float, tolerance: float = 1e-9) -> bool:
+def differ(first: float, second: float, tolerance: float = 1e-6) -> bool:
     """Whether two scores are others; where both have no value, they are not."""
     return not np.isclose(second, first, rtol=tolerance, atol=tolerance, equal_nan=True)
 
