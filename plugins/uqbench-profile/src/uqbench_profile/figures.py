@@ -15,6 +15,7 @@ from uqbench.pages.plots.words import spelled
 from uqbench_profile.capabilities import CAPABILITIES, profile, table
 
 SCALE = "0 is what knows nothing or minds no risk, 1 the best that can be had"
+RIGHT = "of the epistemic scale, a logarithm, 0 is right"
 
 
 def profiles(board: StoredBoard) -> Iterator[Figure]:
@@ -26,7 +27,7 @@ def profiles(board: StoredBoard) -> Iterator[Figure]:
     yield Figure(
         "profile",
         f"{board.title}: what each method's uncertainty is good for",
-        f"Means over seeds; {SCALE}.",
+        f"Means over seeds; {SCALE}; {RIGHT}.",
         data,
         _all(data, methods),
         spelled(
@@ -38,7 +39,7 @@ def profiles(board: StoredBoard) -> Iterator[Figure]:
         yield Figure(
             f"profile-{method}"[:60],
             f"{board.title}: the profile of {method}",
-            f"Means with 95 % intervals over seeds; {SCALE}.",
+            f"Means with 95 % intervals over seeds; {SCALE}; {RIGHT}.",
             own,
             _strengths(own),
             spelled((str(r.capability), r.estimate, r.low, r.high) for r in own.itertuples()),
@@ -46,6 +47,9 @@ def profiles(board: StoredBoard) -> Iterator[Figure]:
 
 
 def _all(data: pd.DataFrame, methods: list[str]) -> Any:
+    off = 1 - data["estimate"].abs()
+    shade = data["estimate"].where(data["capability"] != "epistemic scale", off)
+    data = data.assign(shade=shade)
     base = alt.Chart(data, width=alt.Step(92), height=alt.Step(22)).encode(
         alt.X(
             "capability:N",
@@ -57,7 +61,7 @@ def _all(data: pd.DataFrame, methods: list[str]) -> Any:
     )
     colors = alt.Scale(domain=[0, 1], range=[theme.WHITE, theme.SKY], clamp=True, interpolate="rgb")
     return alt.layer(
-        base.mark_rect().encode(alt.Color("estimate:Q", scale=colors, legend=None)),
+        base.mark_rect().encode(alt.Color("shade:Q", scale=colors, legend=None)),
         base.mark_text(color=theme.ON_LIGHT).encode(alt.Text("estimate:Q", format=".2f")),
     )
 
