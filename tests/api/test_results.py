@@ -54,7 +54,7 @@ def test_importing_uqbench_imports_nothing_heavy():
 
 
 def test_windows_is_refused_with_what_to_do():
-    script = "import sys; sys.platform = 'win32'; import uqbench"
+    script = "import shutil, sys; sys.platform = 'win32'; import uqbench"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert "uqbench runs on Linux and macOS; on Windows use it in WSL" in done.stderr
 
