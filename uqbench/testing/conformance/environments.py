@@ -208,7 +208,7 @@ def limit(subject: EnvironmentSubject) -> None:
             ended, due, cut = o.terminated | o.truncated, length >= LIMIT, kind == "truncation"
             wrong = {
                 f"went on after {LIMIT} steps, its limit ({kind})": due & ~ended,
-                "at its limit was truncated; the task says terminal": due & ~o.terminated & (not cut),
+                "at its limit was truncated; the task says terminal": due & ~(o.terminated | cut),
                 "both terminated and was truncated": due & o.terminated & o.truncated & cut,
                 "was truncated before its limit": ~due & o.truncated & cut,
             }
