@@ -399,18 +399,24 @@ class NotNeutral(SoftWorst):
         return super().__call__(values, probabilities, dim) - 1
 
 
+def variance(values, probabilities, dim):
+    weights = probabilities / probabilities.sum(dim, keepdim=True)
+    mean = (weights * values).sum(dim, keepdim=True)
+    return (weights * (values - mean).square()).sum(dim)
+
+
 class SaysCoherent(SoftWorst):
     coherent = True
 
     def __call__(self, values, probabilities, dim=-1):
         found = super().__call__(values, probabilities, dim)
-        return found - self.weight * values.var(dim, correction=0)
+        return found - self.weight * variance(values, probabilities, dim)
 
 
 class NoGradient(SoftWorst):
     def __call__(self, values, probabilities, dim=-1):
         found = super().__call__(values, probabilities, dim)
-        return found - self.weight * values.var(dim, correction=0).sqrt()
+        return found - self.weight * variance(values, probabilities, dim).sqrt()
 
 
 class Narrow(Above):
