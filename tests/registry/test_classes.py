@@ -9,7 +9,9 @@ import pytest
 
 from uqbench.api.installed import listing
 from uqbench.contract.errors import UqbenchError
+from uqbench.contract.estimator import Dataset
 from uqbench.registry import local, named
+from uqbench.registry.classes import spec_of
 from uqbench.registry.contents import content_hash, package_of
 from uqbench.registry.plugins import Host
 from uqbench.suites.selection import Selection
@@ -31,6 +33,22 @@ def install(folder: Path, name: str, kinds: tuple[str, ...]) -> Path:
         )
     )
     return source
+
+
+class Scored(Dataset):
+    """A data set with a score of its own."""
+
+    version, scores = "3", ("error",)
+
+
+class Further(Scored):
+    """Another one with the same score."""
+
+
+def test_what_a_class_states_is_inherited_but_for_its_version():
+    one, other = (spec_of("dataset", "points", kind, "1") for kind in (Scored, Further))
+    assert (one.scores, one.version) == (("error",), "3")
+    assert (other.scores, other.version) == (("error",), "1")
 
 
 def forget() -> None:

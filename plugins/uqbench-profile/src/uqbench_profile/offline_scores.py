@@ -115,9 +115,10 @@ def scores(
         taken = values.gather(-1, number[:, None]).squeeze(-1)
         return (taken - average) / (best - average)
 
+    most = best_value(world, discount) - average
+
     def gained(bound: Tensor, number: Tensor) -> Tensor:
         actions = bound[torch.arange(len(number)), number].argmax(-1)
-        most = best_value(world, discount) - average
         return (value_of(world, actions, discount) - average) / most
 
     by_mean = chosen(mean, torch.zeros_like(mean), None, world.policies)

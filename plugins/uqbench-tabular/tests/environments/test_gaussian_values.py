@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 from gymnasium import spaces
+from uqbench_tabular.agents.gaussian_controls import GaussianPrior, OneDoubt
 from uqbench_tabular.agents.gaussian_posterior import GaussianPosterior
 from uqbench_tabular.environments.config import GaussianValuesConfig
 from uqbench_tabular.environments.gaussian_values import (
@@ -30,11 +31,13 @@ WORLDS = range(2_000)
 CONFIG = GaussianValuesConfig(sigma=2.0, fours=1)
 
 
-def learned(config: GaussianValuesConfig, discount: float, seeds: range) -> GaussianPosterior:
+def learned(
+    config: GaussianValuesConfig, discount: float, seeds: range, kind=GaussianPosterior
+) -> GaussianPosterior:
     """The exact posterior after all data and as many steps of rest."""
     env = GaussianValues(config, seeds, None, CPU)
     info = EnvironmentInfo(spaces.Box(0, 1, (STATES,)), ACTIONS, discount, 16 * config.n)
-    agent = GaussianPosterior(info, seeds, config, CPU)
+    agent = kind(info, seeds, config, CPU)
     obs, valid = env.reset()
     for _ in range(16 * config.n):
         action = agent.act(obs[:, None], valid[:, None])[:, 0]
@@ -94,6 +97,27 @@ def test_over_worlds_drawn_from_the_prior_the_posterior_covers_and_has_its_varia
     assert inside.double().mean().item() == pytest.approx(0.9, abs=0.02)
     root = (exact.mean - exact.fitted).square().mean()
     assert root > 0.01  # what fits the data is not the posterior's mean
+
+
+@pytest.mark.parametrize("discount", [0.0, 0.9])
+def test_the_controls_know_nothing_of_a_pair_alone(discount):
+    """The prior has GGᵀ; one doubt .2²(I + 11ᵀ/(1 − γ)²) about .8 of what fits all data."""
+    exact, of_values = posterior(CONFIG, discount, range(3)), values_of_rewards(discount)
+    prior = (of_values @ of_values.mT)[PLACE][:, PLACE]
+    common = torch.ones(PAIRS, PAIRS).double() / (1 - discount) ** 2
+    doubt = 0.04 * (torch.eye(PAIRS).double() + common)
+    for kind, mean, covariance in (
+        (GaussianPrior, torch.zeros(3, PAIRS), prior),
+        (OneDoubt, 0.8 * exact.fitted.flatten(1), doubt),
+    ):
+        states = torch.eye(STATES).expand(3, -1, -1)
+        said = learned(CONFIG, discount, range(3), kind).uncertainty(states)
+        assert torch.allclose(said.mean.flatten(1), mean.double(), atol=1e-5)
+        samples = said.value_samples.flatten(1, 2)
+        for lane in samples:
+            assert torch.allclose(lane.cov(), covariance, atol=1e-8)
+        stated = said.epistemic_var.flatten(1)
+        assert torch.allclose(stated, covariance.diagonal().expand(3, -1), atol=1e-8)
 
 
 def test_values_are_the_circuit_s_discounted_rewards():
