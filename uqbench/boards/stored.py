@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import zlib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -22,7 +23,7 @@ from uqbench.boards.submitted import NAME, Submitted, read_submitted, reseeded, 
 from uqbench.boards.tables import frame
 from uqbench.contract.errors import Say, UqbenchError, see, unknown, warn
 from uqbench.contract.figure import NotDrawableError
-from uqbench.results.files import reading, stored_text
+from uqbench.results.files import reading, stored_text, unpacked
 from uqbench.results.folders import Folder
 from uqbench.results.store import BOARDS
 from uqbench.results.tables import MOST_BYTES, parse_table
@@ -37,6 +38,11 @@ if TYPE_CHECKING:
 
 PROVENANCE, PAGE = "made_with.json", "README.md"
 CURVES, UNCERTAINTY = "curves.parquet", "uncertainty.parquet"
+SCORES, PACKED = "scores.csv", "scores.csv.gz"
+"""The scores as they follow from the runs, and as a board's folder keeps them; some of earlier
+boards are not compressed."""
+MOST_SCORES = 256 << 20
+"""Bytes of scores that are unpacked: some million runs."""
 RECORDED = ("cost.csv", PROVENANCE, "papers.bib", ERRORS, NAME, CURVES, UNCERTAINTY)
 """The files of a board that do not follow from its scores."""
 
@@ -66,9 +72,9 @@ class StoredBoard:
             UqbenchError: there is none, or its manifest is damaged.
         """
         stored = cls(folder if isinstance(folder, Folder) else board_at(folder))
-        if not stored.has("scores.csv") or not stored.has(MANIFEST):
+        if not stored.has(SCORES) or not stored.has(MANIFEST):
             raise UqbenchError(
-                f"{folder} is not a leaderboard's folder: expected scores.csv and {MANIFEST} in "
+                f"{folder} is not a leaderboard's folder: expected {PACKED} and {MANIFEST} in "
                 f"it. uqbench leaderboard --suite NAME writes one."
             )
         _ = stored.manifest
@@ -138,7 +144,7 @@ class StoredBoard:
 
     def has(self, name: str) -> bool:
         """Whether there is a file of that name."""
-        return self.at.has(name)
+        return self.at.has(name) or (name == SCORES and self.at.has(PACKED))
 
     def unchecked(self, name: str) -> bytes:
         """The contents of a file, whatever the manifest lists.
@@ -147,8 +153,10 @@ class StoredBoard:
             UqbenchError: it is not a regular file, too large, or cannot be read.
         """
         try:
+            if name == SCORES and self.at.has(PACKED):
+                return unpacked(self.at.read(PACKED, MOST_SCORES), MOST_SCORES)
             return self.at.read(name, MOST_BYTES)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, zlib.error) as error:
             why = error.strerror if isinstance(error, OSError) else error
             where = self.folder / name
             raise UqbenchError(f"{where} is damaged, because it cannot be read: {why}") from error
@@ -223,7 +231,7 @@ class StoredBoard:
     @cached_property
     def scores(self) -> pd.DataFrame:
         """One row per run."""
-        return self._csv("scores.csv", "task", "method", "seed", "status", "score", "run")
+        return self._csv(SCORES, "task", "method", "seed", "status", "score", "run")
 
     @cached_property
     def curve_points(self) -> pd.DataFrame | None:
@@ -314,13 +322,13 @@ class StoredBoard:
             UqbenchError: it is of an earlier protocol, or its scores are not those of the plan and
                 of its own manifest.
         """
-        path = self.folder / "scores.csv"
+        path = self.folder / SCORES
         if not self.has(path.name):
             raise UqbenchError(
                 f"{path} is not there: write it with uqbench leaderboard --suite {plan.suite.name} "
                 f"--budget {plan.budget_name}."
             )
-        scores = from_csv(stored_text(self.unchecked("scores.csv"), path), str(path))
+        scores = from_csv(stored_text(self.unchecked(SCORES), path), str(path))
         planned = None
         if self.has(MANIFEST):  # a check says where there is none
             if changed := departures(self.manifest, plan.suite, versions_here(host)):

@@ -1,5 +1,6 @@
 """A board's folder with its page, and the index of boards, as they are written."""
 
+import gzip
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -18,7 +19,7 @@ from uqbench.boards.provenance import (
     provenance_json,
     read_provenance,
 )
-from uqbench.boards.stored import PAGE, PROVENANCE, RECORDED
+from uqbench.boards.stored import PACKED, PAGE, PROVENANCE, RECORDED, SCORES
 from uqbench.pages.markdown import index_page, page
 from uqbench.registry.plugins import Host
 from uqbench.results.files import stored_text
@@ -75,10 +76,12 @@ def write_files(files: Mapping[str, bytes], folder: Folder, host: Host) -> None:
 
     Recorded files of earlier scores are removed: they are not of these.
     """
-    folder.remove_temporaries(files)
-    for name, data in files.items():
+    kept = {PACKED: gzip.compress(files[SCORES], 9, mtime=0), **files}
+    del kept[SCORES]
+    folder.remove_temporaries(kept)
+    for name, data in kept.items():
         folder.write(name, data)
-    folder.remove(*(set(RECORDED) - files.keys()))
+    folder.remove(SCORES, *(set(RECORDED) - files.keys()))
     write_index(folder.parent.parent, host)
 
 

@@ -2,6 +2,7 @@
 
 import os
 import stat
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -47,6 +48,20 @@ def stored_text(data: bytes, path: Path) -> str:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise UqbenchError(f"{path} is damaged, because it is not UTF-8: {error}") from error
+
+
+def unpacked(data: bytes, most: int) -> bytes:
+    """The contents of a file that was compressed by gzip.
+
+    Raises:
+        ValueError: they are cut, or more bytes than ``most``; what is beyond is not unpacked.
+        zlib.error: they are damaged.
+    """
+    unpacking = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+    text = unpacking.decompress(data, most)
+    if not unpacking.eof or unpacking.unused_data:
+        raise ValueError(f"it is cut, has something behind it, or unpacks to over {most:,} bytes")
+    return text
 
 
 def check_output(path: Path) -> None:
