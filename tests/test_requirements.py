@@ -110,3 +110,16 @@ def test_a_readme_installs_what_is_declared_and_says_what_may_be_imported(folder
             or module.with_suffix(".py").is_file()
             or re.search(rf"^(?:def|class) {last}\b", parent.read_text(), re.M)
         ), name
+
+
+def test_the_lock_has_the_pins_and_a_digest_of_each():
+    pins = {
+        line.lower().replace("_", "-")
+        for line in (ROOT / "requirements.txt").read_text().splitlines()
+        if re.fullmatch(r"[\w.-]+==[\w.+-]+", line) and not line.startswith("torch==")
+    }
+    text = (ROOT / "requirements.lock").read_text().replace("\\\n", " ")
+    locked = dict(line.split(maxsplit=1) for line in text.splitlines() if line[:1] not in ("#", ""))
+    assert {name.replace("_", "-").lower() for name in locked} == pins
+    digest = r"--hash=sha256:[0-9a-f]{64}"
+    assert all(re.fullmatch(rf"{digest}(\s+{digest})*\s*", of) for of in locked.values())
