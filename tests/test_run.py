@@ -1,6 +1,7 @@
 """`uqbench run`, as a user runs it: in a process of its own, on a plugin that is installed."""
 
 import csv
+import gzip
 import json
 import os
 import re
@@ -498,16 +499,16 @@ def test_leaderboard_has_the_same_bytes_again_and_notices_a_changed_one(finished
     assert len(json.loads(uqbench(*board, "--json").stdout)) == 2
     elsewhere = ("leaderboard", "--suite", "toy", "--out", tmp_path / "none", "--to", tmp_path)
     assert "0 of its 12 rows compared" in uqbench(*elsewhere, "--check").stdout
-    scores = tmp_path / "toy/paper/scores.csv"
-    whole = scores.read_text()
-    scores.write_text("\n".join(whole.splitlines()[:-1]) + "\n")
+    scores = tmp_path / "toy/paper/scores.csv.gz"
+    whole = unpacked(scores)
+    pack(scores, "\n".join(whole.splitlines()[:-1]) + "\n")
     assert "has 11 runs, the plan 12" in uqbench(*elsewhere, "--check", code=2).stderr
     head, first_row, rest = whole.split("\n", 2)
     cells = first_row.split(",")
     cells[5] = "9.0"
-    scores.write_text("\n".join([head, ",".join(cells), rest]))
+    pack(scores, "\n".join([head, ",".join(cells), rest]))
     assert "does not follow from" in uqbench(*elsewhere, "--check", code=2).stderr
-    scores.write_text(whole)
+    pack(scores, whole)
     path = tmp_path / "toy/paper/leaderboard.csv"
     path.write_bytes(path.read_bytes().replace(b"fast,method,,1,", b"fast,method,,2,"))
     assert "leaderboard.csv: differs" in uqbench(*elsewhere, "--check", code=1).stdout
@@ -522,12 +523,20 @@ def test_runs_that_are_made_again_bit_for_bit_pass_the_check(finished, tmp_path)
     run_toy(again, "--workers", "1", "--seed", "1", "--methods", "fast")
     checked = uqbench(*board, "--out", again, "--check")
     assert "2 of its 12 rows compared" in checked.stdout
-    scores = tmp_path / "boards/toy/paper/scores.csv"
+    scores = tmp_path / "boards/toy/paper/scores.csv.gz"
     digest = next(iter(again.glob("toy/paper/*/fast/1-*/run.json")))
     digest = json.loads(digest.read_text())["digests"]["results"]
-    assert digest in scores.read_text()
-    scores.write_text(scores.read_text().replace(digest, "0" * 64))
+    assert digest in unpacked(scores)
+    pack(scores, unpacked(scores).replace(digest, "0" * 64))
     assert "differs from the run" in uqbench(*board, "--out", again, "--check", code=1).stdout
+
+
+def unpacked(path: Path) -> str:
+    return gzip.decompress(path.read_bytes()).decode()
+
+
+def pack(path: Path, text: str) -> None:
+    path.write_bytes(gzip.compress(text.encode()))
 
 
 def table(path: Path) -> dict[str, dict[str, str]]:
@@ -571,8 +580,8 @@ def test_rows_of_a_stored_board_are_made_again_and_compared_bit_for_bit(finished
     uqbench("run", "--suite", "toy", "--methods", "fast", "--seed", "1", "--out", again)
     command = ("leaderboard", "--suite", "toy", "--to", boards, "--out", again, "--check")
     assert "2 of its 12 rows compared with runs in" in uqbench(*command).stdout
-    scores = boards / "toy/paper/scores.csv"
-    scores.write_text(re.sub(r",[0-9a-f]{64},", f",{'0' * 64},", scores.read_text()))
+    scores = boards / "toy/paper/scores.csv.gz"
+    pack(scores, re.sub(r",[0-9a-f]{64},", f",{'0' * 64},", unpacked(scores)))
     told = uqbench(*command, code=1).stdout
     assert told.count("differs from the run in") == 2
 
@@ -616,8 +625,8 @@ def test_own_runs_are_shown_in_a_stored_board_whose_runs_are_not_made_again(
     assert f"Stored rows are from {boards}" in page
     stored = table(boards / "toy/paper/leaderboard.csv")
     assert shown["fast"]["iqm"] == stored["fast"]["iqm"]
-    scores = boards / "toy/paper/scores.csv"
-    scores.write_text(re.sub(r"(/fast/0)-\w{8}", r"\1-00000000", scores.read_text()))
+    scores = boards / "toy/paper/scores.csv.gz"
+    pack(scores, re.sub(r"(/fast/0)-\w{8}", r"\1-00000000", unpacked(scores)))
     refused = run_toy(*command, code=2, variables=third)
     assert "was run with other settings or versions" in refused.stderr
 

@@ -1,6 +1,7 @@
 """Results from Python are those of the command line's files."""
 
 import csv
+import gzip
 import io
 import json
 import shutil
@@ -38,7 +39,9 @@ def results(toy, tmp_path_factory: pytest.TempPathFactory) -> uqbench.Results:
 
 
 def rows(path: Path) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(path.read_text())))
+    packed = path.with_name(f"{path.name}.gz")
+    data = path.read_bytes() if path.exists() else gzip.decompress(packed.read_bytes())
+    return list(csv.DictReader(io.StringIO(data.decode())))
 
 
 def board_folder(results: uqbench.Results) -> Path:
@@ -269,8 +272,9 @@ def test_an_edited_file_is_refused(copied):
     pq.write_table(table.set_column(table.column_names.index("value"), "value", values), path)
     with pytest.raises(UqbenchError, match="does not match its digest"):
         uqbench.load(copied).metrics()
-    scores = next(copied.glob("leaderboards/toy/*/scores.csv"))
-    scores.write_text(scores.read_text().replace("finished", "failed", 1))
+    scores = next(copied.glob("leaderboards/toy/*/scores.csv.gz"))
+    edited = gzip.decompress(scores.read_bytes()).replace(b"finished", b"failed", 1)
+    scores.write_bytes(gzip.compress(edited))
     with pytest.raises(UqbenchError, match="does not match its digest"):
         _ = uqbench.load(copied / "leaderboards").scores
 

@@ -1,6 +1,7 @@
 """A submitted package, installed and run: every forgery that a submission can still express."""
 
 import csv
+import gzip
 import json
 import re
 import zipfile
@@ -169,7 +170,9 @@ def test_the_boards_row_is_what_we_ran_whatever_was_sent(tmp_path, monkeypatch):
     )
     assert "; self-reported 100." in shown["submitted"]
     assert "mine, verified: made here" in (added / "README.md").read_text()
-    scores = csv.DictReader((added / "scores.csv").read_text().splitlines())
+    scores = csv.DictReader(
+        gzip.decompress((added / "scores.csv.gz").read_bytes()).decode().splitlines()
+    )
     seeds = {int(one["seed"]) for one in scores}
     assert len(seeds) == 3
     assert not seeds & {0, 1, 2}  # the keeper's, of 10,000

@@ -1,6 +1,7 @@
 """A stored board has rows of all that its manifest lists."""
 
 import csv
+import gzip
 import io
 import json
 from dataclasses import replace
@@ -15,6 +16,7 @@ from uqbench.contract.errors import UqbenchError
 from uqbench.pages.board_folders import all_files
 from uqbench.pages.check import check, rewrite
 from uqbench.pages.markdown import page
+from uqbench.results import files
 from uqbench.results.store import Store
 from uqbench.suites.selection import Selection
 
@@ -101,4 +103,47 @@ def test_rows_of_a_method_that_were_removed_are_missed(host, tmp_path, capsys):
     assert "has no runs of fast, which the suite has here" in capsys.readouterr().out
     (tmp_path / "manifest.json").write_text('{"methods": 3}')
     with pytest.raises(UqbenchError, match=r"manifest\.json is damaged"):
+        read(plan, host, tmp_path)
+
+
+def test_a_board_of_before_with_plain_scores_is_read_and_written_anew_compressed(host, tmp_path):
+    plan, none = SELECTION.plan(host, "cpu"), Store(tmp_path / "none")
+    folder = tmp_path / "toy" / "paper"
+    write(Board.of(plan, gather(plan, none)), folder)
+    before = (folder / "scores.csv").read_bytes()
+    assert check(*read(plan, host, folder), none, print)
+    (folder / "claims.csv").write_text("")
+    rewrite(*read(plan, host, folder), host)
+    assert not (folder / "scores.csv").exists()
+    packed = (folder / "scores.csv.gz").read_bytes()
+    assert gzip.decompress(packed) == before
+    assert check(*read(plan, host, folder), none, print)
+    (folder / "claims.csv").write_text("")
+    rewrite(*read(plan, host, folder), host)
+    assert (folder / "scores.csv.gz").read_bytes() == packed
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda data: data[:-9],
+        lambda data: data[:40] + b"damaged" + data[47:],
+        lambda data: data + b"behind",
+        lambda data: gzip.compress(bytes(files.MOST_UNPACKED + 1), 1),
+        lambda data: b"task,method",
+    ],
+    ids=["cut", "damaged", "behind", "bomb", "plain"],
+)
+def test_compressed_scores_that_are_damaged_or_a_bomb_are_refused(
+    damage, host, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(files, "MOST_UNPACKED", 1 << 20)
+    plan = SELECTION.plan(host, "cpu")
+    write(Board.of(plan, gather(plan, Store(tmp_path / "none"))), tmp_path)
+    whole = (tmp_path / "scores.csv").read_bytes()
+    (tmp_path / "scores.csv").unlink()
+    (tmp_path / "scores.csv.gz").write_bytes(gzip.compress(whole))
+    read(plan, host, tmp_path)
+    (tmp_path / "scores.csv.gz").write_bytes(damage(gzip.compress(whole)))
+    with pytest.raises(UqbenchError, match="is damaged, because it cannot be read"):
         read(plan, host, tmp_path)

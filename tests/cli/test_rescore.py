@@ -1,6 +1,7 @@
 """``uqbench leaderboard --rescore``: a score that came after the runs, from what they predicted."""
 
 import csv
+import gzip
 from collections.abc import Callable
 from pathlib import Path
 
@@ -160,7 +161,7 @@ def rescore(coins: tuple[Path, list[str]]) -> Callable[[str], Result]:
 
 
 def rows(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="") as file:
+    with gzip.open(path, "rt") if path.suffix == ".gz" else path.open(newline="") as file:
         return list(csv.DictReader(file))
 
 
@@ -171,7 +172,7 @@ def test_a_score_of_another_plugin_is_that_of_the_runs_and_joins_a_board_of_its_
     runs = sorted((path, path.stat().st_mtime_ns) for path in folder.rglob("*.parquet"))
     done = rescore("surest")
     assert done.return_value == 0, done.output
-    scores = rows(boards / "smoke-surest" / "scores.csv")
+    scores = rows(boards / "smoke-surest" / "scores.csv.gz")
     assert len(scores) == 6
     for row in scores:
         assert float(row["surest"]) == pytest.approx(float(row["sure_then"]), rel=1e-6)
@@ -200,7 +201,7 @@ def test_a_run_whose_predictions_were_edited_has_no_score(coins, rescore):
     assert rescore("surest").return_value == 0
     path.write_bytes(whole)
     edited = str(path.parent.relative_to(folder / "results"))
-    scores = rows(folder / "results/leaderboards/coins/smoke-surest/scores.csv")
+    scores = rows(folder / "results/leaderboards/coins/smoke-surest/scores.csv.gz")
     assert [row["run"] for row in scores if not row["surest"]] == [edited]
     assert [row["run"] for row in scores if row["status"] == "damaged"] == [edited]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import zlib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -41,8 +40,6 @@ CURVES, UNCERTAINTY = "curves.parquet", "uncertainty.parquet"
 SCORES, PACKED = "scores.csv", "scores.csv.gz"
 """The scores as they follow from the runs, and as a board's folder keeps them; some of earlier
 boards are not compressed."""
-MOST_SCORES = 256 << 20
-"""Bytes of scores that are unpacked: some million runs."""
 RECORDED = ("cost.csv", PROVENANCE, "papers.bib", ERRORS, NAME, CURVES, UNCERTAINTY)
 """The files of a board that do not follow from its scores."""
 
@@ -72,10 +69,10 @@ class StoredBoard:
             UqbenchError: there is none, or its manifest is damaged.
         """
         stored = cls(folder if isinstance(folder, Folder) else board_at(folder))
-        if not stored.has(SCORES) or not stored.has(MANIFEST):
+        if not stored.has(MANIFEST):
             raise UqbenchError(
-                f"{folder} is not a leaderboard's folder: expected {PACKED} and {MANIFEST} in "
-                f"it. uqbench leaderboard --suite NAME writes one."
+                f"{folder} is not a leaderboard's folder: expected {MANIFEST} in it. uqbench "
+                f"leaderboard --suite NAME writes one."
             )
         _ = stored.manifest
         return stored
@@ -152,11 +149,16 @@ class StoredBoard:
         Raises:
             UqbenchError: it is not a regular file, too large, or cannot be read.
         """
+        if name == SCORES and self.has(MANIFEST) and not self.has(SCORES):
+            raise UqbenchError(
+                f"{self.folder} has tables alone, not the {PACKED} that they follow from: the "
+                f"repository has whole boards, in its folder leaderboards."
+            )
         try:
             if name == SCORES and self.at.has(PACKED):
-                return unpacked(self.at.read(PACKED, MOST_SCORES), MOST_SCORES)
+                return unpacked(self.at.read(PACKED, MOST_BYTES))
             return self.at.read(name, MOST_BYTES)
-        except (OSError, ValueError, zlib.error) as error:
+        except (OSError, ValueError) as error:
             why = error.strerror if isinstance(error, OSError) else error
             where = self.folder / name
             raise UqbenchError(f"{where} is damaged, because it cannot be read: {why}") from error
@@ -176,8 +178,8 @@ class StoredBoard:
         return data
 
     def table(self, name: str) -> pd.DataFrame | None:
-        """A CSV file as a frame; None where the board has none of that name."""
-        if not self.has(name):
+        """A CSV file as a frame; None where a board has none of that name: all have scores."""
+        if name != SCORES and not self.has(name):
             return None
         where = self.folder / name
         return frame(stored_text(self.checked(name), where), str(where))
@@ -323,7 +325,7 @@ class StoredBoard:
                 of its own manifest.
         """
         path = self.folder / SCORES
-        if not self.has(path.name):
+        if not self.has(path.name) and not self.has(MANIFEST):
             raise UqbenchError(
                 f"{path} is not there: write it with uqbench leaderboard --suite {plan.suite.name} "
                 f"--budget {plan.budget_name}."

@@ -13,6 +13,9 @@ from uqbench.contract.config import explain
 from uqbench.contract.errors import UqbenchError
 from uqbench.results.folders import Folder
 
+MOST_UNPACKED = 256 << 20
+"""Bytes of a compressed file: the scores of a million runs."""
+
 
 def read_bytes(path: Path, most: int | None = None) -> bytes:
     """The contents of a file; see :meth:`Folder.read`."""
@@ -50,17 +53,22 @@ def stored_text(data: bytes, path: Path) -> str:
         raise UqbenchError(f"{path} is damaged, because it is not UTF-8: {error}") from error
 
 
-def unpacked(data: bytes, most: int) -> bytes:
+def unpacked(data: bytes) -> bytes:
     """The contents of a file that was compressed by gzip.
 
     Raises:
-        ValueError: they are cut, or more bytes than ``most``; what is beyond is not unpacked.
-        zlib.error: they are damaged.
+        ValueError: it is damaged, or holds more than ``MOST_UNPACKED`` bytes, of which no more are
+            unpacked.
     """
     unpacking = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
-    text = unpacking.decompress(data, most)
+    try:
+        text = unpacking.decompress(data, MOST_UNPACKED)
+    except zlib.error as error:
+        raise ValueError(str(error)) from error
     if not unpacking.eof or unpacking.unused_data:
-        raise ValueError(f"it is cut, has something behind it, or unpacks to over {most:,} bytes")
+        raise ValueError(
+            f"it is cut, has something behind it, or unpacks to more than {MOST_UNPACKED:,} bytes"
+        )
     return text
 
 

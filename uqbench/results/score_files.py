@@ -1,9 +1,10 @@
 """Scores that others made, from their files: one table, a row a run.
 
 Read are rliable's JSON (``{game: [runs]}`` a method, or ``{method: {game: [runs]}}``), records in
-JSON, CSV with a row a run or an evaluation (exports of W&B's tables among them), W&B's exports of
-a chart with cleanrl's run names, and folders with ``monitor.csv`` or ``evaluations.npz`` of
-Stable-Baselines3, as rl-zoo lays them out. Nothing is unpickled, and no link is followed.
+JSON, CSV, in gzip too, with a row a run or an evaluation (exports of W&B's tables among them),
+W&B's exports of a chart with cleanrl's run names, and folders with ``monitor.csv`` or
+``evaluations.npz`` of Stable-Baselines3, as rl-zoo lays them out. Nothing is unpickled, and no link
+is followed.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import numpy as np
 import pandas as pd
 
 from uqbench.contract.errors import UqbenchError, unknown
-from uqbench.results.files import read_bytes, reading
+from uqbench.results.files import read_bytes, reading, unpacked
 from uqbench.results.tables import MOST_BYTES
 
 COLUMNS = {
@@ -72,7 +73,8 @@ def read_scores(
             if path.is_dir():
                 rows = pd.DataFrame(_runs_of_folder(path, window))
             else:
-                read = {".json": _of_json, ".csv": _of_csv, ".tsv": _of_csv}.get(path.suffix)
+                kinds = dict.fromkeys((".csv", ".tsv", ".gz"), _of_csv) | {".json": _of_json}
+                read = kinds.get(path.suffix)
                 rows = pd.DataFrame() if read is None else read(path)
         if rows.empty:
             raise UqbenchError(f"{path} has no scores that can be read: expected {KINDS}.")
@@ -189,7 +191,8 @@ def _of_json(path: Path) -> pd.DataFrame:
 
 
 def _of_csv(path: Path) -> pd.DataFrame:
-    text = read_bytes(path, MOST_BYTES).decode("utf-8-sig")
+    data = read_bytes(path, MOST_BYTES)
+    text = (unpacked(data) if path.suffix == ".gz" else data).decode("utf-8-sig")
     between = max(",;\t", key=text.partition("\n")[0].count)
     rows = pd.read_csv(io.StringIO(text), sep=between, float_precision="round_trip")
     charts = {name: CLEANRL.fullmatch(name) for name in map(str, rows)}

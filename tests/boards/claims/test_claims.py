@@ -1,6 +1,7 @@
 """Claims from suite files to verdicts, tables and commands."""
 
 import csv
+import gzip
 import importlib
 import io
 import json
@@ -729,19 +730,20 @@ def test_a_stored_board_is_checked_with_its_claims(stored):
 
 def test_a_board_from_before_there_were_claims_is_written_anew_from_its_scores(stored):
     (stored / "claims.csv").unlink()
-    scores = (stored / "scores.csv").read_bytes()
+    scores = (stored / "scores.csv.gz").read_bytes()
     assert "claims.csv: differs" in check(stored, 1)
     told = check(stored, 0, rewrite=True)
     assert "claims.csv" in told
     assert "changed" in told
-    assert (stored / "scores.csv").read_bytes() == scores
+    assert (stored / "scores.csv.gz").read_bytes() == scores
     check(stored, 0)
 
 
 def test_scores_of_other_settings_are_not_written_anew(stored):
-    text = (stored / "scores.csv").read_text()
+    text = gzip.decompress((stored / "scores.csv.gz").read_bytes()).decode()
     run = next(csv.DictReader(io.StringIO(text)))["run"]
-    (stored / "scores.csv").write_text(text.replace(run, f"{run[:-8]}00000000"))
+    edited = text.replace(run, f"{run[:-8]}00000000")
+    (stored / "scores.csv.gz").write_bytes(gzip.compress(edited.encode()))
     with pytest.raises(UqbenchError, match="was run with other settings or versions"):
         check(stored, 0, rewrite=True)
 
