@@ -1,8 +1,6 @@
-"""What a finished run lists by digest is verified and merged, its agent too; nothing half stays."""
+"""What a finished run lists by digest is verified, its agent too; nothing half stays."""
 
-import json
 import os
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +10,6 @@ from example_runs import EPISODES, METRICS, finish, make_record, make_run
 
 from uqbench.contract.identity import Run
 from uqbench.results import tables
-from uqbench.results.merge import Outcome, merge
 from uqbench.results.store import RunState, Store
 from uqbench.results.tables import RunColumns
 
@@ -86,33 +83,6 @@ def test_a_record_that_lists_other_files_than_runs_have_is_damaged(listed, reaso
     found = store.find(run)
     assert found.state is RunState.DAMAGED
     assert reason in str(found.reason)
-
-
-def test_merged_runs_have_every_file_that_their_record_lists(tmp_path):
-    source, run = Store(tmp_path / "source"), named_run()
-    folder = keep(source, run)
-    into = tmp_path / "into"
-    assert [one.outcome for one in merge([source.root], into)] == [Outcome.COPIED]
-    copied = Store(into).folder(run)
-    origin = (copied / "origin.json").read_bytes()
-    assert json.loads(origin) == {"folder": "source", "host": socket.gethostname()}
-    assert {p.name: p.read_bytes() for p in copied.iterdir()} == {
-        p.name: p.read_bytes() for p in folder.iterdir()
-    } | {"origin.json": origin}
-    third = tmp_path / "third"  # which still says where the run was made
-    assert [one.outcome for one in merge([into], third)] == [Outcome.COPIED]
-    assert (Store(third).folder(run) / "origin.json").read_bytes() == origin
-    assert (copied / "agent.pt").read_bytes() == AGENT
-
-
-def test_an_agent_that_the_target_was_finished_without_is_named_and_not_added(tmp_path):
-    source, into, run = Store(tmp_path / "source"), Store(tmp_path / "into"), named_run()
-    keep(source, run)
-    folder = keep(into, run, agent=None)
-    [one] = merge([source.root], into.root)
-    assert one.outcome is Outcome.THERE
-    assert one.reason == "without agent.pt there, and a finished run is never altered"
-    assert not (folder / "agent.pt").exists()
 
 
 def test_half_written_files_of_killed_writers_go_when_the_run_is_locked_and_nothing_else(tmp_path):

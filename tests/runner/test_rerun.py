@@ -6,7 +6,7 @@ import pytest
 from uqbench.contract.errors import StorageError
 from uqbench.contract.identity import Run
 from uqbench.registry.contents import content_hash
-from uqbench.results.merge import move_earlier
+from uqbench.results.earlier import move_earlier
 from uqbench.results.records import Provenance, RunRecord
 from uqbench.results.store import RunState, Store, now, this_process
 from uqbench.results.tables import RunColumns

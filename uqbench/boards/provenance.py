@@ -5,7 +5,6 @@ a rewrite keeps it as it is; boards from before it was kept have none.
 """
 
 import json
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 
@@ -13,10 +12,7 @@ from pydantic import TypeAdapter
 
 from uqbench.registry.contents import installed_content
 from uqbench.results.files import reading
-from uqbench.results.folders import Folder
-from uqbench.results.merge import ORIGIN
 from uqbench.results.scores import Making, Score, Scores
-from uqbench.results.store import Store
 
 
 @dataclass(frozen=True)
@@ -31,7 +27,6 @@ class MadeWith:
         revision: of uqbench's checkout; None where it was none.
         first, last: UTC times at which the first run was begun and the last was finished.
         runs: how many.
-        origin: of runs that ``uqbench.results.merge`` copied: their folder and its machine.
     """
 
     device: str
@@ -42,25 +37,18 @@ class MadeWith:
     first: str
     last: str
     runs: int
-    origin: str = ""
 
 
-def provenance(scores: Scores | Iterable[Score], store: Store | None = None) -> list[MadeWith]:
-    """Provenance of the scored runs, the most frequent first.
-
-    Args:
-        scores: of the runs.
-        store: of the runs.
-    """
-    groups: dict[tuple[str, str], list[Making]] = {}
+def provenance(scores: Scores | Iterable[Score]) -> list[MadeWith]:
+    """Provenance of the scored runs, the most frequent first."""
+    groups: dict[str, list[Making]] = {}
     last, key = None, ""
     for cell in Scores.of(scores).cells:
-        for run, made in zip(cell.run, cell.made, strict=True):
+        for made in cell.made:
             if made is not None:
                 if made.provenance is not last:
                     last, key = made.provenance, made.provenance.model_dump_json()
-                origin = "" if store is None else _origin(store.at(run))
-                groups.setdefault((key, origin), []).append(made)
+                groups.setdefault(key, []).append(made)
     rows = [
         MadeWith(
             device=(of := made[0].provenance).device,
@@ -71,32 +59,15 @@ def provenance(scores: Scores | Iterable[Score], store: Store | None = None) -> 
             first=min(one.began for one in made),
             last=max(one.updated for one in made),
             runs=len(made),
-            origin=origin,
         )
-        for (_, origin), made in groups.items()
+        for made in groups.values()
     ]
     return sorted(rows, key=lambda one: (-one.runs, one.first))
 
 
-def _origin(run: Folder) -> str:
-    """The folder that a run was merged from; empty where it was made in its store."""
-    if not run.has(ORIGIN):
-        return ""
-    try:
-        origin = json.loads(run.read(ORIGIN, 10_000))
-        text = f"{origin['folder']} of {origin['host']}"
-    except (OSError, ValueError, LookupError, TypeError, RecursionError):
-        text = ""
-    return re.sub(r"[^\w .-]", "?", text)[:200] or "unknown"
-
-
 def provenance_json(made: Sequence[MadeWith], older: str) -> str:
     """``made_with.json``; ``older`` is :func:`of_older_code` when the board is written."""
-    tables = [asdict(one) for one in made]
-    for table in tables:
-        if not table["origin"]:
-            del table["origin"]
-    return json.dumps({"older": older, "runs": tables}, indent=1) + "\n"
+    return json.dumps({"older": older, "runs": [asdict(one) for one in made]}, indent=1) + "\n"
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ def write_board(
 
     ``stored`` is what those of its runs were made with that are not in the store.
     """
-    made = [*provenance(board.scores, store), *stored]
+    made = [*provenance(board.scores), *stored]
     recorded = {
         "cost.csv": cost_csv(board.plan, board.scores).encode(),
         PROVENANCE: provenance_json(made, of_older_code(board.scores)).encode(),

@@ -133,9 +133,8 @@ def _made(board: Board, made: Sequence[MadeWith], older: str) -> str:
     for one in made:  # records of other packages are alike here; made_with.json tells them apart
         versions = ", ".join(f"{n} {one.versions[n]}" for n in SHOWN_LIBRARIES if n in one.versions)
         revision = f", revision `{one.revision[:12]}`" if one.revision else ""
-        origin = f", merged from {one.origin}" if one.origin else ""
         where = f"{one.device} ({one.platform})"
-        alike.setdefault((where, versions + revision + origin), []).append(one)
+        alike.setdefault((where, versions + revision), []).append(one)
     for (device, versions), ones in alike.items():
         first, last = min(one.first for one in ones), max(one.last for one in ones)
         lines.append(

@@ -14,7 +14,7 @@ from uqbench.contract.identity import Run
 from uqbench.contract.wording import count
 from uqbench.registry.contents import installed_content
 from uqbench.registry.local import PREFIX
-from uqbench.results.merge import move_earlier
+from uqbench.results.earlier import move_earlier
 from uqbench.results.store import TO_DO, RunState, Store, StoredRun
 from uqbench.runner.resume import saved_step
 from uqbench.suites.plan import Plan
