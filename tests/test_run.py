@@ -299,14 +299,14 @@ def test_a_process_takes_over_what_another_one_left_when_it_was_killed(tmp_path)
     command += ["--methods", "slow", "--set", "slow.step_seconds=0.005", "--workers", "1"]
     first = subprocess.Popen(command, env=environment(), stderr=subprocess.PIPE, text=True)
     assert first.stderr is not None
-    while "started" not in first.stderr.readline():
-        pass
+    while "started" not in (line := first.stderr.readline()):
+        assert line
     second = subprocess.Popen(
         command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     assert second.stderr is not None
-    while "started" not in second.stderr.readline():
-        pass
+    while "started" not in (line := second.stderr.readline()):
+        assert line
     first.kill()
     first.communicate()
     second.communicate(timeout=120)

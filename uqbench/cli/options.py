@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from uqbench.registry.plugins import Host
 
 
-class _Value(click.ParamType[Any]):
+class _Value(click.ParamType):  # type: ignore[type-arg]  # generic from click 8.4 on
     """Reads a value as its type in Python says, and refuses what that refuses."""
 
     def __init__(self, hint: Any) -> None:
