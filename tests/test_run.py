@@ -373,8 +373,8 @@ def test_an_interrupted_run_leaves_a_valid_store_and_is_completed_by_the_next(ki
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert process.stderr is not None
-    while "started" not in process.stderr.readline():
-        pass
+    while "started" not in (line := process.stderr.readline()):
+        assert line
     process.send_signal(kill)
     process.communicate(timeout=60)
     assert process.returncode == (130 if kill == signal.SIGINT else -signal.SIGKILL)

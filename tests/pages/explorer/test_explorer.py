@@ -213,6 +213,7 @@ def test_names_from_elsewhere_are_text_and_a_submitted_row_says_so(tmp_path, hos
     for path in FOLDER.iterdir():
         if path.suffix in (".csv", ".json"):
             (folder / path.name).write_text(path.read_text().replace("unbiased", "unb<i>ased"))
+    (folder / "scores.csv.gz").write_bytes((FOLDER / "scores.csv.gz").read_bytes())
     header, first, *others = (folder / "leaderboard.csv").read_text().splitlines()
     lines = [f"{header},submitted", f"{first},self-reported", *(f"{line}," for line in others)]
     (folder / "leaderboard.csv").write_text("\n".join(lines) + "\n")

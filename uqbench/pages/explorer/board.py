@@ -78,8 +78,8 @@ def board_data(
         "earlier": "; ".join(changed),
         "ranking": board.ranking,
         "coverage": coverage and [*coverage, *band(coverage[1])],
-        "seeds": int(board.scores["seed"].nunique()),
-        "runs": [int((board.scores["status"] == "finished").sum()), len(board.scores)],
+        "seeds": int(board.tasks["runs_planned"].max()),
+        "runs": [board.manifest.runs["finished"], sum(board.manifest.runs.values())],
         "methods": [_method(board, lines[name], facts) for name, facts in names_of(board, host)],
         "columns": [
             {"name": name, "header": header(name), "group": by_groups.get(name, "")}
@@ -185,7 +185,7 @@ def _with_ends(table: pd.DataFrame) -> list[str]:
 
 def _pairs(board: StoredBoard) -> list[Data]:
     """Each pair of methods with the sentence that says who is better, from either side."""
-    what, seeds = label(board.ranking), board.scores.groupby("method")["seed"].nunique()
+    what, seeds = label(board.ranking), board.tasks.groupby("method")["runs_planned"].max()
 
     def said(first: str, second: str) -> str:
         return compared(board.pairs, first, second, board.title, what, int(seeds[first]))
