@@ -20,7 +20,7 @@ SHOWN = {
     "minatar/cpu": ("rank", "method", "mean", "intervals", "P(better than dqn)"),
 }
 """The boards that docs/start.md shows, and their columns there."""
-BOARDS = [path.parent for path in sorted(LEADERBOARDS.glob("*/*/scores.csv"))]
+BOARDS = [path.parent for path in sorted(LEADERBOARDS.glob("*/*/scores.csv.gz"))]
 
 
 def test_there_are_leaderboards():

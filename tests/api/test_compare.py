@@ -209,8 +209,8 @@ def test_an_imported_board_is_a_board_that_says_so(scores, tmp_path):
     assert "`a` (imported)" in page
     board = uqbench.load(tmp_path).board()
     assert set(board["rank"].dropna()) == {1, 2, 3}
-    again = uqbench.compare(folder / "scores.csv", name="mine").write(tmp_path / "again")
-    for name in ("scores.csv", "leaderboard.csv", "pairs.csv", "ranks.csv"):
+    again = uqbench.compare(folder / "scores.csv.gz", name="mine").write(tmp_path / "again")
+    for name in ("scores.csv.gz", "leaderboard.csv", "pairs.csv", "ranks.csv"):
         assert (folder / name).read_bytes() == (again / name).read_bytes()
     assert len(found.plot("intervals").data) == 3
     uqbench.write_report(tmp_path, tmp_path / "report.html")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import zlib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -41,10 +40,10 @@ CURVES, UNCERTAINTY = "curves.parquet", "uncertainty.parquet"
 SCORES, PACKED = "scores.csv", "scores.csv.gz"
 """The scores as they follow from the runs, and as a board's folder keeps them; some of earlier
 boards are not compressed."""
-MOST_SCORES = 256 << 20
-"""Bytes of scores that are unpacked: some million runs."""
 RECORDED = ("cost.csv", PROVENANCE, "papers.bib", ERRORS, NAME, CURVES, UNCERTAINTY)
 """The files of a board that do not follow from its scores."""
+LEFT_OUT = (SCORES, CURVES, UNCERTAINTY)
+"""What a copy of a board may be without; its tables are those of the whole board."""
 
 
 @dataclass(frozen=True)
@@ -72,10 +71,10 @@ class StoredBoard:
             UqbenchError: there is none, or its manifest is damaged.
         """
         stored = cls(folder if isinstance(folder, Folder) else board_at(folder))
-        if not stored.has(SCORES) or not stored.has(MANIFEST):
+        if not stored.has(MANIFEST):
             raise UqbenchError(
-                f"{folder} is not a leaderboard's folder: expected {PACKED} and {MANIFEST} in "
-                f"it. uqbench leaderboard --suite NAME writes one."
+                f"{folder} is not a leaderboard's folder: expected {MANIFEST} in it. "
+                f"uqbench leaderboard --suite NAME writes one."
             )
         _ = stored.manifest
         return stored
@@ -151,12 +150,18 @@ class StoredBoard:
 
         Raises:
             UqbenchError: it is not a regular file, too large, or cannot be read.
+            NotDrawableError: it is one that copies of boards leave out.
         """
+        if name in LEFT_OUT and not self.has(name):
+            raise NotDrawableError(
+                f"{self.folder} has tables alone, without {name}: leaderboards/ of a clone of "
+                f"uqbench has whole boards."
+            )
+        name = PACKED if name == SCORES and self.at.has(PACKED) else name
         try:
-            if name == SCORES and self.at.has(PACKED):
-                return unpacked(self.at.read(PACKED, MOST_SCORES), MOST_SCORES)
-            return self.at.read(name, MOST_BYTES)
-        except (OSError, ValueError, zlib.error) as error:
+            data = self.at.read(name, MOST_BYTES)
+            return unpacked(data) if name == PACKED else data
+        except (OSError, ValueError) as error:
             why = error.strerror if isinstance(error, OSError) else error
             where = self.folder / name
             raise UqbenchError(f"{where} is damaged, because it cannot be read: {why}") from error
@@ -176,8 +181,12 @@ class StoredBoard:
         return data
 
     def table(self, name: str) -> pd.DataFrame | None:
-        """A CSV file as a frame; None where the board has none of that name."""
-        if not self.has(name):
+        """A CSV file as a frame; None where the board has none of that name.
+
+        Raises:
+            UqbenchError: it is damaged, or these are the scores and this copy has none.
+        """
+        if name != SCORES and not self.has(name):
             return None
         where = self.folder / name
         return frame(stored_text(self.checked(name), where), str(where))
@@ -239,7 +248,7 @@ class StoredBoard:
 
         As :func:`~uqbench.boards.curves.learning_curves` says; None without curves.
         """
-        if not self.has(CURVES):
+        if not self.has(CURVES) and CURVES not in self.manifest.sha256:
             return None
         names = dict.fromkeys(("task", "method", "metric"), object)
         return self._parquet(CURVES, names | dict.fromkeys(("value", "low", "high"), float))
@@ -268,7 +277,7 @@ class StoredBoard:
         Raises:
             NotDrawableError: the board keeps none.
         """
-        if not self.has(UNCERTAINTY):
+        if not self.has(UNCERTAINTY) and UNCERTAINTY not in self.manifest.sha256:
             raise NotDrawableError(
                 f"{self.folder} has no curves of uncertainty: the budget does not ask for them "
                 f"(docs/uncertainty.md), the methods predict none, or the board was written "
@@ -323,7 +332,7 @@ class StoredBoard:
                 of its own manifest.
         """
         path = self.folder / SCORES
-        if not self.has(path.name):
+        if not self.has(path.name) and not self.has(MANIFEST):
             raise UqbenchError(
                 f"{path} is not there: write it with uqbench leaderboard --suite {plan.suite.name} "
                 f"--budget {plan.budget_name}."

@@ -4,7 +4,7 @@ import os
 import stat
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -12,6 +12,9 @@ from pydantic import ValidationError
 from uqbench.contract.config import explain
 from uqbench.contract.errors import UqbenchError
 from uqbench.results.folders import Folder
+
+MOST_UNPACKED = 256 << 20
+"""Bytes of scores that are unpacked: some million runs."""
 
 
 def read_bytes(path: Path, most: int | None = None) -> bytes:
@@ -50,17 +53,18 @@ def stored_text(data: bytes, path: Path) -> str:
         raise UqbenchError(f"{path} is damaged, because it is not UTF-8: {error}") from error
 
 
-def unpacked(data: bytes, most: int) -> bytes:
+def unpacked(data: bytes) -> bytes:
     """The contents of a file that was compressed by gzip.
 
     Raises:
-        ValueError: they are cut, or more bytes than ``most``; what is beyond is not unpacked.
-        zlib.error: they are damaged.
+        ValueError: they are damaged, or more than :data:`MOST_UNPACKED`; what is beyond is not
+            unpacked.
     """
     unpacking = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
-    text = unpacking.decompress(data, most)
+    with suppress(zlib.error):
+        text = unpacking.decompress(data, MOST_UNPACKED)
     if not unpacking.eof or unpacking.unused_data:
-        raise ValueError(f"it is cut, has something behind it, or unpacks to over {most:,} bytes")
+        raise ValueError(f"it is cut, altered, longer, or unpacks to over {MOST_UNPACKED:,} bytes")
     return text
 
 

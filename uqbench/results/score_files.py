@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from uqbench.contract.errors import UqbenchError, unknown
-from uqbench.results.files import read_bytes, reading
+from uqbench.results.files import read_bytes, reading, unpacked
 from uqbench.results.tables import MOST_BYTES
 
 COLUMNS = {
@@ -72,12 +72,13 @@ def read_scores(
             if path.is_dir():
                 rows = pd.DataFrame(_runs_of_folder(path, window))
             else:
-                read = {".json": _of_json, ".csv": _of_csv, ".tsv": _of_csv}.get(path.suffix)
+                kinds = {".json": _of_json, ".csv": _of_csv, ".tsv": _of_csv, ".gz": _of_csv}
+                read = kinds.get(path.suffix)
                 rows = pd.DataFrame() if read is None else read(path)
         if rows.empty:
             raise UqbenchError(f"{path} has no scores that can be read: expected {KINDS}.")
         if "method" not in find_columns(rows, columns).values():
-            rows["method"] = path.stem
+            rows["method"] = path.stem.removesuffix(".csv")
         parts.append(tidy(rows, str(path), columns, window))
     return pd.concat(parts, ignore_index=True)
 
@@ -189,7 +190,8 @@ def _of_json(path: Path) -> pd.DataFrame:
 
 
 def _of_csv(path: Path) -> pd.DataFrame:
-    text = read_bytes(path, MOST_BYTES).decode("utf-8-sig")
+    data = read_bytes(path, MOST_BYTES)
+    text = (unpacked(data) if path.suffix == ".gz" else data).decode("utf-8-sig")
     between = max(",;\t", key=text.partition("\n")[0].count)
     rows = pd.read_csv(io.StringIO(text), sep=between, float_precision="round_trip")
     charts = {name: CLEANRL.fullmatch(name) for name in map(str, rows)}

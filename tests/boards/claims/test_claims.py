@@ -13,6 +13,7 @@ from pathlib import Path
 import click.testing
 import numpy as np
 import pytest
+from packed import read_scores, write_scores
 
 from uqbench.boards.claims.judge import judge
 from uqbench.boards.claims.table import as_json, as_text
@@ -729,19 +730,19 @@ def test_a_stored_board_is_checked_with_its_claims(stored):
 
 def test_a_board_from_before_there_were_claims_is_written_anew_from_its_scores(stored):
     (stored / "claims.csv").unlink()
-    scores = (stored / "scores.csv").read_bytes()
+    scores = (stored / "scores.csv.gz").read_bytes()
     assert "claims.csv: differs" in check(stored, 1)
     told = check(stored, 0, rewrite=True)
     assert "claims.csv" in told
     assert "changed" in told
-    assert (stored / "scores.csv").read_bytes() == scores
+    assert (stored / "scores.csv.gz").read_bytes() == scores
     check(stored, 0)
 
 
 def test_scores_of_other_settings_are_not_written_anew(stored):
-    text = (stored / "scores.csv").read_text()
+    text = read_scores(stored)
     run = next(csv.DictReader(io.StringIO(text)))["run"]
-    (stored / "scores.csv").write_text(text.replace(run, f"{run[:-8]}00000000"))
+    write_scores(stored, text.replace(run, f"{run[:-8]}00000000"))
     with pytest.raises(UqbenchError, match="was run with other settings or versions"):
         check(stored, 0, rewrite=True)
 
