@@ -22,7 +22,7 @@ INTRODUCTION = """\
 What `tox -e leaderboard-SUITE-BUDGET` wrote; `docs/results.md` explains the files. Budgets that
 need data of yours (of `ood-mnist`, `ood-imagenet` and `predictive`) have a board here only where we
 had the data: `uqbench run`, then `uqbench leaderboard --to leaderboards`. Anyone can recompute the
-tables from `scores.csv`:
+tables from `scores.csv.gz`:
 
 ```
 uqbench leaderboard --suite minatar --budget quick --to leaderboards --check

@@ -1,9 +1,10 @@
 """Scores that others made, from their files: one table, a row a run.
 
 Read are rliable's JSON (``{game: [runs]}`` a method, or ``{method: {game: [runs]}}``), records in
-JSON, CSV with a row a run or an evaluation (exports of W&B's tables among them), W&B's exports of
-a chart with cleanrl's run names, and folders with ``monitor.csv`` or ``evaluations.npz`` of
-Stable-Baselines3, as rl-zoo lays them out. Nothing is unpickled, and no link is followed.
+JSON, CSV (and ``.csv.gz``) with a row a run or an evaluation (exports of W&B's tables among them),
+W&B's exports of a chart with cleanrl's run names, and folders with ``monitor.csv`` or
+``evaluations.npz`` of Stable-Baselines3, as rl-zoo lays them out. Nothing is unpickled, and no link
+is followed.
 """
 
 from __future__ import annotations
