@@ -1,6 +1,6 @@
 """Which scores of uncertainty say the same: their rank correlation over methods.
 
-    python benchmarks/redundant_scores.py leaderboards/windy-cliff/paper/scores.csv …
+    python benchmarks/redundant_scores.py leaderboards/windy-cliff/paper/scores.csv.gz …
 
 Of every board and task the methods' mean scores are ranked, each score's better end first as its
 suite has it; what is printed is Spearman's correlation, the mean over tasks and boards with the
@@ -31,7 +31,7 @@ def correlations(
     """Of each pair of scores, on each task: Spearman's correlation and the number of methods.
 
     Args:
-        scores: a board's ``scores.csv``: ``task``, ``method`` and the metrics.
+        scores: a board's ``scores.csv.gz``: ``task``, ``method`` and the metrics.
         better: the metrics, 1 where more is better and −1 where less is.
     """
     found: dict[Pair, list[tuple[float, int]]] = defaultdict(list)
@@ -69,7 +69,7 @@ def main() -> None:
     from uqbench.suites.reading import read_suites
 
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else "")
-    parser.add_argument("scores", type=Path, nargs="+", help="scores.csv of boards")
+    parser.add_argument("scores", type=Path, nargs="+", help="scores.csv.gz of boards")
     suites = read_suites(Host.load(), check=()).suites
     everything: dict[Pair, list[tuple[float, int]]] = defaultdict(list)
     for path in parser.parse_args().scores:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from uqbench.registry import local
 from uqbench.registry.plugins import Host
 
 TOY = Path(__file__).parent / "toy"
+sys.path.insert(0, str(Path(__file__).parent / "support"))
 
 
 @pytest.fixture(scope="session", autouse=True)

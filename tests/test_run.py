@@ -16,6 +16,7 @@ from pathlib import Path
 import jsonschema
 import pandas
 import pytest
+from packed import read_scores, write_scores
 
 from uqbench.contract.seeding import derive_seed
 
@@ -488,9 +489,9 @@ def test_leaderboard_has_the_same_bytes_again_and_notices_a_changed_one(finished
     first = files(tmp_path)
     uqbench(*board)
     assert files(tmp_path) == first
-    tables = ("claims", "cost", "errors", "leaderboard", "pairs", "ranks", "scores", "tasks")
+    tables = ("claims", "cost", "errors", "leaderboard", "pairs", "ranks", "tasks")
     names = [*(f"{table}.csv" for table in tables), "made_with.json", "manifest.json", "papers.bib"]
-    names += ["README.md", "curves.parquet"]
+    names += ["README.md", "curves.parquet", "scores.csv.gz"]
     assert set(first) == {"README.md", *(f"toy/paper/{name}" for name in names)}
     (made,) = json.loads((tmp_path / "toy/paper/made_with.json").read_text())["runs"]
     assert made["runs"] == 12
@@ -499,17 +500,19 @@ def test_leaderboard_has_the_same_bytes_again_and_notices_a_changed_one(finished
     assert len(json.loads(uqbench(*board, "--json").stdout)) == 2
     elsewhere = ("leaderboard", "--suite", "toy", "--out", tmp_path / "none", "--to", tmp_path)
     assert "0 of its 12 rows compared" in uqbench(*elsewhere, "--check").stdout
-    scores = tmp_path / "toy/paper/scores.csv.gz"
-    whole = unpacked(scores)
-    pack(scores, "\n".join(whole.splitlines()[:-1]) + "\n")
-    assert "has 11 runs, the plan 12" in uqbench(*elsewhere, "--check", code=2).stderr
+    folder = tmp_path / "toy/paper"
+    whole = read_scores(folder)
+    write_scores(folder, "\n".join(whole.splitlines()[:-1]) + "\n")
+    assert (
+        "has no rows of short/slow (seed 2), which" in uqbench(*elsewhere, "--check", code=2).stderr
+    )
     head, first_row, rest = whole.split("\n", 2)
     cells = first_row.split(",")
     cells[5] = "9.0"
-    pack(scores, "\n".join([head, ",".join(cells), rest]))
+    write_scores(folder, "\n".join([head, ",".join(cells), rest]))
     assert "does not follow from" in uqbench(*elsewhere, "--check", code=2).stderr
-    pack(scores, whole)
-    path = tmp_path / "toy/paper/leaderboard.csv"
+    write_scores(folder, whole)
+    path = folder / "leaderboard.csv"
     path.write_bytes(path.read_bytes().replace(b"fast,method,,1,", b"fast,method,,2,"))
     assert "leaderboard.csv: differs" in uqbench(*elsewhere, "--check", code=1).stdout
 
@@ -523,11 +526,11 @@ def test_runs_that_are_made_again_bit_for_bit_pass_the_check(finished, tmp_path)
     run_toy(again, "--workers", "1", "--seed", "1", "--methods", "fast")
     checked = uqbench(*board, "--out", again, "--check")
     assert "2 of its 12 rows compared" in checked.stdout
-    scores = tmp_path / "boards/toy/paper/scores.csv.gz"
+    stored = tmp_path / "boards/toy/paper"
     digest = next(iter(again.glob("toy/paper/*/fast/1-*/run.json")))
     digest = json.loads(digest.read_text())["digests"]["results"]
-    assert digest in unpacked(scores)
-    pack(scores, unpacked(scores).replace(digest, "0" * 64))
+    assert digest in read_scores(stored)
+    write_scores(stored, read_scores(stored).replace(digest, "0" * 64))
     assert "differs from the run" in uqbench(*board, "--out", again, "--check", code=1).stdout
 
 
@@ -580,8 +583,8 @@ def test_rows_of_a_stored_board_are_made_again_and_compared_bit_for_bit(finished
     uqbench("run", "--suite", "toy", "--methods", "fast", "--seed", "1", "--out", again)
     command = ("leaderboard", "--suite", "toy", "--to", boards, "--out", again, "--check")
     assert "2 of its 12 rows compared with runs in" in uqbench(*command).stdout
-    scores = boards / "toy/paper/scores.csv.gz"
-    pack(scores, re.sub(r",[0-9a-f]{64},", f",{'0' * 64},", unpacked(scores)))
+    stored = boards / "toy/paper"
+    write_scores(stored, re.sub(r",[0-9a-f]{64},", f",{'0' * 64},", read_scores(stored)))
     told = uqbench(*command, code=1).stdout
     assert told.count("differs from the run in") == 2
 
@@ -625,8 +628,8 @@ def test_own_runs_are_shown_in_a_stored_board_whose_runs_are_not_made_again(
     assert f"Stored rows are from {boards}" in page
     stored = table(boards / "toy/paper/leaderboard.csv")
     assert shown["fast"]["iqm"] == stored["fast"]["iqm"]
-    scores = boards / "toy/paper/scores.csv.gz"
-    pack(scores, re.sub(r"(/fast/0)-\w{8}", r"\1-00000000", unpacked(scores)))
+    changed = re.sub(r"(/fast/0)-\w{8}", r"\1-00000000", read_scores(boards / "toy/paper"))
+    write_scores(boards / "toy/paper", changed)
     refused = run_toy(*command, code=2, variables=third)
     assert "was run with other settings or versions" in refused.stderr
 

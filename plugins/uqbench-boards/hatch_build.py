@@ -1,24 +1,22 @@
-"""The files of the wheel: every board's tables, and what of the rest is small."""
+"""Chooses what of the leaderboards the wheel has; README.md says what is left out."""
 
 from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-CURVES = ("curves.parquet", "uncertainty.parquet")
-SCORES, MOST_BYTES = "scores.csv.gz", 190_000
+MOST_SCORES = 200_000
+"""Bytes of the largest ``scores.csv.gz`` that the wheel has."""
 
 
 class Boards(BuildHookInterface[Any]):
-    """Adds the boards without curves, and without the scores of more than ``MOST_BYTES``."""
-
-    PLUGIN_NAME = "custom"
+    """Adds each file that is kept to a wheel; an editable installation has those of the clone."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Name the files."""
-        boards = Path(self.root).parents[1] / "leaderboards"
-        for path in sorted(boards.rglob("*")):
-            large = path.name == SCORES and path.stat().st_size > MOST_BYTES
-            if path.is_file() and path.name not in CURVES and not large:
-                place = path.relative_to(boards)
-                build_data["force_include"][str(path)] = f"uqbench_boards/leaderboards/{place}"
+        """Name what the wheel has, by where it is."""
+        root = Path(self.root).parents[1]
+        for path in sorted(root.glob("leaderboards/**/*.*")) if version == "standard" else ():
+            large = path.name == "scores.csv.gz" and path.stat().st_size > MOST_SCORES
+            if path.suffix != ".parquet" and not large:
+                inside = f"uqbench_boards/{path.relative_to(root).as_posix()}"
+                build_data["force_include"][str(path)] = inside

@@ -1,5 +1,6 @@
 """Scores that somebody has: parity with rliable, files of every kind, boards of them."""
 
+import gzip
 import json
 import subprocess
 import sys
@@ -133,6 +134,10 @@ def test_files_of_every_kind_are_read(tmp_path):
     found = uqbench.compare(wandb)
     assert value(found, "ppo", "mean") == 4
     assert "Pong/dqn (1 failed)" in repr(found)
+
+    packed = tmp_path / "DER.csv.gz"
+    packed.write_bytes(gzip.compress(b"game,seed,score\nPong,0,1\nPong,1,2\nPong,2,6\n"))
+    assert value(uqbench.compare(packed), "DER", "mean") == 3.0
 
     chart = tmp_path / "chart.csv"
     columns = [f"Pong__dqn__{s}__17{s} - charts/return" for s in (1, 2)]

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from packed import read_scores, write_scores
 
 import uqbench
 from uqbench.contract.errors import UqbenchError, UqbenchWarning
@@ -38,10 +39,8 @@ def results(toy, tmp_path_factory: pytest.TempPathFactory) -> uqbench.Results:
     return uqbench.run("toy", methods="fast", seeds=2, workers=1, out=out, progress=False)
 
 
-def rows(path: Path) -> list[dict[str, str]]:
-    packed = path.with_name(f"{path.name}.gz")
-    data = path.read_bytes() if path.exists() else gzip.decompress(packed.read_bytes())
-    return list(csv.DictReader(io.StringIO(data.decode())))
+def rows(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
 
 
 def board_folder(results: uqbench.Results) -> Path:
@@ -171,7 +170,9 @@ def test_a_shell_lists_its_names_and_shows_types_of_calls():
 
 @pytest.mark.parametrize("name", ["leaderboard.csv", "pairs.csv", "claims.csv", "scores.csv"])
 def test_frames_have_the_numbers_of_the_files(results, name):
-    of_file = rows(board_folder(results) / name)
+    folder = board_folder(results)
+    text = read_scores(folder) if name == "scores.csv" else (folder / name).read_text()
+    of_file = rows(text)
     frame = results.table(name)
     assert len(frame) == len(of_file)
     for place, row in enumerate(of_file):
@@ -272,9 +273,8 @@ def test_an_edited_file_is_refused(copied):
     pq.write_table(table.set_column(table.column_names.index("value"), "value", values), path)
     with pytest.raises(UqbenchError, match="does not match its digest"):
         uqbench.load(copied).metrics()
-    scores = next(copied.glob("leaderboards/toy/*/scores.csv.gz"))
-    edited = gzip.decompress(scores.read_bytes()).replace(b"finished", b"failed", 1)
-    scores.write_bytes(gzip.compress(edited))
+    board = next(copied.glob("leaderboards/toy/*/scores.csv.gz")).parent
+    write_scores(board, read_scores(board).replace("finished", "failed", 1))
     with pytest.raises(UqbenchError, match="does not match its digest"):
         _ = uqbench.load(copied / "leaderboards").scores
 

@@ -10,6 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from packed import read_scores
 
 import uqbench
 from uqbench.api import verify as api
@@ -170,9 +171,7 @@ def test_the_boards_row_is_what_we_ran_whatever_was_sent(tmp_path, monkeypatch):
     )
     assert "; self-reported 100." in shown["submitted"]
     assert "mine, verified: made here" in (added / "README.md").read_text()
-    scores = csv.DictReader(
-        gzip.decompress((added / "scores.csv.gz").read_bytes()).decode().splitlines()
-    )
+    scores = csv.DictReader(read_scores(added).splitlines())
     seeds = {int(one["seed"]) for one in scores}
     assert len(seeds) == 3
     assert not seeds & {0, 1, 2}  # the keeper's, of 10,000

@@ -4,16 +4,21 @@ import csv
 import gzip
 import io
 import json
+import time
+import tracemalloc
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from packed import read_scores
 
+import uqbench
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.scores import gather
 from uqbench.boards.stored import StoredBoard, board_at
+from uqbench.boards.with_stored import as_run_today
 from uqbench.contract.errors import UqbenchError
-from uqbench.pages.board_folders import all_files
+from uqbench.pages.board_folders import all_files, write_files
 from uqbench.pages.check import check, rewrite
 from uqbench.pages.markdown import page
 from uqbench.results import files
@@ -106,44 +111,102 @@ def test_rows_of_a_method_that_were_removed_are_missed(host, tmp_path, capsys):
         read(plan, host, tmp_path)
 
 
-def test_a_board_of_before_with_plain_scores_is_read_and_written_anew_compressed(host, tmp_path):
-    plan, none = SELECTION.plan(host, "cpu"), Store(tmp_path / "none")
-    folder = tmp_path / "toy" / "paper"
-    write(Board.of(plan, gather(plan, none)), folder)
-    before = (folder / "scores.csv").read_bytes()
-    assert check(*read(plan, host, folder), none, print)
-    (folder / "claims.csv").write_text("")
-    rewrite(*read(plan, host, folder), host)
+@pytest.fixture
+def board(host, tmp_path) -> Board:
+    """A board without finished runs."""
+    plan = SELECTION.plan(host, "cpu")
+    return Board.of(plan, gather(plan, Store(tmp_path / "none")))
+
+
+def test_a_board_whose_scores_are_not_compressed_is_read_and_compressed_when_it_is_written(
+    board, host, tmp_path
+):
+    folder, none = tmp_path / "toy" / "paper", Store(tmp_path / "none")
+    write(board, folder)
+    scores = (folder / "scores.csv").read_text()
+    assert not (folder / "scores.csv.gz").exists()
+    assert len(StoredBoard.read(folder).scores) == len(board.scores)
+    assert check(*read(board.plan, host, folder), none, print)
+    assert folder / "scores.csv" not in rewrite(*read(board.plan, host, folder), host)
     assert not (folder / "scores.csv").exists()
-    packed = (folder / "scores.csv.gz").read_bytes()
-    assert gzip.decompress(packed) == before
-    assert check(*read(plan, host, folder), none, print)
-    (folder / "claims.csv").write_text("")
-    rewrite(*read(plan, host, folder), host)
-    assert (folder / "scores.csv.gz").read_bytes() == packed
+    assert read_scores(folder) == scores
+    assert check(*read(board.plan, host, folder), none, print)
+
+
+def test_a_board_that_is_written_twice_has_the_same_bytes(board, host, tmp_path, monkeypatch):
+    folder, written = tmp_path / "toy" / "paper", []
+    for now in (1e9, 2e9):
+        monkeypatch.setattr(time, "time", lambda now=now: now)
+        write_files(all_files(board, {}), board_at(folder), host)
+        written.append({path.name: path.read_bytes() for path in folder.iterdir()})
+    assert written[0] == written[1]
+    assert "scores.csv.gz" in written[0]
 
 
 @pytest.mark.parametrize(
     "damage",
     [
-        lambda data: data[:-9],
-        lambda data: data[:40] + b"damaged" + data[47:],
-        lambda data: data + b"behind",
-        lambda data: gzip.compress(bytes(files.MOST_UNPACKED + 1), 1),
-        lambda data: b"task,method",
+        lambda data: data[:-1],
+        lambda data: b"",
+        lambda data: gzip.decompress(data),
+        lambda data: data[:-8] + bytes([data[-8] ^ 1]) + data[-7:],
+        lambda data: data[:20] + bytes([data[20] ^ 255]) + data[21:],
+        lambda data: data + b"more",
+        lambda data: data + data,
+        lambda data: gzip.compress(bytes(64 << 20)),
     ],
-    ids=["cut", "damaged", "behind", "bomb", "plain"],
+    ids=["cut", "empty", "plain", "checksum", "damaged", "longer", "twice", "bomb"],
 )
-def test_compressed_scores_that_are_damaged_or_a_bomb_are_refused(
-    damage, host, tmp_path, monkeypatch
+def test_scores_that_cannot_be_unpacked_are_named_and_take_no_memory(
+    damage, board, host, tmp_path, monkeypatch
 ):
+    folder = tmp_path / "toy" / "paper"
+    write_files(all_files(board, {}), board_at(folder), host)
+    path = folder / "scores.csv.gz"
+    data = damage(path.read_bytes())
+    path.write_bytes(data)
     monkeypatch.setattr(files, "MOST_UNPACKED", 1 << 20)
-    plan = SELECTION.plan(host, "cpu")
-    write(Board.of(plan, gather(plan, Store(tmp_path / "none"))), tmp_path)
-    whole = (tmp_path / "scores.csv").read_bytes()
-    (tmp_path / "scores.csv").unlink()
-    (tmp_path / "scores.csv.gz").write_bytes(gzip.compress(whole))
-    read(plan, host, tmp_path)
-    (tmp_path / "scores.csv.gz").write_bytes(damage(gzip.compress(whole)))
-    with pytest.raises(UqbenchError, match="is damaged, because it cannot be read"):
-        read(plan, host, tmp_path)
+    said = r"scores\.csv\.gz is damaged, because it cannot be read: it is cut, altered, longer, or"
+    tracemalloc.start()
+    try:
+        with pytest.raises(UqbenchError, match=said):
+            StoredBoard(board_at(folder)).unchecked("scores.csv")
+        assert tracemalloc.get_traced_memory()[1] < 4 << 20
+        with pytest.raises(UqbenchError, match="is damaged, because it is cut"):
+            uqbench.compare(path)
+        assert tracemalloc.get_traced_memory()[1] < 4 << 20
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.fixture
+def tables_alone(board, host, tmp_path) -> Path:
+    """A copy of a board that lacks what the wheel leaves out."""
+    folder = tmp_path / "boards" / "toy" / "paper"
+    recorded = {"curves.parquet": b"PAR1", "uncertainty.parquet": b"PAR1"}
+    write_files(all_files(board, recorded), board_at(folder), host)
+    for name in ("scores.csv.gz", *recorded):
+        (folder / name).unlink()
+    return folder
+
+
+def test_a_copy_with_tables_alone_has_them_and_says_what_it_lacks(tables_alone, board, host):
+    boards = uqbench.load(tables_alone.parents[1])
+    assert {*boards.board()["method"]} == {"fast", "slow"}
+    assert len(boards.claims()) > 0
+    stored = StoredBoard.read(tables_alone)
+    said = r"paper has tables alone, without (scores\.csv|curves\.parquet|uncertainty\.parquet): "
+    whole = "leaderboards/ of a clone of uqbench has whole boards"
+    for lacking in (
+        lambda: boards.scores,
+        lambda: boards.runs,
+        lambda: boards.metrics(),
+        lambda: stored.uncertainty,
+        lambda: stored.checked("scores.csv"),
+        lambda: stored.board(board.plan, SELECTION, host),
+        lambda: uqbench.check_leaderboard(uqbench.Options("toy"), tables_alone.parents[1]),
+        lambda: uqbench.rewrite_leaderboard(uqbench.Options("toy"), tables_alone.parents[1]),
+        lambda: as_run_today(stored, board.plan, ["mine"], host, print),
+    ):
+        with pytest.raises(UqbenchError, match=said + whole):
+            lacking()

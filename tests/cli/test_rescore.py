@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from packed import read_scores
 
 import uqbench
 from uqbench.cli.leaderboard import command
@@ -172,7 +173,7 @@ def test_a_score_of_another_plugin_is_that_of_the_runs_and_joins_a_board_of_its_
     runs = sorted((path, path.stat().st_mtime_ns) for path in folder.rglob("*.parquet"))
     done = rescore("surest")
     assert done.return_value == 0, done.output
-    scores = rows(boards / "smoke-surest" / "scores.csv.gz")
+    scores = [*csv.DictReader(read_scores(boards / "smoke-surest").splitlines())]
     assert len(scores) == 6
     for row in scores:
         assert float(row["surest"]) == pytest.approx(float(row["sure_then"]), rel=1e-6)
@@ -201,7 +202,8 @@ def test_a_run_whose_predictions_were_edited_has_no_score(coins, rescore):
     assert rescore("surest").return_value == 0
     path.write_bytes(whole)
     edited = str(path.parent.relative_to(folder / "results"))
-    scores = rows(folder / "results/leaderboards/coins/smoke-surest/scores.csv.gz")
+    board = folder / "results/leaderboards/coins/smoke-surest"
+    scores = [*csv.DictReader(read_scores(board).splitlines())]
     assert [row["run"] for row in scores if not row["surest"]] == [edited]
     assert [row["run"] for row in scores if row["status"] == "damaged"] == [edited]
 

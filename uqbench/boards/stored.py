@@ -42,6 +42,8 @@ SCORES, PACKED = "scores.csv", "scores.csv.gz"
 boards are not compressed."""
 RECORDED = ("cost.csv", PROVENANCE, "papers.bib", ERRORS, NAME, CURVES, UNCERTAINTY)
 """The files of a board that do not follow from its scores."""
+LEFT_OUT = (SCORES, CURVES, UNCERTAINTY)
+"""What a copy of a board may be without; its tables are those of the whole board."""
 
 
 @dataclass(frozen=True)
@@ -71,8 +73,8 @@ class StoredBoard:
         stored = cls(folder if isinstance(folder, Folder) else board_at(folder))
         if not stored.has(MANIFEST):
             raise UqbenchError(
-                f"{folder} is not a leaderboard's folder: expected {MANIFEST} in it. uqbench "
-                f"leaderboard --suite NAME writes one."
+                f"{folder} is not a leaderboard's folder: expected {MANIFEST} in it. "
+                f"uqbench leaderboard --suite NAME writes one."
             )
         _ = stored.manifest
         return stored
@@ -148,16 +150,17 @@ class StoredBoard:
 
         Raises:
             UqbenchError: it is not a regular file, too large, or cannot be read.
+            NotDrawableError: it is one that copies of boards leave out.
         """
-        if name == SCORES and self.has(MANIFEST) and not self.has(SCORES):
-            raise UqbenchError(
-                f"{self.folder} has tables alone, not the {PACKED} that they follow from: the "
-                f"repository has whole boards, in its folder leaderboards."
+        if name in LEFT_OUT and not self.has(name):
+            raise NotDrawableError(
+                f"{self.folder} has tables alone, without {name}: leaderboards/ of a clone of "
+                f"uqbench has whole boards."
             )
+        name = PACKED if name == SCORES and self.at.has(PACKED) else name
         try:
-            if name == SCORES and self.at.has(PACKED):
-                return unpacked(self.at.read(PACKED, MOST_BYTES))
-            return self.at.read(name, MOST_BYTES)
+            data = self.at.read(name, MOST_BYTES)
+            return unpacked(data) if name == PACKED else data
         except (OSError, ValueError) as error:
             why = error.strerror if isinstance(error, OSError) else error
             where = self.folder / name
@@ -178,7 +181,11 @@ class StoredBoard:
         return data
 
     def table(self, name: str) -> pd.DataFrame | None:
-        """A CSV file as a frame; None where a board has none of that name: all have scores."""
+        """A CSV file as a frame; None where the board has none of that name.
+
+        Raises:
+            UqbenchError: it is damaged, or these are the scores and this copy has none.
+        """
         if name != SCORES and not self.has(name):
             return None
         where = self.folder / name
@@ -241,7 +248,7 @@ class StoredBoard:
 
         As :func:`~uqbench.boards.curves.learning_curves` says; None without curves.
         """
-        if not self.has(CURVES):
+        if not self.has(CURVES) and CURVES not in self.manifest.sha256:
             return None
         names = dict.fromkeys(("task", "method", "metric"), object)
         return self._parquet(CURVES, names | dict.fromkeys(("value", "low", "high"), float))
@@ -270,7 +277,7 @@ class StoredBoard:
         Raises:
             NotDrawableError: the board keeps none.
         """
-        if not self.has(UNCERTAINTY):
+        if not self.has(UNCERTAINTY) and UNCERTAINTY not in self.manifest.sha256:
             raise NotDrawableError(
                 f"{self.folder} has no curves of uncertainty: the budget does not ask for them "
                 f"(docs/uncertainty.md), the methods predict none, or the board was written "

@@ -38,7 +38,7 @@ def command(options: Options, *, boards: FolderThere | None = None, as_json: boo
       uqbench claims --from leaderboards
 
     Args:
-        boards: Judge by the scores.csv of the leaderboard that is stored below this folder.
+        boards: Judge by the scores of the leaderboard that is stored below this folder.
         as_json: Print JSON.
     """
     from uqbench.api.claims import judge_claims, verdicts

@@ -20,7 +20,7 @@ def command(
 ) -> int:
     """Compute a suite's leaderboard from the stored runs.
 
-    With --check, recompute the tables of a stored leaderboard from its scores.csv, and compare its
+    With --check, recompute the tables of a stored leaderboard from its scores, and compare its
     rows with those runs that are in OUT. Exit 1 where a byte differs.
 
     \b
@@ -33,7 +33,7 @@ def command(
     Args:
         to: Write below this folder instead of OUT/leaderboards.
         check: Write nothing: recompute what is stored and compare every byte.
-        rewrite: Write the stored tables anew from their scores.csv, e.g. with claims that came
+        rewrite: Write the stored tables anew from their scores, e.g. with claims that came
             later, and with controls of those runs that are in OUT.
         risk: Score by another risk measure, e.g. cvar(0.1), from the stored episodes.
         rescore: Add a registered score, from the stored predictions of estimators; nothing is run.

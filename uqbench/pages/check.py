@@ -36,7 +36,7 @@ def check(stored: StoredBoard, board: Board, store: Store, say: Say) -> bool:
     known = stored.has(MANIFEST)
     altered = stored.altered() if known else []
     for name in altered:
-        say(f"{folder / name}: is not the file whose digest {MANIFEST} lists")
+        say(f"{folder / name}: is not the file whose digest {MANIFEST} lists, or not there")
     listed = stored.manifest.sha256 if known else {}
     digests = {name: digest for name, digest in listed.items() if name in (*RECORDED, PAGE)}
     recorded = stored.recorded

@@ -4,7 +4,7 @@ import os
 import stat
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -14,7 +14,7 @@ from uqbench.contract.errors import UqbenchError
 from uqbench.results.folders import Folder
 
 MOST_UNPACKED = 256 << 20
-"""Bytes of a compressed file: the scores of a million runs."""
+"""Bytes of scores that are unpacked: some million runs."""
 
 
 def read_bytes(path: Path, most: int | None = None) -> bytes:
@@ -57,18 +57,14 @@ def unpacked(data: bytes) -> bytes:
     """The contents of a file that was compressed by gzip.
 
     Raises:
-        ValueError: it is damaged, or holds more than ``MOST_UNPACKED`` bytes, of which no more are
+        ValueError: they are damaged, or more than :data:`MOST_UNPACKED`; what is beyond is not
             unpacked.
     """
     unpacking = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
-    try:
+    with suppress(zlib.error):
         text = unpacking.decompress(data, MOST_UNPACKED)
-    except zlib.error as error:
-        raise ValueError(str(error)) from error
     if not unpacking.eof or unpacking.unused_data:
-        raise ValueError(
-            f"it is cut, has something behind it, or unpacks to more than {MOST_UNPACKED:,} bytes"
-        )
+        raise ValueError(f"it is cut, altered, longer, or unpacks to over {MOST_UNPACKED:,} bytes")
     return text
 
 

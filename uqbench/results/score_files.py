@@ -1,7 +1,7 @@
 """Scores that others made, from their files: one table, a row a run.
 
 Read are rliable's JSON (``{game: [runs]}`` a method, or ``{method: {game: [runs]}}``), records in
-JSON, CSV, in gzip too, with a row a run or an evaluation (exports of W&B's tables among them),
+JSON, CSV (and ``.csv.gz``) with a row a run or an evaluation (exports of W&B's tables among them),
 W&B's exports of a chart with cleanrl's run names, and folders with ``monitor.csv`` or
 ``evaluations.npz`` of Stable-Baselines3, as rl-zoo lays them out. Nothing is unpickled, and no link
 is followed.
@@ -73,13 +73,13 @@ def read_scores(
             if path.is_dir():
                 rows = pd.DataFrame(_runs_of_folder(path, window))
             else:
-                kinds = dict.fromkeys((".csv", ".tsv", ".gz"), _of_csv) | {".json": _of_json}
+                kinds = {".json": _of_json, ".csv": _of_csv, ".tsv": _of_csv, ".gz": _of_csv}
                 read = kinds.get(path.suffix)
                 rows = pd.DataFrame() if read is None else read(path)
         if rows.empty:
             raise UqbenchError(f"{path} has no scores that can be read: expected {KINDS}.")
         if "method" not in find_columns(rows, columns).values():
-            rows["method"] = path.stem
+            rows["method"] = path.stem.removesuffix(".csv")
         parts.append(tidy(rows, str(path), columns, window))
     return pd.concat(parts, ignore_index=True)
 

@@ -1,59 +1,91 @@
-"""The wheel has the tables of every board, and is found where it is installed."""
+"""The wheel has the tables of every board and is small; it is found where it is installed."""
 
 import shutil
 import subprocess
 import sys
 import zipfile
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
 import uqbench
+from uqbench.boards.stored import StoredBoard
 from uqbench.contract.errors import UqbenchError
 
 PLUGIN = Path(__file__).parents[1]
 BOARDS = PLUGIN.parents[1] / "leaderboards"
+MOST = 3_000_000
+"""Bytes of the wheel."""
+SCORES, CURVES = "scores.csv.gz", {"curves.parquet", "uncertainty.parquet"}
 
 
-def test_a_wheel_has_every_board_and_says_where_they_are(tmp_path):
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
     build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
-    subprocess.run([*build, "--wheel-dir", tmp_path, PLUGIN], check=True, cwd=tmp_path)
-    (wheel,) = tmp_path.glob("*.whl")
-    assert wheel.stat().st_size <= 3_000_000
+    subprocess.run([*build, "--wheel-dir", folder, PLUGIN], check=True, cwd=folder)
+    (path,) = folder.glob("*.whl")
+    return path
+
+
+@pytest.fixture(scope="module")
+def folder(wheel) -> Path:
+    """The leaderboards where the wheel is installed, as its command says."""
     with zipfile.ZipFile(wheel) as file:
-        file.extractall(tmp_path / "installed")
+        file.extractall(wheel.parent / "installed")
     code = "import uqbench_boards; uqbench_boards.main()"
-    run = [sys.executable, "-P", "-c", code]
     said = subprocess.run(
-        run,
-        env={"PYTHONPATH": str(tmp_path / "installed")},
+        [sys.executable, "-P", "-c", code],
+        env={"PYTHONPATH": str(wheel.parent / "installed")},
         capture_output=True,
         text=True,
         check=True,
     )
-    folder = Path(said.stdout.strip())
-    assert folder == tmp_path / "installed" / "uqbench_boards" / "leaderboards"
-    names = [path.relative_to(BOARDS) for path in BOARDS.rglob("*") if path.is_file()]
-    missing = [name for name in names if not (folder / name).exists()]
-    assert {name.name for name in missing} == {
-        "curves.parquet",
-        "uncertainty.parquet",
-        "scores.csv.gz",
-    }
-    there = [name for name in names if name not in missing]
-    assert all((folder / name).read_bytes() == (BOARDS / name).read_bytes() for name in there)
+    found = Path(said.stdout.strip())
+    assert found == wheel.parent / "installed" / "uqbench_boards" / "leaderboards"
+    return found
+
+
+def names(folder: Path) -> set[Path]:
+    return {path.relative_to(folder) for path in folder.rglob("*") if path.is_file()}
+
+
+def test_the_wheel_is_small(wheel):
+    assert wheel.stat().st_size <= MOST
+
+
+def test_every_board_is_there_with_its_tables_and_says_where_it_is(folder):
+    whole, copied = names(BOARDS), names(folder)
+    assert copied <= whole
+    assert copied >= {name for name in whole if name.name not in (SCORES, *CURVES)}
+    assert all((folder / name).read_bytes() == (BOARDS / name).read_bytes() for name in copied)
     own, stored = uqbench.load(folder), uqbench.load(BOARDS)
     assert [one.title for one in own.boards] == [one.title for one in stored.boards]
-    assert own["minatar", "quick"].scores.equals(stored["minatar", "quick"].scores)
+    assert own.board().equals(stored.board())
+    assert own.claims().equals(stored.claims())
 
 
-def test_a_board_of_tables_alone_shows_them_and_says_where_its_scores_are(tmp_path):
-    board = tmp_path / "minatar" / "quick"
-    shutil.copytree(BOARDS / "minatar" / "quick", board)
-    (board / "scores.csv.gz").unlink()
-    found = uqbench.load(tmp_path)["minatar", "quick"]
-    assert len(found.board()) == len(uqbench.load(BOARDS)["minatar", "quick"].board())
-    with pytest.raises(UqbenchError, match="has tables alone, not the scores"):
-        _ = found.scores
-    with pytest.raises(UqbenchError, match="has tables alone, not the scores"):
-        uqbench.check_leaderboard(uqbench.Options("minatar", "quick"), tmp_path)
+def test_what_is_left_out_is_large_and_its_digest_is_in_the_manifest(folder):
+    left = names(BOARDS) - names(folder)
+    large = {name for name in left if name.name not in CURVES}
+    sizes = {name: (BOARDS / name).stat().st_size for name in names(BOARDS) if name.name == SCORES}
+    assert {name.name for name in left} == {SCORES, *CURVES}
+    assert large == {name for name, size in sizes.items() if size > 200_000}
+    assert 5 < len(large) < len(sizes) / 2
+    for name in left:
+        digests, board = StoredBoard.read(folder / name.parent).manifest.sha256, name.parent
+        kept = StoredBoard.read(BOARDS / board).unchecked(name.name.removesuffix(".gz"))
+        assert digests[name.name.removesuffix(".gz")] == sha256(kept).hexdigest()
+
+
+def test_a_board_without_its_scores_says_so_and_one_with_them_has_them(folder):
+    assert len(uqbench.load(folder)["five-state", "paper"].scores) > 100
+    large = uqbench.load(folder)["ube-chain", "paper"]
+    assert len(large.board()) > 3
+    with pytest.raises(UqbenchError, match=r"tables alone, without scores\.csv: leaderboards/ of"):
+        _ = large.scores
+    with pytest.raises(UqbenchError, match=r"tables alone, without curves\.parquet: leaderboards/"):
+        large.metrics()
+    with pytest.raises(UqbenchError, match=r"tables alone, without scores\.csv: leaderboards/ of"):
+        uqbench.check_leaderboard(uqbench.Options("ube-chain", "paper"), folder)

@@ -14,6 +14,7 @@ from pathlib import Path
 import click.testing
 import numpy as np
 import pytest
+from packed import read_scores, write_scores
 
 from uqbench.boards.claims.judge import judge
 from uqbench.boards.claims.table import as_json, as_text
@@ -740,10 +741,9 @@ def test_a_board_from_before_there_were_claims_is_written_anew_from_its_scores(s
 
 
 def test_scores_of_other_settings_are_not_written_anew(stored):
-    text = gzip.decompress((stored / "scores.csv.gz").read_bytes()).decode()
+    text = read_scores(stored)
     run = next(csv.DictReader(io.StringIO(text)))["run"]
-    edited = text.replace(run, f"{run[:-8]}00000000")
-    (stored / "scores.csv.gz").write_bytes(gzip.compress(edited.encode()))
+    write_scores(stored, text.replace(run, f"{run[:-8]}00000000"))
     with pytest.raises(UqbenchError, match="was run with other settings or versions"):
         check(stored, 0, rewrite=True)
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 from uqbench.boards.cost import cost_csv, read_cost, to_csv
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.made_once import made_once
+from uqbench.boards.manifest import MANIFEST
 from uqbench.boards.provenance import of_older_code, provenance_json
 from uqbench.boards.stored import PROVENANCE, StoredBoard, board_folder
 from uqbench.boards.submission.verify import SubmittedRow
@@ -39,7 +40,7 @@ def add(
     folder = board_folder(replace(whole, standard=True), boards)
     stored, cells, made_by = StoredBoard(folder), [], None
     words = stored.submitted
-    if stored.has("scores.csv"):
+    if stored.has(MANIFEST) or stored.has("scores.csv"):
         today = as_run_today(stored, whole, [name], host, say)
         there, made_by = today.scores, today.made_by
         if there.digest_of != "results":
