@@ -1,7 +1,6 @@
 """Results from Python are those of the command line's files."""
 
 import csv
-import gzip
 import io
 import json
 import shutil

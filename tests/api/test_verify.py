@@ -1,7 +1,6 @@
 """A submitted package, installed and run: every forgery that a submission can still express."""
 
 import csv
-import gzip
 import json
 import re
 import zipfile

@@ -1,6 +1,5 @@
 """The manifest is one model, in a versioned schema, and has a digest of every other file."""
 
-import gzip
 import json
 from hashlib import sha256
 from pathlib import Path

@@ -1,6 +1,5 @@
 """The wheel has the tables of every board and is small; it is found where it is installed."""
 
-import shutil
 import subprocess
 import sys
 import zipfile

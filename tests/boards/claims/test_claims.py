@@ -1,7 +1,6 @@
 """Claims from suite files to verdicts, tables and commands."""
 
 import csv
-import gzip
 import importlib
 import io
 import json
