@@ -195,8 +195,8 @@ def test_a_copy_with_tables_alone_has_them_and_says_what_it_lacks(tables_alone, 
     assert {*boards.board()["method"]} == {"fast", "slow"}
     assert len(boards.claims()) > 0
     stored = StoredBoard.read(tables_alone)
-    said = r"paper has tables alone, without (scores\.csv|curves\.parquet|uncertainty\.parquet): "
-    whole = "leaderboards/ of a clone of uqbench has whole boards"
+    said = r"paper has tables alone, no (scores\.csv|curves\.parquet|uncertainty\.parquet); "
+    whole = "leaderboards/ of a clone is whole"
     for lacking in (
         lambda: boards.scores,
         lambda: boards.runs,
