@@ -8,6 +8,7 @@ import time
 import tracemalloc
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from packed import read_scores
@@ -16,12 +17,14 @@ import uqbench
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.scores import gather
 from uqbench.boards.stored import StoredBoard, board_at
+from uqbench.boards.submission.add import add
 from uqbench.boards.with_stored import as_run_today
 from uqbench.contract.errors import UqbenchError
 from uqbench.pages.board_folders import all_files, write_files
 from uqbench.pages.check import check, rewrite
 from uqbench.pages.markdown import page
 from uqbench.results import files
+from uqbench.results.folders import Folder
 from uqbench.results.store import Store
 from uqbench.suites.selection import Selection
 
@@ -194,9 +197,10 @@ def test_a_copy_with_tables_alone_has_them_and_says_what_it_lacks(tables_alone, 
     boards = uqbench.load(tables_alone.parents[1])
     assert {*boards.board()["method"]} == {"fast", "slow"}
     assert len(boards.claims()) > 0
-    stored = StoredBoard.read(tables_alone)
-    said = r"paper has tables alone, without (scores\.csv|curves\.parquet|uncertainty\.parquet): "
-    whole = "leaderboards/ of a clone of uqbench has whole boards"
+    stored, sent = StoredBoard.read(tables_alone), replace(SELECTION, methods=("slow",))
+    sent = sent.plan(host, "cpu")
+    said = r"paper has tables alone, no (scores\.csv|curves\.parquet|uncertainty\.parquet); "
+    whole = "leaderboards/ of a clone is whole"
     for lacking in (
         lambda: boards.scores,
         lambda: boards.runs,
@@ -207,6 +211,7 @@ def test_a_copy_with_tables_alone_has_them_and_says_what_it_lacks(tables_alone, 
         lambda: uqbench.check_leaderboard(uqbench.Options("toy"), tables_alone.parents[1]),
         lambda: uqbench.rewrite_leaderboard(uqbench.Options("toy"), tables_alone.parents[1]),
         lambda: as_run_today(stored, board.plan, ["mine"], host, print),
+        lambda: add(SimpleNamespace(plan=sent), host, Folder(tables_alone.parents[1]), print),
     ):
         with pytest.raises(UqbenchError, match=said + whole):
             lacking()

@@ -5,6 +5,7 @@ An input is named by its reader, the seed and its number, and can be made again 
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
 from collections.abc import Callable, Iterator
@@ -19,6 +20,7 @@ import torch
 from uqbench.api.status import run_status
 from uqbench.boards.provenance import read_provenance
 from uqbench.boards.scores import check_scores, from_csv
+from uqbench.boards.stored import StoredBoard
 from uqbench.cli.options import settings as parsed
 from uqbench.contract.claim import ClaimKind
 from uqbench.contract.errors import UqbenchError
@@ -193,6 +195,10 @@ def readers(host: Host, plan: Plan, store: Store, board: dict[str, bytes], folde
         check_scores(scores, plan, "scores.csv")
         return None
 
+    def read_packed(data: bytes) -> object:
+        (folder / "scores.csv.gz").write_bytes(data)
+        return StoredBoard(Folder(folder)).unchecked("scores.csv")
+
     tables = [(store.folder(finished) / f"{name}.parquet").read_bytes() for name in ("metrics", "episodes")]  # fmt: skip # noqa: E501
     (scratch.folder(finished) / "episodes.parquet").write_bytes(tables[1])
 
@@ -238,7 +244,8 @@ def readers(host: Host, plan: Plan, store: Store, board: dict[str, bytes], folde
         Reader("sealed run.json", read_sealed_record, tuple(records.values()), 0.05),
         Reader("checkpoint.json", read_about, (about.read_bytes(),), 0.05),
         Reader("step.pt", read_state, (state.read_bytes(),), 0.03),
-        Reader("scores.csv", read_scores, (board["scores.csv"],), 0.05),
+        Reader("scores.csv", read_scores, (board["scores.csv"],), 0.03),
+        Reader("scores.csv.gz", read_packed, (gzip.compress(board["scores.csv"]),), 0.02),
         Reader("made_with.json", read_provenance, (board["made_with.json"],), 0.02),
         Reader("parquet", read_table, (tables[0],), 0.05),
         Reader("order", read_order, (order.model_dump_json().encode(),), 0.02),

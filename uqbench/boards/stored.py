@@ -154,8 +154,7 @@ class StoredBoard:
         """
         if name in LEFT_OUT and not self.has(name):
             raise NotDrawableError(
-                f"{self.folder} has tables alone, without {name}: leaderboards/ of a clone of "
-                f"uqbench has whole boards."
+                f"{self.folder} has tables alone, no {name}; leaderboards/ of a clone is whole."
             )
         name = PACKED if name == SCORES and self.at.has(PACKED) else name
         try:

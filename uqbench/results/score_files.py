@@ -73,8 +73,7 @@ def read_scores(
             if path.is_dir():
                 rows = pd.DataFrame(_runs_of_folder(path, window))
             else:
-                kinds = {".json": _of_json, ".csv": _of_csv, ".tsv": _of_csv, ".gz": _of_csv}
-                read = kinds.get(path.suffix)
+                read = {".json": _json, ".csv": _csv, ".tsv": _csv, ".gz": _csv}.get(path.suffix)
                 rows = pd.DataFrame() if read is None else read(path)
         if rows.empty:
             raise UqbenchError(f"{path} has no scores that can be read: expected {KINDS}.")
@@ -180,7 +179,7 @@ def _plain(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
-def _of_json(path: Path) -> pd.DataFrame:
+def _json(path: Path) -> pd.DataFrame:
     """Records, or rliable's dictionaries of one method or several."""
     table = json.loads(read_bytes(path, MOST_BYTES))
     if isinstance(table, list):
@@ -190,7 +189,7 @@ def _of_json(path: Path) -> pd.DataFrame:
     return from_matrices(table if nested else {path.stem: table})
 
 
-def _of_csv(path: Path) -> pd.DataFrame:
+def _csv(path: Path) -> pd.DataFrame:
     data = read_bytes(path, MOST_BYTES)
     text = (unpacked(data) if path.suffix == ".gz" else data).decode("utf-8-sig")
     between = max(",;\t", key=text.partition("\n")[0].count)

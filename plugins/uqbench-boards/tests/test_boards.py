@@ -82,9 +82,9 @@ def test_a_board_without_its_scores_says_so_and_one_with_them_has_them(folder):
     assert len(uqbench.load(folder)["five-state", "paper"].scores) > 100
     large = uqbench.load(folder)["ube-chain", "paper"]
     assert len(large.board()) > 3
-    with pytest.raises(UqbenchError, match=r"tables alone, without scores\.csv: leaderboards/ of"):
+    with pytest.raises(UqbenchError, match=r"tables alone, no scores\.csv; leaderboards/ of"):
         _ = large.scores
-    with pytest.raises(UqbenchError, match=r"tables alone, without curves\.parquet: leaderboards/"):
+    with pytest.raises(UqbenchError, match=r"tables alone, no curves\.parquet; leaderboards/"):
         large.metrics()
-    with pytest.raises(UqbenchError, match=r"tables alone, without scores\.csv: leaderboards/ of"):
+    with pytest.raises(UqbenchError, match=r"tables alone, no scores\.csv; leaderboards/ of"):
         uqbench.check_leaderboard(uqbench.Options("ube-chain", "paper"), folder)
