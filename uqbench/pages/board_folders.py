@@ -1,6 +1,6 @@
 """A board's folder with its page, and the index of boards, as they are written."""
 
-import gzip
+import zlib
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -76,7 +76,7 @@ def write_files(files: Mapping[str, bytes], folder: Folder, host: Host) -> None:
 
     Recorded files of earlier scores are removed: they are not of these.
     """
-    kept = {PACKED: gzip.compress(files[SCORES], 9, mtime=0), **files}
+    kept = {PACKED: zlib.compress(files[SCORES], 9, wbits=zlib.MAX_WBITS | 16), **files}
     del kept[SCORES]
     folder.remove_temporaries(kept)
     for name, data in kept.items():
