@@ -5,6 +5,7 @@ import platform
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from uqbench.api.options import Options
@@ -51,6 +52,14 @@ def _installation(out: Path) -> Iterator[tuple[bool, str]]:
     compiler = next(filter(None, map(shutil.which, (os.environ.get("CXX", "g++"), "clang++"))), "")
     without = "no C++ compiler: budgets with numerics = 'compiled' need one; install g++"
     yield bool(compiler), f"C++ compiler: {compiler}" if compiler else without
+    with suppress(ImportError):
+        import numba
+
+        try:
+            numba.njit(lambda x: x + 1)(1)  # as every compiled environment begins
+            yield True, f"Numba {numba.__version__} compiles"
+        except Exception as error:  # it may know nothing of a newer NumPy
+            yield False, f"Numba {numba.__version__} cannot compile: {error}; change its version"
     if ending := _ending():
         yield False, ending
         return
