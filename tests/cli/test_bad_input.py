@@ -30,7 +30,7 @@ TOY = Path(__file__).parents[1] / "toy"
 SENTENCE = re.compile(
     r"expected|Did you mean|[Kk]nown|does not exist|is a (file|directory)|cannot be|[Mm]issing|"
     r"(use|give) one of|appears more than once|requires an argument|needs|asks|leave it out|"
-    r"Possible options"  # click before 8.4
+    r"Possible options|No such command"  # click before 8.4
 )
 LONG = "x" * 100_000
 DIGITS = "9" * 400

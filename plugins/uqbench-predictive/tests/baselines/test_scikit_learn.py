@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import pytest
 import torch
 from sklearn.ensemble import RandomForestClassifier
@@ -78,7 +80,8 @@ def test_a_vector_machine_has_scikit_learns_probabilities_at_the_cost_of_its_dec
     said = fitted(task, "svm", data, weight_decay=0.01).predict(points.expand(2, -1, -1))
     x, y = data.inputs[0].double().numpy(), data.targets[0].numpy()
     own = derive_seed("scikit-learn", SEEDS[0]) % 2**32
-    with pytest.warns(FutureWarning):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
         model = SVC(C=100 / 24, probability=True, random_state=own).fit(x, y)
     assert torch.allclose(said.probs[0], torch.tensor(model.predict_proba(points.numpy())))
     with pytest.raises(ValueError, match="weight_decay above 0"):
