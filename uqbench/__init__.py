@@ -100,20 +100,23 @@ IMPORT_NAMES = {
 """Rooms by the name of what plugins import from here: ``uqbench.agent`` is the module
 ``uqbench.contract.agent``. So plugins need not know where a module lives."""
 
+BROUGHT: tuple[str, ...] = ()
+"""Import names of modules that other packages bring (:mod:`uqbench.registry.packages`)."""
+
 
 class _ImportNames(MetaPathFinder, Loader):
     """Finds the modules of :data:`IMPORT_NAMES`, and what is in them, under their short names.
 
-    Both names are one module: a class is the same by either.
+    So it finds what other packages bring, ``uqbench.testing`` and ``uqbench.plots``. Both names are
+    one module: a class is the same by either.
     """
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         top, _, rest = fullname.partition(".")
-        if top != __name__ or rest.partition(".")[0] not in IMPORT_NAMES:
-            return None
-        return spec_from_loader(fullname, self, origin=f"{__name__}.{_room(rest)}.{rest}")
+        own = _own_name(rest) if top == __name__ else None
+        return own and spec_from_loader(fullname, self, origin=own)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         module = import_module(str(spec.origin))
@@ -126,8 +129,22 @@ class _ImportNames(MetaPathFinder, Loader):
         module.__spec__ = module.__spec__.loader_state
 
 
-def _room(name: str) -> str:
-    return IMPORT_NAMES[name.partition(".")[0]]
+def _own_name(name: str) -> str | None:
+    """The module's own name, by the short one behind ``uqbench.``; None where it has no short one.
+
+    Raises:
+        ModuleNotFoundError: the package that brings it is not installed; says which it is.
+    """
+    first, dot, rest = name.partition(".")
+    if first in IMPORT_NAMES:
+        return f"{__name__}.{IMPORT_NAMES[first]}.{name}"
+    if first not in BROUGHT:
+        return None
+    from uqbench.registry.packages import MODULES, brought, missing
+
+    if (module := brought(MODULES).get(first)) is None:
+        raise ModuleNotFoundError(str(missing(MODULES, first)), name=f"{__name__}.{first}")
+    return f"{module.value}{dot}{rest}"
 
 
 def _draw(figure: Figure) -> str:

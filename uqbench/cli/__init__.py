@@ -16,6 +16,7 @@ import click
 from uqbench.cli.terminal import say
 from uqbench.contract.errors import StorageError, UqbenchError, did_you_mean
 from uqbench.contract.version import __version__
+from uqbench.registry import packages
 from uqbench.results.folders import NO_ROOM
 
 _NAMES = (
@@ -27,26 +28,53 @@ COMMANDS = {name: f"{name}_" if name in ("list", "try") else name for name in _N
 
 
 class _Lazy(click.Group):
-    """Imports a command's module when the command is asked for; results come as exit codes."""
+    """Imports a command's module when the command is asked for; results come as exit codes.
+
+    Commands of other packages come by entry point; where such a package is not installed, its
+    command says so.
+    """
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        known = packages.PACKAGES[packages.COMMANDS]
+        return list(dict.fromkeys([*COMMANDS, *known, *packages.brought(packages.COMMANDS)]))
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        if name not in COMMANDS:
+        if name in COMMANDS:
+            command = importlib.import_module(f"uqbench.cli.{COMMANDS[name]}").command
+        elif added := packages.brought(packages.COMMANDS).get(name):
+            command = added.load()
+        elif name in packages.PACKAGES[packages.COMMANDS]:
+            command = _missing(name)
+        else:
             return None
-        command = importlib.import_module(f"uqbench.cli.{COMMANDS[name]}").command
         assert isinstance(command, click.Command)
         return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in COMMANDS:
+        if args and args[0] not in (known := self.list_commands(ctx)):
             raise click.UsageError(
-                f"there is no command {args[0]!r}. {did_you_mean(args[0], COMMANDS)}", ctx
+                f"there is no command {args[0]!r}. {did_you_mean(args[0], known)}", ctx
             )
         return super().resolve_command(ctx, args)
+
+
+def _missing(name: str) -> click.Command:
+    """The command of a package that is not installed: whatever it is given, it says which."""
+    error = packages.missing(packages.COMMANDS, name)
+
+    def refuse(arguments: tuple[str, ...]) -> None:
+        raise error
+
+    return click.Command(
+        name,
+        callback=refuse,
+        params=[click.Argument(["arguments"], nargs=-1, type=click.UNPROCESSED)],
+        help=f"{error}",
+        add_help_option=False,
+        context_settings={"ignore_unknown_options": True},
+    )
 
 
 @click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
