@@ -64,13 +64,13 @@ def _missing(name: str) -> click.Command:
     """The command of a package that is not installed: whatever it is given, it says which."""
     error = packages.missing(packages.COMMANDS, name)
 
-    def refuse(arguments: tuple[str, ...]) -> None:
+    def refuse() -> None:
         raise error
 
     return click.Command(
         name,
         callback=refuse,
-        params=[click.Argument(["arguments"], nargs=-1, type=click.UNPROCESSED)],
+        params=[click.Argument(["given"], nargs=-1, type=click.UNPROCESSED, expose_value=False)],
         help=f"{error}",
         add_help_option=False,
         context_settings={"ignore_unknown_options": True},
