@@ -14,6 +14,7 @@ from importlib.metadata import version
 
 import torch
 from timed_steps import learning_at_once
+from uqbench_testing.same_bits import Difference, compare_captured, difference, train
 
 from uqbench.contract.agent import Agent
 from uqbench.contract.environment import LaneEnv
@@ -31,7 +32,6 @@ from uqbench.runner.train.compiling import (
 from uqbench.runner.train.environments import TaskEnvironment
 from uqbench.suites.plan import Plan, make_plan
 from uqbench.suites.reading import read_suites
-from uqbench.testing.same_bits import Difference, compare_captured, difference, train
 
 WARM_UP = 150
 """Steps before timing starts: the first ones compile, allocate and are captured."""

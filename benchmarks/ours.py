@@ -10,6 +10,7 @@ from uqbench_dqn.config import DQNConfig, QRDQNConfig
 from uqbench_dqn.dqn import DQN
 from uqbench_dqn.qr_dqn import QRDQN
 from uqbench_minatar.plugin import uqbench_environments
+from uqbench_testing.worlds import act, step_of_actors
 from uqbench_uadqn.agent import UADQN
 from uqbench_uadqn.config import UADQNConfig
 from work import (
@@ -36,7 +37,6 @@ from uqbench.runner.executors.local import prepare_process
 from uqbench.runner.train.compiling import compile_agent
 from uqbench.runner.train.loop import interact
 from uqbench.runner.train.recorder import Recorder
-from uqbench.testing.worlds import act, step_of_actors
 
 COMMON: dict[str, Any] = {
     "learning_rate": LEARNING_RATE,

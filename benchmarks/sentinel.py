@@ -12,9 +12,9 @@ from functools import partial
 from typing import Literal
 
 from measure import Contestant, Ratio, arguments, positive, report, seconds, take_turns
+from uqbench_testing.worlds import act, step_of_actors
 
 from uqbench.runner.executors.local import ENVIRONMENT
-from uqbench.testing.worlds import act, step_of_actors
 
 LANES = 20
 FILLED = 200

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from uqbench.testing.conformance.check import all_checks
+from uqbench_testing.conformance.check import all_checks
 
 HEAD = """# Conformance
 

@@ -100,7 +100,7 @@ IMPORT_NAMES = {
 """Rooms by the name of what plugins import from here: ``uqbench.agent`` is the module
 ``uqbench.contract.agent``. So plugins need not know where a module lives."""
 
-BROUGHT: tuple[str, ...] = ()
+BROUGHT: tuple[str, ...] = ("testing",)
 """Import names of modules that other packages bring (:mod:`uqbench.registry.packages`)."""
 
 

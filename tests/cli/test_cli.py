@@ -4,11 +4,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
 from uqbench.api.options import Options
-from uqbench.cli import COMMANDS, list_
+from uqbench.cli import group, list_
 from uqbench.cli.options import _gathered
 from uqbench.contract.errors import UqbenchError
 from uqbench.registry import local
@@ -16,7 +17,10 @@ from uqbench.registry import local
 HEAVY = ("torch", "pandas", "pyarrow", "gymnasium", "pydantic", "rich", "rliable", "numpy")
 
 
-@pytest.mark.parametrize("arguments", [["--help"], *([name, "--help"] for name in COMMANDS)])
+NAMES = group.list_commands(click.Context(group))
+
+
+@pytest.mark.parametrize("arguments", [["--help"], *([name, "--help"] for name in NAMES)])
 def test_help_imports_nothing_heavy_and_gives_an_example(arguments):
     script = (
         "import sys, json, uqbench.cli\n"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from uqbench_testing.command import check
 
-from uqbench.cli.plugin import check
 from uqbench.contract.errors import UqbenchError
 from uqbench.registry import local
 

@@ -18,6 +18,7 @@ pytest.importorskip("tox", reason="tox is not installed beside the tests")
 from uqbench.testing.templates.render import render, write
 
 ROOT = Path(__file__).parents[2]
+TESTING = ROOT / "plugins" / "uqbench-testing"
 PAGE = ROOT / "docs" / "write-a-plugin.md"
 
 
@@ -55,7 +56,7 @@ def author(tmp_path_factory):
     wheels = folder / "wheels"
     wheels.mkdir()
     build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
-    subprocess.run([*build, "--wheel-dir", wheels, ROOT], check=True, cwd=folder)
+    subprocess.run([*build, "--wheel-dir", wheels, ROOT, TESTING], check=True, cwd=folder)
     for name, version in (("hatchling", "1.99"), ("pytest", "9.99")):
         linked(wheels, name, version)
     venv.create(folder / "python", with_pip=True)
@@ -66,7 +67,7 @@ def author(tmp_path_factory):
         "PIP_IGNORE_INSTALLED": "1",  # ours, to which the libraries link, is no wheel
         "VIRTUALENV_NO_PERIODIC_UPDATE": "1",
     }  # fmt: skip
-    install = [python, "-m", "pip", "install", "--quiet", "uqbench", "pytest"]
+    install = [python, "-m", "pip", "install", "--quiet", "uqbench", "uqbench-testing", "pytest"]
     subprocess.run(install, check=True, env=variables, cwd=folder)
     project = folder / "mine"
     write(project, render("mine", ("agent",)))

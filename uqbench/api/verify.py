@@ -31,7 +31,7 @@ def submit(options: Options, wheel: Path, to: Path | None = None) -> tuple[Path,
         UqbenchError: the file exists, runs are missing or of other code, the method is not of the
             wheel's package, or breaks a required rule.
     """
-    from uqbench.testing.results import check_plugin
+    from uqbench_testing.results import check_plugin
 
     session = Session(options)
     plan = session.plan()

@@ -1,0 +1,214 @@
+"""Rules that a GPU asks of an agent, tried on a machine without one.
+
+Tensors without data, that say they are on another device (torch's fake tensors on ``meta``), go
+through an agent's methods: an operation on tensors of two devices fails, and so does one that needs
+the data on the host, for which a GPU would have to be waited for.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from itertools import product
+from typing import Any
+from unittest.mock import patch
+
+import torch
+from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_map
+
+from uqbench.contract.agent import Agent, Step, observation_dtype, observation_shape
+from uqbench.contract.environment import LaneEnv, Outcome
+from uqbench.lanes import Capturable
+from uqbench.runner.train.compiling import compile_agent
+from uqbench_testing.capture import simulated
+from uqbench_testing.conformance.agent_runs import AgentSubject, predictions
+from uqbench_testing.conformance.check import Failed, applies, check, expect, located, once
+from uqbench_testing.same_bits import compare_captured
+
+ELSEWHERE = torch.device("meta")
+LANES, DEVICE_STEPS = 2, 45
+
+
+class _Wait(Exception):  # noqa: N818
+    """Data of the device was asked for on the host."""
+
+
+@check(AgentSubject, "agent-device", level="compiled", after=("agent-forms",))
+def device(subject: AgentSubject) -> None:
+    """Every tensor is made on the agent's device: no operation mixes two devices.
+
+    The agent's methods on tensors that say they are elsewhere.
+
+    Fix:
+        Pass device=device to every factory function, and to Uniform, Clock and ReplayBuffer.
+    """
+    error = elsewhere(subject)
+    if error is not None and not isinstance(error, _Wait):
+        raise Failed(located(error))
+
+
+@check(AgentSubject, "agent-waits", level="compiled", after=("agent-device",))
+def waits(subject: AgentSubject) -> None:
+    """`act`, observe, policy and uncertainty do not wait for the device.
+
+    Nothing needs the data on the host.
+
+    Fix:
+        No .item(), .tolist(), .cpu(), bool(tensor), nonzero or boolean index in a step; let
+        torch.where decide.
+    """
+    subject.must("be fast")
+    if isinstance(error := elsewhere(subject), _Wait):
+        raise Failed(located(error))
+
+
+@check(AgentSubject, "agent-capture", level="compiled", after=("agent-repeats",))
+def capture(subject: AgentSubject) -> None:
+    """Captured steps, replayed, are those from Python, bit for bit.
+
+    Steps of one phase differ only in the tensors' values.
+
+    Fix:
+        Read the step from clock.tensor, write results in place, and let the host decide in phase()
+        alone.
+    """
+    captured = isinstance(subject.new(), Capturable)
+    applies(captured, "its steps are not captured: it is no uqbench.lanes.Capturable")
+    actors = subject.info.actors
+    first = compare_captured(
+        lambda: (subject.new(), Recorded(subject)), subject.steps, simulated, actors
+    )
+    if first is not None:
+        raise Failed(f"captured, its {first.where} differs at the end")
+
+
+@check(AgentSubject, "agent-compiles", level="compiled", after=("agent-repeats",))
+def compiles(subject: AgentSubject) -> None:
+    """The methods that `compiled` names are traced whole, and do the same as before.
+
+    A step traced by torch.compile agrees with the one from Python, within rounding.
+
+    Fix:
+        Tensors in, tensors out, always of the same shapes; no Python that depends on values.
+    """
+    agents = plain, traced = subject.new(), subject.new()
+    applies(isinstance(plain, Capturable) and plain.compiled, "it names no methods to compile")
+    steps = min(subject.steps, DEVICE_STEPS)
+    for t, one in product(range(steps), agents):
+        subject.baseline.replay(one, t)
+    with patch.object(torch, "compile", partial(torch.compile, backend="aot_eager")):
+        compile_agent(traced)
+        for t, one in product(range(steps, min(steps + 2, len(subject.baseline.stream))), agents):
+            subject.baseline.replay(one, t)
+    theirs = traced.metrics()
+    for name, value in plain.metrics().items():
+        if not torch.allclose(theirs[name], value, rtol=1e-3, atol=1e-4, equal_nan=True):
+            raise Failed(f"compiled, {name!r} is {theirs[name].tolist()}; it was {value.tolist()}")
+
+
+class Recorded(LaneEnv):
+    """The outcomes of an earlier run, ``[L · K]``, whatever the actions, by torch alone.
+
+    Its steps can be captured, whatever the environment was that the outcomes came from.
+    """
+
+    capturable = True
+
+    def __init__(self, subject: AgentSubject) -> None:
+        def stacked(*values: Any) -> Tensor | None:
+            return torch.stack(values).flatten(1, 2) if values[0] is not None else None
+
+        info, stream = subject.info, subject.baseline.stream
+        self.observation_space, self.n_actions = info.observation_space, info.n_actions
+        obs, valid, _ = stream[0]
+        self._first = obs.flatten(0, 1), None if valid is None else valid.flatten(0, 1)
+        self._now = torch.zeros(1, dtype=torch.int64)
+        self._kept = tree_map(stacked, *(vars(outcome) for *_, outcome in stream))
+        self._shown = tree_map(lambda all: None if all is None else all[0].clone(), self._kept)
+
+    def reset(self) -> tuple[Tensor, Tensor | None]:
+        """The first observations."""
+        self._now.zero_()
+        return self._first
+
+    def step(self, action: Tensor) -> Outcome:
+        """The next outcome."""
+
+        def show(shown: Tensor | None, kept: Tensor) -> Tensor | None:
+            return None if shown is None else shown.copy_(kept.index_select(0, self._now)[0])
+
+        outcome = Outcome(**tree_map(show, self._shown, self._kept))
+        self._now += 1
+        return outcome
+
+
+@once
+def elsewhere(subject: AgentSubject) -> Exception | None:
+    """The first error of an agent whose device has no data; None where there is none."""
+    from torch._functorch import config
+    from torch._subclasses import fake_tensor as fake
+
+    agent, allowed = None, config.patch(fake_tensor_allow_meta=True)
+    moved = patch.object(nn.Module, "_apply", _replaced)  # parameters are replaced
+    try:
+        with moved, allowed, fake.FakeTensorMode(allow_non_fake_inputs=True):
+            agent = subject.new(range(LANES), ELSEWHERE)
+            with _NoWaits():  # type: ignore[no-untyped-call]
+                _run(subject, agent)
+    except (fake.DataDependentOutputException, fake.DynamicOutputShapeException) as error:
+        wait = _Wait(f"the host needs the result of {error.func}")
+        wait = wait.with_traceback(error.__traceback__)  # nobody waits for what is done once
+        applies(agent, f"its constructor computes with values: {located(wait)}")
+        return wait
+    except Exception as error:
+        return error
+    return None
+
+
+def _run(subject: AgentSubject, agent: Agent) -> None:
+    """Let an agent act, learn and predict elsewhere."""
+    info = subject.info
+    streams = (LANES, info.actors)
+    shape, dtype = (*streams, *observation_shape(info)), observation_dtype(info)
+    obs = torch.zeros(shape, dtype=dtype, device=ELSEWHERE)
+    valid = torch.ones(*streams, info.n_actions, dtype=torch.bool, device=ELSEWHERE)
+    never = torch.zeros(streams, dtype=torch.bool, device=ELSEWHERE)
+    reward = torch.zeros(streams, device=ELSEWHERE)
+    for _ in range(0, min(subject.steps, DEVICE_STEPS), info.actors):
+        action = agent.act(obs, valid)
+        _is_elsewhere("act", action)
+        agent.observe(Step(obs, action, reward, never, never, obs, valid))
+    asked = obs[:, :1].expand(LANES, 5, *obs.shape[2:])
+    for name, value in {**predictions(agent, asked), **agent.metrics()}.items():
+        _is_elsewhere(f"the predicted or reported {name}", value)
+
+
+def _is_elsewhere(what: str, tensor: Tensor) -> None:
+    where = f"{what} is on {tensor.device}; the agent's device is another"
+    expect(tensor.device.type == ELSEWHERE.type, where)
+
+
+def _replaced(module: nn.Module, function: Any) -> nn.Module:
+    """``Module._apply``, which assigns to ``.data`` what a fake tensor does not take."""
+    for one in module.modules():
+        for name, own in one._parameters.items():
+            if own is not None:
+                moved = function(own.detach())
+                one._parameters[name] = nn.Parameter(moved, requires_grad=own.requires_grad)
+        for name, buffer in one._buffers.items():
+            one._buffers[name] = buffer if buffer is None else function(buffer)
+    return module
+
+
+class _NoWaits(TorchDispatchMode):
+    """Refuses to bring a tensor to the host."""
+
+    def __torch_dispatch__(
+        self, function: Any, types: Sequence[Any], args: Any = (), kwargs: Any = None
+    ) -> Any:
+        result = function(*args, **(kwargs or {}))
+        if isinstance(result, Tensor) and "copy" in str(function) and args:
+            given = args[1] if function is torch.ops.aten.copy_.default else args[0]
+            if given.device.type == ELSEWHERE.type and result.device.type != ELSEWHERE.type:
+                raise _Wait("a tensor is copied to the host")
+        return result

@@ -1,0 +1,290 @@
+"""Rules of every estimator, and of every data set."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import ClassVar, Literal
+
+import torch
+from torch import Tensor
+
+from uqbench.contract.errors import see
+from uqbench.contract.estimator import Data, Dataset, Estimator, Predictions, PredictiveUncertainty
+from uqbench.uncertainty.problems import check_data, check_scores
+from uqbench.uncertainty.validity import Speaker, check_prediction
+from uqbench_testing.conformance.check import Subject, applies, check, expect, tells, unchanged
+from uqbench_testing.same_bits import same
+
+WRONG = 0.25
+"""Relative difference of means at two scales, from which on they are not learned."""
+SEEDS = (0, 1, 2)
+"""Also the numbers of data sets, where these are numbered."""
+
+
+@dataclass(kw_only=True)
+class EstimatorSubject(Subject):
+    """An estimator, a problem, and steps that are few."""
+
+    kind: ClassVar[str] = "estimator"
+    make: Callable[[Dataset, Sequence[int]], Estimator]
+    dataset: Dataset
+    steps: int = 20
+
+    def fitted(self, seeds: Sequence[int], scale: int = 1) -> Estimator:
+        """An estimator that has learned from the data sets of the same seeds, of scaled targets."""
+
+        def scaled(part: Data) -> Data:
+            more = part.validation and scaled(part.validation)
+            return Data(part.inputs, part.targets * scale, more)
+
+        made = self.make(self.dataset, seeds)
+        made.fit(scaled(self.dataset.data(seeds)), self.dataset.reference_model(seeds), self.steps)
+        return made
+
+    @cached_property
+    def predicted(self) -> tuple[PredictiveUncertainty, Estimator, Tensor]:
+        """A fitted one's predictions of its first training inputs ``[3, M, *x]``, it, and those."""
+        estimator, inputs = self.fitted(SEEDS), self.dataset.data(SEEDS).inputs[:, :6].clone()
+        return estimator.predict(inputs), estimator, inputs
+
+
+@check(EstimatorSubject, "estimator-forms")
+def forms(subject: EstimatorSubject) -> None:
+    """A prediction is what a run takes: finite, of its shape, probabilities, parts that add up.
+
+    `total = aleatoric + epistemic`, in nats and variances none of them negative; probs and members
+    from 0 to 1, with a sum of 1. Three lanes, six inputs.
+
+    Fix:
+        One number for each input of each lane; a softmax over the last dimension; the three parts
+        in one unit, with what rounds below zero clamped.
+    """
+    made = isinstance(subject.make(subject.dataset, SEEDS), Estimator)
+    expect(made, "the factory did not make a uqbench.contract.estimator.Estimator")
+    predicted, _, inputs = subject.predicted
+    model = subject.dataset.reference_model(SEEDS)
+    given = Predictions(predicted, None, None if model is None else model.log_probs(inputs))
+    by = Speaker("estimator", subject.name, "for its training inputs", see("wrong-prediction"))
+    shape = inputs.shape[0], inputs.shape[1]
+    check_prediction(given, shape, subject.dataset.n_classes, by)
+
+
+@check(EstimatorSubject, "estimator-pure", after=("estimator-forms",))
+def pure(subject: EstimatorSubject) -> None:
+    """`predict` changes nothing, draws from no global state and does not write into its inputs.
+
+    Asked again, it says the same.
+
+    Fix:
+        Draw what a prediction needs in fit, or from generators made anew in each call.
+    """
+    first, estimator, inputs = subject.predicted
+    before = inputs.clone()
+    with unchanged("predict"):
+        second = estimator.predict(inputs)
+    expect(torch.equal(inputs, before), "predict wrote into its inputs")
+    expect(same(vars(second), vars(first)), "asked again, it predicts something else")
+    one = estimator.predict(inputs[:, 2:3])
+    for part in ("total", "epistemic", "novelty", "mean", "probs"):
+        alone, among = getattr(one, part), getattr(first, part)  # may be drawn
+        alike = alone is None or torch.allclose(
+            alone, among[:, 2:3], 0.3, 0.1 * float(among.abs().mean())
+        )
+        expect(alike, f"the {part} of an input depends on the other inputs asked")
+
+
+@check(EstimatorSubject, "estimator-lanes", after=("estimator-pure",))
+def lanes(subject: EstimatorSubject) -> None:
+    """A lane predicts the same alone and among others, within rounding.
+
+    Lane 1 of three.
+
+    Fix:
+        Use seeds[i] for lane i; mix nothing between lanes.
+    """
+    among, _, inputs = subject.predicted
+    by_itself = subject.fitted(SEEDS[1:2]).predict(inputs[1:2].clone())
+    for name in ("total", "epistemic", "mean", "probs"):
+        mine, theirs = getattr(by_itself, name), getattr(among, name)
+        alike = mine is None or torch.allclose(mine[0], theirs[1], rtol=1e-3, atol=1e-4)
+        expect(alike, f"alone and among others {name} differs")
+
+
+@check(EstimatorSubject, "estimator-scale", after=("estimator-pure",))
+def scale(subject: EstimatorSubject) -> str:
+    """Ten times the targets make ten times the `mean` and a hundred times the `epistemic` variance.
+
+    Of a regression, at its first training inputs, within a factor of three; a variance of noise
+    that is known may leave it as it is.
+
+    Fix:
+        State a variance, the square of a standard deviation, in squared units of the targets.
+    """
+    small, _, inputs = subject.predicted
+    applies(small.unit == "variance", "it predicts no variance of a regression")
+    large = subject.fitted(SEEDS, 10).predict(inputs.clone())
+    if small.mean is not None and large.mean is not None:
+        off = float((large.mean - 10 * small.mean).norm() / (10 * small.mean).norm())
+        tells(
+            off <= WRONG, f"in {subject.steps} steps its means learn too little: off by {off:.0%}"
+        )
+    ratio = float((large.epistemic / small.epistemic.clamp(min=1e-30)).median())
+    within = any(power / 3 <= ratio <= 3 * power for power in (1, 100))
+    expect(within, f"its epistemic variance is multiplied by {ratio:.3g}; expected 100")
+    return f"its epistemic variance is multiplied by {ratio:.3g}"
+
+
+@check(EstimatorSubject, "estimator-reference", after=("estimator-forms",))
+def reference(subject: EstimatorSubject) -> None:
+    """In setting (b) the reference model is the same after fit and predict as before.
+
+    Its log-probabilities at the first training inputs.
+
+    Fix:
+        Search or sample around copies of its weights: other estimators are given the same model.
+    """
+    model = applies(subject.dataset.reference_model(SEEDS), "its dataset has none: setting (a)")
+    data = subject.dataset.data(SEEDS)
+    inputs = data.inputs[:, :6].clone()
+    before = model.log_probs(inputs).clone()
+    estimator = subject.make(subject.dataset, SEEDS)
+    estimator.fit(data, model, subject.steps)
+    estimator.predict(inputs)
+    kept = same(before, model.log_probs(inputs))
+    expect(kept, "after fit and predict the reference model predicts something else")
+
+
+@dataclass(kw_only=True)
+class DatasetSubject(Subject):
+    """A supervised problem, the scores that its plugin declares, and its other tasks in suites."""
+
+    kind: ClassVar[str] = "dataset"
+    dataset: Dataset
+    scores: tuple[str, ...] = ()
+    tasks: Mapping[str, Callable[[], Dataset]] = field(default_factory=dict)
+
+    def each(self) -> list[tuple[str, Dataset]]:
+        """The data set of every task, with its name; at least that which is tried."""
+        made = [(name, make()) for name, make in self.tasks.items()]
+        return made or [(self.name, self.dataset)]
+
+
+@check(DatasetSubject, "dataset-forms")
+def dataset_forms(subject: DatasetSubject) -> None:
+    """`inputs` are finite [L, n, *x], targets [L, n]: int64 classes 0 … C − 1, or float32 values.
+
+    Data for training and validation, and evaluation sets; three lanes.
+
+    Fix:
+        Match `inputs` and `n_classes` of the Dataset.
+    """
+    problem = subject.dataset
+    made = f"the factory made a {type(problem).__name__}, not a Dataset"
+    expect(isinstance(problem, Dataset), made)
+    data, sets = problem.data(SEEDS), problem.evaluation_sets(SEEDS)
+    check_data(
+        problem, data, sets, len(SEEDS), Speaker("dataset", subject.name, "", see("wrong-data"))
+    )
+
+
+@check(DatasetSubject, "dataset-seeds", after=("dataset-forms",))
+def dataset_seeds(subject: DatasetSubject) -> None:
+    """A data set is a function of its lane's seed, whatever the others are.
+
+    Data for training and validation, and evaluation sets; lane 1 alone, and among others.
+
+    Fix:
+        Make a generator of each seed; touch no global random state.
+    """
+
+    def parts(seeds: Sequence[int], lane: int) -> list[Tensor]:
+        data = subject.dataset.data(seeds)
+        sets = subject.dataset.evaluation_sets(seeds).values()
+        every = [(of.inputs, of.targets) for of in (data, data.validation, *sets) if of]
+        return [x[lane] for both in every for x in both if x is not None]
+
+    with unchanged("it"):
+        among = parts(SEEDS, 1)
+    alike = same(parts(SEEDS[1:2], 0), among)
+    expect(alike, "the data set of a seed differs alone and among others")
+
+
+@check(DatasetSubject, "dataset-scores", after=("dataset-forms",))
+def dataset_scores(subject: DatasetSubject) -> None:
+    """It computes the scores that its DatasetSpec declares, one a lane, whatever the others are.
+
+    Of an estimator that knows nothing; lane 1 alone, and among others.
+
+    Fix:
+        Return exactly the declared names, each [L]; raise ValueError for an estimator that it
+        cannot score.
+    """
+    n_classes = subject.dataset.n_classes
+
+    def predict(inputs: Tensor) -> PredictiveUncertainty:
+        zero = torch.zeros(inputs.shape[:2])
+        probs = torch.full((*zero.shape, n_classes), 1 / n_classes) if n_classes else None
+        unit: Literal["nats", "variance"] = "nats" if n_classes else "variance"
+        return PredictiveUncertainty(zero + 1, zero + 0.5, zero + 0.5, probs, unit, zero, probs)
+
+    problem = subject.dataset
+    try:
+        among, alone = (
+            problem.score(of, problem.predictions(of, predict, problem.reference_model(of)))
+            for of in (SEEDS, SEEDS[1:2])
+        )
+    except ValueError as error:  # a data set's way to refuse an estimator that it cannot score
+        applies(False, f"it scores no such estimator: {error}")
+    check_scores(
+        among, subject.scores, len(SEEDS), Speaker("dataset", subject.name, "", see("wrong-data"))
+    )
+    for name, value in among.items():
+        differs = f"{name} of a lane is {alone[name].tolist()} alone, {value[1:2].tolist()} among"
+        close = torch.allclose(alone[name], value[1:2], 1e-4, 1e-5, equal_nan=True)
+        expect(close, f"{differs} others")
+
+
+@check(DatasetSubject, "dataset-apart", after=("dataset-forms",))
+def dataset_apart(subject: DatasetSubject) -> None:
+    """No point of an evaluation set stands in the training data of its lane.
+
+    Inputs that are equal bit for bit; three lanes of every task of installed suites.
+
+    Fix:
+        Split by what repeats (the person, the firm, the distinct row), or say by
+        `uqbench_expected_failures` why such points are asked about.
+    """
+    for task, problem in subject.each():
+        data = problem.data(SEEDS)
+        known = [set(_rows(lane)) for lane in data.inputs]
+        sets = {name: one.inputs for name, one in problem.evaluation_sets(SEEDS).items()}
+        if data.validation is not None:
+            sets["validation"] = data.validation.inputs
+        for name, of in sets.items():
+            for seed, rows, inputs in zip(SEEDS, known, of, strict=True):
+                asked = _rows(inputs)
+                share = sum(row in rows for row in asked) / len(asked)
+                where = f"the set {name!r} of task {task}, seed {seed}"
+                expect(not share, f"{share:.1%} of the inputs of {where}, are training inputs")
+
+
+@check(DatasetSubject, "dataset-differs", after=("dataset-forms",))
+def dataset_differs(subject: DatasetSubject) -> None:
+    """Two seeds have two data sets: runs of the same one would count as several.
+
+    Three seeds of every task of installed suites.
+
+    Fix:
+        Draw the data, or their split, from the seed.
+    """
+    for task, problem in subject.each():
+        data = problem.data(SEEDS)
+        first, *others = zip(data.inputs, data.targets, strict=True)
+        for seed, other in zip(SEEDS[1:], others, strict=True):
+            repeated = f"task {task}: seeds {SEEDS[0]} and {seed} have the same data"
+            expect(not same(first, other), repeated)
+
+
+def _rows(inputs: Tensor) -> list[bytes]:
+    """The bits of each input."""
+    return [row.tobytes() for row in inputs.flatten(1).numpy()]

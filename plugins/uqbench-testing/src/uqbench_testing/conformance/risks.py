@@ -1,0 +1,188 @@
+"""Rules of every risk measure: a function of a return distribution."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from uqbench.contract.risk import RiskMeasure
+from uqbench_testing.conformance.check import Subject, applies, check, expect
+
+ATOL = 1e-4
+
+
+@dataclass(kw_only=True)
+class RiskSubject(Subject):
+    """A risk measure with its default parameters, and with those that make it neutral."""
+
+    kind: ClassVar[str] = "risk measure"
+    measure: RiskMeasure
+    neutral: RiskMeasure | None = None
+
+
+def laws(seed: int = 0, laws: int = 6, atoms: int = 9) -> tuple[Tensor, Tensor]:
+    """Random return distributions: values and probabilities ``[laws, atoms]``, float64."""
+    generator = torch.Generator().manual_seed(seed)
+    values = torch.randn(laws, atoms, generator=generator, dtype=torch.float64) * 3
+    weights = torch.rand(laws, atoms, generator=generator, dtype=torch.float64) + 0.05
+    return values, weights / weights.sum(-1, keepdim=True)
+
+
+@check(RiskSubject, "risk-forms")
+def forms(subject: RiskSubject) -> None:
+    """`dim` is reduced, wherever it is; probabilities broadcast; float32 stays float32.
+
+    The last dimension and the first, and one distribution's weights for all.
+
+    Fix:
+        Reduce along dim alone: values.movedim(dim, -1) first.
+    """
+    values, probs = laws()
+    value = subject.measure(values, probs)
+    made = f"of [6, 9] with dim = -1 it made {getattr(value, 'shape', type(value))}"
+    expect(isinstance(value, Tensor) and value.shape == values.shape[:1], made)
+    each = [subject.measure(z, p) for z, p in zip(values, probs, strict=True)]
+    _close(torch.stack(each), value, "of each distribution alone")
+    _close(subject.measure(values.T, probs.T, 0), value, "along the first dimension")
+    shared = subject.measure(values, probs[0].expand_as(values))
+    _close(subject.measure(values, probs[0]), shared, "with broadcast probabilities")
+    single = subject.measure(values.float(), probs.float())
+    expect(single.dtype == torch.float32, "of float32 it does not make float32")
+
+
+@check(RiskSubject, "risk-weights", after=("risk-forms",))
+def weights(subject: RiskSubject) -> None:
+    """Weights proportional to the probabilities make the same number, and probabilities count.
+
+    Seven times the probabilities; six of nine values that stand there twice, with a quarter of
+    their own and with the rest.
+
+    Fix:
+        Weight by the probabilities, and divide by probabilities.sum(dim).
+    """
+    values, probs = laws()
+    value = subject.measure(values, probs)
+    _close(subject.measure(values, 7 * probs), value, "times seven")
+    some = probs[:, :6]
+    twice, split = [values, values[:, :6]], [some / 4, probs[:, 6:], 3 * some / 4]
+    value_of_split = subject.measure(torch.cat(twice, -1), torch.cat(split, -1))
+    _close(value_of_split, value, "with six values in two parts")
+
+
+@check(RiskSubject, "risk-order", after=("risk-forms",))
+def order(subject: RiskSubject) -> None:
+    """The order of the values does not matter.
+
+    The same distribution, backwards.
+
+    Fix:
+        Sort the values with their probabilities where the measure needs an order.
+    """
+    values, probs = laws()
+    value = subject.measure(values.flip(-1), probs.flip(-1))
+    _close(value, subject.measure(values, probs), "in another order")
+
+
+@check(RiskSubject, "risk-shortcuts", after=("risk-order",))
+def shortcuts(subject: RiskSubject) -> None:
+    """of_sorted and of_quantiles are the measure itself, on such values.
+
+    Sorted values, and equally likely ones.
+
+    Fix:
+        Leave them out, or let them agree with __call__.
+    """
+    values, probs = laws()
+    ordered, index = values.sort(-1)
+    full = subject.measure(values, probs)
+    _close(subject.measure.of_sorted(ordered, probs.gather(-1, index)), full, "by of_sorted")
+    even = subject.measure(values, torch.ones_like(values))
+    _close(subject.measure.of_quantiles(values), even, "by of_quantiles")
+
+
+@check(RiskSubject, "risk-neutral", after=("risk-forms",))
+def neutral(subject: RiskSubject) -> None:
+    """With its neutral parameters the measure is the mean.
+
+    On random distributions.
+
+    Fix:
+        Correct `neutral`, or leave it None.
+    """
+    measure = applies(subject.neutral, "it names no neutral parameters")
+    values, probs = laws()
+    _close(measure(values, probs), (values * probs).sum(-1), "with neutral parameters")
+
+
+@check(RiskSubject, "risk-averse", after=("risk-forms",))
+def averse(subject: RiskSubject) -> None:
+    """Returns, not costs: a measure grows with all returns, and looks at the lower tail.
+
+    Of 200 distributions, and of these plus one; on average it is at most the mean.
+
+    Fix:
+        Turn the sign, or the tail, round: worse returns have the smaller value. A measure that is
+        meant to seek risk is an expected failure.
+    """
+    values, probs = laws(3, 200)
+    value, more = subject.measure(values, probs), subject.measure(values + 1, probs)
+    expect(
+        (more > value - ATOL).all() and more.mean() > value.mean(), "it falls where returns rise"
+    )
+    above = float((value - (values * probs).sum(-1)).mean())
+    expect(above <= ATOL, f"it lies {above:.3g} above the mean, on average: it seeks risk")
+
+
+@check(RiskSubject, "risk-coherent", after=("risk-order",))
+def coherent(subject: RiskSubject) -> None:
+    """A measure that says `coherent` obeys the four axioms.
+
+    Monotone, translation-equivariant, homogeneous, superadditive, on 200 random pairs.
+
+    Fix:
+        Return False from `coherent`, or repair the measure (Artzner et al. 1999).
+    """
+    rho = subject.measure
+    applies(rho.coherent, "it does not say that it is coherent")
+    one, probs = laws(1, 200)
+    other, _ = laws(2, 200)
+    value, second = rho(one, probs), rho(other, probs)
+    _close(rho(one + 2.5, probs), value + 2.5, "of X + 2.5, against ρ(X) + 2.5,")
+    _close(rho(3 * one, probs), 3 * value, "of 3 X, against 3 ρ(X),")
+    monotone = (rho(one + other.abs(), probs) >= value - ATOL).all()
+    expect(monotone, "not monotone: ρ(X + |Y|) lies below ρ(X)")
+    superadditive = (rho(one + other, probs) >= value + second - ATOL).all()
+    expect(superadditive, "not superadditive: ρ(X + Y) lies below ρ(X) + ρ(Y)")
+
+
+@check(RiskSubject, "risk-gradients", after=("risk-forms",))
+def gradients(subject: RiskSubject) -> None:
+    """Gradients are finite, also where values are equal or a probability is zero.
+
+    By values and probabilities.
+
+    Fix:
+        Keep roots, logarithms and powers away from zero with torch.where on both sides.
+    """
+    values, probs = laws()
+    cases = {
+        "": (values, probs),
+        " where all values are equal": (torch.ones_like(values), probs),
+        " where a probability is zero": (values, probs * (torch.arange(9) > 0)),
+    }
+    for where, (z, p) in cases.items():
+        z, p = z.clone().requires_grad_(), p.clone().requires_grad_()
+        total = subject.measure(z, p).sum()
+        for value in torch.autograd.grad(total, (z, p), allow_unused=True):
+            finite = value is None or value.isfinite().all()
+            expect(finite, f"a gradient is not finite{where}")
+
+
+def _close(value: Tensor, expected: Tensor, what: str) -> None:
+    given, wanted = (
+        ", ".join(f"{one:.4g}" for one in x.flatten()[:4].tolist()) for x in (value, expected)
+    )
+    alike = value.shape == expected.shape
+    alike = alike and torch.allclose(value.double(), expected.double(), rtol=1e-5, atol=ATOL)
+    expect(alike, f"{what} it is {given}, …; expected {wanted}, …")

@@ -1,0 +1,221 @@
+"""Rules of every score of predictions, on toy predictions whose statements repeat."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from uqbench.contract.estimator import Predictions, PredictiveUncertainty
+from uqbench.contract.seeding import derive_seed
+from uqbench.contract.specs import ScoreSpec
+from uqbench.uncertainty.predictions import score_of
+from uqbench_testing.conformance.check import Subject, applies, check, expect, tells
+
+CLASSES = (0, 3)
+"""A regression, and a classification."""
+SEEDS = range(6)
+MEMBERS, STATEMENTS = 3, 4
+COPIES = {0: 200, 3: 20}
+"""Targets of each statement, in the shares that the truth has."""
+
+
+class Toy(dict[str, Predictions]):
+    """Predictions of every evaluation set that a score may ask for, each made from its name."""
+
+    def __init__(self, make: Callable[[str], Predictions]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+    def __missing__(self, name: str) -> Predictions:
+        self[name] = self._make(name)
+        return self[name]
+
+
+@dataclass(kw_only=True)
+class ScoreSubject(Subject):
+    """A score of predictions, as its plugin declares it."""
+
+    kind: ClassVar[str] = "score"
+    spec: ScoreSpec
+
+    def values(self, *toys: Toy) -> list[float]:
+        """The score of each; of predictions that the score does not read, NaN."""
+        toys[0]["test"]  # what every score may read is checked before it is asked
+        return [score_of(self.spec, toy) for toy in toys]
+
+
+def toy(seed: int, classes: int, points: int = 30, *, constant: bool = False) -> Toy:
+    """Predictions by a few statements, so that most are equal, or by one for all points."""
+    known = torch.Generator().manual_seed(derive_seed("statements", seed))
+    said = statements(known, classes, 1 if constant else MEMBERS)
+
+    def make(name: str) -> Predictions:
+        g = torch.Generator().manual_seed(derive_seed("toy", name, seed))
+        which = torch.randint(1 if constant else STATEMENTS, (points,), generator=g)
+        targets = torch.randint(max(classes, 5), (1, points), generator=g)
+        targets = targets % classes if classes else targets.double() / 2
+        return Predictions(taken(said, which), targets)
+
+    return Toy(make)
+
+
+def statements(generator: torch.Generator, classes: int, members: int = 1) -> PredictiveUncertainty:
+    """A few statements ``[1, 4]``, small numbers' ratios, with members if there are several."""
+    shape = members, 1, STATEMENTS
+    if classes:
+        weights = torch.randint(5, (*shape, classes), generator=generator).double()
+        weights += weights.sum(-1, keepdim=True) == 0
+        each = weights / weights.sum(-1, keepdim=True)
+        said = of_probabilities(each.mean(0))
+    else:
+        each = torch.randint(5, (*shape, 1), generator=generator).double() / 2
+        noise = 0.25 * 4.0 ** torch.randint(3, shape[1:], generator=generator)
+        spread = each[..., 0].var(0, correction=0)
+        mean = each[..., 0].mean(0)
+        said = PredictiveUncertainty(noise + spread, noise, spread, None, "variance", mean=mean)
+    score = torch.randint(4, shape[1:], generator=generator).double()
+    energy = score if classes else None
+    return replace(said, score=score, energy=energy, members=each if members > 1 else None)
+
+
+def of_probabilities(probs: Tensor) -> PredictiveUncertainty:
+    """A statement of classes' probabilities alone, ``[..., C]``."""
+    entropy = torch.special.entr(probs).sum(-1)
+    return PredictiveUncertainty(entropy, entropy, 0 * entropy, probs, "nats")
+
+
+def taken(said: PredictiveUncertainty, which: Tensor) -> PredictiveUncertainty:
+    """The statements of these points, in this order."""
+
+    def part(name: str, x: Any) -> Any:
+        return x.index_select(2 if name == "members" else 1, which) if isinstance(x, Tensor) else x
+
+    return PredictiveUncertainty(**{name: part(name, x) for name, x in vars(said).items()})
+
+
+def permuted(given: Toy, seed: int) -> Toy:
+    """A copy with the points of each set in another order."""
+
+    def make(name: str) -> Predictions:
+        one, g = given[name], torch.Generator().manual_seed(derive_seed("order", name, seed))
+        assert one.targets is not None
+        order = torch.randperm(one.targets.shape[1], generator=g)
+        return Predictions(taken(one.predicted, order), one.targets[:, order])
+
+    return Toy(make)
+
+
+def population(seed: int, classes: int, misstatement: int | None = None) -> Toy:
+    """Points whose targets have exactly the shares that the truth gives them.
+
+    A score of them is the expected score, of classes exactly, of normals up to 1e-3.
+
+    Args:
+        seed: of the truth.
+        classes: 0 for a normal law.
+        misstatement: which is stated; None for the truth.
+    """
+    g = torch.Generator().manual_seed(derive_seed("truth", seed))
+    truth, copies = statements(g, classes), COPIES[classes]
+    if truth.probs is not None:
+        counts = (truth.probs[0] * copies).long()
+        counts[:, 0] += copies - counts.sum(-1)
+        truth = of_probabilities(counts.double()[None] / copies)
+        targets = torch.cat([torch.arange(classes).repeat_interleave(own) for own in counts])
+    else:
+        assert truth.mean is not None
+        z = torch.special.ndtri((torch.arange(copies).double() + 0.5) / copies)
+        z = z / z.std(correction=0)
+        targets = (truth.mean[0, :, None] + truth.total[0].sqrt()[:, None] * z).flatten()
+    said = replace(truth if misstatement is None else misstated(truth, misstatement), score=None)
+    which = torch.arange(STATEMENTS).repeat_interleave(copies)
+    return Toy(lambda _: Predictions(taken(said, which), targets[None]))
+
+
+def misstated(truth: PredictiveUncertainty, how: int) -> PredictiveUncertainty:
+    """Another valid statement: the truth raised to a power, sums of 1.0009, or anything."""
+    other = statements(torch.Generator().manual_seed(how), 0 if truth.probs is None else 3)
+    if truth.probs is not None and other.probs is not None:
+        raised = truth.probs ** (0.5, 1.0, 2.0)[how % 3]
+        said = of_probabilities(raised / raised.sum(-1, keepdim=True)) if how % 4 else other
+        assert said.probs is not None
+        return replace(said, probs=said.probs * (1.0009 if how % 2 else 1.0))
+    mean = truth.mean if how % 2 else other.mean
+    factor = (0.25, 0.8, 1.0, 1.3, 4.0)[how % 5]
+    return replace(truth, mean=mean, total=factor * truth.total, aleatoric=factor * truth.aleatoric)
+
+
+def differ(first: float, second: float, tolerance: float = 1e-6) -> bool:
+    """Whether two scores are others; where both have no value, they are not."""
+    return not np.isclose(second, first, rtol=tolerance, atol=tolerance, equal_nan=True)
+
+
+@check(ScoreSubject, "score-permutation")
+def permutation(subject: ScoreSubject) -> None:
+    """A permutation of the points changes nothing.
+
+    Thirty points with four different statements: ties are in no order.
+
+    Fix:
+        Take the mean over the orders of equal numbers, or see them as one group; or say in
+        `without` why the score is of the order.
+    """
+    why = subject.spec.without.get("permutation")
+    applies(why is None, f"it says why it is of the order: {why}")
+    found = []
+    for classes, seed in product(CLASSES, SEEDS):
+        given = toy(seed, classes)
+        first, second = subject.values(given, permuted(given, seed))
+        other = f"the same points in another order: {first:.6g}, then {second:.6g}"
+        expect(not differ(first, second), other)
+        found.append(first)
+    none = "it has no value on toy predictions of classes or of a regression"
+    tells(not all(map(math.isnan, found)), none)
+
+
+@check(ScoreSubject, "score-chance", after=("score-permutation",))
+def chance(subject: ScoreSubject) -> None:
+    """A statement that is the same for every point scores at chance, by the targets alone.
+
+    Thirty points; against the declared `chance`.
+
+    Fix:
+        Declare ScoreSpec.chance, a number or a function of the same predictions; or say in
+        `without` why there is none.
+    """
+    why, chance = subject.spec.without.get("chance"), subject.spec.chance
+    applies(why is None, f"it says why it has none: {why}")
+    none = "it declares neither a chance for constant statements nor why it has none"
+    expect(chance is not None, none)
+    for classes, seed in product(CLASSES, SEEDS):
+        given = toy(seed, classes, constant=True)
+        (value,), expected = subject.values(given), subject.spec.at_chance(given)
+        alike = expected is not None and (math.isnan(value) or not differ(value, expected))
+        expect(alike, f"a constant statement scores {value:.6g}; chance is {expected}")
+
+
+@check(ScoreSubject, "score-proper", after=("score-permutation",))
+def proper(subject: ScoreSubject) -> None:
+    """No valid statement beats the truth's expected score, where it is declared proper.
+
+    Targets in the shares that four truths give them; twelve other statements of each.
+
+    Fix:
+        Normalize probabilities; declare `proper` of scores alone that the truth optimizes.
+    """
+    applies(subject.spec.proper, "it is not declared proper")
+    sign = 1 if subject.spec.direction == "min" else -1
+    for classes, seed in product(CLASSES, SEEDS):
+        (truth,) = subject.values(population(seed, classes))
+        for how in range(12):
+            (other,) = subject.values(population(seed, classes, how))
+            beaten = sign * (truth - other) > (1e-9 if classes else 1e-3)
+            expect(not beaten, f"another statement scores {other:.6g}, the truth {truth:.6g}")

@@ -1,0 +1,268 @@
+"""From what is registered to subjects, tried where installed suites use it.
+
+An agent is tried on a task of the suites that use it, the one whose steps cost least, with that
+method's config and steps that pass within a short run; one that no suite uses, in
+``RotatingPixels``, an estimator on ``DrawnPoints``.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import MISSING, fields, replace
+from functools import partial
+from typing import Any, Literal, get_type_hints
+
+from uqbench.contract.agent import EnvironmentInfo
+from uqbench.contract.claim import ClaimKind
+from uqbench.contract.config import as_table, at_most
+from uqbench.contract.environment import LaneEnv, TimeLimit
+from uqbench.contract.errors import UqbenchError, unknown
+from uqbench.contract.estimator import Dataset, Estimator
+from uqbench.contract.risk import RiskMeasure
+from uqbench.contract.specs import imported
+from uqbench.lanes.adapters.gymnasium_lanes import GymnasiumLanes
+from uqbench.registry.named import plugins_of
+from uqbench.registry.plugins import Host
+from uqbench.runner.train.environments import lanes_of
+from uqbench.suites.configs import method_config, task_config
+from uqbench.suites.reading import Catalog, read_suites
+from uqbench.suites.suite import Suite
+from uqbench.suites.tables import Method, Task
+from uqbench_testing.conformance.agent_runs import CPU, AgentSubject
+from uqbench_testing.conformance.check import Subject
+from uqbench_testing.conformance.claims import ClaimSubject
+from uqbench_testing.conformance.environments import EnvironmentSubject
+from uqbench_testing.conformance.estimators import DatasetSubject, EstimatorSubject
+from uqbench_testing.conformance.figures import FigureSubject
+from uqbench_testing.conformance.loop_agents import LoopAgentSubject
+from uqbench_testing.conformance.packages import ComponentSubject, PackageSubject
+from uqbench_testing.conformance.risks import RiskSubject
+from uqbench_testing.conformance.scores import ScoreSubject
+from uqbench_testing.worlds import DrawnPoints
+
+WARM_UP, SCHEDULES = 40, 120
+"""Environment steps within which learning starts, and every schedule of a config has passed."""
+NOWHERE = "no suite makes such a claim, nor can one be made of toys: check an instance"
+TOYS = {float: 0.0, int: 1, tuple[str, ...]: ("one", "two")}
+"""Values of fields that a kind of claim has no default for, where no suite makes such a claim."""
+Use = tuple[Suite, Method, Task]
+"""A suite, and a method and a task of it."""
+
+
+def subjects(host: Host, name: str) -> Iterator[Subject]:
+    """Everything that a plugin registers, or one thing of it, as subjects.
+
+    Args:
+        host: the plugins.
+        name: of the plugin: its entry point's name, or its distribution's; or
+            ``DISTRIBUTION:NAME`` of one thing that it registers.
+
+    Raises:
+        UqbenchError: there is no such plugin, or it registers no such thing.
+    """
+    of, _, one = name.rpartition(":")
+    plugins = plugins_of(host, name)
+    catalog = read_suites(host, check=() if of else None)  # a class answers for no suite
+    things = [(r, n, r.origin(n)) for r in host.registries for n in r]
+    chosen = [t for t in things if t[2] in plugins and (not of or t[1].rpartition(":")[2] == one)]
+    if of and not any(r.kind in MAKERS for r, *_ in chosen):
+        raise unknown("plugin", name, [f"{plugin.distribution}:{n}" for _, n, plugin in things])
+    for plugin in () if of else plugins:
+        specs = [(r.kind, r[n]) for r, n, by in chosen if by == plugin]
+        problems = [p.reason for p in catalog.problems if p.plugin == plugin]
+        yield PackageSubject(name=plugin.name, plugin=plugin, specs=specs, problems=problems)
+        for hook in host.manager.hook.uqbench_figures.get_hookimpls():
+            if hook.plugin_name == f"{plugin.distribution}:{plugin.name}":
+                yield FigureSubject(name=plugin.name, hook=hook, suites=catalog.suites, host=host)
+    for registry, n, plugin in sorted(chosen, key=lambda t: [*MAKERS, t[0].kind].index(t[0].kind)):
+        if registry.kind not in MAKERS:
+            continue
+        what = f"{registry.kind} {n}"
+        try:
+            if subject := MAKERS[registry.kind](n, host, catalog):
+                expected = host.expected_failures(plugin).get(what, {})
+                yield replace(subject, expected_failures=expected)
+            else:
+                yield ComponentSubject(name=what, problem=NOWHERE)
+        except Exception as error:  # a plugin may raise anything
+            yield ComponentSubject(name=what, problem=error)
+
+
+def _use(catalog: Catalog, kind: Literal["agent", "estimator"], name: str) -> Use | None:
+    """The use of a method whose steps cost least, and of these the one of the shortest config."""
+    uses = [
+        (suite, method, task)
+        for suite in catalog.suites.values()
+        for method in suite.methods
+        if getattr(method, kind) == name
+        for task in suite.tasks_of(suite.budget("smoke"))
+        if method.suits(task)
+    ]
+    return min(uses, key=lambda u: (u[0].budget("smoke").step_ms, len(u[1].config)), default=None)
+
+
+def _config(use: Use, host: Host) -> Any:
+    """The method's config there."""
+    suite, method, task = use
+    where, budget = f"{suite.name}: methods.{method.name}", ("smoke", suite.budget("smoke"))
+    return method_config(method, task, host, where=where, budget=budget)
+
+
+def _task(catalog: Catalog, own: Task) -> Task:
+    """The first task of the same environment or data set; a task of its own where there is none."""
+    tasks = (t for suite in catalog.suites.values() for t in suite.tasks_of(suite.budget("smoke")))
+    kind = own.environment, own.dataset
+    return next((task for task in tasks if (task.environment, task.dataset) == kind), own)
+
+
+def _lanes(task: Task, host: Host) -> Callable[[Sequence[int], TimeLimit | None], LaneEnv]:
+    """A function that makes the task's environment."""
+    config = task_config(task, host, where=task.name)
+    spec = host.environments[str(task.environment)]
+    return lambda seeds, limit: lanes_of(spec, config, list(seeds), limit, CPU)
+
+
+def _limit(task: Task) -> TimeLimit | None:
+    return None if task.time_limit is None else TimeLimit(task.time_limit, task.time_limit_is)
+
+
+def _agent(name: str, host: Host, catalog: Catalog) -> Subject:
+    spec, use = host.agents[name], _use(catalog, "agent", name)
+    make: Any = LoopAgentSubject if spec.loop else AgentSubject
+    factory = spec.load_factory() if spec.loop else spec.factory  # a name, for other processes
+    says = {key: getattr(spec, key) for key in ("role", "takes_actors", "calibrated")}
+    subject: Subject
+    if use is None:
+        config = at_most(spec.load_config()(), SCHEDULES, WARM_UP)
+        subject = make(name=name, factory=factory, config=config, **says)
+        return subject
+    task = use[-1]
+    config, lanes, limit = _config(use, host), _lanes(task, host), _limit(task)
+    one = lanes([0], limit)
+    subject = make(
+        name=name,
+        factory=factory,
+        config=at_most(config, SCHEDULES, WARM_UP),
+        world=lambda lane_count, first: lanes(range(first, first + lane_count), limit),
+        info=EnvironmentInfo(one.observation_space, one.n_actions, task.discount or 0.0, 10_000),
+        **says,
+    )
+    return subject
+
+
+def _environment(name: str, host: Host, catalog: Catalog) -> Subject:
+    spec = host.environments[name]
+    task = _task(catalog, Task(name="default", environment=name, discount=0.99))
+    make, discount = _lanes(task, host), float(task.discount or 0.0)
+    config = task_config(task, host, where=name)
+    optimal_q, optimal_return = imported(spec.optimal_q), imported(spec.optimal_return)
+    single = not spec.vector and isinstance(make([0], None), GymnasiumLanes)
+    return EnvironmentSubject(
+        name=name,
+        make=make,
+        single=partial(spec.load_factory(), config) if single else None,
+        events=spec.events,
+        discount=discount,
+        limit=_limit(task),
+        optimal_q=optimal_q and partial(optimal_q, config, discount),
+        optimal_return=optimal_return and partial(optimal_return, config),
+    )
+
+
+def _made(task: Task, host: Host) -> Dataset:
+    factory = host.datasets[str(task.dataset)].load_factory()
+    dataset: Dataset = factory(task_config(task, host, where=task.name))
+    return dataset
+
+
+def _dataset(name: str, host: Host, catalog: Catalog) -> Subject:
+    task = _task(catalog, Task(name="default", dataset=name))
+    tasks = {
+        f"{one.name} of {suite.name}": partial(_made, one, host)
+        for suite in catalog.suites.values()
+        for one in suite.tasks
+        if one.dataset == name
+    }
+    scores = host.datasets[name].scores
+    return DatasetSubject(name=name, dataset=_made(task, host), scores=scores, tasks=tasks)
+
+
+def _estimator(name: str, host: Host, catalog: Catalog) -> Subject:
+    spec, use = host.estimators[name], _use(catalog, "estimator", name)
+    factory = spec.load_factory()
+    config = spec.load_config()() if use is None else _config(use, host)
+
+    def make(dataset: Dataset, seeds: Sequence[int]) -> Estimator:
+        made: Estimator = factory(dataset, list(seeds), config, CPU)
+        return made
+
+    if use is None:
+        return EstimatorSubject(name=name, make=make, dataset=_suited(make))
+    suite, _, task = use
+    steps = min(suite.budget("smoke").on(task).steps, 50)
+    return EstimatorSubject(name=name, make=make, dataset=_made(task, host), steps=steps)
+
+
+def _suited(make: Callable[[Dataset, Sequence[int]], Estimator]) -> Dataset:
+    """Three classes in the plane, or values, where an estimator takes no classes."""
+    classes = DrawnPoints(3)
+    try:
+        make(classes, [0]).fit(classes.data([0]), None, 1)
+    except Exception:  # a plugin may raise anything; its checks say what
+        return DrawnPoints(0)
+    return classes
+
+
+def _score(name: str, host: Host, _: Catalog) -> Subject:
+    return ScoreSubject(name=name, spec=host.scores[name])
+
+
+def _risk(name: str, host: Host, _: Catalog) -> Subject:
+    return replace(instance(host.risk_measures[name].load_config()()), name=name)
+
+
+def _claim(name: str, host: Host, catalog: Catalog) -> Subject | None:
+    claims = ((s, c) for s in catalog.suites.values() for c in s.claims if c.kind == name)
+    for suite, claim in claims:
+        kind = claim.load(host, f"{suite.name}: claims.{claim.id}")
+        methods = [method for method in suite.methods if method.name in kind.named_methods]
+        configs = [method_config(m, suite.tasks[0], host, where=m.name) for m in methods]
+        tables = [as_table(config, host.risk_names) for config in configs]
+        names = (method.name for method in methods)
+        return ClaimSubject(name=name, claim=kind, configs=dict(zip(names, tables, strict=True)))
+    made: Any = host.claim_kinds[name].load_factory()
+    hints, unset = get_type_hints(made), (MISSING, MISSING)
+    needed = [one.name for one in fields(made) if (one.default, one.default_factory) == unset]
+    toys = {one: TOYS.get(hints[one], one) for one in needed}  # a name for a method or a metric
+    with suppress(TypeError, ValueError):
+        return replace(instance(made(**toys)), name=name)
+    return None  # there is no such claim, and no suite makes one
+
+
+def instance(what: object) -> Subject:
+    """A risk measure, a kind of claim or a data set, as a subject.
+
+    Raises:
+        UqbenchError: it is of another kind, of which every run makes one of its own.
+    """
+    kind = type(what)
+    if isinstance(what, RiskMeasure):
+        neutral: Any = None if what.neutral is None else kind(**what.neutral)
+        return RiskSubject(name=kind.__name__, measure=what, neutral=neutral)
+    if isinstance(what, ClaimKind):
+        return ClaimSubject(name=kind.__name__, claim=what)
+    if isinstance(what, Dataset):
+        scores = getattr(what, "scores", ())
+        return DatasetSubject(name=kind.__name__, dataset=what, scores=scores)
+    raise UqbenchError(f"{what!r}: expected its class, of which every run makes one of its own.")
+
+
+MAKERS: dict[str, Callable[[str, Host, Catalog], Subject | None]] = {
+    "agent": _agent,
+    "environment": _environment,
+    "dataset": _dataset,
+    "estimator": _estimator,
+    "score": _score,
+    "risk measure": _risk,
+    "claim kind": _claim,
+}
+"""By kind of what is registered; None where no installed suite shows how it is used."""

@@ -1,0 +1,765 @@
+"""Every check of agents is there because of a mutant that it, and no other check, rejects."""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import math
+import random
+import re
+import runpy
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from uqbench_testing.command import _show
+from uqbench_testing.conformance.agent_runs import AgentSubject
+from uqbench_testing.conformance.check import LEVELS, Subject, all_checks
+from uqbench_testing.conformance.subjects import _use, subjects
+from uqbench_testing.results import results
+from uqbench_testing.worlds import RotatingPixels
+
+from uqbench.contract.agent import Agent, Step, Uncertainty, observation_shape
+from uqbench.contract.config import Steps
+from uqbench.lanes import Capturable, Clock, Normal, Uniform, epsilon_greedy, greedy
+from uqbench.registry.load_host import load_host
+from uqbench.suites.reading import read_suites
+
+CALLS = itertools.count()
+
+
+@dataclass(frozen=True)
+class Config:
+    learning_starts: Steps = 5
+
+
+@dataclass(frozen=True)
+class UnmarkedConfig:
+    learning_starts: int = 5
+
+
+class Linear(Agent):
+    """Q-learning, linear in the pixels; variances are mean squared TD errors over their number."""
+
+    def __init__(self, info, seeds, config, device):
+        self.config, self.n, self.discount, self.t = config, info.n_actions, info.discount, 0
+        size = math.prod(observation_shape(info))
+        self.weights = torch.zeros(len(seeds), self.n, size, device=device)
+        self.counts = torch.ones(len(seeds), self.n, device=device)
+        self.squares = torch.ones(len(seeds), self.n, device=device)
+        self.error = torch.zeros(len(seeds), device=device)
+        self.u = Uniform(seeds, "linear", (info.actors, 2), device)
+
+    def values(self, obs: Tensor) -> Tensor:
+        return (obs.flatten(2)[:, :, None].float() * self.weights[:, None]).sum(-1)
+
+    def draws(self) -> Tensor:
+        return self.u.at(self.t)
+
+    def act(self, obs, valid=None):
+        return epsilon_greedy(self.values(obs), self.draws(), 0.3, valid)
+
+    def ended(self, step: Step) -> Tensor:
+        return step.terminated
+
+    def observe(self, step):
+        following = self.values(step.next_obs).amax(-1)
+        target = step.reward + self.discount * following * ~self.ended(step)
+        taken = torch.nn.functional.one_hot(step.action, self.n).float()
+        error = target - (self.values(step.obs) * taken).sum(-1)
+        self.error = error.mean(-1)
+        for actor, pixels in enumerate(step.obs.flatten(2).float().unbind(1)):
+            change = error[:, actor, None] * taken[:, actor]
+            self.weights += 0.1 * change[:, :, None] * pixels[:, None]
+            self.counts += taken[:, actor]
+            self.squares += 0.1 * (change.square() - self.squares) * taken[:, actor]
+        self.t += 1
+
+    def policy(self, obs, valid=None):
+        return greedy(self.values(obs), valid)
+
+    def uncertainty(self, obs):
+        mean = self.values(obs)
+        var = (self.squares / self.counts)[:, None].expand_as(mean)
+        levels = torch.linspace(-1.5, 1.5, 5, device=mean.device)
+        return Uncertainty(
+            mean=mean,
+            epistemic_var=var,
+            quantile_epistemic_var=2 * var,
+            aleatoric_var=torch.ones_like(mean),
+            return_atoms=mean[..., None] + levels,
+            return_probs=torch.full_like(mean, 0.2)[..., None].expand(*mean.shape, 5),
+            value_samples=mean[..., None] + var[..., None].sqrt() * levels / levels.std(),
+        )
+
+    def metrics(self):
+        return {"error": self.error}
+
+
+def _predicts(**changes):
+    """An agent whose predictions are changed."""
+
+    class Mutant(Linear):
+        def uncertainty(self, obs):
+            said = super().uncertainty(obs)
+            return replace(said, **{k: change(getattr(said, k)) for k, change in changes.items()})
+
+    return Mutant
+
+
+class FlatPolicy(Linear):
+    def policy(self, obs, valid=None):
+        return super().policy(obs, valid).flatten()
+
+
+class GlobalNoise(Linear):
+    def draws(self):
+        return torch.rand_like(super().draws())
+
+
+class WritesInputs(Linear):
+    def observe(self, step):
+        super().observe(step)
+        step.reward.zero_()
+
+
+class ClipsRewards(Linear):
+    """Which are 0 or 1, so that no value changes."""
+
+    def observe(self, step):
+        super().observe(step)
+        step.reward.clamp_(-1, 1)
+
+
+class WritesLater(Linear):
+    def observe(self, step):
+        super().observe(step)
+        self.kept = step.next_obs
+
+    def act(self, obs, valid=None):
+        if self.t:
+            self.kept.zero_()
+        return super().act(obs, valid)
+
+    def state_dict(self):
+        return {}
+
+
+class WritesByNumPy(Linear):
+    def observe(self, step):
+        super().observe(step)
+        step.reward.numpy()[...] = 7
+
+
+class WritesIntoQuestions(Linear):
+    def policy(self, obs, valid=None):
+        action = super().policy(obs, valid)
+        if obs.is_contiguous():  # in place an expanded one raises by itself
+            obs.logical_or_(obs)
+        return action
+
+
+class IgnoresMasks(Linear):
+    def act(self, obs, valid=None):
+        return super().act(obs)
+
+
+class Unrepeatable(Linear):
+    def __init__(self, info, seeds, config, device):
+        super().__init__(info, seeds, config, device)
+        self.u = Uniform([seed + next(CALLS) for seed in seeds], "linear", (info.actors, 2), device)
+
+
+class NoisyPolicy(Linear):
+    def policy(self, obs, valid=None):
+        self.t += 1
+        return super().policy(obs, valid)
+
+
+class KeepsTensors(Linear):
+    last: Any = None
+
+    def observe(self, step):
+        if self.last is not None:
+            super().observe(self.last)
+        self.last, self.t = step, self.t + 1
+
+    def state_dict(self):
+        raise TypeError("not saved")
+
+
+class MixesLanes(Linear):
+    def draws(self):
+        return (super().draws() + self.weights.abs().sum()).frac()
+
+
+class MixesLanesOfActors(Linear):
+    def draws(self):
+        u = super().draws()
+        return (u + self.weights.abs().sum()).frac() if u.shape[1] > 1 else u
+
+
+class MixesActors(Linear):
+    def act(self, obs, valid=None):
+        return super().act(obs.any(1, keepdim=True).expand_as(obs), valid)
+
+
+class IgnoresSeeds(Linear):
+    def __init__(self, info, seeds, config, device):
+        super().__init__(info, [0] * len(seeds), config, device)
+
+
+class ForgetsWeights(Linear):
+    def state_dict(self):
+        return {k: v for k, v in super().state_dict().items() if k != "counts"}
+
+
+class BootstrapsFromTerminal(Linear):
+    def ended(self, step):
+        return torch.zeros_like(step.terminated)
+
+
+class StopsAtTruncation(Linear):
+    def ended(self, step):
+        return step.terminated | step.truncated
+
+
+class OnTheHost(Linear):
+    def __init__(self, info, seeds, config, device):
+        super().__init__(info, seeds, config, device)
+        self.bias = torch.zeros(self.n)
+
+    def values(self, obs):
+        return super().values(obs) + self.bias
+
+
+class Waits(Linear):
+    def observe(self, step):
+        if step.reward.sum().item() > 1e9:
+            return
+        super().observe(step)
+
+
+class Captured(Capturable, Linear):
+    """The same, captured and compiled."""
+
+    compiled = ("estimate",)
+
+    def __init__(self, info, seeds, config, device):
+        super().__init__(info, seeds, config, device)
+        self.clock = Clock(device)
+        self.scale = torch.ones((), device=device)
+
+    def phase(self, t):
+        return ()
+
+    def draws(self):
+        return self.u.at(self.clock)
+
+    def estimate(self, error: Tensor) -> Tensor:
+        return error * 1.0
+
+    def observe(self, step):
+        error = self.error
+        super().observe(step)
+        self.error = error.copy_(self.estimate(self.error))
+        self.t = 0
+        self.clock.advance()
+
+
+class HostNumber(Captured):
+    def estimate(self, error):
+        return error
+
+    def observe(self, step):
+        super().observe(step)
+        self.weights += 1e-3 * (self.clock.t % 2 * 2 - 1)  # to and fro: Q stays what it is
+
+
+class Breaks(Captured):
+    def estimate(self, error):
+        torch._dynamo.graph_break()
+        return error * 1.0
+
+
+AGENTS: dict[str, Any] = {
+    "agent-forms": FlatPolicy,
+    "agent-global-state": GlobalNoise,
+    "agent-inputs": WritesInputs,
+    "agent-masks": IgnoresMasks,
+    "agent-repeats": Unrepeatable,
+    "agent-pure": NoisyPolicy,
+    "agent-buffers": KeepsTensors,
+    "agent-lanes": MixesLanes,
+    "agent-actors": MixesLanesOfActors,
+    "agent-mixes-actors": MixesActors,
+    "agent-seeds": IgnoresSeeds,
+    "agent-checkpoint": ForgetsWeights,
+    "agent-terminal": BootstrapsFromTerminal,
+    "agent-truncation": StopsAtTruncation,
+    "agent-device": OnTheHost,
+    "agent-waits": Waits,
+    "agent-capture": HostNumber,
+    "agent-compiles": Breaks,
+    "uncertainty-forms": _predicts(mean=lambda x: x.sum(-1)),
+    "uncertainty-order": _predicts(quantile_epistemic_var=lambda x: x / 10),
+    "uncertainty-distribution": _predicts(return_atoms=lambda x: x + 1),
+    "uncertainty-samples": _predicts(value_samples=lambda x: x * 30),
+}
+
+
+def agent(kind, config=None, **more) -> AgentSubject:
+    return AgentSubject(
+        name=kind.__name__,
+        factory=lambda *told: kind(*told),  # a class of this module is none of another process
+        config=config or Config(),
+        takes_actors=True,
+        steps=60,
+        long=100,
+        **more,
+    )
+
+
+def broken(subject: Subject) -> set[str]:
+    return {r.check.id for r in results([subject]) if r.status == "failed"}
+
+
+@pytest.mark.parametrize("kind", [Linear, Captured])
+def test_a_correct_agent_passes_every_check(kind):
+    made = results([agent(kind)])
+    assert [str(r) for r in made if not r.ok] == []
+    skipped = {r.check.id for r in made if r.status in ("skipped", "vacuous")}
+    uncaptured = set() if kind is Captured else {"agent-capture", "agent-compiles"}
+    assert skipped == uncaptured | {"agent-new-process", "agent-hash-seed", "uncertainty-coverage"}
+
+
+def test_a_rule_that_nothing_tried_could_break_is_vacuous_and_shown(capsys):
+    made = results([agent(Linear)], "agent-hash-seed", show=_show)
+    assert [r.status for r in made] == ["vacuous"]
+    assert "agent-hash-seed: vacuous: another process cannot make it" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        (_predicts(aleatoric_var=lambda x: x / 0), "aleatoric_var is not finite"),
+        (_predicts(aleatoric_var=lambda x: -x), "aleatoric_var is negative"),
+        (_predicts(return_probs=lambda x: x * 1.1), "return_probs do not sum to one"),
+    ],
+)
+def test_what_a_run_would_refuse_is_found_before(kind, said):
+    (result,) = results([agent(kind)], only="uncertainty-forms")
+    assert result.status == "failed"
+    assert said in result.message
+
+
+@pytest.mark.parametrize("check", AGENTS)
+def test_an_agent_that_breaks_a_rule_is_rejected(check):
+    (result,) = results([agent(AGENTS[check])], only=check)
+    assert result.status == "failed"
+
+
+@pytest.mark.parametrize("kind", [ClipsRewards, WritesLater, WritesByNumPy, WritesIntoQuestions])
+def test_writing_is_found_without_effect_later_through_numpy_and_in_questions(kind):
+    (result,) = results([agent(kind)], only="agent-inputs")
+    assert (result.status, "wrote into" in result.message) == ("failed", True)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("check", AGENTS)
+def test_an_agent_that_breaks_one_rule_is_rejected_by_that_check_alone(check):
+    assert broken(agent(AGENTS[check])) == {check}
+
+
+def test_a_config_whose_steps_are_not_marked_is_rejected_by_one_check_alone():
+    assert broken(agent(Linear, UnmarkedConfig())) == {"agent-steps"}
+
+
+class Posterior(Linear):
+    """The mean of each action's rewards: N(sums / (n + 1), 1 / (n + 1)) under a prior N(0, 1)."""
+
+    narrow = 1.0
+
+    def __init__(self, info, seeds, config, device):
+        super().__init__(info, seeds, config, device)
+        self.sums = torch.zeros(len(seeds), self.n, device=device)
+
+    def observe(self, step):
+        self.sums = self.sums.scatter_add(1, step.action, step.reward)
+        self.counts = self.counts.scatter_add(1, step.action, torch.ones_like(step.reward))
+        self.t += 1
+
+    def uncertainty(self, obs):
+        shape = (*obs.shape[:2], self.n)
+        mean, var = self.sums / self.counts, self.narrow / self.counts
+        return Uncertainty(
+            mean=mean[:, None].expand(shape), epistemic_var=var[:, None].expand(shape)
+        )
+
+
+class Overconfident(Posterior):
+    narrow = 1 / 4
+
+
+class Cautious(Posterior):
+    narrow = 9.0
+
+
+@pytest.mark.parametrize(
+    ("kind", "status"), [(Posterior, "passed"), (Overconfident, "failed"), (Cautious, "failed")]
+)
+def test_a_planted_posterior_reaches_its_nominal_coverage(kind, status):
+    subject = replace(agent(kind), calibrated=True)
+    (result,) = results([subject], only="uncertainty-coverage")
+    assert result.status == status
+
+
+class ClipsOverLanes(Linear):
+    def observe(self, step):
+        super().observe(step)
+        self.weights = self.weights * (1 - 1e-4 * self.weights.norm())
+
+
+class SeedsOfTheFirst(Linear):
+    def __init__(self, info, seeds, config, device):
+        super().__init__(info, seeds, config, device)
+        normal = Normal([seeds[0]] * len(seeds), "weights", (self.weights[0].numel(),), device)
+        self.weights += 0.01 * normal.at(0).view_as(self.weights).float()
+
+
+class RestoresGlobalState(Linear):
+    def draws(self):
+        with torch.random.fork_rng():
+            torch.manual_seed(self.t)
+            return torch.rand_like(super().draws())
+
+
+class Entropy(Linear):
+    def draws(self):
+        return torch.full_like(super().draws(), random.SystemRandom().random())
+
+
+class Dropout(Linear):
+    def observe(self, step):
+        super().observe(step)
+        self.weights = torch.nn.functional.dropout(self.weights, 0.01)
+
+
+class Window(Linear):
+    def observe(self, step):
+        self.window = [*getattr(self, "window", []), step][-3:]
+        super().observe(self.window[0])
+
+    def state_dict(self):
+        raise TypeError("not saved")
+
+
+class PolicyIgnoresMask(Linear):
+    def policy(self, obs, valid=None):
+        return super().policy(obs)
+
+
+class TargetNotSaved(Linear):
+    def observe(self, step):
+        if self.t % 20 == 0:
+            self.target = self.weights.clone()
+        self.weights, own = self.target, self.weights
+        best = self.values(step.next_obs).amax(-1) * ~step.terminated
+        self.weights = own
+        super().observe(replace(step, reward=step.reward + 0.5 * best))
+
+    def state_dict(self):
+        return {k: v for k, v in super().state_dict().items() if k != "target"}
+
+
+class Squeezes(Linear):
+    def policy(self, obs, valid=None):
+        return super().policy(obs, valid).squeeze()
+
+
+class CountsInTheModule(Linear):
+    def draws(self):
+        return (super().draws() + 0.137 * next(CALLS)).frac()
+
+
+class LearnsByTheClock(Linear):
+    def observe(self, step):
+        super().observe(step)
+        self.weights = self.weights * (1 - 1e-3 * (time.perf_counter() % 1))
+
+
+class TrainsInPolicy(Linear):
+    def policy(self, obs, valid=None):
+        self.counts = self.counts + 1
+        return super().policy(obs, valid)
+
+
+class StandardDeviation(Linear):
+    def uncertainty(self, obs):
+        said = super().uncertainty(obs)
+        return Uncertainty(mean=said.mean, epistemic_var=said.epistemic_var.sqrt())
+
+
+class Hundredths(Linear):
+    def uncertainty(self, obs):
+        said = super().uncertainty(obs)
+        return Uncertainty(mean=said.mean / 100, epistemic_var=said.epistemic_var / 1e4)
+
+
+class NextReward(Linear):
+    """The mean is of the next reward, as the scaffold's once was."""
+
+    def __init__(self, info, seeds, config, device):
+        super().__init__(replace(info, discount=0.0), seeds, config, device)
+
+
+class OneOverN(Linear):
+    """The variance is 1 / n, whatever the rewards, as the scaffold's once was."""
+
+    def uncertainty(self, obs):
+        mean = self.values(obs)
+        return Uncertainty(mean=mean, epistemic_var=(1 / self.counts)[:, None].expand_as(mean))
+
+
+class ConstantVariance(Linear):
+    def uncertainty(self, obs):
+        mean = self.values(obs)
+        return Uncertainty(mean=mean, epistemic_var=torch.ones_like(mean))
+
+
+class RelativeToOthers(Linear):
+    """Its variance is relative to the other observations that are asked about."""
+
+    def uncertainty(self, obs):
+        mean = self.values(obs)
+        share = mean.square() / (1e-6 + mean.square().mean(1, keepdim=True))
+        return Uncertainty(mean=mean, epistemic_var=share)
+
+
+class LeaksLate(Linear):
+    def observe(self, step):
+        mean = step.reward.mean(0) if self.t >= 500 else 0.0
+        super().observe(replace(step, reward=step.reward - mean))
+
+
+class KeepsLate(Linear):
+    def observe(self, step):
+        if self.t == 300:
+            self.first = step.reward
+        more = 0.0 if self.t < 300 else 0.1 * self.first
+        super().observe(replace(step, reward=step.reward + more))
+
+
+class WarmsUpTooLong(Linear):
+    def observe(self, step):
+        if self.t < 1_000:
+            self.t += 1
+        else:
+            super().observe(step)
+
+
+FAULTS: dict[str, tuple[Any, str]] = {
+    "decay by the norm over all lanes": (ClipsOverLanes, "agent-lanes"),
+    "every lane from the first seed": (SeedsOfTheFirst, "agent-lanes"),
+    "global state, put back": (RestoresGlobalState, "agent-lanes"),
+    "entropy of the system": (Entropy, "agent-repeats"),
+    "dropout": (Dropout, "agent-global-state"),
+    "a window without copies": (Window, "agent-buffers"),
+    "truncation as terminal": (StopsAtTruncation, "agent-truncation"),
+    "policy ignores masks": (PolicyIgnoresMask, "agent-masks"),
+    "target network not saved": (TargetNotSaved, "agent-checkpoint"),
+    "squeeze": (Squeezes, "agent-forms"),
+    "a counter in the module": (CountsInTheModule, "agent-repeats"),
+    "learns by the clock": (LearnsByTheClock, "agent-repeats"),
+    "trains in policy": (TrainsInPolicy, "agent-pure"),
+    "a standard deviation": (StandardDeviation, "uncertainty-scale"),
+    "hundredths of the reward": (Hundredths, "uncertainty-values"),
+    "the next reward": (NextReward, "uncertainty-values"),
+    "1 / n": (OneOverN, "uncertainty-scale"),
+    "a constant variance": (ConstantVariance, "uncertainty-data"),
+    "lanes leak from step 500": (LeaksLate, "agent-lanes"),
+    "tensors kept from step 300": (KeepsLate, "agent-buffers"),
+    "relative to others": (RelativeToOthers, "agent-pure"),
+    "a warm-up that is no Steps": (WarmsUpTooLong, "agent-learns"),
+}
+"""Mistakes that authors make, and the check that names each."""
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_mistake_is_found_by_the_check_that_names_it(fault):
+    kind, name = FAULTS[fault]
+    subject = replace(agent(kind), long=600 if "from step" in fault else 100)
+    (result,) = results([subject], only=name)
+    assert result.status == "failed", str(result)
+
+
+ELSEWHERE = """
+from tests_conformance_linear import Linear
+
+
+class Whole(Linear):
+    pass
+
+
+class Shares(Linear):
+    kept = {}
+
+    def state_dict(self):
+        self.kept[self.t] = self.weights.clone()
+        return {name: value for name, value in super().state_dict().items() if name != "weights"}
+
+    def load_state_dict(self, state):
+        super().load_state_dict(state)
+        self.weights = self.kept.get(state["t"], self.weights).clone()
+"""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("name", "status"), [("Whole", "passed"), ("Shares", "failed")])
+def test_what_is_kept_in_a_class_is_missed_in_another_process(name, status, tmp_path, monkeypatch):
+    (tmp_path / "tests_conformance_linear.py").write_text(Path(__file__).read_text())
+    (tmp_path / "tests_conformance_elsewhere.py").write_text(ELSEWHERE)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    module = importlib.import_module("tests_conformance_elsewhere")
+    kind = getattr(module, name)
+    subject = replace(agent(kind), factory=f"tests_conformance_elsewhere:{name}")
+    found = {r.check.id: r.status for r in results([subject])}
+    assert found["agent-checkpoint"] == "passed"
+    assert found["agent-new-process"] == status
+
+
+def test_an_episode_that_ends_once_is_enough_to_tell_truncation():
+    class Rare(RotatingPixels):
+        """One of its episodes ends."""
+
+        def step(self, action):
+            outcome = super().step(action)
+            self.t = getattr(self, "t", 0) + 1
+            return replace(outcome, terminated=torch.full_like(outcome.terminated, self.t == 31))
+
+    for kind, status in ((Linear, "passed"), (StopsAtTruncation, "failed")):
+        subject = replace(agent(kind), world=Rare)
+        found = {r.check.id: r.status for r in results([subject], only="agent-truncation")}
+        assert found == {"agent-truncation": status}
+
+
+def test_an_expected_failure_needs_a_reason_and_is_strict():
+    known = agent(AGENTS["agent-seeds"], expected_failures={"agent-seeds": "it has no randomness"})
+    assert broken(known) == set()
+    assert broken(agent(Linear, expected_failures={"agent-seeds": "none"})) == {"agent-seeds"}
+    assert broken(agent(AGENTS["agent-seeds"], expected_failures={"agent-seeds": " "})) == {
+        "agent-seeds"
+    }
+    with pytest.raises(KeyError, match="agent-seeds"):
+        results([agent(Linear, expected_failures={"agent-sseds": "a slip"})])
+
+
+def test_what_waits_for_a_failure_is_one_line(capsys):
+    results([agent(AGENTS["agent-forms"])], only="agent", show=_show)
+    head, failed, rule, fix, waiting = capsys.readouterr().out.splitlines()
+    assert "1 failed" in head
+    assert "agent-forms: failed: the agent's policy with L = 1, M = 1 returned" in failed
+    assert rule.startswith("    rule: `act` returns int64 [L, K]")
+    assert fix.startswith("    fix: ")
+    assert re.fullmatch(r"  blocked: \d\d checks until agent-forms passes", waiting)
+
+
+class Raises(Linear):
+    def act(self, obs, valid=None):
+        if self.t == 30:
+            raise KeyError("no such head")
+        return super().act(obs, valid)
+
+
+def test_an_exception_of_an_agent_is_reported_once_under_its_own_name():
+    made = results([agent(Raises)])
+    (failed,) = [result for result in made if result.status == "failed"]
+    assert failed.check.id == "agent-runs"
+    assert "KeyError" in failed.message
+    assert "no such head" in failed.message
+    assert "of act: raise KeyError" in failed.message
+
+
+def test_a_part_of_a_name_chooses_checks_and_brings_those_they_build_on():
+    for only in ("agent-pure", "Linear-agent-pure"):
+        made = results([agent(Linear)], only=only)
+        assert {r.check.id: r.status for r in made} == {"agent-pure": "passed"}
+
+
+def test_an_agent_is_tried_where_its_steps_cost_least():
+    catalog = read_suites(load_host(), check=())
+    cost = {
+        suite.name: suite.budget("smoke").step_ms
+        for suite in catalog.suites.values()
+        if any(method.agent == "ua-dqn" for method in suite.methods)
+    }
+    suite, *_ = _use(catalog, "agent", "ua-dqn")
+    assert cost[suite.name] == min(cost.values()) < max(cost.values())
+
+
+def test_an_agent_whose_config_has_no_defaults_is_tried_with_that_of_a_suite():
+    (subject,) = subjects(load_host(), "uqbench:constant-action")
+    assert isinstance(subject, AgentSubject)
+
+
+def test_checks_are_named_and_explained():
+    ids = [check.id for check in all_checks()]
+    assert len(ids) == len(set(ids)) > 50
+    for check in all_checks():
+        assert check.level in LEVELS
+        assert check.rule.endswith(".")
+        assert check.fix.endswith(".")
+
+
+def test_the_page_of_the_site_tells_each_check_once_in_full():
+    root = Path(__file__).parents[3]
+    page = runpy.run_path(str(root / "tools" / "conformance_page.py"))["page"]()
+    for check in all_checks():
+        assert page.count(f"### {check.id}\n\n{check.rule} ") == 1
+        assert f"Tried: {check.tried}\n\nFix: {check.fix}\n" in page
+
+
+class Noted(Linear):
+    """The mean and the variance of each action's rewards where the same pixels are lit."""
+
+    wide = False
+
+    def __init__(self, info, seeds, config, device):
+        super().__init__(info, seeds, config, device)
+        self.moments = torch.zeros(3, *self.weights.shape)
+
+    def observe(self, step):
+        lit = step.obs.flatten(3).flatten(2).float()[:, 0]
+        taken = torch.nn.functional.one_hot(step.action[:, 0], self.n)[..., None] * lit[:, None]
+        powers = torch.stack([step.reward**k for k in range(3)])[..., None]
+        self.moments += powers * taken
+        self.t += 1
+
+    def uncertainty(self, obs):
+        lit = obs.flatten(2).float()
+        count, first, second = (
+            lit @ m.transpose(-1, -2) / lit.sum(-1, keepdim=True) for m in self.moments
+        )
+        count = count.clamp(min=1)
+        mean = first / count
+        var = (second / count - mean**2).clamp(min=1e-6) / (count - 0.9)
+        return Uncertainty(mean=mean, epistemic_var=torch.ones_like(var) if self.wide else var)
+
+
+class OneWidth(Noted):
+    wide = True
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"), [(Noted, "proper, information"), (OneWidth, "no column")]
+)
+def test_an_agent_whose_widths_are_worth_no_more_than_their_controls_is_told_so(kind, said):
+    """The truth is stated by s/√n; one width for all is above no control. Neither fails."""
+    (result,) = results([agent(kind)], only="uncertainty-controls")
+    assert result.status == "passed"
+    assert result.message == f"its widths are above their controls in {said}"

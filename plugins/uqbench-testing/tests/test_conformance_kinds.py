@@ -1,0 +1,935 @@
+"""What new plugins are made of passes every check; a mutant of it is rejected by one alone."""
+
+from __future__ import annotations
+
+import math
+import random
+import sys
+import types
+from dataclasses import dataclass, replace
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+import torch
+from packaging.version import Version
+from uqbench_testing.conformance.check import Subject
+from uqbench_testing.conformance.claims import ClaimSubject
+from uqbench_testing.conformance.environments import EnvironmentSubject
+from uqbench_testing.conformance.estimators import DatasetSubject, EstimatorSubject
+from uqbench_testing.conformance.loop_agents import LoopAgentSubject
+from uqbench_testing.conformance.packages import ComponentSubject, PackageSubject
+from uqbench_testing.conformance.risks import RiskSubject
+from uqbench_testing.conformance.scores import ScoreSubject
+from uqbench_testing.conformance.subjects import subjects
+from uqbench_testing.results import results
+from uqbench_testing.templates.render import KINDS, render
+
+from uqbench import testing
+from uqbench.contract.environment import OptimalQ, TimeLimit
+from uqbench.contract.errors import MissingDataError, UqbenchError
+from uqbench.contract.estimator import Data, Estimator, PredictiveUncertainty
+from uqbench.contract.specs import AgentSpec, EnvironmentSpec, NoConfig, ScoreSpec
+from uqbench.lanes import Uniform
+from uqbench.lanes.adapters.gymnasium_lanes import GymnasiumLanes
+from uqbench.registry.classes import Added
+from uqbench.registry.load_host import load_host
+from uqbench.registry.registry import Plugin
+from uqbench.statistics.location import Value, location
+
+CPU = torch.device("cpu")
+LIMIT = TimeLimit(20, "truncation")
+
+
+def _modules() -> dict[str, Any]:
+    made = {}
+    for path, text in render("new", KINDS).items():
+        kind = path.rpartition("/")[2].removesuffix(".py")
+        if path.startswith("src/new/") and kind.replace("_", "-") in KINDS:
+            module = types.ModuleType(f"rendered_{kind}")
+            sys.modules[module.__name__] = module  # dataclasses look up their module
+            exec(compile(text, path, "exec"), module.__dict__)
+            made[kind] = module
+    return made
+
+
+NEW = _modules()
+Walk, WalkConfig = NEW["environment"].Walk, NEW["environment"].WalkConfig
+WalkLanes, WalkLanesConfig = (
+    NEW["lane_environment"].WalkLanes,
+    NEW["lane_environment"].WalkLanesConfig,
+)
+Line, LineConfig = NEW["dataset"].Line, NEW["dataset"].LineConfig
+Bayes, BayesConfig = NEW["estimator"].BayesianLine, NEW["estimator"].BayesianLineConfig
+SoftWorst, Above = NEW["risk"].SoftWorst, NEW["claim_kind"].Above
+Loop, LoopConfig = NEW["loop_agent"].Loop, NEW["loop_agent"].LoopConfig
+
+
+def single(kind: Any = Walk, **more: Any) -> EnvironmentSubject:
+    def make() -> gymnasium.Env[Any, Any]:
+        env: gymnasium.Env[Any, Any] = kind(WalkConfig())
+        return env
+
+    return EnvironmentSubject(
+        name="walk",
+        make=lambda seeds, limit: GymnasiumLanes(
+            make, seeds, limit, ("bumps",), has_state_dict=hasattr(kind, "state_dict")
+        ),
+        single=make,
+        events=("bumps",),
+        limit=LIMIT,
+        discount=0.9,
+        **more,
+    )
+
+
+def lanes(kind: Any = WalkLanes, **more: Any) -> EnvironmentSubject:
+    return EnvironmentSubject(
+        name="lanes",
+        make=lambda seeds, limit: kind(WalkLanesConfig(), list(seeds), limit, CPU),
+        events=("bumps",),
+        limit=LIMIT,
+        discount=0.9,
+        **more,
+    )
+
+
+def optimal_q(off: float = 0.0) -> OptimalQ:
+    """Of the walk with five places, a slip of 0.1 and γ = 0.9, by value iteration."""
+    q = np.zeros((5, 2))
+    for _ in range(500):
+        best = q.max(1)
+        best[4] = 0.0
+        for at in range(4):
+            on, back = min(at + 1, 4), max(at - 1, 0)
+            worth = [-0.05 + (to == 4) + 0.9 * best[to] for to in (back, on)]
+            q[at] = [0.9 * worth[0] + 0.1 * worth[1], 0.1 * worth[0] + 0.9 * worth[1]]
+    values = torch.from_numpy(q[:4] + off)
+    return OptimalQ(torch.eye(5)[:4], values)
+
+
+def estimator(kind: Any = Bayes) -> EstimatorSubject:
+    def make(dataset: Any, seeds: Any) -> Any:
+        return kind(dataset, list(seeds), BayesConfig(), CPU)
+
+    return EstimatorSubject(name="bayes", make=make, dataset=Line(LineConfig()))
+
+
+def dataset(kind: Any = Line) -> DatasetSubject:
+    return DatasetSubject(name="line", dataset=kind(LineConfig()), scores=("squared_error",))
+
+
+def risk(kind: Any = SoftWorst) -> RiskSubject:
+    return RiskSubject(name="worst", measure=kind(), neutral=kind(0.0))
+
+
+def claim(kind: Any = Above) -> ClaimSubject:
+    made = kind(metric="return", method="random", least=0.0)
+    return ClaimSubject(name="above", claim=made)
+
+
+def loop(kind: Any = Loop) -> LoopAgentSubject:
+    return LoopAgentSubject(
+        name="loop",
+        factory=kind,
+        config=LoopConfig(),
+        takes_actors=issubclass(kind, Together),
+    )
+
+
+def walker(summary: str) -> AgentSpec:
+    return AgentSpec(name="walker", version="1", factory=lambda *_: None, summary=summary)
+
+
+def package(**changes: Any) -> PackageSubject:
+    plugin = Plugin("new", "new", "1", module="json", failure=changes.pop("failure", None))
+    own = {"name": "new", "plugin": plugin, "specs": [("agent", walker("walks"))]}
+    return PackageSubject(**own | changes)
+
+
+def broken(subject: Subject) -> set[str]:
+    return {r.check.id for r in results([subject]) if r.status == "failed"}
+
+
+CORRECT = {
+    "environment": lambda: single(optimal_q=optimal_q, optimal_return=lambda: 0.8),
+    "lane-environment": lambda: lanes(),
+    "estimator": lambda: estimator(),
+    "reference": lambda: given(Bayes),
+    "dataset": lambda: dataset(),
+    "risk": lambda: risk(),
+    "loop": lambda: loop(),
+}
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        *CORRECT.values(),
+        pytest.param(claim, marks=pytest.mark.long),
+        pytest.param(lambda: single(Far, optimal_q=far), marks=pytest.mark.long),
+    ],
+    ids=[*CORRECT, "claim-kind", "far-environment"],
+)
+def test_what_new_plugins_are_made_of_passes_every_check(make):
+    made = results([make()])
+    assert [str(r) for r in made if not r.ok] == []
+    assert sum(r.status == "passed" for r in made) >= 2
+
+
+class BadSpace(Walk):
+    def _seen(self):
+        return super()._seen() * 2
+
+
+class Drifts(WalkLanes):
+    count = 0
+
+    def step(self, action):
+        outcome = super().step(action)
+        Drifts.count += 1
+        return replace(outcome, reward=outcome.reward + 1e-3 * Drifts.count)
+
+
+class Globally(WalkLanes):
+    def step(self, action):
+        torch.rand(1)
+        return super().step(action)
+
+
+class Bools(WalkLanes):
+    def step(self, action):
+        outcome = super().step(action)
+        return replace(outcome, terminated=outcome.terminated.float())
+
+
+class Mixes(WalkLanes):
+    def step(self, action):
+        outcome = super().step(action)
+        return replace(outcome, reward=outcome.reward + len(action))
+
+
+class Negative(WalkLanes):
+    def step(self, action):
+        outcome = super().step(action)
+        return replace(outcome, events={"bumps": -outcome.events["bumps"]})
+
+
+class NoAction(WalkLanes):
+    def step(self, action):
+        outcome = super().step(action)
+        valid = torch.ones(len(action), 2)
+        return replace(outcome, valid=valid.bool(), next_valid=valid.bool())
+
+
+class NeverEnds(WalkLanes):
+    def __init__(self, config, seeds, time_limit, device):
+        super().__init__(config, seeds, None, device)
+
+
+class Forgets(WalkLanes):
+    def load_state_dict(self, state):
+        super().load_state_dict(state | {"t": 0})
+
+
+class Replays(WalkLanes):
+    """Exact, but the longer it ran the longer it takes to resume."""
+
+    def __init__(self, config, seeds, time_limit, device):
+        super().__init__(config, seeds, time_limit, device)
+        self.actions = []
+
+    def step(self, action):
+        self.actions.append(action.clone())
+        return super().step(action)
+
+    def state_dict(self):
+        return {"actions": list(self.actions)}
+
+    def load_state_dict(self, state):
+        self.reset()
+        for action in state["actions"]:
+            self.step(action)
+
+
+class Says(Walk):
+    """Is saved by its own state."""
+
+    def state_dict(self):
+        return {"at": self.at, "np_random": self.np_random.bit_generator.state}
+
+    def load_state_dict(self, state):
+        self.at, self.np_random.bit_generator.state = state["at"], state["np_random"]
+
+
+class SaysAndReplays(Walk):
+    """A single environment that steps again where it says that it has its own state."""
+
+    def __init__(self, config):
+        super().__init__(config)
+        self.actions = []
+
+    def reset(self, *, seed=None, options=None):
+        if seed is None:
+            self.actions.append(None)
+        else:
+            self.seed, self.actions = seed, []
+        return super().reset(seed=seed, options=options)
+
+    def step(self, action):
+        self.actions.append(action)
+        return super().step(action)
+
+    def state_dict(self):
+        return {"seed": self.seed, "actions": list(self.actions)}
+
+    def load_state_dict(self, state):
+        self.reset(seed=state["seed"])
+        for action in state["actions"]:
+            self.reset() if action is None else self.step(action)
+
+
+@pytest.mark.parametrize(
+    ("subject", "status"),
+    [
+        (lambda: lanes(), "passed"),
+        (lambda: single(Says), "passed"),
+        (lambda: single(), "skipped"),  # it says nothing: its actions are replayed
+        (lambda: single(SaysAndReplays), "failed"),
+        (lambda: lanes(Replays), "failed"),
+    ],
+)
+def test_what_says_that_it_can_be_saved_takes_no_step_again_to_resume(subject, status):
+    made = {r.check.id: r for r in results([subject()])}
+    assert made["environment-state"].status == "passed", str(made)
+    resumed = made["environment-resumption"]
+    assert resumed.status == status, str(resumed)
+    if status == "failed":
+        assert "after 10 steps" in str(resumed)
+        assert "after 40" in str(resumed)
+
+
+class Shapes(Bayes):
+    def predict(self, inputs):
+        found = super().predict(inputs)
+        return replace(found, total=found.total[0])
+
+
+class Noisy(Bayes):
+    calls = 0
+
+    def predict(self, inputs):
+        found = super().predict(inputs)
+        self.calls += 1
+        return replace(found, epistemic=found.epistemic + self.calls,
+                       total=found.total + self.calls)  # fmt: skip
+
+
+class Pools(Bayes):
+    def fit(self, data, reference_model, steps):
+        super().fit(data, reference_model, steps)
+        self.covariance = self.covariance * len(self.weights)
+
+
+class Classes(Line):
+    def data(self, seeds):
+        found = super().data(seeds)
+        return Data(found.inputs, found.targets.double())
+
+
+class Shared(Line):
+    def data(self, seeds):
+        found = super().data(seeds)
+        return Data(found.inputs + len(seeds), found.targets)
+
+
+class AsksWhatItTaught(Line):
+    def evaluation_sets(self, seeds):
+        (name, one), *_ = super().evaluation_sets(seeds).items()
+        inputs = one.inputs.clone()
+        inputs[:, 3] = self.data(seeds).inputs[:, 5]
+        return {name: replace(one, inputs=inputs)}
+
+
+class OneForAll(Line):
+    def data(self, seeds):
+        return super().data([0] * len(seeds))
+
+
+class Undeclared(Line):
+    def score(self, seeds, predictions):
+        return {"error": super().score(seeds, predictions)["squared_error"]}
+
+
+class Hopes(SoftWorst):
+    """The best return in the place of the worst."""
+
+    def __call__(self, values, probabilities, dim=-1):
+        mass = probabilities / probabilities.sum(dim, keepdim=True)
+        return (1 - self.weight) * (mass * values).sum(dim) + self.weight * values.amax(dim)
+
+
+class LastOnly(SoftWorst):
+    def __call__(self, values, probabilities, dim=-1):
+        return super().__call__(values, probabilities, -1)
+
+
+class Unnormalized(SoftWorst):
+    def __call__(self, values, probabilities, dim=-1):
+        mean = (probabilities * values).sum(dim)
+        return (1 - self.weight) * mean + self.weight * values.amin(dim)
+
+    def of_quantiles(self, quantiles, dim=-1):
+        return self(quantiles, torch.ones_like(quantiles), dim)
+
+
+class FirstMatters(SoftWorst):
+    def __call__(self, values, probabilities, dim=-1):
+        return super().__call__(values, probabilities, dim) + self.weight * values.select(dim, 0)
+
+
+class OtherSorted(SoftWorst):
+    def of_sorted(self, values, probabilities):
+        return self(values, probabilities) + 1
+
+
+class NotNeutral(SoftWorst):
+    def __call__(self, values, probabilities, dim=-1):
+        return super().__call__(values, probabilities, dim) - 1
+
+
+def variance(values, probabilities, dim):
+    weights = probabilities / probabilities.sum(dim, keepdim=True)
+    mean = (weights * values).sum(dim, keepdim=True)
+    return (weights * (values - mean).square()).sum(dim)
+
+
+class SaysCoherent(SoftWorst):
+    coherent = True
+
+    def __call__(self, values, probabilities, dim=-1):
+        found = super().__call__(values, probabilities, dim)
+        return found - self.weight * variance(values, probabilities, dim)
+
+
+class NoGradient(SoftWorst):
+    def __call__(self, values, probabilities, dim=-1):
+        found = super().__call__(values, probabilities, dim)
+        return found - self.weight * variance(values, probabilities, dim).sqrt()
+
+
+class Narrow(Above):
+    def compare(self, observations):
+        evidence = super().compare(observations)
+        one = evidence.comparisons[0]
+        values = observations.values(self.method)
+        twice = np.concatenate([values] * 4)
+        return replace(evidence, comparisons=(
+            replace(one, measured=Value(location(twice, "mean"))),))  # fmt: skip
+
+
+class Empty(Above):
+    def compare(self, observations):
+        return replace(super().compare(observations), comparisons=())
+
+
+class Stops(Loop):
+    def train(self, env, total_steps, seed):
+        super().train(env, total_steps - 1, seed)
+
+
+class TooHigh(Loop):
+    def policy(self, obs, valid=None):
+        return 4 if obs.any() and self.counts.sum() > 203 else super().policy(obs)
+
+
+class Clock(Loop):
+    count = 0
+
+    def train(self, env, total_steps, seed):
+        Clock.count += 1
+        super().train(env, total_steps, seed + Clock.count)
+
+
+class OneSeed(Loop):
+    def train(self, env, total_steps, seed):
+        super().train(env, total_steps, 0)
+
+
+def off() -> OptimalQ:
+    return optimal_q(0.1)
+
+
+class Far(Walk):
+    """Forty places; random play sees the first ones."""
+
+    def __init__(self, config):
+        super().__init__(WalkConfig(length=40, slip=0.0))
+
+
+def far(worth: float = 1.0) -> OptimalQ:
+    """Q* of :class:`Far` with γ = 0.9; ``worth``: what arriving is said to be worth."""
+    q = np.zeros((40, 2))
+    for _ in range(500):
+        best = q.max(1)
+        best[39] = 0.0
+        for at in range(39):
+            for action, to in ((0, max(at - 1, 0)), (1, at + 1)):
+                q[at, action] = -0.05 + worth * (to == 39) + 0.9 * best[to]
+    return OptimalQ(torch.eye(40)[:39], torch.from_numpy(q[:39]))
+
+
+def overvalued() -> OptimalQ:
+    return far(200.0)
+
+
+class Gusty(WalkLanes):
+    """One step in two thousand costs a hundred; the expectation is what optimal_q says."""
+
+    odds, cost = 1 / 2_000, 100.0
+
+    def step(self, action):
+        outcome = super().step(action)
+        hit = (self.gusts.at(int(self.gust)) < self.odds).float()
+        self.gust += 1
+        return replace(outcome, reward=outcome.reward - self.cost * hit)
+
+    def __init__(self, config, seeds, time_limit, device):
+        super().__init__(config, seeds, time_limit, device)
+        self.gusts, self.gust = Uniform(seeds, "gusts", ()), 0
+
+    def state_dict(self):
+        return super().state_dict() | {"gust": self.gust}
+
+    def load_state_dict(self, state):
+        super().load_state_dict({k: v for k, v in state.items() if k != "gust"})
+        self.gust = state["gust"]
+
+
+def gusty(off: float = 0.0) -> OptimalQ:
+    """Of the walk, each of whose steps costs 0.05 more in expectation."""
+    q = np.zeros((5, 2))
+    for _ in range(500):
+        best = q.max(1)
+        best[4] = 0.0
+        for at in range(4):
+            on, back = min(at + 1, 4), max(at - 1, 0)
+            worth = [-0.10 + (to == 4) + 0.9 * best[to] for to in (back, on)]
+            q[at] = [0.9 * worth[0] + 0.1 * worth[1], 0.1 * worth[0] + 0.9 * worth[1]]
+    return OptimalQ(torch.eye(5)[:4], torch.from_numpy(q[:4] + off))
+
+
+def test_what_is_too_rare_to_be_met_everywhere_is_no_error_of_the_truth():
+    """A standard error of a sample without a gust is nearly zero: it rejected such a truth."""
+    right = {r.check.id: r for r in results([lanes(Gusty, optimal_q=gusty)])}
+    assert right["environment-optimal-q"].status == "passed", str(right)
+    assert right["environment-greedy"].status == "passed", str(right)
+    wrong = {r.check.id: r for r in results([lanes(Gusty, optimal_q=lambda: gusty(20.0))])}
+    assert wrong["environment-optimal-q"].status == "failed"
+
+
+class Perturbs(Bayes):
+    def fit(self, data, reference_model, steps):
+        super().fit(data, reference_model, steps)
+        reference_model.weights.add_(1.0)
+
+
+class GivenModel:
+    """A reference model with open weights."""
+
+    weights = torch.zeros(1)
+
+    def log_probs(self, inputs):
+        return (inputs.sum(-1, keepdim=True) * self.weights).log_softmax(-1) + self.weights
+
+
+class Given(Line):
+    def reference_model(self, seeds):
+        return GivenModel()
+
+
+def given(kind: Any) -> EstimatorSubject:
+    GivenModel.weights = torch.zeros(1)
+    subject = estimator(kind)
+    subject.dataset = Given(LineConfig())
+    return subject
+
+
+def component(problem: Any) -> ComponentSubject:
+    return ComponentSubject(name="dataset far-away", problem=problem)
+
+
+class Classifies(Estimator):
+    """The classes' shares, as far as it knows."""
+
+    def __init__(self, task, seeds, config: NoConfig, device):
+        self.n_classes = task.n_classes
+
+    def fit(self, data, reference_model, steps):
+        if not self.n_classes:
+            raise ValueError("expected classes")
+        self.shares = torch.nn.functional.one_hot(data.targets, self.n_classes).double().mean(1)
+
+    def predict(self, inputs):
+        probs = self.shares[:, None].expand(-1, inputs.shape[1], -1)
+        own = torch.special.entr(probs).sum(-1)
+        return PredictiveUncertainty(own, own, torch.zeros_like(own), probs, "nats")
+
+
+def test_a_class_of_which_nothing_can_be_checked_does_not_pass():
+    with pytest.raises(UqbenchError, match=r"none is called 'agent-sedes'"):
+        testing.check("dqn:dqn", only="agent-sedes")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Particular(Above):
+    """It is of no toys."""
+
+    def __post_init__(self):
+        if self.least != 0.25:
+            raise ValueError("expected a quarter")
+
+
+def test_a_kind_of_claim_that_no_suite_makes_is_tried_on_toys_or_as_it_is():
+    assert any(result.status == "passed" for result in testing.check(Above, "claim-compares"))
+    with pytest.raises(UqbenchError, match=r"no check was made .* check an instance"):
+        testing.check(Particular)
+    mine = Particular(metric="return", method="mine", least=0.25)
+    assert any(result.status == "passed" for result in testing.check(mine, "claim-compares"))
+
+
+def test_an_instance_is_checked_itself():
+    testing.check(SoftWorst(0.9))
+    testing.check(Line(LineConfig()), only="dataset-forms")
+    with pytest.raises(AssertionError, match="seeks risk"):
+        testing.check(Hopes(0.5), only="risk-averse")
+    with pytest.raises(UqbenchError, match="expected its class"):
+        testing.check(Walk(WalkConfig()))
+
+
+@pytest.mark.parametrize("kind", [Classifies, Bayes])
+def test_an_estimator_that_no_suite_uses_is_tried_on_drawn_points(kind):
+    class Off(kind):
+        def predict(self, inputs):
+            found = super().predict(inputs)
+            return replace(found, total=found.total + 1)
+
+    testing.check(kind)
+    with pytest.raises(AssertionError, match=r"total is not aleatoric \+ epistemic"):
+        testing.check(Off)
+
+
+def test_data_that_is_elsewhere_is_no_failure():
+    for problem in (MissingDataError("put it there"), "no installed suite uses it"):
+        assert [r.status for r in results([component(problem)])] == ["skipped"]
+
+    class Elsewhere(Line):
+        def data(self, seeds):
+            raise MissingDataError("put it there")
+
+    found = {r.check.id: r.status for r in results([dataset(Elsewhere)])}
+    assert found["dataset-forms"] == found["dataset-seeds"] == "skipped"
+    assert "failed" not in found.values()
+
+
+@pytest.mark.parametrize(
+    ("error", "status"), [(ValueError("no samples"), "skipped"), (KeyError("typo"), "failed")]
+)
+def test_a_data_set_refuses_an_estimator_by_a_value_error_and_by_no_other(error, status):
+    class Refuses(Line):
+        def score(self, seeds, predictions):
+            raise error
+
+    found = {r.check.id: r.status for r in results([dataset(Refuses)])}
+    assert found["dataset-scores"] == status
+
+
+def result_of_optimal_return(kind):
+    subject = lanes(kind, optimal_return=lambda: 0.8)
+    (result,) = results([subject], only="environment-optimal-return")
+    return result
+
+
+def test_a_wrapper_that_gymnasium_could_not_make_again_passes():
+    class Wrapped(gymnasium.Wrapper):  # as Minigrid's: without RecordConstructorArgs
+        def __init__(self, _config):
+            super().__init__(gymnasium.make("CartPole-v1"))
+
+    (result,) = results([single(Wrapped)], only="environment-gymnasium")
+    assert result.status == "passed", result
+
+
+def test_a_vector_environment_is_checked_as_lanes():
+    spec = EnvironmentSpec(
+        name="poles",
+        version="1",
+        factory=lambda _, n: gymnasium.make_vec("CartPole-v1", n, "vector_entry_point"),
+        vector=True,
+    )
+    host = load_host()
+    added = Added({"environment": [spec]})
+    host.register(name="poles", distribution="local-poles", version="1", load=lambda: added)
+    made = {r.check.id: r for r in results(subjects(host, "local-poles:poles"), "environment-")}
+    assert [str(r) for r in made.values() if not r.ok] == []
+    assert made["environment-gymnasium"].status == "skipped"
+    assert made["environment-lanes"].status == "passed"
+
+
+def test_an_error_names_the_line_that_led_there():
+    class Typo(Bayes):
+        def predict(self, inputs):
+            return self.wieghts
+
+    (result,) = results([estimator(Typo)], only="estimator-forms")
+    assert "no attribute 'wieghts'" in str(result)
+    assert "of predict: return self.wieghts)" in str(result)
+
+
+def test_an_environment_that_breaks_under_a_constant_action_is_rejected():
+    class Breaks(WalkLanes):
+        def step(self, action):
+            if len(action) > 100 and bool((action == 0).all()):  # alone it may happen to be
+                raise KeyError("nobody goes left all the time")
+            return super().step(action)
+
+    found = result_of_optimal_return(Breaks)
+    assert found.status == "failed"
+    assert "nobody goes left" in str(found)
+
+
+def test_a_constant_action_that_is_masked_is_not_played():
+    class NeverLeft(WalkLanes):
+        def reset(self):
+            obs, _ = super().reset()
+            return obs, torch.tensor([False, True]).expand(len(obs), 2)
+
+        def step(self, action):
+            assert bool((action == 1).all())
+            outcome = super().step(action)
+            return replace(outcome, valid=torch.tensor([False, True]).expand(len(action), 2))
+
+    assert result_of_optimal_return(NeverLeft).status == "passed"
+
+
+def test_an_optimal_return_that_nothing_was_compared_with_is_vacuous():
+    class Endless(WalkLanes):
+        def step(self, action):
+            outcome = super().step(action)
+            never = torch.zeros_like(outcome.terminated)
+            return replace(outcome, terminated=never, truncated=never)
+
+    found = result_of_optimal_return(Endless)
+    assert found.status == "vacuous"
+    assert "three episodes" in str(found)
+
+
+class Together(Loop):
+    """With several actors all that it does is step them."""
+
+    def train(self, env, total_steps, seed):
+        if not hasattr(env, "num_envs"):
+            return super().train(env, total_steps, seed)
+        rng = self.generator(seed)
+        env.reset()
+        while True:
+            env.step(rng.integers(4, size=env.num_envs))
+
+    def generator(self, seed):
+        return np.random.default_rng(seed)
+
+
+def largest(given):
+    probs = given["test"].predicted.probs
+    return math.nan if probs is None else probs.amax(-1).mean().item()
+
+
+def in_file_order(given):
+    """The most certain tenth's accuracy, ties as they come."""
+    probs = given["test"].predicted.probs
+    if probs is None:
+        return math.nan
+    order = probs[0].amax(-1).argsort(descending=True, stable=True)[: len(probs[0]) // 10]
+    return (probs[0].argmax(-1) == given["test"].targets[0])[order].double().mean().item()
+
+
+def likelihood(given):
+    """Not its logarithm: the most probable class is best stated with certainty."""
+    probs, targets = given["test"].predicted.probs, given["test"].targets
+    return math.nan if probs is None else probs[0].gather(-1, targets.T).mean().item()
+
+
+def score(factory, **declared):
+    spec = ScoreSpec(name="mine", version="1", factory=factory, direction="max", **declared)
+    return ScoreSubject(name="mine", spec=spec)
+
+
+class Unseeded(Together):
+    def generator(self, seed):
+        return np.random.default_rng()
+
+
+MUTANTS = {
+    "environment-gymnasium": lambda: single(BadSpace),
+    "environment-forms": lambda: lanes(Bools),
+    "environment-global-state": lambda: lanes(Globally),
+    "environment-seeds": lambda: lanes(Drifts),
+    "environment-lanes": lambda: lanes(Mixes),
+    "environment-events": lambda: lanes(Negative),
+    "environment-masks": lambda: lanes(NoAction),
+    "environment-limit": lambda: lanes(NeverEnds),
+    "environment-state": lambda: lanes(Forgets),
+    "environment-resumption": lambda: lanes(Replays),
+    "environment-optimal-q": lambda: single(optimal_q=off),
+    "environment-greedy": lambda: single(Far, optimal_q=overvalued),
+    "environment-optimal-return": lambda: single(optimal_return=lambda: -0.9),
+    "estimator-forms": lambda: estimator(Shapes),
+    "estimator-pure": lambda: estimator(Noisy),
+    "estimator-lanes": lambda: estimator(Pools),
+    "estimator-reference": lambda: given(Perturbs),
+    "dataset-forms": lambda: dataset(Classes),
+    "dataset-seeds": lambda: dataset(Shared),
+    "dataset-scores": lambda: dataset(Undeclared),
+    "score-permutation": lambda: score(in_file_order),
+    "score-chance": lambda: score(largest, chance=0.5),
+    "score-proper": lambda: score(likelihood, proper=True, chance=likelihood),
+    "dataset-apart": lambda: dataset(AsksWhatItTaught),
+    "dataset-differs": lambda: dataset(OneForAll),
+    "risk-forms": lambda: risk(LastOnly),
+    "risk-weights": lambda: risk(Unnormalized),
+    "risk-order": lambda: risk(FirstMatters),
+    "risk-averse": lambda: risk(Hopes),
+    "risk-shortcuts": lambda: risk(OtherSorted),
+    "risk-neutral": lambda: risk(NotNeutral),
+    "risk-coherent": lambda: risk(SaysCoherent),
+    "risk-gradients": lambda: risk(NoGradient),
+    "claim-compares": lambda: claim(Empty),
+    "claim-intervals": lambda: claim(Narrow),
+    "loop-agent-trains": lambda: loop(Stops),
+    "loop-agent-policy": lambda: loop(TooHigh),
+    "loop-agent-repeats": lambda: loop(Clock),
+    "loop-agent-seeds": lambda: loop(OneSeed),
+    "loop-agent-actors": lambda: loop(Unseeded),
+    "component-made": lambda: component(ValueError("no such file")),
+    "package-loads": lambda: package(failure="it raised"),
+    "package-summaries": lambda: package(specs=[("agent", walker(""))]),
+    "package-suites": lambda: package(problems=["there is no suite 'minatr'"]),
+}
+
+
+class Changed(Walk):
+    """A walk whose steps are changed."""
+
+    def __init__(self, config):
+        super().__init__(config)
+        self.steps, self.age, self.wind = 0, 0, 0.0
+
+    def reset(self, *, seed=None, options=None):
+        seen = super().reset(seed=seed, options=options)
+        self.steps = 0
+        return seen
+
+    def step(self, action):
+        self.steps += 1
+        return self.changed(*super().step(action))
+
+    def changed(self, *step):
+        return step
+
+
+class SystemEntropy(Changed):
+    def changed(self, obs, reward, *ends):
+        return obs, reward + 0.01 * random.SystemRandom().random(), *ends
+
+
+class OwnGenerator(Changed):
+    own = np.random.default_rng(1)
+
+    def changed(self, obs, reward, *ends):
+        return obs, reward + 0.01 * self.own.random(), *ends
+
+
+class OutsideAtOnePlace(Changed):
+    def changed(self, obs, *rest):
+        return obs * (2 if self.at == 1 else 1), *rest
+
+
+class SharedByCopies(Changed):
+    walked = 0
+
+    def changed(self, obs, reward, *ends):
+        SharedByCopies.walked += 1
+        return obs, reward + 1e-3 * (self.walked // 50), *ends
+
+
+class NegativeEvents(Changed):
+    def changed(self, *step):
+        return *step[:-1], {"events": {"bumps": -step[-1]["events"]["bumps"]}}
+
+
+class AlwaysSeven(Changed):
+    def reset(self, *, seed=None, options=None):
+        return super().reset(seed=7 if seed is None else seed, options=options)
+
+
+class OneArray(Changed):
+    def _seen(self):
+        if not hasattr(self, "array"):
+            self.array = np.zeros(5, np.float32)
+        self.array[:] = super()._seen()
+        return self.array
+
+
+class Drifting(Changed):
+    def changed(self, obs, *rest):
+        self.age += 1
+        return obs * (1 if self.age < 2_000 else 2), *rest
+
+
+class WindIsForgotten(Changed):
+    def changed(self, obs, reward, *ends):
+        self.age += 1
+        self.wind += self.age % 200 == 0
+        return obs, reward - self.wind, *ends
+
+
+class LimitOfSeven(Changed):
+    def changed(self, obs, reward, terminated, truncated, info):
+        return obs, reward, terminated or self.steps >= 7, truncated, info
+
+
+FAULTS = {
+    SystemEntropy: "environment-gymnasium",
+    OwnGenerator: "environment-gymnasium",
+    OutsideAtOnePlace: "environment-forms",
+    SharedByCopies: "environment-seeds",
+    NegativeEvents: "environment-events",
+    AlwaysSeven: "environment-reset",
+    OneArray: "environment-gymnasium",
+    Drifting: "environment-long",
+    WindIsForgotten: "environment-reset",
+    LimitOfSeven: "environment-long",
+}
+"""Mistakes in environments, and the check that names each."""
+if Version(gymnasium.__version__) < Version("1.4"):
+    del FAULTS[OneArray]  # its checker does not look for an array that is used again
+
+
+@pytest.mark.parametrize("kind", FAULTS)
+def test_a_mistake_in_an_environment_is_found_by_the_check_that_names_it(kind):
+    assert FAULTS[kind] in broken(single(kind))
+
+
+QUICK = [name for name in MUTANTS if name not in ("claim-intervals", "environment-greedy")]
+
+
+@pytest.mark.parametrize("check", QUICK)
+def test_a_mutant_is_rejected(check):
+    (result,) = results([MUTANTS[check]()], only=check)
+    assert result.status == "failed"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("check", MUTANTS)
+def test_a_mutant_is_rejected_by_one_check_alone(check):
+    assert broken(MUTANTS[check]()) == {check}

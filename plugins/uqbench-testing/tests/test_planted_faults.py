@@ -1,0 +1,362 @@
+"""Faults that readers planted in sound pieces are found by the check that names them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from uqbench_dqn.config import RandomizedPriorConfig
+from uqbench_dqn.randomized_prior import RandomizedPriorDQN
+from uqbench_testing.conformance.agent_runs import AgentSubject
+from uqbench_testing.conformance.estimators import DatasetSubject, EstimatorSubject
+from uqbench_testing.conformance.loop_agents import LoopAgentSubject
+from uqbench_testing.conformance.risks import RiskSubject
+from uqbench_testing.results import results
+from uqbench_testing.worlds import DrawnPoints
+
+from uqbench.contract.agent import LoopAgent, Uncertainty
+from uqbench.contract.estimator import (
+    Data,
+    Dataset,
+    Estimator,
+    EvaluationSet,
+    PredictiveUncertainty,
+)
+from uqbench.contract.risk import MeanStd
+from uqbench.contract.specs import NoConfig
+
+CPU = torch.device("cpu")
+
+
+def outcome(subject, check) -> tuple[str, str]:
+    (result,) = results([subject], only=check)
+    return result.status, result.message
+
+
+class Table(LoopAgent):
+    """Q-learning in a table; variances are mean squared TD errors over their number."""
+
+    def __init__(self, info, config):
+        self.n, self.discount, self.rows = info.n_actions, info.discount, {}
+
+    def row(self, obs):
+        return self.rows.setdefault(np.asarray(obs).tobytes(), np.array([[0.0, 0.0, 0]] * self.n))
+
+    def train(self, env, total_steps, seed):
+        rng = np.random.default_rng(seed)
+        obs, _ = env.reset()
+        while True:
+            action = int(rng.integers(self.n))
+            following, reward, terminated, truncated, _ = env.step(action)
+            best = 0.0 if terminated else self.row(following)[:, 0].max()
+            row = self.row(obs)[action]
+            error = reward + self.discount * best - row[0]
+            row += (error / (1 + row[2]) ** 0.7, error**2, 1)
+            obs = env.reset()[0] if terminated or truncated else following
+
+    def known(self, obs):
+        blank = np.array([[0.0, 1.0, 0]] * self.n)
+        return np.stack([self.rows.get(np.asarray(one).tobytes(), blank) for one in obs])
+
+    def policy(self, obs, valid=None):
+        return int(self.known([obs])[0, :, 0].argmax())
+
+    def uncertainty(self, obs):
+        q, squares, counts = torch.tensor(self.known(obs)).unbind(-1)
+        n = 1 + counts
+        return Uncertainty(mean=q[None].float(), epistemic_var=(squares / n**2)[None].float())
+
+
+def stated(**changes: Any) -> type[Table]:
+    """A method whose predictions are changed."""
+
+    class Mutant(Table):
+        def uncertainty(self, obs):
+            said = super().uncertainty(obs)
+            return replace(said, **{k: change(getattr(said, k)) for k, change in changes.items()})
+
+    return Mutant
+
+
+class NextReward(Table):
+    def __init__(self, info, config):
+        super().__init__(replace(info, discount=0.0), config)
+
+
+class Draws(Table):
+    """As sb3's ``predict(deterministic=False)`` does."""
+
+    rng = np.random.default_rng(0)
+
+    def policy(self, obs, valid=None):
+        return int(self.rng.integers(self.n)) if self.rng.random() < 0.1 else super().policy(obs)
+
+
+class OneOverN(Table):
+    def uncertainty(self, obs):
+        said = super().uncertainty(obs)
+        counts = torch.tensor(self.known(obs))[..., 2]
+        return replace(said, epistemic_var=(1 / (1 + counts))[None].float())
+
+
+def loop(kind: type[LoopAgent]) -> LoopAgentSubject:
+    return LoopAgentSubject(name="table", factory=kind, config=NoConfig())
+
+
+def test_a_sound_method_with_a_loop_of_its_own_passes_the_same_checks_of_uncertainty():
+    made = {r.check.id: r for r in results([loop(Table)])}
+    assert [str(r) for r in made.values() if not r.ok] == []
+    for name in ("forms", "values", "data", "scale"):
+        assert made[f"uncertainty-{name}"].status == "passed", str(made[f"uncertainty-{name}"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "check"),
+    [
+        (stated(mean=lambda x: x[0], epistemic_var=lambda x: x[0]), "uncertainty-forms"),
+        (stated(epistemic_var=lambda x: x - 1e3), "uncertainty-forms"),
+        (stated(epistemic_var=torch.ones_like), "uncertainty-data"),
+        (stated(epistemic_var=torch.sqrt), "uncertainty-scale"),
+        (OneOverN, "uncertainty-scale"),
+        (NextReward, "uncertainty-values"),
+        (Draws, "loop-agent-policy"),
+    ],
+)
+def test_a_fault_of_a_method_with_a_loop_of_its_own_is_found(kind, check):
+    status, message = outcome(loop(kind), check)
+    assert status == "failed", message
+
+
+class Root(RandomizedPriorDQN):
+    """Its variance is a standard deviation."""
+
+    def uncertainty(self, obs):
+        said = super().uncertainty(obs)
+        return Uncertainty(mean=said.mean, epistemic_var=said.epistemic_var.sqrt())
+
+
+class OfTheReward(RandomizedPriorDQN):
+    """Its mean is of the next reward."""
+
+    def __init__(self, info, seeds, config, device):
+        super().__init__(replace(info, discount=0.0), seeds, config, device)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("kind", "check", "status"),
+    [
+        (RandomizedPriorDQN, "uncertainty-scale", "passed"),
+        (Root, "uncertainty-scale", "failed"),
+        (OfTheReward, "uncertainty-values", "failed"),
+    ],
+)
+def test_a_deep_agent_that_learns_slowly_is_judged_too(kind, check, status):
+    config = RandomizedPriorConfig(hidden=(32,), learning_starts=20, batch_size=16, channels=4)
+    subject = AgentSubject(name="deep", factory=kind, config=config)
+    assert outcome(subject, check)[0] == status
+
+
+class Residuals(Estimator):
+    """Least squares; its variances are of the residuals, so that they have units."""
+
+    def __init__(self, task, seeds, config, device):
+        self.size = task.inputs[0]
+
+    def fit(self, data, reference_model, steps):
+        x, y = data.inputs.double(), data.targets.double()[..., None]
+        self.inverse = torch.linalg.inv(x.mT @ x)
+        self.weights = self.inverse @ x.mT @ y
+        self.noise = (y - x @ self.weights).square().mean((1, 2))
+
+    def predict(self, inputs):
+        x, noise = inputs.double(), self.noise[:, None].expand(inputs.shape[:2])
+        epistemic = noise * (x @ self.inverse * x).sum(-1)
+        parts = noise + epistemic, noise, epistemic
+        return PredictiveUncertainty(*parts, None, "variance", (x @ self.weights)[..., 0])
+
+
+class Deviations(Residuals):
+    """Epistemic uncertainty as a standard deviation."""
+
+    def predict(self, inputs):
+        said = super().predict(inputs)
+        epistemic = said.epistemic.sqrt()
+        return replace(said, epistemic=epistemic, total=said.aleatoric + epistemic)
+
+
+@pytest.mark.parametrize(("kind", "status"), [(Residuals, "passed"), (Deviations, "failed")])
+def test_an_estimator_states_variances_in_squared_units_of_the_targets(kind, status):
+    def make(dataset, seeds):
+        return kind(dataset, list(seeds), NoConfig(), CPU)
+
+    subject = EstimatorSubject(name="residuals", make=make, dataset=DrawnPoints(0))
+    assert outcome(subject, "estimator-scale")[0] == status
+    if status == "passed":
+        assert all(result.ok for result in results([subject]))
+
+
+class Scored(DrawnPoints):
+    """The mean squared error of a lane."""
+
+    def score(self, seeds, predictions):
+        given = predictions["test"]
+        return {"error": (given.predicted.mean - given.targets).square().mean(1)}
+
+
+class MeanOfLanes(Scored):
+    def score(self, seeds, predictions):
+        error = super().score(seeds, predictions)["error"]
+        return {"error": error.mean().expand_as(error)}
+
+
+class AsksTrainingPoints(Scored):
+    def evaluation_sets(self, seeds):
+        data: Data = self.data(seeds)
+        return {"test": EvaluationSet(data.inputs[:, :9], data.targets[:, :9])}
+
+
+class OneSplit(Scored):
+    def data(self, seeds):
+        return super().data([0] * len(seeds))
+
+
+@pytest.mark.parametrize(
+    ("kind", "check", "status"),
+    [
+        (Scored, "", "passed"),
+        (MeanOfLanes, "dataset-scores", "failed"),
+        (AsksTrainingPoints, "dataset-apart", "failed"),
+        (OneSplit, "dataset-differs", "failed"),
+    ],
+)
+def test_a_fault_of_a_data_set_is_found(kind, check, status):
+    dataset: Dataset = kind(0)
+    made = results([DatasetSubject(name="points", dataset=dataset, scores=("error",))], check)
+    assert {result.status for result in made} == {status}, list(map(str, made))
+
+
+class Hopes(MeanStd):
+    """Mean plus standard deviation."""
+
+    def __call__(self, values, probabilities, dim=-1):
+        mean = (probabilities * values).sum(dim) / probabilities.sum(dim)
+        return 2 * mean - super().__call__(values, probabilities, dim)
+
+
+class Costs(MeanStd):
+    """Of costs: it falls where returns rise."""
+
+    def __call__(self, values, probabilities, dim=-1):
+        return super().__call__(-values, probabilities, dim)
+
+
+@pytest.mark.parametrize("kind", [MeanStd, Hopes, Costs])
+def test_the_sign_of_a_risk_measure_is_looked_at(kind):
+    status, _ = outcome(RiskSubject(name="mine", measure=kind(0.5)), "risk-averse")
+    assert status == ("passed" if kind is MeanStd else "failed")
+
+
+class ByBatch(Residuals):
+    """Inputs are normalized by the batch that is asked about."""
+
+    def predict(self, inputs):
+        return super().predict(inputs / (inputs.std(1, correction=0, keepdim=True) + 1e-6))
+
+
+class ValidatesOnTraining(Scored):
+    def data(self, seeds):
+        data = super().data(seeds)
+        return Data(data.inputs, data.targets, Data(data.inputs[:, :20], data.targets[:, :20]))
+
+
+class ByTheLargest(MeanStd):
+    """Its deviation is relative to the largest value of all distributions."""
+
+    def __call__(self, values, probabilities, dim=-1):
+        mean = (probabilities * values).sum(dim) / probabilities.sum(dim)
+        deviation = super().__call__(values, probabilities, dim) - mean
+        return mean + deviation * values.abs().max() / (1 + values.abs().max())
+
+
+def test_answers_do_not_depend_on_what_else_is_asked_nor_data_on_training():
+    def make(dataset, seeds):
+        return ByBatch(dataset, list(seeds), NoConfig(), CPU)
+
+    batch = EstimatorSubject(name="batch", make=make, dataset=DrawnPoints(0))
+    assert outcome(batch, "estimator-pure")[0] == "failed"
+    points = DatasetSubject(name="points", dataset=ValidatesOnTraining(0), scores=("error",))
+    assert outcome(points, "dataset-apart")[0] == "failed"
+    largest = RiskSubject(name="largest", measure=ByTheLargest(0.5))
+    assert outcome(largest, "risk-forms")[0] == "failed"
+
+
+class OfTheFirstLane(Residuals):
+    """Targets of every lane are centred by the first one's mean."""
+
+    def fit(self, data, reference_model, steps):
+        self.centre = data.targets[0].mean()
+        super().fit(Data(data.inputs, data.targets - self.centre), reference_model, steps)
+
+    def predict(self, inputs):
+        said = super().predict(inputs)
+        return replace(said, mean=said.mean + self.centre)
+
+
+class OneForAll(Residuals):
+    """The epistemic part is the mean over the inputs that are asked about."""
+
+    def predict(self, inputs):
+        said = super().predict(inputs)
+        shared = said.epistemic.mean(1, keepdim=True).expand_as(said.epistemic)
+        return replace(said, epistemic=shared, total=said.aleatoric + shared)
+
+
+class OneNovelty(Residuals):
+    """A score of its own, of all inputs that are asked about."""
+
+    def predict(self, inputs):
+        size = inputs.double().square().sum(-1).mean(1, keepdim=True).expand(inputs.shape[:2])
+        return replace(super().predict(inputs), score=size)
+
+
+class ByPlace(Scored):
+    """Test inputs depend on a lane's place among the lanes."""
+
+    def evaluation_sets(self, seeds):
+        own, place = super().evaluation_sets(seeds)["test"], torch.arange(len(seeds))
+        return {"test": EvaluationSet(own.inputs + 0.01 * place[:, None, None], own.targets)}
+
+
+class AllAlike(MeanStd):
+    """Every value counts the same, whatever its probability."""
+
+    def __call__(self, values, probabilities, dim=-1):
+        return super().__call__(values, torch.ones_like(probabilities), dim)
+
+
+@pytest.mark.parametrize(
+    ("kind", "check"),
+    [
+        (OfTheFirstLane, "estimator-lanes"),
+        (OneForAll, "estimator-pure"),
+        (OneNovelty, "estimator-pure"),
+        (ByPlace, "dataset-seeds"),
+        (AllAlike, "risk-weights"),
+    ],
+)
+def test_means_epistemic_parts_test_sets_and_probabilities_are_looked_at(kind, check):
+    def make(dataset, seeds):
+        return kind(dataset, list(seeds), NoConfig(), CPU)
+
+    if kind is AllAlike:
+        subject = RiskSubject(name="mine", measure=kind(0.5))
+    elif kind is ByPlace:
+        subject = DatasetSubject(name="mine", dataset=kind(0), scores=("error",))
+    else:
+        subject = EstimatorSubject(name="mine", make=make, dataset=DrawnPoints(0))
+    status, message = outcome(subject, check)
+    assert status == "failed", message

@@ -1,0 +1,91 @@
+"""Commands and modules that other packages bring, where they are installed and where not."""
+
+import os
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from uqbench import BROUGHT
+from uqbench.cli import COMMANDS as OWN
+from uqbench.registry.packages import COMMANDS, MODULES, PACKAGES, brought
+
+COMMAND_NAMES = sorted(PACKAGES[COMMANDS].keys() - OWN)
+MODULE_NAMES = sorted(PACKAGES[MODULES].keys() & {*BROUGHT})
+NAMES = [(COMMANDS, n) for n in COMMAND_NAMES] + [(MODULES, n) for n in MODULE_NAMES]
+
+
+@pytest.mark.parametrize(("group", "name"), NAMES)
+def test_what_is_brought_comes_of_the_package_that_would_be_named(group: str, name: str) -> None:
+    one = brought(group)[name]
+    assert one.dist is not None
+    assert one.dist.name == PACKAGES[group][name]
+
+
+@pytest.mark.parametrize("name", MODULE_NAMES)
+def test_both_names_of_a_module_are_one_module(name: str) -> None:
+    module = import_module(brought(MODULES)[name].value)
+    assert import_module(f"uqbench.{name}") is module
+    assert module.__spec__ is not None
+    assert module.__spec__.name == module.__name__
+
+
+def test_what_is_in_a_module_that_is_brought_has_both_names_too() -> None:
+    from uqbench.testing.conformance.agents import AgentSubject
+
+    module = import_module("uqbench_testing.conformance.agents")
+    assert import_module("uqbench.testing.conformance.agents") is module
+    assert module.AgentSubject is AgentSubject
+
+
+def without(package: str, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """A Python whose path is ours but for a package: neither its code nor its metadata is there."""
+    module = package.replace("-", "_")
+    path = []
+    for number, place in enumerate(map(Path, sys.path)):
+        if not place.is_dir() or (place / module).exists():
+            continue
+        if any(place.glob(f"{module}-*.dist-info")):
+            copy = folder / str(number)
+            copy.mkdir()
+            for entry in place.iterdir():
+                if not entry.name.lstrip("_").startswith(module):
+                    (copy / entry.name).symlink_to(entry)
+            place = copy
+        path.append(str(place))
+    return subprocess.run(
+        [sys.executable, "-S", *arguments],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(path)}, cwd=folder,
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["new", "mine", "--kind", "agent"]])
+@pytest.mark.parametrize("name", COMMAND_NAMES)
+def test_a_command_whose_package_is_missing_says_which_to_install(name, arguments, tmp_path):
+    package = PACKAGES[COMMANDS][name]
+    done = without(package, tmp_path, "-m", "uqbench", name, *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert " ".join(done.stderr.split()) == (
+        f"uqbench: uqbench {name} is in the package {package}: python -m pip install {package}"
+    )
+
+
+@pytest.mark.parametrize("name", MODULE_NAMES)
+def test_a_module_whose_package_is_missing_says_which_to_install(name, tmp_path):
+    package = PACKAGES[MODULES][name]
+    done = without(package, tmp_path, "-c", f"import uqbench.{name}")
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == (
+        f"ModuleNotFoundError: uqbench.{name} is in the package {package}: "
+        f"python -m pip install {package}"
+    )
+
+
+def test_help_lists_a_command_whose_package_is_missing(tmp_path):
+    done = without("uqbench-testing", tmp_path, "-m", "uqbench", "--help")
+    assert done.returncode == 0
+    assert "plugin " in done.stdout
+    assert "uqbench plugin is in the package uqbench-testing" in " ".join(done.stdout.split())
