@@ -116,7 +116,7 @@ class _ImportNames(MetaPathFinder, Loader):
     ) -> ModuleSpec | None:
         top, _, rest = fullname.partition(".")
         own = _own_name(rest) if top == __name__ else None
-        return own and spec_from_loader(fullname, self, origin=own)
+        return spec_from_loader(fullname, self, origin=own) if own else None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         module = import_module(str(spec.origin))
