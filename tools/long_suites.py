@@ -23,7 +23,7 @@ SHORT = {
     "slurm": "`tests/runner/dispatch`, with an executor of processes",
     "long": "the rest of each file's tests",
     "faults": "`tests/faults` with few inputs",
-    "browser": "`tests/pages/explorer`, without a browser",
+    "browser": "`plugins/uqbench-report/tests/explorer`, without a browser",
     "notebooks": "`tests/docs/test_notebooks.py`: the same code, without Jupyter",
     "site": "`tests/test_site.py`, without building it",
     "lowest": "`tests/test_requirements.py`: what is declared, not installed",

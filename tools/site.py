@@ -16,8 +16,9 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
+from uqbench_report.plots import catalog, render
+
 from uqbench.boards.stored import StoredBoard
-from uqbench.pages.plots import catalog, render
 from uqbench.registry.load_host import load_host
 from uqbench.suites.reading import read_suites
 

@@ -38,6 +38,8 @@ from uqbench.contract.version import __version__
 if sys.platform == "win32":
     raise ImportError("uqbench runs on Linux and macOS; on Windows use it in WSL (wsl --install).")
 if TYPE_CHECKING:
+    from uqbench_report.report import write_report
+
     from uqbench.api.boards import check_leaderboard, leaderboard, rewrite_leaderboard
     from uqbench.api.claims import judge_claims, verdicts
     from uqbench.api.compare import Compared, compare
@@ -46,7 +48,6 @@ if TYPE_CHECKING:
     from uqbench.api.options import Options
     from uqbench.api.plan import Planned
     from uqbench.api.record import evaluate, record
-    from uqbench.api.report import write_report
     from uqbench.api.results import Results
     from uqbench.api.run import plan, run
     from uqbench.api.score import score
@@ -61,7 +62,7 @@ __all__ = [
     "rewrite_leaderboard", "run", "score", "status", "verdicts", "write_report",
 ]  # fmt: skip
 
-_LAZY = {"profile": "uqbench_profile.profile"} | {
+_LAZY = {"profile": "uqbench_profile.profile", "write_report": "uqbench_report.report"} | {
     name: f"uqbench.{module}"
     for module, names in {
         "api.boards": ("check_leaderboard", "leaderboard", "rewrite_leaderboard"),
@@ -72,7 +73,6 @@ _LAZY = {"profile": "uqbench_profile.profile"} | {
         "api.options": ("Options",),
         "api.plan": ("Planned",),
         "api.record": ("evaluate", "record"),
-        "api.report": ("write_report",),
         "api.results": ("Results",),
         "api.run": ("plan", "run"),
         "api.score": ("score",),
@@ -95,12 +95,11 @@ IMPORT_NAMES = {
     "adapters": "lanes",
     "kernels": "lanes",
     "builtin": "registry",
-    "plots": "pages",
 }  # fmt: skip
 """Rooms by the name of what plugins import from here: ``uqbench.agent`` is the module
 ``uqbench.contract.agent``. So plugins need not know where a module lives."""
 
-BROUGHT: tuple[str, ...] = ("testing",)
+BROUGHT = ("plots", "report", "testing")
 """Import names of modules that other packages bring (:mod:`uqbench.registry.packages`)."""
 
 
@@ -149,9 +148,10 @@ def _own_name(name: str) -> str | None:
 
 def _draw(figure: Figure) -> str:
     """A figure as SVG, for a notebook; what draws is imported with the first one."""
-    from uqbench.pages.plots.render import svg
+    from uqbench.plots.render import svg
 
-    return svg(figure)
+    drawn: str = svg(figure)
+    return drawn
 
 
 sys.meta_path.insert(0, _ImportNames())
@@ -161,8 +161,10 @@ Figure.draw = staticmethod(_draw)
 def __getattr__(name: str) -> Any:
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if name == "profile" and find_spec("uqbench_profile") is None:
-        raise ImportError("uqbench.profile needs the package uqbench-profile: install it.")
+    package = _LAZY[name].partition(".")[0]
+    if find_spec(package) is None:
+        needed = package.replace("_", "-")
+        raise ImportError(f"uqbench.{name} needs the package {needed}: install it.")
     value = getattr(import_module(_LAZY[name]), name)
     globals()[name] = value
     return value

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from uqbench_report.cli.report import command
 
-from uqbench.cli.report import command
 from uqbench.contract.errors import UqbenchError
 from uqbench.results.files import write_output
 

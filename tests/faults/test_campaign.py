@@ -20,12 +20,12 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 from test_damaged_files import DAMAGES, chosen, complete, files, results
+from uqbench_report.explorer.page import Explorer
 
 from uqbench.boards.leaderboard import board
 from uqbench.boards.stored import board_at, board_folders
 from uqbench.contract.errors import StorageError, UqbenchError
 from uqbench.pages.board_folders import write_board
-from uqbench.pages.explorer.page import Explorer
 from uqbench.registry.plugins import Host
 from uqbench.results.folders import Folder
 from uqbench.results.store import RunState, Store

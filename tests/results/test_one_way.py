@@ -3,9 +3,11 @@
 import ast
 from pathlib import Path
 
+import uqbench_report
+
 import uqbench
 
-ROOT = Path(uqbench.__file__).parent
+ROOT, REPORT = Path(uqbench.__file__).parent, Path(uqbench_report.__file__).parent
 ROOMS = ("results", "boards", "pages")
 MODULES = ("runner/checkpoints.py", "runner/resume.py")
 DOORS = {
@@ -14,7 +16,7 @@ DOORS = {
     "results/locks.py": "locks, which are files that nobody reads",
     "results/provenance.py": "/proc/cpuinfo",
     "results/score_files.py": "files that the user names",
-    "pages/explorer/page.py": "a file of uqbench's own",
+    "explorer/page.py": "a file of uqbench's own",
     "boards/sandbox.py": "folders of the processes that it starts",
 }
 PATH_METHODS = {
@@ -46,6 +48,8 @@ def test_no_module_opens_what_is_below_a_root_but_through_a_folder():
     paths = [path for room in ROOMS for path in sorted((ROOT / room).rglob("*.py"))]
     paths += [ROOT / name for name in MODULES]
     found = {str(path.relative_to(ROOT)): calls(path) for path in paths}
+    for path in [path for name in ("plots", "explorer") for path in (REPORT / name).glob("*.py")]:
+        found[str(path.relative_to(REPORT))] = calls(path)
     others = {name: made for name, made in found.items() if made and name not in DOORS}
     assert others == {}
     assert all(found[name] for name in DOORS), "a door that is none any more"

@@ -89,15 +89,18 @@ class Compared:
         """A figure of the scores, such as ``intervals`` or ``pairs``; a notebook draws it.
 
         Raises:
-            UqbenchError: there is no such figure, or the extra ``uqbench[plots]`` is missing.
+            UqbenchError: there is no such figure, or a library of ``uqbench[plots]`` is missing.
+            ModuleNotFoundError: the package uqbench-report is not installed.
         """
-        from uqbench.api.report import require
+        from uqbench.report import require
 
         require("plots", "altair", "vl_convert")
-        from uqbench.pages.plots.catalog import draw
+        from uqbench.plots.catalog import draw
 
         with tempfile.TemporaryDirectory() as folder:
-            return draw(StoredBoard.read(self.write(folder)), what, None, load_host())
+            board = StoredBoard.read(self.write(folder))
+            figure: Figure = draw(board, what, None, load_host())
+        return figure
 
     def write(self, folder: str | PathLike[str]) -> Path:
         """Write a board below a folder of leaderboards; return its folder.

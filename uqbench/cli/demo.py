@@ -18,12 +18,13 @@ def command(options: Options) -> int:
     Example:
       uqbench demo
     """
+    import uqbench
     from uqbench.api.execute import execute
-    from uqbench.api.report import can_report, write_report
     from uqbench.api.session import Session
     from uqbench.boards.stored import StoredBoard
     from uqbench.pages.methods import two_sentences
     from uqbench.pages.terminal import print_board
+    from uqbench.registry.packages import can_report
     from uqbench.runner.display import Terminal
 
     out = Path(options.out or "results")
@@ -34,5 +35,5 @@ def command(options: Options) -> int:
     assert done.folder is not None
     print_board(done.board, said=two_sentences(StoredBoard.read(done.folder), session.host))
     if can_report():
-        say(f"report: {write_report(done.folder, out / 'demo.html', warn)} (open it)")
+        say(f"report: {uqbench.write_report(done.folder, out / 'demo.html', warn)} (open it)")
     return 1 if done.unfinished else 0

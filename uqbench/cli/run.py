@@ -44,11 +44,12 @@ def command(
         dry_run: Say what would run, and stop.
         beside: Show the runs in the leaderboard that is stored below this folder.
     """
+    import uqbench
     from uqbench.api import execute
-    from uqbench.api.report import can_report, write_report
     from uqbench.api.session import Session
     from uqbench.contract.wording import count
     from uqbench.pages.terminal import print_board
+    from uqbench.registry.packages import can_report
     from uqbench.runner.display import Terminal
 
     session = Session(options, Terminal(), warn)
@@ -64,7 +65,7 @@ def command(
     print_board(done.board)
     say(f"{done.folder}/leaderboard.csv")
     if done.folder is not None and can_report():
-        report = write_report(done.folder, Path(options.out or ".") / "report.html", warn)
+        report = uqbench.write_report(done.folder, Path(options.out or ".") / "report.html", warn)
         say(f"report: {report} (open it)")
     return 1 if done.unfinished else 0
 

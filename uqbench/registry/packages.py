@@ -17,7 +17,7 @@ PACKAGES = {
         "verify": "uqbench-keeper",
         "plugin": "uqbench-testing",
     },
-    MODULES: {"plots": "uqbench-report", "testing": "uqbench-testing"},
+    MODULES: {"plots": "uqbench-report", "report": "uqbench-report", "testing": "uqbench-testing"},
 }
 """Packages to install, by group and name."""
 
@@ -29,6 +29,12 @@ def brought(group: str) -> dict[str, metadata.EntryPoint]:
         group: :data:`COMMANDS` or :data:`MODULES`.
     """
     return {one.name: one for one in metadata.entry_points(group=group)}
+
+
+def can_report() -> bool:
+    """Whether a report can be written: its package is installed, and the libraries that draw."""
+    report = brought(MODULES).get("report")
+    return report is not None and bool(report.load().can_report())
 
 
 def missing(group: str, name: str) -> UqbenchError:

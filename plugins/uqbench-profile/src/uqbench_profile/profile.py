@@ -2,13 +2,14 @@
 
 from typing import Any
 
+from uqbench.plots.catalog import draw
+
 from uqbench.api.execute import execute
 from uqbench.api.options import Options
 from uqbench.api.session import Session
 from uqbench.boards.stored import StoredBoard
 from uqbench.contract.errors import UqbenchError
 from uqbench.contract.figure import Figure
-from uqbench.pages.plots.catalog import draw
 from uqbench.registry import local
 from uqbench.runner.display import Terminal
 
@@ -43,4 +44,5 @@ def profile(method: str | type, budget: str | None = None, **options: Any) -> Fi
         raise UqbenchError("a profile is drawn from a board: say by 'out' where it is kept.")
     name = done.plan.cells[0].method.name
     board = StoredBoard.read(done.folder)
-    return draw(board, f"profile-{name}"[:60], done.plan.suite, session.host)
+    figure: Figure = draw(board, f"profile-{name}"[:60], done.plan.suite, session.host)
+    return figure

@@ -1,0 +1,1 @@
+"""The commands ``uqbench plot`` and ``uqbench report``."""

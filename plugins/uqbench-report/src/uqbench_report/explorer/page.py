@@ -1,0 +1,209 @@
+"""The page around the boards' data: one HTML file, or a folder with an address for each board."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+from html import escape
+from importlib import resources
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from altair.utils.schemapi import debug_mode
+
+from uqbench.boards.stored import StoredBoard
+from uqbench.contract.errors import UqbenchError
+from uqbench.contract.figure import NotDrawableError
+from uqbench.pages.methods import entitled, links
+from uqbench.pages.verdicts import WORDS, Counted, by_paper, distinct, judged_claims
+from uqbench.registry.plugins import Host
+from uqbench.results.folders import Folder
+from uqbench.suites.suite import Suite
+from uqbench_report.explorer.board import Data, board_data
+from uqbench_report.plots import catalog
+from uqbench_report.plots.render import DARK, render
+from uqbench_report.plots.theme import SIGNS
+
+LISTED = ("id", "suite", "title", "summary", "finding", "earlier", "runs")
+"""Of each board, in the index."""
+QUESTION = "Which method is best, and can its uncertainty be trusted?"
+
+
+class Explorer:
+    """Boards as static pages.
+
+    Attributes:
+        boards: their data, by the id of their page.
+        index: the data that all pages share: boards, methods, claims.
+        problems: a message for each board that is damaged, and each figure that was not drawn.
+
+    Args:
+        folders: of the boards.
+        suites: the installed ones, by name.
+        host: the plugins.
+        root: what commands on the page call the folder of the boards; None for where each is.
+
+    Raises:
+        UqbenchError: every board is damaged.
+    """
+
+    def __init__(
+        self,
+        folders: Sequence[Folder],
+        suites: dict[str, Suite],
+        host: Host,
+        root: str | None = None,
+    ) -> None:
+        self.boards: dict[str, Data] = {}
+        self.problems: list[str] = []
+        self.stored: dict[str, StoredBoard] = {}
+        # without Altair's checks of every chart, a second of them: `uqbench plot` makes them
+        with debug_mode(False):
+            for folder in folders:
+                try:
+                    board = StoredBoard.read(folder)
+                    place, here = board.folder.parents[1], Path.cwd()
+                    if place.is_relative_to(here):
+                        place = place.relative_to(here)
+                    data, why = board_data(board, suites.get(board.suite), host, root or str(place))
+                except UqbenchError as error:  # it costs itself, and no other
+                    self.problems.append(str(error))
+                    continue
+                self.problems += why
+                self.boards[data["id"]], self.stored[data["id"]] = data, entitled(board, host)
+        if not self.boards:
+            raise UqbenchError("\n".join(self.problems))
+        claims = [one for board in self.stored.values() for one in judged_claims(board)]
+        papers = [*by_paper(claims), Counted("all papers", tuple(distinct(claims)))]
+        methods = list(_methods(self.boards))
+        self.index: Data = {
+            "boards": [{key: of[key] for key in LISTED} for of in self.boards.values()],
+            "methods": methods,
+            "links": links(host, [one["source"] for one in methods] + [c.source for c in claims]),
+            "claims": [_counted(of) for of in papers],
+            "verdicts": WORDS,
+            "signs": SIGNS,
+            "front": self.front,
+        }
+
+    @property
+    def front(self) -> Data:
+        """The board that says most: of those that rank, the one with most words for intervals."""
+
+        def words(of: Data) -> tuple[bool, int]:
+            return any(of["ranks"][""]), len({one["kind"] for one in of["methods"] if one["kind"]})
+
+        best = max(self.boards.values(), key=words)
+        picture = best["figures"][0]["svg"].replace(best["id"], "front") if best["figures"] else ""
+        return {"id": best["id"], "title": best["title"], "said": best["finding"], "svg": picture}
+
+    def file(self) -> str:
+        """All of it as one HTML file that requests nothing."""
+        data = json.dumps({"index": self.index, **self.boards}, allow_nan=False)
+        data = data.replace("<", "\\u003c")  # so that no text in it ends its element
+        script = _part("explorer.js")
+        digest = base64.b64encode(sha256(script.encode()).digest()).decode()
+        return _page(
+            title="uqbench report",
+            said=QUESTION,
+            page="boards",
+            scripts=f"'sha256-{digest}'",
+            sheet=f"<style>{_part('explorer.css') + DARK}</style>",
+            further="",
+            code=f'<script type="application/json" id="data">{data}</script>'
+            f"<script>{script}</script>",
+        )
+
+    def files(self, address: str = "", home: str = "") -> Iterator[tuple[str, str | bytes]]:
+        """Name and contents of each file of a folder of pages.
+
+        Args:
+            address: at which the folder will be, as link previews need it; empty for a folder.
+            home: of the site around it, from here; empty for none.
+        """
+        yield "explorer.css", _part("explorer.css") + DARK
+        yield "explorer.js", _part("explorer.js")
+        yield "data/index.js", _assigned("index", {**self.index, "home": home})
+        for name, data in self.boards.items():
+            yield f"data/{name}.js", _assigned(name, {**data, "figures": data["figures"][:1]})
+            further = {"figures": data["figures"][1:]}
+            yield f"data/{name}.figures.js", _assigned(f"{name}.figures", further)
+            try:
+                picture = catalog.FIGURES["trust"](self.stored[name])
+            except NotDrawableError:
+                picture = catalog.FIGURES["intervals"](self.stored[name])
+            yield f"{name}.png", render(picture, "png", scale=1.25)
+        kinds = {"index": "boards", "methods": "methods", "claims": "claims"}
+        pages = [(name, kind, kind.capitalize(), QUESTION) for name, kind in kinds.items()]
+        pages += [(n, f"board:{n}", of.title, of.finding) for n, of in self.stored.items()]
+        for one in self.index["methods"]:
+            said = f"{one['about']}. {one['source']}"
+            pages.append((f"method-{one['of']}", f"method:{one['of']}", one["title"], said))
+        for name, page, title, said in pages:
+            own = [f"data/{name}.js"] * (name in self.boards)
+            sources = ["data/index.js", *own, "explorer.js"]
+            shown = f'<meta property="og:image" content="{address}{name}.png">'
+            yield (
+                f"{name}.html",
+                _page(
+                    title=f"{title} · uqbench",
+                    said=said,
+                    page=page,
+                    scripts="'self'",
+                    sheet='<link rel="stylesheet" href="explorer.css">',
+                    further=shown if name in self.boards else "",
+                    code="".join(f'<script defer src="{at}"></script>' for at in sources),
+                ),
+            )
+
+
+def _methods(boards: dict[str, Data]) -> Iterator[Data]:
+    """Each method with its settings, and a row for each of these on each board, by title."""
+    found: dict[str, Data] = {}
+    for name, board in boards.items():
+        for k, one in enumerate(board["methods"]):
+            if one["role"] != "method":
+                continue
+            told = {key: one[key] for key in ("of", "about", "source", "code")}
+            own = found.setdefault(one["of"], {**told, "title": one["family"], "rows": []})
+            covered = board["coverage"] and board["values"][board["coverage"][0]][k]
+            keys = ("name", "title", "kind", "shown", "seconds", "config")
+            row = {"board": name, **{key: one[key] for key in keys}}
+            place, score = board["ranks"][""][k], board["values"][board["ranking"]][k]
+            bounds = board["coverage"] and board["coverage"][1:]
+            further = {"place": place, "score": score, "covered": covered, "band": bounds}
+            own["rows"].append({**row, **further})
+    yield from sorted(found.values(), key=lambda one: str(one["title"]).lower())
+
+
+def _counted(of: Counted) -> Data:
+    claims = [
+        {key: getattr(one, key) for key in ("id", "verdict", "sentence", "source", "reason")}
+        | {"board": f"{one.board.suite}-{one.board.name}"}
+        for one in of.claims
+    ]
+    counts = {word: of.count(word) for word in WORDS if of.count(word)}
+    numbers = {key: getattr(of, key) for key in ("parts", "tested", "decided", "wrong")}
+    return {"paper": of.paper, "counts": counts, **numbers, "claims": claims}
+
+
+def _assigned(name: str, data: Data) -> str:
+    """A script that gives the page its data, since a page from a file may not fetch any."""
+    return (
+        f"(globalThis.uqbench ??= {{}})[{json.dumps(name)}] = {json.dumps(data, allow_nan=False)};"
+    )
+
+
+def _page(*, code: str, sheet: str, further: str, **values: Any) -> str:
+    safe = {name: escape(str(value)) for name, value in values.items()}
+    return Template(_part("explorer.html")).substitute(
+        safe, code=code, sheet=sheet, further=further
+    )
+
+
+def _part(name: str) -> str:
+    place = resources.files("uqbench_report.explorer")
+    return place.joinpath("files", name).read_text("utf-8")

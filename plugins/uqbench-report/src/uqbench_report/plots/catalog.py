@@ -1,0 +1,92 @@
+"""Which figures there are, by name, and those that plugins add to boards of their suites."""
+
+from collections.abc import Callable, Container, Mapping
+from functools import partial
+from typing import Any
+
+from uqbench.boards.stored import StoredBoard
+from uqbench.contract.errors import UqbenchError, contained, unknown
+from uqbench.contract.figure import Figure, NotDrawableError
+from uqbench.pages.methods import entitled
+from uqbench.registry.plugins import Host
+from uqbench.suites.suite import Suite
+from uqbench_report.plots import claims, coverage, curves, intervals, pairs, trust, uncertainty
+
+FIGURES: Mapping[str, Callable[[StoredBoard], Figure]] = {
+    "trust": trust.figure,
+    "coverage": coverage.figure,
+    "intervals": intervals.figure,
+    "pairs": pairs.figure,
+    "curves": curves.figure,
+    **{kind: partial(uncertainty.figure, kind=kind) for kind in uncertainty.KINDS},
+}
+"""Those of every board that has their data."""
+
+
+def draw(board: StoredBoard, what: str, suite: Suite | None, host: Host) -> Figure:
+    """One figure of a board.
+
+    Args:
+        board: to draw.
+        what: one of :data:`FIGURES`, ``claim-`` and a claim's name, or that of a plugin's figure.
+        suite: as it is installed; None where it is not.
+        host: the plugins.
+
+    Raises:
+        UqbenchError: there is no such figure, or the board lacks what it shows.
+    """
+    if what in FIGURES:
+        return FIGURES[what](entitled(board, host))
+    added, problems = further(board, suite, host)
+    for figure in added:
+        if figure.name == what:
+            return figure
+    error = unknown("figure", what, [*FIGURES, *(figure.name for figure in added)])
+    raise UqbenchError("\n".join(map(str, [error, *problems])))
+
+
+def drawable(board: StoredBoard) -> tuple[list[Figure], list[str]]:
+    """Those of :data:`FIGURES` that a board has, and why it has not the others."""
+    figures, lacking = [], []
+    for name, make in FIGURES.items():
+        try:
+            figures.append(make(board))
+        except NotDrawableError as error:
+            lacking.append(f"{name}: {error}")
+    return figures, lacking
+
+
+def further(board: StoredBoard, suite: Suite | None, host: Host) -> tuple[list[Figure], list[str]]:
+    """The figures of claims and of plugins, and a message for each plugin that failed."""
+    added, problems = plugin_figures(board, suite, host)
+    return [*claims.figures(board, claims.published_numbers(suite)).values(), *added], problems
+
+
+def plugin_figures(
+    board: StoredBoard, suite: Suite | None, host: Host
+) -> tuple[list[Figure], list[str]]:
+    """The figures that plugins add to a board, and a message for each plugin that failed.
+
+    A figure for which the board lacks something is left out.
+    """
+    figures: list[Figure] = []
+    problems: list[str] = []
+    for hook in host.manager.hook.uqbench_figures.get_hookimpls():
+        failed = f"the plugin {hook.plugin_name} failed in uqbench_figures for {board.title}: "
+        with contained(problems.append, failed):
+            try:
+                arguments: dict[str, Any] = {"board": board, "suite": suite}
+                added: Any = hook.function(*(arguments[name] for name in hook.argnames))
+                for figure in added:
+                    _check(figure, {*FIGURES, *(other.name for other in figures)})
+                    figures.append(figure)
+            except NotDrawableError as error:
+                problems.append(str(error))
+    return figures, problems
+
+
+def _check(figure: object, taken: Container[str]) -> None:
+    if not isinstance(figure, Figure):
+        raise TypeError(f"expected a uqbench.figure.Figure, got {type(figure).__name__}")
+    if figure.name in taken:
+        raise ValueError(f"there is another figure {figure.name!r}; rename this one")

@@ -1,0 +1,166 @@
+"""Figures as files: SVG, PDF and CSV, the same bytes for the same figure.
+
+Vega-Lite is rendered by vl-convert, in this process and without a network. What is rendered may
+come from a plugin: an image or a link in it is refused, so that showing it requests nothing.
+"""
+
+import os
+import re
+import warnings
+from copy import deepcopy
+from functools import partial
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import vl_convert
+
+from uqbench.contract.errors import UqbenchError
+from uqbench.contract.figure import Figure
+from uqbench_report.plots import theme
+from uqbench_report.plots.printed import fitted, stretch
+
+FORMATS = ("svg", "pdf", "png", "csv", "txt")
+
+PNG_SCALE, PNG_INCH = 3, 300
+"""Pixels of a PNG for each of a figure, usually; of an inch of one to be printed."""
+
+_SWAPPED = "".join(
+    f'[{of}="{light}"]{{{of}:{dark}}}'
+    for light, dark in theme.ON_DARK_GROUND.items()
+    for of in ("fill", "stroke")
+)
+DARK = f"@media screen and (prefers-color-scheme:dark){{{_SWAPPED}}}"
+"""CSS of figures on a dark ground."""
+
+_EXTERNAL = re.compile(r"<image\b|<a\b|<script\b|<foreignObject\b|url\((?!#)|href=\"(?!#)", re.I)
+_RESOURCES = re.compile(rb"(?:^ +/[a-z]{2}\d+ \d+ 0 R\n)+", re.M)
+"""Entries of a resource dictionary of a PDF, which the renderer writes in any order."""
+_SAID = re.compile(r'<(\w+) aria-label="([^"]*)"([^>]*)/>')
+"""A mark that says something when it is pointed at."""
+_TAG = re.compile(r"<[^>]*>")
+_NUMBER = re.compile(r'(?<![\d#.])(?<!opacity=")-?\d+\.\d{2,}')
+
+
+def render(figure: Figure, form: str, width: str | None = None, scale: float = PNG_SCALE) -> bytes:
+    """A figure's file; ``txt`` is its caption.
+
+    Args:
+        figure: to draw.
+        form: one of :data:`FORMATS`.
+        width: that it is printed in, one of :data:`uqbench_report.plots.printed.WIDTHS`; None for a
+            page.
+        scale: pixels of a PNG for each of a figure that is not to be printed.
+
+    Raises:
+        UqbenchError: the figure refers to something outside of itself, or is too wide to print.
+    """
+    if form == "csv":
+        text: str = figure.data.to_csv(index=False, lineterminator="\n")
+        return text.encode()
+    if form == "txt":
+        return f"{figure.title.removesuffix('.')}. {figure.text}\n".encode()
+    drawn = svg(figure, width=width or 1.0)
+    if form == "svg":
+        return drawn.encode()
+    points = re.sub(r'(?<=\d)pt"', '"', drawn, count=2)  # a unit of an SVG is a point of a PDF
+    if form == "png":
+        inch = {"scale": scale} if width is None else {"ppi": PNG_INCH}
+        png: bytes = vl_convert.svg_to_png(points, **inch)
+        return png
+    if form == "pdf":
+        pdf: bytes = vl_convert.svg_to_pdf(points)
+        return _RESOURCES.sub(_in_order, pdf)
+    raise UqbenchError(f"There is no format {form!r}; expected {', '.join(FORMATS)}.")
+
+
+def svg(
+    figure: Figure, *, adaptive: bool = False, prefix: str = "", width: str | float = 1.0
+) -> str:
+    """A figure as SVG, with its text alternative.
+
+    Args:
+        figure: to draw.
+        adaptive: with a style that follows the reader's preference for light or dark.
+        prefix: of the ids in it, which are unique where several figures share a page. Such a page
+            has their titles as text, and they none.
+        width: that it is printed in, or how many times as wide as usual its panels are.
+    """
+    spec = partial(_specification, figure, titled=not prefix)
+    text = fitted(figure.name, spec, _draw, width) if isinstance(width, str) else _draw(spec(width))
+    if _EXTERNAL.search(text):
+        raise UqbenchError(
+            f"the figure {figure.name!r} has an image or a link, which is not drawn: a figure "
+            f"refers to nothing outside of itself."
+        )
+    return _with_text(_small(text, prefix + figure.name), figure, DARK if adaptive else "")
+
+
+def _draw(spec: dict[str, Any]) -> str:
+    """Its SVG, by the font that the renderer brings along: the same on every machine.
+
+    Of a font that this machine has, too, the renderer would read the file some 30 times a text. It
+    looks for fonts when it first draws.
+    """
+    before = os.environ.get("FONTCONFIG_FILE")
+    os.environ["FONTCONFIG_FILE"] = str(Path(__file__).with_name("fonts.conf"))
+    try:
+        drawn: str = vl_convert.vegalite_to_svg(spec, allowed_base_urls=[])
+    finally:
+        os.environ.pop("FONTCONFIG_FILE")
+        os.environ.update({} if before is None else {"FONTCONFIG_FILE": before})
+    return drawn
+
+
+def _specification(figure: Figure, wide: float, *, titled: bool) -> dict[str, Any]:
+    """In Vega-Lite, with panels so many times as wide."""
+    chart = figure.chart if figure.stretched is None else figure.stretched(wide)
+    with warnings.catch_warnings(), alt.data_transformers.disable_max_rows():
+        warnings.simplefilter("ignore")  # Altair's, of names that pandas may reserve some day
+        spec: dict[str, Any] = chart.to_dict(validate=False)
+    if not titled:
+        spec.pop("title", None)
+    spec["config"] = {**spec.get("config", {}), **deepcopy(theme.CONFIG)}
+    if figure.stretched is None and wide != 1:
+        stretch(spec, wide)
+    return spec
+
+
+def _in_order(entries: re.Match[bytes]) -> bytes:
+    return b"".join(sorted(entries[0].splitlines(keepends=True)))
+
+
+def _small(text: str, name: str) -> str:
+    """Without what no reader sees; ids are those of the figure, as several share a page."""
+    text = _SAID.sub(r"<\1\3><title>\2</title></\1>", text)
+    text = re.sub(r' (aria-[a-z]+|role|class|pointer-events|stroke-miterlimit)="[^"]*"', "", text)
+    usual = 'font-family="[^"]*"|font-size="11px"|font-weight="normal"|text-anchor="start"'
+    text = re.sub(rf' ({usual}|stroke-width="1")', "", text)
+    text = re.sub(r'<path d="" ?(display="none")?/>|<path[^>]* display="none"/>', "", text)
+    text = re.sub(r'<path d="M0,0h[\d.]+v[\d.]+h-?[\d.]+Z"/>', "", text)  # grounds without a fill
+    before, text = None, text.replace(' transform="translate(0,0)"', "")
+    while before != text:
+        before, text = text, text.replace("<g></g>", "")
+    text = text.replace(' opacity="1"', "").replace(' fill="transparent"', ' fill="none"')
+    text = _TAG.sub(lambda tag: _NUMBER.sub(_short, tag[0]), text)
+    ids = dict.fromkeys(re.findall(r'\bid="([^"]+)"', text))
+    for number, old in enumerate(ids):
+        new = f"{name}-{number}"
+        text = text.replace(f'id="{old}"', f'id="{new}"').replace(f"url(#{old})", f"url(#{new})")
+    return text
+
+
+def _short(number: re.Match[str]) -> str:
+    """A coordinate to a tenth of a pixel."""
+    return f"{float(number[0]):.1f}".removesuffix(".0")
+
+
+def _with_text(text: str, figure: Figure, style: str) -> str:
+    """The root with its font, and the title and description that screen readers say."""
+    root, rest = text.split(">", 1)
+    root = re.sub(r' xmlns:xlink="[^"]*"| version="1.1"', "", root)
+    said = escape(f"{figure.title}. {figure.text} {figure.numbers}".strip())
+    letters = f'font-family="{escape(theme.FONT)}" font-size="11px"'
+    described = f'{root} role="img" aria-label="{said}" {letters}>'
+    return described + (f"<style>{style}</style>" if style else "") + rest + "\n"

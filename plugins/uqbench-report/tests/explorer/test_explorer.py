@@ -1,0 +1,293 @@
+"""The explorer: its numbers are those of the CSV files, and it asks nobody for anything."""
+
+import csv
+import json
+import re
+from base64 import b64encode
+from dataclasses import replace
+from hashlib import sha256
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+from packed import read_scores, write_scores
+from uqbench_report.explorer.page import Explorer
+
+from uqbench.boards.claims.verdict import Verdict
+from uqbench.boards.stored import StoredBoard
+from uqbench.pages.verdicts import by_paper, distinct, judged_claims
+from uqbench.registry.load_host import load_host
+from uqbench.results.folders import Folder
+from uqbench.suites.reading import read_suites
+from uqbench.suites.selection import Selection
+
+BOARDS = Path(__file__).parents[4] / "leaderboards"
+FOLDER = BOARDS / "uncertainty-toy" / "paper"
+HOSTILE = "</script><img src=http://x.test onerror=alert(1)>"
+
+
+class Elements(HTMLParser):
+    """What a browser would fetch or run of a page, and the texts of its scripts."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.fetched: list[str] = []
+        self.tags: list[str] = []
+        self.scripts: list[str] = []
+        self.meta: dict[str, str] = {}
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        of = dict(attrs)
+        self.tags.append(tag)
+        self.scripts += [""] * (tag == "script")
+        for name in ("src", "href", "data", "action", "srcset", "xlink:href"):
+            value = of.get(name)
+            if value and not value.startswith(("#", "data:,")):
+                self.fetched.append(value)
+        self.fetched += [name for name in of if name.startswith("on")]
+        key = of.get("property") or of.get("name") or of.get("http-equiv") or ""
+        if tag == "meta":
+            self.meta[key] = of.get("content") or ""
+
+    def handle_endtag(self, tag: str) -> None:
+        self.tags.append(f"/{tag}")
+
+    def handle_data(self, data: str) -> None:
+        if self.tags[-1:] == ["script"]:
+            self.scripts[-1] += data
+
+
+@pytest.fixture(scope="module")
+def host():
+    return load_host()
+
+
+@pytest.fixture(scope="module")
+def suites(host):
+    return read_suites(host, check=()).suites
+
+
+@pytest.fixture(scope="module")
+def explorer(host, suites) -> Explorer:
+    return Explorer([Folder(FOLDER)], suites, host, "leaderboards")
+
+
+@pytest.fixture(scope="module")
+def deepsea(host, suites) -> Explorer:
+    return Explorer([Folder(BOARDS / "deepsea" / "demo")], suites, host)
+
+
+def test_numbers_are_those_of_the_leaderboard(explorer):
+    data = explorer.boards["uncertainty-toy-paper"]
+    with (FOLDER / "leaderboard.csv").open() as file:
+        rows = {row["method"]: row for row in csv.DictReader(file)}
+    assert {one["name"] for one in data["methods"]} == set(rows)
+    assert len(data["values"]) > 2
+    for column, values in data["values"].items():
+        for one, shown in zip(data["methods"], values, strict=True):
+            cells = [rows[one["name"]][f"{column}{end}"] for end in ("", "_low", "_high")]
+            expected = [float(cell) if cell else None for cell in cells]
+            assert shown == (None if expected[0] is None else expected), (one["name"], column)
+    with (FOLDER / "tasks.csv").open() as file:
+        for row in csv.DictReader(file):
+            k = [one["name"] for one in data["methods"]].index(row["method"])
+            for metric, by_task in data["tasks"].items():
+                shown = by_task[row["task"]][k]
+                assert (shown and shown[0]) == (float(row[metric]) if row[metric] else None)
+
+
+def test_a_task_alone_and_all_but_one_have_the_ranks_of_these_runs(deepsea, host):
+    data = deepsea.boards["deepsea-demo"]
+    selection = Selection("deepsea", "demo")
+    stored = StoredBoard.read(BOARDS / "deepsea" / "demo")
+    board = stored.board(selection.plan(host, "cpu"), selection, host)
+    assert {key for key in data["ranks"] if key.startswith(("only", "without"))} == {
+        f"{how}:{task}" for how, task in board.subsets
+    }
+    for (how, task), tasks in board.subsets.items():
+        places, rows = board.places_on(*tasks), zip(
+            data["methods"], data["ranks"][f"{how}:{task}"], data["sets"][f"{how}:{task}"],
+            strict=True,
+        )  # fmt: skip
+        for one, place, value in rows:
+            columns = [board.methods[one["name"]].tasks.index(name) for name in tasks]
+            mean = board.matrices[one["name"]][:, columns].mean()
+            assert value[0] == pytest.approx(mean, rel=1e-5, abs=1e-9)
+            own = places.get(one["name"])
+            assert place == (own and [own.rank, own.low, own.high, own.tied])
+
+
+def test_a_score_of_which_less_is_better_ranks_the_least_first(host, suites):
+    """Regret that is not normalized: the signs of scores and of their ranges turn."""
+    selection = Selection("deepsea", "demo")
+    stored = StoredBoard.read(BOARDS / "deepsea" / "demo")
+    board = stored.board(selection.plan(host, "cpu"), selection, host)
+    (column,) = [one for one in board.columns if one.metric.name == "late_regret"]
+    by_score = board.places_by(column)
+    raw = board.places_by(replace(column, normalized=False))
+    regret = {name: board.methods[name].raw(column.metric) for name in raw}
+    assert raw
+    assert by_score.keys() == raw.keys()
+    order = sorted(raw, key=lambda name: raw[name].rank)
+    assert [float(np.mean(regret[name])) for name in order] == sorted(
+        float(np.mean(of)) for of in regret.values()
+    )
+
+
+def test_a_score_whose_right_value_lies_between_ranks_nobody(deepsea):
+    data = deepsea.boards["deepsea-demo"]
+    ranked = {key.removeprefix("by:") for key in data["ranks"] if key.startswith("by:")}
+    assert "coverage_90_mean" in data["values"]
+    assert "coverage_90_mean" not in ranked
+    assert "late_regret_mean" in ranked
+
+
+def test_a_board_of_an_earlier_protocol_says_why_it_is_not_ranked_anew(host, suites):
+    data = Explorer([Folder(BOARDS / "predictive" / "paper")], suites, host).boards[
+        "predictive-paper"
+    ]
+    if data["earlier"]:  # once it is run again, it is of today's
+        assert list(data["ranks"]) == [""]
+        assert "earlier protocol" in data["unranked"]
+
+
+def test_settings_of_a_method_have_its_name_and_what_sets_them_apart(deepsea):
+    methods = {one["name"]: one for one in deepsea.boards["deepsea-demo"]["methods"]}
+    assert methods["psrl"]["title"] == "PSRL"
+    assert methods["ube-zeta-1"]["title"] == "UBE, ζ = 1.0"
+    assert methods["ube"]["of"] == methods["ube-zeta-1"]["of"]
+    assert methods["ube"]["family"] == "UBE"
+    assert any("Donoghue" in name for name in deepsea.index["links"])
+    (ube,) = [one for one in deepsea.index["methods"] if one["of"] == "ube"]
+    assert {row["name"] for row in ube["rows"]} == {"ube", "ube-zeta-1"}
+
+
+def test_one_file_requests_nothing_and_runs_its_own_script_alone(explorer):
+    page = Elements(explorer.file())
+    assert page.fetched == []
+    data, script = page.scripts
+    digest = b64encode(sha256(script.encode()).digest()).decode()
+    policy = page.meta["Content-Security-Policy"]
+    assert f"script-src 'sha256-{digest}'" in policy
+    assert policy.startswith("default-src 'none'")
+    assert "connect-src" not in policy
+    assert set(json.loads(data)) == {"index", "uncertainty-toy-paper"}
+    assert not re.search(r"fetch\(|XMLHttpRequest|import\(|eval\(", script)
+
+
+def test_a_folder_has_a_page_with_title_and_picture_for_each_board_and_method(explorer):
+    files = dict(explorer.files("https://x.test/boards/"))
+    page = Elements(files["uncertainty-toy-paper.html"])
+    board = explorer.stored["uncertainty-toy-paper"]
+    assert page.meta["og:title"] == "uncertainty-toy · paper · uqbench"
+    assert page.meta["og:description"] == board.finding
+    assert page.meta["og:image"] == "https://x.test/boards/uncertainty-toy-paper.png"
+    assert files["uncertainty-toy-paper.png"].startswith(b"\x89PNG")
+    assert page.meta["Content-Security-Policy"].startswith("default-src 'none'; script-src 'self'")
+    assert all(name in files for name in page.fetched)
+    assert "method-anchored-quantiles.html" in files
+    later = files["data/uncertainty-toy-paper.figures.js"]
+    assert later.count("<svg") == len(explorer.boards["uncertainty-toy-paper"]["figures"]) - 1
+    assert "<svg" in files["data/uncertainty-toy-paper.js"]
+
+
+def test_ids_in_pictures_are_unique_and_pictures_have_a_text_alternative(deepsea):
+    data = deepsea.boards["deepsea-demo"]
+    pictures = [of["svg"] for of in [*data["figures"], *data["claims"]] if of["svg"]]
+    pictures.append(deepsea.index["front"]["svg"])
+    ids = [one for svg in pictures for one in re.findall(r'\bid="([^"]+)"', svg)]
+    assert len(ids) == len(set(ids))
+    assert all('role="img" aria-label="' in svg for svg in pictures)
+
+
+@pytest.mark.long
+def test_the_same_boards_give_the_same_page(explorer, host, suites):
+    again = Explorer([Folder(FOLDER)], suites, host, "leaderboards")
+    assert again.file() == explorer.file()
+
+
+def test_names_from_elsewhere_are_text_and_a_submitted_row_says_so(tmp_path, host):
+    folder = tmp_path / "uncertainty-toy" / "paper"
+    folder.mkdir(parents=True)
+    for path in FOLDER.iterdir():
+        if path.suffix in (".csv", ".json"):
+            (folder / path.name).write_text(path.read_text().replace("unbiased", "unb<i>ased"))
+    write_scores(folder, read_scores(FOLDER).replace("unbiased", "unb<i>ased"))
+    header, first, *others = (folder / "leaderboard.csv").read_text().splitlines()
+    lines = [f"{header},submitted", f"{first},self-reported", *(f"{line}," for line in others)]
+    (folder / "leaderboard.csv").write_text("\n".join(lines) + "\n")
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["budget"]["summary"] = manifest["primary_metric"]["summary"] = HOSTILE
+    manifest["sha256"] = {}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    found = Explorer([Folder(folder)], {}, host, HOSTILE)
+    text = found.file()
+    assert text.count("</script>") == 2
+    assert "<i>" not in text
+    assert "<img" not in text
+    for name, page in found.files():
+        if name.endswith(".html"):
+            assert "img" not in Elements(page).tags
+            assert "i" not in Elements(page).tags
+    (data,) = found.boards.values()
+    assert data["about"] == HOSTILE
+    assert [one["verified"] for one in data["methods"]].count(False) == 1
+
+
+def test_the_front_is_the_board_whose_intervals_differ_most(host, suites):
+    folders = [Folder(BOARDS / "minatar" / "quick"), Folder(BOARDS / "priormdp-sbc" / "paper")]
+    found = Explorer(folders, suites, host)
+    assert found.index["front"]["id"] == "priormdp-sbc-paper"
+    assert found.index["front"]["said"] == found.stored["priormdp-sbc-paper"].finding
+    assert found.boards["minatar-quick"]["figures"][0]["name"] == "trust"
+
+
+def test_the_matrix_counts_each_claim_once_and_only_tested_ones_can_be_wrong():
+    board = StoredBoard.read(FOLDER)
+    judged = judged_claims(board)
+    with (FOLDER / "claims.csv").open() as file:
+        assert len(judged) == len({row["claim"] for row in csv.DictReader(file)})
+    (paper,) = by_paper(judged)
+    assert paper.decided == paper.count("holds") + paper.count("does not hold")
+    assert paper.wrong == pytest.approx(0.05 * len(judged))
+    assert sum(paper.count(verdict.value) for verdict in Verdict) == len(judged)
+    untested = [replace(claim, tested=False) for claim in judged]
+    assert by_paper(untested)[0].wrong == 0
+
+
+def test_a_claim_counts_as_the_board_of_most_seeds_that_it_needs_has_it():
+    """Not as the one that suits it best; *not judged* is no *not run*."""
+    (claim, *_) = judged_claims(StoredBoard.read(FOLDER))
+
+    def counted(*others):
+        (one,) = distinct([replace(claim, **other) for other in others])
+        return one.verdict
+
+    few = {"verdict": "holds", "seeds": 3}
+    many = {"verdict": "does not hold", "seeds": 20}
+    assert counted(few, many) == counted(many, few) == "does not hold"
+    assert counted(many, {"verdict": "not run", "seeds": 99}) == "does not hold"
+    elsewhere = {"verdict": "not applicable", "seeds": 99, "needed_here": False}
+    assert counted(elsewhere, few) == "holds"
+    assert counted(elsewhere) == "not run"
+    assert counted({"verdict": "not judged"}) == "not judged"
+    assert counted({"verdict": "not applicable"}) == "not applicable"
+
+
+def test_the_finding_and_the_pictures_say_the_names_of_papers(deepsea):
+    """Names on the board, such as ``mm``, are in neither; the rows' data keep them."""
+    data = deepsea.boards["deepsea-demo"]
+    keys = {one["name"] for one in data["methods"] if one["title"] != one["name"]}
+    assert "mm" in keys
+    drawn = " ".join(re.sub(r"<[^>]*>", " ", one["svg"]) for one in data["figures"])
+    assert "Moment matching" in drawn
+    for key in ("mm", "ube-zeta-1"):
+        assert not re.search(rf"(?<![\w-]){key}(?![\w-])", data["finding"] + " " + drawn)
+
+
+def test_a_method_has_its_cost_configuration_and_code(deepsea):
+    (of,) = [one for one in deepsea.index["methods"] if one["of"] == "psrl"]
+    assert of["code"] == "uqbench_tabular.agents.psrl:PSRL"
+    assert all(row["seconds"] > 0 and "replan_every" in row["config"] for row in of["rows"])
