@@ -15,7 +15,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PINS = ROOT / "requirements.txt"
-ENGINES = {"uqbench-jax", "uqbench-ray", "uqbench-sb3", "uqbench-slurm"}
+ENGINES = {"uqbench-jax", "uqbench-sb3"}
 """Plugins of a library that is installed for them alone: built, not installed."""
 
 

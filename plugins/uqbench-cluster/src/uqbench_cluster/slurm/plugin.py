@@ -9,13 +9,14 @@ from uqbench import ExecutorSpec, hookimpl
 
 @hookimpl
 def uqbench_executors() -> Iterable[ExecutorSpec]:
-    """Ray; imported when it is used."""
+    """Slurm."""
     return [
         ExecutorSpec(
-            name="ray",
+            name="slurm",
             version="1",
-            factory="uqbench_ray.executor:Ray",
-            config="uqbench_ray.config:RayConfig",
-            summary="one task of a Ray cluster for each batch",
+            factory="uqbench_cluster.slurm.executor:Slurm",
+            config="uqbench_cluster.slurm.config:SlurmConfig",
+            summary="one job of a Slurm array for each batch",
+            waits=False,
         )
     ]

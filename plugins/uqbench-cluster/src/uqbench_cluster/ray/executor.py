@@ -20,8 +20,8 @@ from uqbench.registry.local import VARIABLE
 from uqbench.results.files import write_data
 from uqbench.runner.dispatch.node import LAST_SECONDS
 from uqbench.runner.executors.local import THREADS
-from uqbench_ray.config import RayConfig
-from uqbench_ray.task import NAMESPACE, Task, is_there
+from uqbench_cluster.ray.config import RayConfig
+from uqbench_cluster.ray.task import NAMESPACE, Task, is_there
 
 Numbers = Mapping[str, float]
 PASSED_ON = ("UQBENCH_PLUGINS", VARIABLE)

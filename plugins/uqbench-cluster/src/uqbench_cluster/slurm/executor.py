@@ -15,7 +15,7 @@ from uqbench.contract.errors import UqbenchError
 from uqbench.contract.executor import ORDERS, ExecutorContext, JobState, JobStatus, Order, Resources
 from uqbench.results.folders import Folder
 from uqbench.runner.executors.local import STOPPED
-from uqbench_slurm.config import SlurmConfig
+from uqbench_cluster.slurm.config import SlurmConfig
 
 HANDLE = ".slurm"
 """Ending of the file that holds the number of an order's job."""

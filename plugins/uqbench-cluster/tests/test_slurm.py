@@ -21,7 +21,7 @@ import pytest
 
 from uqbench.results.store import RunState, Store
 
-pytest.importorskip("uqbench_slurm", reason="tox -e slurm installs the plugin")
+pytest.importorskip("uqbench_cluster.slurm", reason="tox -e slurm installs the plugin")
 NEEDED = ("slurmctld", "slurmd", "munged")
 if not all(shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin") for name in NEEDED):
     pytest.skip("needs Debian's slurm-wlm and munge: tox -e slurm", allow_module_level=True)
