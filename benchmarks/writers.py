@@ -19,15 +19,18 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from uqbench_cluster.event_log import REMOTE_SECONDS, EventLogWriter
+from uqbench_cluster.follow import follow
+from uqbench_cluster.orders import make_order, plan_again, read_order, write_order
+
 from uqbench.contract.executor import JobState, JobStatus, Order
 from uqbench.registry.plugins import Host
 from uqbench.results.records import Provenance, RunRecord
 from uqbench.results.store import Store, now, this_process
 from uqbench.runner import events
 from uqbench.runner.batches import BatchGroup, make_batch_groups
-from uqbench.runner.dispatch.event_log import REMOTE_SECONDS, EventLogWriter, latest_steps
-from uqbench.runner.dispatch.follow import follow
-from uqbench.runner.dispatch.orders import Where, make_order, plan_again, read_order, write_order
+from uqbench.runner.drive import Where
+from uqbench.runner.step_log import latest_steps
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import read_suites
 

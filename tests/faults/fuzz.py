@@ -16,6 +16,17 @@ from typing import Any
 
 import click
 import torch
+from uqbench_cluster.event_log import EventLog, EventLogWriter
+from uqbench_cluster.follow import FollowedOrder
+from uqbench_cluster.orders import (
+    batches_of,
+    cells_by_digest,
+    make_order,
+    write_order,
+)
+from uqbench_cluster.orders import (
+    read_order as read,
+)
 
 from uqbench.api.status import run_status
 from uqbench.boards.provenance import read_provenance
@@ -31,18 +42,8 @@ from uqbench.results.folders import Folder
 from uqbench.results.store import Store
 from uqbench.runner import checkpoints, events
 from uqbench.runner.batches import make_batch_groups
-from uqbench.runner.dispatch.event_log import EventLogWriter, latest_steps, read_log
-from uqbench.runner.dispatch.follow import FollowedOrder
-from uqbench.runner.dispatch.orders import (
-    Where,
-    batches_of,
-    cells_by_digest,
-    make_order,
-    write_order,
-)
-from uqbench.runner.dispatch.orders import (
-    read_order as read,
-)
+from uqbench.runner.drive import Where
+from uqbench.runner.step_log import latest_steps, read_log
 from uqbench.suites.plan import Plan, make_plan
 from uqbench.suites.reading import read_suites
 
@@ -223,7 +224,7 @@ def readers(host: Host, plan: Plan, store: Store, board: dict[str, bytes], folde
 
     def read_progress(data: bytes) -> object:
         progress.write_bytes(data)
-        log = read_log(scratch.root, order.name)
+        log = read_log(scratch.root, order.name, EventLog)
         events = [] if log is None else list(FollowedOrder(group, scratch).news(log))
         return events, latest_steps(scratch.root)
 

@@ -1,15 +1,23 @@
 """Lanes of a process: the budget's, or a default that keeps every worker busy."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from uqbench.registry.plugins import Host
 from uqbench.results.store import Store
-from uqbench.runner.batches import CPU_LANES, default_lanes, lanes_elsewhere
+from uqbench.runner import events
+from uqbench.runner.batches import (
+    CPU_LANES,
+    Batch,
+    default_lanes,
+    lanes_elsewhere,
+    make_batch_groups,
+)
 from uqbench.runner.complete import Execution
-from uqbench.runner.dispatch.drive import Driver
-from uqbench.runner.dispatch.orders import Where
+from uqbench.runner.drive import Here, Where
+from uqbench.runner.interleaving import execute
 from uqbench.runner.watcher import Watcher
 from uqbench.suites.plan import Plan, make_plan
 from uqbench.suites.reading import read_suites
@@ -25,7 +33,7 @@ def host(monkeypatch: pytest.MonkeyPatch) -> Host:
 
 
 def sizes(plan: Plan, host: Host, root: Path, workers: int) -> list[int]:
-    execution = Execution(host, "cpu", Store(root), Watcher(), workers, Driver(Where(), host, root))
+    execution = Execution(host, "cpu", Store(root), Watcher(), workers, Here(Where(), host, root))
     return [len(batch.runs) for group in execution.groups(plan, set(plan.runs)) for batch in group]
 
 
@@ -47,3 +55,35 @@ def test_elsewhere_no_more_batches_are_made_than_are_executed_at_once():
     assert lanes_elsewhere(10_000, None) == CPU_LANES
     assert lanes_elsewhere(3, None) == 1
     assert default_lanes(1000, 4) == CPU_LANES
+
+
+def test_a_batch_too_large_for_the_memory_is_halved_and_others_are_taken_apart(
+    host, tmp_path, monkeypatch
+):
+    import torch
+
+    plan = make_plan(
+        read_suites(host).suite("toy"), host, "smoke", device="cpu", methods=["fast"],
+        tasks=["short"], seeds=range(5),
+    )  # fmt: skip
+    [group] = make_batch_groups(plan, set(plan.runs), "cpu", 5)
+
+    def sizes(error: Exception) -> list[list[int]]:
+        from toy_uqbench.walker import Walker
+
+        def observe(walker: Walker, step: Any) -> None:
+            raise error
+
+        monkeypatch.setattr(Walker, "observe", observe)
+        found: list[Batch] = []
+        execute(group, Store(tmp_path), host, lambda event: _parts(event, found), 0.0)
+        return [[run.seed for run in part.runs] for part in found]
+
+    memory = torch.OutOfMemoryError("CUDA out of memory")
+    assert sizes(memory) == [[0, 1, 2], [3, 4]]
+    assert sizes(RuntimeError("it stumbled")) == [[0], [1], [2], [3], [4]]
+
+
+def _parts(event: events.Event, found: list[Batch]) -> None:
+    if isinstance(event, events.Split):
+        found += event.parts

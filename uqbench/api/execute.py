@@ -22,7 +22,7 @@ from uqbench.results.records import RunState
 from uqbench.results.store import Store
 from uqbench.runner.complete import Execution, complete, preview
 from uqbench.runner.device import find_device
-from uqbench.runner.dispatch.drive import Driver
+from uqbench.runner.drive import driver_of
 from uqbench.runner.forecast import Forecast, rollouts_note
 from uqbench.runner.states import code_note, describe, make_room, stored_states, to_do
 from uqbench.suites.plan import Plan
@@ -104,9 +104,7 @@ def dry_run(session: Session, beside: Path | None = None) -> Planned:
 def cancel(session: Session) -> int:
     """Cancel what was submitted; return how many jobs that were."""
     execution = _execution(session, session.store)
-    orders = [order for order, _ in execution.driver.submitted(session.plan(execution.device))]
-    execution.driver.cancel(orders)
-    return len(orders)
+    return execution.driver.cancel(session.plan(execution.device))
 
 
 def _execution(session: Session, store: Store) -> Execution:
@@ -117,7 +115,7 @@ def _execution(session: Session, store: Store) -> Execution:
     """
     options, host = session.options, session.host
     options.where.limits.check()
-    driver = Driver(options.where, host, store.root)
+    driver = driver_of(options.where, host, store.root)
     gpus = options.where.resources.gpus if driver.elsewhere else None
     device = find_device(options.device, gpus)
     persistent = options.out is not None

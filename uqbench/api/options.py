@@ -14,7 +14,7 @@ from uqbench.contract.errors import UqbenchError, did_you_mean
 from uqbench.suites.selection import Selection
 
 if TYPE_CHECKING:
-    from uqbench.runner.dispatch.orders import Where
+    from uqbench.runner.drive import Where
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class Options:
             UqbenchError: what is asked of a cluster is asked of this machine.
         """
         from uqbench.contract.executor import Resources
-        from uqbench.runner.dispatch.orders import Where
+        from uqbench.runner.drive import Where
         from uqbench.runner.executors.limits import Limits
 
         config, takes = dict(self.executor_config), dict[str, float]()

@@ -6,9 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from uqbench.api.values import Place, given
+from uqbench.contract.executor import ORDERS
+from uqbench.contract.wording import count
+from uqbench.registry.packages import DRIVERS, brought, missing
+from uqbench.results.folders import Folder
 from uqbench.results.store import RunState, Store, StoredRun
-from uqbench.runner.dispatch.event_log import Latest, latest_steps
 from uqbench.runner.resume import saved_step
+from uqbench.runner.step_log import Latest, latest_steps
 
 
 def status(out: Place = "results") -> list[dict[str, Any]]:
@@ -54,3 +58,13 @@ def run_status(
             entry["step"] = max(record.step, latest.step)
             entry["seconds_left"] = latest.seconds_left
     return entry
+
+
+def jobs(out: Path) -> list[str]:
+    """Sentences on the jobs that were submitted, by the package that submits them."""
+    if not (orders := Folder(out, (ORDERS,)).names_of("json")):
+        return []
+    if (asked := brought(DRIVERS).get("jobs")) is None:
+        return [f"{count(len(orders), 'order')}: {missing(DRIVERS, 'orders')}"]
+    sentences: list[str] = asked.load()(out)
+    return sentences

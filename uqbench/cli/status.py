@@ -21,8 +21,7 @@ def command(options: Options, *, as_json: bool = False) -> None:
     Args:
         as_json: Print JSON.
     """
-    from uqbench.api.jobs import jobs
-    from uqbench.api.status import status, summary
+    from uqbench.api.status import jobs, status, summary
     from uqbench.contract.wording import duration
 
     out = Path(options.out or "results")

@@ -146,8 +146,8 @@ class Executor(Protocol):
     """Submits orders and says in which state their jobs are; made by an ``ExecutorSpec``'s factory.
 
     The files of the orders are in the store before they are submitted. To execute one, a node calls
-    ``uqbench.runner.dispatch.node.execute_order(path)``, or runs the command
-    ``python -m uqbench.runner.dispatch.node PATH``. Executing one again resumes it. An order's file
+    ``uqbench_cluster.node.execute_order(path)``, or runs the command
+    ``python -m uqbench_cluster.node PATH``. Executing one again resumes it. An order's file
     stays until all of its runs are finished, or it is canceled.
 
     Attributes:

@@ -1,14 +1,17 @@
-"""Commands and modules of uqbench that other packages bring, by entry point.
+"""Commands, modules and drivers of uqbench that other packages bring, by entry point.
 
 The group ``uqbench.commands`` gives click's command by its name, ``uqbench.modules`` the module
-that ``uqbench.NAME`` is. Nothing is imported before it is asked for.
+that ``uqbench.NAME`` is, ``uqbench.drivers`` the driver of ``orders`` (``uqbench.runner.drive``)
+and the sentences on their ``jobs`` (``uqbench.api.status``). Nothing is imported before it is asked
+for.
 """
 
+import shlex
 from importlib import metadata
 
 from uqbench.contract.errors import UqbenchError
 
-COMMANDS, MODULES = "uqbench.commands", "uqbench.modules"
+COMMANDS, MODULES, DRIVERS = "uqbench.commands", "uqbench.modules", "uqbench.drivers"
 PACKAGES = {
     COMMANDS: {
         "plot": "uqbench-report",
@@ -18,15 +21,21 @@ PACKAGES = {
         "plugin": "uqbench-testing",
     },
     MODULES: {"plots": "uqbench-report", "report": "uqbench-report", "testing": "uqbench-testing"},
+    DRIVERS: {
+        "orders": "uqbench-cluster",
+        "slurm": "uqbench-cluster",
+        "ray": "uqbench-cluster[ray]",
+    },
 }
 """Packages to install, by group and name."""
+_SAID = {COMMANDS: "uqbench {}", MODULES: "uqbench.{}", DRIVERS: "the driver of {}"}
 
 
 def brought(group: str) -> dict[str, metadata.EntryPoint]:
     """Entry points of the installed packages, by name.
 
     Args:
-        group: :data:`COMMANDS` or :data:`MODULES`.
+        group: :data:`COMMANDS`, :data:`MODULES` or :data:`DRIVERS`.
     """
     return {one.name: one for one in metadata.entry_points(group=group)}
 
@@ -38,7 +47,7 @@ def can_report() -> bool:
 
 
 def missing(group: str, name: str) -> UqbenchError:
-    """The error of a command or module whose package is not installed: says which to install."""
-    package = PACKAGES[group][name]
-    what = f"uqbench {name}" if group == COMMANDS else f"uqbench.{name}"
-    return UqbenchError(f"{what} is in the package {package}: python -m pip install {package}")
+    """The error of a name whose package is not installed: says which to install."""
+    package, what = PACKAGES[group][name], _SAID[group].format(name)
+    install = f"python -m pip install {shlex.quote(package)}"
+    return UqbenchError(f"{what} is in the package {package}: {install}")

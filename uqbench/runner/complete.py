@@ -12,7 +12,7 @@ from uqbench.results.store import TO_DO, RunState, Store
 from uqbench.runner import events
 from uqbench.runner.batches import BatchGroup, default_lanes, lanes_elsewhere, make_batch_groups
 from uqbench.runner.device import cores, share_out, visible
-from uqbench.runner.dispatch.drive import Driver, runs_in
+from uqbench.runner.drive import Driver, runs_in
 from uqbench.runner.forecast import Forecast, StepCosts
 from uqbench.runner.states import code_note, describe, stored_states, to_do
 from uqbench.runner.watcher import Watcher
@@ -30,7 +30,7 @@ class Execution:
         watcher: shows what happens.
         workers: number of processes; None for one per core, or one on a GPU. Elsewhere: most
             batches at once; None for as many as there is room for.
-        driver: submits batches, and follows them.
+        driver: has batches executed.
         persistent: whether the store outlives the command.
     """
 
@@ -101,12 +101,8 @@ def complete(plan: Plan, execution: Execution, board: StepCosts) -> dict[Run, Ru
         todo -= tried
         if todo or before:
             groups = execution.groups(plan, todo)
-            if not driver.waits:
-                orders = driver.submit(plan, groups, execution.workers)
-                watcher.say(
-                    f"Submitted {count(len(orders), 'job')} to {driver.spec.name}; the same "
-                    f"command with --wait follows them, uqbench status shows them."
-                )
+            if submitted := driver.leave(plan, groups, execution.workers):
+                watcher.say(submitted)
                 return {run: store.read(run.folder).state for run in plan.runs}
             at_once = min(execution.processes or len(plan.runs), len(groups) + len(before))
             expected = Forecast(plan, todo | runs_in(before), store, board)
@@ -119,7 +115,7 @@ def complete(plan: Plan, execution: Execution, board: StepCosts) -> dict[Run, Ru
             everything = [*groups, *(group for _, group in before)]
             done = _follow(executed, everything, at_once, expected, execution)
             tried |= done - runs_in(before)
-            before = []
+            before = ()
         left = {run: store.read(run.folder).state for run in plan.runs}
         todo = {run for run, state in left.items() if state in TO_DO} - tried
         running = [run for run, state in left.items() if state is RunState.RUNNING]
@@ -133,8 +129,6 @@ def complete(plan: Plan, execution: Execution, board: StepCosts) -> dict[Run, Ru
 
 def preview(plan: Plan, execution: Execution) -> str:
     """The text of what would be submitted; empty where processes are started."""
-    if not execution.driver.elsewhere:
-        return ""
     groups = execution.groups(plan, to_do(stored_states(plan, execution.store)))
     return execution.driver.preview(plan, groups, execution.workers)
 

@@ -18,8 +18,8 @@ from uqbench.contract.executor import ORDERS, ExecutorContext, JobState, JobStat
 from uqbench.contract.identity import digest_of
 from uqbench.registry.local import VARIABLE
 from uqbench.results.files import write_data
-from uqbench.runner.dispatch.node import LAST_SECONDS
 from uqbench.runner.executors.local import THREADS
+from uqbench_cluster.node import LAST_SECONDS
 from uqbench_cluster.ray.config import RayConfig
 from uqbench_cluster.ray.task import NAMESPACE, Task, is_there
 

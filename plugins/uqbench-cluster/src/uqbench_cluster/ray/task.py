@@ -11,8 +11,8 @@ from pathlib import Path
 
 import ray
 
-from uqbench.runner.dispatch.node import LAST_SECONDS, execute_order
 from uqbench.runner.process import Stop
+from uqbench_cluster.node import LAST_SECONDS, execute_order
 
 NAMESPACE = "uqbench"
 SHARED_SECONDS = 10.0

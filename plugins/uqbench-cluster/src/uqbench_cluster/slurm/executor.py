@@ -110,7 +110,7 @@ class Slurm:
         seconds = max(config.signal_seconds / 2, config.signal_seconds - 10)
         folder = shlex.quote(str(self._root / ORDERS))
         yield (
-            f"srun {shlex.quote(sys.executable)} -P -m uqbench.runner.dispatch.node "
+            f"srun {shlex.quote(sys.executable)} -P -m uqbench_cluster.node "
             f'{folder}/"${{orders[$SLURM_ARRAY_TASK_ID]}}.json" {seconds:g}'
         )
         yield "code=$?"

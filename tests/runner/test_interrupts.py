@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from uqbench.runner.dispatch.drive import deferred_interrupts
+from uqbench.runner.drive import deferred_interrupts
 
 
 def strike() -> None:

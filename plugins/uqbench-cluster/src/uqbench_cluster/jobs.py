@@ -7,8 +7,9 @@ from uqbench.contract.errors import contained
 from uqbench.contract.executor import JobState, Order
 from uqbench.contract.wording import count
 from uqbench.registry.plugins import Host
-from uqbench.runner.dispatch.drive import Driver
-from uqbench.runner.dispatch.orders import Where, stored_orders
+from uqbench.runner.drive import Where
+from uqbench_cluster.drive import ClusterDriver
+from uqbench_cluster.orders import stored_orders
 
 
 def jobs(out: Path) -> list[str]:
@@ -33,7 +34,7 @@ def jobs(out: Path) -> list[str]:
             why = ["which takes no orders"]
         else:
             with contained(why.append, "which cannot be asked: "):
-                driver = Driver(Where(*orders[0].place), host, out)
+                driver = ClusterDriver(Where(*orders[0].place), host, out)
                 for job in driver.status(orders).values():
                     text = f"{job.state.value}: {job.note}".rstrip(": ")
                     said[text] += job.state is not JobState.ENDED

@@ -8,9 +8,10 @@ from typing import Any
 from uqbench.contract.executor import Executor, JobState, Order
 from uqbench.results.store import RunState, Store
 from uqbench.runner.batches import BatchGroup
-from uqbench.runner.dispatch.event_log import EventLog, decode, forget, read_log
 from uqbench.runner.events import END, Event, Failed, Finished, Notice, Progress, runs_by_folder
 from uqbench.runner.resume import failed
+from uqbench.runner.step_log import forget, read_log
+from uqbench_cluster.event_log import EventLog, decode
 
 POLL_SECONDS = 0.1
 SHARE = 0.02
@@ -50,7 +51,7 @@ def follow(
             for note, name in notes.items():  # one for all that wait for the same reason
                 yield Notice(left[name].group[0], note)
         for name, followed in list(left.items()):
-            log = read_log(root, name)
+            log = read_log(root, name, EventLog)
             if log is not None:
                 yield from followed.news(log)
             if due:

@@ -1,7 +1,7 @@
 """A node: executes an order in a process of its own machine and writes its log.
 
 Elsewhere each order has one, started by ``execute_order`` or ``python -m
-uqbench.runner.dispatch.node PATH``.
+uqbench_cluster.node PATH``.
 """
 
 import sys
@@ -13,12 +13,12 @@ from uqbench.contract.errors import StorageError, UqbenchError
 from uqbench.registry.plugins import Host
 from uqbench.results.store import RunState, Store
 from uqbench.runner.batches import BatchGroup
-from uqbench.runner.dispatch.event_log import REMOTE_SECONDS, EventLogWriter
-from uqbench.runner.dispatch.orders import plan_again, read_order
 from uqbench.runner.executors.limits import Limits
 from uqbench.runner.executors.local import STOPPED, run_locally
 from uqbench.runner.executors.spawn import listen
 from uqbench.runner.process import Stop, Stopwatch, WaitsForRoom
+from uqbench_cluster.event_log import REMOTE_SECONDS, EventLogWriter
+from uqbench_cluster.orders import plan_again, read_order
 
 LOCK_SECONDS = 180.0
 """How long to wait for the locks of an earlier attempt, whose machine may be lost."""
@@ -78,7 +78,7 @@ def _wait_for_locks(group: BatchGroup, store: Store, stop: Stop) -> None:
 
 
 def main() -> None:
-    """``python -m uqbench.runner.dispatch.node PATH [SECONDS]``: execute the order in a file.
+    """``python -m uqbench_cluster.node PATH [SECONDS]``: execute the order in a file.
 
     On SIGTERM and SIGUSR2 it writes a last checkpoint, for which it has ``SECONDS``, and exits with
     ``STOPPED``.

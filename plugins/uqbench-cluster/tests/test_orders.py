@@ -4,24 +4,24 @@ import json
 from pathlib import Path
 
 import pytest
-
-from uqbench.contract.errors import UqbenchError
-from uqbench.contract.executor import Order, Resources
-from uqbench.registry.plugins import Host
-from uqbench.runner.batches import BatchGroup, make_batch_groups
-from uqbench.runner.dispatch.orders import (
-    Where,
+from uqbench_cluster.orders import (
     make_order,
     plan_again,
     read_order,
     stored_orders,
     write_order,
 )
+
+from uqbench.contract.errors import UqbenchError
+from uqbench.contract.executor import Order, Resources
+from uqbench.registry.plugins import Host
+from uqbench.runner.batches import BatchGroup, make_batch_groups
+from uqbench.runner.drive import Where
 from uqbench.runner.executors.limits import Limits
 from uqbench.suites.plan import Plan, make_plan
 from uqbench.suites.reading import read_suites
 
-TOY = Path(__file__).parents[2] / "toy"
+TOY = Path(__file__).parents[3] / "tests" / "toy"
 
 
 @pytest.fixture

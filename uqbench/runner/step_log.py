@@ -1,8 +1,7 @@
-"""A small file in the store, written while runs execute: the step of each run, and what happened.
+"""A small file in the store, written while runs execute: the step of each run.
 
-Of what is executed in processes of the driver, only ``uqbench status`` reads it, and only the
-latest steps are written. A node writes its events, too, which any driver follows: what happened
-once (a batch began, ended, was split) in order, of the steps only the latest count.
+Only ``uqbench status`` reads it. What is executed elsewhere has logs that say more
+(``uqbench_cluster.event_log``), of which the same is read.
 
 The file is replaced whole and not flushed to disk: losing it loses messages, never results.
 """
@@ -15,22 +14,20 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from uqbench.contract.errors import StorageError
-from uqbench.contract.executor import ORDERS, Order, order_path
+from uqbench.contract.executor import ORDERS, order_path
 from uqbench.results.folders import Folder
 from uqbench.results.records import MOST_BYTES, Count, Seconds
-from uqbench.runner.events import END, EVENT, Event, Progress, Runs, folders
+from uqbench.runner.events import Event, Progress, folders
 from uqbench.runner.forecast import seconds_left
 
 _NAME = re.compile(r"[0-9a-f]{16}\.progress")
 WRITE_SECONDS = 0.5
-"""Between two writes of the steps; what happened once is written at once."""
-REMOTE_SECONDS = 5.0
-"""The same where many nodes share a file system."""
+"""Between two writes of the steps."""
 SHARE = 0.01
 """Largest share of the time that writing the steps may take."""
 
@@ -44,41 +41,25 @@ class Latest(BaseModel):
     seconds_left: Seconds | None = None
 
 
-class EventLog(BaseModel):
-    """The contents of the file.
+class StepLog(BaseModel):
+    """The contents of the file; a log of a package's driver has more.
 
     Attributes:
         order: its name; or one that means this file alone.
         host: that executes it, or did so last.
-        attempts: how many times it was begun.
-        ended: whether nothing of it is left to do.
-        refused: why the node did not begin; empty if it did.
         steps: of each run that is executed, by its folder.
-        events: what happened once, the oldest first.
-        progress: the latest of each batch, by the folder of its first run.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, ser_json_inf_nan="constants")
+    model_config = ConfigDict(extra="ignore", frozen=True)
 
     version: Literal[2]
     order: str
     host: str = ""
     pid: Count = 0
-    attempts: Count = 0
-    ended: bool = False
-    refused: str = ""
     steps: dict[str, Latest] = {}
-    events: tuple[dict[str, Any], ...] = ()
-    progress: dict[str, dict[str, Any]] = {}
 
 
-def decode(table: dict[str, Any], runs: Runs) -> Event | None:
-    """The event of a table, if it is one of these runs."""
-    try:
-        event: Event = EVENT.validate_python(table, context=runs)
-    except (ValidationError, RecursionError):
-        return None
-    return event
+L = TypeVar("L", bound=StepLog)
 
 
 def log_path(root: Path, name: str) -> Path:
@@ -86,14 +67,14 @@ def log_path(root: Path, name: str) -> Path:
     return order_path(root, name).with_suffix(".progress")
 
 
-def read_log(root: Path, name: str) -> EventLog | None:
+def read_log(root: Path, name: str, kind: type[L]) -> L | None:
     """The log of an order; None if there is no such file, or it is not one.
 
     It is replaced whole, so one that cannot be read was never written by a node.
     """
     try:
         data = Folder(root, (ORDERS,)).read(log_path(root, name).name, MOST_BYTES)
-        log = EventLog.model_validate_json(data)
+        log = kind.model_validate_json(data)
     except (OSError, ValueError, RecursionError):
         return None
     return log if log.order == name else None
@@ -105,7 +86,7 @@ def latest_steps(root: Path) -> dict[str, Latest]:
     names = [name for name in folder.names_of("progress") if _NAME.fullmatch(name)]
     known = zip(folder.signatures(*names), names, strict=True)
     times = sorted((signature[1], name) for signature, name in known if signature is not None)
-    logs = (read_log(root, name.partition(".")[0]) for _, name in times)  # the newest last
+    logs = (read_log(root, name.partition(".")[0], StepLog) for _, name in times)  # newest last
     return {folder: latest for log in logs if log for folder, latest in log.steps.items()}
 
 
@@ -119,36 +100,27 @@ def forget(root: Path, name: str) -> None:
         folder.rmdir()
 
 
-class EventLogWriter:
+class StepLogWriter:
     """Writes a log.
 
     Args:
         root: of the store.
-        order: whose events are written, after those of an earlier attempt, as long as it is in the
-            store: who removes it has no use for its log. None: only the steps are, for
-            ``uqbench status``.
         every: seconds between two writes of the steps.
         clock: returns seconds.
+        log: to go on with; None for a new one.
     """
 
     def __init__(
         self,
         root: Path,
-        order: Order | None = None,
         every: float = WRITE_SECONDS,
         clock: Callable[[], float] = time.monotonic,
+        log: StepLog | None = None,
     ) -> None:
-        self.name = order.name if order else secrets.token_hex(8)
-        before = (read_log(root, order.name) if order else None) or EventLog(
-            version=2, order=self.name
-        )
-        own = {"host": socket.gethostname(), "pid": os.getpid(), "attempts": before.attempts + 1}
-        own |= {"ended": False, "refused": "", "steps": {}, "progress": {}}
-        self._log = before.model_copy(update=own)
-        self.resumed = before.attempts > 0
-        self.open = set(order.runs) if order else set()
+        log = log or StepLog(version=2, order=secrets.token_hex(8))
+        own = {"host": socket.gethostname(), "pid": os.getpid(), "steps": {}}
+        self.name, self._log = log.order, log.model_copy(update=own)
         self._path, self._folder = log_path(root, self.name), Folder(root, (ORDERS,))
-        self._order = order.path(root) if order else None
         self._clock, self._due, self._every = clock, 0.0, every
 
     def add(self, event: Event) -> None:
@@ -157,23 +129,7 @@ class EventLogWriter:
         Raises:
             StorageError: the log cannot be written, and not for want of room, which may come.
         """
-        steps, progress = dict(self._log.steps), dict(self._log.progress)
-        runs = folders(event.batch)
-        for run in runs:
-            steps.pop(run, None)
-        update: dict[str, Any] = {"steps": steps, "progress": progress}
-        table = {} if self._order is None else EVENT.dump_python(event, mode="json")
-        if isinstance(event, Progress):
-            steps |= dict.fromkeys(runs, Latest(step=event.step, seconds_left=seconds_left(event)))
-            progress |= {runs[0]: table} if table else {}
-            due = self._clock() >= self._due
-        else:
-            progress.pop(runs[0], None)
-            update["events"] = (*self._log.events, table) if table else ()
-            due = bool(table)
-        if isinstance(event, END):
-            self.open -= {run.digest for run in event.batch.runs}
-            update["ended"] = not self.open
+        update, due = self._noted(event)
         self._log = self._log.model_copy(update=update)
         try:
             if due:
@@ -182,10 +138,15 @@ class EventLogWriter:
             if not error.full:
                 raise
 
-    def refuse(self, reason: str) -> None:
-        """Note that the node does not begin."""
-        self.open.clear()
-        self._log = self._log.model_copy(update={"ended": True, "refused": reason})
+    def _noted(self, event: Event) -> tuple[dict[str, Any], bool]:
+        """The fields that an event changes, and whether they are to be written now."""
+        runs, steps = folders(event.batch), dict(self._log.steps)
+        for run in runs:
+            steps.pop(run, None)
+        if not isinstance(event, Progress):
+            return {"steps": steps}, False
+        steps |= dict.fromkeys(runs, Latest(step=event.step, seconds_left=seconds_left(event)))
+        return {"steps": steps}, self._clock() >= self._due
 
     def write(self) -> None:
         """Write the log.
@@ -193,8 +154,6 @@ class EventLogWriter:
         Raises:
             StorageError: it cannot be written, as on a full disk.
         """
-        if self._order is not None and not self._order.exists():
-            return
         began = self._clock()
         data = self._log.model_dump_json(exclude_defaults=True).encode()
         self._folder.write(self._path.name, data, flush=False)

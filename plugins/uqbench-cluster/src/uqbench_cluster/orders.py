@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -11,37 +11,16 @@ from pydantic import ValidationError
 
 from uqbench.contract.config import explain
 from uqbench.contract.errors import UqbenchError
-from uqbench.contract.executor import ORDERS, Order, Resources
+from uqbench.contract.executor import ORDERS, Order
 from uqbench.contract.identity import Run, digest_of
 from uqbench.registry.contents import content_hash, installed_content
 from uqbench.registry.plugins import Host
 from uqbench.results.folders import Folder, is_own, keep_own
 from uqbench.results.records import MOST_BYTES
 from uqbench.runner.batches import Batch, BatchGroup, plugins_of
-from uqbench.runner.executors.limits import Limits
+from uqbench.runner.drive import Where
 from uqbench.suites.plan import Cell, Plan, make_plan
 from uqbench.suites.reading import read_suites
-
-
-@dataclass(frozen=True)
-class Where:
-    """The place where the work is done, as the user asked for it.
-
-    Attributes:
-        executor: its name.
-        config: values of its config, by key.
-        resources: that each order needs.
-        checkpoint_seconds: between two checkpoints of a batch; 0 for none.
-        limits: of each run.
-        wait: whether to follow to the end; None for what the executor does.
-    """
-
-    executor: str = "local"
-    config: Mapping[str, Any] | None = None
-    resources: Resources = field(default_factory=Resources)
-    checkpoint_seconds: float = 60.0
-    limits: Limits = field(default_factory=Limits)
-    wait: bool | None = None
 
 
 def make_order(plan: Plan, group: BatchGroup, host: Host, where: Where) -> Order:

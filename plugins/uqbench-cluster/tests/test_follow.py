@@ -7,24 +7,26 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from uqbench_cluster.drive import ClusterDriver
+from uqbench_cluster.event_log import EventLog, EventLogWriter, decode
+from uqbench_cluster.follow import follow
+from uqbench_cluster.jobs import jobs
+from uqbench_cluster.orders import make_order, write_order
 
-from uqbench.api.jobs import jobs
 from uqbench.contract.executor import ORDERS, ExecutorContext, JobState, JobStatus, Order
 from uqbench.contract.specs import ExecutorSpec
 from uqbench.registry.classes import Added
 from uqbench.registry.plugins import Host
 from uqbench.results.store import RunState, Store
 from uqbench.runner import events
-from uqbench.runner.batches import Batch, BatchGroup, make_batch_groups
-from uqbench.runner.dispatch.drive import Driver
-from uqbench.runner.dispatch.event_log import EventLogWriter, decode, forget, latest_steps, read_log
-from uqbench.runner.dispatch.follow import follow
-from uqbench.runner.dispatch.orders import Where, make_order, write_order
+from uqbench.runner.batches import BatchGroup, make_batch_groups
+from uqbench.runner.drive import Where
 from uqbench.runner.interleaving import execute
+from uqbench.runner.step_log import forget, latest_steps, read_log
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import read_suites
 
-TOY = Path(__file__).parents[2] / "toy"
+TOY = Path(__file__).parents[3] / "tests" / "toy"
 
 
 class Cluster:
@@ -171,7 +173,7 @@ def test_jobs_that_wait_for_the_same_reason_are_one_notice_and_status_counts_the
     followed = follow(busy, sent, tmp_path, lambda seconds: None)
     assert kinds(followed) == ["Notice", *["Failed"] * len(sent)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Driver, "_executor", lambda *_: busy)
+        patch.setattr(ClusterDriver, "_executor", lambda *_: busy)
         assert not jobs(tmp_path)
 
 
@@ -295,55 +297,9 @@ def test_what_names_other_runs_is_no_event_and_another_orders_file_no_log(sent, 
     text = path.read_text()
     for wrong in (text.replace(order.name, "0" * 16), "[" * 99999):
         path.write_text(wrong)
-        assert read_log(tmp_path, order.name) is None
+        assert read_log(tmp_path, order.name, EventLog) is None
     path.write_text(text.replace("short", "long"))
-    log = read_log(tmp_path, order.name)
+    log = read_log(tmp_path, order.name, EventLog)
     assert log is not None
     [event] = follow(Cluster(JobState.ENDED, note="gone"), [sent], tmp_path)
     assert isinstance(event, events.Failed)
-
-
-def test_processes_of_the_driver_write_their_steps_for_status_and_nothing_else(sent, tmp_path):
-    _, (batch,) = sent
-    root = tmp_path / "here"
-    writer = EventLogWriter(root)
-    writer.add(events.Started(batch))
-    writer.add(events.Progress(batch, 20, 1.0, {}))
-    log = read_log(root, writer.name)
-    assert log is not None
-    assert (log.events, log.progress) == ((), {})
-    assert {latest.step for latest in latest_steps(root).values()} == {20}
-    forget(root, writer.name)
-    assert not (root / ORDERS).exists()
-
-
-def test_a_batch_too_large_for_the_memory_is_halved_and_others_are_taken_apart(
-    host, tmp_path, monkeypatch
-):
-    import torch
-
-    plan = make_plan(
-        read_suites(host).suite("toy"), host, "smoke", device="cpu", methods=["fast"],
-        tasks=["short"], seeds=range(5),
-    )  # fmt: skip
-    [group] = make_batch_groups(plan, set(plan.runs), "cpu", 5)
-
-    def sizes(error: Exception) -> list[list[int]]:
-        from toy_uqbench.walker import Walker
-
-        def observe(walker: Walker, step: Any) -> None:
-            raise error
-
-        monkeypatch.setattr(Walker, "observe", observe)
-        found: list[Batch] = []
-        execute(group, Store(tmp_path), host, lambda event: _parts(event, found), 0.0)
-        return [[run.seed for run in part.runs] for part in found]
-
-    memory = torch.OutOfMemoryError("CUDA out of memory")
-    assert sizes(memory) == [[0, 1, 2], [3, 4]]
-    assert sizes(RuntimeError("it stumbled")) == [[0], [1], [2], [3], [4]]
-
-
-def _parts(event: events.Event, found: list[Batch]) -> None:
-    if isinstance(event, events.Split):
-        found += event.parts
