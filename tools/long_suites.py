@@ -19,8 +19,8 @@ ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs/long-suites.md"
 SHORT = {
     "ptx": "none: numba-cuda, which compiles them, is not installed there",
-    "ray": "`tests/runner/dispatch`, with an executor of processes",
-    "slurm": "`tests/runner/dispatch`, with an executor of processes",
+    "ray": "`plugins/uqbench-cluster/tests`, with an executor of processes",
+    "slurm": "`plugins/uqbench-cluster/tests`, with an executor of processes",
     "long": "the rest of each file's tests",
     "faults": "`tests/faults` with few inputs",
     "browser": "`plugins/uqbench-report/tests/explorer`, without a browser",

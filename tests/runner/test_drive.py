@@ -1,0 +1,77 @@
+"""Who executes batches: this machine, or a package that is named where it is not installed."""
+
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from uqbench.api.status import jobs
+from uqbench.contract.errors import UqbenchError
+from uqbench.contract.executor import ORDERS
+from uqbench.contract.specs import ExecutorSpec
+from uqbench.registry.classes import Added
+from uqbench.registry.packages import DRIVERS
+from uqbench.registry.plugins import Host
+from uqbench.runner.drive import Here, Where, driver_of
+
+TOY = Path(__file__).parents[1] / "toy"
+
+
+@pytest.fixture
+def host(monkeypatch: pytest.MonkeyPatch) -> Host:
+    monkeypatch.syspath_prepend(str(TOY))
+    monkeypatch.setenv("UQBENCH_PLUGINS", "toy,builtin")
+    return Host.load()
+
+
+@pytest.fixture
+def without_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An installation without drivers of packages."""
+    found = metadata.entry_points
+
+    def entry_points(**asked: Any) -> Any:
+        return metadata.EntryPoints() if asked.get("group") == DRIVERS else found(**asked)
+
+    monkeypatch.setattr(metadata, "entry_points", entry_points)
+
+
+def test_this_machine_is_the_harness_own_and_takes_no_config(host, tmp_path):
+    assert isinstance(driver_of(Where(), host, tmp_path), Here)
+    with pytest.raises(UqbenchError, match="--executor local"):
+        driver_of(Where(config={"partition": "gpu"}), host, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "install"), [("slurm", "uqbench-cluster$"), ("ray", r"'uqbench-cluster\[ray\]'$")]
+)
+def test_an_executor_whose_package_is_not_installed_names_it(name, install, host, tmp_path):
+    with pytest.raises(UqbenchError, match=f"driver of {name} is .*pip install {install}"):
+        driver_of(Where(name), host, tmp_path)
+
+
+def test_a_name_that_no_package_has_is_unknown(host, tmp_path):
+    with pytest.raises(UqbenchError, match="There is no executor 'slrum'"):
+        driver_of(Where("slrum"), host, tmp_path)
+
+
+def test_another_packages_executor_needs_the_driver_of_orders(host, tmp_path, without_package):
+    spec = ExecutorSpec(name="grid", version="1", factory=lambda context, config: None)
+    added = Added({"executor": [spec]})
+    host.register(name="grid", distribution="grid", version="1", load=lambda: added)
+    with pytest.raises(UqbenchError, match="driver of orders is in the package uqbench-cluster"):
+        driver_of(Where("grid"), host, tmp_path)
+
+
+def test_status_says_that_nobody_is_there_to_ask_about_orders(tmp_path, without_package):
+    assert jobs(tmp_path) == []
+    (tmp_path / ORDERS).mkdir()
+    (tmp_path / ORDERS / f"{'0' * 16}.json").write_text("{}")
+    [said] = jobs(tmp_path)
+    assert said.startswith("1 order: the driver of orders is in the package uqbench-cluster")
+
+
+def test_what_was_not_submitted_is_not_canceled(host, tmp_path):
+    driver = driver_of(Where(), host, tmp_path)
+    with pytest.raises(UqbenchError, match="--cancel ends what was submitted"):
+        driver.cancel(None)
