@@ -10,7 +10,6 @@ import re
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
-from importlib import import_module
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -21,7 +20,7 @@ import pytest
 import uqbench
 from uqbench.api.options import Options
 from uqbench.api.values import Kind
-from uqbench.cli import COMMANDS, main
+from uqbench.cli import group, main
 from uqbench.cli.options import _Value
 from uqbench.contract.errors import UqbenchError
 from uqbench.registry import local
@@ -134,8 +133,9 @@ def texts(param: click.Parameter) -> Iterator[str]:
 
 
 def commands() -> Iterator[tuple[str, click.Command]]:
-    for name, module in COMMANDS.items():
-        command = import_module(f"uqbench.cli.{module}").command
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
         if isinstance(command, click.Group):
             yield from ((f"{name} {own}", of) for own, of in command.commands.items())
         else:

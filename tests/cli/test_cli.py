@@ -4,16 +4,19 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
 from uqbench.api.options import Options
-from uqbench.cli import COMMANDS, list_
+from uqbench.cli import group, list_
 from uqbench.cli.options import _gathered
 from uqbench.contract.errors import UqbenchError
 from uqbench.registry import local
 
 HEAVY = ("torch", "pandas", "pyarrow", "gymnasium", "pydantic", "rich", "rliable", "numpy")
+
+COMMANDS = group.list_commands(click.Context(group))
 
 
 @pytest.mark.parametrize("arguments", [["--help"], *([name, "--help"] for name in COMMANDS)])

@@ -21,7 +21,7 @@ from uqbench.results.folders import NO_ROOM
 
 _NAMES = (
     "list", "demo", "run", "try", "compare", "score", "tune", "status", "leaderboard", "claims",
-    "plot", "report", "submit", "verify", "cite", "plugin", "doctor",
+    "plot", "report", "cite", "plugin", "doctor",
 )  # fmt: skip
 COMMANDS = {name: f"{name}_" if name in ("list", "try") else name for name in _NAMES}
 """Modules, by command."""

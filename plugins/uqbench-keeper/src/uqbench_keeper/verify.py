@@ -22,9 +22,7 @@ from uqbench.boards.leaderboard import Board
 from uqbench.boards.matrices import by_method
 from uqbench.boards.protocol import check_as_run
 from uqbench.boards.provenance import MadeWith, provenance
-from uqbench.boards.sandbox import NO_SANDBOX, has_sandbox, run
 from uqbench.boards.scores import check_scores, from_csv, gather, is_finite
-from uqbench.boards.submission.make import Submission, origin
 from uqbench.boards.submitted import Submitted, reseeded
 from uqbench.contract.errors import Say, UqbenchError
 from uqbench.contract.wording import count
@@ -34,6 +32,8 @@ from uqbench.results.scores import Score, Scores, Values
 from uqbench.results.store import Store
 from uqbench.suites.plan import Plan
 from uqbench.suites.tuning import BOARD_SEEDS
+from uqbench_keeper.make import Submission, origin
+from uqbench_keeper.sandbox import NO_SANDBOX, has_sandbox, run
 
 LEVEL = 0.01
 """Probability with which the permutation test refuses an honest row."""
