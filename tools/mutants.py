@@ -17,9 +17,11 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+QUIET = {"PYTHONSAFEPATH": "1", "PYTEST_ADDOPTS": "-p no:randomly -p no:cacheprovider"}
 FLIPPED = {
     ast.Lt: ">=", ast.LtE: ">", ast.Gt: "<=", ast.GtE: "<", ast.Eq: "!=", ast.NotEq: "==",
     ast.In: "not in", ast.NotIn: "in", ast.Is: "is not", ast.IsNot: "is",
@@ -28,7 +30,7 @@ FLIPPED = {
 
 @dataclass(frozen=True)
 class Mutant:
-    """One change of a module: the text from one byte to another, and what stands there instead."""
+    """One change of a module: the text of a span of bytes, and what stands there instead."""
 
     path: Path
     line: int
@@ -42,11 +44,11 @@ def changed(node: ast.AST, text: str) -> str | None:
     match node:
         case ast.Compare(left=left, ops=[operator], comparators=[right]):
             return f"({ast.unparse(left)} {FLIPPED[type(operator)]} {ast.unparse(right)})"
-        case ast.Call(func=ast.Attribute(value=value, attr="clone" | "copy"), args=[]):
-            return f"({ast.unparse(value)})"
-        case ast.Call(func=ast.Name(id="min" | "max"), args=[first, _], keywords=[]):
-            return f"({ast.unparse(first)})"
-        case ast.BinOp(left=left, op=ast.Mult() | ast.Div()):
+        case (
+            ast.Call(func=ast.Attribute(value=left, attr="clone" | "copy"), args=[])
+            | ast.Call(func=ast.Name(id="min" | "max"), args=[left, _], keywords=[])
+            | ast.BinOp(left=left, op=ast.Mult() | ast.Div())
+        ):
             return f"({ast.unparse(left)})"
         case ast.Constant(value=int() | float() as value) if value and not isinstance(value, bool):
             return f"({text} * 10)"
@@ -66,9 +68,7 @@ def below(node: ast.AST) -> Iterator[ast.AST]:
 
 def mutants(path: Path, source: bytes) -> Iterator[Mutant]:
     """All mutants of a module."""
-    starts = [0]
-    for line in source.splitlines(keepends=True):
-        starts.append(starts[-1] + len(line))
+    starts = [0, *accumulate(map(len, source.splitlines(keepends=True)))]
     for node in below(ast.parse(source)):
         if isinstance(node, ast.expr | ast.Return):
             end = starts[(node.end_lineno or 0) - 1] + (node.end_col_offset or 0)
@@ -89,22 +89,19 @@ def imports(path: Path, module: str) -> bool:
     """Whether a file imports a module."""
     named = set()
     for node in ast.walk(ast.parse(path.read_bytes())):
-        if isinstance(node, ast.ImportFrom):
-            named |= {node.module, *(f"{node.module}.{one.name}" for one in node.names)}
-        elif isinstance(node, ast.Import):
-            named |= {one.name for one in node.names}
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            of = getattr(node, "module", "")
+            named |= {of, *(f"{of}.{one.name}".removeprefix(".") for one in node.names)}
     return module in named
 
 
 def passes(root: Path, ahead: str, tests: Sequence[str], seconds: float | None) -> bool:
     """Whether tests pass, in that time, with the packages of a folder before those installed."""
-    quiet = ("-x", "-q", "-p", "no:randomly", "-p", "no:cacheprovider", "-m", "not long")
-    own = os.environ | {"PYTHONPATH": ahead, "PYTHONSAFEPATH": "1"}
-    command = [sys.executable, "-B", "-m", "pytest", *quiet, *tests]
+    command = [sys.executable, "-B", "-m", "pytest", "-x", "-m", "not long", *tests]
+    own = os.environ | QUIET | {"PYTHONPATH": ahead}
     try:
-        return not subprocess.run(
-            command, cwd=root, env=own, check=False, capture_output=True, timeout=seconds
-        ).returncode
+        done = subprocess.run(command, cwd=root, env=own, capture_output=True, timeout=seconds)
+        return done.returncode == 0
     except subprocess.TimeoutExpired:
         return False
 
@@ -132,6 +129,7 @@ def survivors(root: Path, path: Path, chosen: Sequence[Mutant]) -> int:
 
 
 def main(root: Path = ROOT) -> None:
+    """Draw mutants of the files, and try them."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("files", nargs="*", type=Path, help="modules; those that differ by default")
     parser.add_argument("--base", default="main", help="commit that they differ from (main)")
