@@ -9,7 +9,7 @@ From Python::
 
 ``uqbench.profile("mine.py:Mine")`` draws what a method's uncertainty is good for; it is in the
 package uqbench-profile. Each command is a function: ``uqbench.leaderboard``, ``judge_claims`` and
-so on; rows for the boards of others are made in :mod:`uqbench.api.verify`. All is imported when it
+so on; rows for the boards of others are made in :mod:`uqbench_keeper.api`. All is imported when it
 is first used.
 """
 

@@ -12,12 +12,12 @@ from types import SimpleNamespace
 
 import pytest
 from packed import read_scores
+from uqbench_keeper.add import add
 
 import uqbench
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.scores import gather
 from uqbench.boards.stored import StoredBoard, board_at
-from uqbench.boards.submission.add import add
 from uqbench.boards.with_stored import as_run_today
 from uqbench.contract.errors import UqbenchError
 from uqbench.pages.board_folders import all_files, write_files

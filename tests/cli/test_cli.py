@@ -16,6 +16,8 @@ from uqbench.registry import local
 
 HEAVY = ("torch", "pandas", "pyarrow", "gymnasium", "pydantic", "rich", "rliable", "numpy")
 
+COMMANDS = group.list_commands(click.Context(group))
+
 
 NAMES = group.list_commands(click.Context(group))
 

@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 
 import pytest
+from uqbench_keeper.make import read_submission
 
-from uqbench.boards.submission.make import read_submission
 from uqbench.contract.errors import UqbenchError, see
 
 ROOT = Path(__file__).parents[2]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import gymnasium
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from uqbench.contract.agent import Agent, Uncertainty
 from uqbench.contract.errors import UqbenchError
 from uqbench.lanes.adapters.gymnasium_lanes import GymnasiumLanes
 from uqbench.runner.train.evaluation import evaluate
-from uqbench.runner.train.guards import Checked, check_metrics
+from uqbench.runner.train.guards import STRIDE, Checked, GuardedLanes, check_metrics
 from uqbench.runner.train.loop import interact
 from uqbench.runner.train.recorder import Recorder
 from uqbench.testing.worlds import RotatingPixels
@@ -162,3 +164,58 @@ def test_a_wrong_prediction_is_named_with_its_lanes(predicted, said):
     obs, _ = RotatingPixels(2).reset()
     with pytest.raises(UqbenchError, match=said):
         Checked(Acts(said=Uncertainty(**predicted)), 4, 7).uncertainty(obs[:, None])
+
+
+class Scribbler(Agent):
+    """Writes into all that it is given, and later into all that it gave."""
+
+    def act(self, obs, valid=None): ...
+
+    def observe(self, step): ...
+
+    def policy(self, obs, valid=None):
+        obs.zero_()
+        valid.zero_()
+        self.given = [torch.ones(2, 1, dtype=torch.int64)]
+        return self.given[0]
+
+    def uncertainty(self, obs):
+        obs.zero_()
+        self.given = [torch.ones(2, 1, 4), torch.ones(2, 1, 4)]
+        return Uncertainty(*self.given)
+
+    def scribble(self):
+        for tensor in self.given:
+            tensor.fill_(7)
+
+
+def test_an_agent_has_its_hands_off_the_states_that_it_is_asked_about_and_off_its_answers():
+    agent = Scribbler()
+    obs, valid = torch.ones(2, 1, 3), torch.ones(2, 1, 4, dtype=torch.bool)
+    actions = Checked(agent, 4, 0).policy(obs, valid)
+    agent.scribble()
+    stated = Checked(agent, 4, 0).uncertainty(obs)
+    agent.scribble()
+    assert obs.all()
+    assert valid.all()
+    assert actions.tolist() == [[1], [1]]
+    assert stated is not None
+    assert [x.unique().tolist() for x in vars(stated).values() if x is not None] == [[1], [1]]
+
+
+@pytest.mark.parametrize("ended", [True, False])
+def test_only_a_terminal_state_may_be_without_actions(ended):
+    lanes = GuardedLanes(RotatingPixels(2))
+    lanes.reset()
+    outcome = lanes.step(torch.zeros(2, dtype=torch.int64), 0)
+    mask = torch.tensor([[True] * 4, [False] * 4])
+    end = torch.tensor([False, ended])
+    last = replace(outcome, terminated=end, valid=torch.ones_like(mask), next_valid=mask)
+    lanes.look(last, STRIDE - 1)  # nothing is looked at
+    if ended:
+        lanes.look(last, STRIDE)
+    else:
+        with pytest.raises(
+            UqbenchError, match=r"next_valid that allows no action.*\(.*lane 1, step"
+        ):
+            lanes.look(last, STRIDE)

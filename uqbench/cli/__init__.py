@@ -21,7 +21,7 @@ from uqbench.results.folders import NO_ROOM
 
 _NAMES = (
     "list", "demo", "run", "try", "compare", "score", "tune", "status", "leaderboard", "claims",
-    "submit", "verify", "cite", "doctor",
+    "cite", "doctor",
 )  # fmt: skip
 COMMANDS = {name: f"{name}_" if name in ("list", "try") else name for name in _NAMES}
 """Modules, by command."""

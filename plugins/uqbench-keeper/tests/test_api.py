@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 from packed import read_scores
+from uqbench_keeper import api
+from uqbench_keeper import verify as verification
+from uqbench_keeper.make import read_submission, submit
+from uqbench_keeper.sandbox import environment, has_sandbox
 
 import uqbench
-from uqbench.api import verify as api
-from uqbench.boards.sandbox import environment, has_sandbox
 from uqbench.boards.scores import from_csv, to_csv
-from uqbench.boards.submission import verify as verification
-from uqbench.boards.submission.make import read_submission, submit
 from uqbench.contract.errors import UqbenchError, UqbenchWarning
 from uqbench.registry.plugins import Host
 from uqbench.results.scores import Scores
@@ -26,7 +26,7 @@ from uqbench.runner.interleaving import execute
 from uqbench.runner.process import Stop
 from uqbench.suites.selection import Selection
 
-TOY = Path(__file__).parents[1] / "toy"
+TOY = Path(__file__).parents[3] / "tests" / "toy"
 CODE = '''
 from pathlib import Path
 

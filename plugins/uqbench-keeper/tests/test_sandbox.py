@@ -8,8 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from uqbench.boards.sandbox import has_sandbox, isolated
+from uqbench_keeper.sandbox import has_sandbox, isolated
 
 PROBE = """
 import json, os, socket, sys

@@ -22,9 +22,7 @@ from uqbench.boards.leaderboard import Board
 from uqbench.boards.matrices import by_method
 from uqbench.boards.protocol import check_as_run
 from uqbench.boards.provenance import MadeWith, provenance
-from uqbench.boards.sandbox import NO_SANDBOX, has_sandbox, run
 from uqbench.boards.scores import check_scores, from_csv, gather, is_finite
-from uqbench.boards.submission.make import Submission, origin
 from uqbench.boards.submitted import Submitted, reseeded
 from uqbench.contract.errors import Say, UqbenchError
 from uqbench.contract.wording import count
@@ -34,6 +32,8 @@ from uqbench.results.scores import Score, Scores, Values
 from uqbench.results.store import Store
 from uqbench.suites.plan import Plan
 from uqbench.suites.tuning import BOARD_SEEDS
+from uqbench_keeper.make import Submission, origin
+from uqbench_keeper.sandbox import NO_SANDBOX, has_sandbox, run
 
 LEVEL = 0.01
 """Probability with which the permutation test refuses an honest row."""
@@ -120,12 +120,8 @@ def verify(
     elif values is None or new is None:
         refused = "a run failed, for which this board's score has no worst value"
     else:
-        p = chance(values, new)
-        said.append(f"{new.mean():.3f} with {len(new)} seeds of the keeper (p = {p:.2g})")
-        refused = (
-            f"{values.mean():.3f} with the board's seeds, which are public, but {said[-1]}: 1 % of "
-            f"honest rows are refused"
-        ) * (p <= LEVEL)
+        beside_them, refused = judged(values, new)
+        said.append(beside_them)
     word = word.model_copy(update={"state": "verified", "says": "; ".join(said)})
     return SubmittedRow(plan, mine, made, word, refused)
 
@@ -163,6 +159,18 @@ def settled(scores: Scores, plan: Plan) -> Scores:
         return replace(failed, score=normal, values={primary.name: worst})
 
     return Scores.of(map(one, scores))
+
+
+def judged(public: Values, others: Values) -> tuple[str, str]:
+    """The result of the keeper's seeds in words, and why the row is refused; empty if it is not."""
+    p = chance(public, others)
+    said = f"{others.mean():.3f} with {len(others)} seeds of the keeper (p = {p:.2g})"
+    if p > LEVEL:
+        return said, ""
+    return said, (
+        f"{public.mean():.3f} with the board's seeds, which are public, but {said}: 1 % of honest "
+        f"rows are refused"
+    )
 
 
 def chance(public: Values, others: Values) -> float:

@@ -8,7 +8,6 @@ from uqbench.boards.made_once import made_once
 from uqbench.boards.manifest import MANIFEST
 from uqbench.boards.provenance import of_older_code, provenance_json
 from uqbench.boards.stored import PROVENANCE, StoredBoard, board_folder
-from uqbench.boards.submission.verify import SubmittedRow
 from uqbench.boards.submitted import NAME, reseeded, states, submitted_json
 from uqbench.boards.with_stored import as_run_today
 from uqbench.contract.errors import Say, UqbenchError
@@ -16,6 +15,7 @@ from uqbench.registry.plugins import Host
 from uqbench.results.folders import Folder
 from uqbench.results.scores import Scores
 from uqbench.suites.selection import Selection
+from uqbench_keeper.verify import SubmittedRow
 
 
 def add(

@@ -34,7 +34,7 @@ def command(
         index: Package index that may be asked for what the package needs; without, none is asked.
         as_json: Print JSON.
     """
-    from uqbench.api.verify import verify
+    from uqbench_keeper.api import verify
 
     row, added = verify(submission, wheel, add, hours, index, warn)
     if as_json:

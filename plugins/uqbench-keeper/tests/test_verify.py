@@ -5,23 +5,32 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from uqbench_keeper.verify import check_plain, draw, judged, settled
 
 from uqbench.boards.provenance import MadeWith
 from uqbench.boards.scores import check_scores
-from uqbench.boards.submission.verify import LEVEL, chance, check_plain, draw, settled
 from uqbench.boards.submitted import reseeded
 from uqbench.contract.errors import UqbenchError
 from uqbench.registry.plugins import Host
 from uqbench.results.scores import Score, Scores
 from uqbench.suites.selection import Selection
 
-TOY = Path(__file__).parents[2] / "toy"
+TOY = Path(__file__).parents[3] / "tests" / "toy"
 MADE = MadeWith("cpu", "Linux x86_64", {"numpy": "1.0"}, {}, None, "2026-01-01", "2026-01-02", 6)
 
 
 def refused(public, others, times=60):
     """The share of rows that are refused, over draws of both kinds of seeds."""
-    return np.mean([chance(public(), others()) <= LEVEL for _ in range(times)])
+    return np.mean([bool(judged(public(), others())[1]) for _ in range(times)])
+
+
+@pytest.mark.parametrize(("seeds", "is_refused"), [(4, False), (5, True)])
+def test_seeds_that_are_all_better_refuse_a_row_from_ten_on(seeds, is_refused):
+    """One of 70 orders, 1.4 %, where four meet four; one of 252, .4 %, where five meet five."""
+    said, why = judged(np.arange(seeds) + 100.0, np.arange(seeds) + 0.0)
+    assert f"with {seeds} seeds of the keeper (p = 0.0" in said
+    assert bool(why) is is_refused
+    assert not is_refused or "102.000 with the board's seeds, which are public, but 2.000" in why
 
 
 @pytest.mark.parametrize("kind", ["skewed", "two modes", "constant"])

@@ -21,7 +21,7 @@ def command(options: Options, wheel: FileThere, *, to: File | None = None) -> in
     Args:
         to: The file; SUITE-BUDGET-METHOD.json by default.
     """
-    from uqbench.api.verify import submit
+    from uqbench_keeper.api import submit
 
     path, digest = submit(options, wheel, to)
     say(f"{path}: {path.stat().st_size / 1e6:.1f} MB, sha256 {digest}")

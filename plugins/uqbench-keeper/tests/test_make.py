@@ -4,9 +4,9 @@ import json
 import random
 
 import pytest
+from uqbench_keeper import make
+from uqbench_keeper.make import Submission, read_submission, submit
 
-from uqbench.boards.submission import make
-from uqbench.boards.submission.make import Submission, read_submission, submit
 from uqbench.contract.errors import UqbenchError
 from uqbench.results.store import Store
 from uqbench.suites.selection import Selection

@@ -5,18 +5,18 @@ from pathlib import Path
 
 from uqbench.api.options import Options
 from uqbench.api.session import Session
-from uqbench.boards.sandbox import environment
-from uqbench.boards.submission.add import add as add_row
-from uqbench.boards.submission.make import MOST_BYTES, read_submission
-from uqbench.boards.submission.make import submit as write_submission
-from uqbench.boards.submission.verify import SubmittedRow
-from uqbench.boards.submission.verify import verify as make_row
 from uqbench.contract.errors import Say, UqbenchError, warn
 from uqbench.pages.board_folders import all_files, write_files
 from uqbench.registry.load_host import load_host
 from uqbench.results.files import read_bytes
 from uqbench.results.folders import Folder
 from uqbench.suites.selection import Selection
+from uqbench_keeper.add import add as add_row
+from uqbench_keeper.make import MOST_BYTES, read_submission
+from uqbench_keeper.make import submit as write_submission
+from uqbench_keeper.sandbox import environment
+from uqbench_keeper.verify import SubmittedRow
+from uqbench_keeper.verify import verify as make_row
 
 
 def submit(options: Options, wheel: Path, to: Path | None = None) -> tuple[Path, str]:

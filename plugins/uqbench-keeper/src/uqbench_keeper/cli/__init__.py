@@ -1,0 +1,1 @@
+"""The commands ``uqbench submit`` and ``uqbench verify``."""
