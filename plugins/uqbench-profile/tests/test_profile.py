@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from uqbench.plots.render import render
 from uqbench_profile.profile import profile
 
 from uqbench.boards.matrices import MethodScores
 from uqbench.contract.errors import UqbenchError
+from uqbench.plots.render import render
 from uqbench.registry.plugins import Host
 from uqbench.results.scores import Score, Scores
 from uqbench.suites.reading import read_suites

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from uqbench.plots.render import svg
 from uqbench_quam.plugin import uqbench_figures
 
 from uqbench.boards.stored import StoredBoard
+from uqbench.plots.render import svg
 
 BOARDS = Path(__file__).parents[3] / "leaderboards"
 pytestmark = pytest.mark.skipif(not BOARDS.is_dir(), reason="needs a clone: no wheel has boards")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from uqbench.plots.render import svg
 from uqbench_tabular.plugin import uqbench_figures
 
 from uqbench.boards.stored import StoredBoard
+from uqbench.plots.render import svg
 from uqbench.registry.plugins import Host
 from uqbench.suites.reading import read_suites
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from uqbench.plots.render import svg
-from uqbench.plots.state_map import figure
 from uqbench_report.state_map import map_beliefs, map_truth
 from uqbench_uadqn.cliff.policy_truth import exact_truth
 
 import uqbench
+from uqbench.plots.render import svg
+from uqbench.plots.state_map import figure
 
 
 @pytest.fixture(scope="module")

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import altair as alt
 import pandas as pd
-from uqbench.plots import theme
 
 from uqbench.boards.stored import StoredBoard
 from uqbench.contract.figure import Figure
+from uqbench.plots import theme
 
 TABLE_1 = {
     "sentinel-4-composite": (27.43, 24.16, 341),

@@ -7,11 +7,11 @@ from typing import Any
 
 import altair as alt
 import pandas as pd
-from uqbench.plots import theme
-from uqbench.plots.words import spelled
 
 from uqbench.boards.stored import StoredBoard
 from uqbench.contract.figure import Figure
+from uqbench.plots import theme
+from uqbench.plots.words import spelled
 from uqbench_profile.capabilities import CAPABILITIES, profile, table
 
 SCALE = "0 is what knows nothing or minds no risk, 1 the best that can be had"

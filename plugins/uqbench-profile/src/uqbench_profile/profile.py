@@ -2,14 +2,13 @@
 
 from typing import Any
 
-from uqbench.plots.catalog import draw
-
 from uqbench.api.execute import execute
 from uqbench.api.options import Options
 from uqbench.api.session import Session
 from uqbench.boards.stored import StoredBoard
 from uqbench.contract.errors import UqbenchError
 from uqbench.contract.figure import Figure
+from uqbench.plots.catalog import draw
 from uqbench.registry import local
 from uqbench.runner.display import Terminal
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import altair as alt
 import pandas as pd
-from uqbench.plots import theme
-from uqbench.plots.words import natural, number
 
 from uqbench.boards.stored import StoredBoard
 from uqbench.contract.figure import Figure
+from uqbench.plots import theme
+from uqbench.plots.words import natural, number
 
 PASSES = {
     "quam": ("QUAM", "forward_passes"),

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import altair as alt
 import pandas as pd
-from uqbench.plots import claims, theme
-from uqbench.plots.words import natural, number
 
 from uqbench.boards.stored import StoredBoard
 from uqbench.contract.figure import Figure
+from uqbench.plots import claims, theme
+from uqbench.plots.words import natural, number
 from uqbench.suites.suite import Suite
 
 CLAIMS = "published-"

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 
 import altair as alt
 import pandas as pd
-from uqbench.plots import theme
-from uqbench.plots.words import spelled
 
 from uqbench.boards.stored import StoredBoard
 from uqbench.contract.figure import Figure
+from uqbench.plots import theme
+from uqbench.plots.words import spelled
 
 COLUMNS = {
     "aleatoric_on": ("aleatoric", "on data"),

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import altair as alt
 import pandas as pd
-from uqbench.plots import theme
-from uqbench.plots.words import number
 
 from uqbench.boards.stored import StoredBoard
 from uqbench.contract.figure import Figure
+from uqbench.plots import theme
+from uqbench.plots.words import number
 
 KINDS = {
     "deviations": "bonus: sum of deviations",
