@@ -11,7 +11,7 @@ from uqbench.boards.claims.verdict import Finding, seeds_needed
 from uqbench.boards.tables import label
 from uqbench.contract.claim import Comparison, Evidence, Interval, Region
 from uqbench.contract.errors import UqbenchError, unknown
-from uqbench.statistics.levels import ALPHA
+from uqbench.statistics.levels import ALPHA, MINIMUM_SEEDS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,16 +22,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Bracket:
-    """A difference with its 95 % interval from so many ``runs``, taken as about normal."""
+    """A difference with its interval from so many ``runs``, taken as about normal.
+
+    ``alpha`` is one minus the interval's level.
+    """
 
     estimate: float
     low: float
     high: float
     runs: int
+    alpha: float
 
     def interval(self, alpha: float, seeds: int | None = None) -> Interval:
         """The interval of level ``1 − alpha``, as it is or as so many seeds would have it."""
-        wider, known = (NormalDist().inv_cdf(1 - level / 2) for level in (alpha, ALPHA))
+        wider, known = (NormalDist().inv_cdf(1 - level / 2) for level in (alpha, self.alpha))
         by = wider / known * math.sqrt(self.runs / (seeds or self.runs))
         below, above = self.estimate - self.low, self.high - self.estimate
         return self.estimate - by * below, self.estimate + by * above
@@ -40,7 +44,7 @@ class Bracket:
 def against(board: Board | StoredBoard, first: str, second: str) -> str:
     """Compare two methods of a board in a sentence, by ``pairs.csv``: which is better, by how much.
 
-    Where the runs do not tell, with the seeds that would: each pair at 1 − 0.05/pairs.
+    Where the runs do not tell, with the seeds that would, if there is a difference.
 
     Raises:
         UqbenchError: the board has no such pair of methods; says the nearest name.
@@ -67,18 +71,19 @@ def compared(
     pair = pairs.set_index(["first", "second"]).loc[tuple(sorted((first, second)))]
     sign = 1 if first < second else -1
     low, high = sorted(sign * pair[f"difference_{end}"] for end in ("low", "high"))
-    found = Bracket(float(sign * pair["difference"]), float(low), float(high), seeds)
     if math.isnan(pair["p"]):
-        return f"{first} against {second} on {title}: too few seeds to compare."
+        found = f"{sign * pair['difference']:+.3g} in {what}"
+        why = "too few seeds to compare" if seeds < MINIMUM_SEEDS else "all runs of each are equal"
+        return f"{first} against {second} on {title}: {found}, and no interval, since {why}."
     family = 1 if math.isnan(pair["p_adjusted"]) else int(pairs["p_adjusted"].notna().sum())
-    p, told = pair["p" if family == 1 else "p_adjusted"], ""
+    alpha, p, told = ALPHA / family, pair["p" if family == 1 else "p_adjusted"], ""
+    found = Bracket(float(sign * pair["difference"]), float(low), float(high), seeds, alpha)
     said = f"significantly {'better' if found.estimate >= 0 else 'worse'} than {second}"
-    if p > ALPHA and pair["equivalent"] == "yes":
-        said = f"equal to {second} within the margin that matters"
-    elif p > ALPHA:
+    if p > ALPHA:
         comparison = Comparison(f"{first} over {second}", what, found, Region(low=0.0))
-        open_one = (Finding(comparison, ALPHA / family, None, None),)
-        told = f"; {seeds_needed(Evidence((comparison,)), open_one, seeds).told(seeds)}"
+        open_one = (Finding(comparison, alpha, None, None),)
+        price = seeds_needed(Evidence((comparison,)), open_one, seeds).told(seeds)
+        told = f"; if there is a difference, {price}; a second look is a second test"
         said = f"not {said}"
     return (
         f"{first} is {said} on {title}: {found.estimate:+.3g} [{low:.3g}, {high:.3g}] in "

@@ -2,23 +2,23 @@
 
 A suite's metric named ``coverage_90`` or ``coverage_95``, or these with the prefix ``q_``, is the
 share of true values inside the intervals that methods state, by run. The 95 % interval of its mean
-over runs, and a band around the stated level that does not depend on how many runs there are,
-decide the word (:func:`calibration`): more runs settle a word and never turn it around. Coverages
-of anything else, as of differences of values or of the last part of training, have none.
+over runs, the one that the board prints, and a band around the stated level that does not depend on
+how many runs there are, decide the word (:func:`calibration`): more runs settle a word and hardly
+ever turn it around. Coverages of anything else, as of differences of values or of the last part of
+training, have none.
 
 On one fixed world an exact posterior need not cover as often as it says. The words *honest*,
 *overconfident* and *underconfident* are for where it must (:func:`must_cover`).
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
 from uqbench.boards.columns import columns
-from uqbench.boards.matrices import Matrix, MethodScores
-from uqbench.statistics.levels import ALPHA, seeds_for_a_word
-from uqbench.statistics.location import Value, location
+from uqbench.boards.matrices import MethodScores
+from uqbench.statistics.estimate import Estimate
 from uqbench.suites.metrics import TRUTH_ERROR, Metric
 from uqbench.suites.plan import Plan
 from uqbench.suites.suite import Suite
@@ -26,8 +26,7 @@ from uqbench.suites.suite import Suite
 JUDGED = ("honest", "underconfident", "overconfident")
 HERE = ("as stated here", "too wide here", "too narrow here")
 """By the side of the band on which coverage lies: 0 inside, 1 above, −1 below."""
-WORDS = (*JUDGED, *HERE, "mixed", "undecided", "too few seeds", "states none")
-"""Kinds of words. Of too few seeds a board says how many are needed, of mixed ones which tasks."""
+WORDS = (*JUDGED, *HERE, "undecided", "states none")
 _COVERAGE = re.compile(r"(?:q_)?coverage_(90|95)_mean")
 
 
@@ -47,59 +46,35 @@ def band(level: float) -> tuple[float, float]:
     return level - slack, level + slack
 
 
-def calibration(
-    covered: Matrix | None, level: float, tasks: Sequence[str], *, judged: bool, paired: bool
-) -> str:
-    """The word for intervals of a level.
+def side(low: float, high: float, level: float) -> int | None:
+    """−1, 0 or 1 where an interval lies below, inside or above the band; None where it is open."""
+    least, most = band(level)
+    return -1 if high < least else 1 if low > most else 0 if least <= low <= high <= most else None
 
-    By whether the 95 % interval of the mean lies inside or above the band, or its upper 95 % bound
-    below; else *undecided*.
-    *Mixed* where a task contradicts another, or the mean inside the band: by each task's own
-    interval, at a level at which all tasks' together hold with 95 %.
+
+def calibration(share: Estimate | None, level: float, *, judged: bool) -> str:
+    """The word for intervals of a level: by the side of the band on which the share lies.
 
     Args:
-        covered: share of truths inside, ``[runs, tasks]``; None where no intervals are stated.
+        share: of truths inside, with its interval; None where no intervals are stated.
         level: that the intervals state.
-        tasks: their names.
         judged: whether exact intervals must cover as often as they say.
-        paired: whether the tasks of a seed share something, such as a data set.
     """
-    if covered is None:
+    if share is None:
         return "states none"
-    if len(covered) < (needed := seeds_for_a_word(len(tasks))):
-        return f"needs {needed} seeds"
-    side = _side(covered, level, ALPHA, paired)
-    alone = [_side(covered[:, [k]], level, ALPHA / len(tasks)) for k in range(len(tasks))]
-    apart = {
-        how: ", ".join(on)
-        for how, which in (("too wide", 1), ("too narrow", -1))
-        if (on := [task for task, one in zip(tasks, alone, strict=True) if one == which])
-    }
-    if len(apart) + (side == 0) > 1:
-        return "mixed: " + "; ".join(f"{how} on {on}" for how, on in apart.items())
-    return "undecided" if side is None else (JUDGED if judged else HERE)[side]
+    if share.low is None or share.high is None:
+        return "undecided"
+    found = side(share.low, share.high, level)
+    return "undecided" if found is None else (JUDGED if judged else HERE)[found]
 
 
-def _side(covered: Matrix, level: float, alpha: float, paired: bool = False) -> int | None:
-    """−1, 0 or 1 where the mean lies below, inside or above the band; None where that is open.
-
-    Below by an upper end that errs in ``alpha``, not half of it: coverage is skewed to the left, so
-    that these ends miss less often than is stated (``benchmarks/words.py``). Runs that all cover
-    the same are that number: what is left open is too little to be seen.
-    """
-    of = Value(location(covered, "mean", clustered=paired))
-    low, high = of.interval(alpha) or (of.estimate, of.estimate)
-    least, most = band(level)
-    _, upper = of.interval(2 * alpha) or (low, high)
-    return -1 if upper < least else 1 if low > most else 0 if least <= low <= high <= most else None
-
-
-def word(suite: Suite, own: MethodScores, column: str, level: float) -> str:
+def word(
+    suite: Suite, own: MethodScores, estimates: Mapping[str, Estimate | None], of: tuple[str, float]
+) -> str:
     """The word for a method's intervals of a level, by the coverage in a column of its board."""
+    column, level = of
     metric = suite.metric(column.removesuffix("_mean"))
-    tasks = [name for name in own.tasks if metric.suits(suite.task(name))]
-    judged = must_cover(suite, metric, own)
-    return calibration(own.raw(metric), level, tasks, judged=judged, paired=suite.paired)
+    return calibration(estimates[column], level, judged=must_cover(suite, metric, own))
 
 
 def must_cover(suite: Suite, metric: Metric, own: MethodScores) -> bool:
@@ -118,27 +93,22 @@ def must_cover(suite: Suite, metric: Metric, own: MethodScores) -> bool:
 
 
 def kind(word: str) -> str:
-    """The one of :data:`WORDS` that a board's word is."""
-    return "too few seeds" if word.startswith("needs") else word.partition(":")[0]
+    """The word as it would be said today; older boards have further ones, all of them undecided."""
+    return word if word in WORDS else "undecided"
 
 
 def with_share(word: str, share: float) -> str:
     """A word as tables show it: with the share of truths inside where it says little alone."""
-    percent = f"{100 * share:.0f} %"
-    shown = f"{word} ({percent})" if word == HERE[-1] else word.partition(":")[0]
-    return f"{percent}, {word}" if word.startswith("needs") else shown
+    return f"{word} ({100 * share:.0f} %)" if word == HERE[-1] else word
 
 
 def words_note(plan: Plan) -> str:
     """Which words a plan's runs can earn; empty where no coverage is measured."""
     if coverage_column(one.name for one in columns(plan)) is None:
         return ""
-    seeds, tasks = len({run.seed for run in plan.runs}), len({run.task for run in plan.runs})
-    if seeds < (needed := seeds_for_a_word(tasks)):
-        return f"Stated intervals have a word from {needed} seeds on; these are {seeds}."
     drawn = all(cell.task.worlds == "drawn" for cell in plan.cells)
     words = ", ".join(JUDGED if drawn else (*HERE, *JUDGED * is_of_policy(plan)))
-    return f"The word for stated intervals can be {words}, mixed or undecided."
+    return f"The word for stated intervals can be {words} or undecided."
 
 
 def is_of_policy(plan: Plan) -> bool:

@@ -35,8 +35,9 @@ def detectable_note(plan: Plan, roots: Iterable[Folder]) -> str:
         if seeds < MINIMUM_SEEDS:
             return f"{count(seeds, 'seed')} tell no methods apart."
         half = float((pairs["difference_high"] - pairs["difference_low"]).median()) / 2
-        error = half / t_quantile(1 - ALPHA / 2, 2 * then - 2) * sqrt(then / seeds)
-        reach = sum(t_quantile(p, 2 * seeds - 2) for p in (1 - ALPHA / 2 / len(pairs), POWER))
+        level = 1 - ALPHA / 2 / len(pairs)
+        error = half / t_quantile(level, 2 * then - 2) * sqrt(then / seeds)
+        reach = sum(t_quantile(p, 2 * seeds - 2) for p in (level, POWER))
         return (
             f"{count(seeds, 'seed')} tell two methods apart that differ by {error * reach:.2g} of "
             f"score, with {100 * POWER:.0f} % probability (the median pair in {stored.folder})."

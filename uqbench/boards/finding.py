@@ -1,35 +1,24 @@
 """The finding of a board in a sentence or two: who is first, and whose intervals can be trusted."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import pandas as pd
 
 from uqbench.boards.calibration import WORDS, coverage_column, kind
 from uqbench.boards.controls import above_controls
-from uqbench.boards.manifest import MethodThen
 from uqbench.boards.tuned import UNTUNED
-from uqbench.statistics.concordance import spearman
 
 MOST_NAMES = 3
 """Methods that a sentence names; of more it says how many."""
-LEAST, CHANCE = 5, 0.01
-"""Methods that have a setting which the order may go with, and how often it does by chance."""
 
 
-def finding(
-    leaderboard: pd.DataFrame,
-    ranking: str,
-    *,
-    ranks: bool,
-    run: Mapping[str, MethodThen] | None = None,
-) -> str:
+def finding(leaderboard: pd.DataFrame, ranking: str, *, ranks: bool) -> str:
     """The finding of a board.
 
     Args:
         leaderboard: ``leaderboard.csv``.
         ranking: the statistic that the board is ranked by.
         ranks: whether its budget can rank methods.
-        run: what was run, by ``task/method``; None where that is not known.
     """
     methods = leaderboard[leaderboard["role"] == "method"]
     if methods.empty:
@@ -40,8 +29,7 @@ def finding(
         sentences = [against, told]
     else:
         sentences = [told, _ranking(methods, ranks), against]
-    settings = _settings(methods, ranking, run or {}) if ranks else ""
-    sentences += [settings, _trust(methods), _skills(methods)]
+    sentences += [_trust(methods), _skills(methods)]
     return " ".join(sentence for sentence in sentences if sentence)
 
 
@@ -54,9 +42,7 @@ def _ranking(methods: pd.DataFrame, ranks: bool) -> str:
     ranked = ranked.sort_values("rank")
     if (ranked["rank_low"] == 1).all() and (ranked["rank_high"] == len(ranked)).all():
         return f"No two of the {len(ranked)} methods differ significantly."
-    # boards that were written before comparisons with the best have rank sets alone
-    leads = ranked["may_be_first"] == "yes" if "may_be_first" in ranked else ranked["rank_low"] == 1
-    first = list(ranked.loc[leads, "method"])
+    first = list(ranked.loc[ranked["rank_low"] == 1, "method"])
     if len(first) == 1:
         return f"{first[0]} is first of {len(ranked)} methods."
     if len(first) == len(ranked):
@@ -99,33 +85,10 @@ def _against_trivial(leaderboard: pd.DataFrame, ranking: str) -> str:
     best = trivial.loc[trivial[ranking].idxmax(), "method"]
     if len(behind) == len(methods):
         value = trivial[ranking].max()
-        told = f"{best}, which learns nothing: its {ranking} is {value:.3f}, and nobody is first"
+        told = f"{best}, which learns nothing: its {ranking} is {value:.3f}"
         return f"The board measures its task, since no method beats {told}."
     verb = "does" if len(behind) == 1 else "do"
     return f"{_names(behind)} {verb} not beat {best}, which learns nothing."
-
-
-def _settings(methods: pd.DataFrame, ranking: str, run: Mapping[str, MethodThen]) -> str:
-    """Settings that the order of the methods goes with; empty where there are none.
-
-    Each number of a config, the mean over tasks, and the error of the first mean values. Of as many
-    permutations of methods as Bonferroni asks for those that are tried, one in a hundred is as far.
-    """
-    ranked = methods.dropna(subset=[ranking]).set_index("method")
-    names = [key.rpartition("/")[2] for key in run]
-    table = pd.DataFrame([of["config"] for of in run.values()], index=names)
-    settings = table.select_dtypes("number").groupby(level=0).mean().reindex(ranked.index)
-    if "start_bias_mean" in ranked:
-        settings["start bias"] = ranked["start_bias_mean"]
-    tried = [n for n, of in settings.items() if of.count() >= LEAST and of.nunique() > 1]
-    said = []
-    for name in tried:
-        known = settings[name].dropna().astype(float)
-        rho, p = spearman(known.to_numpy(), ranked.loc[known.index, ranking].to_numpy(float))
-        if p * len(tried) < CHANCE:
-            said.append(f"{name} (Spearman {rho:+.2f}, p {p * len(tried):.1g})")
-    told = ", ".join(said)
-    return told and f"The order may be that of a setting: {told}, of {len(tried)} tried."
 
 
 def _trust(methods: pd.DataFrame) -> str:

@@ -37,13 +37,12 @@ from uqbench.results.scores import Score, Scores
 from uqbench.results.store import RunState, Store
 from uqbench.statistics.bounded import Ranges
 from uqbench.statistics.estimate import Estimate, estimate
-from uqbench.statistics.first import may_be_first
 from uqbench.statistics.levels import ALPHA, DRAWS, MINIMUM_SEEDS
 from uqbench.statistics.ranks import Pair, Place, compare, places
 from uqbench.statistics.statistic import point
 from uqbench.suites.controls import control_of, follows
 from uqbench.suites.metrics import Metric
-from uqbench.suites.plan import SELF_RUN, Plan, board_title
+from uqbench.suites.plan import SELF_RUN, Plan, RowRole, board_title
 from uqbench.suites.variants import base_name
 from uqbench.uncertainty.scores import score_versions, scoring_rule
 
@@ -171,20 +170,17 @@ class Board:
             self._on(tasks),
             self.ranking,
             paired=self.plan.suite.paired,
-            unranked=[name for name, role in self.plan.roles.items() if role != "method"],
-            foreign=self.foreign,
+            baselines=self._with_role("trivial"),
+            unranked=self._with_role("oracle"),
             ranges=self._ranges_on(tasks),
-            margin=self.primary.margin_before(self.began),
         )
+
+    def _with_role(self, role: RowRole) -> list[str]:
+        return [name for name, own in self.plan.roles.items() if own == role]
 
     def _ranges_on(self, tasks: Sequence[str]) -> Ranges | None:
         of = sorted(tasks or {cell.task for cell in self.scores.cells})
         return ranges_by_task(self.plan.suite, self.primary, of)
-
-    @property
-    def foreign(self) -> frozenset[str]:
-        """The rows that others submitted, or that are of a file: they make no variance floor."""
-        return self.local | self.self_run | self.submitted.keys()
 
     @cached_property
     def places(self) -> dict[str, Place]:
@@ -232,10 +228,7 @@ class Board:
         ranges = ranges_by_task(self.plan.suite, metric, tasks, normalized=column.normalized)
         if ranges is not None and sign < 0:
             ranges = tuple(None if of is None else (-of[1], -of[0]) for of in ranges)
-        paired = self.plan.suite.paired
-        pairs = compare(
-            scores, column.statistic, paired=paired, foreign=self.foreign, ranges=ranges
-        )
+        pairs = compare(scores, column.statistic, paired=self.plan.suite.paired, ranges=ranges)
         return places(scores, pairs, column.statistic)
 
     def _on(self, tasks: Sequence[str], *roles: Role) -> dict[str, Matrix]:
@@ -248,24 +241,10 @@ class Board:
             if not roles or self.plan.roles[name] in roles
         }
 
-    @cached_property
+    @property
     def first(self) -> tuple[str, ...]:
-        """The methods that may be first; none under a budget that cannot rank."""
-        return self.first_on()
-
-    def first_on(self, *tasks: str) -> tuple[str, ...]:
-        """The methods that may be first by their runs on some tasks; on all if none is named."""
-        ranked = self._on(tasks, "method")
-        beaten = {} if self.trivial is None else self.trivial.beaten
-        if not self.ranks or len(ranked) < 2 or {*beaten.values()} == {False}:
-            return ()  # the board measures its task
-        return may_be_first(
-            ranked,
-            self.ranking,
-            paired=self.plan.suite.paired,
-            foreign=self.foreign,
-            ranges=self._ranges_on(tasks),
-        )
+        """The methods that may be first: those whose rank set begins at 1."""
+        return tuple(name for name, place in self.places.items() if place.low == 1)
 
     @cached_property
     def subsets(self) -> dict[tuple[str, str], tuple[str, ...]]:
@@ -333,8 +312,7 @@ class Board:
     def finding(self) -> str:
         """The finding of the board, in a sentence or two."""
         table = frame(self.tables["leaderboard.csv"].decode(), self.title)
-        run = self.manifest({}).methods
-        return finding(table, self.ranking, ranks=self.ranks, run=run)
+        return finding(table, self.ranking, ranks=self.ranks)
 
     def rows(self) -> list[Row]:
         """The lines of ``leaderboard.csv``."""
@@ -350,8 +328,7 @@ class Board:
                 "rank": "" if place is None else str(place.rank),
                 "rank_low": "" if place is None else str(place.low),
                 "rank_high": "" if place is None else str(place.high),
-                "tied": "" if place is None else "yes" if place.tied else "no",
-                "may_be_first": "" if place is None else "yes" if method in self.first else "no",
+                "may_be_first": _may_be_first(place),
                 "tasks": str(len(own.tasks)),
                 "runs_planned": str(sum(map(len, own.cells.values()))),
                 "runs_scored": str(sum(cell.scored for cell in own.cells.values())),
@@ -371,7 +348,8 @@ class Board:
                 row["tuned"] = how_tuned(self.plan, method)
             if coverage is not None:
                 about = row["role"] == "method"
-                row["calibration"] = word(self.plan.suite, own, *coverage) if about else ""
+                known = self.estimates[method]
+                row["calibration"] = word(self.plan.suite, own, known, coverage) if about else ""
             for name, of in self.estimates[method].items():
                 row |= cells(name, of)
             rows.append(row)
@@ -381,7 +359,6 @@ class Board:
         """The lines of ``ranks.csv``: ranks by each task alone, and without each of the tasks."""
         rows = []
         for (how, task), tasks in self.subsets.items():
-            first = self.first_on(*tasks)
             for method, place in self.places_on(*tasks).items():
                 rows.append(
                     {
@@ -391,7 +368,7 @@ class Board:
                         "rank": str(place.rank),
                         "rank_low": str(place.low),
                         "rank_high": str(place.high),
-                        "may_be_first": "yes" if method in first else "no",
+                        "may_be_first": _may_be_first(place),
                     }
                 )
         return rows
@@ -475,6 +452,10 @@ class Board:
                 "sha256": {**digests, **others},
             }
         )
+
+
+def _may_be_first(place: Place | None) -> str:
+    return "" if place is None else "yes" if place.low == 1 else "no"
 
 
 def board(plan: Plan, store: Store) -> Board:

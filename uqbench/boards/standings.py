@@ -118,9 +118,9 @@ class TrivialBaseline:
     """The best trivial row of a board, and which methods beat it.
 
     Attributes:
-        best: the trivial row with the best ranking statistic.
-        beaten: by method: whether the 95 % interval of its difference to ``best`` lies above zero;
-            None where there is no interval. Each has 95 % by itself.
+        best: the trivial row with the best ranking statistic, of those that have a value.
+        beaten: by method: whether the interval of its difference to ``best`` lies above zero, one
+            of those that hold together; None where there is no interval.
     """
 
     best: str
@@ -130,28 +130,27 @@ class TrivialBaseline:
 def trivial_baseline(
     values: Mapping[str, float], roles: Mapping[str, RowRole], pairs: Sequence[Pair]
 ) -> TrivialBaseline | None:
-    """The trivial baseline of a board; None where it has no trivial row, or one that lacks runs.
+    """The trivial baseline of a board; None where no trivial row has all of its runs.
 
     Args:
         values: the ranking statistic of each fully scored row; more is better.
         roles: of all rows.
         pairs: the comparisons of all fully scored rows.
     """
-    trivial = [name for name, role in roles.items() if role == "trivial"]
-    if not trivial or not values.keys() >= set(trivial):
+    trivial = sorted(name for name in values if roles[name] == "trivial")
+    if not trivial:
         return None
-    best = max(sorted(trivial), key=values.__getitem__)
-    beaten = {}
-    for pair in pairs:
-        if best in (pair.first, pair.second):
-            other = pair.second if pair.first == best else pair.first
-            if roles[other] == "method":
-                beaten[other] = _above(pair.difference, reverse=pair.first == best)
-    return TrivialBaseline(best, beaten)
-
-
-def _above(difference: Estimate, *, reverse: bool) -> bool | None:
-    """Whether the interval lies above zero; in reverse, below."""
-    if difference.low is None or difference.high is None:
-        return None
-    return difference.high < 0 if reverse else difference.low > 0
+    best = max(trivial, key=values.__getitem__)
+    others = {
+        other: pair
+        for pair in pairs
+        for one, other in ((pair.first, pair.second), (pair.second, pair.first))
+        if one == best and roles[other] == "method"
+    }
+    return TrivialBaseline(
+        best,
+        {
+            name: None if pair.difference.low is None else pair.better(name)
+            for name, pair in others.items()
+        },
+    )

@@ -17,17 +17,14 @@ def statistics_sentence(suite: Suite, budget: Budget) -> str:
     some = [task.name for task in tasks if metric.range_on(task.name)]
     student = "Student's t with Satterthwaite's degrees of freedom"
     brackets = f"{student}, widened by Hall's (1992) correction of skewness"
-    by_chance = "by flipped signs of seeds' differences" if suite.paired else "by normal theory"
-    differ = f"by step-down max-T, chance drawn {by_chance} (Romano & Wolf 2005)"
     if suite.ranks_by == "mean" and some:
         brackets = f"Gaffke's (2005) bounds on {', '.join(some)}, {student} on other tasks"
         if len(some) == len(tasks):
-            brackets, differ = "Gaffke's (2005) bounds", "by such bounds (Holm 1979)"
-    text = (
+            brackets = "Gaffke's (2005) bounds"
+    seedwise = ", seed by seed," * suite.paired
+    return (
         f"Brackets are 95 % confidence intervals of the {what} ({brackets}), over seeds. Two "
-        f"methods differ {differ}, at a familywise error of 5 %; sets of ranks follow (Mogstad et "
-        f"al. 2024)."
+        f"methods differ where such an interval of their difference{seedwise} at the level 1 − "
+        f"0.05/pairs leaves out zero, at a familywise error of 5 %; sets of ranks follow (Mogstad "
+        f"et al. 2024)."
     )
-    if metric.margin is not None:
-        text += f" Equivalent (=): a difference below {metric.margin:g} (Schuirmann 1987)."
-    return text

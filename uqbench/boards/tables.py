@@ -32,7 +32,7 @@ LABELS = {"iqm": "IQM", "optimality_gap": "optimality gap", "worst_quarter": "CV
 
 PAIR_COLUMNS = (
     "first", "second", "improvement", "improvement_low", "improvement_high", "difference",
-    "difference_low", "difference_high", "p", "p_adjusted", "equivalent",
+    "difference_low", "difference_high", "p", "p_adjusted",
 )  # fmt: skip
 
 RANK_COLUMNS = ("how", "task", "method", "rank", "rank_low", "rank_high", "may_be_first")
@@ -47,7 +47,6 @@ def pair_row(pair: Pair) -> Row:
         **cells("difference", pair.difference),
         "p": number(pair.p),
         "p_adjusted": number(pair.adjusted),
-        "equivalent": {True: "yes", False: "no", None: ""}[pair.equivalent],
     }
 
 

@@ -62,7 +62,7 @@ class Line:
 
     Attributes:
         place: its rank and the set of ranks that the runs leave open; None where it has none.
-        leads: that no other method is surely better.
+        leads: that its rank set begins at 1.
         beaten: that its difference to the best trivial row does not lie above zero.
         role: method, trivial or oracle.
         state: ``verified`` or ``self-reported`` of a row that others sent, ``local`` of code in no
@@ -106,7 +106,7 @@ class Line:
         }
         return cls(
             method=str(row["method"]),
-            place=_place(ranks, row.get("tied")),
+            place=_place(ranks),
             leads=row.get("may_be_first") == "yes",
             beaten=row.get("beats_trivial") == "no",
             role=str(row.get("role", "method")),
@@ -218,8 +218,8 @@ def board_notes(board: Board, view: BoardView) -> list[str]:
     sentences = []
     if board.trivial is not None and any(line.beaten for line in view.lines):
         sentences.append(
-            f"{MARK} does not beat {board.trivial.best}, the best of these: the 95 % interval of "
-            f"the difference does not lie above zero."
+            f"{MARK} does not beat {board.trivial.best}, the best of these: the interval of the "
+            f"difference, which holds with those of all pairs, does not lie above zero."
         )
     words = {line.calibration for line in view.lines}
     sentences += [
@@ -227,11 +227,6 @@ def board_notes(board: Board, view: BoardView) -> list[str]:
         for of, said in MEANT.items()
         if words & {*of}
     ]
-    if board.primary.margin is not None and board.primary.margin_before(board.began) is None:
-        sentences.append(
-            f"The margin, {board.primary.margin:g}, was set after the runs ({board.began[:10]}): "
-            f"no rank has an `=` by it."
-        )
     if board.plan.budget.tuned:
         sentences.append(
             "Gain by tuning: tuned less default settings, on the same seeds. Sensitivity: a "
@@ -254,11 +249,8 @@ def board_notes(board: Board, view: BoardView) -> list[str]:
     return [" ".join(sentences)] if sentences else []
 
 
-def _place(ranks: Sequence[Any], tied: object) -> Place | None:
-    if not all(map(_given, ranks)):
-        return None
-    rank, low, high = map(int, ranks)
-    return Place(rank, low, high, tied == "yes")
+def _place(ranks: Sequence[Any]) -> Place | None:
+    return Place(*map(int, ranks)) if all(map(_given, ranks)) else None
 
 
 def _given(cell: Any) -> bool:

@@ -158,10 +158,16 @@ class Apart:
             least, most = self.second.interval(alpha, seeds)
             if least <= 0 <= most:
                 return -math.inf, math.inf
-        return _quantiles(*self._draws(seeds), alpha)
+        low, high = self._draws(seeds)
+        if seeds is not None:
+            return _quantiles(low, high, alpha)
+        rarer = math.floor(alpha / 2 * (DRAWS + 1) + 1e-9)  # the end is that draw, as in p_value
+        if rarer == 0:
+            return -math.inf, math.inf
+        return float(np.sort(low)[rarer - 1]), float(np.sort(high)[-rarer])
 
     def p_value(self) -> float:
-        """Two-sided, that there is no difference; at least 2 / (DRAWS + 1)."""
+        """The level at which the interval ends at zero; at least 2 / (DRAWS + 1)."""
         low, high = self._draws(None)
         beyond = min((low <= 0).sum(), (high >= 0).sum())
         return float(min(1.0, 2 * (beyond + 1) / (DRAWS + 1)))

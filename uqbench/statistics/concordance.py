@@ -30,7 +30,6 @@ from uqbench.contract.claim import Interval
 from uqbench.statistics.levels import ALPHA
 from uqbench.statistics.quantiles import normal_quantile, t_quantile
 
-PERMUTATIONS = 100_000
 Sizes = tuple[tuple[int, ...], ...]
 
 
@@ -146,14 +145,3 @@ def _log_arrangements(groups: tuple[int, ...]) -> float:
 def _pairs(groups: tuple[int, ...]) -> int:
     """Pairs of runs of different groups."""
     return (sum(groups) ** 2 - sum(n**2 for n in groups)) // 2
-
-
-def spearman(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[float, float]:
-    """Spearman's rank correlation, and its two-sided p-value by permutations, always the same."""
-    from scipy.stats import rankdata  # it takes a while
-
-    ranks = [rankdata(one) - (len(one) + 1) / 2 for one in (x, y)]
-    a, b = (one / np.linalg.norm(one) for one in ranks)
-    drawn = np.random.default_rng(0).permuted(np.tile(a, (PERMUTATIONS - 1, 1)), axis=1) @ b
-    found = float(a @ b)
-    return found, float((1 + (np.abs(drawn) > abs(found) - 1e-12).sum()) / PERMUTATIONS)

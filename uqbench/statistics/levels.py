@@ -12,11 +12,3 @@ MOST_SEEDS = 10_000
 
 POWER = 0.8
 """Probability with which that many seeds decide, at the present estimates and spreads."""
-
-
-def seeds_for_a_word(tasks: int) -> int:
-    """The fewest from which stated intervals have a word: t intervals of fewer err too often.
-
-    Ten, and twenty runs on all of so many tasks (``benchmarks/words.py``).
-    """
-    return max(10, -(-20 // tasks))

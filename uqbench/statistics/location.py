@@ -6,19 +6,18 @@ of n runs with n − 1 degrees of freedom, and Satterthwaite's formula (1946) sa
 has; a difference of two methods sums over the tasks of both (Welch 1947). Where the tasks of a seed
 share something (a data set), a seed's mean over its tasks is one observation.
 
-A mean of skewed runs is off to one side more often than Student allows for. The interval of a
-single mean reaches as far as Hall's, too (1992, On the removal of skewness by transformation),
-whose cubic of t takes the skewness out. ``docs/coverage.md`` has what either covers.
+A mean of skewed runs is off to one side more often than Student allows for. An interval, of a mean
+and of a difference alike, reaches as far as Hall's, too (1992, On the removal of skewness by
+transformation), whose cubic of t takes the skewness out; a p-value is the level at which that
+interval ends at zero. ``docs/coverage.md`` has what either covers.
 
-Runs that are all equal have no standard error, and no interval: none of zero width is right for a
-mean. Two such methods differ at the level at which their medians do: that the median lies above, or
-below, all of n runs has probability 2^(1 − n).
+Runs that are all equal have no standard error: neither an interval, since none of zero width is
+right for a mean, nor a p-value.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -63,6 +62,11 @@ class Location:
         """The variance's square over its degrees of freedom, which adds up over tasks."""
         return sum(v * v for v in self.variances) / (self.seeds - 1)
 
+    @property
+    def third(self) -> float:
+        """The third moment of the statistic's error, which adds up as variances do."""
+        return self.skewness * self.variance**1.5
+
     def with_seeds(self, seeds: int | None) -> Location:
         """This distribution of runs, with that many of each task."""
         if seeds is None:
@@ -82,8 +86,39 @@ class Location:
         return replace(self, value=self.value * factor, variances=scaled)
 
 
-NOTHING = Location(0.0, (), 0.0, 2, 0)
-"""Zero, without error."""
+@dataclass(frozen=True)
+class StudentT:
+    """An estimate in standard errors: Student's t, with Hall's correction of its skewness."""
+
+    estimate: float
+    variance: float
+    degrees: float
+    skewness: float
+
+    @classmethod
+    def of(cls, first: Location, second: Location | None = None) -> StudentT | None:
+        """The value, or the difference of two; None of runs without variance."""
+        if second is None:
+            variance, estimate, third = first.variance, first.value, first.third
+            imprecision = first.imprecision
+        else:
+            variance, estimate = first.variance + second.variance, first.value - second.value
+            imprecision, third = first.imprecision + second.imprecision, first.third - second.third
+        if variance == 0:
+            return None
+        return cls(estimate, variance, variance**2 / imprecision, third / variance**1.5)
+
+    def interval(self, alpha: float) -> Interval:
+        """Student's interval, or Hall's where that reaches further."""
+        t, scale = t_quantile(1 - alpha / 2, self.degrees), math.sqrt(self.variance)
+        low, high = (_hall(end, self.skewness) for end in (-t, t))
+        return self.estimate - max(t, high) * scale, self.estimate - min(-t, low) * scale
+
+    def p_value(self) -> float:
+        """Two-sided, that it is zero: the level at which the interval ends there."""
+        t, a = self.estimate / math.sqrt(self.variance), self.skewness
+        g = t + a * t**2 / 3 + a**2 * t**3 / 27 + a / 6
+        return min(1.0, 2 * t_tail(min(abs(t), math.copysign(1.0, t) * g), self.degrees))
 
 
 @dataclass(frozen=True)
@@ -103,21 +138,14 @@ class Value:
         return self.of.runs
 
     def interval(self, alpha: float, seeds: int | None = None) -> Interval | None:
-        """Student's interval, or Hall's where that reaches further.
+        """The interval of :class:`StudentT`; None for runs without variance."""
+        t = StudentT.of(self.of.with_seeds(seeds))
+        return None if t is None else t.interval(alpha)
 
-        None for runs without variance.
-        """
-        of = self.of.with_seeds(seeds)
-        if of.variance == 0:
-            return None
-        t = t_quantile(1 - alpha / 2, of.variance**2 / of.imprecision)
-        low, high = (_hall(end, of.skewness) for end in (-t, t))
-        scale = math.sqrt(of.variance)
-        return self.estimate - max(t, high) * scale, self.estimate - min(-t, low) * scale
-
-    def p_value(self) -> float:
-        """Student's two-sided p-value that it is zero."""
-        return Difference(self.of, NOTHING).p_value()
+    def p_value(self) -> float | None:
+        """Two-sided, that it is zero; None for runs without variance."""
+        t = StudentT.of(self.of)
+        return None if t is None else t.p_value()
 
 
 @dataclass(frozen=True)
@@ -138,22 +166,14 @@ class Difference:
         return self.first.runs + self.second.runs
 
     def interval(self, alpha: float, seeds: int | None = None) -> Interval | None:
-        """Welch's interval; None for runs without variance."""
-        first, second = self.first.with_seeds(seeds), self.second.with_seeds(seeds)
-        variance = first.variance + second.variance
-        if variance == 0:
-            return None
-        half = t_quantile(1 - alpha / 2, _degrees(first, second)) * math.sqrt(variance)
-        return self.estimate - half, self.estimate + half
+        """The interval of :class:`StudentT` (Welch 1947); None for runs without variance."""
+        t = StudentT.of(self.first.with_seeds(seeds), self.second.with_seeds(seeds))
+        return None if t is None else t.interval(alpha)
 
-    def p_value(self) -> float:
-        """Welch's two-sided p-value that there is none."""
-        parts = [self.first, self.second]
-        variance = sum(part.variance for part in parts)
-        if variance:
-            errors = abs(self.estimate) / math.sqrt(variance)
-            return 2 * t_tail(errors, _degrees(self.first, self.second))
-        return min(1.0, _chance_of_medians(parts)) if self.estimate else 1.0
+    def p_value(self) -> float | None:
+        """Two-sided, that there is none; None for runs without variance."""
+        t = StudentT.of(self.first, self.second)
+        return None if t is None else t.p_value()
 
 
 @dataclass(frozen=True)
@@ -290,11 +310,6 @@ def _hall(bound: float, skewness: float) -> float:
     """The t whose t + a t²/3 + a² t³/27 + a/6 is ``bound``, of skewness a (Hall 1992)."""
     a = skewness
     return 3 / a * (math.cbrt(1 + a * (bound - a / 6)) - 1) if abs(a) > 1e-9 else bound
-
-
-def _chance_of_medians(parts: Sequence[Location]) -> float:
-    """The probability that any part's runs of any task are all on one side of their median."""
-    return sum(part.runs / part.seeds * 2.0 ** (1 - part.seeds) for part in parts)
 
 
 def _degrees(first: Location, second: Location) -> float:

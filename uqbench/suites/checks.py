@@ -198,7 +198,6 @@ def _fit(budget: Budget, suite: Suite, host: Host, key: str) -> None:
     Methods come from many plugins: nothing is said until the suite has its baseline.
     """
     from uqbench.statistics.bounded import scaled
-    from uqbench.statistics.levels import seeds_for_a_word
     from uqbench.statistics.ranks import check_ranking
 
     if suite.baseline not in rows_of(suite, "methods"):
@@ -210,10 +209,6 @@ def _fit(budget: Budget, suite: Suite, host: Host, key: str) -> None:
         ranges = scaled([metric.range_on(task.name) for task in tasks], [float] * len(tasks))
         roles = [method.role or method.spec(host).role for method in suite.methods]
         check_ranking(budget.seeds, roles.count("method"), paired=suite.paired, ranges=ranges)
-        needed = seeds_for_a_word(len(tasks))
-        if budget.seeds < needed and all(task.worlds == "drawn" for task in tasks):
-            expected = f"expected {needed} seeds or more, got {budget.seeds}"
-            raise ValueError(f"worlds = 'drawn' promises a word for stated intervals: {expected}")
 
 
 def _method(method: Method, suite: Suite, host: Host, key: str) -> None:

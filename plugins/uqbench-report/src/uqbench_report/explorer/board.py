@@ -40,7 +40,7 @@ def board_data(
     """A board's data, as JSON has them, and a message for each figure that could not be drawn.
 
     Lists are in the order of ``methods``; an estimate is ``[value, low, high]``, a place ``[rank,
-    low, high, tied]``, each null where there is none.
+    low, high]``, each null where there is none.
 
     Args:
         board: stored.
@@ -216,5 +216,5 @@ def _estimate(one: Estimate | None) -> list[float | None] | None:
     return [float(f"{x:.6g}") if x is not None else None for x in (one.value, *ends)]
 
 
-def _place(place: Place | None) -> list[int | bool] | None:
-    return None if place is None else [place.rank, place.low, place.high, place.tied]
+def _place(place: Place | None) -> list[int] | None:
+    return None if place is None else [place.rank, place.low, place.high]

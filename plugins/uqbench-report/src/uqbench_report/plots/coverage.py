@@ -3,7 +3,7 @@
 import altair as alt
 import pandas as pd
 
-from uqbench.boards.calibration import coverage_column
+from uqbench.boards.calibration import band, coverage_column
 from uqbench.boards.stored import StoredBoard
 from uqbench.contract.figure import Figure, NotDrawableError
 from uqbench_report.plots import matrix
@@ -15,7 +15,7 @@ def frame(tasks: pd.DataFrame) -> tuple[pd.DataFrame, float]:
     """``method``, ``task``, ``share``, ``low``, ``high``, and ``off``.
 
     Means over seeds with 95 % intervals, of the methods that state intervals; whether such an
-    interval leaves out the level that they state.
+    interval lies beyond the band around the level that they state.
 
     Args:
         tasks: ``tasks.csv``.
@@ -32,12 +32,13 @@ def frame(tasks: pd.DataFrame) -> tuple[pd.DataFrame, float]:
         raise NotDrawableError("the board has one task, or no intervals whose coverage is known.")
     data = tasks[["method", "task", *(f"{name}{end}" for end in ENDS)]].dropna(subset=name)
     data = data.set_axis(["method", "task", "share", "low", "high"], axis="columns")
-    off = (data["high"] < level) | (data["low"] > level)
+    least, most = band(level)
+    off = (data["high"] < least) | (data["low"] > most)
     return data.assign(off=off).reset_index(drop=True), level
 
 
 def chart(data: pd.DataFrame, level: float, methods: list[str]) -> alt.LayerChart | alt.FacetChart:
-    """A square a method and task; a dot where the 95 % interval leaves out the stated level."""
+    """A square a method and task; a dot where the 95 % interval lies beyond the band."""
     tasks = map(titled, sorted({*data["task"]}, key=natural))
     cells = data.assign(row=data["method"], column=data["task"].map(titled), sure=data["off"])
     names = cells["row"] + ", " + cells["column"] + ":"
@@ -49,12 +50,12 @@ def chart(data: pd.DataFrame, level: float, methods: list[str]) -> alt.LayerChar
 def figure(board: StoredBoard) -> Figure:
     """The board's methods by its tasks."""
     data, level = frame(board.tasks)
-    percent = f"{100 * level:.0f} %"
+    percent, beyond = f"{100 * level:.0f} %", " to ".join(f"{100 * end:.3g}" for end in band(level))
     return Figure(
         "coverage",
         f"{board.title}: coverage by task",
         f"Percent of the true values inside the stated {percent} intervals, mean over seeds: "
-        f"orange fewer than stated, blue more. Dot: the 95 % interval leaves out {percent}.",
+        f"orange fewer than stated, blue more. Dot: the 95 % interval lies beyond {beyond} %.",
         data,
         chart(data, level, board.methods),
         f"{data['off'].sum()} of {len(data)} squares have a dot. "

@@ -24,7 +24,7 @@ BELOW = 0.085
 LETTER, BESIDE = 6.2, 64
 """Pixels of a letter of the title, and of the axis beside the panel."""
 SIDES = (theme.GREEN, theme.BLUE, theme.VERMILION)
-OTHERS = (theme.PURPLE, theme.ORANGE, theme.ORANGE, theme.MUTED)
+OTHERS = (theme.ORANGE, theme.MUTED)
 COLORS = dict(zip(WORDS, (*SIDES, *SIDES, *OTHERS), strict=True))
 
 

@@ -49,7 +49,7 @@
     return `${value < 10 ? value.toPrecision(2) : Math.round(value)} ${unit}`;
   }
 
-  const places = (of) => (of ? (of[1] === of[2] ? `${of[1]}` : `${of[1]}–${of[2]}`) + (of[3] ? " =" : "") : "–");
+  const places = (of) => (of ? (of[1] === of[2] ? `${of[1]}` : `${of[1]}–${of[2]}`) : "–");
   const slug = (text) => text.replaceAll(" ", "-");
   const anchor = (text) => text.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "");
   const unbroken = (text) => text.replaceAll(" %", "\u00a0%");
