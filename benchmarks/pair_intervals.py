@@ -32,7 +32,7 @@ def normal(g, shape):
 
 
 def skewed(g, shape):
-    """Log-normal: the skewness of costs, 4."""
+    """Log-normal, of skewness 3.6, like costs: the worst 5 % of runs make 63 % of the variance."""
     return -(np.exp(0.8 * g.standard_normal(shape)) - np.exp(0.32)) / 1.3
 
 
@@ -61,20 +61,24 @@ def one_fails(g, shape):
 
 
 LAWS = {
-    "normal": (normal, 1.0), "skewed": (skewed, 1.0), "discrete": (discrete, 1.0),
+    "normal": (normal, 1.0), "skewed": (skewed, 0.05), "discrete": (discrete, 1.0),
     "bimodal, 6 of 10 learn": (learns_or_not, 0.4), "ties, 7 of 10 equal": (ties, 0.3),
     "all methods fail 1 in 10": (all_fail, 0.1), "one method fails 1 in 10": (one_fails, 0.1),
 }  # fmt: skip
-"""By name: what draws ``[boards, methods, seeds, tasks]``, and the share of the rarer runs."""
+"""By name: what draws ``[boards, methods, seeds, tasks]``, and the share of the rarer runs.
+
+A law is *shown* where n runs miss these in less than 1 % (the column ``unseen``).
+"""
 
 
 class Statistics:
     """Differences of all pairs, ``[boards, pairs]``: t, degrees of freedom and skewness."""
 
     def __init__(self, d, v, f, third):
-        self.t = d / np.sqrt(np.where(v > 0, v, np.inf))
-        self.f = np.where(v > 0, f, 1.0)
-        self.a = third / np.where(v > 0, v, np.inf) ** 1.5
+        some = v > 1e-20  # else all runs are equal but for rounding
+        self.t = d / np.sqrt(np.where(some, v, np.inf))
+        self.f = np.where(some, f, 1.0)
+        self.a = third / np.where(some, v, np.inf) ** 1.5
 
     def student(self):
         return 2 * special.stdtr(self.f, -np.abs(self.t))

@@ -44,7 +44,7 @@ class Compared:
     def ranks(self) -> pd.DataFrame:
         """A row a method, the best first: ``rank``, the set of ranks ``rank_low`` to ``rank_high``.
 
-        ``may_be_first`` says whether another is surely better; rank sets hold together with 95 %.
+        ``may_be_first`` where the set begins at 1; rank sets hold together with 95 %.
         A method that lacks runs has no row.
         """
         places = sorted(self.board.places.items(), key=lambda one: one[1].rank)
@@ -55,13 +55,13 @@ class Compared:
     def pairs(self) -> pd.DataFrame:
         """A row a pair: P(first better than second), the difference, intervals, p-values.
 
-        ``p_adjusted`` is adjusted for all pairs (step-down max-T).
+        ``p_adjusted`` is p times the number of pairs, and both intervals hold for all of these.
         """
         rows = [
             (x.first, x.second, *astuple(x.improvement), *astuple(x.difference), x.p, x.adjusted)
             for x in self.board.pairs
         ]
-        return pd.DataFrame(rows, columns=list(PAIR_COLUMNS[:-1]))
+        return pd.DataFrame(rows, columns=list(PAIR_COLUMNS))
 
     @cached_property
     def intervals(self) -> pd.DataFrame:
@@ -126,6 +126,7 @@ class Compared:
         lacking = missing_note(board.scores, board.planned).replace("*", "").replace("`", "")
         given_as = board.plan.suite.normalization[METRIC].zero == AS_GIVEN
         parts += [lacking and f"{lacking} Such a method has no rank."]
+        parts += [board.together]
         if tasks > 1 and given_as:
             parts.append("Scores are as they were given: normalize those of unlike tasks.")
         return " ".join(filter(None, parts))

@@ -112,8 +112,11 @@ def _trust(methods: pd.DataFrame) -> str:
 
 
 def _skills(methods: pd.DataFrame) -> str:
-    """Skills of stated widths that no control explains, in a sentence."""
-    above = above_controls(methods)
+    """Skills of stated widths that no control explains, in a sentence.
+
+    One in which every method is above its controls tells none from another, and is left out.
+    """
+    above = {name: of for name, of in above_controls(methods).items() if len(of) < len(methods)}
     known = [f"{name} of {_names(of)}" for name, of in above.items() if of]
     if len(known) > MOST_NAMES:
         reached = ", ".join(name for name, of in above.items() if not of) or "none"

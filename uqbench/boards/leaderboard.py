@@ -38,6 +38,7 @@ from uqbench.results.store import RunState, Store
 from uqbench.statistics.bounded import Ranges
 from uqbench.statistics.estimate import Estimate, estimate
 from uqbench.statistics.levels import ALPHA, DRAWS, MINIMUM_SEEDS
+from uqbench.statistics.pairing import pairing_note
 from uqbench.statistics.ranks import Pair, Place, compare, places
 from uqbench.statistics.statistic import point
 from uqbench.suites.controls import control_of, follows
@@ -285,6 +286,12 @@ class Board:
         """The normalized scores of each fully scored row, ``[runs, tasks]``."""
         matrices = {name: own.normalized_primary for name, own in self.methods.items()}
         return {name: values for name, values in matrices.items() if values is not None}
+
+    @cached_property
+    def together(self) -> str:
+        """What goes together in the scores by seed and is compared as if it did not."""
+        methods = list(self._on((), "method").values())
+        return pairing_note(methods, paired=self.plan.suite.paired) if methods else ""
 
     @cached_property
     def tables(self) -> dict[str, bytes]:

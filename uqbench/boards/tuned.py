@@ -30,7 +30,8 @@ def gains(
     ``tuning_gain`` is the mean over seeds and tasks of the score with the tuned settings less that
     with the default ones, where the board has both with the same seeds. ``sensitivity`` is what
     the method would gain by a setting of its own on each task, over one for all, on the seeds of
-    the search: too large by the noise of a maximum, and so without an interval.
+    the search: too large by the noise of a maximum, and so without an interval; on one task there
+    is none.
     """
     if not plan.budget.tuned:
         return {}
@@ -40,7 +41,8 @@ def gains(
         tuned, before = own.normalized_primary, default.normalized_primary
         if tuned is not None and before is not None:
             gain = estimate("mean", tuned - before, clustered=plan.suite.paired)
-    sensitivity = None if of is None else Estimate(of.sensitivity, None, None)
+    alone = of is None or len(own.cells) < 2  # one task has no setting of its own
+    sensitivity = None if of is None or alone else Estimate(of.sensitivity, None, None)
     return {"tuning_gain": gain, "sensitivity": sensitivity}
 
 

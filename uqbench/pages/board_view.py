@@ -227,6 +227,8 @@ def board_notes(board: Board, view: BoardView) -> list[str]:
         for of, said in MEANT.items()
         if words & {*of}
     ]
+    together = board.together
+    sentences += [together] if together else []
     if board.plan.budget.tuned:
         sentences.append(
             "Gain by tuning: tuned less default settings, on the same seeds. Sensitivity: a "

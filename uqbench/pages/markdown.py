@@ -87,7 +87,11 @@ def _ranking(board: Board, view: BoardView) -> str:
     names += [column.name for column in board.columns if column.metric.beside]
     names += ["calibration"] * view.calibrated
     names += ["worst_quarter", f"{IMPROVEMENT}{board.plan.suite.baseline}"]
-    names += ["tuning_gain", "sensitivity"] * (board.plan.budget.tuned is not None)
+    names += [
+        name
+        for name in ("tuning_gain", "sensitivity")
+        if any(name in line.estimates for line in view.lines)
+    ]
     names += ["fail_share"] * (board.primary.fails_beyond is not None) + ["runs"]
     columns = [view.column(name) for name in dict.fromkeys(names)]
     texts = {column.name: column.texts for column in columns}

@@ -229,7 +229,8 @@ def location(values: NDArray[np.float64], statistic: str, *, clustered: bool = F
     if clustered:
         own = own.mean(axis=1, keepdims=True)
     seeds, tasks = own.shape
-    own = np.where(np.ptp(own, axis=0) > 0, own, 0.0)  # a variance may be a rounding error
+    rounding = 1e-12 * np.abs(own).max(axis=0)
+    own = np.where(np.ptp(own, axis=0) > rounding, own, 0.0)  # a variance may be none
     errors = own - own.mean(axis=0)
     variances = (errors**2).sum(axis=0) / max(seeds - 1, 1) / seeds / tasks**2
     skewness = 0.0
