@@ -14,7 +14,7 @@ from uqbench.boards.scores import from_csv, to_csv
 from uqbench.registry.plugins import Host
 from uqbench.results.scores import Score, Scores
 from uqbench.statistics.location import Value, location
-from uqbench.statistics.ranks import check_ranking, compare, places, step_down
+from uqbench.statistics.ranks import check_ranking, compare, places
 from uqbench.suites.plan import Plan, make_plan
 from uqbench.suites.reading import read_suites
 
@@ -278,48 +278,6 @@ def test_rank_sets_are_as_wide_as_the_runs_leave_them():
     assert {str(place) for place in found.values()} == {"1–3"}
 
 
-def test_pairs_are_adjusted_together_and_by_no_more_than_holm_says():
-    """Of methods whose runs vary alike; no pair by less than its own test."""
-    generator = np.random.default_rng(5)
-    scores = simulated(generator, (0.0, 0.5, 1.0, 1.2))
-    assert all(p.p <= p.adjusted for p in compare(scores, "mean", paired=False))
-    alike = {
-        name: values.mean() + (values - values.mean(axis=0)) / values.std(axis=0)
-        for name, values in scores.items()
-    }
-    pairs = compare(alike, "mean", paired=False)
-    assert len(pairs) == 6
-    ordered = sorted(pairs, key=lambda pair: pair.p)
-    adjusted = [pair.adjusted for pair in ordered]
-    assert adjusted == sorted(adjusted)
-    by_holm = multipletests([pair.p for pair in ordered], method="holm")[1]
-    for pair, most in zip(ordered, by_holm, strict=True):
-        assert pair.adjusted <= most * 1.1 + 1e-3  # 9,999 draws
-
-
-def test_step_down_is_romano_and_wolfs_algorithm():
-    """One after the other, by the greatest of the statistics that are left."""
-    generator = np.random.default_rng(7)
-    chance, observed = np.abs(generator.normal(size=(400, 5))), np.array([2.5, 0.3, 3.1, 1.9, 2.4])
-    expected, least, left = {}, 0.0, list(range(5))
-    for one in np.argsort(-observed):
-        share = (1 + (chance[:, left].max(axis=1) >= observed[one]).sum()) / 401
-        expected[one] = least = max(least, share)
-        left.remove(one)
-    assert step_down(observed, chance, 1) == pytest.approx([expected[i] for i in range(5)])
-
-
-def test_seeds_of_paired_methods_are_flipped_with_all_their_tasks():
-    """Two methods: the exact sign-flip test of the seeds' mean differences."""
-    generator = np.random.default_rng(8)
-    a, b = generator.normal(0.8, size=(8, 3)), generator.normal(size=(8, 3))
-    (pair,) = compare({"a": a, "b": b}, "mean", paired=True)
-    difference = (a - b).mean(axis=1)
-    signs = np.array(list(product((-1, 1), repeat=8)))
-    share = (np.abs(signs @ difference) >= abs(difference.sum()) * (1 - 1e-9)).mean()
-    assert pair.adjusted == pytest.approx(share)
-
-
 def test_shared_worlds_are_taken_out_of_paired_differences():
     generator = np.random.default_rng(6)
     world = 10 * generator.normal(size=(10, 1))
@@ -330,27 +288,12 @@ def test_shared_worlds_are_taken_out_of_paired_differences():
     assert pair.difference.low < 0
     (pair,) = compare(scores, "mean", paired=True)
     assert pair.difference.low > 0
-    assert pair.adjusted == pytest.approx(2 / 2**10)
-
-
-def test_within_a_margin_methods_are_equivalent_and_tied():
-    generator = np.random.default_rng(10)
-    scores = simulated(generator, (0.0, 0.05, 9.0), runs=40)
-    pairs = compare(scores, "mean", paired=False, margin=1.0)
-    assert {(p.first, p.second): p.equivalent for p in pairs} == {
-        ("m0", "m1"): True, ("m0", "m2"): False, ("m1", "m2"): False
-    }  # fmt: skip
-    found = places(scores, pairs, "mean")
-    assert [str(found[f"m{i}"]) for i in range(3)] == ["2–3 =", "2–3 =", "1"]
-    assert {p.equivalent for p in compare(scores, "mean", paired=False)} == {None}
-    narrow = compare(scores, "mean", paired=False, margin=0.1)
-    assert not any(p.equivalent for p in narrow)
+    assert pair.adjusted == pair.p < 1e-6
 
 
 def test_what_could_never_be_ranked_is_an_error():
     coins = [(0.0, 1.0)]
     for seeds, given in ((2, {"paired": False, "ranges": None}),
-                         (5, {"paired": True, "ranges": None}),
                          (6, {"paired": False, "ranges": coins})):  # fmt: skip
         with pytest.raises(ValueError, match=f"{seeds} seeds can never tell any two of 9 methods"):
             check_ranking(seeds, 9, **given)

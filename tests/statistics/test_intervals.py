@@ -474,51 +474,6 @@ def test_a_paired_difference_is_that_of_the_seeds_with_all_their_tasks():
 # -- ranks ----------------------------------------------------------------------------------------
 
 
-def half_fail(generator, shape):
-    values = np.where(generator.random(shape) < 0.2, 0.0, 1.0)
-    values[1::2] = 0.8
-    return values + 0.1 * generator.normal(size=shape)
-
-
-def skewed_and_three_times_as_much(generator, shape):
-    return np.where(np.arange(9) % 2, 3.0, 1.0)[:, None, None] * (
-        generator.lognormal(size=shape) - math.exp(0.5)
-    )
-
-
-@pytest.mark.parametrize("draw", [half_fail, skewed_and_three_times_as_much])
-def test_a_board_of_few_runs_that_lie_close_together_by_chance_has_hardly_a_false_rank(draw):
-    """Nine methods of equal means, five seeds, 200 boards; with each pair's own variances half and
-    a fifth of the boards have one. 22 are two and a half standard errors above 6 %."""
-    generator, wrong = np.random.default_rng(33), 0
-    for _ in range(200):
-        scores = dict(zip("abcdefghi", draw(generator, (9, 5, 1)), strict=True))
-        measured = ranks.measure(scores, "mean", None, seedwise=False)
-        wrong += min(ranks.adjusted_p(measured, scores, "mean", draws=299).values()) <= 0.05
-    assert wrong <= 22
-
-
-def test_holms_p_values_are_those_of_statsmodels():
-    """Whose own function collects garbage at each call, for half a second of a large process."""
-    generator = np.random.default_rng(35)
-    for p in (generator.random(20) ** 3, np.repeat([0.02, 0.01], 3), np.ones(1)):
-        assert ranks.holm(p).tolist() == multipletests(p, method="holm")[1].tolist()
-
-
-def test_methods_that_vary_alike_are_told_apart_more_often_than_by_their_own_variances():
-    """At most by Holm's procedure of Welch's tests, which has less than half of these pairs."""
-    generator, by_all, alone = np.random.default_rng(34), 0, 0
-    for _ in range(40):
-        scores = {m: k + generator.normal(size=(3, 1)) for k, m in enumerate("abcdefghi")}
-        measured = ranks.measure(scores, "mean", None, seedwise=False)
-        adjusted = ranks.adjusted_p(measured, scores, "mean", draws=999)
-        own = [of.p_value() for of in measured.values()]
-        assert all(a >= p for a, p in zip(adjusted.values(), own, strict=True))
-        by_all += sum(p <= 0.05 for p in adjusted.values())
-        alone += sum(ranks.holm(np.array(own)) <= 0.05)
-    assert by_all > 2 * alone > 0
-
-
 # -- runs that share weights ----------------------------------------------------------------------
 
 

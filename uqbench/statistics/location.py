@@ -32,6 +32,8 @@ Statistic = Literal["iqm", "mean", "median"]
 
 MINIMUM_TASKS = 3
 """The fewest that have a spread worth the name."""
+ROUNDING = 1e-12
+"""Spreads below it, as a share of the values, are none."""
 
 
 @dataclass(frozen=True)
@@ -229,8 +231,7 @@ def location(values: NDArray[np.float64], statistic: str, *, clustered: bool = F
     if clustered:
         own = own.mean(axis=1, keepdims=True)
     seeds, tasks = own.shape
-    rounding = 1e-12 * np.abs(own).max(axis=0)
-    own = np.where(np.ptp(own, axis=0) > rounding, own, 0.0)  # a variance may be none
+    own = np.where(np.ptp(own, axis=0) > ROUNDING * np.abs(own).max(axis=0), own, 0.0)
     errors = own - own.mean(axis=0)
     variances = (errors**2).sum(axis=0) / max(seeds - 1, 1) / seeds / tasks**2
     skewness = 0.0
@@ -296,7 +297,10 @@ def paired_difference(
 
     A seed with all its tasks is one observation.
     """
-    of = location(by_seed(first, by) - by_seed(second, by), "mean")
+    own = by_seed(first, by) - by_seed(second, by)
+    if np.ptp(own) <= ROUNDING * max(np.abs(first).max(), np.abs(second).max()):
+        own = np.full_like(own, own.mean())
+    of = location(own, "mean")
     return Value(replace(of, value=point(by, first) - point(by, second), runs=2 * first.size))
 
 
