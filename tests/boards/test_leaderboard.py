@@ -2,12 +2,10 @@ import csv
 import io
 import json
 from dataclasses import replace
-from itertools import product
 
 import numpy as np
 import pytest
 from rliable import metrics as rliable_metrics
-from statsmodels.stats.multitest import multipletests
 
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.scores import from_csv, to_csv

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from rliable import metrics as rliable_metrics
 from scipy import stats
-from statsmodels.stats.multitest import multipletests
 
-from uqbench.statistics import bounded, ranks
+from uqbench.statistics import bounded
 from uqbench.statistics.bounded import SHARE, Apart, BoundedMean, mean_of, scaled
 from uqbench.statistics.bounded import share as share_of
 from uqbench.statistics.concordance import concordance, exchangeable_variance

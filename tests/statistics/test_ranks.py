@@ -29,7 +29,9 @@ def contradictions(scores, pairs, statistic, baselines=()):
             wrong.append(pair)
         if pair.first in found and pair.second in found:
             better, worse = (
-                (pair.first, pair.second) if pair.difference.value > 0 else (pair.second, pair.first)
+                (pair.first, pair.second)
+                if pair.difference.value > 0
+                else (pair.second, pair.first)
             )
             if apart and not found[better].low < found[worse].low + 1 <= len(found) + 1:
                 wrong.append(pair)

@@ -1,0 +1,149 @@
+"""The stored boards' pairs, ranks and headlines, recomputed with pandas and SciPy alone.
+
+Nothing of uqbench is imported: what is written here is what docs/statistics.md says. Differences of
+runs with a known range are drawn, and are left to the boards' own tests.
+"""
+
+import json
+import re
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+BOARDS = Path(__file__).parents[2] / "leaderboards"
+FOLDERS = sorted(path.parent for path in BOARDS.glob("*/*/manifest.json"))
+NAMES = ["/".join(folder.parts[-2:]) for folder in FOLDERS]
+
+
+def matrices(folder):
+    """The scores of each row with all of its runs, ``[seeds, tasks]``."""
+    scores = pd.read_csv(folder / "scores.csv.gz", dtype={"method": str, "task": str})
+    found = {}
+    for method, own in scores.groupby("method"):
+        table = own.pivot_table(index="seed", columns="task", values="score", aggfunc="first",
+                                dropna=False)  # fmt: skip
+        if len(table) * table.shape[1] == len(own) and np.isfinite(table.to_numpy()).all():
+            found[method] = table.to_numpy()
+    return found
+
+
+def contributions(values, statistic):
+    if statistic == "iqm":
+        ordered, cut = np.sort(values, axis=None), values.size // 4
+        return 2 * np.clip(values, ordered[cut], ordered[-1 - cut])
+    return values
+
+
+def point(values, statistic):
+    return stats.trim_mean(values, 0.25, axis=None) if statistic == "iqm" else values.mean()
+
+
+def moments(own, equal):
+    """Squared standard error, its square over its degrees of freedom, and third moment."""
+    n, tasks = own.shape
+    e = np.where(np.ptp(own, axis=0) > equal, own - own.mean(axis=0), 0.0)
+    v = (e**2).sum(axis=0) / (n - 1) / n / tasks**2
+    third = (e**3).sum(axis=0) / ((n - 1) * (n - 2)) / n / tasks**3
+    return v.sum(), (v**2).sum() / (n - 1), third.sum()
+
+
+def difference(a, b, statistic, paired):
+    """The difference, its squared error, degrees of freedom and skewness."""
+    equal = 1e-12 * max(np.abs(a).max(), np.abs(b).max())
+    one, two = (contributions(of, statistic) for of in (a, b))
+    if paired:
+        gaps = (one.mean(axis=1) - two.mean(axis=1))[:, None]
+        v, w, third = moments(gaps, equal)
+    else:
+        (v1, w1, t1), (v2, w2, t2) = moments(one, equal), moments(two, equal)
+        v, w, third = v1 + v2, w1 + w2, t1 - t2
+    d = point(a, statistic) - point(b, statistic)
+    return (d, v, v**2 / w, third / v**1.5) if v > 0 else (d, 0.0, 1.0, 0.0)
+
+
+def ends(d, v, f, a, alpha):
+    t = stats.t.isf(alpha / 2, f)
+
+    def hall(bound):
+        return 3 / a * (np.cbrt(1 + a * (bound - a / 6)) - 1) if abs(a) > 1e-9 else bound
+
+    return d - max(t, hall(t)) * v**0.5, d - min(-t, hall(-t)) * v**0.5
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=NAMES)
+def test_pairs_and_ranks_are_those_of_a_program_that_shares_no_code(folder):
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    pairs = pd.read_csv(folder / "pairs.csv", dtype={"first": str, "second": str})
+    board = pd.read_csv(folder / "leaderboard.csv", dtype={"method": str}).set_index("method")
+    pairs = pairs.set_index(["first", "second"])
+    known, role, by = matrices(folder), board["role"], manifest["ranks_by"]
+    alike = len({len(of) for of in known.values()}) == 1
+    family = [
+        (a, b)
+        for a, b in combinations(sorted(known), 2)
+        if "oracle" not in (role[a], role[b]) and {role[a], role[b]} != {"trivial"}
+    ]
+    metric = manifest["primary_metric"]
+    drawn = metric["fails_beyond"] is not None or (metric["lowest"], metric["highest"]) == (0, 1)
+    better = {}
+    for a, b in family:
+        row = pairs.loc[(a, b)]
+        if not drawn:
+            d, v, f, skew = difference(known[a], known[b], by, manifest["paired"] and alike)
+            assert row["difference"] == pytest.approx(d, rel=1e-5, abs=1e-9)
+            if v == 0 or min(len(known[a]), len(known[b])) < 3:
+                assert np.isnan(row[["difference_low", "difference_high", "p"]].astype(float)).all()
+                continue
+            low, high = ends(d, v, f, skew, 0.05 / len(family))
+            assert row["difference_low"] == pytest.approx(low, rel=2e-5, abs=1e-9)
+            assert row["difference_high"] == pytest.approx(high, rel=2e-5, abs=1e-9)
+        low, high = row["difference_low"], row["difference_high"]
+        assert (low > 0 or high < 0) == (row["p_adjusted"] <= 0.05)
+        if low > 0 or high < 0:
+            better[(a, b) if low > 0 else (b, a)] = True
+    ranked = [name for name in known if role[name] == "method"]
+    for name in ranked if manifest["budget"]["ranks"] and len(ranked) > 1 else []:
+        above = sum((other, name) in better for other in ranked)
+        below = sum((name, other) in better for other in ranked)
+        found = board.loc[name, ["rank_low", "rank_high"]].astype(int).tolist()
+        assert found == [1 + above, len(ranked) - below]
+        assert (board.loc[name, "may_be_first"] == "yes") == (above == 0)
+    trivial = [name for name in known if role[name] == "trivial"]
+    best = max(trivial, key=lambda name: board.loc[name, by], default=None)
+    for name in ranked if best is not None else []:
+        beats = board.loc[name, "beats_trivial"]
+        assert pd.isna(beats) or (beats == "yes") == ((name, best) in better)
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=NAMES)
+def test_headline_and_words_say_what_the_table_says(folder):
+    board = pd.read_csv(folder / "leaderboard.csv", dtype={"method": str})
+    headline = re.search(r"^\*\*(.*)\*\*$", (folder / "README.md").read_text("utf-8"), re.M)[1]
+    methods = board[board["role"] == "method"]
+    first = list(methods.loc[methods["rank_low"] == 1, "method"])
+    if one := re.search(r"(?:^|\. )(\S+) is first of", headline):
+        assert first == [one[1]]
+    if several := re.search(r"(\d+) of \d+ methods may be first", headline):
+        assert int(several[1]) == len(first)
+    if named := re.search(r"Of \d+ methods, (.+?) may be first", headline):
+        assert re.split(", | and ", named[1]) == sorted(
+            first, key=re.split(", | and ", named[1]).index
+        )
+    if "No two of the" in headline:
+        assert len(first) == len(methods)
+    columns = [c for c in board if re.fullmatch(r"(q_)?coverage_(90|95)_mean", c)]
+    column = min(columns, key=lambda c: c[-7:-5], default=None)
+    for row in methods.to_dict("records") if column and "calibration" in board else []:
+        low, high, level = row[f"{column}_low"], row[f"{column}_high"], int(column[-7:-5]) / 100
+        least, most = level - (1 - level) / 2, level + (1 - level) / 2
+        side = ("narrow" if high < least else "wide" if low > most
+                else "stated" if least <= low <= high <= most else "undecided")  # fmt: skip
+        said = {"honest": "stated", "as stated here": "stated", "overconfident": "narrow",
+                "too narrow here": "narrow", "underconfident": "wide", "too wide here": "wide",
+                "undecided": "undecided"}  # fmt: skip
+        if row["calibration"] != "states none":
+            assert said[row["calibration"]] == side
