@@ -319,3 +319,40 @@ def test_what_makes_no_sense_is_refused(tmp_path):
         uqbench.compare({"a": {"x/y": [1, 2], "x-y": [1, 2]}})
     with pytest.raises(UqbenchError, match="cannot be the name of a folder"):
         uqbench.compare({"a": np.ones((3, 2))}, name="../x").write(tmp_path)
+
+
+def test_one_network_that_is_scored_on_many_tasks_is_one_observation():
+    """Eight equal methods, five seeds with twenty tasks each, which correlate by .8."""
+    generator, apart = np.random.default_rng(4), {"run": 0, "seed": 0}
+    for _ in range(12):
+        own = {
+            f"m{i}": 2 * generator.normal(size=(5, 1)) + generator.normal(size=(5, 20))
+            for i in range(8)
+        }
+        for units in apart:
+            found = uqbench.compare(own, by="mean", units=units)
+            apart[units] += bool((found.pairs["p_adjusted"] <= 0.05).any())
+    assert apart["run"] >= 9
+    assert apart["seed"] <= 2
+    assert "Tasks' runs of a seed go together" in repr(uqbench.compare(own, by="mean"))
+    once = uqbench.compare(own, by="mean", units="seed")
+    assert "go together" not in repr(once)
+    values = once.intervals.set_index(["method", "statistic"])["value"]
+    assert values["m0", "mean"] == pytest.approx(own["m0"].mean())
+
+
+def test_a_seed_that_lacks_a_task_has_no_mean_over_tasks():
+    frame = pd.DataFrame(
+        [(m, t, s, 0.1 * s) for m in "ab" for t in "xy" for s in range(4)],
+        columns=["method", "task", "seed", "score"],
+    )
+    found = uqbench.compare(frame.iloc[:-1], by="mean", units="seed")
+    assert list(found.board.matrices) == ["a"]
+
+
+def test_where_no_run_varies_there_is_no_interval_no_p_value_and_no_forecast():
+    found = uqbench.compare({"a": np.full((5, 1), 5.0), "b": np.zeros((5, 1))}, by="mean")
+    said = found.sentence("a", "b")
+    assert said.endswith("+5 in mean, and no interval, since all runs of each are equal.")
+    assert found.pairs["p"].isna().all()
+    assert list(found.ranks["rank_low"]) == [1, 1]

@@ -90,7 +90,7 @@ def test_a_coverage_stands_beside_those_of_width_zero_and_of_the_best_constant_w
         return {None: 0.5, "zero": 0.4, "constant": 0.9}.get(control_of(metric), 0.1)
 
     said = board_of(plan, value).finding
-    assert "50 % (undecided); of width zero 40 %; of the best constant width 90 %." in said
+    assert "50 % (too narrow here); of width zero 40 %; of the best constant width 90 %." in said
 
 
 def test_boards_of_runs_from_before_controls_are_as_they_were(plan):

@@ -64,7 +64,7 @@ def test_the_agent_says_what_learns_nothing(plan):
         AgentSpec(name="mine", version="1", factory="a:B", role="trivail")
 
 
-def test_only_methods_have_ranks_and_other_rows_do_not_change_them(plan):
+def test_only_methods_have_ranks_and_baselines_count_among_the_pairs(plan):
     board = Board.of(plan, simulated(plan))
     found = rows(board)
     assert {name: row["rank"] for name, row in found.items()} == {
@@ -77,8 +77,12 @@ def test_only_methods_have_ranks_and_other_rows_do_not_change_them(plan):
     )
     assert alone.places == board.places
     (pair,) = alone.pairs
-    assert pair in board.pairs
-    assert [p for p in board.pairs if p.adjusted is not None] == [pair]
+    (same,) = [p for p in board.pairs if (p.first, p.second) == (pair.first, pair.second)]
+    assert (same.p, same.adjusted) == (pair.p, 5 * pair.adjusted)
+    family = {(p.first, p.second) for p in board.pairs if p.adjusted is not None}
+    assert len(family) == 1 + 2 * 2
+    assert not any("planner" in names for names in family)
+    assert ("constant-action", "uniform-random") not in family
 
 
 def test_what_does_not_beat_the_best_trivial_row_is_marked(plan):
@@ -115,5 +119,11 @@ def test_without_intervals_or_trivial_runs_nothing_is_marked(plan):
         for s in scores
     ]
     board = Board.of(plan, lacking)
+    assert board.trivial.best == "constant-action"  # of those that have a value
+    neither = [
+        replace(s, status="failed", score=None) if s.method == "constant-action" else s
+        for s in lacking
+    ]
+    board = Board.of(plan, neither)
     assert board.trivial is None
     assert {row["beats_trivial"] for row in rows(board).values()} == {""}

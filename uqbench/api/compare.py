@@ -14,7 +14,7 @@ import pandas as pd
 
 from uqbench.api.values import Name, Part, Place, given
 from uqbench.boards.against import against
-from uqbench.boards.imported import METRIC, Constants, Ranking, constants_of, imported_board
+from uqbench.boards.imported import METRIC, Constants, Ranking, Units, constants_of, imported_board
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.manifest import missing_note
 from uqbench.boards.stored import StoredBoard, board_folder
@@ -144,6 +144,7 @@ def compare(
     constants: Constants | str | None = None,
     by: Ranking = "iqm",
     paired: bool = False,
+    units: Units = "run",
     columns: Mapping[str, str] | None = None,
     window: float = 0.1,
     name: str = "scores",
@@ -159,6 +160,8 @@ def compare(
             normalized already.
         by: the statistic that ranks: ``iqm``, ``mean`` or ``median``.
         paired: whether methods met the same data set or world with the same seed.
+        units: ``seed`` where one run has all tasks of a seed, as one network that is scored on each
+            of them: its mean is one observation then; ``run`` where each task was run by itself.
         columns: names of columns by role, where they are not found: ``{"score": "auc"}``.
         window: of curves, the last part of the steps, whose mean is the score.
         name: of the board that :meth:`Compared.write` writes.
@@ -191,7 +194,7 @@ def compare(
     elif constants is not None or "zero" in table:
         scale = "each task's zero", "its one"
     board = imported_board(
-        table, constants, by=by, paired=paired, name=given("name", name, Name), files=files,
-        scale=scale,
+        table, constants, by=by, paired=paired, units=given("units", units, Units),
+        name=given("name", name, Name), files=files, scale=scale,
     )  # fmt: skip
     return Compared(board)

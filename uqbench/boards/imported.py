@@ -32,6 +32,7 @@ IMPORTED = "imported"
 METRIC = "imported_score"
 """Not *score*, which is a column of ``scores.csv`` already."""
 Ranking = Literal["iqm", "mean", "median"]
+Units = Literal["run", "seed"]
 Constants = Mapping[str, tuple[float, float]]
 """The raw scores that are 0 and 1, by task."""
 _PREFIX, _SUFFIX = re.compile(r"^ALE/"), re.compile(r"((NoFrameskip|Deterministic)?-v\d+)$")
@@ -43,6 +44,7 @@ def imported_board(
     *,
     by: Ranking = "iqm",
     paired: bool = False,
+    units: Units = "run",
     name: str = "scores",
     files: Mapping[str, str] | None = None,
     scale: tuple[str, str] = ("as given", "as given"),
@@ -57,6 +59,8 @@ def imported_board(
         constants: the scores that are 0 and 1, of rows that do not say so themselves.
         by: the statistic that ranks.
         paired: whether the methods met the same worlds of a seed.
+        units: what is one observation: each run on a task, or a seed's mean over all tasks, where
+            one run (a network that is scored on each) has them all.
         name: of the board's suite.
         files: digests of what was read, by name.
         scale: what is 0 and 1, in words.
@@ -66,6 +70,7 @@ def imported_board(
     """
     table = _normalized(table.copy(), constants)
     table = table.assign(**{of: _named(table[of], of) for of in ("method", "task")})
+    table = _by_seed(table) if units == "seed" else table
     methods, tasks = (list(dict.fromkeys(table[column])) for column in ("method", "task"))
     ends = dict.fromkeys(tasks, NormalizationConstants(zero=0.0, one=1.0))
     text = "imported: not run by uqbench"
@@ -99,6 +104,14 @@ def imported_board(
     ]
     plan = Plan(suite, IMPORTED, budget, tuple(cells), standard=True)
     return Board(plan, Scores.of(scores), Planned.of(plan), imported=dict(files or {}))
+
+
+def _by_seed(table: pd.DataFrame) -> pd.DataFrame:
+    """The means of seeds over all tasks; none of a seed that lacks one of them."""
+    tasks = table["task"].nunique()
+    by_seed = table.groupby(["method", "seed"], sort=False)["score"]
+    means = by_seed.mean().where(by_seed.count() == tasks)
+    return means.reset_index().assign(task=f"mean-of-{tasks}-tasks")
 
 
 def constants_of(suite: Suite, table: pd.DataFrame) -> tuple[Constants, tuple[str, str]]:

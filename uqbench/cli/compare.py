@@ -14,6 +14,7 @@ def command(
     constants: Annotated[str | None, "SUITE"] = None,
     by: Literal["iqm", "mean", "median"] = "iqm",
     paired: bool = False,
+    units: Literal["run", "seed"] = "run",
     columns: tuple[Annotated[str, "ROLE=NAME"], ...] = (),
     window: float = 0.1,
     pair: Annotated[str | None, "A,B"] = None,
@@ -39,6 +40,7 @@ def command(
         constants: An installed suite with the scores of each task that are 0 and 1, e.g. atari.
         by: The statistic that ranks.
         paired: Methods met the same data set or world with the same seed.
+        units: What is one observation: each task's run, or a seed with all its tasks.
         columns: A column by its role (method, task, seed, score, step); may be repeated.
         window: Of curves, the last part of the steps, whose mean is the score.
         pair: Say how much better method A is than B, of files or of a board.
@@ -67,7 +69,14 @@ def command(
         return int(bool(told))
     by_role = dict(assigned("--column", columns, "ROLE=NAME, e.g. score=auc."))
     found = compare(
-        paths, constants=constants, by=by, paired=paired, columns=by_role, window=window, name=name
+        paths,
+        constants=constants,
+        by=by,
+        paired=paired,
+        units=units,
+        columns=by_role,
+        window=window,
+        name=name,
     )
     if as_json:
         print_json(

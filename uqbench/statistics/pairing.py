@@ -60,7 +60,7 @@ def pairing_note(scores: Sequence[NDArray[np.float64]], *, paired: bool) -> str:
     for what, columns, then in (
         ("Methods'", scores, "they met the same worlds, compare them seed by seed (`paired`)"),
         ("Tasks'", list(np.stack(scores).transpose(2, 1, 0)), "one run has all of a seed's tasks, "
-         "a seed is one observation (`paired`, or each seed's mean over tasks)"),
+         "a seed is one observation (`units = 'seed'`)"),
     ):  # fmt: skip
         r, p = correlation(columns) if len(columns) > 1 else (0.0, 1.0)
         if p <= SURELY:
