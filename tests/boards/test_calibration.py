@@ -47,7 +47,7 @@ def printed(covered):
     ("low", "high", "said", "here"),
     [
         (0.86, 0.94, "honest", "as stated here"),
-        (0.85, 0.95, "honest", "as stated here"),
+        (0.8501, 0.9499, "honest", "as stated here"),
         (0.70, 0.84, "overconfident", "too narrow here"),
         (0.00, 0.20, "overconfident", "too narrow here"),
         (0.951, 1.00, "underconfident", "too wide here"),

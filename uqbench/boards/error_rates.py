@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from scipy.stats import binomtest
 
-from uqbench.boards.leaderboard import Board
+from uqbench.boards.leaderboard import COMPARED, Board
 from uqbench.boards.matrices import Matrix
 from uqbench.boards.standings import ranges_by_task
 from uqbench.boards.tables import csv_text
@@ -42,7 +42,7 @@ def errors_csv(board: Board) -> str:
     suite, roles = board.plan.suite, board.plan.roles
     tasks = sorted({cell.task for cell in board.scores.cells})
     wrong = error_rates(
-        {name: of for name, of in board.matrices.items() if roles[name] != "oracle"},
+        {name: of for name, of in board.matrices.items() if roles[name] in COMPARED},
         board.ranking,
         paired=suite.paired,
         ranks=board.ranks,

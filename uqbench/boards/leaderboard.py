@@ -43,12 +43,15 @@ from uqbench.statistics.ranks import Pair, Place, compare, places
 from uqbench.statistics.statistic import point
 from uqbench.suites.controls import control_of, follows
 from uqbench.suites.metrics import Metric
-from uqbench.suites.plan import SELF_RUN, Plan, RowRole, board_title
+from uqbench.suites.plan import SELF_RUN, Plan, board_title
 from uqbench.suites.variants import base_name
 from uqbench.uncertainty.scores import score_versions, scoring_rule
 
 if TYPE_CHECKING:
     import pandas as pd
+
+COMPARED = ("method", "trivial")
+"""Roles of the rows whose pairs hold together: methods, and the baselines that they are to beat."""
 
 
 @dataclass(frozen=True)
@@ -171,13 +174,10 @@ class Board:
             self._on(tasks),
             self.ranking,
             paired=self.plan.suite.paired,
-            baselines=self._with_role("trivial"),
-            unranked=self._with_role("oracle"),
+            baselines=[name for name, role in self.plan.roles.items() if role == "trivial"],
+            unranked=[n for n, role in self.plan.roles.items() if role not in COMPARED],
             ranges=self._ranges_on(tasks),
         )
-
-    def _with_role(self, role: RowRole) -> list[str]:
-        return [name for name, own in self.plan.roles.items() if own == role]
 
     def _ranges_on(self, tasks: Sequence[str]) -> Ranges | None:
         of = sorted(tasks or {cell.task for cell in self.scores.cells})

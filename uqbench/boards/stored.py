@@ -206,10 +206,7 @@ class StoredBoard:
     @property
     def finding(self) -> str:
         """The finding of the board, in a sentence or two."""
-        cells = ((*key.rpartition("/"), of) for key, of in self.manifest.methods.items())
-        run = {f"{task}/{self.names.get(method, method)}": of for task, _, method, of in cells}
-        table = self._whole.sort_values("method")
-        return finding(table, self.ranking, ranks=self.ranks, run=run)
+        return finding(self._whole.sort_values("method"), self.ranking, ranks=self.ranks)
 
     @property
     def methods(self) -> list[str]:
