@@ -10,6 +10,8 @@ honest, 0.6 overconfident, 1.6 underconfident. No agent is trained, and no board
 import numpy as np
 
 from uqbench.boards.calibration import calibration
+from uqbench.statistics.bounded import SHARE
+from uqbench.statistics.estimate import estimate
 from uqbench.statistics.quantiles import normal_quantile
 
 VALUES, LEVEL, DRAWS = 8, 0.9, 400
@@ -35,7 +37,7 @@ def deserved(
     errors = np.sqrt(rho) * shared + np.sqrt(1 - rho) * own
     reach = factor * normal_quantile(1 - (1 - LEVEL) / 2)
     covered = (np.abs(errors) <= reach).mean(axis=1, keepdims=True)
-    return calibration(covered, LEVEL, ["drawn"], judged=True, paired=False) == word
+    return calibration(estimate("mean", covered, [SHARE]), LEVEL, judged=True) == word
 
 
 if __name__ == "__main__":

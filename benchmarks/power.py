@@ -21,8 +21,6 @@ from uqbench.statistics.levels import ALPHA, POWER
 SEEDS = (3, 5, 10, 20, 40)
 METHODS = (2, 4, 10)
 TASKS = (1, 5)
-RANK_DRAWS = 999
-"""Instead of 9,999: enough to know whether a p-value is below 5 %."""
 WIDEST = 12.0
 STEP = 0.05
 
