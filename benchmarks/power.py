@@ -59,7 +59,6 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--runs", type=int, default=800, help="of a seed and task, all boards'")
     simulated = parser.parse_args().runs
-    setattr(ranks, "DRAWS", RANK_DRAWS)  # noqa: B010
     print("| tasks | methods | " + " | ".join(f"{seeds} seeds" for seeds in SEEDS) + " |")
     print("| --- " * (2 + len(SEEDS)) + "|")
     for tasks in TASKS:
