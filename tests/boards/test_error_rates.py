@@ -23,8 +23,8 @@ from uqbench.results.store import Store
 from uqbench.suites.selection import Selection
 
 BOARDS = Path(__file__).parents[2] / "leaderboards"
-KNOWN: frozenset[str] = frozenset()
-"""Boards whose ranks are less sure than 95 %, and say so."""
+KNOWN = frozenset({"minatar/quick"})
+"""Boards whose ranks are less sure than 95 %, and say so: three runs of each method tell no law."""
 
 
 def normal(methods=9, seeds=6, tasks=1, apart=0.0):
@@ -140,6 +140,6 @@ def test_no_further_board_has_ranks_that_are_less_sure_than_stated():
     above = set()
     for path in BOARDS.glob("*/*/errors.csv"):
         with path.open(encoding="utf-8") as file:
-            if any(row["above"] == "yes" for row in csv.DictReader(file)):
+            if any(row.get("above") == "yes" for row in csv.DictReader(file)):
                 above.add("/".join(path.parts[-3:-1]))
     assert above == KNOWN
