@@ -67,7 +67,7 @@ class Location:
     @property
     def third(self) -> float:
         """The third moment of the statistic's error, which adds up as variances do."""
-        return self.skewness * self.variance**1.5
+        return float(self.skewness * self.variance**1.5)
 
     def with_seeds(self, seeds: int | None) -> Location:
         """This distribution of runs, with that many of each task."""
