@@ -289,7 +289,7 @@ class Board:
 
     @cached_property
     def together(self) -> str:
-        """What goes together in the scores by seed and is compared as if it did not."""
+        """A sentence on runs of a seed that go together and are compared as if they did not."""
         methods = list(self._on((), "method").values())
         return pairing_note(methods, paired=self.plan.suite.paired) if methods else ""
 

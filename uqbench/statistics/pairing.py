@@ -48,7 +48,7 @@ def correlation(columns: Sequence[NDArray[np.float64]]) -> tuple[float, float]:
 
 
 def pairing_note(scores: Sequence[NDArray[np.float64]], *, paired: bool) -> str:
-    """What goes together in scores that are compared as if it did not, in a sentence or two.
+    """A sentence on runs of a seed that go together and are compared as if they did not.
 
     Args:
         scores: of each method, ``[seeds, tasks]``.
