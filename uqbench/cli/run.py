@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from uqbench.api.plan import Planned
 
 
-@takes(*RUNS, *PLACE, "device", "workers", "out", "keep_agents")
+@takes(*RUNS, *PLACE, "device", "workers", "out", "keep_agents", "train_only", "judge")
 def command(
     options: Options,
     *,

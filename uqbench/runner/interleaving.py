@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from uqbench.contract.errors import StorageError, contained, in_words
+from uqbench.contract.identity import Run
 from uqbench.registry.plugins import Host
 from uqbench.registry.side_effects import Surroundings, watched
 from uqbench.results.store import RunState, Store
@@ -141,8 +142,8 @@ class _Work:
                     runs.append(run)
             if others := [run for run in batch.runs if run not in runs]:
                 report(Taken(batch.of(others)))
-            if runs:
-                work = BatchWork(batch.of(runs), store, host, self._tell, self._watch, room)
+            for part in _by_stage(runs, store):
+                work = BatchWork(batch.of(part), store, host, self._tell, self._watch, room)
                 yield from work.steps(checkpoint_seconds, stop)
 
     def _tell(self, event: Event) -> None:
@@ -151,6 +152,14 @@ class _Work:
             self._finished.append(event)
         else:
             self._report(event)
+
+
+def _by_stage(runs: list[Run], store: Store) -> list[list[Run]]:
+    """Each run whose training is stored, alone, and all others together."""
+    records = {run: store.read(run.folder).record for run in runs}
+    trained = [run for run, record in records.items() if record is not None and record.trained]
+    others = [run for run in runs if run not in trained]
+    return [*([run] for run in trained), *([others] if others else [])]
 
 
 def _failure(batch: Batch, store: Store, error: BaseException) -> Event:

@@ -17,7 +17,7 @@ from uqbench.registry.local import PREFIX
 from uqbench.results.earlier import move_earlier
 from uqbench.results.store import TO_DO, RunState, Store, StoredRun
 from uqbench.runner.resume import saved_step
-from uqbench.suites.plan import Plan
+from uqbench.suites.plan import Plan, Stage
 
 
 def stored_states(plan: Plan, store: Store) -> dict[Run, StoredRun]:
@@ -28,7 +28,7 @@ def stored_states(plan: Plan, store: Store) -> dict[Run, StoredRun]:
     Raises:
         UqbenchError: a run was stored by a newer uqbench.
     """
-    states = {run: _without_record(store.find(run)) for run in plan.runs}
+    states = {run: without_record(store.find(run)) for run in plan.runs}
     store.save_index()
     newer = [run for run, stored in states.items() if stored.state is RunState.NEWER]
     if newer:
@@ -39,18 +39,23 @@ def stored_states(plan: Plan, store: Store) -> dict[Run, StoredRun]:
     return states
 
 
-def _without_record(stored: StoredRun) -> StoredRun:
+def without_record(stored: StoredRun) -> StoredRun:
+    """The stored run without its record, if it is finished."""
     return replace(stored, record=None) if stored.state is RunState.FINISHED else stored
 
 
-def to_do(states: Mapping[Run, StoredRun]) -> set[Run]:
-    """The runs that are to be executed."""
-    return {run for run, stored in states.items() if stored.state in TO_DO}
+def to_do(states: Mapping[Run, StoredRun], stage: Stage | None = None) -> set[Run]:
+    """The runs that are to be executed: to be trained alone, to be judged alone, or all."""
+    left = {run: stored for run, stored in states.items() if stored.state in TO_DO}
+    if stage is None:
+        return set(left)
+    trained = {run for run, stored in left.items() if stored.record and stored.record.trained}
+    return trained if stage == "judge" else left.keys() - trained
 
 
 def describe(plan: Plan, states: Mapping[Run, StoredRun], store: Store) -> Iterator[str]:
     """Lines that say what will run and why."""
-    todo = to_do(states)
+    todo = to_do(states, plan.stage)
     methods = dict.fromkeys(cell.method.name for cell in plan.cells)
     tasks = dict.fromkeys(cell.task.name for cell in plan.cells)
     yield f"{plan.suite.name}, budget {plan.budget_name}: {plan.budget.summary}"
@@ -63,6 +68,8 @@ def describe(plan: Plan, states: Mapping[Run, StoredRun], store: Store) -> Itera
         if not runs or state is RunState.MISSING:
             continue
         action = "again" if runs[0] in todo else "not run again"
+        if state is RunState.TRAINED:
+            action = "judged now" if runs[0] in todo else "to be judged, by --judge"
         yield f"{len(runs)} {state.said}: {action}{_from_steps(runs, states, store)}."
         if state in (RunState.DAMAGED, RunState.FAILED):
             yield from (f"  {run.folder}: {states[run].reason}" for run in runs)

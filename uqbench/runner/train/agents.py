@@ -1,25 +1,32 @@
-"""Training an agent: the lanes of a batch, from the first step to their columns."""
+"""Training an agent, and judging it: the lanes of a batch, from the first step to their columns."""
 
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from uqbench.contract.agent import Agent, EnvironmentInfo, LoopAgent
 from uqbench.contract.environment import HasState, LaneEnv
 from uqbench.contract.errors import CannotSaveError
 from uqbench.lanes.networks import use_onednn
 from uqbench.registry.plugins import Host
-from uqbench.results.tables import RunColumns
+from uqbench.results.files import reading
+from uqbench.results.folders import Folder
+from uqbench.results.records import RunRecord
+from uqbench.results.tables import AGENT, TRAINING, RunColumns
 from uqbench.runner.batches import Batch
 from uqbench.runner.checkpoints import UnusableError
 from uqbench.runner.train.compiling import can_be_captured, compile_agent, cuda_graphs
-from uqbench.runner.train.exported_agents import exported_agents
+from uqbench.runner.train.exported_agents import exported_agents, read_state, state_bytes
 from uqbench.runner.train.loop import Position, interact
 from uqbench.runner.train.loop_agent import RecordedLanes, SinglePolicy, train
 from uqbench.runner.train.measurements import Latest, Measurements
+
+CPU = torch.device("cpu")
 
 
 class Training:
@@ -98,11 +105,81 @@ class Training:
                 raise UnusableError(f"the {name} rejects its saved state: {error}") from error
         return Position(**state["position"])
 
-    def columns(self, notify: Callable[[str], None]) -> list[RunColumns]:
-        """The columns of each run; ``notify`` is told why an agent is not kept."""
-        obs = None if self._position is None else self._position.obs
-        exported = exported_agents(self._batch, self._agent, self._make, obs, notify)
-        return self._measured.columns(exported)
+    def trained(self) -> "Trained":
+        """The agents after their last step."""
+        assert self._position is not None
+        self._measured.end(self._agent)
+        return Trained(self._batch, self._agent, self._measured, self._make, self._position.obs)
+
+
+@dataclass(frozen=True)
+class Trained:
+    """The agents of a batch after their last step, with what was measured until then.
+
+    Attributes:
+        batch: the runs, a lane each.
+        agent: of all lanes.
+        measured: not yet of the trained agents.
+        make: makes the agent of a batch, untrained.
+        obs: ``[L, K, *obs]``, the last that training came to.
+    """
+
+    batch: Batch
+    agent: Agent | SinglePolicy
+    measured: Measurements
+    make: Callable[[Batch], Agent | SinglePolicy]
+    obs: Tensor
+
+    def files(self) -> list[dict[str, bytes]]:
+        """The files of each run's training, by name.
+
+        Raises:
+            CannotSaveError: an agent has no state of its own that acts and answers as it does.
+        """
+        states = exported_agents(self.batch, self.agent, self.make, self.obs)
+        measured = [state_bytes(self.measured.of_lane(lane)) for lane in range(len(states))]
+        return [{AGENT: own, TRAINING: of} for own, of in zip(states, measured, strict=True)]
+
+    def judged(self) -> list[RunColumns]:
+        """The columns of each run, once its agent is asked and evaluated."""
+        self.measured.judge(self.agent)
+        return self.measured.columns()
+
+
+def read_trained(batch: Batch, host: Host, folder: Folder, record: RunRecord) -> Trained:
+    """The trained agent of a run, from the files of its training.
+
+    Args:
+        batch: the run alone.
+        host: the plugins.
+        folder: of the run.
+        record: of the run, with the digests of the files.
+
+    Raises:
+        UqbenchError: a file is damaged, or the agent that is installed rejects its state.
+        StorageError: one cannot be read, and may be intact.
+    """
+    device = torch.device(batch.device)
+    measured = Measurements(batch, host, device)
+    agent = restored_agent(batch, host, measured.env, folder, record)
+    measured.restore(read_state(folder, TRAINING, record, CPU))
+    return Trained(batch, agent, measured, lambda _: agent, torch.empty(0))
+
+
+def restored_agent(
+    batch: Batch, host: Host, env: LaneEnv, folder: Folder, record: RunRecord
+) -> Agent | SinglePolicy:
+    """The trained agent of a run, for any lanes of its environment; errors as above."""
+    device = torch.device(batch.device)
+    agent: Agent | SinglePolicy = (
+        make_loop_agent(batch, host, env)
+        if batch.cell.owns_loop
+        else make_agent(batch, host, env, device)
+    )
+    state = read_state(folder, AGENT, record, device)
+    with reading(folder / AGENT, Exception):  # a plugin may raise anything
+        agent.load_state_dict(state)
+    return agent
 
 
 def train_loop_agent(
@@ -110,8 +187,7 @@ def train_loop_agent(
     host: Host,
     measured: Measurements,
     on_step: Callable[[int, Latest], None],
-    notify: Callable[[str], None],
-) -> list[RunColumns]:
+) -> Trained:
     """Train the run of a batch whose method owns its loop, which cannot be taken step by step.
 
     Args:
@@ -119,10 +195,6 @@ def train_loop_agent(
         host: the plugins.
         measured: its measurements, and the environment.
         on_step: called after every step, with the steps taken and what was recorded last.
-        notify: called with messages for the user.
-
-    Returns:
-        What the run leaves behind.
     """
     env, steps = measured.env, batch.budget.steps
     make = partial(make_loop_agent, host=host, env=env)
@@ -137,8 +209,9 @@ def train_loop_agent(
     recorded = RecordedLanes(env, steps, measured.recorder, after_step)
     train(single.stands_for, recorded, steps, batch.runs[0].agent_seed, batch.budget.actors)
     measured.measure(steps, single)
+    measured.end(single)
     on_step(steps, measured.latest)
-    return measured.columns(exported_agents(batch, single, make, recorded.obs[None], notify))
+    return Trained(batch, single, measured, make, recorded.obs[None])
 
 
 def make_agent(batch: Batch, host: Host, env: LaneEnv, device: torch.device) -> Agent:
