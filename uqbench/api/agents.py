@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+import torch
+
 from uqbench.contract.agent import Agent
 from uqbench.contract.config import resolve
 from uqbench.contract.environment import LaneEnv
@@ -19,7 +21,7 @@ from uqbench.results.records import RunRecord
 from uqbench.results.store import RunState, Store
 from uqbench.results.tables import AGENT
 from uqbench.runner.batches import Batch
-from uqbench.runner.train.agents import CPU, restored_agent
+from uqbench.runner.train.agents import load_agent, untrained
 from uqbench.runner.train.environments import TaskEnvironment
 from uqbench.runner.train.loop_agent import SinglePolicy
 from uqbench.suites.plan import Cell
@@ -69,9 +71,10 @@ def restore(store: Store, folder: str | PurePosixPath, host: Host) -> ExportedAg
             f"{folder} kept no agent: run it in another --out with --keep-agents; the runs come "
             f"out the same."
         )
-    task = TaskEnvironment(batch, host, CPU)
+    task = TaskEnvironment(batch, host, torch.device("cpu"))
     env = task.lanes([batch.runs[0].environment_seed])
-    agent = restored_agent(batch, host, env, store.at(folder), stored.record)
+    agent = untrained(batch, host, env)
+    load_agent(agent, store.at(folder), stored.record, batch.device)
     return ExportedAgent(batch.runs[0], agent, task, batch)
 
 

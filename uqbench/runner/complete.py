@@ -13,6 +13,7 @@ from uqbench.runner import events
 from uqbench.runner.batches import BatchGroup, default_lanes, lanes_elsewhere, make_batch_groups
 from uqbench.runner.device import cores, share_out, visible
 from uqbench.runner.drive import Driver, runs_in
+from uqbench.runner.first_failures import FirstFailures
 from uqbench.runner.forecast import Forecast, StepCosts
 from uqbench.runner.states import code_note, describe, stored_states, to_do, without_record
 from uqbench.runner.watcher import Watcher
@@ -145,6 +146,7 @@ def _follow(
     """Show what happens; return the runs that were tried, whether they finished or failed."""
     tried: set[Run] = set()
     complaints: dict[str, None] = {}
+    first = FirstFailures(() if execution.driver.elsewhere else groups)
     watched = execution.watcher.watch(groups, expected, workers)
     with watched as show, closing(executed):
         for event in executed:
@@ -152,8 +154,12 @@ def _follow(
             complaints |= dict.fromkeys(_call_hooks(execution.host, event))
             if isinstance(event, events.Finished | events.Failed):
                 tried |= set(event.batch.runs)
-            if isinstance(event, events.Failed) and event.full:
-                complaints["the disk stayed full; what was left was not tried"] = None
+            why = "the disk stayed full" if isinstance(event, events.Failed) and event.full else ""
+            if reason := first.common_reason(event):
+                why = f"all that was begun failed for one reason, {reason}"
+            if why:
+                doctor = "; uqbench doctor looks for what is wrong here" if reason else ""
+                complaints[f"{why}; what was left was not tried{doctor}"] = None
                 tried |= {run for group in groups for batch in group for run in batch.runs}
                 break
     for complaint in complaints:

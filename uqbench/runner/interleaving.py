@@ -1,6 +1,7 @@
 """Executing a group of batches, whose steps are interleaved, in the calling process.
 
-A batch of several runs that fails is retried run by run: the retry of a batch begins here.
+A batch of several runs that fails is retried run by run: the retry of a batch begins here. One
+whose environment cannot be made is not.
 """
 
 import gc
@@ -22,7 +23,7 @@ from uqbench.runner.checkpoints import CHECKPOINT_SECONDS
 from uqbench.runner.events import Event, Finished, Notice, Split, Taken
 from uqbench.runner.process import Stop, Stopwatch, WaitsForRoom
 from uqbench.runner.resume import failed
-from uqbench.runner.worker import BatchWork
+from uqbench.runner.worker import BatchWork, NotMadeError
 
 
 def execute(
@@ -164,6 +165,8 @@ def _by_stage(runs: list[Run], store: Store) -> list[list[Run]]:
 
 def _failure(batch: Batch, store: Store, error: BaseException) -> Event:
     """The event of a batch that raised an error, which is being handled."""
+    if isinstance(error, NotMadeError):
+        return failed(batch, store, str(error), traceback.format_exc())
     if len(batch.runs) > 1 and not isinstance(error, StorageError):
         too_many = isinstance(error, torch.OutOfMemoryError)  # for a GPU
         return Split(batch, in_words(error), (len(batch.runs) + 1) // 2 if too_many else 1)

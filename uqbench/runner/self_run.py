@@ -87,8 +87,7 @@ def evaluated(batch: Batch, host: Host, agent: Own) -> dict[str, float | None]:
     measured = Measurements(batch, host, CPU)
     measured.begin(single)
     measured.end(single)
-    measured.judge(single)
-    (left,) = measured.columns()
+    (left,) = measured.judged(single)
     return final_metrics(batch, host, left, Timing(seconds=0.0, lanes=1, steps_per_s=1.0))
 
 
@@ -146,8 +145,8 @@ class SelfRun(RecordedLanes):
                 raise UqbenchError(f"{self.run.place} has {self.taken} of {self.steps} steps.")
             self._measured.measure(self.steps, self._agent)
             self._measured.end(self._agent)
-            self._measured.judge(self._agent)
-            self._work.finish(self._measured.columns(), self._work.timing(self._watch.spent))
+            columns = self._measured.judged(self._agent)
+            self._work.finish(columns, self._work.timing(self._watch.spent))
         finally:
             self._lock.release()
 

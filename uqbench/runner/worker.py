@@ -12,15 +12,16 @@ from functools import partial
 
 import torch
 
-from uqbench.contract.errors import CannotSaveError, StorageError, UqbenchError
+from uqbench.contract.errors import CannotSaveError, StorageError, UqbenchError, in_words
 from uqbench.contract.identity import Run
 from uqbench.registry.plugins import Host
 from uqbench.results.folders import Folder
 from uqbench.results.records import Resumed, RunRecord, Saved, Timing
 from uqbench.results.store import Store, now, this_process
-from uqbench.results.tables import RunColumns
+from uqbench.results.tables import TRAINING, RunColumns
 from uqbench.runner.batches import Batch, plugins_of
-from uqbench.runner.checkpoints import Checkpoint, Checkpointer, UnusableError, read_state
+from uqbench.runner.checkpoints import Checkpoint, Checkpointer, UnusableError
+from uqbench.runner.checkpoints import read_state as read_checkpoint
 from uqbench.runner.events import Event, Finished, Notice, Progress, Started
 from uqbench.runner.metric_values import final_metrics
 from uqbench.runner.process import Spent, Stop, Stopwatch
@@ -32,8 +33,9 @@ from uqbench.runner.resume import (
     named_in,
     tidy,
 )
-from uqbench.runner.train.agents import Trained, Training, read_trained, train_loop_agent
+from uqbench.runner.train.agents import Trained, Training, load_agent, train_loop_agent, untrained
 from uqbench.runner.train.estimators import fit_estimator
+from uqbench.runner.train.exported_agents import read_state
 from uqbench.runner.train.measurements import Latest, Measurements
 from uqbench.uncertainty.scores import rule_versions
 
@@ -44,6 +46,10 @@ RECORD_SECONDS = 600.0
 A record is flushed to disk, one for each lane: every minute, five hundred lanes would take more
 than ten flushes a second.
 """
+
+
+class NotMadeError(Exception):
+    """The environment of a batch cannot be made; its message is the reason."""
 
 
 class BatchWork:
@@ -140,7 +146,7 @@ class BatchWork:
             self._not_kept("an estimator has no state")
             fitted = fit_estimator(batch, self.host, self.device, self._notify)
             return fitted, self.watch.spent.plus(began, -1)
-        measured, on_step = Measurements(batch, self.host, self.device), self._on_step(about.step)
+        measured, on_step = self._measurements(batch), self._on_step(about.step)
         if batch.cell.owns_loop:
             trained = train_loop_agent(batch, self.host, measured, on_step)
             goes_on = self._keep(trained, self.watch.spent.plus(began, -1), checkpoint_seconds)
@@ -149,7 +155,7 @@ class BatchWork:
         checkpointer = self._checkpointer(about, origin, checkpoint_seconds, stop)
         saved = None
         if origin is not None:
-            saved = partial(read_state, origin.folder, origin.about, self.device)
+            saved = partial(read_checkpoint, origin.folder, origin.about, self.device)
         try:
             training = Training(batch, self.host, measured, saved)
             with stop.deferred():
@@ -182,6 +188,19 @@ class BatchWork:
                 tidy(origin.folder, self.store, self.lanes)
 
         return Checkpointer(folder, about, self.watch, every, stop, written, self._notify)
+
+    def _measurements(self, batch: Batch) -> Measurements:
+        """The measurements of a batch, and its environment.
+
+        Raises:
+            NotMadeError: the environment cannot be made.
+        """
+        try:
+            return Measurements(batch, self.host, self.device)
+        except torch.OutOfMemoryError:
+            raise  # fewer lanes may fit
+        except Exception as error:  # a plugin may raise anything
+            raise NotMadeError(in_words(error)) from error
 
     def _keep(self, trained: Trained, spent: Spent, checkpoint_seconds: float) -> bool:
         """Store the training of the runs, if it can be; return whether they are judged now."""
@@ -229,15 +248,18 @@ class BatchWork:
         self.record = stored.model_copy(update=again | ended)
         self.trained[run] = self.record
         timing = stored.timing or self.timing(Spent())
-        self.report(Started(self.batch, stored.step, timing.seconds))
+        self.report(Started(self.batch, stored.step, timing.seconds / timing.lanes))
+        measured, folder = self._measurements(self.batch), self.store.at(run.place)
+        agent = untrained(self.batch, self.host, measured.env)
         try:
-            trained = read_trained(self.batch, self.host, self.store.at(run.place), stored)
+            load_agent(agent, folder, stored, self.batch.device)
+            measured.restore(read_state(folder, TRAINING, stored, "cpu"))
         except StorageError:
             raise
         except UqbenchError as error:
             raise UnusableError(str(error)) from error
         self.when_there_is_room(partial(self.store.write, run, self.record))
-        columns = trained.judged()
+        columns = measured.judged(agent)
         own = self.watch.spent.plus(began, -1)
         if not stored.scalars and run.identity["device"] == self.batch.device:
             before = Spent(timing.seconds, timing.cpu_seconds or 0.0)

@@ -26,8 +26,6 @@ from uqbench.runner.train.loop import Position, interact
 from uqbench.runner.train.loop_agent import RecordedLanes, SinglePolicy, train
 from uqbench.runner.train.measurements import Latest, Measurements
 
-CPU = torch.device("cpu")
-
 
 class Training:
     """The runs of a batch, one a lane, whose agent is written for lanes: taken step by step.
@@ -142,44 +140,32 @@ class Trained:
 
     def judged(self) -> list[RunColumns]:
         """The columns of each run, once its agent is asked and evaluated."""
-        self.measured.judge(self.agent)
-        return self.measured.columns()
+        return self.measured.judged(self.agent)
 
 
-def read_trained(batch: Batch, host: Host, folder: Folder, record: RunRecord) -> Trained:
-    """The trained agent of a run, from the files of its training.
+def untrained(batch: Batch, host: Host, env: LaneEnv) -> Agent | SinglePolicy:
+    """The method's agent before its first step, with one lane per run."""
+    if batch.cell.owns_loop:
+        return make_loop_agent(batch, host, env)
+    return make_agent(batch, host, env, torch.device(batch.device))
+
+
+def load_agent(agent: Agent | SinglePolicy, folder: Folder, record: RunRecord, device: str) -> None:
+    """Load the trained state of a run's agent.
 
     Args:
-        batch: the run alone.
-        host: the plugins.
+        agent: untrained.
         folder: of the run.
-        record: of the run, with the digests of the files.
+        record: of the run, with the digests of its files.
+        device: where the agent computes.
 
     Raises:
-        UqbenchError: a file is damaged, or the agent that is installed rejects its state.
-        StorageError: one cannot be read, and may be intact.
+        UqbenchError: the file is damaged, or the agent that is installed rejects its state.
+        StorageError: it cannot be read, and may be intact.
     """
-    device = torch.device(batch.device)
-    measured = Measurements(batch, host, device)
-    agent = restored_agent(batch, host, measured.env, folder, record)
-    measured.restore(read_state(folder, TRAINING, record, CPU))
-    return Trained(batch, agent, measured, lambda _: agent, torch.empty(0))
-
-
-def restored_agent(
-    batch: Batch, host: Host, env: LaneEnv, folder: Folder, record: RunRecord
-) -> Agent | SinglePolicy:
-    """The trained agent of a run, for any lanes of its environment; errors as above."""
-    device = torch.device(batch.device)
-    agent: Agent | SinglePolicy = (
-        make_loop_agent(batch, host, env)
-        if batch.cell.owns_loop
-        else make_agent(batch, host, env, device)
-    )
     state = read_state(folder, AGENT, record, device)
     with reading(folder / AGENT, Exception):  # a plugin may raise anything
         agent.load_state_dict(state)
-    return agent
 
 
 def train_loop_agent(

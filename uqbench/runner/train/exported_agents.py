@@ -99,7 +99,7 @@ def state_bytes(state: Mapping[str, Any]) -> bytes:
     return file.getvalue()
 
 
-def read_state(folder: Folder, name: str, record: RunRecord, device: torch.device) -> Any:
+def read_state(folder: Folder, name: str, record: RunRecord, device: str) -> Any:
     """The state in a file of a run, once it matches the digest in the run's record.
 
     Raises:

@@ -70,7 +70,7 @@ class Measurements:
             self.queries.see(step, self.env, obs)
 
     def measure(self, step: int, agent: Agent | SinglePolicy) -> None:
-        """Record what is due after ``step`` steps, but for what :meth:`judge` measures."""
+        """Record what is due after ``step`` steps, but for what :meth:`judged` measures."""
         budget, recorder, last = self._batch.budget, self.recorder, step == self._batch.budget.steps
         if self.queries is not None:
             for point in passed(self.queries.points - {budget.steps}, step, budget.actors):
@@ -85,14 +85,15 @@ class Measurements:
         """Note an agent's metrics after its last step."""
         self._last = self._metrics(agent, self._batch.budget.steps)
 
-    def judge(self, agent: Agent | SinglePolicy) -> None:
-        """Ask and evaluate a trained agent."""
+    def judged(self, agent: Agent | SinglePolicy) -> list[RunColumns]:
+        """The columns of each run, once its trained agent is asked and evaluated."""
         steps, recorder = self._batch.budget.steps, self.recorder
         if self.queries is not None:
             recorder.add(self.queries.score(self._checked(agent, steps), steps), steps)
         self.latest = recorder.record(self._last, recorder.due(steps))
         if self._batch.budget.evaluation is not None:
             self._evaluate(agent)
+        return self._columns()
 
     def _evaluate(self, agent: Agent | SinglePolicy) -> None:
         plan, runs = self._batch.budget.evaluation, self._batch.runs
@@ -102,8 +103,7 @@ class Measurements:
         how = plan.max_steps, self.task.discount, self.task.spec.events
         self.recorder.evaluation(evaluate(agent, new, len(runs), plan.episodes, *how))
 
-    def columns(self) -> list[RunColumns]:
-        """The columns of each run."""
+    def _columns(self) -> list[RunColumns]:
         asked: list[tuple[Columns | None, Columns | None]] = [(None, None)] * len(self._batch.runs)
         if (queries := self.queries) is not None:
             asked = list(zip(queries.curves.finish(), queries.predictions.finish(), strict=True))
@@ -118,7 +118,8 @@ class Measurements:
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Go on from ``of_lane()`` of this one lane."""
-        self._last = {name: torch.tensor([value]).double() for name, value in state["last"].items()}
+        last = state["last"].items()
+        self._last = {name: torch.tensor([value], dtype=torch.float64) for name, value in last}
         self.recorder.load_state_dict(state["recorder"])
         if self.queries is not None:
             self.queries.load_state_dict(state["queries"])
