@@ -200,6 +200,15 @@ def test_a_lane_that_fails_does_not_take_the_others_with_it(tmp_path):
     assert sorted(set(states(tmp_path).values())) == ["failed", "finished"]
 
 
+def test_a_numpy_that_lacks_what_all_need_is_said_once_and_nothing_is_retried(tmp_path):
+    done = run_toy(tmp_path, "--workers", "1", code=1, variables={"TOY_ROW_STACK": "1"})
+    reason = "AttributeError: module 'numpy' has no attribute 'row_stack'"
+    assert "FAILED" not in done.stderr  # no run was tried alone
+    said = f"all that was begun failed for one reason, {reason}; what was left was not tried; "
+    assert done.stderr.count(f"{said}uqbench doctor looks for what is wrong here") == 1
+    assert set(states(tmp_path).values()) == {"failed"}
+
+
 def test_a_reward_that_is_no_number_fails_its_run_alone_and_the_board_is_written(tmp_path):
     seed = str(derive_seed("environment", "toy", "short", 1))
     done = run_toy(tmp_path, "--budget", "smoke", code=1, variables={"TOY_NAN": seed})
@@ -240,7 +249,7 @@ def test_a_newer_schema_is_refused(tmp_path):
     path = next(tmp_path.glob("toy/paper/short/fast/0-*/run.json"))
     path.write_text(json.dumps(json.loads(path.read_text()) | {"schema_version": 99}))
     done = run_toy(tmp_path, *one, code=2)
-    assert "it has schema 99, this uqbench reads up to 3: update uqbench" in done.stderr
+    assert "it has schema 99, this uqbench reads up to 4: update uqbench" in done.stderr
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from uqbench.runner.device import cores, share_out, visible
 from uqbench.runner.drive import Driver, runs_in
 from uqbench.runner.first_failures import FirstFailures
 from uqbench.runner.forecast import Forecast, StepCosts
+from uqbench.runner.resume import failed
 from uqbench.runner.states import code_note, describe, stored_states, to_do, without_record
 from uqbench.runner.watcher import Watcher
 from uqbench.suites.plan import Plan
@@ -157,6 +158,8 @@ def _follow(
             why = "the disk stayed full" if isinstance(event, events.Failed) and event.full else ""
             if reason := first.common_reason(event):
                 why = f"all that was begun failed for one reason, {reason}"
+                for batch, own in first.failed.values():
+                    failed(batch, execution.store, own)
             if why:
                 doctor = "; uqbench doctor looks for what is wrong here" if reason else ""
                 complaints[f"{why}; what was left was not tried{doctor}"] = None

@@ -19,12 +19,15 @@ class FirstFailures:
 
     Args:
         groups: all that it executes.
+
+    Attributes:
+        failed: the latest batch that failed of each task and method, with the reason.
     """
 
     def __init__(self, groups: Sequence[BatchGroup]) -> None:
+        self.failed: dict[tuple[str, str], tuple[Batch, str]] = {}
         self._planned = {_cell(batch) for group in groups for batch in group}
         self._begun: set[tuple[str, str]] = set()
-        self._failed: dict[tuple[str, str], str] = {}
         self._over = len(self._planned) < 2
 
     def common_reason(self, event: events.Event) -> str | None:
@@ -35,22 +38,20 @@ class FirstFailures:
             case events.Finished() | events.Taken():
                 self._over = True
             case events.Failed() | events.Split():
-                self._failed[_cell(event.batch)] = event.reason
-                if self._is_common():
+                self.failed[_cell(event.batch)] = event.batch, event.reason
+                if not self._over and self._is_common():
                     return event.reason
         return None
 
     def _is_common(self) -> bool:
-        if self._over or not self._begun <= self._failed.keys():
-            return False
-        reasons = self._failed.values()
+        failed, reasons = self.failed.keys(), [reason for _, reason in self.failed.values()]
+        raised = all(map(RAISED.match, reasons))
         alike = len({re.sub(r"\d+", "", reason) for reason in reasons}) == 1
-        enough = all(
-            len({cell[part] for cell in self._failed})
-            >= min(2, len({c[part] for c in self._planned}))
+        enough = (  # tasks and methods
+            len({cell[part] for cell in failed}) >= min(2, len({c[part] for c in self._planned}))
             for part in (0, 1)
         )
-        return alike and enough and all(map(RAISED.match, reasons))
+        return raised and alike and self._begun <= failed and all(enough)
 
 
 def _cell(batch: Batch) -> tuple[str, str]:
