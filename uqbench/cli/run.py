@@ -30,6 +30,9 @@ def command(
     with other code than is installed are named; --rerun makes them again and moves the earlier ones
     to OUT/.earlier/1 (2, …), which is a results folder, too.
 
+    A run is trained, then judged: evaluated and asked. --train-only stops between, and --judge goes
+    on there, also on another machine that has a copy of --out.
+
     \b
     Examples:
       uqbench run --suite minatar

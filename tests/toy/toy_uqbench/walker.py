@@ -25,9 +25,8 @@ class Walker(Agent):
         device: torch.device,
     ) -> None:
         self.config = config
-        if "TOY_ROW_STACK" in os.environ:  # as in NumPy 2.5
-            vars(np).pop("row_stack", None)
-            np.vstack([seeds])
+        if "TOY_ROW_STACK" in os.environ:  # as NumPy 2.5 lacks row_stack
+            np.row_stack_of_before([seeds])
         self.t = 0
         self.uniform = Uniform(seeds, "walk", (info.actors,), device)
         self.walked = torch.zeros(len(seeds), device=device)
