@@ -289,7 +289,7 @@ def test_a_kept_run_is_judged_again_where_a_score_has_another_version(
     newer = replace(scores.SCORING_RULES["error"], version="2")
     monkeypatch.setitem(scores.SCORING_RULES, "error", newer)
     before = store.find(batch.runs[0]).record
-    said, told = again(plan, keeping, store, host)
+    said, told = again(plan, batch, store, host)  # what was kept stays, though nobody says so
     assert said == [f"Judged again: 3 runs; what was judged before is in {store.root}/.earlier/1."]
     assert [e.step for e in told if isinstance(e, Started)] == [STEPS] * 3
     assert results(store, batch) == at_once

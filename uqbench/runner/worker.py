@@ -243,11 +243,11 @@ class BatchWork:
         """
         (run,), device, began = self.batch.runs, self.blank.provenance.device, self.watch.spent
         here = Resumed(step=stored.step, when=now(), host=this_process().host, device=device)
-        again = {"process": this_process(), "resumed": (*stored.resumed, here), "scalars": {}}
+        again = {"process": this_process(), "resumed": (*stored.resumed, here)}
         ended = {"status": "running", "reason": None, "traceback": None}
-        self.record = stored.model_copy(update=again | ended)
-        self.trained[run] = self.record
-        timing = stored.timing or self.timing(Spent())
+        self.trained[run] = self.record = stored.model_copy(update=again | ended)
+        timing = stored.timing
+        assert timing is not None
         self.report(Started(self.batch, stored.step, timing.seconds / timing.lanes))
         measured, folder = self._measurements(self.batch), self.store.at(run.place)
         agent = untrained(self.batch, self.host, measured.env)
@@ -262,10 +262,9 @@ class BatchWork:
         columns = measured.judged(agent)
         own = self.watch.spent.plus(began, -1)
         if not stored.scalars and run.identity["device"] == self.batch.device:
-            before = Spent(timing.seconds, timing.cpu_seconds or 0.0)
-            for _ in range(timing.lanes):  # as if all lanes of its batch had been
-                before = before.plus(own)
-            timing = self.timing(before, timing.lanes)
+            lanes, spent = timing.lanes, timing.cpu_seconds or 0.0
+            together = timing.seconds + lanes * own.seconds, spent + lanes * own.cpu_seconds
+            timing = self.timing(Spent(*together), lanes)  # as if all its lanes had been judged
         self.finish(columns, timing)
 
     def _forget_checkpoint(self) -> None:
@@ -317,12 +316,13 @@ class BatchWork:
         metrics = {metric.name: metric.definition() for metric in batch.metrics}
         done = {"status": "finished", "step": steps, "timing": timing, "metrics": metrics}
         done["score_versions"] = rule_versions(batch.metrics)
+        keep = batch.keep_agents or self.record.scalars  # those of a run that is judged again
         scalars = {}
 
         def store(run: Run) -> None:
             left = columns[self.lanes.index(run)]
             own = final_metrics(batch, self.host, left, timing)
-            kept = self.trained[run].digests if run in self.trained and batch.keep_agents else {}
+            kept = self.trained[run].digests if keep and run in self.trained else {}
             record = self.record.model_copy(update={**done, "scalars": own, "digests": kept})
             self.when_there_is_room(partial(self.store.finish, run, record, left))
             scalars[run.seed] = own
