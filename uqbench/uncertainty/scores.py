@@ -111,7 +111,7 @@ def score_versions(plan: Plan) -> dict[str, str]:
 
 
 def rule_versions(metrics: Iterable[Metric]) -> dict[str, str]:
-    """The same of the scores that are known here."""
+    """The versions, as above, of the scores that are known here."""
     asked = {m.statistic for m in metrics if m.statistic.startswith(PREFIXES)}
     rules = {name: SCORING_RULES.get(name.rpartition("/")[2]) for name in sorted(asked)}
     return {name: of.version for name, of in rules.items() if of and of.version != "1"}

@@ -111,7 +111,7 @@ class Measurements:
         return [RunColumns(*own, *drawn) for own, drawn in recorded]
 
     def of_lane(self, lane: int) -> dict[str, Any]:
-        """What was measured in the training of one lane, for measurements of it alone."""
+        """The state of one lane's measurements in training, for measurements of it alone."""
         last = {name: float(values[lane]) for name, values in self._last.items()}
         asked = None if self.queries is None else self.queries.state_dict(lane)
         return {"last": last, "recorder": self.recorder.state_dict(lane), "queries": asked}
