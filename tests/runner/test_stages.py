@@ -19,8 +19,8 @@ from uqbench.runner import states
 from uqbench.runner.batches import Batch, make_batch_groups
 from uqbench.runner.events import Failed, Finished, Notice, Started
 from uqbench.runner.interleaving import execute
-from uqbench.runner.judging import on_stored_devices, reopen
 from uqbench.runner.process import Stop
+from uqbench.runner.states import on_stored_devices, reopen
 from uqbench.runner.train.measurements import Measurements
 from uqbench.suites.metrics import Metric
 from uqbench.suites.plan import Plan, make_plan
@@ -237,7 +237,7 @@ def test_a_training_from_elsewhere_runs_no_command(name, batch, host, tmp_path):
     store.write(one.runs[0], record.model_copy(update={"digests": listed}))
     [failed] = [e for e in run(one, store, host, "judge") if isinstance(e, Failed)]
     assert not mark.exists()
-    assert f"{path} is no state of an agent" in failed.reason
+    assert f"{path} cannot be used: " in failed.reason
 
 
 def test_an_agent_without_a_state_is_judged_at_once_and_that_is_said(

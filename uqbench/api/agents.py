@@ -21,8 +21,9 @@ from uqbench.results.records import RunRecord
 from uqbench.results.store import RunState, Store
 from uqbench.results.tables import AGENT
 from uqbench.runner.batches import Batch
-from uqbench.runner.train.agents import load_agent, untrained
+from uqbench.runner.train.agents import untrained
 from uqbench.runner.train.environments import TaskEnvironment
+from uqbench.runner.train.exported_agents import load
 from uqbench.runner.train.loop_agent import SinglePolicy
 from uqbench.suites.plan import Cell
 from uqbench.suites.tables import Budget, Method, Task
@@ -74,7 +75,7 @@ def restore(store: Store, folder: str | PurePosixPath, host: Host) -> ExportedAg
     task = TaskEnvironment(batch, host, torch.device("cpu"))
     env = task.lanes([batch.runs[0].environment_seed])
     agent = untrained(batch, host, env)
-    load_agent(agent, store.at(folder), stored.record, batch.device)
+    load(agent.load_state_dict, store.at(folder), AGENT, stored.record, batch.device)
     return ExportedAgent(batch.runs[0], agent, task, batch)
 
 

@@ -25,8 +25,9 @@ from uqbench.runner.complete import Execution, complete, preview
 from uqbench.runner.device import find_device
 from uqbench.runner.drive import driver_of
 from uqbench.runner.forecast import Forecast, rollouts_note
-from uqbench.runner.judging import on_stored_devices, reopen
-from uqbench.runner.states import code_note, describe, make_room, stored_states, to_do
+from uqbench.runner.states import (
+    code_note, describe, make_room, on_stored_devices, reopen, stored_states, to_do,
+)  # fmt: skip
 from uqbench.suites.plan import Plan
 
 

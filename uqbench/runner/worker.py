@@ -6,7 +6,7 @@ is finished. An estimator's is one stage: it has no state (:class:`uqbench.contr
 """
 
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 
@@ -18,10 +18,9 @@ from uqbench.registry.plugins import Host
 from uqbench.results.folders import Folder
 from uqbench.results.records import Resumed, RunRecord, Saved, Timing
 from uqbench.results.store import Store, now, this_process
-from uqbench.results.tables import TRAINING, RunColumns
+from uqbench.results.tables import AGENT, TRAINING, RunColumns
 from uqbench.runner.batches import Batch, plugins_of
-from uqbench.runner.checkpoints import Checkpoint, Checkpointer, UnusableError
-from uqbench.runner.checkpoints import read_state as read_checkpoint
+from uqbench.runner.checkpoints import Checkpoint, Checkpointer, UnusableError, read_state
 from uqbench.runner.events import Event, Finished, Notice, Progress, Started
 from uqbench.runner.metric_values import final_metrics
 from uqbench.runner.process import Spent, Stop, Stopwatch
@@ -33,9 +32,9 @@ from uqbench.runner.resume import (
     named_in,
     tidy,
 )
-from uqbench.runner.train.agents import Trained, Training, load_agent, train_loop_agent, untrained
+from uqbench.runner.train.agents import Training, train_loop_agent, untrained
 from uqbench.runner.train.estimators import fit_estimator
-from uqbench.runner.train.exported_agents import read_state
+from uqbench.runner.train.exported_agents import load
 from uqbench.runner.train.measurements import Latest, Measurements
 from uqbench.uncertainty.scores import rule_versions
 
@@ -148,14 +147,14 @@ class BatchWork:
             return fitted, self.watch.spent.plus(began, -1)
         measured, on_step = self._measurements(batch), self._on_step(about.step)
         if batch.cell.owns_loop:
-            trained = train_loop_agent(batch, self.host, measured, on_step)
-            goes_on = self._keep(trained, self.watch.spent.plus(began, -1), checkpoint_seconds)
-            columns = trained.judged() if goes_on else None
+            agent, files = train_loop_agent(batch, self.host, measured, on_step)
+            goes_on = self._keep(files, self.watch.spent.plus(began, -1), checkpoint_seconds)
+            columns = measured.judged(agent) if goes_on else None
             return columns, self.watch.spent.plus(began, -1)
         checkpointer = self._checkpointer(about, origin, checkpoint_seconds, stop)
         saved = None
         if origin is not None:
-            saved = partial(read_checkpoint, origin.folder, origin.about, self.device)
+            saved = partial(read_state, origin.folder, origin.about, self.device)
         try:
             training = Training(batch, self.host, measured, saved)
             with stop.deferred():
@@ -163,9 +162,9 @@ class BatchWork:
                     on_step(step, latest)
                     checkpointer.after(step, training.state)
                     yield
-                trained = training.trained()
-                goes_on = self._keep(trained, checkpointer.spent, checkpoint_seconds)
-            columns = trained.judged() if goes_on else None
+                agent, files = training.ended()
+                goes_on = self._keep(files, checkpointer.spent, checkpoint_seconds)
+            columns = measured.judged(agent) if goes_on else None
         except (UnusableError, StorageError, GeneratorExit):
             raise  # the checkpoint is not to blame, or the caller handles it
         except BaseException as error:
@@ -202,38 +201,35 @@ class BatchWork:
         except Exception as error:  # a plugin may raise anything
             raise NotMadeError(in_words(error)) from error
 
-    def _keep(self, trained: Trained, spent: Spent, checkpoint_seconds: float) -> bool:
+    def _keep(
+        self, make: Callable[[], list[dict[str, bytes]]], spent: Spent, checkpoint_seconds: float
+    ) -> bool:
         """Store the training of the runs, if it can be; return whether they are judged now."""
-        batch, budget = self.batch, self.batch.budget
+        budget, only = self.batch.budget, self.batch.stage == "train"
         takes_long = budget.evaluation is not None or budget.queries is not None
-        asked = batch.keep_agents or batch.stage == "train"
-        if not (asked or (checkpoint_seconds and takes_long)):
+        if not (only or self.batch.keep_agents or (checkpoint_seconds and takes_long)):
             return True
         try:
-            files = trained.files()
+            files = make()
         except CannotSaveError as error:
-            self._not_kept(str(error))
+            self._not_kept(error)
             return True
         done = {"step": budget.steps, "timing": self.timing(spent)}
         record = self.record.model_copy(update=done)
 
         def store(run: Run) -> None:
-            of = files[self.lanes.index(run)]
-            self.when_there_is_room(partial(self._store_training, run, record, of))
+            self.trained[run] = self.store.train(run, record, files[self.lanes.index(run)])
 
-        _each(store, batch.runs)
+        _each(lambda run: self.when_there_is_room(partial(store, run)), self.batch.runs)
         self._tidy()
-        return batch.stage != "train"
+        return not only
 
-    def _store_training(self, run: Run, record: RunRecord, files: Mapping[str, bytes]) -> None:
-        self.trained[run] = self.store.train(run, record, files)
-
-    def _not_kept(self, why: str) -> None:
-        """Tell who asked for an agent that it is not stored."""
-        if self.batch.keep_agents:
-            self._notify(f"--keep-agents: not kept: {why}")
-        if self.batch.stage == "train":
-            self._notify(f"--train-only: judged at once: {why}")
+    def _not_kept(self, why: object) -> None:
+        """Tell who asked for the training of the runs that it is not stored."""
+        only = self.batch.stage == "train"
+        if only or self.batch.keep_agents:
+            how = "--train-only: judged at once" if only else "--keep-agents: not kept"
+            self._notify(f"{how}: {why}")
 
     def _judge_stored(self, stored: RunRecord) -> None:
         """Judge the run, which is trained: in this process, earlier, or elsewhere.
@@ -251,13 +247,8 @@ class BatchWork:
         self.report(Started(self.batch, stored.step, timing.seconds / timing.lanes))
         measured, folder = self._measurements(self.batch), self.store.at(run.place)
         agent = untrained(self.batch, self.host, measured.env)
-        try:
-            load_agent(agent, folder, stored, self.batch.device)
-            measured.restore(read_state(folder, TRAINING, stored, "cpu"))
-        except StorageError:
-            raise
-        except UqbenchError as error:
-            raise UnusableError(str(error)) from error
+        load(agent.load_state_dict, folder, AGENT, stored, self.batch.device)
+        load(measured.restore, folder, TRAINING, stored, "cpu")
         self.when_there_is_room(partial(self.store.write, run, self.record))
         columns = measured.judged(agent)
         own = self.watch.spent.plus(began, -1)
@@ -346,7 +337,7 @@ class BatchWork:
         _each(lambda run: self.store.write(run, record), self.batch.runs)
 
 
-def _each(write: Callable[[Run], None], runs: Sequence[Run]) -> None:
+def _each(write: Callable[[Run], object], runs: Sequence[Run]) -> None:
     """Write something of each run, also of those after one that fails; raise the first error."""
     errors = []
     for run in runs:

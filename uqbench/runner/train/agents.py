@@ -2,29 +2,26 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from uqbench.contract.agent import Agent, EnvironmentInfo, LoopAgent
 from uqbench.contract.environment import HasState, LaneEnv
 from uqbench.contract.errors import CannotSaveError
 from uqbench.lanes.networks import use_onednn
 from uqbench.registry.plugins import Host
-from uqbench.results.files import reading
-from uqbench.results.folders import Folder
-from uqbench.results.records import RunRecord
-from uqbench.results.tables import AGENT, TRAINING, RunColumns
 from uqbench.runner.batches import Batch
 from uqbench.runner.checkpoints import UnusableError
 from uqbench.runner.train.compiling import can_be_captured, compile_agent, cuda_graphs
-from uqbench.runner.train.exported_agents import exported_agents, read_state, state_bytes
+from uqbench.runner.train.exported_agents import training_files
 from uqbench.runner.train.loop import Position, interact
 from uqbench.runner.train.loop_agent import RecordedLanes, SinglePolicy, train
 from uqbench.runner.train.measurements import Latest, Measurements
+
+Ended = tuple[Agent | SinglePolicy, Callable[[], list[dict[str, bytes]]]]
+"""The agent of a batch after its last step, and what makes the files of each run's training."""
 
 
 class Training:
@@ -103,44 +100,12 @@ class Training:
                 raise UnusableError(f"the {name} rejects its saved state: {error}") from error
         return Position(**state["position"])
 
-    def trained(self) -> "Trained":
+    def ended(self) -> Ended:
         """The agents after their last step."""
         assert self._position is not None
         self._measured.end(self._agent)
-        return Trained(self._batch, self._agent, self._measured, self._make, self._position.obs)
-
-
-@dataclass(frozen=True)
-class Trained:
-    """The agents of a batch after their last step, with what was measured until then.
-
-    Attributes:
-        batch: the runs, a lane each.
-        agent: of all lanes.
-        measured: not yet of the trained agents.
-        make: makes the agent of a batch, untrained.
-        obs: ``[L, K, *obs]``, the last that training came to.
-    """
-
-    batch: Batch
-    agent: Agent | SinglePolicy
-    measured: Measurements
-    make: Callable[[Batch], Agent | SinglePolicy]
-    obs: Tensor
-
-    def files(self) -> list[dict[str, bytes]]:
-        """The files of each run's training, by name.
-
-        Raises:
-            CannotSaveError: an agent has no state of its own that acts and answers as it does.
-        """
-        states = exported_agents(self.batch, self.agent, self.make, self.obs)
-        measured = [state_bytes(self.measured.of_lane(lane)) for lane in range(len(states))]
-        return [{AGENT: own, TRAINING: of} for own, of in zip(states, measured, strict=True)]
-
-    def judged(self) -> list[RunColumns]:
-        """The columns of each run, once its agent is asked and evaluated."""
-        return self.measured.judged(self.agent)
+        how = self._agent, self._make, self._position.obs, self._measured
+        return self._agent, partial(training_files, self._batch, *how)
 
 
 def untrained(batch: Batch, host: Host, env: LaneEnv) -> Agent | SinglePolicy:
@@ -150,30 +115,12 @@ def untrained(batch: Batch, host: Host, env: LaneEnv) -> Agent | SinglePolicy:
     return make_agent(batch, host, env, torch.device(batch.device))
 
 
-def load_agent(agent: Agent | SinglePolicy, folder: Folder, record: RunRecord, device: str) -> None:
-    """Load the trained state of a run's agent.
-
-    Args:
-        agent: untrained.
-        folder: of the run.
-        record: of the run, with the digests of its files.
-        device: where the agent computes.
-
-    Raises:
-        UqbenchError: the file is damaged, or the agent that is installed rejects its state.
-        StorageError: it cannot be read, and may be intact.
-    """
-    state = read_state(folder, AGENT, record, device)
-    with reading(folder / AGENT, Exception):  # a plugin may raise anything
-        agent.load_state_dict(state)
-
-
 def train_loop_agent(
     batch: Batch,
     host: Host,
     measured: Measurements,
     on_step: Callable[[int, Latest], None],
-) -> Trained:
+) -> Ended:
     """Train the run of a batch whose method owns its loop, which cannot be taken step by step.
 
     Args:
@@ -197,7 +144,7 @@ def train_loop_agent(
     measured.measure(steps, single)
     measured.end(single)
     on_step(steps, measured.latest)
-    return Trained(batch, single, measured, make, recorded.obs[None])
+    return single, partial(training_files, batch, single, make, recorded.obs[None], measured)
 
 
 def make_agent(batch: Batch, host: Host, env: LaneEnv, device: torch.device) -> Agent:

@@ -12,41 +12,45 @@ import torch
 from torch import Tensor
 
 from uqbench.contract.agent import Agent, Uncertainty
-from uqbench.contract.errors import CannotSaveError, UqbenchError, in_words
+from uqbench.contract.errors import CannotSaveError, StorageError, in_words
 from uqbench.results.folders import Folder
 from uqbench.results.records import RunRecord
-from uqbench.results.tables import read_checked
+from uqbench.results.tables import AGENT, TRAINING, read_checked
 from uqbench.runner.batches import Batch
-from uqbench.runner.checkpoints import plain
+from uqbench.runner.checkpoints import UnusableError, plain
 from uqbench.runner.train.guards import chosen
 from uqbench.runner.train.loop_agent import SinglePolicy
+from uqbench.runner.train.measurements import Measurements
 
 
-def exported_agents(
+def training_files(
     batch: Batch,
     agent: Agent | SinglePolicy,
     make: Callable[[Batch], Agent | SinglePolicy],
     obs: Tensor,
-) -> list[bytes]:
-    """The state of each lane's agent.
+    measured: Measurements,
+) -> list[dict[str, bytes]]:
+    """The files of each run's training: its agent, and what was measured.
 
     Args:
         batch: the runs, a lane each.
         agent: of all lanes.
         make: makes the agent of a batch, untrained.
         obs: ``[L, M, *obs]``, at which they have to agree.
+        measured: in their training.
 
     Raises:
         CannotSaveError: see :func:`exported_agent`; none is left out.
     """
-    states = []
+    files = []
     for lane, run in enumerate(batch.runs):
         try:
             alone = make(batch.of([run]))
         except Exception as error:  # a plugin may raise anything, and memory be short
             raise CannotSaveError(f"an agent of one lane: {in_words(error)}") from error
-        states.append(exported_agent(agent, alone, lane, len(batch.runs), obs))
-    return states
+        own = exported_agent(agent, alone, lane, len(batch.runs), obs)
+        files.append({AGENT: own, TRAINING: _file_of(measured.of_lane(lane))})
+    return files
 
 
 def exported_agent(
@@ -85,32 +89,38 @@ def exported_agent(
             "the agent, restored from its state, alone in a batch, acts otherwise than before, or "
             "predicts otherwise"
         )
-    return state_bytes(state)
+    return _file_of(state)
 
 
-def state_bytes(state: Mapping[str, Any]) -> bytes:
-    """The file of a state, for ``torch.load(…, weights_only=True)``.
+def load(
+    into: Callable[[Any], object], folder: Folder, name: str, record: RunRecord, device: str
+) -> None:
+    """Load the state in a file of a run, once it matches the digest in the run's record.
+
+    Args:
+        into: takes the state, such as an agent's ``load_state_dict``.
+        folder: of the run.
+        name: of the file.
+        record: of the run.
+        device: of the tensors.
 
     Raises:
-        CannotSaveError: it holds something else than tensors, numbers, text, bytes and None.
+        UnusableError: it is damaged, or what is installed rejects it.
+        StorageError: it cannot be read, and may be intact.
     """
+    try:
+        data = read_checked(folder, name, record.digests.get(name, ""))
+        into(torch.load(io.BytesIO(data), map_location=device, weights_only=True))
+    except StorageError:
+        raise
+    except Exception as error:  # torch raises anything on foreign bytes, and so may a plugin
+        raise UnusableError(f"{folder / name} cannot be used: {error!s:.300}") from error
+
+
+def _file_of(state: Mapping[str, Any]) -> bytes:
     file = io.BytesIO()
     torch.save(plain(state, ""), file)
     return file.getvalue()
-
-
-def read_state(folder: Folder, name: str, record: RunRecord, device: str) -> Any:
-    """The state in a file of a run, once it matches the digest in the run's record.
-
-    Raises:
-        UqbenchError: it is damaged.
-        StorageError: it cannot be read, and may be intact.
-    """
-    data = read_checked(folder, name, record.digests.get(name, ""))
-    try:
-        return torch.load(io.BytesIO(data), map_location=device, weights_only=True)
-    except Exception as error:  # torch raises anything on foreign bytes
-        raise UqbenchError(f"{folder / name} is no state of an agent: {error!s:.300}") from error
 
 
 def _answers_alike(own: Uncertainty | None, of_all: Uncertainty | None, lane: int) -> bool:
