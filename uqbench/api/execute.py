@@ -26,7 +26,13 @@ from uqbench.runner.device import find_device
 from uqbench.runner.drive import driver_of
 from uqbench.runner.forecast import Forecast, rollouts_note
 from uqbench.runner.states import (
-    code_note, describe, make_room, on_stored_devices, reopen, stored_states, to_do,
+    code_note,
+    describe,
+    make_room,
+    on_stored_devices,
+    reopen,
+    stored_states,
+    to_do,
 )  # fmt: skip
 from uqbench.suites.plan import Plan
 
