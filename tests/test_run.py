@@ -209,6 +209,24 @@ def test_a_numpy_that_lacks_what_all_need_is_said_once_and_nothing_is_retried(tm
     assert list(states(tmp_path).values()).count("failed") == 9  # what begins meanwhile is stopped
 
 
+def test_what_is_trained_is_judged_by_the_next_command_with_the_same_scores(finished, tmp_path):
+    some = "--tasks", "short", "--methods", "fast", "--workers", "1"
+    done = run_toy(tmp_path, *some, "--train-only")
+    assert "3 runs trained, to be judged: the same command with --judge" in done.stderr
+    assert "failed in uqbench_run_finished" not in done.stderr
+    assert "3 of 3 planned runs have no score (3 trained)" in done.stdout
+    assert list(states(tmp_path).values()) == ["trained"] * 3
+    dry = run_toy(tmp_path, *some, "--judge", "--dry-run")
+    assert "3 trained: judged now." in dry.stderr
+    run_toy(tmp_path, *some, "--judge")
+    out, *_ = finished
+    for run in states(tmp_path):
+        mine, theirs = (json.loads((of / run / "run.json").read_text()) for of in (tmp_path, out))
+        assert mine["digests"] == theirs["digests"]
+    done = run_toy(tmp_path, *some, "--judge", "--train-only", code=2)
+    assert "use one of them" in done.stderr
+
+
 def test_a_reward_that_is_no_number_fails_its_run_alone_and_the_board_is_written(tmp_path):
     seed = str(derive_seed("environment", "toy", "short", 1))
     done = run_toy(tmp_path, "--budget", "smoke", code=1, variables={"TOY_NAN": seed})

@@ -117,7 +117,7 @@ class Store:
         except StorageError as error:
             return StoredRun(RunState.DAMAGED, reason=str(error), unreadable=True)
         if stored.record is not None and stored.record.trained:
-            return replace(stored, state=RunState.TRAINED, reason="its training is stored")
+            return replace(stored, state=RunState.TRAINED, reason="to be judged")
         return replace(stored, state=RunState.ABANDONED, reason="its process is gone")
 
     def find(self, run: Run) -> StoredRun:

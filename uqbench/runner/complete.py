@@ -172,7 +172,8 @@ def _follow(
 
 def _call_hooks(host: Host, event: events.Event) -> Iterator[str]:
     """Call the hooks that an event has; yields a message for each plugin that failed in one."""
-    if isinstance(event, events.Split | events.Taken | events.Notice):
+    trained = isinstance(event, events.Finished) and not event.scalars  # it has an end to come
+    if trained or isinstance(event, events.Split | events.Taken | events.Notice):
         return
     for run in event.batch.runs:
         more: dict[str, object] = {}
