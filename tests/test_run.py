@@ -200,6 +200,33 @@ def test_a_lane_that_fails_does_not_take_the_others_with_it(tmp_path):
     assert sorted(set(states(tmp_path).values())) == ["failed", "finished"]
 
 
+def test_a_numpy_that_lacks_what_all_need_is_said_once_and_nothing_is_retried(tmp_path):
+    done = run_toy(tmp_path, "--workers", "1", code=1, variables={"TOY_ROW_STACK": "1"})
+    reason = "AttributeError: module 'numpy' has no attribute 'row_stack_of_before'"
+    assert "FAILED" not in done.stderr  # no run was tried alone
+    said = f"all that was begun failed for one reason, {reason}; what was left was not tried; "
+    assert done.stderr.count(f"{said}uqbench doctor looks for what is wrong here") == 1
+    assert list(states(tmp_path).values()).count("failed") == 9  # what begins meanwhile is stopped
+
+
+def test_what_is_trained_is_judged_by_the_next_command_with_the_same_scores(finished, tmp_path):
+    some = "--tasks", "short", "--methods", "fast", "--workers", "1"
+    done = run_toy(tmp_path, *some, "--train-only")
+    assert "3 runs trained, to be judged: the same command with --judge" in done.stderr
+    assert "failed in uqbench_run_finished" not in done.stderr
+    assert "3 of 3 planned runs have no score (3 trained)" in done.stdout
+    assert list(states(tmp_path).values()) == ["trained"] * 3
+    dry = run_toy(tmp_path, *some, "--judge", "--dry-run")
+    assert "3 trained: judged now." in dry.stderr
+    run_toy(tmp_path, *some, "--judge")
+    out, *_ = finished
+    for run in states(tmp_path):
+        mine, theirs = (json.loads((of / run / "run.json").read_text()) for of in (tmp_path, out))
+        assert mine["digests"] == theirs["digests"]
+    done = run_toy(tmp_path, *some, "--judge", "--train-only", code=2)
+    assert "use one of them" in done.stderr
+
+
 def test_a_reward_that_is_no_number_fails_its_run_alone_and_the_board_is_written(tmp_path):
     seed = str(derive_seed("environment", "toy", "short", 1))
     done = run_toy(tmp_path, "--budget", "smoke", code=1, variables={"TOY_NAN": seed})
@@ -240,7 +267,7 @@ def test_a_newer_schema_is_refused(tmp_path):
     path = next(tmp_path.glob("toy/paper/short/fast/0-*/run.json"))
     path.write_text(json.dumps(json.loads(path.read_text()) | {"schema_version": 99}))
     done = run_toy(tmp_path, *one, code=2)
-    assert "it has schema 99, this uqbench reads up to 3: update uqbench" in done.stderr
+    assert "it has schema 99, this uqbench reads up to 4: update uqbench" in done.stderr
 
 
 @pytest.fixture

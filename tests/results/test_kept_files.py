@@ -34,8 +34,11 @@ def named_run(seed: int = 0) -> Run:
 
 
 def keep(store: Store, run: Run, agent: bytes | None = AGENT) -> Path:
-    record = make_record(run, status="finished", step=2)
-    store.finish(run, record, RunColumns(METRICS, EPISODES, agent=agent))
+    record = make_record(run, status="running", step=2)
+    if agent is not None:
+        record = store.train(run, record, {"agent.pt": agent, "training.pt": b"a state"})
+    done = record.model_copy(update={"status": "finished"})
+    store.finish(run, done, RunColumns(METRICS, EPISODES))
     return store.folder(run)
 
 

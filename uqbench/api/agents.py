@@ -5,7 +5,6 @@ read with ``weights_only``, once it matches the digest in the run's record: no p
 executed.
 """
 
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -20,15 +19,14 @@ from uqbench.contract.identity import Run
 from uqbench.registry.plugins import Host
 from uqbench.results.records import RunRecord
 from uqbench.results.store import RunState, Store
-from uqbench.results.tables import AGENT, read_checked
+from uqbench.results.tables import AGENT
 from uqbench.runner.batches import Batch
-from uqbench.runner.train.agents import make_agent, make_loop_agent
+from uqbench.runner.train.agents import untrained
 from uqbench.runner.train.environments import TaskEnvironment
+from uqbench.runner.train.exported_agents import load
 from uqbench.runner.train.loop_agent import SinglePolicy
 from uqbench.suites.plan import Cell
 from uqbench.suites.tables import Budget, Method, Task
-
-CPU = torch.device("cpu")
 
 
 @dataclass(frozen=True)
@@ -74,20 +72,10 @@ def restore(store: Store, folder: str | PurePosixPath, host: Host) -> ExportedAg
             f"{folder} kept no agent: run it in another --out with --keep-agents; the runs come "
             f"out the same."
         )
-    task = TaskEnvironment(batch, host, CPU)
+    task = TaskEnvironment(batch, host, torch.device("cpu"))
     env = task.lanes([batch.runs[0].environment_seed])
-    agent: Agent | SinglePolicy = (
-        make_loop_agent(batch, host, env)
-        if batch.cell.owns_loop
-        else make_agent(batch, host, env, CPU)
-    )
-    data = read_checked(store.at(folder), AGENT, stored.record.digests[AGENT])
-    try:
-        state = torch.load(io.BytesIO(data), map_location=CPU, weights_only=True)
-    except Exception as error:  # torch raises anything on foreign bytes
-        path = store.at(folder) / AGENT
-        raise UqbenchError(f"{path} is no agent's state: {error!s:.300}") from error
-    agent.load_state_dict(state)
+    agent = untrained(batch, host, env)
+    load(agent.load_state_dict, store.at(folder), AGENT, stored.record, batch.device)
     return ExportedAgent(batch.runs[0], agent, task, batch)
 
 

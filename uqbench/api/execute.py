@@ -17,6 +17,7 @@ from uqbench.boards.detectable import detectable_note
 from uqbench.boards.leaderboard import Board, board
 from uqbench.boards.with_stored import read_reference
 from uqbench.contract.identity import Run
+from uqbench.contract.wording import count
 from uqbench.results.folders import Folder
 from uqbench.results.records import RunState
 from uqbench.results.store import Store
@@ -24,7 +25,15 @@ from uqbench.runner.complete import Execution, complete, preview
 from uqbench.runner.device import find_device
 from uqbench.runner.drive import driver_of
 from uqbench.runner.forecast import Forecast, rollouts_note
-from uqbench.runner.states import code_note, describe, make_room, stored_states, to_do
+from uqbench.runner.states import (
+    code_note,
+    describe,
+    make_room,
+    on_stored_devices,
+    reopen,
+    stored_states,
+    to_do,
+)  # fmt: skip
 from uqbench.suites.plan import Plan
 
 
@@ -68,8 +77,17 @@ def execute(session: Session, *, rerun: bool = False, beside: Path | None = None
             execution.watcher.say(f"Runs are locked by leases: {note}.")
         if rerun:
             make_room(plan, store, execution.watcher.say)
+        if plan.stage == "judge":
+            plan = on_stored_devices(plan, store)
+            reopen(plan, store, execution.watcher.say)
         states = complete(plan, execution, step_costs(plan, session.references(beside)))
-        open_runs = [run for run, state in states.items() if state is not RunState.FINISHED]
+        done = {RunState.FINISHED} | ({RunState.TRAINED} if plan.stage == "train" else set())
+        open_runs = [run for run, state in states.items() if state not in done]
+        if plan.stage == "train" and (trained := [*states.values()].count(RunState.TRAINED)):
+            execution.watcher.say(
+                f"{count(trained, 'run')} trained, to be judged: the same command with --judge, "
+                f"here or where {store.root}/ is copied."
+            )
         unfinished = {run: store.read(run.folder).reason or "" for run in open_runs}
         if unfinished and not execution.driver.waits:
             return Completed(plan, unfinished, None, None)
@@ -92,9 +110,12 @@ def dry_run(session: Session, beside: Path | None = None) -> Planned:
     plan = session.plan(execution.device)
     if beside is not None:
         read_reference(session.selection, plan, session.host, Folder(beside), session.say)
+    if plan.stage == "judge":
+        plan = on_stored_devices(plan, store)
     states = stored_states(plan, store)
     execution.watcher.say(*describe(plan, states, store))
-    expected = Forecast(plan, to_do(states), store, step_costs(plan, roots))
+    todo = to_do(states, plan.stage)
+    expected = Forecast(plan, todo, store, step_costs(plan, roots))
     script, code = preview(plan, execution), code_note(states.values())
     note = "\n".join(filter(None, [words_note(plan), rollouts_note(plan), code]))
     shown = detectable_note(plan, roots)

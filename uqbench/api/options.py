@@ -46,7 +46,10 @@ class Options:
         run_minutes: Wall-time limit of a run; a batch of N runs gets N times this.
         run_memory: Memory limit of a run; a batch of N runs gets N times this.
         stall_minutes: Longest time without progress; an estimator shows none.
-        keep_agents: Store the final state of each agent beside its run, for uqbench plot RUN.
+        keep_agents: Keep the training of each run beside it: its agent, for uqbench plot RUN, and
+            to judge it again.
+        train_only: Train, and leave evaluation and questions to --judge, here or elsewhere.
+        judge: Judge what is trained, and again what kept its training and has older scores.
     """
 
     suite: values.Name | None = None
@@ -68,6 +71,8 @@ class Options:
     run_memory: values.Amount | None = None
     stall_minutes: values.Amount | None = None
     keep_agents: bool = False
+    train_only: bool = False
+    judge: bool = False
 
     @classmethod
     def of(cls, suite: str, budget: str | None, **named: Any) -> "Options":
@@ -92,6 +97,8 @@ class Options:
             value = getattr(self, one.name)
             if value is not one.default:
                 object.__setattr__(self, one.name, given(one.name, value, hints[one.name]))
+        if self.train_only and self.judge:
+            raise UqbenchError("--train-only leaves to --judge what that does: use one of them.")
 
     @cached_property
     def selection(self) -> Selection:
@@ -106,6 +113,7 @@ class Options:
             self.steps,
             self.settings,
             self.keep_agents,
+            "train" if self.train_only else "judge" if self.judge else None,
         )
 
     @cached_property

@@ -65,7 +65,8 @@ class Planned:
     @property
     def methods(self) -> pd.DataFrame:
         """The methods, the slowest first: runs to do, runs that need not be done, core seconds."""
-        seconds, todo = self.expected.by_method(), Counter(r.method for r in to_do(self.states))
+        todo = Counter(run.method for run in to_do(self.states, self.plan.stage))
+        seconds = self.expected.by_method()
         rows = [
             (name, todo[name], number - todo[name], seconds.get(name, 0.0))
             for name, number in Counter(run.method for run in self.plan.runs).items()
@@ -82,7 +83,7 @@ class Planned:
 
     def _sentence(self) -> str:
         return (
-            f"{self.plan.suite.name}/{self.plan.name}: {len(to_do(self.states))} of "
+            f"{self.plan.suite.name}/{self.plan.name}: {self.methods['to_do'].sum()} of "
             f"{count(len(self.plan.runs), 'run')} to do, about {duration(self.seconds)} on "
             f"{self.where} (from {self.expected.basis})"
         )

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from uqbench.api.plan import Planned
 
 
-@takes(*RUNS, *PLACE, "device", "workers", "out", "keep_agents")
+@takes(*RUNS, *PLACE, "device", "workers", "out", "keep_agents", "train_only", "judge")
 def command(
     options: Options,
     *,
@@ -29,6 +29,9 @@ def command(
     exceeds a limit fails with that reason, and the others continue. Finished runs that were made
     with other code than is installed are named; --rerun makes them again and moves the earlier ones
     to OUT/.earlier/1 (2, …), which is a results folder, too.
+
+    A run is trained, then judged: evaluated and asked. --train-only stops between, and --judge goes
+    on there, also on another machine that has a copy of --out.
 
     \b
     Examples:

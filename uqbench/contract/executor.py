@@ -61,6 +61,7 @@ class Order(BaseModel):
         checkpoint_seconds: between two checkpoints of a batch; 0 for none.
         limits: ``run_minutes``, ``run_gigabytes``, ``stall_minutes`` of a run.
         keep_agents: whether the final state of each agent is stored.
+        stage: of the runs, that is done; None for both.
         resources: what it needs.
         place: name of the executor to which it was submitted, and values of its config.
     """
@@ -82,6 +83,7 @@ class Order(BaseModel):
     checkpoint_seconds: float
     limits: dict[str, float | None] = {}
     keep_agents: bool = False
+    stage: Literal["train", "judge"] | None = None
     resources: Resources = Resources()
     place: tuple[str, dict[str, Any]] = ("", {})
 

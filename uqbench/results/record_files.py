@@ -64,7 +64,7 @@ def _sharing(record: RunRecord, run: Run | None, like: RunRecord) -> RunRecord:
     """The record, holding those parts of a run and of another's that are equal to its own."""
     shared: dict[str, Any] = {
         name: getattr(like, name)
-        for name in ("metrics", "provenance")
+        for name in ("metrics", "score_versions", "provenance")
         if getattr(like, name) == getattr(record, name)
     }
     identity = run.identity if run else {**like.identity, "seed": record.identity["seed"]}

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
-SCHEMA_VERSION: Literal[3] = 3
+SCHEMA_VERSION: Literal[4] = 4
 
 MOST_BYTES = 64 << 20
 """Of a record; a larger file is none. One of a hundred metrics has some ten thousand."""
@@ -135,11 +135,13 @@ class RunRecord(_Part):
         resumed: each resumption: after which step, when, and where.
         scalars: final value of each metric; None where the run has none.
         metrics: definitions of the metrics behind the scalars.
-        digests: sha256 of each data file, and of the numbers in them under ``results``.
+        score_versions: of the scores behind them, by statistic, where it is not the first.
+        digests: sha256 of each data file, and of the numbers in them under ``results``; of a run
+            that is not finished, of the files of its training.
         digest: sha256 of the file without this field; a record that is made has none.
     """
 
-    schema_version: Literal[1, 2, 3] = SCHEMA_VERSION
+    schema_version: Literal[1, 2, 3, 4] = SCHEMA_VERSION
     identity: dict[str, Any]
     status: Literal["running", "finished", "failed"]
     reason: str | None = None
@@ -154,8 +156,14 @@ class RunRecord(_Part):
     timing: Timing | None = None
     scalars: dict[str, Finite | None] = {}
     metrics: dict[str, dict[str, Any]] = {}
+    score_versions: dict[str, str] = {}
     digests: dict[str, str] = {}
     digest: str = ""
+
+    @property
+    def trained(self) -> bool:
+        """Whether its training is stored, and nothing but that."""
+        return self.status != "finished" and bool(self.digests)
 
 
 def this_process() -> Process:
@@ -174,8 +182,10 @@ class RunState(enum.Enum):
     MISSING: nothing stored; run it.
     RUNNING: another live process works on it; leave it.
     ABANDONED: the process that worked on it is gone; resume from its checkpoint, or start over.
+    TRAINED: its training is stored, and nobody works on it; judge it.
     FAILED: it ended with an error, or its worker died; resume from its checkpoint if there is one
-        (an error removes it, the death of a worker does not), or start over.
+        (an error removes it, the death of a worker does not), or start over; judge it if its
+        training is stored.
     FINISHED: stored and complete; never run again.
     DAMAGED: stored, but a file is missing or its digest differs; set aside and run again.
     NEWER: stored by a newer uqbench; left alone, and the command is refused.
@@ -184,6 +194,7 @@ class RunState(enum.Enum):
     MISSING = "missing"
     RUNNING = "running"
     ABANDONED = "abandoned"
+    TRAINED = "trained"
     FAILED = "failed"
     FINISHED = "finished"
     DAMAGED = "damaged"
@@ -195,7 +206,9 @@ class RunState(enum.Enum):
         return "interrupted" if self is RunState.ABANDONED else self.value
 
 
-TO_DO = (RunState.MISSING, RunState.ABANDONED, RunState.FAILED, RunState.DAMAGED)
+TO_DO = (
+    RunState.MISSING, RunState.ABANDONED, RunState.TRAINED, RunState.FAILED, RunState.DAMAGED,
+)  # fmt: skip
 """States of runs that ``uqbench run`` runs."""
 
 

@@ -8,9 +8,10 @@ running while it is locked. A finished run's files are verified against the dige
 
 import errno
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
 from pydantic import ValidationError
@@ -44,6 +45,8 @@ BOARDS = "leaderboards"
 DEPTH = 5
 """Of a run's folder: suite, budget, task, method, run."""
 NO_SUITES = {BOARDS, "logs"}
+TRAINED = (tables.AGENT, tables.TRAINING)
+"""Files of a run's training."""
 SIGNED = (RECORD, *tables.FILES)
 """Files whose attributes the index holds a verified run by."""
 
@@ -113,6 +116,8 @@ class Store:
                 return stored
         except StorageError as error:
             return StoredRun(RunState.DAMAGED, reason=str(error), unreadable=True)
+        if stored.record is not None and stored.record.trained:
+            return replace(stored, state=RunState.TRAINED, reason="to be judged")
         return replace(stored, state=RunState.ABANDONED, reason="its process is gone")
 
     def find(self, run: Run) -> StoredRun:
@@ -190,14 +195,33 @@ class Store:
             raise UqbenchError(f"{run.place} cannot be stored: {explain(error)}") from error
         folder.write(RECORD, text.encode())
 
+    def train(self, run: Run, record: RunRecord, files: Mapping[str, bytes]) -> RunRecord:
+        """Write the files of a run's training, then its record with their digests, and return it.
+
+        Raises:
+            StorageError: they cannot be written.
+        """
+        for name, data in files.items():
+            self.at(run.place).write(name, data)
+        digests = {name: sha256(data).hexdigest() for name, data in files.items()}
+        record = record.model_copy(update={"digests": digests})
+        self.write(run, record)
+        return record
+
     def finish(self, run: Run, record: RunRecord, columns: RunColumns) -> None:
         """Write a run's data, then its record with their digests.
+
+        The files of its training stay where the record lists them, and are removed where not.
 
         Raises:
             StorageError: it cannot be written.
         """
-        digests = tables.write_tables(self.at(run.place), columns)
+        folder = self.at(run.place)
+        kept = {name: record.digests[name] for name in TRAINED if name in record.digests}
+        digests = kept | tables.write_tables(folder, columns)
         self.write(run, record.model_copy(update={"digests": digests}))
+        with suppress(OSError):  # the run is stored; a leftover does no harm
+            folder.remove(*(name for name in TRAINED if name not in kept))
 
     def set_aside(self, run: Run) -> Path:
         """Move a damaged run, whose lock this process holds, out of the way, and keep it."""

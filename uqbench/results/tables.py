@@ -26,14 +26,12 @@ class RunColumns(NamedTuple):
         metrics: records of its metrics.
         episodes: its episodes.
         curves: of how good its uncertainty is, for pictures; None where nobody asked.
-        agent: its agent's final state, as ``torch.save`` writes it; None where nobody asked.
         predictions: of an estimator, a row a point; columns of several numbers are ``[N, C]``.
     """
 
     metrics: Columns
     episodes: Columns
     curves: Columns | None = None
-    agent: bytes | None = None
     predictions: Columns | None = None
 
 
@@ -53,13 +51,18 @@ EPISODES = "episodes.parquet"
 CURVES = "uncertainty.parquet"
 
 AGENT = "agent.pt"
-"""An agent's final state, of runs with ``--keep-agents``."""
+"""An agent's final state."""
+TRAINING = "training.pt"
+"""What was recorded while it was trained. Both are removed once the run is judged, but for
+``--keep-agents``."""
 
 PREDICTIONS = "predictions.parquet"
 """What an estimator predicted: scores are functions of it, and no part of the results' digest."""
 
-FILES = (METRICS, EPISODES, CURVES, AGENT, PREDICTIONS)
-"""All that a run may have beside its record; tables in the order of the digest of their numbers."""
+TABLES = (METRICS, EPISODES, CURVES, PREDICTIONS)
+"""The tables of a run, in the order of the digest of their numbers."""
+FILES = (METRICS, EPISODES, CURVES, AGENT, TRAINING, PREDICTIONS)
+"""All that a run may have beside its record."""
 RESULTS = "results"
 """Among a record's digests: that of the numbers in its tables."""
 
@@ -93,10 +96,9 @@ def write_tables(folder: Folder, columns: RunColumns) -> dict[str, str]:
         StorageError: they cannot be written, or not be read back.
         UqbenchError: one is larger than is read.
     """
-    parts = {name: part for name, part in zip(FILES, columns, strict=True) if part is not None}
+    parts = {name: part for name, part in zip(TABLES, columns, strict=True) if part is not None}
     for name, part in parts.items():
-        data = part if isinstance(part, bytes) else partial(pq.write_table, _table(part))
-        folder.write(name, data)
+        folder.write(name, partial(pq.write_table, _table(part)))
     try:
         digests = {name: folder.digest(name, MOST_BYTES) for name in parts}
     except OSError as error:
@@ -115,7 +117,7 @@ def read_tables(folder: Folder, digests: Mapping[str, str]) -> tuple[Columns, Co
         UqbenchError: they are damaged: not tables, or not those that the digests are of.
         StorageError: they cannot be read, and may be intact.
     """
-    files = [name for name in names(digests) if name not in (AGENT, PREDICTIONS)]
+    files = [name for name in names(digests) if name in (METRICS, EPISODES, CURVES)]
     tables = [_columns(folder, name) for name in files]
     if RESULTS not in digests or digests[RESULTS] != _digest(*tables):
         raise UqbenchError(

@@ -11,7 +11,7 @@ from uqbench.contract.wording import spans
 from uqbench.registry.plugins import Host
 from uqbench.registry.registry import Plugin, Registry
 from uqbench.suites.metrics import Metric
-from uqbench.suites.plan import Cell, Plan
+from uqbench.suites.plan import Cell, Plan, Stage
 from uqbench.suites.tables import Budget
 
 CPU_LANES = 5
@@ -33,6 +33,7 @@ class Batch:
     metrics: tuple[Metric, ...]
     device: DeviceKind
     keep_agents: bool = False
+    stage: Stage | None = None
 
     @property
     def runs(self) -> tuple[Run, ...]:
@@ -93,7 +94,7 @@ def make_batch_groups(
         size = 1 if cell.owns_loop else lanes if device == "cpu" else GPU_LANES
         parts = [new[first : first + size] for first in range(0, len(new), size)]
         budget = plan.budget.on(cell.task)
-        whole = Batch(cell, budget, plan.suite.metrics, device, plan.keep_agents)
+        whole = Batch(cell, budget, plan.suite.metrics, device, plan.keep_agents, plan.stage)
         batches += [whole.of(runs) for runs in (*resumed.values(), *parts)]
     return [(batch,) for batch in batches] if device == "cpu" else _interleaved(batches)
 

@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from uqbench.contract.identity import DeviceKind, Run
 from uqbench.contract.wording import count, duration
 from uqbench.registry.plugins import Host
-from uqbench.results.store import TO_DO, RunState, Store
+from uqbench.results.store import RunState, Store
 from uqbench.runner import events
 from uqbench.runner.batches import BatchGroup, default_lanes, lanes_elsewhere, make_batch_groups
 from uqbench.runner.device import cores, share_out, visible
 from uqbench.runner.drive import Driver, runs_in
+from uqbench.runner.first_failures import FirstFailures
 from uqbench.runner.forecast import Forecast, StepCosts
-from uqbench.runner.states import code_note, describe, stored_states, to_do
+from uqbench.runner.resume import failed
+from uqbench.runner.states import code_note, describe, stored_states, to_do, without_record
 from uqbench.runner.watcher import Watcher
 from uqbench.suites.plan import Plan
 
@@ -58,14 +60,14 @@ class Execution:
     def groups(self, plan: Plan, todo: Collection[Run]) -> list[BatchGroup]:
         """The batches of the runs to do; those that share a checkpoint are together again.
 
-        On a CPU they have as many lanes as the budget says, or by default. This decides how long
-        runs take, never what they compute.
+        Runs that are trained are judged one by one. On a CPU batches have as many lanes as the
+        budget says, or by default. This decides how long runs take, never what they compute.
         """
         records = {run: self.store.read(run.folder).record for run in todo}
         checkpoints = {
-            run: record.checkpoint.folder
+            run: run.place if record.checkpoint is None else record.checkpoint.folder
             for run, record in records.items()
-            if record is not None and record.checkpoint is not None
+            if record is not None and (record.checkpoint is not None or record.trained)
         }
         lanes = plan.budget.lanes
         if lanes is None and self.driver.elsewhere:
@@ -92,7 +94,7 @@ def complete(plan: Plan, execution: Execution, board: StepCosts) -> dict[Run, Ru
     store, watcher, driver = execution.store, execution.watcher, execution.driver
     states = stored_states(plan, store)
     watcher.say(*describe(plan, states, store), *filter(None, [code_note(states.values())]))
-    todo, tried = to_do(states), set[Run]()
+    todo, tried = to_do(states, plan.stage), set[Run]()
     before = driver.submitted(plan)
     if before:
         watcher.say(f"Following {count(len(before), 'job')} submitted before.")
@@ -116,8 +118,9 @@ def complete(plan: Plan, execution: Execution, board: StepCosts) -> dict[Run, Ru
             done = _follow(executed, everything, at_once, expected, execution)
             tried |= done - runs_in(before)
             before = ()
-        left = {run: store.read(run.folder).state for run in plan.runs}
-        todo = {run for run, state in left.items() if state in TO_DO} - tried
+        stored = {run: without_record(store.read(run.folder)) for run in plan.runs}
+        todo = to_do(stored, plan.stage) - tried
+        left = {run: of.state for run, of in stored.items()}
         running = [run for run, state in left.items() if state is RunState.RUNNING]
         if not todo and not (running and driver.waits):
             return left
@@ -129,7 +132,8 @@ def complete(plan: Plan, execution: Execution, board: StepCosts) -> dict[Run, Ru
 
 def preview(plan: Plan, execution: Execution) -> str:
     """The text of what would be submitted; empty where processes are started."""
-    groups = execution.groups(plan, to_do(stored_states(plan, execution.store)))
+    todo = to_do(stored_states(plan, execution.store), plan.stage)
+    groups = execution.groups(plan, todo)
     return execution.driver.preview(plan, groups, execution.workers)
 
 
@@ -143,6 +147,7 @@ def _follow(
     """Show what happens; return the runs that were tried, whether they finished or failed."""
     tried: set[Run] = set()
     complaints: dict[str, None] = {}
+    first = FirstFailures(() if execution.driver.elsewhere else groups)
     watched = execution.watcher.watch(groups, expected, workers)
     with watched as show, closing(executed):
         for event in executed:
@@ -150,8 +155,14 @@ def _follow(
             complaints |= dict.fromkeys(_call_hooks(execution.host, event))
             if isinstance(event, events.Finished | events.Failed):
                 tried |= set(event.batch.runs)
-            if isinstance(event, events.Failed) and event.full:
-                complaints["the disk stayed full; what was left was not tried"] = None
+            why = "the disk stayed full" if isinstance(event, events.Failed) and event.full else ""
+            if reason := first.common_reason(event):
+                why = f"all that was begun failed for one reason, {reason}"
+                for batch, own in first.failed.values():
+                    failed(batch, execution.store, own)
+            if why:
+                doctor = "; uqbench doctor looks for what is wrong here" if reason else ""
+                complaints[f"{why}; what was left was not tried{doctor}"] = None
                 tried |= {run for group in groups for batch in group for run in batch.runs}
                 break
     for complaint in complaints:
@@ -161,7 +172,8 @@ def _follow(
 
 def _call_hooks(host: Host, event: events.Event) -> Iterator[str]:
     """Call the hooks that an event has; yields a message for each plugin that failed in one."""
-    if isinstance(event, events.Split | events.Taken | events.Notice):
+    trained = isinstance(event, events.Finished) and not event.scalars  # it has an end to come
+    if trained or isinstance(event, events.Split | events.Taken | events.Notice):
         return
     for run in event.batch.runs:
         more: dict[str, object] = {}

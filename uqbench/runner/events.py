@@ -77,7 +77,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Finished:
-    """A batch is stored; ``scalars`` holds each run's final metrics by seed.
+    """A batch is stored; ``scalars`` holds each run's final metrics by seed; none if trained only.
 
     ``seconds`` are those of all processes that worked on it.
     """

@@ -75,7 +75,9 @@ class Forecast:
         walls: set[tuple[str, str, str]] = set()
         for place, stored in store.walk(plan.suite.name) if todo else ():
             record = stored.record
-            if record is not None and record.checkpoint is not None:
+            if record is not None and record.trained:
+                self.saved[place] = record.step
+            elif record is not None and record.checkpoint is not None:
                 self.saved[place] = saved_step(record, store) or 0
             if record is not None and record.timing is not None:
                 _, budget, task, method, _ = place.split("/")

@@ -1,6 +1,7 @@
 """Executing a group of batches, whose steps are interleaved, in the calling process.
 
-A batch of several runs that fails is retried run by run: the retry of a batch begins here.
+A batch of several runs that fails is retried run by run: the retry of a batch begins here. One
+whose environment cannot be made is not.
 """
 
 import gc
@@ -13,6 +14,7 @@ from typing import Any
 import torch
 
 from uqbench.contract.errors import StorageError, contained, in_words
+from uqbench.contract.identity import Run
 from uqbench.registry.plugins import Host
 from uqbench.registry.side_effects import Surroundings, watched
 from uqbench.results.store import RunState, Store
@@ -21,7 +23,7 @@ from uqbench.runner.checkpoints import CHECKPOINT_SECONDS
 from uqbench.runner.events import Event, Finished, Notice, Split, Taken
 from uqbench.runner.process import Stop, Stopwatch, WaitsForRoom
 from uqbench.runner.resume import failed
-from uqbench.runner.worker import BatchWork
+from uqbench.runner.worker import BatchWork, NotMadeError
 
 
 def execute(
@@ -141,8 +143,8 @@ class _Work:
                     runs.append(run)
             if others := [run for run in batch.runs if run not in runs]:
                 report(Taken(batch.of(others)))
-            if runs:
-                work = BatchWork(batch.of(runs), store, host, self._tell, self._watch, room)
+            for part in _by_stage(runs, store):
+                work = BatchWork(batch.of(part), store, host, self._tell, self._watch, room)
                 yield from work.steps(checkpoint_seconds, stop)
 
     def _tell(self, event: Event) -> None:
@@ -153,8 +155,18 @@ class _Work:
             self._report(event)
 
 
+def _by_stage(runs: list[Run], store: Store) -> list[list[Run]]:
+    """Each run whose training is stored, alone, and all others together."""
+    records = {run: store.read(run.folder).record for run in runs}
+    trained = [run for run, record in records.items() if record is not None and record.trained]
+    others = [run for run in runs if run not in trained]
+    return [*([run] for run in trained), *([others] if others else [])]
+
+
 def _failure(batch: Batch, store: Store, error: BaseException) -> Event:
     """The event of a batch that raised an error, which is being handled."""
+    if isinstance(error, NotMadeError):
+        return failed(batch, store, str(error), traceback.format_exc())
     if len(batch.runs) > 1 and not isinstance(error, StorageError):
         too_many = isinstance(error, torch.OutOfMemoryError)  # for a GPU
         return Split(batch, in_words(error), (len(batch.runs) + 1) // 2 if too_many else 1)

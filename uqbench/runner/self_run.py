@@ -86,8 +86,8 @@ def evaluated(batch: Batch, host: Host, agent: Own) -> dict[str, float | None]:
     batch, single = replace(batch, metrics=some), SinglePolicy(agent)
     measured = Measurements(batch, host, CPU)
     measured.begin(single)
-    measured.measure(batch.budget.steps, single)
-    (left,) = measured.columns([None])
+    measured.end(single)
+    (left,) = measured.judged(single)
     return final_metrics(batch, host, left, Timing(seconds=0.0, lanes=1, steps_per_s=1.0))
 
 
@@ -144,7 +144,9 @@ class SelfRun(RecordedLanes):
             if self.taken < self.steps:
                 raise UqbenchError(f"{self.run.place} has {self.taken} of {self.steps} steps.")
             self._measured.measure(self.steps, self._agent)
-            self._work.finish(self._measured.columns([None]), self._watch.spent)
+            self._measured.end(self._agent)
+            columns = self._measured.judged(self._agent)
+            self._work.finish(columns, self._work.timing(self._watch.spent))
         finally:
             self._lock.release()
 

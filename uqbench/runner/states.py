@@ -8,16 +8,22 @@ changes no identity. Each record has the digests of its packages, which are comp
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from typing import get_args
 
 from uqbench.contract.errors import Say, UqbenchError, see
-from uqbench.contract.identity import Run
+from uqbench.contract.identity import DeviceKind, Run
 from uqbench.contract.wording import count
 from uqbench.registry.contents import installed_content
 from uqbench.registry.local import PREFIX
 from uqbench.results.earlier import move_earlier
-from uqbench.results.store import TO_DO, RunState, Store, StoredRun
+from uqbench.results.store import TO_DO, TRAINED, RunState, Store, StoredRun
+from uqbench.results.tables import read_checked
 from uqbench.runner.resume import saved_step
-from uqbench.suites.plan import Plan
+from uqbench.suites.plan import Plan, Stage
+from uqbench.uncertainty.scores import rule_versions
+
+WITH_SCORE_VERSIONS = 4
+"""The first schema of records that say of which versions their scores are."""
 
 
 def stored_states(plan: Plan, store: Store) -> dict[Run, StoredRun]:
@@ -28,7 +34,7 @@ def stored_states(plan: Plan, store: Store) -> dict[Run, StoredRun]:
     Raises:
         UqbenchError: a run was stored by a newer uqbench.
     """
-    states = {run: _without_record(store.find(run)) for run in plan.runs}
+    states = {run: without_record(store.find(run)) for run in plan.runs}
     store.save_index()
     newer = [run for run, stored in states.items() if stored.state is RunState.NEWER]
     if newer:
@@ -39,18 +45,23 @@ def stored_states(plan: Plan, store: Store) -> dict[Run, StoredRun]:
     return states
 
 
-def _without_record(stored: StoredRun) -> StoredRun:
+def without_record(stored: StoredRun) -> StoredRun:
+    """The stored run without its record, if it is finished."""
     return replace(stored, record=None) if stored.state is RunState.FINISHED else stored
 
 
-def to_do(states: Mapping[Run, StoredRun]) -> set[Run]:
-    """The runs that are to be executed."""
-    return {run for run, stored in states.items() if stored.state in TO_DO}
+def to_do(states: Mapping[Run, StoredRun], stage: Stage | None = None) -> set[Run]:
+    """The runs that are to be executed: to be trained alone, to be judged alone, or all."""
+    left = {run: stored for run, stored in states.items() if stored.state in TO_DO}
+    if stage is None:
+        return set(left)
+    trained = {run for run, stored in left.items() if stored.record and stored.record.trained}
+    return trained if stage == "judge" else left.keys() - trained
 
 
 def describe(plan: Plan, states: Mapping[Run, StoredRun], store: Store) -> Iterator[str]:
     """Lines that say what will run and why."""
-    todo = to_do(states)
+    todo = to_do(states, plan.stage)
     methods = dict.fromkeys(cell.method.name for cell in plan.cells)
     tasks = dict.fromkeys(cell.task.name for cell in plan.cells)
     yield f"{plan.suite.name}, budget {plan.budget_name}: {plan.budget.summary}"
@@ -63,6 +74,8 @@ def describe(plan: Plan, states: Mapping[Run, StoredRun], store: Store) -> Itera
         if not runs or state is RunState.MISSING:
             continue
         action = "again" if runs[0] in todo else "not run again"
+        if state is RunState.TRAINED:
+            action = "judged now" if runs[0] in todo else "to be judged, by --judge"
         yield f"{len(runs)} {state.said}: {action}{_from_steps(runs, states, store)}."
         if state in (RunState.DAMAGED, RunState.FAILED):
             yield from (f"  {run.folder}: {states[run].reason}" for run in runs)
@@ -130,3 +143,55 @@ def make_room(plan: Plan, store: Store, say: Say) -> list[Run]:
             f"made again."
         )
     return moved
+
+
+def on_stored_devices(plan: Plan, store: Store) -> Plan:
+    """The plan with the runs that are stored, of whichever kind of device: all are judged here."""
+
+    def stored(run: Run) -> Run:
+        known = (run, *(run.on_device(device) for device in get_args(DeviceKind)))
+        there = (one for one in known if store.read(one.place).state is not RunState.MISSING)
+        return next(there, run)
+
+    cells = (replace(cell, runs=tuple(map(stored, cell.runs))) for cell in plan.cells)
+    return replace(plan, cells=tuple(cells))
+
+
+def reopen(plan: Plan, store: Store, say: Say) -> None:
+    """Let finished runs be judged again whose scores are of other versions or metrics than here.
+
+    What was judged is moved to a store of its own. Those that kept no training are told.
+
+    Raises:
+        UqbenchError: the training of one is damaged.
+        StorageError: one cannot be moved or copied.
+    """
+    metrics = {metric.name: metric.definition() for metric in plan.suite.metrics}
+    versions = rule_versions(plan.suite.metrics)
+
+    def is_older(stored: StoredRun) -> bool:
+        if stored.state is not RunState.FINISHED or (record := stored.record) is None:
+            return False
+        says = record.schema_version >= WITH_SCORE_VERSIONS
+        return record.metrics != metrics or (says and record.score_versions != versions)
+
+    def can_be(stored: StoredRun) -> bool:
+        kept = set() if stored.record is None else stored.record.digests.keys()
+        return kept >= {*TRAINED} and is_older(stored)
+
+    older = {run: stored for run in plan.runs if is_older(stored := store.find(run))}
+    again = [run for run, stored in older.items() if can_be(stored)]
+    root, moved = move_earlier(store, again, can_be)
+    for run in moved:
+        folder, record = Store(root).at(run.place), older[run].record
+        if record is not None and (lock := store.lock(run)) is not None:
+            files = {name: read_checked(folder, name, record.digests[name]) for name in TRAINED}
+            with lock:
+                store.train(run, record.model_copy(update={"status": "running"}), files)
+    if moved:
+        say(f"Judged again: {count(len(moved), 'run')}; what was judged before is in {root}.")
+    if without := len(older) - len(again):
+        say(
+            f"{count(without, 'finished run')} of other scores than are installed kept no training "
+            f"to judge: uqbench run --rerun makes them again."
+        )

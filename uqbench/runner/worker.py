@@ -1,4 +1,9 @@
-"""The runs of a batch, from their first step or a checkpoint to the store."""
+"""The runs of a batch, from their first step or a checkpoint to the store.
+
+A run has two stages. *Trained*: its agent and what was measured on the way are stored, durable by
+themselves. *Judged*: the agent is asked and evaluated, here or elsewhere, now or later, and the run
+is finished. An estimator's is one stage: it has no state (:class:`uqbench.contract.estimator`).
+"""
 
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -7,13 +12,13 @@ from functools import partial
 
 import torch
 
-from uqbench.contract.errors import StorageError, UqbenchError
+from uqbench.contract.errors import CannotSaveError, StorageError, UqbenchError, in_words
 from uqbench.contract.identity import Run
 from uqbench.registry.plugins import Host
 from uqbench.results.folders import Folder
-from uqbench.results.records import Resumed, Saved, Timing
+from uqbench.results.records import Resumed, RunRecord, Saved, Timing
 from uqbench.results.store import Store, now, this_process
-from uqbench.results.tables import RunColumns
+from uqbench.results.tables import AGENT, TRAINING, RunColumns
 from uqbench.runner.batches import Batch, plugins_of
 from uqbench.runner.checkpoints import Checkpoint, Checkpointer, UnusableError, read_state
 from uqbench.runner.events import Event, Finished, Notice, Progress, Started
@@ -27,9 +32,11 @@ from uqbench.runner.resume import (
     named_in,
     tidy,
 )
-from uqbench.runner.train.agents import Training, train_loop_agent
+from uqbench.runner.train.agents import Training, train_loop_agent, untrained
 from uqbench.runner.train.estimators import fit_estimator
+from uqbench.runner.train.exported_agents import load
 from uqbench.runner.train.measurements import Latest, Measurements
+from uqbench.uncertainty.scores import rule_versions
 
 REPORT_SECONDS = 0.5
 RECORD_SECONDS = 600.0
@@ -40,12 +47,17 @@ than ten flushes a second.
 """
 
 
+class NotMadeError(Exception):
+    """The environment of a batch cannot be made; its message is the reason."""
+
+
 class BatchWork:
     """The runs of a batch, locked by this process, from their first step or a checkpoint on.
 
     Attributes:
         record: of each run, as it began; its identity, step and checkpoint are added.
         saved: the checkpoint that the records name.
+        trained: the records of runs whose training is stored.
         lanes: all that execute: the runs, and any others that the checkpoint holds, which are not
             stored.
     """
@@ -64,17 +76,26 @@ class BatchWork:
         self.device = torch.device(batch.device)
         self.blank = self.record = blank_record(plugins_of(batch, host), device_name(self.device))
         self.saved: Saved | None = None
-        self.lanes = batch.runs
+        self.lanes, self.trained = batch.runs, dict[Run, RunRecord]()
 
     def steps(self, checkpoint_seconds: float, stop: Stop) -> Iterator[None]:
-        """Do the work, yielding after every step; start over if the checkpoint cannot be used."""
-        runs = self.batch.runs
-        wrong: str | None = None
+        """Do the work, yielding after every step; start over if what is stored cannot be used.
+
+        Raises:
+            UqbenchError: the runs are to be judged alone, and their training cannot be used.
+        """
+        runs, wrong = self.batch.runs, None
+        stored = self.store.read(runs[0].folder).record
         try:
+            if stored is not None and stored.trained:
+                self._judge_stored(stored)
+                return
             origin = find_resume_point(runs, self.store, self.blank.provenance)
             about = self.begin(origin)
             columns, spent = yield from self._compute(about, origin, checkpoint_seconds, stop)
         except UnusableError as error:
+            if self.batch.stage == "judge":
+                raise
             wrong = str(error)
         if wrong is not None:  # outside of the handler, which keeps what failed in memory
             self._notify(f"starting over: {wrong}")
@@ -84,7 +105,10 @@ class BatchWork:
                 with suppress(StorageError):  # another run may name it: it stays
                     tidy(folder, self.store)
             columns, spent = yield from self._compute(about, None, checkpoint_seconds, stop)
-        self.finish(columns, spent)
+        if columns is None:
+            self.report(Finished(self.batch, spent.seconds, {}))
+        else:
+            self.finish(columns, self.timing(spent))
 
     def begin(self, origin: ResumePoint | None) -> Checkpoint:
         """Write in the runs' records that they begin, or resume; return where that is."""
@@ -111,17 +135,21 @@ class BatchWork:
 
     def _compute(
         self, about: Checkpoint, origin: ResumePoint | None, checkpoint_seconds: float, stop: Stop
-    ) -> Generator[None, None, tuple[list[RunColumns], Spent]]:
-        """The columns of each lane, and the time of their own steps, by kind of method."""
+    ) -> Generator[None, None, tuple[list[RunColumns] | None, Spent]]:
+        """The columns of each lane, and the time of their own steps, by kind of method.
+
+        No columns where the runs are trained, to be judged later.
+        """
         batch, began = self.batch.of(self.lanes), self.watch.spent
         if batch.cell.method.estimator is not None:
-            if batch.keep_agents:
-                self._notify("--keep-agents: not kept: an estimator is no agent")
-            columns = fit_estimator(batch, self.host, self.device, self._notify)
-            return columns, self.watch.spent.plus(began, -1)
-        measured, on_step = Measurements(batch, self.host, self.device), self._on_step(about.step)
+            self._not_kept("an estimator has no state")
+            fitted = fit_estimator(batch, self.host, self.device, self._notify)
+            return fitted, self.watch.spent.plus(began, -1)
+        measured, on_step = self._measurements(batch), self._on_step(about.step)
         if batch.cell.owns_loop:
-            columns = train_loop_agent(batch, self.host, measured, on_step, self._notify)
+            agent, files = train_loop_agent(batch, self.host, measured, on_step)
+            goes_on = self._keep(files, self.watch.spent.plus(began, -1), checkpoint_seconds)
+            columns = measured.judged(agent) if goes_on else None
             return columns, self.watch.spent.plus(began, -1)
         checkpointer = self._checkpointer(about, origin, checkpoint_seconds, stop)
         saved = None
@@ -134,7 +162,9 @@ class BatchWork:
                     on_step(step, latest)
                     checkpointer.after(step, training.state)
                     yield
-                columns = training.columns(self._notify)
+                agent, files = training.ended()
+                goes_on = self._keep(files, checkpointer.spent, checkpoint_seconds)
+            columns = measured.judged(agent) if goes_on else None
         except (UnusableError, StorageError, GeneratorExit):
             raise  # the checkpoint is not to blame, or the caller handles it
         except BaseException as error:
@@ -157,6 +187,76 @@ class BatchWork:
                 tidy(origin.folder, self.store, self.lanes)
 
         return Checkpointer(folder, about, self.watch, every, stop, written, self._notify)
+
+    def _measurements(self, batch: Batch) -> Measurements:
+        """The measurements of a batch, and its environment.
+
+        Raises:
+            NotMadeError: the environment cannot be made.
+        """
+        try:
+            return Measurements(batch, self.host, self.device)
+        except torch.OutOfMemoryError:
+            raise  # fewer lanes may fit
+        except Exception as error:  # a plugin may raise anything
+            raise NotMadeError(in_words(error)) from error
+
+    def _keep(
+        self, make: Callable[[], list[dict[str, bytes]]], spent: Spent, checkpoint_seconds: float
+    ) -> bool:
+        """Store the training of the runs, if it can be; return whether they are judged now."""
+        budget, only = self.batch.budget, self.batch.stage == "train"
+        takes_long = budget.evaluation is not None or budget.queries is not None
+        if not (only or self.batch.keep_agents or (checkpoint_seconds and takes_long)):
+            return True
+        try:
+            files = make()
+        except CannotSaveError as error:
+            self._not_kept(error)
+            return True
+        done = {"step": budget.steps, "timing": self.timing(spent)}
+        record = self.record.model_copy(update=done)
+
+        def store(run: Run) -> None:
+            self.trained[run] = self.store.train(run, record, files[self.lanes.index(run)])
+
+        _each(lambda run: self.when_there_is_room(partial(store, run)), self.batch.runs)
+        self._tidy()
+        return not only
+
+    def _not_kept(self, why: object) -> None:
+        """Tell who asked for the training of the runs that it is not stored."""
+        only = self.batch.stage == "train"
+        if only or self.batch.keep_agents:
+            how = "--train-only: judged at once" if only else "--keep-agents: not kept"
+            self._notify(f"{how}: {why}")
+
+    def _judge_stored(self, stored: RunRecord) -> None:
+        """Judge the run, which is trained: in this process, earlier, or elsewhere.
+
+        Raises:
+            UnusableError: its training is damaged.
+        """
+        (run,), device, began = self.batch.runs, self.blank.provenance.device, self.watch.spent
+        here = Resumed(step=stored.step, when=now(), host=this_process().host, device=device)
+        again = {"process": this_process(), "resumed": (*stored.resumed, here)}
+        ended = {"status": "running", "reason": None, "traceback": None}
+        self.trained[run] = self.record = stored.model_copy(update=again | ended)
+        timing = stored.timing
+        assert timing is not None
+        self.report(Started(self.batch, stored.step, timing.seconds / timing.lanes))
+        measured, folder = self._measurements(self.batch), self.store.at(run.place)
+        agent = untrained(self.batch, self.host, measured.env)
+        load(agent.load_state_dict, folder, AGENT, stored, self.batch.device)
+        load(measured.restore, folder, TRAINING, stored, "cpu")
+        self.when_there_is_room(partial(self.store.write, run, self.record))
+        columns = measured.judged(agent)
+        own = self.watch.spent.plus(began, -1)
+        if not stored.scalars and run.identity["device"] == self.batch.device:
+            lanes, spent = timing.lanes, timing.cpu_seconds or 0.0
+            together = timing.seconds + lanes * own.seconds, spent + lanes * own.cpu_seconds
+            timing = self.timing(Spent(*together), lanes)  # as if all its lanes had been judged
+        self.finish(columns, timing)
 
     def _forget_checkpoint(self) -> None:
         """Remove the checkpoint, and name none, as far as that is possible."""
@@ -190,33 +290,44 @@ class BatchWork:
 
         return on_step
 
-    def finish(self, columns: Sequence[RunColumns], spent: Spent) -> None:
-        """Store the runs, and remove their checkpoint."""
-        batch, steps, lanes = self.batch, self.batch.budget.steps, len(self.lanes)
-        on_cpu = self.device.type == "cpu"
+    def timing(self, spent: Spent, lanes: int | None = None) -> Timing:
+        """The cost of the runs, whose ``lanes`` took so long together."""
+        lanes, on_cpu = lanes or len(self.lanes), self.device.type == "cpu"
         cost = spent.cpu_seconds if on_cpu else spent.seconds
-        timing = Timing(
+        return Timing(
             seconds=spent.seconds,
             lanes=lanes,
-            steps_per_s=steps * lanes / cost,
+            steps_per_s=self.batch.budget.steps * lanes / cost,
             cpu_seconds=cost if on_cpu else None,
         )
+
+    def finish(self, columns: Sequence[RunColumns], timing: Timing) -> None:
+        """Store the runs, and remove their checkpoint."""
+        batch, steps = self.batch, self.batch.budget.steps
         metrics = {metric.name: metric.definition() for metric in batch.metrics}
         done = {"status": "finished", "step": steps, "timing": timing, "metrics": metrics}
+        done["score_versions"] = rule_versions(batch.metrics)
+        keep = batch.keep_agents or self.record.scalars  # those of a run that is judged again
         scalars = {}
 
         def store(run: Run) -> None:
             left = columns[self.lanes.index(run)]
             own = final_metrics(batch, self.host, left, timing)
-            record = self.record.model_copy(update={**done, "scalars": own})
+            kept = self.trained[run].digests if keep and run in self.trained else {}
+            record = self.record.model_copy(update={**done, "scalars": own, "digests": kept})
             self.when_there_is_room(partial(self.store.finish, run, record, left))
             scalars[run.seed] = own
 
         _each(store, batch.runs)
-        if self.saved is not None:
-            with suppress(StorageError):  # the runs are stored; a leftover checkpoint does no harm
-                tidy(self.store.at(self.saved.folder), self.store, self.lanes)
-        self.report(Finished(batch, spent.seconds, scalars))
+        self._tidy()
+        self.report(Finished(batch, timing.seconds, scalars))
+
+    def _tidy(self) -> None:
+        """Remove the checkpoint: the runs are stored, and need none."""
+        if (saved := self.saved) is not None:
+            self.saved = None
+            with suppress(StorageError):  # a leftover checkpoint does no harm
+                tidy(self.store.at(saved.folder), self.store, self.lanes)
 
     def _notify(self, text: str) -> None:
         self.report(Notice(self.batch, text))
@@ -226,7 +337,7 @@ class BatchWork:
         _each(lambda run: self.store.write(run, record), self.batch.runs)
 
 
-def _each(write: Callable[[Run], None], runs: Sequence[Run]) -> None:
+def _each(write: Callable[[Run], object], runs: Sequence[Run]) -> None:
     """Write something of each run, also of those after one that fails; raise the first error."""
     errors = []
     for run in runs:

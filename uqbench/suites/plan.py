@@ -22,6 +22,8 @@ from uqbench.suites.variants import base_name, expanded, values_of
 
 SELF_RUN = "self-run"
 """Agent, and version, of a run whose loop its owner kept (:mod:`uqbench.runner.self_run`)."""
+Stage = Literal["train", "judge"]
+"""One of a run's two stages, where a command does not do both."""
 RowRole = Role | Literal["imported"]
 """Of a row; *imported* ones nobody ran here, and have no rank beside those that were run."""
 
@@ -57,6 +59,7 @@ class Plan:
         steps: what the user set instead of the budget's steps; None if nothing.
         settings: config values that the user set, by method.
         keep_agents: whether the final state of each agent is stored; changes no identity.
+        stage: of the runs, that is done; None for both.
         defaults: rows with default settings, by the tuned row of the same method.
         score_versions: of the registered scores, and of the data sets' own, by statistic.
     """
@@ -71,6 +74,7 @@ class Plan:
     steps: int | None = None
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     keep_agents: bool = False
+    stage: Stage | None = None
     defaults: Mapping[str, str] = field(default_factory=dict)
     score_versions: Mapping[str, str] = field(default_factory=dict)
 
@@ -116,6 +120,7 @@ def make_plan(
     steps: int | None = None,
     settings: Mapping[str, Mapping[str, Any]] | None = None,
     keep_agents: bool = False,
+    stage: Stage | None = None,
 ) -> Plan:
     """Plan the runs of a suite.
 
@@ -130,6 +135,7 @@ def make_plan(
         steps: instead of the budget's.
         settings: config values by method that replace the suite's.
         keep_agents: whether the final state of each agent is stored.
+        stage: of the runs, that is done; None for both.
 
     Raises:
         UqbenchError: a name is unknown, a selection is empty, or a setting is wrong.
@@ -167,6 +173,7 @@ def make_plan(
         steps=steps,
         settings=settings,
         keep_agents=keep_agents,
+        stage=stage,
         defaults={name: own[1] for name, own in rows.items() if len(own) == 2},
         score_versions=_score_versions(suite, host),
     )

@@ -11,7 +11,7 @@ from uqbench.contract.errors import Say, UqbenchError, warn
 if TYPE_CHECKING:
     from uqbench.contract.identity import DeviceKind
     from uqbench.registry.plugins import Host
-    from uqbench.suites.plan import Plan
+    from uqbench.suites.plan import Plan, Stage
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,7 @@ class Selection:
     Attributes:
         settings: config values by method that replace the suite's.
         keep_agents: whether the final state of each agent is stored.
+        stage: of the runs, that is done; None for both.
     """
 
     suite: str
@@ -31,6 +32,7 @@ class Selection:
     steps: int | None = None
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     keep_agents: bool = False
+    stage: Stage | None = None
 
     def plan(self, host: Host, device: DeviceKind, say: Say = warn) -> Plan:
         """Plan the selected runs.

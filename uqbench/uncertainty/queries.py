@@ -17,7 +17,7 @@ from uqbench.contract.environment import LaneEnv
 from uqbench.results.tables import Columns
 from uqbench.uncertainty.epistemic import auroc
 from uqbench.uncertainty.query_scores import PREFIX, contraction, novelty, score_queries
-from uqbench.uncertainty.query_sources import ExactSource, QuerySource, Visits
+from uqbench.uncertainty.query_sources import ExactSource, QuerySource, Visits, of_lane
 
 Block = Mapping[str, Tensor | int | str]
 """Columns ``[n]`` by name, and values that are the same in all its rows."""
@@ -58,9 +58,9 @@ class LaneColumns:
             for blocks in self._blocks
         ]
 
-    def state_dict(self) -> dict[str, Any]:
-        """Everything so far."""
-        return {"lanes": [[dict(block) for block in blocks] for blocks in self._blocks]}
+    def state_dict(self, lane: int | None = None) -> dict[str, Any]:
+        """Everything so far, of all lanes or of one."""
+        return {"lanes": [[dict(b) for b in blocks] for blocks in self._blocks[of_lane(lane)]]}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore from ``state_dict()``."""
@@ -166,10 +166,10 @@ class QueryScorer:
         area = auroc(unseen.round(decimals=6), seen.round(decimals=6))
         return max(area, 1 - area)
 
-    def state_dict(self) -> dict[str, Any]:
-        """Everything so far."""
-        saved = {name: part.state_dict() for name, part in self._parts().items()}
-        return {"untrained": self._untrained, **saved}
+    def state_dict(self, lane: int | None = None) -> dict[str, Any]:
+        """Everything so far, of all lanes or of one."""
+        saved = {name: part.state_dict(lane) for name, part in self._parts().items()}
+        return {"untrained": self._untrained[of_lane(lane)], **saved}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore from ``state_dict()``."""

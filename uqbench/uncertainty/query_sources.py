@@ -52,13 +52,18 @@ class Visits:
         numbers = np.array([self._number.get(row, self._elsewhere) for row in rows])
         np.add.at(self._counts, (self._lanes, numbers.reshape(obs.shape[:2])), 1)
 
-    def state_dict(self) -> dict[str, Any]:
-        """The counts so far."""
-        return {"counts": self.counts.clone()}
+    def state_dict(self, lane: int | None = None) -> dict[str, Any]:
+        """The counts so far, of all lanes or of one."""
+        return {"counts": self.counts[of_lane(lane)].clone()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore from ``state_dict()``."""
         self.counts.copy_(state["counts"])
+
+
+def of_lane(lane: int | None) -> slice:
+    """The place of a lane in what has the lanes first; of all lanes where it is None."""
+    return slice(None) if lane is None else slice(lane, lane + 1)
 
 
 def _rows(obs: Tensor) -> list[bytes]:

@@ -5,7 +5,7 @@ Names are those after ``queries/``, ``queries/realized/`` and ``uncertainty/``; 
 in the suite: ``unit`` and ``proper``.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -106,8 +106,12 @@ def scoring_rule(metric: Metric) -> ScoringRule:
 
 def score_versions(plan: Plan) -> dict[str, str]:
     """The versions of the scores of a plan's metrics, by statistic, that are not the first."""
-    asked = {m.statistic for m in plan.suite.metrics if m.statistic.startswith(PREFIXES)}
-    rules = {name: SCORING_RULES.get(name.rpartition("/")[2]) for name in asked}
-    own = {name: rule.version for name, rule in rules.items() if rule is not None}
-    every = {**plan.score_versions, **own}
+    every = {**plan.score_versions, **rule_versions(plan.suite.metrics)}
     return {name: version for name, version in sorted(every.items()) if version != "1"}
+
+
+def rule_versions(metrics: Iterable[Metric]) -> dict[str, str]:
+    """The versions, as above, of the scores that are known here."""
+    asked = {m.statistic for m in metrics if m.statistic.startswith(PREFIXES)}
+    rules = {name: SCORING_RULES.get(name.rpartition("/")[2]) for name in sorted(asked)}
+    return {name: of.version for name, of in rules.items() if of and of.version != "1"}

@@ -55,6 +55,8 @@ class Unsavable(Corridor):
 
 
 def make(options: CorridorOptions) -> Corridor:
+    if os.environ.get("TOY_NO_CORRIDOR") == str(options.length):
+        raise RuntimeError("the corridor is closed")
     return Unsavable(options) if "TOY_UNSAVABLE" in os.environ else Corridor(options)
 
 

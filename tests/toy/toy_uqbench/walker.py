@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -24,6 +25,8 @@ class Walker(Agent):
         device: torch.device,
     ) -> None:
         self.config = config
+        if "TOY_ROW_STACK" in os.environ:  # as NumPy 2.5 lacks row_stack
+            np.row_stack_of_before([seeds])
         self.t = 0
         self.uniform = Uniform(seeds, "walk", (info.actors,), device)
         self.walked = torch.zeros(len(seeds), device=device)

@@ -1,8 +1,8 @@
 """The local executor: spawned processes, each with one torch thread.
 
 A worker executes one group after another. An error costs only the run that raised it: a batch of
-several is retried run by run. When a worker dies, the batches it had fail, and a new worker takes
-its place.
+several is retried run by run, after all others as long as none has finished. When a worker dies,
+the batches it had fail, and a new worker takes its place.
 """
 
 from __future__ import annotations
@@ -75,9 +75,9 @@ def run_locally(
         gpus: of each worker, as ``CUDA_VISIBLE_DEVICES`` names them; none for all of them.
     """
     from uqbench.results.store import Store
-    from uqbench.runner.events import Split
+    from uqbench.runner.events import Finished, Split
 
-    waiting, store = list(groups), Store(out)
+    waiting, store, finished = list(groups), Store(out), False
     team: dict[Channel, _Worker] = {}
     polled = time.monotonic()
     last = STOP_SECONDS if stop_seconds is None else stop_seconds
@@ -104,8 +104,10 @@ def run_locally(
                 if not goes_on:
                     del team[worker.channel]
             for event in events:
+                finished |= isinstance(event, Finished)
                 if isinstance(event, Split):
-                    waiting[:0] = [(part,) for part in event.parts]
+                    at = 0 if finished else len(waiting)
+                    waiting[at:at] = [(part,) for part in event.parts]
                 yield event
     finally:
         _stop_all(team.values(), last)

@@ -1,4 +1,4 @@
-"""Training an agent: the lanes of a batch, from the first step to their columns."""
+"""Training an agent, and judging it: the lanes of a batch, from the first step to their columns."""
 
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
@@ -12,14 +12,16 @@ from uqbench.contract.environment import HasState, LaneEnv
 from uqbench.contract.errors import CannotSaveError
 from uqbench.lanes.networks import use_onednn
 from uqbench.registry.plugins import Host
-from uqbench.results.tables import RunColumns
 from uqbench.runner.batches import Batch
 from uqbench.runner.checkpoints import UnusableError
 from uqbench.runner.train.compiling import can_be_captured, compile_agent, cuda_graphs
-from uqbench.runner.train.exported_agents import exported_agents
+from uqbench.runner.train.exported_agents import training_files
 from uqbench.runner.train.loop import Position, interact
 from uqbench.runner.train.loop_agent import RecordedLanes, SinglePolicy, train
 from uqbench.runner.train.measurements import Latest, Measurements
+
+Ended = tuple[Agent | SinglePolicy, Callable[[], list[dict[str, bytes]]]]
+"""The agent of a batch after its last step, and what makes the files of each run's training."""
 
 
 class Training:
@@ -98,11 +100,19 @@ class Training:
                 raise UnusableError(f"the {name} rejects its saved state: {error}") from error
         return Position(**state["position"])
 
-    def columns(self, notify: Callable[[str], None]) -> list[RunColumns]:
-        """The columns of each run; ``notify`` is told why an agent is not kept."""
-        obs = None if self._position is None else self._position.obs
-        exported = exported_agents(self._batch, self._agent, self._make, obs, notify)
-        return self._measured.columns(exported)
+    def ended(self) -> Ended:
+        """The agents after their last step."""
+        assert self._position is not None
+        self._measured.end(self._agent)
+        how = self._agent, self._make, self._position.obs, self._measured
+        return self._agent, partial(training_files, self._batch, *how)
+
+
+def untrained(batch: Batch, host: Host, env: LaneEnv) -> Agent | SinglePolicy:
+    """The method's agent before its first step, with one lane per run."""
+    if batch.cell.owns_loop:
+        return make_loop_agent(batch, host, env)
+    return make_agent(batch, host, env, torch.device(batch.device))
 
 
 def train_loop_agent(
@@ -110,8 +120,7 @@ def train_loop_agent(
     host: Host,
     measured: Measurements,
     on_step: Callable[[int, Latest], None],
-    notify: Callable[[str], None],
-) -> list[RunColumns]:
+) -> Ended:
     """Train the run of a batch whose method owns its loop, which cannot be taken step by step.
 
     Args:
@@ -119,10 +128,6 @@ def train_loop_agent(
         host: the plugins.
         measured: its measurements, and the environment.
         on_step: called after every step, with the steps taken and what was recorded last.
-        notify: called with messages for the user.
-
-    Returns:
-        What the run leaves behind.
     """
     env, steps = measured.env, batch.budget.steps
     make = partial(make_loop_agent, host=host, env=env)
@@ -137,8 +142,9 @@ def train_loop_agent(
     recorded = RecordedLanes(env, steps, measured.recorder, after_step)
     train(single.stands_for, recorded, steps, batch.runs[0].agent_seed, batch.budget.actors)
     measured.measure(steps, single)
+    measured.end(single)
     on_step(steps, measured.latest)
-    return measured.columns(exported_agents(batch, single, make, recorded.obs[None], notify))
+    return single, partial(training_files, batch, single, make, recorded.obs[None], measured)
 
 
 def make_agent(batch: Batch, host: Host, env: LaneEnv, device: torch.device) -> Agent:

@@ -1,4 +1,4 @@
-"""The final state of each run's agent, cut out of that of a batch.
+"""The final state of each run's agent: cut out of that of a batch, and read again.
 
 The agents of a batch are one object whose tensors have the lanes first, or are declared to be
 shared (:meth:`uqbench.contract.agent.Agent.exported_state`).
@@ -11,38 +11,46 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from uqbench.contract.agent import Agent
-from uqbench.contract.errors import CannotSaveError
+from uqbench.contract.agent import Agent, Uncertainty
+from uqbench.contract.errors import CannotSaveError, StorageError, in_words
+from uqbench.results.folders import Folder
+from uqbench.results.records import RunRecord
+from uqbench.results.tables import AGENT, TRAINING, read_checked
 from uqbench.runner.batches import Batch
-from uqbench.runner.checkpoints import plain
+from uqbench.runner.checkpoints import UnusableError, plain
 from uqbench.runner.train.guards import chosen
 from uqbench.runner.train.loop_agent import SinglePolicy
+from uqbench.runner.train.measurements import Measurements
 
 
-def exported_agents(
+def training_files(
     batch: Batch,
     agent: Agent | SinglePolicy,
     make: Callable[[Batch], Agent | SinglePolicy],
-    obs: Tensor | None,
-    notify: Callable[[str], None],
-) -> list[bytes | None]:
-    """The state of each lane's agent; none at all, said by ``notify``, where one cannot be had.
+    obs: Tensor,
+    measured: Measurements,
+) -> list[dict[str, bytes]]:
+    """The files of each run's training: its agent, and what was measured.
 
     Args:
-        batch: the runs, a lane each; none is kept where they do not ask for it.
+        batch: the runs, a lane each.
         agent: of all lanes.
         make: makes the agent of a batch, untrained.
-        obs: ``[L, M, *obs]``, at which they have to agree; None before the first step.
-        notify: called with messages for the user.
+        obs: ``[L, M, *obs]``, at which they have to agree.
+        measured: in their training.
+
+    Raises:
+        CannotSaveError: see :func:`exported_agent`; none is left out.
     """
-    if not batch.keep_agents or obs is None:
-        return [None] * len(batch.runs)
-    lanes, alone = len(batch.runs), (make(batch.of([run])) for run in batch.runs)
-    try:
-        return [exported_agent(agent, one, i, lanes, obs) for i, one in enumerate(alone)]
-    except CannotSaveError as error:
-        notify(f"--keep-agents: not kept: {error}")
-        return [None] * lanes
+    files = []
+    for lane, run in enumerate(batch.runs):
+        try:
+            alone = make(batch.of([run]))
+        except Exception as error:  # a plugin may raise anything, and memory be short
+            raise CannotSaveError(f"an agent of one lane: {in_words(error)}") from error
+        own = exported_agent(agent, alone, lane, len(batch.runs), obs)
+        files.append({AGENT: own, TRAINING: _file_of(measured.of_lane(lane))})
+    return files
 
 
 def exported_agent(
@@ -58,7 +66,8 @@ def exported_agent(
         obs: ``[L, M, *obs]``, at which the two have to agree bit for bit.
 
     Raises:
-        CannotSaveError: there is no state, it cannot be divided by lanes, or does not act the same.
+        CannotSaveError: there is no state, it cannot be divided by lanes, or does not act or answer
+            the same.
     """
     try:
         if isinstance(agent, SinglePolicy) or isinstance(single, SinglePolicy):
@@ -69,17 +78,61 @@ def exported_agent(
         single.load_state_dict(state)
         own = chosen(single, obs[lane : lane + 1])
         same = own.equal(chosen(agent, obs)[lane : lane + 1])
+        said = single.uncertainty(obs[lane : lane + 1].clone()), agent.uncertainty(obs.clone())
+        same &= _answers_alike(*said, lane)
     except CannotSaveError:
         raise
     except Exception as error:  # a plugin may raise anything
         raise CannotSaveError(f"the agent: {type(error).__name__}: {error}") from error
     if not same:
         raise CannotSaveError(
-            "the agent, restored from its state, alone in a batch, acts otherwise than before"
+            "the agent, restored from its state, alone in a batch, acts otherwise than before, or "
+            "predicts otherwise"
         )
+    return _file_of(state)
+
+
+def load(
+    into: Callable[[Any], object], folder: Folder, name: str, record: RunRecord, device: str
+) -> None:
+    """Load the state in a file of a run, once it matches the digest in the run's record.
+
+    Args:
+        into: takes the state, such as an agent's ``load_state_dict``.
+        folder: of the run.
+        name: of the file.
+        record: of the run.
+        device: of the tensors.
+
+    Raises:
+        UnusableError: it is damaged, or what is installed rejects it.
+        StorageError: it cannot be read, and may be intact.
+    """
+    try:
+        data = read_checked(folder, name, record.digests.get(name, ""))
+        into(torch.load(io.BytesIO(data), map_location=device, weights_only=True))
+    except StorageError:
+        raise
+    except Exception as error:  # torch raises anything on foreign bytes, and so may a plugin
+        raise UnusableError(f"{folder / name} cannot be used: {error!s:.300}") from error
+
+
+def _file_of(state: Mapping[str, Any]) -> bytes:
     file = io.BytesIO()
     torch.save(plain(state, ""), file)
     return file.getvalue()
+
+
+def _answers_alike(own: Uncertainty | None, of_all: Uncertainty | None, lane: int) -> bool:
+    """Whether an agent alone predicts what it does as a lane, to the bit on a CPU."""
+    if own is None or of_all is None:
+        return own is of_all
+    parts = [(x, getattr(of_all, name)) for name, x in vars(own).items() if x is not None]
+    return all(
+        x.shape[1:] == whole.shape[1:]
+        and x.allclose(whole[lane : lane + 1], 0 if x.device.type == "cpu" else 1e-3, 0, True)
+        for x, whole in parts
+    )
 
 
 def _part(

@@ -1,6 +1,11 @@
-"""Measurements while a batch's agents learn: metrics, evaluations, scores of predictions."""
+"""Measurements of a batch's agents: while they learn, and, the last ones, once they are trained.
 
-from collections.abc import Mapping, Sequence
+The two are apart: what is measured in training is stored with the agents, and they are judged in
+the same process, or later, elsewhere, and again by other scores.
+"""
+
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import torch
@@ -49,6 +54,7 @@ class Measurements:
         )
         self.queries = task.query_scorer()
         self.latest: Latest = {}
+        self._last: Mapping[str, Tensor] = {}
         self._optimal_q = task.optimal_q()
 
     def begin(self, agent: Agent | SinglePolicy) -> None:
@@ -64,36 +70,59 @@ class Measurements:
             self.queries.see(step, self.env, obs)
 
     def measure(self, step: int, agent: Agent | SinglePolicy) -> None:
-        """Record what is due after ``step`` steps."""
-        budget, recorder = self._batch.budget, self.recorder
+        """Record what is due after ``step`` steps, but for what :meth:`judged` measures."""
+        budget, recorder, last = self._batch.budget, self.recorder, step == self._batch.budget.steps
         if self.queries is not None:
-            for point in passed(self.queries.points, step, budget.actors):
+            for point in passed(self.queries.points - {budget.steps}, step, budget.actors):
                 recorder.add(self.queries.score(self._checked(agent, step), point), point)
-        if records := recorder.due(step):
+        if not last and (records := recorder.due(step)):
             self.latest = recorder.record(self._metrics(agent, step), records)
-        if (plan := budget.evaluation) is None:
-            return
-        every = plan.every or budget.steps
-        if step == budget.steps or passed(range(every, step + 1, every), step, budget.actors):
-            episodes = range(plan.episodes)
-            new = self.task.lanes(
-                [run.evaluation_seed(m) for run in self._batch.runs for m in episodes]
-            )
-            discount, events = self.task.discount, self.task.spec.events
-            shape = len(self._batch.runs), plan.episodes
-            recorder.evaluation(evaluate(agent, new, *shape, plan.max_steps, discount, events))
+        every = budget.evaluation and budget.evaluation.every
+        if every and not last and passed(range(every, step + 1, every), step, budget.actors):
+            self._evaluate(agent)
 
-    def columns(self, exported: Sequence[bytes | None]) -> list[RunColumns]:
-        """The columns of each run, with its agent's final state."""
-        asked: list[tuple[Columns | None, Columns | None]] = [(None, None)] * len(exported)
+    def end(self, agent: Agent | SinglePolicy) -> None:
+        """Note an agent's metrics after its last step."""
+        self._last = self._metrics(agent, self._batch.budget.steps)
+
+    def judged(self, agent: Agent | SinglePolicy) -> list[RunColumns]:
+        """The columns of each run, once its trained agent is asked and evaluated."""
+        steps, recorder = self._batch.budget.steps, self.recorder
+        if self.queries is not None:
+            recorder.add(self.queries.score(self._checked(agent, steps), steps), steps)
+        self.latest = recorder.record(self._last, recorder.due(steps))
+        if self._batch.budget.evaluation is not None:
+            self._evaluate(agent)
+        return self._columns()
+
+    def _evaluate(self, agent: Agent | SinglePolicy) -> None:
+        plan, runs = self._batch.budget.evaluation, self._batch.runs
+        assert plan is not None
+        episodes = range(plan.episodes)
+        new = self.task.lanes([run.evaluation_seed(m) for run in runs for m in episodes])
+        how = plan.max_steps, self.task.discount, self.task.spec.events
+        self.recorder.evaluation(evaluate(agent, new, len(runs), plan.episodes, *how))
+
+    def _columns(self) -> list[RunColumns]:
+        asked: list[tuple[Columns | None, Columns | None]] = [(None, None)] * len(self._batch.runs)
         if (queries := self.queries) is not None:
             asked = list(zip(queries.curves.finish(), queries.predictions.finish(), strict=True))
-        return [
-            RunColumns(metrics, episodes, drawn, state, predictions)
-            for (metrics, episodes), (drawn, predictions), state in zip(
-                self.recorder.finish(), asked, exported, strict=True
-            )
-        ]
+        recorded = zip(self.recorder.finish(), asked, strict=True)
+        return [RunColumns(*own, *drawn) for own, drawn in recorded]
+
+    def of_lane(self, lane: int) -> dict[str, Any]:
+        """The state of one lane's measurements in training, for measurements of it alone."""
+        last = {name: float(values[lane]) for name, values in self._last.items()}
+        asked = None if self.queries is None else self.queries.state_dict(lane)
+        return {"last": last, "recorder": self.recorder.state_dict(lane), "queries": asked}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from ``of_lane()`` of this one lane."""
+        last = state["last"].items()
+        self._last = {name: torch.tensor([value], dtype=torch.float64) for name, value in last}
+        self.recorder.load_state_dict(state["recorder"])
+        if self.queries is not None:
+            self.queries.load_state_dict(state["queries"])
 
     def _checked(self, agent: Agent | SinglePolicy, step: int) -> Checked:
         return Checked(agent, self.env.n_actions, step)

@@ -15,6 +15,7 @@ from uqbench.results.tables import Columns
 from uqbench.runner.metric_values import record_step
 from uqbench.runner.train.evaluation import Evaluated
 from uqbench.suites.metrics import RECORDS
+from uqbench.uncertainty.query_sources import of_lane
 
 _BLOCK = 256
 _AT_ONCE = 32768  # steps of all streams that are summed together: their arrays fit in a cache
@@ -153,17 +154,25 @@ class Recorder:
             found.append((columns(recorded, RECORD), columns(values, kinds)))
         return found
 
-    def state_dict(self) -> dict[str, Any]:
-        """Everything so far; records as JSON, which is written much faster than nested lists."""
+    def state_dict(self, lane: int | None = None) -> dict[str, Any]:
+        """Everything so far, of all lanes, or of one as of a recorder of its own.
+
+        Records are JSON, which is written much faster than nested lists.
+        """
         self._flush()
         self._episodes = [np.concatenate(self._episodes)]
+        of, (rows,) = of_lane(lane), self._episodes
+        streams = np.arange(len(self._lengths)).reshape(-1, self.actors)[of].ravel()
+        if lane is not None:
+            rows = rows[rows[:, 0] == lane]
+            rows[:, 0] = 0
         return {
             "taken": self._taken,
-            "totals": self._totals.tolist(),
-            "episode": self._episode.tolist(),
-            "lengths": self._lengths.tolist(),
-            "records": json.dumps(self._records),
-            "episodes": torch.from_numpy(self._episodes[0]),
+            "totals": self._totals[:, of].tolist(),
+            "episode": self._episode[:, streams].tolist(),
+            "lengths": self._lengths[streams].tolist(),
+            "records": json.dumps(self._records[of]),
+            "episodes": torch.from_numpy(rows),
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:

@@ -42,6 +42,7 @@ def make_order(plan: Plan, group: BatchGroup, host: Host, where: Where) -> Order
         "checkpoint_seconds": where.checkpoint_seconds,
         "limits": asdict(where.limits),
         "keep_agents": plan.keep_agents,
+        "stage": plan.stage,
     }
     name = digest_of([table, ""])[:16]
     table |= {"resources": where.resources, "place": (where.executor, dict(where.config or {}))}
@@ -158,6 +159,7 @@ def batches_of(order: Order, plan: Plan, cells: Cells) -> BatchGroup:
     for digests in order.batches:
         cell, _ = cells[digests[0]]
         budget = plan.budget.on(cell.task)
-        whole = Batch(cell, budget, plan.suite.metrics, order.device, order.keep_agents)
+        how = order.device, order.keep_agents, order.stage
+        whole = Batch(cell, budget, plan.suite.metrics, *how)
         batches.append(whole.of([cells[digest][1] for digest in digests]))
     return tuple(batches)

@@ -1,0 +1,89 @@
+"""Where all that was begun fails for one reason it is the machine's fault, else a method's."""
+
+from pathlib import Path
+
+import pytest
+
+from uqbench.contract.identity import Run
+from uqbench.registry.plugins import Host
+from uqbench.results.store import RunState, Store
+from uqbench.runner.batches import Batch, make_batch_groups
+from uqbench.runner.events import Event, Failed, Finished, Split, Started
+from uqbench.runner.first_failures import FirstFailures
+from uqbench.runner.interleaving import execute
+from uqbench.suites.plan import make_plan
+from uqbench.suites.reading import read_suites
+
+WHY = "AttributeError: module 'numpy' has no attribute 'row_stack'"
+
+
+@pytest.fixture
+def batches(host: Host) -> dict[str, Batch]:
+    """A batch of three runs of each method on each task."""
+    plan = make_plan(read_suites(host).suite("toy"), host, device="cpu")
+    groups = make_batch_groups(plan, set(plan.runs), "cpu", 3)
+    return {f"{b.cell.task.name}/{b.cell.method.name}": b for (b,) in groups}
+
+
+def reason(batches: dict[str, Batch], *told: Event) -> str | None:
+    first = FirstFailures([(batch,) for batch in batches.values()])
+    reasons = [first.common_reason(event) for event in told]
+    assert not any(reasons[:-1])
+    return reasons[-1]
+
+
+def test_two_methods_on_two_tasks_that_raise_alike_are_enough(batches):
+    one, two, three = (batches[name] for name in ("short/slow", "short/fast", "long/slow"))
+    assert reason(batches, Started(one), Split(one, WHY), Started(two), Split(two, WHY)) is None
+    told = Started(one), Split(one, WHY), Split(two, WHY), Started(three)
+    assert reason(batches, *told, Failed(three, WHY)) == WHY
+    assert reason(batches, *told, Failed(three, "KeyError: 3")) is None
+
+
+def test_alike_is_but_for_numbers(batches):
+    one, two = batches["short/slow"], batches["long/fast"]
+    assert reason(batches, Split(one, "ValueError: lane 1"), Split(two, "ValueError: lane 2"))
+
+
+@pytest.mark.parametrize("over", ["finished", "at work", "of one method", "of one task", "limit"])
+def test_it_is_a_methods_own_fault_where(over, batches):
+    one, two, other = batches["short/slow"], batches["long/fast"], batches["short/fast"]
+    before: list[Event] = []
+    why = WHY
+    if over == "finished":
+        before = [Started(other), Finished(other, 1.0, {})]
+    elif over == "at work":
+        before = [Started(other)]
+    elif over == "of one method":
+        two = batches["long/slow"]
+    elif over == "of one task":
+        two = other
+    else:
+        why = "it took more than 1 minutes (--run-minutes)"
+    assert reason(batches, *before, Split(one, why), Split(two, why)) is None
+
+
+def test_runs_of_one_cell_are_each_tried(batches):
+    one = batches["short/slow"]
+    parts = [one.of([run]) for run in one.runs]
+    told = Started(one), Split(one, WHY), *(Failed(part, WHY) for part in parts)
+    assert reason({"short/slow": one}, *told) is None
+
+
+def tried(batch: Batch, host: Host, out: Path) -> tuple[list[Event], dict[Run, RunState]]:
+    told: list[Event] = []
+    store = Store(out)
+    execute((batch,), store, host, told.append)
+    return told, {run: store.find(run).state for run in batch.runs}
+
+
+def test_a_batch_whose_environment_cannot_be_made_is_not_retried(
+    batches, host, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("TOY_NO_CORRIDOR", "3")
+    told, found = tried(batches["short/slow"], host, tmp_path)
+    assert [type(event) for event in told] == [Started, Failed]
+    assert told[-1].reason == "RuntimeError: the corridor is closed"
+    assert set(found.values()) == {RunState.FAILED}
+    told, found = tried(batches["long/slow"], host, tmp_path)
+    assert set(found.values()) == {RunState.FINISHED}

@@ -1,0 +1,327 @@
+"""Trained here, judged there: the same results, wherever a run stops between its two stages."""
+
+import os
+import pickle
+import shutil
+import signal
+from collections.abc import Callable
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from uqbench.registry.plugins import Host
+from uqbench.results.store import RunState, Store
+from uqbench.runner import states
+from uqbench.runner.batches import Batch, make_batch_groups
+from uqbench.runner.events import Failed, Finished, Notice, Started
+from uqbench.runner.interleaving import execute
+from uqbench.runner.process import Stop
+from uqbench.runner.states import on_stored_devices, reopen
+from uqbench.runner.train.measurements import Measurements
+from uqbench.suites.metrics import Metric
+from uqbench.suites.plan import Plan, make_plan
+from uqbench.suites.reading import read_suites
+from uqbench.uncertainty import scores
+
+ERROR = Metric(
+    name="q_error", summary="error of the mean", kind="agent", statistic="uncertainty/error",
+    direction="min",
+)  # fmt: skip
+STEPS = 600
+
+
+@pytest.fixture
+def plan(host: Host) -> Plan:
+    suite = read_suites(host).suite("toy")
+    suite = suite.model_copy(update={"metrics": (*suite.metrics, ERROR)})
+    return make_plan(suite, host, device="cpu", methods=["fast"], tasks=["long"])
+
+
+@pytest.fixture
+def batch(plan: Plan) -> Batch:
+    """Three seeds, as lanes of one batch; evaluated in the middle and at the end."""
+    return Batch(plan.cells[0], plan.budget, plan.suite.metrics, "cpu")
+
+
+def run(
+    batch: Batch, store: Store, host: Host, stage: Any = None, seconds: float = 60
+) -> list[Any]:
+    """Execute what is left of a batch; what was reported."""
+    told: list[Any] = []
+    execute((replace(batch, stage=stage),), store, host, told.append, seconds, Stop())
+    return told
+
+
+def results(store: Store, batch: Batch) -> list[tuple[str, dict[str, Any]]]:
+    records = [store.find(run).record for run in batch.runs]
+    assert all(record is not None and record.status == "finished" for record in records)
+    return [
+        (one.digests["results"], {n: x for n, x in one.scalars.items() if n != "speed"})
+        for one in records
+        if one is not None
+    ]
+
+
+def in_states(store: Store, batch: Batch) -> set[RunState]:
+    return {store.find(run).state for run in batch.runs}
+
+
+def names(store: Store, batch: Batch) -> set[str]:
+    return {path.name for run in batch.runs for path in store.folder(run).iterdir()}
+
+
+FINISHED = {"run.json", "metrics.parquet", "episodes.parquet"}
+TRAINED = {"run.json", "agent.pt", "training.pt"}
+
+
+@pytest.fixture
+def at_once(batch: Batch, host: Host, tmp_path: Path) -> Any:
+    store = Store(tmp_path / "at-once")
+    run(batch, store, host)
+    assert names(store, batch) == FINISHED
+    return results(store, batch)
+
+
+def test_trained_in_one_folder_and_judged_in_a_copy_it_equals_one_done_at_once(
+    batch, host, at_once, tmp_path
+):
+    there, here = Store(tmp_path / "there"), Store(tmp_path / "here")
+    told = run(batch, there, host, "train")
+    assert isinstance(told[-1], Finished)
+    assert told[-1].scalars == {}
+    assert in_states(there, batch) == {RunState.TRAINED}
+    assert names(there, batch) == TRAINED
+    shutil.copytree(there.root, here.root)
+    began = [e.step for e in run(batch, here, host, "judge") if isinstance(e, Started)]
+    assert began == [STEPS] * 3
+    assert results(here, batch) == at_once
+    assert names(here, batch) == FINISHED
+    assert [one.step for one in here.find(batch.runs[0]).record.resumed] == [STEPS]
+    assert in_states(there, batch) == {RunState.TRAINED}
+
+
+def test_an_hour_of_training_counts_once_and_judging_for_all_lanes(batch, host, tmp_path):
+    store = Store(tmp_path)
+    run(batch, store, host, "train")
+    before = store.find(batch.runs[0]).record.timing
+    run(batch, store, host, "judge")
+    after = store.find(batch.runs[0]).record.timing
+    assert after.lanes == before.lanes == 3
+    assert after.cpu_seconds > before.cpu_seconds > 0
+
+
+def killed(call: Callable[[], object]) -> None:
+    """Call something in a process of its own, which is killed inside."""
+    if (pid := os.fork()) == 0:
+        try:
+            call()
+        finally:
+            os._exit(0)
+    _, status = os.waitpid(pid, 0)
+    assert os.WIFSIGNALED(status), status
+    assert os.WTERMSIG(status) == signal.SIGKILL
+
+
+def kill(*_: object, **__: object) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.parametrize("where", ["between", "judging", "storing"])
+def test_killed_between_the_stages_or_in_one_it_is_not_trained_again(
+    where, batch, host, at_once, tmp_path, monkeypatch
+):
+    store = Store(tmp_path)
+    with monkeypatch.context() as patched:
+        if where == "between":
+            patched.setattr(Measurements, "judged", kill)
+        elif where == "judging":
+            patched.setattr(Measurements, "_columns", kill)
+        else:
+            finish, calls = Store.finish, []
+            patched.setattr(
+                Store, "finish", lambda *a: kill() if calls else (calls.append(1), finish(*a))
+            )
+        killed(lambda: run(batch, store, host))
+    left = {RunState.TRAINED} | ({RunState.FINISHED} if where == "storing" else set())
+    assert in_states(store, batch) == left
+    began = [e.step for e in run(batch, store, host) if isinstance(e, Started)]
+    assert began == [STEPS] * (2 if where == "storing" else 3)
+    assert results(store, batch) == at_once
+    assert names(store, batch) == FINISHED
+
+
+def test_killed_while_training_is_stored_those_without_are_trained(
+    batch, host, at_once, tmp_path, monkeypatch
+):
+    store, train, calls = Store(tmp_path), Store.train, []
+    with monkeypatch.context() as patched:
+        patched.setattr(
+            Store, "train", lambda *a: kill() if calls else (calls.append(1), train(*a))[1]
+        )
+        killed(lambda: run(batch, store, host))
+    assert [store.find(one).state for one in batch.runs] == [
+        RunState.TRAINED, RunState.ABANDONED, RunState.ABANDONED,
+    ]  # fmt: skip
+    began = [(e.step, len(e.batch.runs)) for e in run(batch, store, host) if isinstance(e, Started)]
+    assert began == [(STEPS, 1), (0, 2)]
+    assert results(store, batch) == at_once
+
+
+def test_asked_to_stop_while_it_is_judged_it_goes_on_there(
+    batch, host, at_once, tmp_path, monkeypatch
+):
+    store, stop = Store(tmp_path), Stop()
+    with monkeypatch.context() as patched:
+        patched.setattr(Measurements, "_columns", lambda self: stop.ask())
+        with pytest.raises(SystemExit):
+            execute((batch,), store, host, lambda _: None, 60, stop)
+    assert in_states(store, batch) == {RunState.TRAINED}
+    assert RunState.ABANDONED not in in_states(store, batch)
+    run(batch, store, host)
+    assert results(store, batch) == at_once
+
+
+def test_only_what_is_meant_is_to_do(plan, batch, host, tmp_path):
+    store = Store(tmp_path)
+    run(batch.of(batch.runs[:1]), store, host, "train")
+    stored = states.stored_states(plan, store)
+    assert states.to_do(stored) == set(plan.runs)
+    assert states.to_do(stored, "judge") == {plan.runs[0]}
+    assert states.to_do(stored, "train") == set(plan.runs[1:])
+    said = "\n".join(states.describe(replace(plan, stage="train"), stored, store))
+    assert "1 trained: to be judged, by --judge." in said
+    said = "\n".join(states.describe(plan, stored, store))
+    assert "1 trained: judged now." in said
+
+
+@pytest.mark.parametrize("name", ["agent.pt", "training.pt"])
+@pytest.mark.parametrize("damage", ["altered", "gone"])
+def test_a_damaged_training_is_named_and_not_judged_or_made_again(
+    name, damage, batch, host, at_once, tmp_path
+):
+    store, one = Store(tmp_path), batch.of(batch.runs[1:2])
+    run(batch, store, host, "train")
+    path = store.folder(one.runs[0]) / name
+    path.write_bytes(path.read_bytes()[:-1] + b"?") if damage == "altered" else path.unlink()
+    why = "does not match its digest in run.json" if damage == "altered" else "is damaged"
+    [failed] = [e for e in run(batch.of(one.runs), store, host, "judge") if isinstance(e, Failed)]
+    assert str(path) in failed.reason
+    assert why in failed.reason
+    [notice] = [e.text for e in run(batch, store, host) if isinstance(e, Notice)]
+    assert notice.startswith(f"starting over: {path}")
+    assert results(store, batch) == at_once
+
+
+class Command:
+    """Whoever unpickles it runs a command."""
+
+    def __init__(self, command: str) -> None:
+        self.command = command
+
+    def __reduce__(self) -> Any:
+        return os.system, (self.command,)
+
+
+@pytest.mark.parametrize("name", ["agent.pt", "training.pt"])
+def test_a_training_from_elsewhere_runs_no_command(name, batch, host, tmp_path):
+    store, mark, one = Store(tmp_path / "results"), tmp_path / "mark", batch.of(batch.runs[:1])
+    run(one, store, host, "train")
+    path = store.folder(one.runs[0]) / name
+    torch.save({"state": Command(f"touch {mark}")}, path, pickle_module=pickle)
+    record = store.read(one.runs[0].place).record
+    listed = record.digests | {name: sha256(path.read_bytes()).hexdigest()}
+    store.write(one.runs[0], record.model_copy(update={"digests": listed}))
+    [failed] = [e for e in run(one, store, host, "judge") if isinstance(e, Failed)]
+    assert not mark.exists()
+    assert f"{path} cannot be used: " in failed.reason
+
+
+def test_an_agent_without_a_state_is_judged_at_once_and_that_is_said(
+    batch, host, at_once, tmp_path, monkeypatch
+):
+    from toy_uqbench.walker import Walker
+
+    monkeypatch.setattr(Walker, "exported_state", lambda self: {"one": torch.zeros(7)})
+    store = Store(tmp_path)
+    told = run(batch, store, host, "train")
+    [notice] = [e.text for e in told if isinstance(e, Notice)]
+    assert notice.startswith("--train-only: judged at once: the agent")
+    assert results(store, batch) == at_once
+    other = Store(tmp_path / "other")
+    assert not [e for e in run(batch, other, host) if isinstance(e, Notice)]
+
+
+def test_an_agent_that_alone_predicts_otherwise_is_not_judged_alone(
+    batch, host, tmp_path, monkeypatch
+):
+    from toy_uqbench.walker import Walker
+
+    from uqbench.contract.agent import Uncertainty
+
+    def crowd(self, obs):
+        return Uncertainty(mean=torch.full((*obs.shape[:2], 2), float(len(obs))))
+
+    monkeypatch.setattr(Walker, "uncertainty", crowd)
+    store = Store(tmp_path)
+    told = run(batch, store, host, "train")
+    assert any("or predicts otherwise" in e.text for e in told if isinstance(e, Notice))
+    assert in_states(store, batch) == {RunState.FINISHED}
+
+
+def again(plan: Plan, batch: Batch, store: Store, host: Host) -> tuple[list[str], list[Any]]:
+    said: list[str] = []
+    reopen(plan, store, said.append)
+    return said, run(batch, store, host, "judge")
+
+
+def test_a_kept_run_is_judged_again_where_a_score_has_another_version(
+    plan, batch, host, at_once, tmp_path, monkeypatch
+):
+    store, keeping = Store(tmp_path / "kept"), replace(batch, keep_agents=True)
+    run(keeping, store, host)
+    assert names(store, batch) == FINISHED | TRAINED
+    assert results(store, batch) == at_once
+    assert again(plan, keeping, store, host)[0] == []  # nothing is older
+    newer = replace(scores.SCORING_RULES["error"], version="2")
+    monkeypatch.setitem(scores.SCORING_RULES, "error", newer)
+    before = store.find(batch.runs[0]).record
+    said, told = again(plan, batch, store, host)  # what was kept stays, though nobody says so
+    assert said == [f"Judged again: 3 runs; what was judged before is in {store.root}/.earlier/1."]
+    assert [e.step for e in told if isinstance(e, Started)] == [STEPS] * 3
+    assert results(store, batch) == at_once
+    after = store.find(batch.runs[0]).record
+    assert before.score_versions == {}
+    assert after.score_versions == {"uncertainty/error": "2"}
+    assert after.timing == before.timing  # what training and the first judging cost
+    assert Store(store.root / ".earlier" / "1").find(batch.runs[0]).state is RunState.FINISHED
+    assert names(store, batch) == FINISHED | TRAINED
+    assert again(plan, keeping, store, host)[0] == []
+
+
+def test_a_run_that_kept_nothing_is_told_and_stays(plan, batch, host, tmp_path, monkeypatch):
+    store = Store(tmp_path)
+    run(batch, store, host)
+    newer = replace(scores.SCORING_RULES["error"], version="2")
+    monkeypatch.setitem(scores.SCORING_RULES, "error", newer)
+    said, _ = again(plan, batch, store, host)
+    assert "3 finished runs of other scores" in said[0]
+    assert "--rerun" in said[0]
+    assert in_states(store, batch) == {RunState.FINISHED}
+
+
+def test_what_a_gpu_trained_is_judged_on_a_cpu(plan, batch, host, at_once, tmp_path):
+    store = Store(tmp_path)
+    there = batch.of([one.on_device("cuda") for one in batch.runs])
+    run(there, store, host, "train")
+    here = on_stored_devices(plan, store)
+    assert here.runs == there.runs
+    group = make_batch_groups(replace(here, stage="judge"), set(here.runs), "cpu", 5)
+    for batches in group:
+        execute(batches, store, host, lambda _: None)
+    assert [of for of, _ in results(store, there)] == [of for of, _ in at_once]
+    timing = store.find(there.runs[0]).record.timing
+    assert timing is not None
