@@ -4,6 +4,7 @@ A batch of several runs that fails is retried run by run: the retry of a batch b
 """
 
 import gc
+import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, nullcontext
@@ -49,7 +50,7 @@ def execute(
     Raises:
         SystemExit: the process was asked to stop.
     """
-    if any(batch.budget.numerics == "compiled" for batch in group):
+    if "torch._dynamo" in sys.modules:
         torch.compiler.reset()  # code compiled for earlier agents keeps them alive
         gc.collect()
     request, stopped = stop or Stop(), False

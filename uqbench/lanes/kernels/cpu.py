@@ -44,7 +44,7 @@ def _digest(package: str) -> str:
     return hashlib.sha256(b"".join(sources)).hexdigest()[:16]
 
 
-def _compile(function: Any, arguments: tuple[Any, ...], wait: float) -> None:
+def compile_for(function: Any, arguments: tuple[Any, ...], wait: float = -1.0) -> None:
     """Compile a function for its arguments, or load it from the cache: one process at a time.
 
     Of several processes that start together, one compiles, and the others find it in the cache.
@@ -92,7 +92,7 @@ class CpuKernels:
         self._n_actions = n_actions
         for wait in (0.0, -1.0):  # what another process compiles meanwhile is waited for at last
             for function in (begin, step):
-                _compile(function, (self._parameters, self._arrays), wait)
+                compile_for(function, (self._parameters, self._arrays), wait)
 
     def begin(self) -> None:
         """Begin an episode in every lane."""
