@@ -183,6 +183,11 @@ class RMSProp:
             root = scratch.add_(self._epsilon).sqrt_()
             parameter.sub_((gradient * (taken * self._learning_rate)).div_(root))
 
+    @property
+    def squares(self) -> list[Tensor]:
+        """The average of each parameter's squared gradients, for kernels that update it."""
+        return self._squares
+
     def state_dict(self) -> dict[str, Any]:
         """The averages."""
         return {

@@ -1,7 +1,7 @@
 """CPU kernels: compiled loops over the lanes' arrays."""
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
@@ -16,7 +16,7 @@ from uqbench.lanes.kernels import compiled
 
 
 def compiled_once(
-    package: str, variant: str = "", *, allocates: bool = False
+    package: str, variant: str = "", *, allocates: bool = False, uses: Sequence[str] = ()
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Compile a function that calls others in ``package``, and cache it on disk.
 
@@ -27,19 +27,20 @@ def compiled_once(
         package: whose sources are part of the name.
         variant: part of the name, too, of functions that differ in what they close over.
         allocates: whether the function makes arrays; what it calls never does.
+        uses: other packages that it calls functions of.
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         function.__name__ += variant
-        function.__qualname__ += variant + _digest(package)
+        function.__qualname__ += variant + _digest(package, *uses)
         return compiled(function, cache=True, forceinline=not allocates, allocates=allocates)
 
     return decorate
 
 
-def _digest(package: str) -> str:
-    """Digest of the package's sources and of ``uqbench.lanes.kernels``."""
-    folders = Path(str(files(package))), Path(__file__).parent
+def _digest(*packages: str) -> str:
+    """Digest of the packages' sources and of ``uqbench.lanes.kernels``."""
+    folders = *(Path(str(files(package))) for package in packages), Path(__file__).parent
     sources = [path.read_bytes() for folder in folders for path in sorted(folder.rglob("*.py"))]
     return hashlib.sha256(b"".join(sources)).hexdigest()[:16]
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from uqbench.lanes.kernels import compiled
+from uqbench.lanes.kernels.cpu import compiled_once
 from uqbench_dqn.native import planes, products
 from uqbench_dqn.native.products import COLUMNS, ROWS, Z_STEP, N
 from uqbench_dqn.native.vectors import (
@@ -24,6 +25,9 @@ from uqbench_dqn.native.vectors import (
     total,
     transpose,
 )
+
+PACKAGE = "uqbench_dqn"
+"""Whose sources the names of what is cached depend on."""
 
 
 class Sizes(NamedTuple):
@@ -56,7 +60,7 @@ class Weights(NamedTuple):
 
 
 class Layers(NamedTuple):
-    """A network's numbers between its layers, of whole blocks of rows.
+    """A network's numbers after its layers, of whole blocks of rows.
 
     Attributes:
         h: after the convolution, rows ``H_STEP`` apart.
@@ -79,7 +83,6 @@ class Scratch(NamedTuple):
         pack: a strip of weights, or all of ``dz``.
         turned: the output layer's weights, ``[A N, hidden]``.
         turned_gradient: their gradients.
-        row: numbers of one transition.
     """
 
     dh: Any
@@ -88,7 +91,6 @@ class Scratch(NamedTuple):
     pack: Any
     turned: Any
     turned_gradient: Any
-    row: Any
 
 
 class Rates(NamedTuple):
@@ -137,15 +139,15 @@ def output(
             products.narrow(z, s * Z_STEP, pack, 0, out, s * step + first, step, width, 1, pack, 0)
 
 
-@compiled
+@compiled_once(PACKAGE)
 def evaluate(
-    words: Any, slots: Any, rows: Any, sizes: Any, weights: Any, layers: Any, pack: Any, reach: Any
+    words: Any, slots: Any, sizes: Any, weights: Any, layers: Any, pack: Any, reach: Any
 ) -> None:
     """The network's outputs for the observations ``slots``, and what is between its layers.
 
     The product follows its convolution at once: H is still in the second cache.
     """
-    w, at = weights, layers
+    rows, sizes, w, at = slots.size, Sizes(*sizes), Weights(*weights), Layers(*layers)
     planes.forward(words, slots, rows, w.filters, w.filter_bias, sizes.inputs, at.h, reach)
     hidden(rows, sizes, w.hidden, w.hidden_bias, at.h, at.z, pack)
     outputs = sizes.actions * sizes.each
@@ -176,7 +178,7 @@ def output_gradients(
 ) -> None:
     """Gradients of the output layer and of Z, from those of the action's outputs, ``scratch.g``."""
     batch, width, each = sizes.batch, sizes.hidden, sizes.each
-    outputs, (_, dz, g, _, turned, turned_gradient, _) = sizes.actions * each, scratch
+    outputs, (_, dz, g, _, turned, turned_gradient) = sizes.actions * each, scratch
     _turn(width, outputs, w, turned, False)
     zero = splat(np.float32(0))
     for i in range(outputs * width):
@@ -209,24 +211,27 @@ def output_gradients(
     _turn(width, outputs, gradients.last, turned_gradient, True)
 
 
-@compiled
-def trunk_gradients(
-    words: Any, slots: Any, sizes: Any, w: Any, h: Any, gradients: Any, scratch: Any, reach: Any
-) -> None:
-    """Gradients of the hidden layer's weights and of the convolution, from those of Z."""
-    batch, inputs, width, at = sizes.batch, sizes.inputs, sizes.hidden, scratch
-    products.to_weights(h, batch, inputs, at.dz, width, gradients.hidden, at.pack)
-    products.to_inputs(at.dz, batch, w, inputs, width, at.dh, at.pack)
-    filters, bias = gradients.filters, gradients.filter_bias
-    planes.backward(words, slots, batch, inputs, h, at.dh, filters, bias, reach)
+@compiled_once(PACKAGE)
+def all_gradients(
+    words: Any, slots: Any, action: Any, sizes: Any, weights: Any, layers: Any, gradients: Any,
+    scratch: Any, reach: Any,
+) -> None:  # fmt: skip
+    """Gradients of all weights, from those of the outputs of the actions taken, ``scratch.g``."""
+    sizes, w, at, to = Sizes(*sizes), Weights(*weights), Layers(*layers), Weights(*gradients)
+    back = Scratch(*scratch)
+    rows, inputs, width = sizes.batch, sizes.inputs, sizes.hidden
+    output_gradients(sizes, slots, action, at.z, w.last, to, back)
+    products.to_weights(at.h, rows, inputs, back.dz, width, to.hidden, back.pack)
+    products.to_inputs(back.dz, rows, w.hidden, inputs, width, back.dh, back.pack)
+    planes.backward(words, slots, rows, inputs, at.h, back.dh, to.filters, to.filter_bias, reach)
 
 
-@compiled
+@compiled_once(PACKAGE)
 def adam(parameters: Any, gradients: Any, means: Any, squares: Any, rates: Any) -> None:
     """One step of Adam for each tensor; as :class:`uqbench.lanes.Adam` has it, in one pass."""
-    one = np.float32(1)
+    rates, one = Rates(*rates), np.float32(1)
     new_mean, new_square = one - rates.first, one - rates.second
-    for n in range(6):
+    for n in range(len(parameters)):
         p, g, m, v = parameters[n], gradients[n], means[n], squares[n]
         for i in range(p.size):
             gradient = g[i]

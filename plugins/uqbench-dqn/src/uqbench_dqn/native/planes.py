@@ -1,7 +1,7 @@
-"""A convolution of planes of bits: a set pixel adds a row of the filters to each output it reaches.
+"""A convolution of planes of bits: a set pixel adds a row of filters to each output it reaches.
 
-A filter's weights are ordered as :class:`uqbench.lanes.LaneConv2d` has them, ``[kernel, kernel, C]``
-by rows of 16 filters; its outputs are channels last.
+Weights are ordered as :class:`uqbench.lanes.LaneConv2d` has them, ``[kernel, kernel, C]`` rows of
+16 filters; outputs are channels last.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ _to_inputs = tile(ROWS, VECTORS, Z_STEP, 1, N)
 
 
 def whole(rows: int, block: int = 12) -> int:
-    """The least number of rows that whole blocks have, of 12 or of 6."""
+    """The least multiple of ``block`` that has so many rows; 12 is one of 6, too."""
     return -(-rows // block) * block
 
 

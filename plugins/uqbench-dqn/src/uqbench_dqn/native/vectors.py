@@ -165,6 +165,43 @@ def rectified(_typing: Any, x: Any, y: Any) -> Any:
 
 
 @intrinsic
+def greatest(_typing: Any, x: Any, y: Any) -> Any:
+    """The greater of each two; y where one is NaN."""
+
+    def write(code: Code, x: Any, y: Any) -> Any:
+        return code.builder.select(code.builder.fcmp_ordered(">", x, y), x, y)
+
+    return _elementwise((vector, vector), write)
+
+
+@intrinsic
+def exponential(_typing: Any, x: Any) -> Any:
+    """``exp x`` within two units of the last place, for x from −87 to 88; below, of −87.
+
+    ``2ⁿ exp r`` with the polynomial of Cephes; no processor's or library's own.
+    """
+
+    def write(code: Code, x: Any) -> Any:
+        def of(number: float) -> Any:
+            return ir.Constant(FLOATS, [number] * WIDTH)
+
+        builder, rounds = code.builder, of(1.5 * 2**23)  # adding it rounds to an integer
+        x = builder.select(builder.fcmp_ordered("<", x, of(-87.0)), of(-87.0), x)
+        shifted = code.fma(x, of(1.4426950408889634), rounds)
+        n = builder.fsub(shifted, rounds)
+        r = code.fma(n, of(2.12194440e-4), code.fma(n, of(-0.693359375), x))
+        sums = of(1.9875691500e-4)
+        for factor in (1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 0.16666665459, 0.5):
+            sums = code.fma(sums, r, of(factor))
+        sums = builder.fadd(code.fma(builder.fmul(r, r), sums, r), of(1.0))
+        bits = builder.shl(builder.bitcast(shifted, LANES), ir.Constant(LANES, [23] * WIDTH))
+        bits = builder.add(bits, ir.Constant(LANES, [127 << 23] * WIDTH))
+        return builder.fmul(sums, builder.bitcast(bits, FLOATS))
+
+    return _elementwise((vector,), write)
+
+
+@intrinsic
 def total(_typing: Any, x: Any) -> Any:
     """The sum of the 16, by halves: 8, 4, 2, 1."""
 
@@ -173,6 +210,20 @@ def total(_typing: Any, x: Any) -> Any:
         for half in (8, 4, 2, 1):
             turned = writes.shuffle(x, x, [(j + half) % WIDTH for j in range(WIDTH)])
             x = builder.fadd(x, turned)
+        return builder.extract_element(x, ir.Constant(WORD, 0))
+
+    return types.float32(vector), code
+
+
+@intrinsic
+def highest(_typing: Any, x: Any) -> Any:
+    """The greatest of the 16."""
+
+    def code(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
+        writes, x = Code(context, builder, signature, args), args[0]
+        for half in (8, 4, 2, 1):
+            turned = writes.shuffle(x, x, [(j + half) % WIDTH for j in range(WIDTH)])
+            x = builder.select(builder.fcmp_ordered(">", turned, x), turned, x)
         return builder.extract_element(x, ir.Constant(WORD, 0))
 
     return types.float32(vector), code
