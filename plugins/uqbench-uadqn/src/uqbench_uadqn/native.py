@@ -16,6 +16,7 @@ from uqbench_dqn.native.agents import (
     Steps,
     Trained,
     flat,
+    parameters_of,
     replace,
     rows_of,
     why_not,
@@ -73,7 +74,7 @@ class UADQNSteps(Steps):
 
     def __init__(self, agent: Any) -> None:
         super().__init__(agent, quantile_losses, means_of_quantiles, [agent.discount])
-        self.posterior = Trained(agent.posterior, agent.optimizer)
+        self.posterior = Trained(parameters_of(agent.posterior), agent.optimizer)
         agent.anchor.scale.copy_(prior_scale(self.posterior.weights).view_as(agent.anchor.scale))
         self._anchor: Any = None
         self._initial: list[Arrays] = []

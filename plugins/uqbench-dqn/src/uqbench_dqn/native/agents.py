@@ -83,12 +83,12 @@ class Trained:
     """Networks of one shape that an optimizer trains: their weights and Adam's moments, by row.
 
     Args:
-        network: stacked.
-        optimizer: whose parameters its own are among.
+        own: their parameters, stacked.
+        optimizer: whose parameters these are among.
     """
 
-    def __init__(self, network: QNetwork, optimizer: Adam) -> None:
-        own, known = parameters_of(network), {id(p): i for i, p in enumerate(optimizer.parameters)}
+    def __init__(self, own: Sequence[Tensor], optimizer: Adam) -> None:
+        known = {id(p): i for i, p in enumerate(optimizer.parameters)}
         places = [known[id(parameter)] for parameter in own]
         self.weights = rows_of(own)
         self.means, self.squares = (
@@ -131,7 +131,7 @@ class Steps:
         self.words, self.following = (flat(ring[name], np.uint32) for name in ("obs", "next_obs"))
         fields = (flat(ring[name]) for name in FIELDS)
         self.fields = tuple(x.view(np.uint8) if x.dtype == bool else x for x in fields)
-        self.online = Trained(network, agent.optimizer)
+        self.online = Trained(parameters_of(network), agent.optimizer)
         self.target = rows_of(parameters_of(agent.target))
         rows, block = whole(batch), layers.step_of(actions * each)
         h, dh = zeros(rows, H_STEP), zeros(rows, H_STEP)
