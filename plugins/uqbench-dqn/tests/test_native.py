@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from copy import deepcopy
 from itertools import islice
 from typing import Any
 
@@ -163,7 +164,7 @@ def test_a_resumed_run_equals_an_uninterrupted_one_bit_for_bit(method):
     state: Any = None
     for step, _ in whole.steps():
         if step == 64 * 6:
-            state = whole.state()
+            state = deepcopy(whole.state())  # the next step overwrites its observations
     again = training(method, game="seaquest", updates=6, saved=lambda: state)
     for _ in again.steps():
         pass
