@@ -194,8 +194,10 @@ DIGESTS = {
     "c51-support": "25c4c89ccfeca646",
     "ua-dqn": "34362b6c2ee47627",
 }
-"""Weights after a run of 30 updates, on every processor with fused multiply-add; UBE-DQN's counts and
-BDQN's posterior are torch's."""
+"""Weights after a run of 30 updates, on every processor with fused multiply-add.
+
+UBE-DQN's counts and BDQN's posterior are torch's, and so are their last bits.
+"""
 
 
 def digest_of(method: str) -> str:
