@@ -123,7 +123,7 @@ class UADQNSteps(Steps):
                 weights = self.posterior.weights[lane * SAMPLES + sample]
                 out[:] = self.evaluated(few, weights)
             epistemic_variances(*self._variances(len(few), to))
-        action = agent.thompson.choose(
+        action: Tensor = agent.thompson.choose(
             means,
             agent.config.epistemic_weight * (variance + VARIANCE_FLOOR).sqrt(),
             noise,

@@ -7,7 +7,7 @@ and all that is not replaced go on as they were.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -45,7 +45,8 @@ def why_not(
         return "the optimizer is not Adam"
     if len(network.convolutions) != 1 or network.convolutions[0].channels != planes.FILTERS:
         return f"the network has not one convolution with {planes.FILTERS} filters"
-    inputs, width = network.layers[0].weight.shape[-2:]
+    first: Any = network.layers[0]
+    inputs, width = first.weight.shape[-2:]
     strip, most = products.COLUMNS, (products.MOST_INPUTS, products.MOST_OUTPUTS)
     fits = len(network.layers) == stacked and inputs <= most[0] and width <= most[1]
     if not fits or inputs % strip or width % strip:
@@ -123,10 +124,11 @@ class Steps:
         self.settings = tuple(numbers)
         network: QNetwork = agent.online
         ring, batch, actions = agent.replay.memory, agent.config.batch_size, agent.n_actions
-        inputs, width = network.layers[0].weight.shape[-2:]
-        each = 1 if last else network.layers[-1].bias.shape[-1] // actions
+        first, final = (cast(Any, network.layers[n]) for n in (0, -1))
+        inputs, width = first.weight.shape[-2:]
+        each = 1 if last else final.bias.shape[-1] // actions
         self.sizes = (batch, inputs, width, actions, each)
-        layer = network.convolutions[0]
+        layer: Any = network.convolutions[0]
         self.reach = tuple(planes.reach(tuple(ring["obs"].shape[3:]), *layer.kernel_and_stride))
         self.words, self.following = (flat(ring[name], np.uint32) for name in ("obs", "next_obs"))
         fields = (flat(ring[name]) for name in FIELDS)

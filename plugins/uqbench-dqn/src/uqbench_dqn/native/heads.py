@@ -39,9 +39,9 @@ from uqbench_dqn.native.layers import (
     output_gradients,
     step_of,
 )
-from uqbench_dqn.native.products import H_STEP, UNROLLED, Z_STEP, whole
+from uqbench_dqn.native.products import H_STEP, Z_STEP, whole
 from uqbench_dqn.native.steps import best_of
-from uqbench_dqn.native.vectors import WIDTH, add, load, splat, store
+from uqbench_dqn.native.vectors import UNROLLED, WIDTH, add, load, splat, store
 
 
 @compiled_once(PACKAGE)

@@ -104,7 +104,7 @@ class Rates(NamedTuple):
 
 
 @compiled
-def step_of(outputs: Any) -> int:
+def step_of(outputs: Any) -> Any:
     """Floats between rows of ``outputs`` numbers: whole strips."""
     return (outputs + COLUMNS - 1) // COLUMNS * COLUMNS
 
@@ -242,7 +242,7 @@ def adam(parameters: Any, gradients: Any, means: Any, squares: Any, rates: Any) 
 
 
 @compiled
-def better(value: Any, best: Any) -> bool:
+def better(value: Any, best: Any) -> Any:
     """Whether a value is greater, or the first NaN: as ``argmax`` has it."""
     return (value > best) | ((value != value) & (best == best))
 

@@ -23,18 +23,18 @@ BYTES = 4
 
 
 class Reach(NamedTuple):
-    """Where a pixel's adds go, ``[pixels, kernel²]`` flat, of which the first ``count`` are used.
+    """Where a pixel's adds go, ``[pixels, kernel²]`` flat, of which the first ``reached`` are used.
 
     Attributes:
         to: first of the outputs' 16 floats.
         by: first of the filters' 16 floats.
-        count: of each pixel, ``[pixels]``.
+        reached: of each pixel, ``[pixels]``.
         found: scratch for the set pixels of an observation, ``[pixels]``.
     """
 
     to: NDArray[np.int32]
     by: NDArray[np.int32]
-    count: NDArray[np.int32]
+    reached: NDArray[np.int32]
     found: NDArray[np.int32]
 
 
@@ -51,10 +51,10 @@ def reach(shape: tuple[int, int, int], kernel: int, stride: int) -> Reach:
                 continue
             row, column = row // stride, column // stride
             if 0 <= row < rows and 0 <= column < columns:
-                at = pixel * each + table.count[pixel]
+                at = pixel * each + table.reached[pixel]
                 table.to[at] = (row * columns + column) * FILTERS
                 table.by[at] = ((ky * kernel + kx) * depth + c) * FILTERS
-                table.count[pixel] += 1
+                table.reached[pixel] += 1
     return table
 
 

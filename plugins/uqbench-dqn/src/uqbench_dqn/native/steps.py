@@ -109,7 +109,7 @@ def quantile_targets(
 @compiled
 def quantile_loss(
     out: Any, at: Any, each: Any, row: Any, mean: Any, batch: Any, g: Any, to: Any
-) -> float:
+) -> Any:
     """A transition's loss, κ = 0, and its gradients with respect to the N quantiles from ``at``.
 
     ``Σ_i τ_i (E z − q_i) + E max(q_i − z, 0)``, as :func:`uqbench_dqn.quantiles.quantile_loss`.

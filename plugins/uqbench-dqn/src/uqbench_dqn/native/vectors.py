@@ -14,10 +14,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from llvmlite import ir
-from numba import types
+from numba import extending, types
 from numba.core import cgutils
-from numba.extending import intrinsic, models, register_model
+from numba.extending import models, register_model
 
+intrinsic: Any = extending.intrinsic
 WIDTH = 16
 """Floats of a vector."""
 FLOATS = ir.VectorType(ir.FloatType(), WIDTH)
