@@ -248,7 +248,7 @@ def better(value: Any, best: Any) -> Any:
 
 
 @compiled
-def mean_of(values: Any, first: Any, count: Any) -> float:
+def mean_of(values: Any, first: Any, count: Any) -> Any:
     """The mean of ``count`` floats from ``first`` on, 16 by 16 and then one by one."""
     wide, rest, whole = splat(np.float32(0)), np.float32(0), count // WIDTH * WIDTH
     for j in range(0, whole, WIDTH):

@@ -5,7 +5,8 @@ Rows of H, the layer's inputs, are :data:`H_STEP` floats apart, whatever their n
 :data:`Z_STEP` apart. Both have room for whole blocks: rows that a batch does not fill are zero.
 """
 
-# mypy: disable-error-code="attr-defined"
+# llvmlite has no types:
+# mypy: disable-error-code="import-untyped, no-untyped-call"
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ here allows it to. Addresses are a flat array and an index.
 """
 
 # llvmlite has no types, and an intrinsic's arguments are its generated code's:
-# mypy: disable-error-code="no-untyped-call, untyped-decorator"
+# mypy: disable-error-code="import-untyped, no-untyped-call, untyped-decorator"
 # ruff: noqa: ARG001
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ vector = Vector()
 
 
 @register_model(Vector)
-class _Model(models.PrimitiveModel):  # type: ignore[misc]
+class _Model(models.PrimitiveModel):
     def __init__(self, manager: Any, kind: Any) -> None:
         super().__init__(manager, kind, FLOATS)
 
