@@ -38,7 +38,7 @@ def measure(
     from uqbench.registry.plugins import Host
     from uqbench.runner.batches import Batch
     from uqbench.runner.train.agents import make_agent, make_loop_agent
-    from uqbench.runner.train.compiling import compile_agent
+    from uqbench.runner.train.compiling import execute_as
     from uqbench.runner.train.environments import TaskEnvironment
     from uqbench.runner.train.loop import interact
     from uqbench.runner.train.loop_agent import RecordedLanes, train
@@ -95,8 +95,7 @@ def measure(
         train(agent, recorded, budget.steps, 0, actors)
     else:
         learner = make_agent(batch, host, env, device)
-        if options.numerics == "compiled":
-            compile_agent(learner)
+        execute_as(learner, options.numerics, partial(print, file=sys.stderr))
         for position in interact(learner, env, budget.steps, recorder, actors=actors):
             after(position.step)
     began, ended = times
@@ -109,7 +108,7 @@ def main() -> None:
     parser.add_argument("--methods", nargs="+", default=METHODS)
     parser.add_argument("--actors", nargs="+", type=positive, default=[1, 16, 64, 256])
     parser.add_argument("--batches", nargs="+", type=positive, default=[32, 128])
-    parser.add_argument("--numerics", choices=("eager", "compiled"), default="eager")
+    parser.add_argument("--numerics", choices=("eager", "compiled", "native"), default="eager")
     parser.add_argument("--steps", type=positive, default=150, help="gradient steps timed")
     options = parser.parse_args()
     cells = {

@@ -55,7 +55,9 @@ def main() -> None:
     parser.add_argument("--task")
     parser.add_argument("--methods", nargs="+", required=True)
     parser.add_argument("--lanes", nargs="+", type=positive, default=[5])
-    parser.add_argument("--numerics", choices=("eager", "compiled"), help="not the budget's")
+    parser.add_argument(
+        "--numerics", choices=("eager", "compiled", "native"), help="not the budget's"
+    )
     parser.add_argument("--seconds", type=float, default=5.0, help="timed, at least")
     options = parser.parse_args()
     cells = {f"{m}, {n}": (m, n) for m in options.methods for n in options.lanes}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
+from functools import partial
 
 import torch
 from measure import seconds
@@ -12,7 +14,7 @@ from uqbench.registry.plugins import Host
 from uqbench.runner.batches import Batch
 from uqbench.runner.forecast import work
 from uqbench.runner.train.agents import make_agent
-from uqbench.runner.train.compiling import compile_agent
+from uqbench.runner.train.compiling import execute_as
 from uqbench.runner.train.environments import TaskEnvironment
 from uqbench.runner.train.loop import interact
 from uqbench.runner.train.recorder import Recorder
@@ -39,8 +41,7 @@ def time_steps(batch: Batch, host: Host, least: float) -> float:
     batch, device = learning_at_once(batch), torch.device("cpu")
     env = TaskEnvironment(batch, host, device).training_lanes()
     agent = make_agent(batch, host, env, device)
-    if batch.budget.numerics == "compiled":
-        compile_agent(agent)
+    execute_as(agent, batch.budget.numerics, partial(print, file=sys.stderr))
     actors, lanes, steps = batch.budget.actors, len(batch.runs), batch.budget.steps
     spec = host.environments[str(batch.cell.task.environment)]
     recorder = Recorder(lanes, steps, spec.events, device, actors=actors)

@@ -5,7 +5,7 @@ import torch
 
 from uqbench.lanes import LaneLinear
 from uqbench.lanes.networks import use_onednn
-from uqbench.lanes.products import AVAILABLE, product
+from uqbench.lanes.products import AVAILABLE, library, product
 
 pytestmark = pytest.mark.skipif(not AVAILABLE, reason="this torch has no oneDNN")
 SHAPES = [(128, 1024, 128), (67, 641, 129), (128, 128, 300)]
@@ -49,7 +49,23 @@ def test_a_lane_has_the_same_bits_alone_and_among_others(shape, share):
             assert torch.equal(one, part)
 
 
-def test_a_layer_uses_them_only_where_it_is_told_to():
+@pytest.mark.parametrize(
+    ("branch", "expected"),
+    [("AVX512_E1", "MKL"), ("AVX2", "MKL"), ("AUTO", "oneDNN"), (None, "oneDNN")],
+)
+def test_products_are_of_the_library_that_is_faster_in_mkls_branch(branch, expected, monkeypatch):
+    """AUTO is what a worker pins on another maker's processor."""
+    monkeypatch.delenv("MKL_CBWR", raising=False)
+    if branch is not None:
+        monkeypatch.setenv("MKL_CBWR", branch)
+    layer = LaneLinear(1, 1024, 128)
+    use_onednn([layer])
+    assert library() == expected
+    assert layer.onednn == (expected == "oneDNN")
+
+
+def test_a_layer_uses_them_only_where_it_is_told_to(monkeypatch):
+    monkeypatch.setenv("MKL_CBWR", "AUTO")
     layer, x = LaneLinear(2, 1024, 128, ensemble=2), torch.randn(2, 128, 1024)
     torch.nn.init.normal_(layer.weight)
     plain = torch.bmm(x.repeat_interleave(2, 0), layer.weight.flatten(0, 1))

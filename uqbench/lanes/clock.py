@@ -97,9 +97,13 @@ class Capturable:
         compiled: names of methods from tensors to tensors, each always called with the same shapes.
         clock: the step; the agent reads it from the clock's tensor and advances it at the end of
             ``observe``.
+        native: a function ``"package.module:name"`` of an agent of exactly this class, no child's,
+            that replaces methods by kernels of its own where a budget's numerics are ``native``;
+            it returns why there are none for this agent, or an empty string.
     """
 
     compiled: ClassVar[tuple[str, ...]] = ()
+    native: ClassVar[str] = ""
     clock: Clock
 
     @abstractmethod

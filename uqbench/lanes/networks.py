@@ -4,13 +4,15 @@ Shapes: ``L`` lanes, ``E`` members of an ensemble (an optional second dimension)
 """
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
 
-from uqbench.lanes.products import AVAILABLE, product
+from uqbench.lanes.products import library, product
 
 M = TypeVar("M", bound=nn.Module)
 
@@ -78,6 +80,7 @@ class LaneConv2d(nn.Module):
         self.product = LaneLinear(lanes, depth * kernel * kernel, channels, ensemble)
         self._kernel = kernel
         self._stride = stride
+        self.kernel_and_stride = kernel, stride
 
     def forward(self, x: Tensor) -> Tensor:
         """``[S, B, C, H, W] -> [S, B, rows * columns * channels]``, channels last.
@@ -106,16 +109,35 @@ class LaneConv2d(nn.Module):
 
 
 def use_onednn(networks: Iterable[object]) -> None:
-    """Let the layers of those that are modules use oneDNN's products, where torch has them."""
+    """Let the layers of those that are modules use oneDNN's products, where they are faster."""
     for network in networks:
         for layer in network.modules() if isinstance(network, nn.Module) else ():
             if isinstance(layer, LaneLinear):
-                layer.onednn = AVAILABLE
+                layer.onednn = library() == "oneDNN"
 
 
 def lane_generators(seeds: Sequence[int]) -> list[torch.Generator]:
     """One CPU generator per lane, for drawing initial weights."""
     return [torch.Generator().manual_seed(seed) for seed in seeds]
+
+
+_orthogonal: ContextVar[Callable[..., object]] = ContextVar(
+    "orthogonal", default=nn.init.orthogonal_
+)
+
+
+@contextmanager
+def orthogonal_by(function: Callable[..., object]) -> Iterator[None]:
+    """Make orthogonal weights by another function meanwhile, in place of torch's QR.
+
+    Args:
+        function: called as ``nn.init.orthogonal_`` is.
+    """
+    token = _orthogonal.set(function)
+    try:
+        yield
+    finally:
+        _orthogonal.reset(token)
 
 
 def initialize(module: nn.Module, generators: Sequence[torch.Generator], gain: float) -> None:
@@ -128,7 +150,7 @@ def initialize(module: nn.Module, generators: Sequence[torch.Generator], gain: f
             with torch.no_grad():
                 for lane, generator in zip(layer.weight, generators, strict=True):
                     for weight in lane.view(-1, *lane.shape[-2:]):
-                        nn.init.orthogonal_(weight, gain, generator=generator)
+                        _orthogonal.get()(weight, gain, generator=generator)
                 layer.bias.zero_()
 
 

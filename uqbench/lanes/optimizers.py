@@ -81,6 +81,24 @@ class Adam:
             maximize=False,
         )
 
+    @property
+    def moments(self) -> tuple[list[Tensor], list[Tensor]]:
+        """Both averages of each parameter, for kernels that update them."""
+        return self._means, self._squares
+
+    def rates(self) -> tuple[float, float, float, float, float]:
+        """β₁, β₂, ``α / (1 − β₁ᵗ)``, ``1 / √(1 − β₂ᵗ)`` and ε of the coming step t."""
+        (first, second), coming = self._betas, self._steps[0].item() + 1
+        step_size = self._learning_rate / (1 - first**coming)
+        return first, second, step_size, (1 - second**coming) ** -0.5, self._epsilon
+
+    def count(self) -> None:
+        """Count a step that a kernel has taken."""
+        self._steps += 1
+        _, _, step_size, root_scale, _ = self.rates()
+        self._step_size.fill_(step_size)
+        self._root_scale.fill_(root_scale)
+
     def _prepare(self) -> None:
         """``α / (1 − β₁ᵗ)`` and ``1 / √(1 − β₂ᵗ)`` for the coming step t."""
         coming = self._steps[0] + 1
@@ -164,6 +182,11 @@ class RMSProp:
                 scratch.copy_(square)
             root = scratch.add_(self._epsilon).sqrt_()
             parameter.sub_((gradient * (taken * self._learning_rate)).div_(root))
+
+    @property
+    def squares(self) -> list[Tensor]:
+        """The average of each parameter's squared gradients, for kernels that update it."""
+        return self._squares
 
     def state_dict(self) -> dict[str, Any]:
         """The averages."""

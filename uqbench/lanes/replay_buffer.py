@@ -81,12 +81,21 @@ class ReplayBuffer:
 
     def gather(self, index: Tensor) -> dict[str, Tensor]:
         """Transitions ``[L, B, *shape]`` at the slots ``index`` ``[L, B]``."""
-        time, stream = self._places(index)
-        flat = (time * (len(self._lane) * self._actors) + stream).flatten()
+        flat = self.rows(index).flatten()
         return {
             name: ring.flatten(0, 2).index_select(0, flat).unflatten(0, index.shape)
             for name, ring in self._ring.items()
         }
+
+    def rows(self, index: Tensor) -> Tensor:
+        """Rows of ``memory``, flattened to ``[times · L · K, *shape]``, at slots ``[L, B]``."""
+        time, stream = self._places(index)
+        return time * (len(self._lane) * self._actors) + stream
+
+    @property
+    def memory(self) -> Mapping[str, Tensor]:
+        """The ring itself, ``[times, L, K, *shape]`` by field, for kernels that read it."""
+        return self._ring
 
     def _places(self, index: Tensor) -> tuple[Tensor, Tensor]:
         """The time slots of ``index`` ``[L, B]``, and which of the L · K streams each is of."""

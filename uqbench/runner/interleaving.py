@@ -5,6 +5,7 @@ whose environment cannot be made is not.
 """
 
 import gc
+import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, nullcontext
@@ -51,7 +52,7 @@ def execute(
     Raises:
         SystemExit: the process was asked to stop.
     """
-    if any(batch.budget.numerics == "compiled" for batch in group):
+    if "torch._dynamo" in sys.modules:
         torch.compiler.reset()  # code compiled for earlier agents keeps them alive
         gc.collect()
     request, stopped = stop or Stop(), False

@@ -151,8 +151,11 @@ def device_name(device: torch.device) -> str:
         import torch
 
         return torch.cuda.get_device_name(device)
+    from uqbench.lanes.products import library  # it imports torch
+
     processor = platform.processor() or platform.machine()
-    return f"{processor}, numpy {np.__version__}, MKL {os.environ.get(MKL, 'not pinned')}"
+    branch = os.environ.get(MKL, "not pinned")
+    return f"{processor}, numpy {np.__version__}, actors' products {library()}, MKL {branch}"
 
 
 def failed(

@@ -156,7 +156,7 @@ class BatchWork:
         if origin is not None:
             saved = partial(read_state, origin.folder, origin.about, self.device)
         try:
-            training = Training(batch, self.host, measured, saved)
+            training = Training(batch, self.host, measured, saved, self._notify)
             with stop.deferred():
                 for step, latest in training.steps():
                     on_step(step, latest)

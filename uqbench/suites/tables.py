@@ -147,8 +147,9 @@ class Budget(Table):
             scaled by the schedule.
         ranks: whether results may rank methods; if not, tables show no order.
         numerics: how the update is executed: ``eager``, or ``compiled``, which takes 15 to 30 s to
-            warm up and pays off for runs of many minutes. Part of a run's identity, since the last
-            bits may differ.
+            warm up and pays off for runs of many minutes, or ``native``, a step of own kernels
+            where a method has one for the network, and compiled elsewhere. Part of a run's
+            identity, since the last bits may differ.
         primary: the metric to score, where it is not the suite's.
         tasks: the tasks included; None for all.
         step_ms: nominal milliseconds per step of one run on one core, for the time estimate where
@@ -173,7 +174,7 @@ class Budget(Table):
     lanes: Count | None = None
     schedule: Annotated[float, Field(gt=0)] = 1.0
     config: dict[str, Any] = {}
-    numerics: Literal["eager", "compiled"] = "eager"
+    numerics: Literal["eager", "compiled", "native"] = "eager"
     primary: MetricName | None = None
     tasks: tuple[TaskName, ...] | None = None
     task_steps: dict[TaskName, Count] = {}

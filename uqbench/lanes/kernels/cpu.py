@@ -1,7 +1,7 @@
 """CPU kernels: compiled loops over the lanes' arrays."""
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
@@ -16,7 +16,7 @@ from uqbench.lanes.kernels import compiled
 
 
 def compiled_once(
-    package: str, variant: str = "", *, allocates: bool = False
+    package: str, variant: str = "", *, allocates: bool = False, uses: Sequence[str] = ()
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Compile a function that calls others in ``package``, and cache it on disk.
 
@@ -27,24 +27,25 @@ def compiled_once(
         package: whose sources are part of the name.
         variant: part of the name, too, of functions that differ in what they close over.
         allocates: whether the function makes arrays; what it calls never does.
+        uses: other packages that it calls functions of.
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         function.__name__ += variant
-        function.__qualname__ += variant + _digest(package)
+        function.__qualname__ += variant + _digest(package, *uses)
         return compiled(function, cache=True, forceinline=not allocates, allocates=allocates)
 
     return decorate
 
 
-def _digest(package: str) -> str:
-    """Digest of the package's sources and of ``uqbench.lanes.kernels``."""
-    folders = Path(str(files(package))), Path(__file__).parent
+def _digest(*packages: str) -> str:
+    """Digest of the packages' sources and of ``uqbench.lanes.kernels``."""
+    folders = *(Path(str(files(package))) for package in packages), Path(__file__).parent
     sources = [path.read_bytes() for folder in folders for path in sorted(folder.rglob("*.py"))]
     return hashlib.sha256(b"".join(sources)).hexdigest()[:16]
 
 
-def _compile(function: Any, arguments: tuple[Any, ...], wait: float) -> None:
+def compile_for(function: Any, arguments: tuple[Any, ...], wait: float = -1.0) -> None:
     """Compile a function for its arguments, or load it from the cache: one process at a time.
 
     Of several processes that start together, one compiles, and the others find it in the cache.
@@ -92,7 +93,7 @@ class CpuKernels:
         self._n_actions = n_actions
         for wait in (0.0, -1.0):  # what another process compiles meanwhile is waited for at last
             for function in (begin, step):
-                _compile(function, (self._parameters, self._arrays), wait)
+                compile_for(function, (self._parameters, self._arrays), wait)
 
     def begin(self) -> None:
         """Begin an episode in every lane."""

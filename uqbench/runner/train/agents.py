@@ -14,7 +14,12 @@ from uqbench.lanes.networks import use_onednn
 from uqbench.registry.plugins import Host
 from uqbench.runner.batches import Batch
 from uqbench.runner.checkpoints import UnusableError
-from uqbench.runner.train.compiling import can_be_captured, compile_agent, cuda_graphs
+from uqbench.runner.train.compiling import (
+    can_be_captured,
+    cuda_graphs,
+    execute_as,
+    initial_weights,
+)
 from uqbench.runner.train.exported_agents import training_files
 from uqbench.runner.train.loop import Position, interact
 from uqbench.runner.train.loop_agent import RecordedLanes, SinglePolicy, train
@@ -32,6 +37,7 @@ class Training:
         host: the plugins.
         measured: its measurements, and the environment.
         saved: reads the state to resume from; None starts with the first step.
+        notify: called with messages for the user.
 
     Raises:
         UnusableError: the runs cannot resume from what was saved.
@@ -42,15 +48,16 @@ class Training:
         batch: Batch,
         host: Host,
         measured: Measurements,
-        saved: Callable[[], Mapping[str, Any]] | None = None,
+        saved: Callable[[], Mapping[str, Any]] | None,
+        notify: Callable[[str], None],
     ) -> None:
         self._batch, self._measured, self._env = batch, measured, measured.env
         self._make = partial(make_agent, host=host, env=self._env, device=measured.device)
         self._agent, self._capture = self._make(batch), None
-        if batch.budget.numerics == "compiled":
-            compile_agent(self._agent)
-            if can_be_captured(self._agent, self._env, measured.device):
-                self._capture = cuda_graphs()
+        numerics = batch.budget.numerics
+        execute_as(self._agent, numerics, notify)
+        if numerics != "eager" and can_be_captured(self._agent, self._env, measured.device):
+            self._capture = cuda_graphs()
         parts: dict[str, HasState | None] = {
             "agent": self._agent,
             "environment": self._env,
@@ -151,7 +158,8 @@ def make_agent(batch: Batch, host: Host, env: LaneEnv, device: torch.device) -> 
     """The method's agent, written for lanes, with one lane per run."""
     make = host.agents[str(batch.cell.method.agent)].load_factory()
     seeds = [run.agent_seed for run in batch.runs]
-    agent: Agent = make(_environment_info(batch, env), seeds, batch.cell.config, device)
+    with initial_weights(batch.budget.numerics):
+        agent: Agent = make(_environment_info(batch, env), seeds, batch.cell.config, device)
     if batch.budget.actors > 1 and device.type == "cpu":
         use_onednn(vars(agent).values())
     return agent

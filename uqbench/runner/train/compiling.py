@@ -2,11 +2,14 @@
 
 ``eager`` runs torch's operations one by one. ``compiled`` passes the methods that an agent names in
 ``compiled`` to ``torch.compile``; on a GPU the whole step, including acting and the environment, is
-also captured: recorded once for each of the agent's phases, and replayed.
+also captured: recorded once for each of the agent's phases, and replayed. ``native`` has an agent
+replace its methods by kernels of its own; where it has none it is compiled.
 """
 
 from collections import Counter
 from collections.abc import Callable, Hashable
+from contextlib import AbstractContextManager, nullcontext
+from pkgutil import resolve_name
 
 import torch
 
@@ -14,6 +17,7 @@ from uqbench.contract.agent import Agent
 from uqbench.contract.environment import LaneEnv, Outcome
 from uqbench.contract.errors import UqbenchError
 from uqbench.lanes import Capturable
+from uqbench.lanes.networks import orthogonal_by
 
 WARM_UP = 3
 """Steps of a phase that run from Python before its capture: they compile and allocate."""
@@ -26,6 +30,36 @@ Graph = Callable[[], None]
 
 Capture = Callable[[Callable[[], None]], Graph]
 """Records what a function does to tensors without doing it."""
+
+
+def initial_weights(numerics: str) -> AbstractContextManager[None]:
+    """The way in which initial weights are made: native runs', alike on every processor.
+
+    Raises:
+        UqbenchError: there is no Numba.
+    """
+    if numerics != "native":
+        return nullcontext()
+    try:
+        from uqbench.lanes.kernels.orthogonal import orthogonal
+    except ModuleNotFoundError as error:
+        raise UqbenchError(
+            f"numerics = 'native' needs {error.name}, which is not installed here: pip install "
+            f"numba, or use a budget with numerics = 'eager'"
+        ) from error
+    return orthogonal_by(orthogonal)
+
+
+def execute_as(agent: Agent, numerics: str, notify: Callable[[str], None]) -> None:
+    """Have an agent's update executed as a budget says; ``notify`` is told what is not native."""
+    if numerics == "native":
+        function = str(vars(type(agent)).get("native", ""))  # a child may compute something else
+        reason = f"{type(agent).__name__} has no native step"
+        if function and not (reason := resolve_name(function)(agent)):
+            return
+        notify(f"numerics = 'native': compiled instead: {reason}")
+    if numerics != "eager":
+        compile_agent(agent)
 
 
 def compile_agent(agent: Agent) -> None:

@@ -33,6 +33,7 @@ class BootstrappedDQN(DeepQ):
 
     config: BootstrappedDQNConfig
     online: HeadsNetwork | RandomizedPriors
+    native = "uqbench_dqn.native.heads:native"
 
     def __init__(
         self,

@@ -25,6 +25,7 @@ class C51(DeepQ):
     config: C51Config
 
     shared_by_lanes = ("support",)
+    native = "uqbench_dqn.native.agents:c51"
 
     def __init__(
         self, info: EnvironmentInfo, seeds: Sequence[int], config: C51Config, device: torch.device

@@ -65,6 +65,7 @@ class DQN(ScalarQ):
     """
 
     config: DQNConfig
+    native = "uqbench_dqn.native.agents:dqn"
 
     def __init__(
         self,

@@ -24,6 +24,7 @@ class QRDQN(DeepQ):
     config: QRDQNConfig
 
     shared_by_lanes = ("levels",)
+    native = "uqbench_dqn.native.agents:qr_dqn"
 
     def __init__(
         self, info: EnvironmentInfo, seeds: Sequence[int], config: QRDQNConfig, device: torch.device

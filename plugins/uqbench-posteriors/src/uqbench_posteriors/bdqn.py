@@ -68,6 +68,7 @@ class BDQN(DeepQ):
     online: FeatureNetwork
     target: FeatureNetwork
     compiled: ClassVar[tuple[str, ...]] = ("learn", "choose_action")
+    native = "uqbench_posteriors.bdqn_native:native"
 
     def __init__(
         self, info: EnvironmentInfo, seeds: Sequence[int], config: BDQNConfig, device: torch.device

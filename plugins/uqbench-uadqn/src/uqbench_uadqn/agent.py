@@ -36,6 +36,7 @@ class UADQN(DeepQ):
     config: UADQNConfig
 
     shared_by_lanes = ("levels",)
+    native = "uqbench_uadqn.native:native"
 
     def __init__(
         self,

@@ -54,6 +54,7 @@ class UBEDQN(ScalarQ):
     config: UBEDQNConfig
     online: QNetwork
     compiled = ("learn", "thompson_sample", "learn_uncertainty")
+    native = "uqbench_ube.deep.native:native"
 
     def __init__(
         self,

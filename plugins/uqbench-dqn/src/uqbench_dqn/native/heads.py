@@ -1,0 +1,290 @@
+"""Bootstrapped DQN by native steps: a convolution that heads share, each with its own layers.
+
+A head learns from the transitions that its mask lets through: rows of the others are left out of
+its products, where eager multiplies them by zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from uqbench.lanes import greedy
+from uqbench.lanes.kernels import compiled
+from uqbench.lanes.kernels.cpu import compile_for, compiled_once
+from uqbench_dqn.native import layers, planes, products
+from uqbench_dqn.native.agents import (
+    CHUNK,
+    FIELDS,
+    Arrays,
+    Trained,
+    flat,
+    replace,
+    rows_of,
+    why_not,
+    zeros,
+)
+from uqbench_dqn.native.layers import (
+    PACKAGE,
+    Layers,
+    Scratch,
+    Sizes,
+    Weights,
+    hidden,
+    output,
+    output_gradients,
+    step_of,
+)
+from uqbench_dqn.native.products import H_STEP, Z_STEP, whole
+from uqbench_dqn.native.steps import best_of
+from uqbench_dqn.native.vectors import UNROLLED, WIDTH, add, load, splat, store
+
+
+@compiled_once(PACKAGE)
+def convolved(words: Any, slots: Any, sizes: Any, trunk: Any, h: Any, reach: Any) -> None:
+    """What the heads read of the observations ``slots``, ``H``."""
+    planes.forward(words, slots, slots.size, trunk[0], trunk[1], Sizes(*sizes).inputs, h, reach)
+
+
+@compiled
+def picked(rows: Any, count: Any, inputs: Any, h: Any, few: Any) -> None:
+    """Copy rows of H to the first of another, and zeros behind them."""
+    zero = splat(np.float32(0))
+    for n in range((count + UNROLLED - 1) // UNROLLED * UNROLLED):
+        for j in range(0, inputs, WIDTH):
+            if n < count:
+                store(few, n * H_STEP + j, load(h, rows[np.uintp(n)] * H_STEP + j))
+            else:
+                store(few, n * H_STEP + j, zero)
+
+
+@compiled
+def head_outputs(rows: Any, sizes: Any, head: Any, at: Any, pack: Any) -> None:
+    """A head's Q-values, from ``at.h``."""
+    w, bias, last, last_bias = head
+    hidden(rows, sizes, w, bias, at.h, at.z, pack)
+    output(rows, sizes.hidden, sizes.actions, last, last_bias, at.z, at.out, pack)
+
+
+@compiled_once(PACKAGE)
+def values_of_head(
+    rows: Any, sizes: Any, head: Any, h: Any, few: Any, pack: Any, values: Any
+) -> None:
+    """Q-values ``[M, A]`` of a head in those rows of H that are its own."""
+    sizes, at = Sizes(*sizes), Layers(*few)
+    picked(rows, rows.size, sizes.inputs, h, at.h)
+    head_outputs(rows.size, sizes, head, at, pack)
+    step = step_of(sizes.actions)
+    for n in range(rows.size):
+        for a in range(sizes.actions):
+            values[rows[n] * sizes.actions + a] += at.out[n * step + a]
+
+
+@compiled_once(PACKAGE)
+def head_gradients(
+    rows: Any, slots: Any, ring: Any, sizes: Any, heads: Any, head: Any, target: Any, h: Any,
+    next_h: Any, few: Any, next_few: Any, gradients: Any, scratch: Any, dh: Any, taken: Any,
+    settings: Any, loss: Any,
+) -> None:  # fmt: skip
+    """Gradients of a head, and of H, to which its own are added.
+
+    Its part of the objective is the Huber loss over K; the mean is over the whole minibatch.
+    """
+    (action, reward, terminated, valid), (discount, kappa) = ring, settings
+    sizes, at, following = Sizes(*sizes), Layers(*few), Layers(*next_few)
+    back, to, count = Scratch(*scratch), Weights(*gradients), rows.size
+    share = np.float32(sizes.batch * heads)
+    actions, step = sizes.actions, step_of(sizes.actions)
+    own = Sizes(count, sizes.inputs, sizes.hidden, actions, 1)
+    picked(rows, count, sizes.inputs, next_h, following.h)
+    head_outputs(count, sizes, target, following, back.pack)
+    picked(rows, count, sizes.inputs, h, at.h)
+    head_outputs(count, sizes, head, at, back.pack)
+    summed = np.float32(0)
+    for n in range(count):
+        i = slots[rows[n]]
+        continues = np.float32(0) if terminated[i] else discount
+        best = best_of(following.out, n * step, valid, i, actions)
+        error = at.out[n * step + action[i]] - (
+            reward[i] + continues * following.out[n * step + best]
+        )
+        size = abs(error)
+        if size > kappa:
+            summed += kappa * (size - np.float32(0.5) * kappa)
+            back.g[n] = (kappa if error > 0 else -kappa) / share
+        else:
+            summed += np.float32(0.5) * error * error
+            back.g[n] = error / share
+    loss[0] += summed / share
+    for n in range(count):
+        taken[n] = slots[rows[n]]
+    output_gradients(own, taken, action, at.z, head[2], to, back)
+    for n in range(count * Z_STEP, (count + UNROLLED) * Z_STEP):
+        back.dz[n] = np.float32(0)
+    inputs, width = sizes.inputs, sizes.hidden
+    products.to_weights(at.h, count, inputs, back.dz, width, to.hidden, back.pack)
+    products.to_inputs(back.dz, count, head[0], inputs, width, back.dh, back.pack)
+    for n in range(count):
+        for j in range(0, inputs, WIDTH):
+            i = rows[n] * H_STEP + j
+            store(dh, i, add(load(dh, i), load(back.dh, n * H_STEP + j)))
+
+
+@compiled_once(PACKAGE)
+def trunk_gradients(
+    words: Any, slots: Any, sizes: Any, h: Any, dh: Any, gradients: Any, reach: Any
+) -> None:
+    """Gradients of the convolution, from those of H."""
+    sizes, to = Sizes(*sizes), gradients
+    planes.backward(words, slots, sizes.batch, sizes.inputs, h, dh, to[0], to[1], reach)
+
+
+class HeadSteps:
+    """The native methods of Bootstrapped DQN.
+
+    Args:
+        agent: whose heads have targets of their own.
+    """
+
+    def __init__(self, agent: Any) -> None:
+        self.agent = agent
+        network, ring, batch = agent.online, agent.replay.memory, agent.config.batch_size
+        actions, lanes = agent.n_actions, len(agent._loss)
+        self.heads = agent.config.heads
+        inputs, width = network.layers[0].weight.shape[-2:]
+        self.sizes = (batch, inputs, width, actions, 1)
+        layer = network.convolutions[0]
+        self.reach = tuple(planes.reach(tuple(ring["obs"].shape[3:]), *layer.kernel_and_stride))
+        self.words, self.following = (flat(ring[name], np.uint32) for name in ("obs", "next_obs"))
+        fields = (flat(ring[name]) for name in FIELDS)
+        self.fields = tuple(x.view(np.uint8) if x.dtype == bool else x for x in fields)
+        numbers = agent.discount, agent.config.kappa
+        self.settings = tuple(np.float32(x) for x in numbers)
+        (trunk, own), (target_trunk, target) = map(_parts, (network, agent.target))
+        self.trunk, self.own = (Trained(part, agent.optimizer) for part in (trunk, own))
+        self.target_trunk, self.target = rows_of(target_trunk), rows_of(target)
+        most, block = whole(max(batch, CHUNK)), step_of(actions)
+        self.h, self.next_h, self.dh = (zeros(most, H_STEP) for _ in range(3))
+        self.few, self.next_few = (
+            (zeros(most + 12, H_STEP), zeros(most, Z_STEP), zeros(most, block)) for _ in range(2)
+        )
+        self.pack = zeros(most, Z_STEP)
+        turned = actions, width
+        self.back = (
+            *(zeros(most, H_STEP), zeros(most + 12, Z_STEP), zeros(batch), self.pack),
+            *(zeros(*turned), zeros(*turned)),
+        )
+        none = np.zeros(0, np.float32)
+        few = (zeros(whole(inputs), width), *(np.zeros_like(x) for x in self.own.weights[0][1:]))
+        self.gradients = none, none, *few
+        self.trunk_gradients = tuple(np.zeros_like(x) for x in self.trunk.weights[0])
+        self.taken = np.zeros(batch, np.int64)
+        self.all = np.arange(batch)
+        self.means = torch.zeros(lanes, 1)
+        mean, rates = flat(self.means[0]), (np.float32(0),) * 5
+        for kernel, *arguments in (
+            (convolved, *self._convolution(self.words, self.all, self.trunk.weights[0], self.h)),
+            (values_of_head, *self._evaluation(self.all, 0, zeros(actions))),
+            (head_gradients, *self._descent(self.all, self.all, 0, mean)),
+            (trunk_gradients, *self._trunk(self.all)),
+            (layers.adam, *_adam(self.own, 0, few, rates)),
+            (layers.adam, *_adam(self.trunk, 0, self.trunk_gradients, rates)),
+        ):
+            compile_for(kernel, tuple(arguments))
+
+    def _convolution(self, words: Any, slots: Any, trunk: Arrays, h: Any) -> Arrays:
+        return words, slots, self.sizes, trunk, h, self.reach
+
+    def _evaluation(self, rows: Any, row: int, values: Any) -> Arrays:
+        return rows, self.sizes, self.own.weights[row], self.h, self.few, self.pack, values
+
+    def _descent(self, rows: Any, slots: Any, row: int, mean: Any) -> Arrays:
+        network = self.own.weights[row], self.target[row], self.h, self.next_h
+        return (
+            *(rows, slots, self.fields, self.sizes, self.heads, *network, self.few, self.next_few),
+            *(self.gradients, self.back, self.dh, self.taken, self.settings, mean),
+        )
+
+    def _trunk(self, slots: Any) -> Arrays:
+        return self.words, slots, self.sizes, self.h, self.dh, self.trunk_gradients, self.reach
+
+    @torch.no_grad()
+    def learn(self, index: Tensor) -> Tensor:
+        """One gradient step on the buffer's transitions ``index`` ``[L, B]``.
+
+        Returns:
+            The mean of the objective before the step, ``[L, 1]``.
+        """
+        agent, optimizer = self.agent, self.agent.optimizer
+        masks = None if agent.masks is None else agent.masks.gather(index)["mask"].numpy()
+        rates = tuple(np.float32(x) for x in optimizer.rates())
+        for lane, slots in enumerate(agent.replay.rows(index).numpy()):
+            mean = flat(self.means[lane])
+            mean[:], self.dh[:] = 0, 0
+            target, trunk = self.target_trunk[lane], self.trunk.weights[lane]
+            convolved(*self._convolution(self.following, slots, target, self.next_h))
+            convolved(*self._convolution(self.words, slots, trunk, self.h))
+            for head in range(self.heads):
+                row = lane * self.heads + head
+                rows = self.all if masks is None else masks[lane, :, head].nonzero()[0]
+                head_gradients(*self._descent(rows, slots, row, mean))
+                layers.adam(*_adam(self.own, row, self.gradients[2:], rates))
+            trunk_gradients(*self._trunk(slots))
+            layers.adam(*_adam(self.trunk, lane, self.trunk_gradients, rates))
+        optimizer.count()
+        return self.means
+
+    def values(self, obs: Tensor, heads: Tensor | None = None) -> Tensor:
+        """Q-values ``[L, M, A]`` of heads ``[L, M]``, or the mean of all, in ``[L, M, *obs]``."""
+        made = torch.zeros(*obs.shape[:2], self.agent.n_actions)
+        for lane, first in np.ndindex(len(obs), -(-obs.shape[1] // CHUNK)):
+            part = slice(first * CHUNK, (first + 1) * CHUNK)
+            few, to = obs[lane, part].contiguous(), flat(made[lane, part])
+            slots = np.arange(len(few))
+            words, trunk = flat(few, np.uint32), self.trunk.weights[lane]
+            convolved(*self._convolution(words, slots, trunk, self.h))
+            for head in range(self.heads):
+                if heads is not None:
+                    slots = (heads[lane, part] == head).numpy().nonzero()[0]
+                if len(slots):
+                    row = lane * self.heads + head
+                    values_of_head(*self._evaluation(slots, row, to))
+        return made if heads is not None else made / self.heads
+
+    @torch.no_grad()
+    def choose_action(self, obs: Tensor, noise: Tensor, valid: Tensor | None) -> Tensor:
+        """Training actions, of the head that plays each actor's episode."""
+        chosen = greedy(self.values(obs, self.agent._head), valid)
+        actions: Tensor = self.agent.exploration.explore(chosen, noise, valid)
+        return actions
+
+    @torch.no_grad()
+    def policy(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
+        """The greedy action of the heads' mean in each of ``[L, M]`` observations."""
+        return greedy(self.values(obs), valid)
+
+
+def _parts(network: Any) -> tuple[list[Tensor], list[Tensor]]:
+    """The parameters of the convolution, and of the heads, in the order of the layers."""
+    product = network.convolutions[0].product
+    heads = [tensor for layer in network.layers for tensor in (layer.weight, layer.bias)]
+    return [product.weight, product.bias], heads
+
+
+def _adam(trained: Trained, row: int, gradients: Sequence[Any], rates: Arrays) -> Arrays:
+    moments = trained.means[row], trained.squares[row]
+    return (trained.weights[row], tuple(gradients), *moments, rates)
+
+
+def native(agent: Any) -> str:
+    """Let Bootstrapped DQN take native steps; the reason why not, or none."""
+    config = agent.config
+    if config.risk is not None or config.targets != "own":
+        return "actions are chosen by a risk measure, or targets are not each head's own"
+    if reason := why_not(agent.online, agent.replay, agent.optimizer):
+        return reason
+    return replace(agent, HeadSteps(agent))

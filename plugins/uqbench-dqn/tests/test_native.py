@@ -1,0 +1,307 @@
+"""Native steps compute what the agents' classes define, and the same bits everywhere."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from copy import deepcopy
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+pytest.importorskip("numba")
+
+from uqbench_dqn.config import DQNConfig, QRDQNConfig
+from uqbench_dqn.dqn import DQN
+from uqbench_dqn.native import products
+from uqbench_dqn.qr_dqn import QRDQN
+
+from uqbench.contract.agent import EnvironmentInfo
+from uqbench.lanes import ReplayBuffer
+from uqbench.registry.plugins import Host
+from uqbench.runner.batches import Batch
+from uqbench.runner.executors.local import ENVIRONMENT
+from uqbench.runner.train.agents import Training
+from uqbench.runner.train.compiling import execute_as, initial_weights
+from uqbench.runner.train.measurements import Measurements
+from uqbench.suites.plan import make_plan
+from uqbench.suites.reading import read_suites
+from uqbench.testing.same_bits import difference, train
+from uqbench.testing.worlds import RotatingPixels
+
+METHODS = ["dqn", "qr-dqn", "c51-support", "ua-dqn", "ube-dqn", "bdqn", "bootstrapped-dqn-masks"]
+GAMES = ["asterix", "breakout", "freeway", "seaquest", "space_invaders"]  # 4, 4, 7, 10, 6 planes
+STATES = 20
+WARM_UP = 20
+"""Updates after which states are compared: Adam's first steps have the sign of a gradient, however
+small, and that of one that is nearly zero is its rounding's."""
+CPU = torch.device("cpu")
+
+
+def training(
+    method: str, numerics: str = "native", *, game: str = "breakout", seeds: Any = (0,),
+    actors: int = 64, updates: int = 30, saved: Any = None,
+) -> Training:  # fmt: skip
+    """Runs of MinAtar's night, short: learning starts with the third vector step."""
+    host = Host.load()
+    suite = read_suites(host, check=()).suite("minatar")
+    night = suite.budget("night").model_dump()
+    changed = {"steps": actors * updates + 192, "actors": actors, "numerics": numerics}
+    short = {"learn_period": actors, "target_sync_period": 12 * actors, "batch_size": 128}
+    night |= {"tuned": None, "evaluation": None, "queries": None, "schedule": 1.0, **changed}
+    night["config"] = short | {"learning_starts": 130, "learning_rate": 1e-3}
+    budget = type(suite.budget("night")).model_validate(night)
+    suite = suite.model_copy(update={"budgets": {**suite.budgets, "night": budget}})
+    plan = make_plan(
+        suite, host, "night", device="cpu", methods=[method], tasks=[game], seeds=list(seeds)
+    )
+    batch = Batch(plan.cells[0], budget, suite.metrics, "cpu")
+    notices: list[str] = []
+    made = Training(batch, host, Measurements(batch, host, CPU), saved, notices.append)
+    assert notices == []
+    return made
+
+
+def learned(training: Training) -> list[Tensor]:
+    """All parameters that the runs' agent learns."""
+    agent: Any = training._agent
+    return [parameter.detach() for parameter in agent.optimizer.parameters]
+
+
+def updates_compared(method: str, game: str, actors: int, seeds: Any) -> Iterator[float]:
+    """At states of an eager run: how far apart eager's next update and the native one end."""
+    eager, native = (
+        training(
+            method,
+            numerics,
+            game=game,
+            actors=actors,
+            seeds=seeds,
+            updates=WARM_UP + 2 * STATES + 2,
+        )
+        for numerics in ("eager", "native")
+    )
+    agent, other = eager._agent, native._agent
+    learn, taken, found = agent.learn, 0, []
+
+    def learn_both(index: Tensor) -> Tensor:
+        nonlocal taken
+        taken += 1
+        if taken <= WARM_UP or taken % 2:
+            return learn(index)
+        index = decided(agent, index)
+        other.load_state_dict(agent.state_dict())
+        for part, buffer in vars(agent).items():
+            if isinstance(buffer, ReplayBuffer):
+                for name, ring in buffer.memory.items():
+                    getattr(other, part).memory[name].copy_(ring)  # this step's transitions, too
+        objective, mean = learn(index), other.learn(index)
+        torch.testing.assert_close(mean.mean(-1), objective.mean(-1), rtol=1e-5, atol=1e-6)
+        assert other.optimizer.state_dict()["step"] == agent.optimizer.state_dict()["step"]
+        pairs = zip(learned(native), learned(eager), strict=True)
+        found.append(max((one - two).abs().max().item() for one, two in pairs))
+        return objective
+
+    agent.learn = learn_both
+    for _ in eager.steps():
+        yield from found
+        found.clear()
+
+
+def decided(agent: Any, index: Tensor) -> Tensor:
+    """The transitions, each in whose target a rounding would decide replaced by one with none.
+
+    Distributions of two actions with nearly the same mean are not nearly the same.
+    """
+    with torch.no_grad():
+        values = agent.q_values(agent.target(agent.minibatch(index)["next_obs"]))
+    best = values.topk(2).values
+    gap = best[..., 0] - best[..., 1]
+    clear = (gap == 0) | (gap > 1e-5)
+    first = index.gather(1, clear.to(torch.uint8).argmax(1, keepdim=True))
+    return torch.where(clear, index, first)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    ("game", "actors", "seeds"),
+    [
+        ("breakout", 64, (0,)),
+        ("seaquest", 1, (0, 1, 2, 3, 4)),
+        *(
+            pytest.param(game, actors, seeds, marks=pytest.mark.long)
+            for game in GAMES
+            for actors, seeds in ((64, (0, 1, 2, 3, 4)), (1, (0,)))
+        ),
+    ],
+)
+def test_an_update_is_the_one_that_the_class_defines(method, game, actors, seeds):
+    apart = list(islice(updates_compared(method, game, actors, seeds), STATES))
+    assert len(apart) == STATES
+    assert max(apart) < 1e-5
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_lane_has_the_same_bits_alone_and_among_five(method):
+    alone, among = training(method, seeds=[3]), training(method, seeds=[0, 1, 2, 3, 4])
+    for runs in (alone, among):
+        for _ in runs.steps():
+            pass
+    for one, five in zip(learned(alone), learned(among), strict=True):
+        assert torch.equal(one[0], five[3])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_resumed_run_equals_an_uninterrupted_one_bit_for_bit(method):
+    whole = training(method, game="seaquest", updates=6)
+    state: Any = None
+    for step, _ in whole.steps():
+        if step == 64 * 6:
+            state = deepcopy(whole.state())  # the next step overwrites its observations
+    again = training(method, game="seaquest", updates=6, saved=lambda: state)
+    for _ in again.steps():
+        pass
+    assert difference(whole.state(), again.state()) is None
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("value", [np.nan, np.inf, 3e38])
+def test_what_is_no_number_shows_in_the_loss_as_it_does_in_eager(method, value):
+    losses = []
+    for numerics in ("eager", "native"):
+        runs = training(method, numerics)
+        steps = runs.steps()
+        agent: Any = runs._agent
+        while agent.metrics()["loss"].isnan().any():
+            next(steps)
+        with torch.no_grad():
+            agent.online.layers[0].weight[0, 5, 7] = value
+        next(steps)
+        losses.append(agent.metrics()["loss"].item())
+    assert not np.isfinite(losses).any(), losses
+
+
+DIGESTS = {
+    "dqn": "95e5ce71a5df7721",
+    "qr-dqn": "a897effc4dcd8945",
+    "c51-support": "25c4c89ccfeca646",
+    "ua-dqn": "34362b6c2ee47627",
+}
+"""Weights after a run of 30 updates, on every processor with fused multiply-add.
+
+UBE-DQN's counts and BDQN's posterior are torch's, and so are their last bits.
+"""
+
+
+def digest_of(method: str) -> str:
+    runs = training(method, game="asterix")
+    for _ in runs.steps():
+        pass
+    return hashlib.sha256(b"".join(x.numpy().tobytes() for x in learned(runs))).hexdigest()[:16]
+
+
+@pytest.mark.parametrize("method", DIGESTS)
+def test_a_run_has_the_bits_that_it_always_had(method):
+    assert digest_of(method) == DIGESTS[method]
+
+
+@pytest.mark.parametrize(
+    "processor",
+    [
+        {"NUMBA_CPU_NAME": "haswell", "NUMBA_CPU_FEATURES": "", "ATEN_CPU_CAPABILITY": "avx2"},
+        pytest.param({"MKL_CBWR": "COMPATIBLE"}, marks=pytest.mark.long),
+    ],
+)
+def test_the_bits_are_those_of_other_processors(processor):
+    """Of one with AVX2 alone, to Numba, to torch's loops and to MKL."""
+    command = "from test_native import *; print(*map(digest_of, DIGESTS))"
+    environment = {**os.environ, **ENVIRONMENT, "MKL_CBWR": "AVX2", **processor}
+    environment["PYTHONPATH"] = os.path.dirname(__file__)  # noqa: PTH120
+    done = subprocess.run(
+        [sys.executable, "-c", command], env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == list(DIGESTS.values())
+
+
+@pytest.mark.parametrize(
+    ("rows", "inputs", "width"), [(1, 32, 32), (13, 288, 64), (128, 1024, 128)]
+)
+def test_products_are_those_of_float64_within_rounding(rows, inputs, width):
+    drawn = np.random.default_rng(0)
+    many = products.whole(rows)
+    h = np.zeros((many, products.H_STEP), np.float32)
+    d = np.zeros((many, products.Z_STEP), np.float32)
+    h[:rows, :inputs] = drawn.standard_normal((rows, inputs))
+    d[:rows, :width] = drawn.standard_normal((rows, width))
+    w = drawn.standard_normal((inputs, width)).astype(np.float32)
+    z, dh, pack = np.zeros_like(d), np.zeros_like(h), np.zeros(max(many, 128) * 144, np.float32)
+    dw = np.zeros((products.whole(inputs), width), np.float32)
+    arrays = [x.reshape(-1) for x in (h, w, d, z, dh, dw)]
+    products.forward(arrays[0], rows, inputs, arrays[1], width, arrays[3], pack)
+    products.to_weights(arrays[0], rows, inputs, arrays[2], width, arrays[5], pack)
+    products.to_inputs(arrays[2], rows, arrays[1], inputs, width, arrays[4], pack)
+    x, y = h[:rows, :inputs].astype(float), d[:rows, :width].astype(float)
+    for made, right in (
+        (z[:rows, :width], x @ w), (dw[:inputs], x.T @ y), (dh[:rows, :inputs], y @ w.T)
+    ):  # fmt: skip
+        assert np.abs(made - right).max() < 2e-6 * np.abs(right).max() + 1e-5
+
+
+def small(kind: Any, config: Any) -> Any:
+    info = EnvironmentInfo(RotatingPixels.observation_space, RotatingPixels.n_actions, 0.9, 200)
+    with initial_weights("native"):
+        return kind(info, [3], config, CPU)
+
+
+@pytest.mark.parametrize(
+    ("kind", "config", "reason"),
+    [
+        (DQN, DQNConfig(channels=8), "not one convolution with 16 filters"),
+        (DQN, DQNConfig(hidden=(32, 32)), "not one hidden layer"),
+        (DQN, DQNConfig(hidden=(129,)), "not one hidden layer"),
+        (DQN, DQNConfig(optimizer="rmsprop"), "not Adam"),
+        (QRDQN, QRDQNConfig(kappa=1.0), "κ is not 0"),
+        (type("Child", (DQN,), {}), DQNConfig(), "Child has no native step"),
+    ],
+)
+def test_what_does_not_fit_is_compiled_and_said(kind, config, reason, monkeypatch):
+    compiled: list[Any] = []
+    monkeypatch.setattr("uqbench.runner.train.compiling.compile_agent", compiled.append)
+    agent, notices = small(kind, config), []
+    execute_as(agent, "native", notices.append)
+    assert compiled == [agent]
+    assert len(notices) == 1
+    assert notices[0].startswith("numerics = 'native': compiled instead: ")
+    assert reason in notices[0]
+
+
+@pytest.mark.parametrize(("kernel", "stride", "hidden", "batch"), [(3, 1, 32, 6), (4, 2, 96, 33)])
+def test_other_kernels_strides_and_sizes_fit(kernel, stride, hidden, batch):
+    config = DQNConfig(
+        kernel=kernel, stride=stride, hidden=(hidden,), batch_size=batch, learning_starts=40
+    )
+    eager, native = small(DQN, config), small(DQN, config)
+    execute_as(native, "native", pytest.fail)
+    list(train(eager, RotatingPixels(1), 60))
+    native.load_state_dict(eager.state_dict())
+    index = torch.arange(batch)[None]
+    torch.testing.assert_close(native.learn(index).mean(-1), eager.learn(index).mean(-1))
+    pairs = zip(native.optimizer.parameters, eager.optimizer.parameters, strict=True)
+    assert max((one - two).abs().max().item() for one, two in pairs) < 1e-5
+
+
+def test_native_weights_are_those_of_torch_but_for_rounding():
+    config = DQNConfig(hidden=(128,))
+    native = small(DQN, config)
+    info = EnvironmentInfo(RotatingPixels.observation_space, RotatingPixels.n_actions, 0.9, 200)
+    torchs = DQN(info, [3], config, CPU)
+    for one, two in zip(native.online.parameters(), torchs.online.parameters(), strict=True):
+        torch.testing.assert_close(one, two, rtol=0, atol=2e-6)
