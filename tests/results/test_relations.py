@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Sequence
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,8 @@ def outcome(paths: Sequence[Path], names: dict[str, str] | None = None, **option
         return None, str(error)
     tables = {}
     for name, keys in (
-        ("ranks", ["method"]), ("pairs", ["first", "second"]), ("intervals", ["method", "statistic"])
+        ("ranks", ["method"]), ("pairs", ["first", "second"]),
+        ("intervals", ["method", "statistic"]),
     ):  # fmt: skip
         table = getattr(found, name).replace(names or {})
         if name == "intervals":  # over the method that the first file has: it is among the pairs
@@ -42,7 +44,7 @@ def outcome(paths: Sequence[Path], names: dict[str, str] | None = None, **option
 def check(base: Outcome, made: Outcome, files: Sequence[str], *, lacks: str = "") -> None:
     """The same, or refused with a file's name; where a run was cut, its method may lack a rank."""
     assert base[0] is not None, base[1]
-    assert all(f"\"{name}\"" in base[0]["ranks"] for name in METHODS), base[1]
+    assert all(f'"{name}"' in base[0]["ranks"] for name in METHODS), base[1]
     result, said = made
     if result is None:
         assert any(name in said for name in files), said
@@ -83,9 +85,9 @@ def of_table(name: str, form: Form, root: Path) -> None:
                 of = form.roles["method"]
                 changed = table.assign(**{of: table[of].replace(pairs)})
             else:
-                changed = table.rename(
-                    columns=lambda c: re.sub(r"__(dqn|ppo)__", lambda m: f"__{pairs[m[1]]}__", c)
-                )
+                names = [reduce(lambda c, p: c.replace(f"__{p[0]}__", f"__{p[1]}__"),
+                                pairs.items(), column) for column in table]  # fmt: skip
+                changed = table.set_axis(names, axis=1)
             paths = again(changed)
             back = {number: name for name, number in pairs.items()}
             check(base, outcome(paths, back, **options), [paths[0].name])
@@ -107,7 +109,9 @@ def of_table(name: str, form: Form, root: Path) -> None:
                 raise AssertionError(f"{word}: {error}") from error
 
 
-def resumed(form: Form, table: Any, base: Outcome, again: Callable[..., list[Path]], options: Any) -> None:
+def resumed(
+    form: Form, table: Any, base: Outcome, again: Callable[..., list[Path]], options: Any
+) -> None:
     """One run goes on in a second file, from the step where it stopped or from one before."""
     if not form.curves:
         paths = again(table[:1], table[1:])
@@ -132,7 +136,9 @@ def resumed(form: Form, table: Any, base: Outcome, again: Callable[..., list[Pat
         check(base, outcome(paths, **options), [p.name for p in paths])
 
 
-def two_names(form: Form, table: Any, base: Outcome, again: Callable[..., list[Path]], options: Any) -> None:
+def two_names(
+    form: Form, table: Any, base: Outcome, again: Callable[..., list[Path]], options: Any
+) -> None:
     """A folder a method, in each a file of one name; with a column of methods, and without."""
     if not form.roles:
         parts = [table[[c for c in table if f"__{m}__" in c or " - " not in c]] for m in METHODS]

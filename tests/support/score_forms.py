@@ -240,9 +240,14 @@ def changed_rows(name: str, form: Form, rows: pd.DataFrame) -> Iterator[tuple[st
         counter = [str(10 * k) for k in range(len(table))]
         if not roles:
             runs_of = [c.split(" - ")[0] for c in table if " - " in c]
-            extra = {f"{run} - _step{e}": counter for run in runs_of for e in ("", "__MIN", "__MAX")}
+            extra = {
+                f"{run} - _step{e}": counter for run in runs_of for e in ("", "__MIN", "__MAX")
+            }
             yield "after", pd.concat([table, pd.DataFrame(extra)], axis=1)
-            yield "before", pd.concat([table[["global_step"]], pd.DataFrame(extra), table.iloc[:, 1:]], axis=1)
+            yield (
+                "before",
+                pd.concat([table[["global_step"]], pd.DataFrame(extra), table.iloc[:, 1:]], axis=1),
+            )
         else:
             score = roles["score"]
             more = {f"{score}__MIN": table[score], f"{score}__MAX": table[score]}

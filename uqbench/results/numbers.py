@@ -54,19 +54,18 @@ def numbers(values: Any, what: str, *, commas: bool = False) -> NDArray[np.float
     """
     column = pd.Series(values)
     if column.dtype.kind in "biuf":
-        return column.to_numpy(np.float64, na_value=np.nan)
+        return np.asarray(column.to_numpy(np.float64, na_value=np.nan))
     codes, texts = pd.factorize(column.map(str))
     read = []
     for text in texts:
         try:
             read.append(number(text, commas=commas))
         except ValueError as error:
-            hint = (
-                ": decimal commas are read where ; separates the columns" * ("," in text)
-                or ": a complex one has no order" * (text.rstrip(") ")[-1:] in "jJ")
-            )
+            hint = ": decimal commas are read where ; separates the columns" * (
+                "," in text
+            ) or ": a complex one has no order" * (text.rstrip(") ")[-1:] in "jJ")
             raise UqbenchError(f"{what} {error}{hint}.") from None
     given = [text.strip() for text, value in zip(texts, read, strict=True) if not math.isnan(value)]
     if len({text.endswith("%") for text in given}) > 1:
         raise UqbenchError(f"{what}: some are percentages, some are not: expected one of them.")
-    return np.array(read, np.float64)[codes]
+    return np.asarray(read, np.float64)[np.asarray(codes)]

@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -35,18 +35,17 @@ COLUMNS = {
 """Names by which columns are known; letters and digits alone count."""
 NORMALIZED = ("hns", "normalizedscore", "humannormalizedscore")
 """Scores that need no constants any more."""
-COSTS = frozenset(
+COSTS = (
     "ace aurc brier cer cost crps deviance ece err error fid fpr fpr80 fpr95 kl loss mae mape mce "
-    "miscalibration mse nll penalty perplexity ppl regret risk rmse violation wer".split()
+    "miscalibration mse nll penalty perplexity ppl regret risk rmse violation wer"
 )
 """Words of a score's name by which less of it is better."""
-FINISHED = frozenset(["", "finished", "complete", "completed", "done", "ok", "passed", "success",
-                      "succeeded", "successful", "terminated"])  # fmt: skip
+FINISHED = "finished complete completed done ok passed success succeeded successful terminated"
 """States of W&B, MLflow, Optuna, Ray, Slurm and others of a run that came to its end."""
-STOPPED = frozenset(
+STOPPED = (
     "abandoned aborted blocked canceled cancelled crashed damaged error errored fail failed killed "
     "missing newer node_fail oom out_of_memory paused pending preempted preempting pruned queued "
-    "running scheduled stopped timed_out timeout waiting".split()
+    "running scheduled stopped timed_out timeout waiting"
 )
 USED = ""
 CELL, RUN = ["method", "task"], ["method", "task", "seed"]
@@ -111,7 +110,8 @@ class Ledger:
 def looks_like_a_cost(name: str) -> bool:
     """Whether less of a score is better, by the words of its name."""
     words = re.split(r"[^a-z0-9]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower())
-    return any({word, word.removesuffix("s"), word.removesuffix("es")} & COSTS for word in words)
+    costs = {*COSTS.split()}
+    return any({word, word.removesuffix("s"), word.removesuffix("es")} & costs for word in words)
 
 
 def score_table(
@@ -196,7 +196,7 @@ def _plain(name: str) -> str:
 
 
 def _tidy(part: Part, given: Mapping[str, str], said: list[tuple[str, str, str]]) -> pd.DataFrame:
-    """A part's values, each with ``file``, method, task, seed, step and score, as they are stated."""
+    """A part's values, each with its file, method, task, seed, step and score, as stated."""
     where, rows = part.where, part.rows.rename(columns=str)
     if part.columns is not None:
         found = {name: name for name in rows if name in (*COLUMNS, "file", "why")}
@@ -219,7 +219,7 @@ def _tidy(part: Part, given: Mapping[str, str], said: list[tuple[str, str, str]]
         table = table.assign(zero=0.0, one=1.0)
     if "state" in table:
         table["state"] = table["state"].fillna("").astype(str).str.strip().str.lower()
-        for word in sorted({*table["state"]} - FINISHED - STOPPED):
+        for word in sorted({*table["state"]} - {"", *FINISHED.split(), *STOPPED.split()}):
             raise UqbenchError(
                 f"{where}: {found['state']} {word!r:.60} is no known state of a run: expected a "
                 f"word such as finished or crashed; rename the column if it says something else."
@@ -253,10 +253,9 @@ def _in_roles(
             raise UqbenchError(
                 f"{where} has no column of {role}s: it has {', '.join(names):.300}; expected one "
                 f"of {COLUMNS[role].replace(' ', ', ')}: rename one, or say --column {role}=NAME "
-                f"(columns={{'{role}': NAME}} in Python)"
-                + ", or {0}=={1} for one that all rows have{2}.".format(
-                    role, "NAME", ", or task=* where each column is a task" * (role != "method"))
-            )  # fmt: skip
+                f"(columns={{'{role}': NAME}} in Python), {role}==NAME for one that all rows have, "
+                f"or task=* where each column is a task."
+            )
     if rows.empty:
         raise UqbenchError(f"{where} has no scores: expected a row a run.")
     by_column = {column: role for role, column in found.items()}
@@ -281,7 +280,9 @@ def _numbered(values: pd.DataFrame) -> pd.DataFrame:
     """
     for name in ("seed", "step", "why"):
         values[name] = values.get(name, pd.Series(pd.NA, values.index))
-    values["step"] = pd.to_numeric(values["step"]).astype("Float64").to_numpy(float, na_value=np.nan)
+    values["step"] = (
+        pd.to_numeric(values["step"]).astype("Float64").to_numpy(float, na_value=np.nan)
+    )
     bare = values["seed"].isna()
     values.loc[bare & values["step"].notna(), "seed"] = "0"
     bare &= values["step"].isna()
@@ -332,16 +333,17 @@ def _judged(values: pd.DataFrame, window: float, horizon: float | None) -> pd.Da
     values = values.sort_values([*RUN, "step"], kind="stable").reset_index(drop=True)
     order = values.groupby(RUN, sort=False).ngroup()
     step, score = values["step"], values["score"]
-    ends = values.groupby("task")["step"].transform("max") if horizon is None else horizon
+    scored = step.where(values["why"].isna() & score.notna())
+    ends = scored.groupby(values["task"]).transform("max") if horizon is None else horizon
     ends = pd.Series(ends, values.index, dtype=float).where(step.notna())
     late = step.isna() | (step > (1 - window) * ends) | (step == ends)
     reasons = values["why"].copy()
 
-    def leave(which: pd.Series, why: object) -> None:
+    def leave(which: pd.Series, why: Any) -> None:
         reasons[which & reasons.isna()] = why if isinstance(why, str) else why[which]
 
     if "state" in values:
-        stopped = ~values["state"].fillna("").isin(FINISHED)
+        stopped = ~values["state"].fillna("").isin(["", *FINISHED.split()])
         leave(stopped, "of a run that did not finish: " + values["state"].fillna(""))
     leave(score.isna(), "empty")
     leave(step > ends, "after the horizon")
