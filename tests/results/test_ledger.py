@@ -111,8 +111,11 @@ def files(root: Path) -> dict[str, tuple[list[Path], dict]]:
 
 
 def bits(found: uqbench.Compared) -> list[str]:
-    tables = [found.ranks, found.pairs, found.intervals]
-    return [t.to_csv(index=False) for t in tables]
+    values = found.intervals  # those over the first method are among the pairs
+    values = values[~values["statistic"].str.startswith("improvement")].sort_values(
+        ["method", "statistic"]
+    )
+    return [t.to_csv(index=False) for t in (found.ranks, found.pairs, values)]
 
 
 def test_the_same_numbers_in_every_form_give_the_same_ranks_to_the_bit(tmp_path):

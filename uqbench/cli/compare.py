@@ -78,11 +78,11 @@ def command(
         paths, constants=constants, by=by, better=better, paired=paired, columns=by_role,
         window=window, horizon=horizon, name=name,
     )  # fmt: skip
-    tables = {name: getattr(found, name) for name in ("ranks", "pairs", "intervals")}
+    results = {name: getattr(found, name) for name in ("ranks", "pairs", "intervals")}
     ledger = {"columns": found.ledger.columns, "runs": found.ledger.runs} if explain else {}
     if as_json:
-        told = {name: records(table) for name, table in (tables | ledger).items()}
-        print_json({**told, "read": str(found.ledger)})
+        all_tables = {name: records(table) for name, table in (results | ledger).items()}
+        print_json({**all_tables, "read": str(found.ledger)})
         return 0
     for table in ledger.values():
         say(*table.to_string(index=False, float_format="{:g}".format, na_rep="").splitlines(), "")

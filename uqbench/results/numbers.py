@@ -68,4 +68,4 @@ def numbers(values: Any, what: str, *, commas: bool = False) -> NDArray[np.float
     given = [text.strip() for text, value in zip(texts, read, strict=True) if not math.isnan(value)]
     if len({text.endswith("%") for text in given}) > 1:
         raise UqbenchError(f"{what}: some are percentages, some are not: expected one of them.")
-    return np.asarray(read, np.float64)[np.asarray(codes)]
+    return np.array(read, np.float64).take(codes)

@@ -180,7 +180,7 @@ def _json(path: Path, data: bytes, columns: Mapping[str, str]) -> Part:
     """Records, columns, or rliable's dictionaries; numbers stay as texts."""
     lines = path.suffix in (".jsonl", ".ndjson")
     texts = data.decode("utf-8-sig").splitlines() if lines else [data.decode("utf-8-sig")]
-    kept = {"parse_float": str, "parse_int": str, "parse_constant": str}
+    kept: dict[str, Any] = dict.fromkeys(("parse_float", "parse_int", "parse_constant"), str)
     tables = [json.loads(text, **kept) for text in texts if text.strip()]
     if not lines and not isinstance(tables[0], list):
         return _dictionary(path, tables[0], columns)

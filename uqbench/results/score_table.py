@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -49,7 +50,6 @@ STOPPED = (
 )
 USED = ""
 CELL, RUN = ["method", "task"], ["method", "task", "seed"]
-_PREFIX = re.compile(r"^(params|metrics|config|summary)\.")
 _BOARD = ["task", "method", "seed", "status", "device", "score"]
 """The first columns of a stored board's ``scores.csv``; what follows is read by its board."""
 
@@ -110,8 +110,9 @@ class Ledger:
 def looks_like_a_cost(name: str) -> bool:
     """Whether less of a score is better, by the words of its name."""
     words = re.split(r"[^a-z0-9]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower())
-    costs = {*COSTS.split()}
-    return any({word, word.removesuffix("s"), word.removesuffix("es")} & costs for word in words)
+    return any(
+        {word, word.removesuffix("s"), word.removesuffix("es")} & {*COSTS.split()} for word in words
+    )
 
 
 def score_table(
@@ -138,25 +139,21 @@ def score_table(
         UqbenchError: a column is missing or there twice, a value is no number, or a run or a step
             of one is there twice; names the file.
     """
-    said: list[tuple[str, str, str]] = []
-    read = [_tidy(part, columns or {}, said) for part in parts]
-    if not sum(map(len, read)):
+    read, about = zip(*(_tidy(part, columns or {}) for part in parts), strict=True)
+    stated = pd.concat(read, ignore_index=True)
+    if stated.empty:
         raise UqbenchError("expected scores, each with its method and task; there are none.")
-    values = _numbered(pd.concat(read, ignore_index=True))
-    _check_keys(values)
-    values = _judged(values, window, horizon)
-    lost = values[values["why"].isna()]
-    if len(lost) or len(values) != sum(map(len, read)):
-        where = next(iter(lost["file"]), "a file")
+    values = _judged(_numbered(stated), window, horizon)
+    if values["why"].isna().any() or len(values) != len(stated):
+        where = ", ".join(values["file"][values["why"].isna()].unique()) or "a file"
         raise UqbenchError(f"{where} has a value that is neither used nor left out for a reason.")
     used = values.assign(score=values["score"].where(values["why"] == USED))
     kept = {name: (name, "first") for name in ("zero", "one") if name in values}
     table = used.groupby(RUN, as_index=False).agg(score=("score", "mean"), **kept)
-    methods = list(dict.fromkeys(chain(*(part["method"] for part in read))))
+    methods = [*stated["method"].unique()]  # the first one is the one that others are held against
     table = table.sort_values("method", key=lambda names: names.map(methods.index), kind="stable")
-    about = pd.DataFrame(said, columns=["file", "column", "read_as"])
-    shown = ["file", *RUN, "step", "score", "why"]
-    return table, Ledger(values[shown], about, digests or {})
+    said = pd.DataFrame([*chain(*about)], columns=["file", "column", "read_as"])
+    return table, Ledger(values[["file", *RUN, "step", "score", "why"]], said, digests or {})
 
 
 def find_columns(names: Sequence[str], given: Mapping[str, str], where: str) -> dict[str, str]:
@@ -165,89 +162,57 @@ def find_columns(names: Sequence[str], given: Mapping[str, str], where: str) -> 
     Raises:
         UqbenchError: a column or role that the user names is unknown, or two columns have a role.
     """
+    found = {role: [column] for role, column in given.items()}
     for role, column in given.items():
         if role not in COLUMNS:
             raise unknown("role", role, COLUMNS)
-        if column not in names and not (column.startswith("=") or (role, column) == ("task", "*")):
+        if column not in names and column[:1] != "=" and (role, column) != ("task", "*"):
             raise unknown(f"column of {where}", column, names)
-    found, taken = dict(given), {*given.values()}
-    for role, aliases in COLUMNS.items():
-        known = {_plain(alias) for alias in aliases.split()}
-        own = [n for n in names if _plain(n) in known and n not in taken] * (role not in given)
-        exact = [n for n in own if _PREFIX.sub("", n.lower()) == role]
-        if role in ("method", "task", "seed") and len(exact) == 1:
-            own = exact
-        if role == "step":  # W&B's counter of logged rows is a step where there is no other
-            own = [n for n in own if not n.startswith("_")] or own
+        found[role] *= names.count(column) or 1
+    for role in COLUMNS.keys() - given.keys():
+        known = {_plain(alias) for alias in COLUMNS[role].split()}
+        own = [n for n in names if _plain(n) in known and n not in given.values()]
+        exact = [n for n in own if n.lower() == role and role in RUN]
+        first = [n for n in own if n[0] != "_"]  # W&B's counter is a step where there is no other
+        found[role] = exact or first or own
+    for role, own in found.items():
         if len(own) > 1:
             raise UqbenchError(
                 f"{where} has {len(own)} columns of {role}s, {', '.join(own)}: say which, by "
                 f"--column {role}=NAME (columns={{'{role}': NAME}} in Python)."
             )
-        found |= {role: own[0]} if own else {}
-    for role, other in (("zero", "one"), ("one", "zero")):  # a column of humans alone is no scale
-        if other not in found and role not in given and found.get(role, role).lower() != role:
-            del found[role]
-    return found
+    if not (found["zero"] and found["one"]):  # a column of humans alone is no scale
+        found |= {r: [n for n in found[r] if n.lower() == r or r in given] for r in ("zero", "one")}
+    return {role: found[role][0] for role in COLUMNS if found[role]}
 
 
 def _plain(name: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", _PREFIX.sub("", name.lower()))
+    return re.sub(r"[^a-z0-9]", "", re.sub(r"^(params|metrics|config|summary)\.", "", name.lower()))
 
 
-def _tidy(part: Part, given: Mapping[str, str], said: list[tuple[str, str, str]]) -> pd.DataFrame:
-    """A part's values, each with its file, method, task, seed, step and score, as stated."""
+def _tidy(part: Part, given: Mapping[str, str]) -> tuple[pd.DataFrame, list[tuple[str, str, str]]]:
+    """A part's values, each with file, method, task, seed, step and score, and how it was read."""
     where, rows = part.where, part.rows.rename(columns=str)
+    names = _BOARD if [*rows][: len(_BOARD)] == _BOARD else [*rows]
     if part.columns is not None:
-        found = {name: name for name in rows if name in (*COLUMNS, "file", "why")}
-        said += [(where, *column) for column in part.columns.items()]
+        found, said = (
+            {name: name for name in names if name in (*COLUMNS, "file", "why")},
+            part.columns,
+        )
     else:
-        rows, found = _in_roles(part, rows, given, said)
-    table = pd.DataFrame(index=rows.index)
-    for role, column in found.items():
-        constant = column.startswith("=") and column not in rows
-        table[role] = column[1:] if constant else rows[column]
-    table["file"] = table.get("file", where)
-    for role in {*RUN} & {*table}:
-        table[role] = _identity(table[role], role, where)
-    for role in ("score", "step", "zero", "one"):
-        if role in table:
-            table[role] = numbers(table[role], f"{where}: the {role}", commas=part.commas)
-    if not np.isfinite(table.get("step", pd.Series(dtype=float)).to_numpy()).all():
-        raise UqbenchError(f"{where}: a row has no step: expected one in each, or in none.")
-    if any(role == "score" and _plain(column) in NORMALIZED for role, column in found.items()):
-        table = table.assign(zero=0.0, one=1.0)
-    if "state" in table:
-        table["state"] = table["state"].fillna("").astype(str).str.strip().str.lower()
-        for word in sorted({*table["state"]} - {"", *FINISHED.split(), *STOPPED.split()}):
-            raise UqbenchError(
-                f"{where}: {found['state']} {word!r:.60} is no known state of a run: expected a "
-                f"word such as finished or crashed; rename the column if it says something else."
-            )
-    return table
-
-
-def _in_roles(
-    part: Part, rows: pd.DataFrame, given: Mapping[str, str], said: list[tuple[str, str, str]]
-) -> tuple[pd.DataFrame, dict[str, str]]:
-    """The rows, and columns by role; what each column was read as is said."""
-    where, names = part.where, [*rows]
-    if names[: len(_BOARD)] == _BOARD:
-        rows, names = rows[_BOARD], _BOARD
-    found = find_columns(names, given, where)
-    key = [found[role] for role in RUN if found.get(role) in names]
-    if found.get("step", "")[:1] == "_" and not rows.duplicated(key).any():
-        del found["step"]  # a row a run: how often W&B logged says nothing of how far one came
-    twice = {name for name in found.values() if names.count(name) > 1}
-    for name in sorted(twice):
-        raise UqbenchError(f"{where} has two columns {name}: expected one; rename the other.")
-    if found.get("task") == "*":
-        kept = [column for role, column in found.items() if role != "task" and column in names]
-        said += [(where, name, "task") for name in names if name not in kept]
-        rows = rows.melt(kept, var_name="task", value_name="score")
-        found |= {"task": "task", "score": "score"}
-    if "method" not in found and part.method is not None:
-        found["method"] = f"={part.method}"
+        found = find_columns(names, given, where)
+        key = [found[role] for role in RUN if found.get(role) in names]
+        if found.get("step", "")[:1] == "_" and not rows.duplicated(key).any():
+            del found["step"]  # a row a run: how often W&B logged does not say how far one came
+        said = dict.fromkeys(names, "not asked for") | {c: role for role, c in found.items()}
+        if said.pop("*", None):
+            kept = [column for column in found.values() if column in names]
+            rows = rows.melt(kept, var_name="task", value_name="score")
+            said |= {name: "task" for name in names if name not in kept}
+            found |= {"task": "task", "score": "score"}
+        if part.method is not None:
+            found = {"method": f"={part.method}"} | found
+            said = {found["method"]: "method"} | said
     for role in (*CELL, "score"):
         if role not in found:
             raise UqbenchError(
@@ -256,13 +221,25 @@ def _in_roles(
                 f"(columns={{'{role}': NAME}} in Python), {role}==NAME for one that all rows have, "
                 f"or task=* where each column is a task."
             )
-    if rows.empty:
-        raise UqbenchError(f"{where} has no scores: expected a row a run.")
-    by_column = {column: role for role, column in found.items()}
-    said += [(where, name, by_column.get(name, "not asked for")) for name in names
-             if (where, name, "task") not in said]  # fmt: skip
-    said += [(where, c, role) for role, c in found.items() if c.startswith("=") and c not in names]
-    return rows.loc[:, ~rows.columns.duplicated()], found
+    table = pd.DataFrame({"file": where}, rows.index)
+    for role, column in found.items():
+        table[role] = rows[column] if column in rows else column[1:]
+        if role in RUN:
+            table[role] = _identity(table[role], role, where)
+        elif role in ("score", "step", "zero", "one"):
+            table[role] = numbers(table[role], f"{where}: the {role}", commas=part.commas)
+    if "step" in table and not np.isfinite(table["step"]).all():
+        raise UqbenchError(f"{where}: a row has no step: expected one in each, or in none.")
+    if _plain(found["score"]) in NORMALIZED:
+        table = table.assign(zero=0.0, one=1.0)
+    if "state" in table:
+        table["state"] = table["state"].fillna("").astype(str).str.strip().str.lower()
+        for word in sorted({*table["state"]} - {"", *f"{FINISHED} {STOPPED}".split()}):
+            raise UqbenchError(
+                f"{where}: {found['state']} {word!r:.60} is no known state of a run: expected a "
+                f"word such as finished or crashed; rename the column if it says something else."
+            )
+    return table, [(where, *column) for column in said.items()]
 
 
 def _identity(values: pd.Series, role: str, where: str) -> pd.Series:
@@ -274,104 +251,98 @@ def _identity(values: pd.Series, role: str, where: str) -> pd.Series:
 
 
 def _numbered(values: pd.DataFrame) -> pd.DataFrame:
-    """Values of runs that all have a seed; those without are numbered, in whatever order they are.
+    """Values of runs that all have a seed, each once; those without are numbered, in any order.
 
     Curves without seeds are one run of each method and task: a step that is there twice is refused.
-    """
-    for name in ("seed", "step", "why"):
-        values[name] = values.get(name, pd.Series(pd.NA, values.index))
-    values["step"] = (
-        pd.to_numeric(values["step"]).astype("Float64").to_numpy(float, na_value=np.nan)
-    )
-    bare = values["seed"].isna()
-    values.loc[bare & values["step"].notna(), "seed"] = "0"
-    bare &= values["step"].isna()
-    for cell, own in values[bare].groupby(CELL):
-        files = [sorted(map(repr, one)) for _, one in own.groupby("file")["score"]]
-        seeded = values[~bare & (values[CELL] == cell).all(axis=1)]
-        names = ", ".join(dict.fromkeys([*own["file"], *seeded["file"]]))
-        if any(files.count(one) > 1 for one in files):
-            raise UqbenchError(f"{names}: the same scores of {' on '.join(cell)}: give them once.")
-        if len(seeded):
-            raise UqbenchError(f"{names}: some runs of {' on '.join(cell)} have a seed, some none.")
-    drawn = pd.util.hash_pandas_object(
-        values.loc[bare, [*CELL, "score"]].astype({"score": float}).astype(str), index=False
-    )  # an order that neither the file's nor the score's size decides
-    order = drawn.sort_values(kind="stable").index
-    values.loc[order, "seed"] = values.loc[order].groupby(CELL).cumcount().astype(str)
-    return values
-
-
-def _check_keys(values: pd.DataFrame) -> None:
-    """See that a run, or each step of one, is there once over all parts, in one file after another.
 
     Raises:
-        UqbenchError: it is not; names the files.
+        UqbenchError: a run, or a step of one, is there twice, or is in files that overlap.
     """
-    candidates = values[~values["why"].fillna(USED).astype(bool)]
-    twice = candidates[candidates.duplicated([*RUN, "step"], keep=False)]
-    for run, own in twice.groupby(RUN, sort=False):
-        method, task, seed = run
-        files, step = ", ".join(dict.fromkeys(own["file"])), own["step"].iloc[0]
-        what = "" if np.isnan(step) else f" at step {step:g}"
-        raise UqbenchError(
-            f"{files} has {method} on {task} with seed {seed}{what} twice: expected one value; "
-            f"give a file once, or name the column of methods, seeds or steps (--column seed=NAME)."
-        )
-    ends = candidates.groupby([*RUN, "file"], sort=False)["step"].agg(["min", "max"]).reset_index()
-    ends = ends[ends.duplicated(RUN, keep=False)].sort_values([*RUN, "min"])
-    for (method, task, seed), own in ends.groupby(RUN):
-        if not (own["min"].to_numpy()[1:] > own["max"].to_numpy()[:-1]).all():
+    values = values.reindex(columns=values.columns.union(["seed", "step", "why"], sort=False))
+    values["step"] = values["step"].astype(float)
+    bare = values["seed"].isna() & values["step"].isna()
+    for cell, own in values[bare].groupby(CELL):
+        seeded = values.loc[~bare & (values[CELL] == cell).all(axis=1), "file"]
+        files = [sorted(map(repr, one)) for _, one in own.groupby("file")["score"]]
+        if len(seeded) or len({*map(str, files)}) < len(files):
             raise UqbenchError(
-                f"{', '.join(own['file'])} have steps of {method} on {task} with seed {seed} that "
-                f"overlap: expected that one file goes on where the other stops."
+                f"{', '.join({*own['file'], *seeded})}: runs of {' on '.join(cell)} without a seed, "
+                f"and the same ones again, or some with one: give each once."
             )
+    drawn = values[[*CELL, "score"]].astype(str)[bare]
+    order = pd.util.hash_pandas_object(drawn, index=False).sort_values(kind="stable").index
+    number = values.loc[order].groupby(CELL).cumcount().astype(str)
+    alone = pd.Series("0", values.index)  # curves without seeds
+    values["seed"] = _first(number.reindex(values.index), values["seed"], alone)
+    ordered = values[values["why"].isna()].sort_values([*RUN, "step"], kind="stable")
+    twice = ordered[ordered.duplicated([*RUN, "step"], keep=False)]
+    blocks = ordered[ordered["file"] != ordered.groupby(RUN)["file"].shift()]
+    said = {
+        "twice: expected one value; give a file once, or name the column of methods, seeds or "
+        "steps (--column seed=NAME)": twice,
+        "in files that overlap: expected that one goes on where the other stops": blocks[
+            blocks.duplicated([*RUN, "file"], keep=False)
+        ],
+    }
+    for why, rows in said.items():
+        for (method, task, seed), own in rows.groupby(RUN, sort=False):
+            step, files = own["step"].iloc[0], ", ".join(own["file"].unique())
+            at = f" at step {step:g}" * (step == step)
+            raise UqbenchError(f"{files} has {method} on {task} with seed {seed}{at} {why}.")
+    return values
 
 
 def _judged(values: pd.DataFrame, window: float, horizon: float | None) -> pd.DataFrame:
     """Values, each with the reason why it is not used; the horizon belongs to the task."""
     values = values.sort_values([*RUN, "step"], kind="stable").reset_index(drop=True)
-    order = values.groupby(RUN, sort=False).ngroup()
-    step, score = values["step"], values["score"]
-    scored = step.where(values["why"].isna() & score.notna())
-    ends = scored.groupby(values["task"]).transform("max") if horizon is None else horizon
-    ends = pd.Series(ends, values.index, dtype=float).where(step.notna())
+    run, step, score = values.groupby(RUN, sort=False).ngroup(), values["step"], values["score"]
+    ends = step.where(values["why"].isna() & score.notna()).groupby(values["task"]).transform("max")
+    ends = ends.where(step.notna()) if horizon is None else step * 0 + horizon
     late = step.isna() | (step > (1 - window) * ends) | (step == ends)
-    reasons = values["why"].copy()
+    state = values["state"].fillna("") if "state" in values else pd.Series("", values.index)
+    stopped = ~state.isin(["", *FINISHED.split()])
+    why = _first(
+        values["why"].astype(object), ("of a run that did not finish: " + state).where(stopped),
+        _left(score.isna(), "empty"), _left(step > ends, "after the horizon"),
+    )  # fmt: skip
+    scored = why.isna()
+    curves = values[scored & step.notna()]
+    infinite = run.isin(run[scored & late & ~np.isfinite(score)])
+    before = f"before the last {window:.0%} of the steps: of " + ends.map("{:g}".format).astype(str)
+    why = _first(
+        why, run.map(_early(curves, run, ends, late)),
+        run.map(_lacking(curves[late[curves.index]], run)),
+        _left(infinite, "of a run with an infinite score"), before.where(~late),
+    )  # fmt: skip
+    return values.assign(why=why.where(why.notna(), USED))
 
-    def leave(which: pd.Series, why: Any) -> None:
-        reasons[which & reasons.isna()] = why if isinstance(why, str) else why[which]
 
-    if "state" in values:
-        stopped = ~values["state"].fillna("").isin(["", *FINISHED.split()])
-        leave(stopped, "of a run that did not finish: " + values["state"].fillna(""))
-    leave(score.isna(), "empty")
-    leave(step > ends, "after the horizon")
-    said = ends.map("{:g}".format)
-    inside = reasons.isna()
-    for why, broken in _breaks(values[inside & step.notna()], order, ends, late):
-        leave(order.isin(broken), order.map({run: why + text for run, text in broken.items()}))
-    leave(order.isin(order[~np.isfinite(score) & late & inside]), "of a run with an infinite score")
-    leave(~late, f"before the last {window:.0%} of the steps: of " + said)
-    return values.assign(why=reasons.fillna(USED))
+def _first(*reasons: pd.Series) -> pd.Series:
+    """The first reason that there is."""
+    return reduce(lambda why, other: why.where(why.notna(), other), reasons)
 
 
-def _breaks(
-    values: pd.DataFrame, order: pd.Series, ends: pd.Series, late: pd.Series
-) -> Iterator[tuple[str, dict[int, str]]]:
-    """Runs that have no score since they stopped early, or lack steps of the window, by number."""
-    early: dict[int, str] = {}
-    for run, own in values.groupby(order[values.index])["step"]:
-        last, end = own.iloc[-1], ends[own.index[0]]
-        pace = np.diff(own, prepend=0.0).max()
-        if not (late[own.index].any() and last + pace > end) and last != end:
-            early[run] = f"at {last:g} of {end:g}"
-    yield "of a run that ended early: ", early
-    inside = values[late[values.index]]
-    lacks: dict[int, str] = {}
-    for _, own in inside.groupby(CELL):
-        runs = own.groupby(order[own.index])["step"].agg(set)
-        shared = own["step"].value_counts()
+def _left(which: pd.Series, why: str) -> pd.Series:
+    return which.map({True: why})
+
+
+def _early(
+    values: pd.DataFrame, run: pd.Series, ends: pd.Series, late: pd.Series
+) -> dict[int, str]:
+    """Runs that stopped before the end of their task: another step at their pace was due."""
+    early = {}
+    for name, own in values.groupby(run)["step"]:
+        last, end, pace = own.iloc[-1], ends[own.index[0]], np.diff(own, prepend=0.0).max()
+        if last != end and not (late[own.index[-1]] and last + pace > end):
+            early[name] = f"of a run that ended early: at {last:g} of {end:g}"
+    return early
+
+
+def _lacking(values: pd.DataFrame, run: pd.Series) -> dict[int, str]:
+    """Runs that lack a step which most runs of their method and task have."""
+    lacks = {}
+    for _, own in values.groupby(CELL):
+        runs, shared = own.groupby(run)["step"].agg(set), own["step"].value_counts()
         common = {*shared[shared > len(runs) / 2].index}
-        lacks |= {run: f"{min(common - has):g}" for run, has in runs.items() if common - has}
-    yield "of a run that lacks steps: ", lacks
+        lacks |= {name: min(common - has) for name, has in runs.items() if common - has}
+    return {name: f"of a run that lacks steps: {step:g}" for name, step in lacks.items()}
