@@ -29,10 +29,10 @@ def number(text: str, *, commas: bool = False) -> float:
         ValueError: it is no number, as ``1_000`` and ``1,000.5`` are none.
     """
     plain = text.strip().replace("\N{MINUS SIGN}", "-").lower()
+    if _DIGITS.fullmatch(plain) or plain.lstrip("+-") in ("inf", "infinity"):
+        return float(plain)
     if plain in MISSING:
         return math.nan
-    if plain.lstrip("+-") in ("inf", "infinity"):
-        return float(plain)
     digits = plain.removesuffix("%").rstrip()
     digits = _COMMA.sub(r"\1.\2", digits) if commas and _COMMA.fullmatch(digits) else digits
     share = plain.endswith("%")
@@ -68,4 +68,4 @@ def numbers(values: Any, what: str, *, commas: bool = False) -> NDArray[np.float
     given = [text.strip() for text, value in zip(texts, read, strict=True) if not math.isnan(value)]
     if len({text.endswith("%") for text in given}) > 1:
         raise UqbenchError(f"{what}: some are percentages, some are not: expected one of them.")
-    return np.array(read, np.float64).take(codes)
+    return np.array(read, np.float64)[np.asarray(codes, np.intp)]

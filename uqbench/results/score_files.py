@@ -39,7 +39,7 @@ KINDS = (
 MONITORS, EVALUATIONS = re.compile(r"(.*\.)?monitor\.csv"), "evaluations.npz"
 ZOO = re.compile(r"(?P<task>.+)_(?P<seed>\d+)")
 CLEANRL = re.compile(
-    r"(?P<task>.+?)__(?P<method>.+)__(?P<seed>\d+)__\d+ - (?P<metric>.+?)(?P<spread>__MIN|__MAX)?"
+    r"^(?P<task>.+?)__(?P<method>.+)__(?P<seed>\d+)__\d+ - (?P<metric>.+?)(?P<spread>__MIN|__MAX)?$"
 )
 """A column of a chart that W&B exported: cleanrl's name of a run, and its metric."""
 DAMAGE = (ValueError, LookupError, AttributeError, TypeError, RecursionError, OSError, EOFError,

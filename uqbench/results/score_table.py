@@ -263,11 +263,12 @@ def _numbered(values: pd.DataFrame) -> pd.DataFrame:
     bare = values["seed"].isna() & values["step"].isna()
     for cell, own in values[bare].groupby(CELL):
         seeded = values.loc[~bare & (values[CELL] == cell).all(axis=1), "file"]
-        files = [sorted(map(repr, one)) for _, one in own.groupby("file")["score"]]
-        if len(seeded) or len({*map(str, files)}) < len(files):
+        alike = [tuple(sorted(map(repr, one))) for _, one in own.groupby("file")["score"]]
+        if len(seeded) or len({*alike}) < len(alike):
+            where = ", ".join(dict.fromkeys([*own["file"], *seeded]))
             raise UqbenchError(
-                f"{', '.join({*own['file'], *seeded})}: runs of {' on '.join(cell)} without a seed, "
-                f"and the same ones again, or some with one: give each once."
+                f"{where}: runs of {' on '.join(cell)} without a seed, and the same ones again, or "
+                f"some with a seed: give each once."
             )
     drawn = values[[*CELL, "score"]].astype(str)[bare]
     order = pd.util.hash_pandas_object(drawn, index=False).sort_values(kind="stable").index
@@ -287,7 +288,7 @@ def _numbered(values: pd.DataFrame) -> pd.DataFrame:
     for why, rows in said.items():
         for (method, task, seed), own in rows.groupby(RUN, sort=False):
             step, files = own["step"].iloc[0], ", ".join(own["file"].unique())
-            at = f" at step {step:g}" * (step == step)
+            at = f" at step {step:g}" * bool(step == step)
             raise UqbenchError(f"{files} has {method} on {task} with seed {seed}{at} {why}.")
     return values
 
@@ -340,7 +341,7 @@ def _early(
 
 def _lacking(values: pd.DataFrame, run: pd.Series) -> dict[int, str]:
     """Runs that lack a step which most runs of their method and task have."""
-    lacks = {}
+    lacks: dict[int, float] = {}
     for _, own in values.groupby(CELL):
         runs, shared = own.groupby(run)["step"].agg(set), own["step"].value_counts()
         common = {*shared[shared > len(runs) / 2].index}
