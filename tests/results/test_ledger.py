@@ -140,7 +140,9 @@ def test_xarrays_own_arrays_are_read():
     expected = bits(uqbench.compare(SCORES))
     assert bits(uqbench.compare(array)) == expected
     assert bits(uqbench.compare(array.to_dataset(name="score"))) == expected
-    assert bits(uqbench.compare({m: array.sel(method=m, drop=True) for m in SCORES})) == expected
+    assert (
+        bits(uqbench.compare({m: array.sel({"method": m}, drop=True) for m in SCORES})) == expected
+    )
 
 
 def test_frames_of_learning_curves_count_from_one():

@@ -232,6 +232,8 @@ def changed_rows(name: str, form: Form, rows: pd.DataFrame) -> Iterator[tuple[st
             **({"timesteps": numbers} if form.curves else {}),  # in a row a run it is the last one
         }
         for column, values in extra.items():
+            if column in table:
+                continue
             for front in (True, False):
                 changed = table.copy()
                 changed.insert(0 if front else len(table.columns), column, values)

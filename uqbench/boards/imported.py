@@ -92,8 +92,7 @@ def imported_board(
         budgets={IMPORTED: budget},
     )
     table = table.assign(run=_numbers(table, paired=paired))
-    one_each = table.set_index(["method", "task", "run"], verify_integrity=True)
-    values = one_each["score"].to_dict()
+    values = table.set_index(["method", "task", "run"])["score"].to_dict()
     seeds = {name: sorted(own) for name, own in table.groupby("method")["run"].unique().items()}
     if paired and len({*map(tuple, seeds.values())}) > 1:
         raise UqbenchError("paired: expected the same seeds of every method; theirs differ.")

@@ -172,7 +172,7 @@ def find_columns(names: Sequence[str], given: Mapping[str, str], where: str) -> 
     for role in COLUMNS.keys() - given.keys():
         known = {_plain(alias) for alias in COLUMNS[role].split()}
         own = [n for n in names if _plain(n) in known and n not in given.values()]
-        exact = [n for n in own if n.lower() == role and role in RUN]
+        exact = [n for n in own if _bare(n) == role and role in RUN]
         first = [n for n in own if n[0] != "_"]  # W&B's counter is a step where there is no other
         found[role] = exact or first or own
     for role, own in found.items():
@@ -186,8 +186,12 @@ def find_columns(names: Sequence[str], given: Mapping[str, str], where: str) -> 
     return {role: found[role][0] for role in COLUMNS if found[role]}
 
 
+def _bare(name: str) -> str:
+    return re.sub(r"^(params|metrics|config|summary)\.", "", name.lower())
+
+
 def _plain(name: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", re.sub(r"^(params|metrics|config|summary)\.", "", name.lower()))
+    return re.sub(r"[^a-z0-9]", "", _bare(name))
 
 
 def _tidy(part: Part, given: Mapping[str, str]) -> tuple[pd.DataFrame, list[tuple[str, str, str]]]:
