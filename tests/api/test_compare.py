@@ -120,10 +120,15 @@ def test_files_of_every_kind_are_read(tmp_path):
     )
     records = [{"game": g, "seed": s, "HNS": s + 0.5} for g in ("Pong", "Alien") for s in range(3)]
     (tmp_path / "CURL.json").write_text(json.dumps(records))
-    found = uqbench.compare([tmp_path / n for n in ("SPR.json", "nested.json", "CURL.json")])
+    found = uqbench.compare([tmp_path / n for n in ("SPR.json", "nested.json")])
     assert value(found, "SPR", "mean") == 3.5
     assert value(found, "IRIS", "mean") == 2.0
-    assert value(found, "CURL", "mean") == 1.5
+    assert value(uqbench.compare(tmp_path / "CURL.json"), "CURL", "mean") == 1.5
+    with pytest.raises(UqbenchError, match="of CURL are normalized, those of SPR are not"):
+        uqbench.compare([tmp_path / "SPR.json", tmp_path / "CURL.json"])
+    given = {"Pong": (0, 1), "Alien": (0, 1)}
+    both = uqbench.compare([tmp_path / "SPR.json", tmp_path / "CURL.json"], constants=given)
+    assert value(both, "SPR", "mean") == 3.5
 
     wandb = tmp_path / "wandb.csv"
     wandb.write_text(
@@ -168,9 +173,16 @@ def test_folders_of_stable_baselines_and_of_rl_zoo_are_read(tmp_path):
         at = tmp_path / "logs" / "dqn" / f"CartPole-v1_{k}"
         results = np.array([[1.0, 3.0], [10.0, 20.0 + k]])
         np.savez(at / "evaluations.npz", timesteps=np.array([50, 100]), results=results)
-    assert value(uqbench.compare(tmp_path / "logs"), "ppo", "mean") == 5.0
-    expected = np.mean([15.5, 16.0, 10.5])
+    found = uqbench.compare(tmp_path / "logs")  # some runs have evaluations, all have episodes
+    assert (value(found, "ppo", "mean"), value(found, "dqn", "mean")) == (5.0, 10.0)
+    assert "4 of evaluations" in str(found.ledger)
+    at = tmp_path / "logs" / "dqn" / "CartPole-v1_3" / "eval"  # as sb3's own examples have it
+    at.mkdir()
+    np.savez(at / "evaluations.npz", timesteps=np.array([50, 100]), results=[[1, 3], [10, 23]])
+    expected = np.mean([15.5, 16.0, 16.5])
     assert value(uqbench.compare(tmp_path / "logs" / "dqn"), "dqn", "mean") == expected
+    by_episodes = uqbench.compare(tmp_path / "logs" / "dqn", columns={"score": "r"})
+    assert value(by_episodes, "dqn", "mean") == 10.0
 
     for seed in (0, 1, 2):
         monitor(tmp_path / "own" / f"a2c_{seed}", "monitor.csv", [float(seed)] * 3)

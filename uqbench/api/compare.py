@@ -4,7 +4,6 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple
 from functools import cached_property
-from hashlib import sha256
 from html import escape
 from os import PathLike
 from pathlib import Path
@@ -14,11 +13,20 @@ import pandas as pd
 
 from uqbench.api.values import Name, Part, Place, given
 from uqbench.boards.against import against
-from uqbench.boards.imported import METRIC, Constants, Ranking, Units, constants_of, imported_board
+from uqbench.boards.imported import (
+    METRIC,
+    Better,
+    Constants,
+    Ranking,
+    Units,
+    constants_of,
+    imported_board,
+)
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.manifest import missing_note
 from uqbench.boards.stored import StoredBoard, board_folder
 from uqbench.boards.tables import PAIR_COLUMNS, RANK_COLUMNS, label
+from uqbench.contract.errors import UqbenchError
 from uqbench.contract.figure import Figure
 from uqbench.contract.wording import count
 from uqbench.pages.board_folders import all_files, write_files
@@ -26,7 +34,8 @@ from uqbench.pages.board_view import BoardView, shown
 from uqbench.pages.notebook import board_html
 from uqbench.registry.load_host import load_host
 from uqbench.results.folders import Folder
-from uqbench.results.score_files import from_matrices, read_scores, tidy
+from uqbench.results.score_files import from_objects, read_scores
+from uqbench.results.score_table import Ledger, looks_like_a_cost, score_table
 from uqbench.suites.reading import read_suites
 
 
@@ -35,10 +44,11 @@ class Compared:
 
     Args:
         board: of the scores.
+        ledger: of what was read for it: each value, used or why not.
     """
 
-    def __init__(self, board: Board) -> None:
-        self.board = board
+    def __init__(self, board: Board, ledger: Ledger) -> None:
+        self.board, self.ledger = board, ledger
 
     @cached_property
     def ranks(self) -> pd.DataFrame:
@@ -124,10 +134,12 @@ class Compared:
         parts += [f"{ranking} over {count(tasks, 'task')}: {'; '.join(known)}."] * bool(known)
         parts += [self.sentence(*self.ranks["method"][:2])] if len(self.ranks) > 1 else []
         lacking = missing_note(board.scores, board.planned).replace("*", "").replace("`", "")
-        given_as = board.plan.suite.normalization[METRIC].zero == AS_GIVEN
+        zero = board.plan.suite.normalization[METRIC].zero
         parts += [lacking and f"{lacking} Such a method has no rank."]
-        parts += [board.together]
-        if tasks > 1 and given_as:
+        parts += [f"R{str(self.ledger)[1:]}.", board.together]
+        if zero == NEGATED:
+            parts.append("Lower scores are better: they are shown negated.")
+        if tasks > 1 and zero in (AS_GIVEN, NEGATED):
             parts.append("Scores are as they were given: normalize those of unlike tasks.")
         return " ".join(filter(None, parts))
 
@@ -135,40 +147,51 @@ class Compared:
         return f"<p>{escape(repr(self))}</p>{board_html(BoardView.of(self.board))}"
 
 
-AS_GIVEN = "as given"
+AS_GIVEN, NEGATED = "as given", "negated: lower is better"
 
 
 def compare(
-    scores: Mapping[str, Any] | pd.DataFrame | str | PathLike[str] | Sequence[str | PathLike[str]],
+    scores: Any,
     *,
     constants: Constants | str | None = None,
     by: Ranking = "iqm",
+    better: Better | None = None,
     paired: bool = False,
     units: Units = "run",
     columns: Mapping[str, str] | None = None,
     window: float = 0.1,
+    horizon: float | None = None,
     name: str = "scores",
 ) -> Compared:
     """Compare methods by scores that are there: rank sets, pairs, intervals. Nothing is run.
 
     Args:
-        scores: rliable's dictionary ``{method: [runs, tasks]}`` (or ``{method: {task: runs}}``), a
-            frame with a row a run and columns ``method``, ``task``, ``seed``, ``score``, perhaps
-            ``zero`` and ``one``; or files and folders, as :mod:`uqbench.results.score_files` reads.
+        scores: a dictionary by method, of arrays ``[runs, tasks]`` or ``[runs, tasks, frames]``,
+            of ``{task: runs}``, or of frames, a row a run and a column a task; a frame, series or
+            array of xarray with ``method``, ``task``, ``seed`` and ``score`` in columns or levels;
+            or files and folders, as :mod:`uqbench.results.score_files` reads.
         constants: the raw scores that are 0 and 1 of each task, ``{task: (zero, one)}``, or the
             name of an installed suite that has them, such as ``"atari"``; None for scores that are
             normalized already.
         by: the statistic that ranks: ``iqm``, ``mean`` or ``median``.
+        better: ``higher`` or ``lower``; a score whose name is that of a cost, as ``nll`` or
+            ``regret``, is refused without. Constants say it, too.
         paired: whether methods met the same data set or world with the same seed.
         units: ``seed`` where one run has all tasks of a seed, as one network that is scored on each
             of them: its mean is one observation then; ``run`` where each task was run by itself.
-        columns: names of columns by role, where they are not found: ``{"score": "auc"}``.
-        window: of curves, the last part of the steps, whose mean is the score.
+        columns: names of columns by role, where they are not found: ``{"score": "auc"}``;
+            ``"=Pong"`` is a name that all rows have, and ``{"task": "*"}`` makes each column that
+            has no other role a task.
+        window: of curves, the last part of a task's steps, whose mean is the score.
+        horizon: the last step of every task; None for the largest that a run of the task has.
         name: of the board that :meth:`Compared.write` writes.
 
+    Returns:
+        The comparison; its ``ledger`` has every value that was read.
+
     Raises:
-        UqbenchError: a column is missing, a file is damaged, or a task has no constants; says what
-            would do.
+        UqbenchError: a column is missing or there twice, a file is damaged, a run is there twice,
+            or a task has no constants; says what would do.
 
     Example:
         >>> import numpy as np, uqbench
@@ -177,24 +200,38 @@ def compare(
         'b is significantly better th'
     """
     by, window = given("by", by, Ranking), given("window", window, Part)
-    files: dict[str, str] = {}
-    if isinstance(scores, pd.DataFrame):
-        table = tidy(scores, "the frame", columns, window)
-    elif isinstance(scores, Mapping):
-        table = tidy(from_matrices(scores), "the dictionary")
+    digests: Mapping[str, str] = {}
+    if isinstance(scores, str | PathLike | Sequence):
+        paths = [scores] if isinstance(scores, str | PathLike) else scores
+        parts, digests = read_scores([Path(given("scores", p, Place)) for p in paths], columns)
     else:
-        paths = [scores] if isinstance(scores, str | PathLike) else list(scores)
-        read = [Path(given("scores", path, Place)) for path in paths]
-        table = read_scores(read, columns, window)
-        files = {p.name: sha256(p.read_bytes()).hexdigest() for p in read if p.is_file()}
-    scale = (AS_GIVEN, AS_GIVEN)
+        parts = from_objects(scores, columns)
+    table, ledger = score_table(parts, columns, window, horizon, digests)
+    scale = (AS_GIVEN, AS_GIVEN) if better != "lower" else (NEGATED, NEGATED)
     if isinstance(constants, str):
         suite = read_suites(load_host(), check=()).suite(constants)
         constants, scale = constants_of(suite, table)
     elif constants is not None or "zero" in table:
         scale = "each task's zero", "its one"
+    elif better is None:
+        _check_direction(ledger)
     board = imported_board(
-        table, constants, by=by, paired=paired, units=given("units", units, Units),
-        name=given("name", name, Name), files=files, scale=scale,
+        table, constants, by=by, better=better and given("better", better, Better), paired=paired,
+        units=given("units", units, Units), name=given("name", name, Name), files=digests,
+        scale=scale,
     )  # fmt: skip
-    return Compared(board)
+    return Compared(board, ledger)
+
+
+def _check_direction(ledger: Ledger) -> None:
+    """See that no score whose direction nobody said has the name of a cost.
+
+    Raises:
+        UqbenchError: one has; names its file.
+    """
+    asked = ledger.columns[ledger.columns["read_as"].str.startswith("score")]
+    for row in asked[asked["column"].map(looks_like_a_cost)].itertuples():
+        raise UqbenchError(
+            f"{row.file}: {row.column} sounds like a cost, of which less is better: say it, by "
+            f"--better lower (better='lower' in Python), or --better higher."
+        )

@@ -33,6 +33,7 @@ METRIC = "imported_score"
 """Not *score*, which is a column of ``scores.csv`` already."""
 Ranking = Literal["iqm", "mean", "median"]
 Units = Literal["run", "seed"]
+Better = Literal["higher", "lower"]
 Constants = Mapping[str, tuple[float, float]]
 """The raw scores that are 0 and 1, by task."""
 _PREFIX, _SUFFIX = re.compile(r"^ALE/"), re.compile(r"((NoFrameskip|Deterministic)?-v\d+)$")
@@ -43,6 +44,7 @@ def imported_board(
     constants: Constants | None = None,
     *,
     by: Ranking = "iqm",
+    better: Better | None = None,
     paired: bool = False,
     units: Units = "run",
     name: str = "scores",
@@ -58,6 +60,8 @@ def imported_board(
         table: ``method``, ``task``, ``seed``, ``score``, perhaps ``zero`` and ``one``.
         constants: the scores that are 0 and 1, of rows that do not say so themselves.
         by: the statistic that ranks.
+        better: whether higher or lower scores are better; None where constants say so, and
+            otherwise higher. A board's scores are so that more is better: lower ones are negated.
         paired: whether the methods met the same worlds of a seed.
         units: what is one observation: each run on a task, or a seed's mean over all tasks, where
             one run (a network that is scored on each) has them all.
@@ -66,9 +70,10 @@ def imported_board(
         scale: what is 0 and 1, in words.
 
     Raises:
-        UqbenchError: a name cannot be shown, a task has no constants, or 0 and 1 are one score.
+        UqbenchError: a name cannot be shown, a task has no constants, 0 and 1 are one score, or
+            are the other way round than ``better`` says.
     """
-    table = _normalized(table.copy(), constants)
+    table = _normalized(table.copy(), constants, better)
     table = table.assign(**{of: _named(table[of], of) for of in ("method", "task")})
     table = _by_seed(table) if units == "seed" else table
     methods, tasks = (list(dict.fromkeys(table[column])) for column in ("method", "task"))
@@ -158,8 +163,17 @@ def beside(stored: StoredBoard, plan: Plan) -> tuple[list[Cell], Scores]:
     return cells, Scores.of(kept)
 
 
-def _normalized(table: pd.DataFrame, constants: Constants | None) -> pd.DataFrame:
-    known = constants or dict.fromkeys(table["task"], (0.0, 1.0))
+def _normalized(
+    table: pd.DataFrame, constants: Constants | None, better: Better | None
+) -> pd.DataFrame:
+    bare = table["zero"].isna() if "zero" in table else pd.Series(constants is None, table.index)
+    if constants is None and bare.any() and not bare.all():
+        own, other = (next(iter(table.loc[which, "method"])) for which in (bare, ~bare))
+        raise UqbenchError(
+            f"the scores of {other} are normalized, those of {own} are not: give the constants of "
+            f"each task (--constants atari, say), or scores of one kind."
+        )
+    known = constants or dict.fromkeys(table["task"], (0.0, -1.0 if better == "lower" else 1.0))
     for end, column in enumerate(("zero", "one")):
         given = table["task"].map({task: of[end] for task, of in known.items()}).astype(float)
         table[column] = table[column].fillna(given) if column in table else given
@@ -168,6 +182,12 @@ def _normalized(table: pd.DataFrame, constants: Constants | None) -> pd.DataFram
         raise UqbenchError(
             f"{row['task']}: expected two scores that differ, for 0 and 1; got {row['zero']:g} and "
             f"{row['one']:g}. Of tasks there are constants of {', '.join(known)}."
+        )
+    ways = {"lower" if one < 0 else "higher" for one in scale}
+    if better is not None and ways != {better}:
+        raise UqbenchError(
+            f"better={better!r}, and by the constants {' or '.join(sorted(ways))} is: expected the "
+            f"better score as 1."
         )
     return table.assign(score=(table["score"] - table["zero"]) / scale)
 
@@ -194,10 +214,11 @@ def _numbers(table: pd.DataFrame, *, paired: bool) -> pd.Series:
     """Numbers of runs: their seeds, where all tasks have the same or these pair; or 0, 1, …."""
     seeds, cell = table["seed"].astype(str), ["method", "task"]
     each = seeds.groupby([table[of] for of in cell]).agg(frozenset)
-    if seeds.str.fullmatch(r"\d{1,9}").all() and (
-        paired or (each.groupby("method").nunique() == 1).all()
-    ):
+    digits = bool(seeds.str.fullmatch(r"0|[1-9]\d{0,8}").all())
+    if digits and (paired or (each.groupby("method").nunique() == 1).all()):
         return seeds.astype(int)
+    if paired:  # whatever they are called, the same ones meet
+        return seeds.map({seed: k for k, seed in enumerate(sorted({*seeds}))})
     return table.groupby(cell).cumcount()
 
 

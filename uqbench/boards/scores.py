@@ -22,6 +22,7 @@ from uqbench.contract.errors import UqbenchError, see
 from uqbench.contract.identity import DeviceKind, Run
 from uqbench.registry.plugins import Host
 from uqbench.results.files import reading
+from uqbench.results.numbers import number
 from uqbench.results.records import RunRecord
 from uqbench.results.scores import CellScores, DigestOf, Making, Score, Scores, Values
 from uqbench.results.store import RunState, Store, StoredRun
@@ -243,4 +244,4 @@ def _check_definitions(
 
 
 def _number(text: str) -> float | None:
-    return float(text) if text not in _NO_VALUES.values() else None
+    return number(text) if text not in _NO_VALUES.values() else None
