@@ -3,14 +3,17 @@
 Those of a suite's earlier protocol cannot; the index says so.
 """
 
+import re
+import shutil
 import sys
 from itertools import takewhile
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 
-from uqbench.cli import main
+from uqbench.cli import group, main
 from uqbench.registry.plugins import Host
 from uqbench.suites.reading import read_suites
 
@@ -40,6 +43,33 @@ def test_a_committed_leaderboard_follows_from_its_scores(board, tmp_path, monkey
         return
     assert ended.value.code == 0, told
     assert "byte for byte" in told.out
+    older = re.findall("Scored with older definitions: .*", told.out)
+    note = (board / "README.md").read_text().split("\n\n")[2]
+    assert older == [note[1:-1]] * note.startswith("*Scored with older definitions")
+
+
+def test_every_board_of_a_folder_is_checked_and_older_ones_are_listed(tmp_path):
+    """One has older scores, one an earlier protocol, one is of a selection."""
+    for name in ("deepsea/published-bql", "ood-digits/compute"):
+        shutil.copytree(LEADERBOARDS / name, tmp_path / name)
+    shutil.copytree(tmp_path / "ood-digits/compute", tmp_path / "ood-digits/compute-selection-1")
+    command = ["leaderboard", "--check", "--to", str(tmp_path), "--out", str(tmp_path / "none")]
+    done = CliRunner().invoke(group, command, standalone_mode=False)
+    assert done.return_value == 0
+    lines = done.stdout.splitlines()
+    assert lines[-2:] == [
+        "Scored with older definitions: deepsea/published-bql.",
+        "Of an earlier protocol: ood-digits/compute.",
+    ]
+    assert sum("byte for byte" in line for line in lines) == 1
+    assert sum("compute-selection-1: not checked" in line for line in lines) == 1
+    (tmp_path / "deepsea" / "published-bql" / "scores.csv.gz").write_bytes(b"damaged")
+    done = CliRunner().invoke(group, command, standalone_mode=False)
+    assert done.return_value == 1
+    assert done.stdout.splitlines()[-2:] == [
+        "Scored with older definitions: none.",
+        "Of an earlier protocol: ood-digits/compute.",
+    ]
 
 
 def test_intervals_of_shares_and_of_what_may_fail_lie_in_their_range():

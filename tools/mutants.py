@@ -92,7 +92,7 @@ def imports(path: Path, module: str) -> bool:
         if isinstance(node, ast.Import | ast.ImportFrom):
             of = getattr(node, "module", "")
             named |= {of, *(f"{of}.{one.name}".removeprefix(".") for one in node.names)}
-    return module in named
+    return bool(named & {module, module.replace(".contract.", ".")})  # an import name
 
 
 def passes(root: Path, ahead: str, tests: Sequence[str], seconds: float | None) -> bool:

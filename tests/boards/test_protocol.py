@@ -1,18 +1,22 @@
 """Boards of earlier protocols are told from those of the suite as it is."""
 
+import io
 import json
 import os
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from uqbench.boards.leaderboard import board
 from uqbench.boards.manifest import Manifest
-from uqbench.boards.protocol import departures, other_scores
-from uqbench.pages.markdown import index_page
+from uqbench.boards.protocol import departures, older_scores
+from uqbench.pages.markdown import index_page, page
+from uqbench.pages.terminal import print_board
 from uqbench.registry.plugins import Host
 from uqbench.results.folders import Folder
+from uqbench.results.scores import Scores
 from uqbench.results.store import Store
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import read_suites
@@ -66,20 +70,33 @@ def test_another_version_of_an_agent_is_named(suite, manifest):
     assert departures(parsed(old), suite, VERSIONS | of) == []
 
 
-def test_numbers_of_other_versions_of_a_score_are_named_and_stay_so(tmp_path):
+def test_scores_of_other_versions_are_named_where_a_board_has_them_and_stay_so(tmp_path):
     """Of a registered score, of a data set's own, and of a query's."""
     host = Host.load()
     for name, budget, method, said in (
-        ("predictive", "paper", "network", "ece 1 (now 2)"),
-        ("ood-digits", "smoke", "msp", "aupr 1 (now 2), fpr95 1 (now 2), retention_auc 1 (now 2)"),
-        ("priormdp-sbc", "smoke", "psrl", "queries/contraction 1 (now 2)"),
-    ):
+        ("predictive", "paper", "network", ["ece v1 (installed: v2)"]),
+        (
+            "ood-digits", "smoke", "msp",
+            [f"{score} v1 (installed: v2)" for score in ("aupr", "fpr95", "retention_auc")],
+        ),
+        ("priormdp-sbc", "smoke", "psrl", ["contraction v1 (installed: v2)"]),
+    ):  # fmt: skip
         suite = read_suites(host, check=()).suite(name)
         plan = make_plan(suite, host, budget, device="cpu", methods=[method], seeds=range(1))
-        today = board(plan, Store(tmp_path / "none"))
-        assert other_scores(today) == ""
+        empty = board(plan, Store(tmp_path / "none"))
+        values = {metric.name: 0.5 for metric in plan.suite.metrics}
+        scores = Scores.of([replace(score, values=values) for score in empty.scores])
+        today = replace(empty, gathered=scores)
+        assert older_scores(today) == ""
         then = replace(today, made_by={})
-        assert said in other_scores(then)
+        assert older_scores(then).startswith("Scored with older definitions: ")
+        assert set(said) <= set(older_scores(then)[31:-1].split(", "))
+        assert older_scores(replace(empty, made_by={})) == ""
+        assert f"\n\n# {then.title}\n\n*{older_scores(then)}*\n\n" in page(then, [], "")
+        assert "older definitions" not in page(today, [], "")
+        print_board(then, Console(file=(out := io.StringIO()), width=500))
+        first = out.getvalue().splitlines()[0]
+        assert first.strip() == f"{then.title}. {older_scores(then)}"
         assert today.manifest({}).score_versions == score_versions(plan)
         assert then.manifest({}).score_versions is None
 

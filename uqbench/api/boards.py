@@ -7,13 +7,17 @@ from pathlib import Path
 from uqbench.api.options import Options
 from uqbench.api.session import Session
 from uqbench.boards.leaderboard import Board, board
+from uqbench.boards.protocol import departures, older_scores, versions_here
 from uqbench.boards.provenance import MadeWith
 from uqbench.boards.rescored import board_by, board_with, slug
-from uqbench.boards.stored import board_folder
+from uqbench.boards.stored import StoredBoard, board_folder, boards_below
 from uqbench.contract.errors import Say, UqbenchError, warn
 from uqbench.pages.board_folders import write_board
 from uqbench.pages.check import check, with_controls
 from uqbench.pages.check import rewrite as rewrite_tables
+from uqbench.results.folders import Folder
+from uqbench.suites.reading import read_suites
+from uqbench.suites.selection import Selection
 
 
 @dataclass(frozen=True)
@@ -71,9 +75,40 @@ def leaderboard(
 
 
 def check_leaderboard(options: Options, to: Path | None = None, say: Say = warn) -> Checked:
-    """Recompute a stored board from its scores, and compare its rows with the runs."""
+    """Recompute a stored board from its scores, and compare its rows with the runs.
+
+    Without a suite every board below the folder is checked, but for selections and what is of an
+    earlier protocol; the last lines list those that are scored with older definitions.
+    """
     session, lines = Session(options, say=say), list[str]()
+    if options.selection == Selection(""):
+        return _check_all(session, session.boards(to))
     good = check(*session.stored(session.plan(), to), session.store, lines.append)
+    return Checked(good, tuple(lines))
+
+
+def _check_all(session: Session, root: Folder) -> Checked:
+    host, lines, good = session.host, list[str](), True
+    older, earlier = list[str](), list[str]()
+    suites, here = read_suites(host, check=()).suites, versions_here(host)
+    for folder in boards_below(root):
+        suite, budget = folder.names[-2:]
+        stored, own, name = StoredBoard(folder), Selection(suite, budget), f"{suite}/{budget}"
+        try:
+            if stored.manifest.budget["name"] != budget or suite not in suites:
+                lines.append(f"{folder}: not checked, as its suite has no budget of that name")
+            elif departures(stored.manifest, suites[suite], here):
+                earlier.append(name)
+            else:
+                plan = own.plan(host, "cpu", session.say)
+                board = stored.board(plan, own, host, session.say)
+                good &= check(stored, board, session.store, lines.append)
+                older += [name] * bool(older_scores(board))
+        except UqbenchError as error:
+            lines.append(f"{folder}: {error}")
+            good = False
+    lines.append(f"Scored with older definitions: {', '.join(older) or 'none'}.")
+    lines.append(f"Of an earlier protocol: {', '.join(earlier) or 'none'}.")
     return Checked(good, tuple(lines))
 
 

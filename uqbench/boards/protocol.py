@@ -7,6 +7,8 @@ as it is installed, and its rows are not to be compared with new runs.
 
 from collections.abc import Mapping
 
+import numpy as np
+
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.manifest import Manifest
 from uqbench.boards.scores import DEVICES
@@ -84,16 +86,21 @@ def world_of(task: Task) -> str:
     return f"environment {task.environment}" if task.environment else f"dataset {task.dataset}"
 
 
-def other_scores(board: Board) -> str:
-    """Scores whose numbers on a stored board are of other versions than today's; mostly none."""
-    now, then = score_versions(board.plan), board.made_by
-    if then is None:
+def older_scores(board: Board) -> str:
+    """The sentence on those scores of a stored board that have another version by now.
+
+    Empty for a board of new runs; scores that no run of it has do not count.
+    """
+    if board.made_by is None:
         return ""
-    return ", ".join(
-        f"{name} {then.get(name, '1')} (now {now.get(name, '1')})"
-        for name in sorted({*now, *then})
-        if now.get(name, "1") != then.get(name, "1")
-    )
+    now, changed = score_versions(board.plan), dict[str, None]()
+    for metric in board.plan.suite.metrics:
+        versions = [of.get(metric.statistic, "1") for of in (board.made_by, now)]
+        known = any(np.isfinite(cell.values(metric.name)).any() for cell in board.scores.cells)
+        if known and versions[0] != versions[1]:
+            score = metric.statistic.rpartition("/")[2]
+            changed[f"{score} v{versions[0]} (installed: v{versions[1]})"] = None
+    return f"Scored with older definitions: {', '.join(changed)}." if changed else ""
 
 
 def check_as_run(board: Board, folder: object) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from uqbench.boards.imported import beside
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.manifest import MANIFEST
-from uqbench.boards.protocol import check_as_run, other_scores
+from uqbench.boards.protocol import check_as_run, older_scores
 from uqbench.boards.provenance import MadeWith
 from uqbench.boards.scores import gather
 from uqbench.boards.stored import StoredBoard, board_folder
@@ -108,6 +108,6 @@ def as_run_today(
     plan = replace(whole, cells=others or whole.cells)
     board = stored.board(plan, Selection(whole.suite.name, whole.budget_name), host, say)
     check_as_run(board, stored.folder)
-    if changed := other_scores(board):
-        say(f"uqbench: numbers on {stored.folder} are of other versions of a score: {changed}.")
+    if older := older_scores(board):
+        say(f"uqbench: {stored.folder}: {older}")
     return board

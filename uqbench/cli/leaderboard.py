@@ -21,12 +21,14 @@ def command(
     """Compute a suite's leaderboard from the stored runs.
 
     With --check, recompute the tables of a stored leaderboard from its scores, and compare its
-    rows with those runs that are in OUT. Exit 1 where a byte differs.
+    rows with those runs that are in OUT. Exit 1 where a byte differs. Without --suite every
+    leaderboard is checked; the last lines list those that are scored with older definitions.
 
     \b
     Examples:
       uqbench leaderboard --suite minatar --budget quick
       uqbench leaderboard --suite minatar --budget quick --to leaderboards --check
+      uqbench leaderboard --to leaderboards --check
       uqbench leaderboard --suite minatar --budget quick --risk "cvar(0.1)"
       uqbench leaderboard --suite ood-digits --budget paper --rescore nll
 

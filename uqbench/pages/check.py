@@ -6,7 +6,7 @@ from pathlib import Path
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.made_once import made_once
 from uqbench.boards.manifest import MANIFEST, Planned, missing_note
-from uqbench.boards.protocol import check_as_run, other_scores
+from uqbench.boards.protocol import check_as_run, older_scores
 from uqbench.boards.provenance import of_older_code, provenance_json
 from uqbench.boards.scores import gather
 from uqbench.boards.stored import PAGE, PROVENANCE, RECORDED, StoredBoard
@@ -78,11 +78,8 @@ def check(stored: StoredBoard, board: Board, store: Store, say: Say) -> bool:
     older = of_older_code(scores)
     if older:
         say(f"{folder}: of older code than is installed here: {older}")
-    if changed := other_scores(board):
-        say(
-            f"{folder}: its numbers are of other versions of these scores than new runs would "
-            f"have: {changed}"
-        )
+    if changed := older_scores(board):
+        say(f"{folder}: {changed}")
     return not (altered or differing)
 
 

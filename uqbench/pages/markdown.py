@@ -7,7 +7,7 @@ from uqbench.boards.cost import read_cost
 from uqbench.boards.error_rates import errors_sentence
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.manifest import missing_note
-from uqbench.boards.protocol import departures
+from uqbench.boards.protocol import departures, older_scores
 from uqbench.boards.provenance import MadeWith
 from uqbench.boards.stored import StoredBoard, boards_below
 from uqbench.boards.tables import label
@@ -61,6 +61,7 @@ def page(
     parts = [
         GENERATED,
         f"# {board.title}",
+        (older := older_scores(board)) and f"*{older}*",
         suite.summary,
         f"Budget `{plan.budget_name}`: {plan.budget.summary}",
         f"**{board.finding}**",

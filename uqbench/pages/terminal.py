@@ -7,6 +7,7 @@ from itertools import chain
 from rich.console import Console
 
 from uqbench.boards.leaderboard import Board
+from uqbench.boards.protocol import older_scores
 from uqbench.boards.standings import shown_statistics
 from uqbench.contract.wording import visible
 from uqbench.pages.board_view import IMPROVEMENT, BoardView
@@ -24,7 +25,8 @@ def print_board(board: Board, console: Console | None = None, said: str = "") ->
         if column.width <= room or column.header in ("rank", "method"):
             shown.append(column)
             room -= column.width
-    console.print(visible(view.title), style="italic", highlight=False)
+    title = f"{view.title}. {older_scores(board)}" if older_scores(board) else view.title
+    console.print(visible(title), style="italic", highlight=False)
     console.print(table(shown))
     for text in (said or board.finding, *lacking(board)):
         console.print(visible(text), highlight=False, markup=False)
