@@ -23,7 +23,7 @@ from uqbench.pages.board_view import BoardView
 from uqbench.pages.markdown import page
 from uqbench.suites.plan import Plan
 from uqbench.suites.reading import parse_suite
-from uqbench.suites.tuning import Tried, outcomes, read_table, table
+from uqbench.suites.tuning import Tables, Tried, outcomes, read_table, table
 
 TOY = Path(__file__).parents[1] / "toy"
 AGENT = """
@@ -344,3 +344,74 @@ def test_a_board_without_tuning_says_so_first(host):
     assert "tuned" not in finding(rows, "mean", ranks=False)
     tuned = rows.assign(tuned=["tuned over 6 settings on 2 tasks", "default settings"])
     assert "ntuned" not in finding(tuned, "mean", ranks=True)
+
+
+def rungs(
+    best: float, default: float, error: float, first: tuple[float, ...] = (0.1, 0.2, 0.3)
+) -> list[Tried]:
+    """Rows of a search of two rungs: n = 1, 2, 3, then 3 and the default 1, on two tasks each."""
+    made = [
+        replace(row, rung=1, error=0.01, default="yes" if row.setting == "n=1" else None)
+        for row in tried({f"n={n}": (x, x) for n, x in enumerate(first, 1)})
+    ]
+    return made + [
+        replace(row, rung=2, error=error, default="yes" if row.setting == "n=1" else None)
+        for row in tried({"n=3": (best, best), "n=1": (default, default)})
+    ]
+
+
+def test_the_last_rung_chooses_and_keeps_the_default_within_two_standard_errors():
+    # of a mean over two tasks the standard error is .1 √2 / 2, of a difference of two such .1
+    came = outcomes(rungs(0.5, 0.29, 0.1))["m"]
+    assert (came.setting, came.rung) == ("n=3", 2)
+    kept = outcomes(rungs(0.5, 0.31, 0.1))["m"]
+    assert (kept.setting, kept.at_edge) == ("n=1", False)
+    assert kept.words == "tuned over 3 settings on 2 tasks, search undecided, default kept"
+    assert outcomes(rungs(0.2, 0.5, 0.1))["m"].words == (
+        "tuned over 3 settings on 2 tasks, at the edge of the grid"
+    )
+
+
+def test_a_table_of_two_rungs_reads_back_and_marks_what_was_decided(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text(table(rungs(0.5, 0.31, 0.1)))
+    read = read_table(path)
+    assert {row.setting for row in read if row.chosen} == {"n=1"}
+    assert {row.chosen for row in read} == {None, "search undecided, default kept"}
+    assert [row.rung for row in read] == [1] * 6 + [2] * 4
+    assert "rung" not in table(tried({"n=1": (1.0,)}))  # as tables were before
+
+
+def test_a_search_of_which_the_last_rung_is_missing_tunes_nothing():
+    whole = rungs(0.5, 0.1, 0.1)
+    assert {*Tables(tuple(whole), None, 2).tuned} == {"m"}
+    assert {*Tables(tuple(whole[:6]), None, 2).tuned} == set()
+    assert Tables(tuple(whole), None, 2).kept("m", 2) == ["n=3", "n=2"]
+
+
+LAST_RUNG = """
+[tuning.last]
+budget = "tuned"
+
+[[search_spaces.climber]]
+learning_rate = [1e-4, 3e-4, 1e-3, 3e-3]
+
+[[search_spaces.climber]]
+learning_rate = [1e-2, 3e-2]
+"""
+
+
+def test_two_rungs_try_all_settings_and_then_the_best_beside_the_default(options):
+    path = Path(options.plugins[1])
+    path.write_text(path.read_text() + LAST_RUNG)
+    done = tune(options)
+    assert done.failed == {}
+    rows = read_table(done.tables[0])
+    assert len({row.setting for row in rows if row.rung == 1}) == 6
+    last = [row for row in rows if row.rung == 2]
+    # the best two by construction, 1e-2 forward always and 3e-3 .84 of the time, and the default
+    assert {row.setting for row in last if not row.default} >= {"learning_rate=0.01"}
+    assert {row.setting for row in last if row.default} == {"learning_rate=1e-4"}
+    assert {row.runs for row in rows} == {2, 3}  # those of [tuning], those of the budget
+    assert done.tuned["climber"].setting == "learning_rate=0.01"
+    assert planned(options).defaults == {"climber": "climber[learning_rate=1e-4]"}

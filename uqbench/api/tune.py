@@ -5,6 +5,9 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+from scipy import stats
+
 from uqbench.api.execute import execute
 from uqbench.api.options import Options
 from uqbench.api.session import Session
@@ -12,11 +15,12 @@ from uqbench.boards.cost import cost_csv, read_cost
 from uqbench.boards.leaderboard import Board
 from uqbench.contract.errors import Say, UqbenchError, warn
 from uqbench.registry import local
+from uqbench.registry.plugins import Host
 from uqbench.results.files import write_data
 from uqbench.runner.watcher import Watcher
-from uqbench.suites.search import check_space
+from uqbench.suites.search import check_space, default_of
 from uqbench.suites.suite import Suite
-from uqbench.suites.tuning import NAME, Tried, Tuned, joined, outcomes, read_table, table
+from uqbench.suites.tuning import LAST, NAME, Tried, Tuned, joined, outcomes, read_table, table
 from uqbench.suites.variants import base_name
 
 
@@ -55,44 +59,70 @@ def tune(
     Raises:
         UqbenchError: the suite has no ``[tuning]``, or a method no search space.
     """
-    done = execute(search(options, watcher, say))
-    if done.board is None:
-        return None
-    places: dict[Path, list[Tried]] = defaultdict(list)
-    for one in (tried := tried_of(done.board)):
-        places[to or _place(one.method, done.plan.suite)].append(one)
-    for path, own in places.items():
-        write_data(path, table(joined(read_table(path), own)).encode())
-    failed = {run.name: reason for run, reason in done.unfinished.items()}
-    return Tuning(outcomes(tried), failed, tuple(places))
+    tried, failed, paths = list[Tried](), dict[str, str](), dict[Path, None]()
+    rungs = [NAME]
+    for rung in rungs:
+        session = search(options, watcher, say, rung)
+        done = execute(session)
+        rungs += [LAST] * (rung == NAME and LAST in done.plan.suite.all_budgets)
+        if done.board is None:
+            return None
+        places: dict[Path, list[Tried]] = defaultdict(list)
+        for one in (new := tried_of(done.board, session.host)):
+            places[to or _place(one.method, done.plan.suite)].append(one)
+        for path, own in places.items():
+            write_data(path, table(joined(read_table(path), own)).encode())
+        tried, paths = [*joined(tried, new)], paths | dict.fromkeys(places)
+        failed |= {run.name: reason for run, reason in done.unfinished.items()}
+    return Tuning(outcomes(tried), failed, tuple(paths))
 
 
-def tried_of(board: Board) -> list[Tried]:
-    """The scores of the settings, from the board of a search."""
+def tried_of(board: Board, host: Host) -> list[Tried]:
+    """The scores of the settings, from the board of a rung of a search."""
+    suite, of = board.plan.suite, board.plan.suite.tuning
+    assert of is not None
+    metrics = [suite.metric(name) for name in of.metrics] or [board.primary]
     costs = read_cost(cost_csv(board.plan, board.scores))
     hours = {(row.task, row.method): row.device_hours for row in costs}
     tried, order = [], [*board.plan.roles]
+    rung = None if of.last is None else 1 + (board.plan.budget_name == LAST)
     for cell in sorted(board.plan.cells, key=lambda cell: order.index(cell.method.name)):
-        name, task = cell.method.name, cell.task.name
-        mean = float(board.methods[name].cells[task].score.mean())
-        score = float(f"{mean:.6g}") if math.isfinite(mean) else None  # as the table has it
+        name, task, own = cell.method.name, cell.task.name, board.methods[cell.method.name]
+        known = [values for m in metrics if (values := own.normalized_on(task, m)) is not None]
+        scores = np.mean(known, axis=0) if len(known) == len(metrics) else np.array([np.nan])
+        mean, error = scores.mean(), stats.sem(scores) if rung and len(scores) > 1 else np.nan
         version, took = cell.runs[0].identity["method"]["version"], hours.get((task, name), 0.0)
         setting = name.partition("[")[2][:-1]
-        tried.append(Tried(base_name(name), version, setting, task, score, len(cell.runs), took))
+        values = {name: board.plan.settings.get(name, {})}
+        is_default = rung and default_of(suite, board.plan.budget_name, cell.method, host, values)
+        row = Tried(base_name(name), version, setting, task, _number(mean), len(cell.runs), took)
+        tried.append(
+            replace(row, rung=rung, error=_number(error), default="yes" if is_default else None)
+        )
     return tried
 
 
-def search(options: Options, watcher: Watcher | None = None, say: Say = warn) -> Session:
-    """The session of a suite's search.
+def _number(value: float) -> float | None:
+    """The value as the table has it; None where there is none."""
+    return float(f"{value:.6g}") if math.isfinite(value) else None
+
+
+def search(
+    options: Options, watcher: Watcher | None = None, say: Say = warn, rung: str = NAME
+) -> Session:
+    """The session of a rung of a suite's search.
 
     Raises:
         UqbenchError: the suite has none, or what is set is no search space.
     """
     if (options.tasks, options.seeds, options.steps) != (None, None, None):
         raise UqbenchError("tasks, seeds and steps are those of [tuning]: expected none of them.")
-    session = Session(replace(options, budget=NAME), watcher or Watcher(), say)
+    options = replace(options, budget=rung, settings=options.settings if rung == NAME else {})
+    session = Session(options, watcher or Watcher(), say)
     plan = session.plan()
     assert plan.suite.tuning is not None  # or there would be no such budget
+    if rung == LAST:  # a few of those that were checked
+        return session
     settings = Counter(map(base_name, plan.settings))
     for name, values in plan.settings.items():
         check_space(values, settings[base_name(name)], plan.suite.tuning, base_name(name))

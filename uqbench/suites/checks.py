@@ -15,7 +15,7 @@ from uqbench.suites.metrics import EVENT_STATISTICS, STATISTICS, Metric
 from uqbench.suites.search import check_space
 from uqbench.suites.suite import Suite, rows_of
 from uqbench.suites.tables import Budget, Method, Task
-from uqbench.suites.tuning import BOARD_SEEDS, NAME, Space
+from uqbench.suites.tuning import BOARD_SEEDS, LAST, NAME, Space, grids_of
 from uqbench.suites.typed import typed
 
 KINDS = (
@@ -148,9 +148,10 @@ def _statistic(metric: Metric, task: Task, host: Host, where: str) -> None:
 
 def _search(suite: Suite, host: Host, key: str) -> None:
     """Check that a search can be scored, and is no other budget."""
-    if NAME in suite.budgets:
-        raise ValueError(f"its budget is called {NAME!r}: name the other one otherwise")
-    _budget(suite.budget(NAME), suite, host, key)
+    for name in (NAME, LAST)[: 1 + bool(suite.tuning and suite.tuning.last)]:
+        if name in suite.budgets:
+            raise ValueError(f"its budget is called {name!r}: name the other one otherwise")
+        _budget(suite.budget(name), suite, host, key)
     if suite.tuning and suite.tuning.space:
         _space(suite.tuning.space, suite, host, key)
 
@@ -162,7 +163,9 @@ def _space(space: Space, suite: Suite, host: Host, key: str) -> None:
     if suite.tuning is None:
         raise ValueError("expected [tuning], too")
     if space:  # an empty one: its methods are not tuned
-        check_space(space, math.prod(map(len, space.values())), suite.tuning, key)
+        parts = grids_of(space)
+        settings = sum(math.prod(map(len, part.values())) for part in parts)
+        check_space({name for part in parts for name in part}, settings, suite.tuning, key)
 
 
 def _budget(budget: Budget, suite: Suite, host: Host, _: str) -> None:

@@ -10,7 +10,7 @@ from uqbench.registry.plugins import Host
 from uqbench.suites.configs import field_names, method_config
 from uqbench.suites.suite import Suite
 from uqbench.suites.tables import Budget, Method
-from uqbench.suites.tuning import FEWEST, NAME, RATES, Space, Tuning
+from uqbench.suites.tuning import FEWEST, LAST, NAME, RATES, Space, Tuning, grids_of
 from uqbench.suites.variants import base_name, expanded, grid, variant_name
 
 
@@ -19,7 +19,8 @@ def space_of(suite: Suite, method: Method, host: Host) -> Space:
     if suite.tuning is None or (method.role or method.spec(host).role) != "method":
         return {}
     of = suite.tuning.space
-    usual = of if {*of} <= field_names(method, host) else {}
+    names = {name for part in grids_of(of) for name in part}
+    usual = of if names <= field_names(method, host) else {}
     return suite.search_spaces.get(str(method.agent or method.estimator), usual)
 
 
@@ -47,19 +48,19 @@ def rows_under(suite: Suite, name: str, method: Method, host: Host) -> list[str]
     default" the second is for the default settings, unless these were chosen.
     """
     budget = suite.budget(name)
-    if suite.tuning is not None and name == NAME:
-        space = space_of(suite, method, host)
-        values = {key: grid(*values) for key, values in space.items()}
-        return [*expanded(method.name, values)] if space else []
+    if suite.tuning is not None and name in (NAME, LAST):
+        tried = settings_tried(space_of(suite, method, host), method.name)
+        if name == NAME or suite.tuning.last is None:
+            return [*tried]
+        kept = [
+            f"{method.name}[{s}]" for s in suite.tables.kept(method.name, suite.tuning.last.keep)
+        ]
+        default = default_of(suite, name, method, host, tried)
+        return list(dict.fromkeys([*kept, *filter(None, [kept and default])]))
     of = suite.tables.tuned.get(method.name)
     if budget.tuned != "with-default" or of is None:
         return [method.name]
-    tasks = filter(method.suits, suite.tasks_of(budget))
-    configs = [
-        method_config(method, task, host, where=method.name, budget=(name, budget))
-        for task in tasks
-    ]
-    default, *others = ({key: getattr(c, key) for key in of.values} for c in configs)
+    default, *others = _defaults(suite, name, method, host, of.values)
     if any(other != default for other in others):
         raise UqbenchError(
             f"{suite.name}: {method.name} has other defaults of {', '.join(default)} by task, so "
@@ -67,6 +68,36 @@ def rows_under(suite: Suite, name: str, method: Method, host: Host) -> list[str]
         )
     other = variant_name(method.name, default)
     return [method.name] if default == of.values else [method.name, other]
+
+
+def settings_tried(space: Space, name: str) -> dict[str, dict[str, Any]]:
+    """The settings of a search space by the names of the method's variants."""
+    tried: dict[str, dict[str, Any]] = {}
+    for part in grids_of(space):
+        tried |= expanded(name, {key: grid(*values) for key, values in part.items()})
+    return tried
+
+
+def default_of(
+    suite: Suite, budget: str, method: Method, host: Host, tried: Mapping[str, Mapping[str, Any]]
+) -> str | None:
+    """The variant whose values are the method's own under a budget; None where none is."""
+    for name, values in tried.items():
+        if all(own == values for own in _defaults(suite, budget, method, host, values)):
+            return name
+    return None
+
+
+def _defaults(
+    suite: Suite, name: str, method: Method, host: Host, keys: Collection[str]
+) -> list[dict[str, Any]]:
+    """The method's own values of some fields under a budget, by task."""
+    budget = suite.budget(name)
+    configs = (
+        method_config(method, task, host, where=method.name, budget=(suite.written(name), budget))
+        for task in filter(method.suits, suite.tasks_of(budget))
+    )
+    return [{key: getattr(config, key) for key in keys} for config in configs]
 
 
 def check_space(names: Collection[str], settings: int, tuning: Tuning, where: str) -> None:

@@ -110,7 +110,8 @@ class Suite(Table):
         suite, before = self.model_copy(), self._tables
         rows = search.read_table(folder / f"{self.name}.tuning.csv")
         at = folder if own else before.folder
-        suite._tables = search.Tables(search.joined(before.rows, rows), at)
+        last = None if self.tuning.last is None else 2
+        suite._tables = search.Tables(search.joined(before.rows, rows), at, last)
         return suite
 
     def risks_of(self, task: Task, budget: Budget) -> Iterable[str]:
@@ -157,7 +158,7 @@ class Suite(Table):
     def budget(self, name: str) -> Budget:
         """The budget of that name."""
         if name not in self.all_budgets:
-            if name == search.NAME:
+            if name in (search.NAME, search.LAST):
                 raise UqbenchError(
                     f"{self.name} needs a [tuning] table to be tuned (docs/protocols.md#tuning)."
                 )
@@ -166,14 +167,25 @@ class Suite(Table):
 
     @property
     def all_budgets(self) -> dict[str, Budget]:
-        """The budgets, and ``tuning`` where there is a search."""
-        if self.tuning is None:
-            return self.budgets
-        return {**self.budgets, search.NAME: self.tuning.derived(self.budgets[self.tuning.budget])}
+        """The budgets, and those of the rungs of a search."""
+        of = self.tuning
+        rungs = (
+            {}
+            if of is None
+            else {n: of.derived(self.budgets[b], n) for n, b in self._rungs.items()}
+        )
+        return {**self.budgets, **rungs}
+
+    @property
+    def _rungs(self) -> dict[str, str]:
+        """Budgets by the names of the rungs of a search."""
+        of = self.tuning
+        last = {} if of is None or of.last is None else {search.LAST: of.last.budget}
+        return {} if of is None else {search.NAME: of.budget, **last}
 
     def written(self, budget: str) -> str:
-        """The budget whose methods and values count: under ``tuning`` they are another's."""
-        return self.tuning.budget if self.tuning and budget == search.NAME else budget
+        """The budget whose methods and values count: under a rung they are another's."""
+        return self._rungs.get(budget, budget)
 
     def primary_metric(self, budget: Budget) -> Metric:
         """The metric that scores a budget's runs."""

@@ -2,12 +2,14 @@
 
 ``<suite>.tuning.csv`` beside a suite file has a row for each method, setting and task. One setting
 is chosen for all tasks, by the mean over them of the normalized score (Patterson et al. 2024, "The
-cross-environment hyperparameter setting benchmark").
+cross-environment hyperparameter setting benchmark"). A search of two rungs tries all settings on
+short runs, and the best of them beside the default on longer ones.
 """
 
 import csv
 import dataclasses
 import io
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from hashlib import sha256
@@ -22,11 +24,32 @@ from uqbench.suites.tables import Budget, BudgetName, Count, MetricName, Table, 
 from uqbench.suites.variants import values_of
 
 NAME = "tuning"  # the budget whose runs try the settings
+LAST = "tuning-last"  # that of the second rung
 FEWEST = 6  # settings of a method
 RATES = ("learning_rate", "weight_decay")  # one of these is in every search space
 BOARD_SEEDS = range(10_000)  # the budgets' own, and those that a keeper draws
 EDGE = "at the edge of the grid"
-Space = dict[str, tuple[Any, ...]]  # values by field; the settings are all combinations
+UNDECIDED = "search undecided, default kept"
+SPREADS = 2.0  # standard errors of a difference that a choice needs, where they are known
+Grid = dict[str, tuple[Any, ...]]  # values by field; the settings are all combinations
+Space = Grid | tuple[Grid, ...]  # of several grids the settings are those of each
+
+
+def grids_of(space: Space) -> tuple[Grid, ...]:
+    """The grids of a search space; none of an empty one."""
+    return ((space,) if space else ()) if isinstance(space, dict) else space
+
+
+class LastRung(Table):
+    """The second rung of a search: longer runs of few settings.
+
+    Attributes:
+        budget: whose runs are made, with its own tasks and seeds, from ``first_seed`` on.
+        keep: settings of the first rung, beside the default.
+    """
+
+    budget: BudgetName
+    keep: Count = 2
 
 
 class Tuning(Table):
@@ -41,7 +64,9 @@ class Tuning(Table):
             estimator.
         tasks: only these.
         steps: of a run.
-        metric: that selects, normalized as the suite's scores are.
+        metric: that selects, normalized as the suite's scores are; of several their mean.
+        last: the second rung. The choice is then that of its runs, and needs two standard errors
+            of its difference from the default, which is kept otherwise.
     """
 
     budget: BudgetName
@@ -51,12 +76,20 @@ class Tuning(Table):
     space: Space = Field(default_factory=dict)
     tasks: tuple[TaskName, ...] | None = None
     steps: Count | None = None
-    metric: MetricName | None = None
+    metric: MetricName | tuple[MetricName, ...] | None = None
+    last: LastRung | None = None
 
-    def derived(self, of: Budget) -> Budget:
-        """The budget of the runs."""
-        own: dict[str, Any] = {"tasks": self.tasks, "steps": self.steps, "primary": self.metric}
-        own |= {"task_steps": {} if self.steps else None, "seeds": self.seeds}
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics that select; none for the budget's own."""
+        return (self.metric,) if isinstance(self.metric, str) else self.metric or ()
+
+    def derived(self, of: Budget, name: str = NAME) -> Budget:
+        """The budget of the runs of a rung."""
+        own: dict[str, Any] = {"primary": self.metrics[0] if self.metrics else None}
+        if name == NAME:
+            own |= {"tasks": self.tasks, "steps": self.steps, "seeds": self.seeds}
+            own |= {"task_steps": {} if self.steps else None}
         given = {key: value for key, value in own.items() if value is not None}
         summary = f"the settings of [tuning], with seeds that no board uses: {of.summary}"
         fixed = {"first_seed": self.first_seed, "ranks": False, "tuned": None, "summary": summary}
@@ -74,7 +107,11 @@ class Tried:
         runs: how many.
         hours: of a core or device, in all.
         mean: of the scores over tasks; None where one is missing.
-        chosen: of the setting that was chosen: ``yes``, or that it is at the edge of the grid.
+        chosen: of the setting that was chosen: ``yes``, or that it is at the edge of the grid, or
+            that the search decided nothing.
+        rung: 1, or 2 for the last one of a search that has two.
+        error: standard error of the score; None where the search has one rung.
+        default: ``yes`` of the method's own setting, where the search has two rungs.
     """
 
     method: str
@@ -86,8 +123,12 @@ class Tried:
     hours: float
     mean: float | None = None
     chosen: str | None = None
+    rung: int | None = None
+    error: Annotated[float, Field(allow_inf_nan=False)] | None = None
+    default: str | None = None
 
 
+_LATER = ("rung", "error", "default")  # columns of searches that have two rungs
 _ROWS = TypeAdapter(list[Tried])
 
 
@@ -102,6 +143,7 @@ class Tuned:
         at_edge: whether a number of the setting is the least or the largest that was tried.
         sensitivity: mean over tasks of the best score on the task, less the best mean.
         words: how it was tuned.
+        rung: whose runs chose; None where the search has one.
     """
 
     version: str
@@ -110,6 +152,7 @@ class Tuned:
     at_edge: bool
     sensitivity: float
     words: str
+    rung: int | None = None
 
     @property
     def values(self) -> dict[str, Any]:
@@ -120,11 +163,16 @@ class Tuned:
 def _outcome(rows: Sequence[Tried]) -> Tuned | None:
     """The outcome for the method of some rows; None where no setting has all of its runs.
 
-    Of equal means the one with the smaller rate is chosen, then the earlier one.
+    Of equal means the one with the smaller rate is chosen, then the earlier one. Where standard
+    errors are known, the default is kept unless the best is :data:`SPREADS` of them above it.
     """
+    rung = max((row.rung or 1 for row in rows), default=1)
+    tried, rows = len({row.setting for row in rows}), [r for r in rows if (r.rung or 1) == rung]
     scores: dict[str, dict[str, float | None]] = {}
+    errors: dict[str, float] = {}
     for row in rows:
         scores.setdefault(row.setting, {})[row.task] = row.score
+        errors[row.setting] = math.hypot(errors.get(row.setting, 0.0), row.error or 0.0)
     whole = {s: [x for x in of.values() if x is not None] for s, of in scores.items()}
     whole = {s: of for s, of in whole.items() if len(of) == len(scores[s])}
     if not whole:
@@ -133,13 +181,20 @@ def _outcome(rows: Sequence[Tried]) -> Tuned | None:
     values = {setting: values_of(f"[{setting}]") for setting in scores}
     rates = {s: [float(of[name]) for name in RATES if name in of] for s, of in values.items()}
     best = min(whole, key=lambda setting: (-means[setting], rates[setting]))
-    at_edge = any(
-        _is_end(value, [of[k] for of in values.values()]) for k, value in values[best].items()
+    default = next((row.setting for row in rows if row.default and row.setting in whole), best)
+    least = SPREADS * math.hypot(errors[best], errors[default]) / len(whole[best])
+    undecided = best != default and means[best] - means[default] < least
+    best = default if undecided else best
+    at_edge = not undecided and any(
+        _is_end(value, [of[k] for of in values.values() if k in of])
+        for k, value in values[best].items()
     )
     top = [max(of) for of in zip(*whole.values(), strict=True)]
-    many = f"{len(scores)} settings on {len(top)} task{'s'[: len(top) > 1]}"
-    words = f"tuned over {many}{', ' * at_edge}{EDGE * at_edge}"
-    return Tuned(rows[0].version, best, means, at_edge, sum(top) / len(top) - means[best], words)
+    many = f"{tried} settings on {len(top)} task{'s'[: len(top) > 1]}"
+    note = f", {UNDECIDED}" * undecided + f", {EDGE}" * at_edge
+    gain = sum(top) / len(top) - means[best]
+    words = f"tuned over {many}{note}"
+    return Tuned(rows[0].version, best, means, at_edge, gain, words, rows[0].rung)
 
 
 def _is_end(value: Any, tried: Sequence[Any]) -> bool:
@@ -159,14 +214,16 @@ def outcomes(rows: Iterable[Tried]) -> dict[str, Tuned]:
 def table(rows: Sequence[Tried]) -> str:
     """``tuning.csv``, with means and what is chosen by the scores."""
     came, text = outcomes(rows), io.StringIO()
-    writer = csv.DictWriter(
-        text, [field.name for field in dataclasses.fields(Tried)], lineterminator="\n"
-    )
+    columns = [field.name for field in dataclasses.fields(Tried)]
+    if not any(row.rung for row in rows):
+        columns = [name for name in columns if name not in _LATER]
+    writer = csv.DictWriter(text, columns, lineterminator="\n", extrasaction="ignore")
     writer.writeheader()
     for row in rows:
         of, marked = came.get(row.method), dataclasses.replace(row, mean=None, chosen=None)
-        if of is not None:
-            chosen = (EDGE if of.at_edge else "yes") if row.setting == of.setting else None
+        if of is not None and row.rung == of.rung:
+            how = UNDECIDED if UNDECIDED in of.words else EDGE if of.at_edge else "yes"
+            chosen = how if row.setting == of.setting else None
             marked = dataclasses.replace(row, mean=of.means.get(row.setting), chosen=chosen)
         cells = vars(marked).items()
         writer.writerow({k: f"{v:.6g}" if isinstance(v, float) else v for k, v in cells})
@@ -194,9 +251,10 @@ def read_table(path: Path) -> list[Tried]:
 
 
 def joined(rows: Iterable[Tried], new: Sequence[Tried]) -> tuple[Tried, ...]:
-    """The rows with new ones; a method's replace those that it had."""
-    names = {row.method for row in new}
-    return (*(row for row in rows if row.method not in names), *new)
+    """The rows with new ones; a method's replace those that it had of the rung, and of later."""
+    names = {row.method: row.rung or 1 for row in new}
+    kept = (r for r in rows if r.method not in names or (r.rung or 1) < names[r.method])
+    return (*kept, *new)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -206,15 +264,23 @@ class Tables:
     Attributes:
         rows: of all.
         folder: of the suite's own file; None where it is of none.
+        rung: the last one of the suite's search; None where it has one.
     """
 
     rows: tuple[Tried, ...] = ()
     folder: Path | None = None
+    rung: int | None = None
 
     @cached_property
     def tuned(self) -> Mapping[str, Tuned]:
-        """Outcomes by method."""
-        return outcomes(self.rows)
+        """Outcomes by method, of the searches that are whole."""
+        return {name: of for name, of in outcomes(self.rows).items() if of.rung == self.rung}
+
+    def kept(self, method: str, most: int) -> list[str]:
+        """The settings of a method's first rung that the last one tries, the best first."""
+        of = _outcome([row for row in self.rows if row.method == method and row.rung == 1])
+        means = {} if of is None else of.means
+        return sorted(means, key=lambda setting: -means[setting])[:most]
 
     def digest(self, methods: Iterable[str]) -> str:
         """The sha256 of the rows of some methods, but for what the runs cost."""
