@@ -12,7 +12,7 @@ import pytest
 from uqbench.registry.plugins import Host
 from uqbench.runner.executors.local import prepare_process
 
-SEEDS = {"minatar": 6, "offline-minatar": 6}
+SEEDS = {"minatar": 6, "offline-minatar": 10}
 """Of rows whose networks are large; others have 12."""
 
 
