@@ -30,7 +30,12 @@ KINDS = ["epinet", "hypermodel"]
 def make(kind: str, info: EnvironmentInfo = FLAT, seeds: Any = (4,), **settings: Any) -> IndexedQ:
     if kind == "epinet":
         config = EpinetConfig(**SMALL | {"prior_scale": 0.7, "epinet_hidden": (5,)} | settings)
-        return EpinetDQN(info, seeds, config, CPU)
+        agent = EpinetDQN(info, seeds, config, CPU)
+        last = agent.online.learned.layers[-1].weight  # as learned, where it starts at zero
+        assert not last.any()
+        last.data.normal_(generator=torch.Generator().manual_seed(sum(seeds)))
+        agent.target.load_state_dict(agent.online.state_dict())
+        return agent
     return HypermodelDQN(info, seeds, HypermodelConfig(**SMALL | settings), CPU)
 
 
@@ -50,7 +55,7 @@ def value(agent: IndexedQ, network: Any, obs: Tensor, z: Tensor) -> Tensor:
         for layer in hidden:
             features = (features @ layer.weight[0] + layer.bias[0]).relu()
         mean = features @ last.weight[0] + last.bias[0]
-        g = mlp(torch.cat([features.detach(), z[None]], -1), network.learned.layers, 0)
+        g = mlp(torch.cat([obs, features.detach(), z[None]], -1), network.learned.layers, 0)
         priors = [mlp(obs, network.prior.layers, (0, d)) for d in range(len(z))]
         prior = sum(z[d] * priors[d] for d in range(len(z)))
         return (mean + g.view(4, -1) @ z + agent.config.prior_scale * prior)[0]

@@ -44,15 +44,17 @@ def test_one_update_is_that_of_another_program():
     batch = agent.minibatch(index)
     copy = IQN(FLAT, [1], IQNConfig(**SMALL), CPU)
     copy.online.load_state_dict(agent.online.state_dict())
-    losses = []
+    losses, differs = [], 0
     for b in range(8):
         a, going = int(batch["action"][0, b]), 0.0 if batch["terminated"][0, b] else 0.9
-        levels, others = batch["levels"][0, b].split([4, 3])
+        levels, others, acting = batch["levels"][0, b].split([4, 3, 5])
         with torch.no_grad():
-            after = torch.stack(
-                [quantile(agent.target, batch["next_obs"][0, b : b + 1], t) for t in others]
+            after, ahead = (
+                torch.stack([quantile(agent.target, batch["next_obs"][0, b : b + 1], t) for t in of])
+                for of in (others, acting)
             )
-        best = int(after.mean(0).argmax())
+        best = int(ahead.mean(0).argmax())
+        differs += best != int(after.mean(0).argmax())
         for t in levels:
             predicted = quantile(copy.online, batch["obs"][0, b : b + 1], t)[a]
             for j in range(3):
@@ -62,6 +64,7 @@ def test_one_update_is_that_of_another_program():
     optimizer = torch.optim.Adam(copy.online.parameters(), lr=1e-2, eps=1e-3)
     (torch.stack(losses).sum() / 8).backward()
     optimizer.step()
+    assert differs, "other levels have another greedy action somewhere"
     agent.learn(index)
     for found, one in zip(agent.online.parameters(), copy.online.parameters(), strict=True):
         torch.testing.assert_close(found, one, rtol=1e-4, atol=1e-5)

@@ -157,7 +157,7 @@ class IQNConfig(EpsilonGreedyConfig):
     Attributes:
         predicted: N, levels of a gradient step's predictions.
         targets: N', levels of its targets.
-        acting: K, levels that actions are chosen by.
+        acting: K, levels that actions are chosen by, in targets too.
         cosines: n, of the embedding of a level.
         kappa: κ of the quantile Huber loss.
         stated: quantiles that are stated and evaluated, at midpoint levels.

@@ -1,19 +1,22 @@
 """An epinet beside a Q-network (Osband et al. 2023, "Epistemic neural networks").
 
-``f(s, z) = μ(s) + σ^L(sg[φ(s)], z) + σ^P(s, z)``: a learned network and a fixed prior, which is a
+``f(s, z) = μ(s) + σ^L(sg[s, φ(s)], z) + σ^P(s, z)``: a learned network and a fixed prior, which is a
 combination of small networks by z, on top of a base network whose features no epinet's loss shapes.
+The learned network sees the observation beside the features, as in the authors' implementation: the
+prior is a function of it, and can be unlearned only by what sees as much.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
-from uqbench_dqn.networks import QNetwork, q_network
+from uqbench_dqn.networks import QNetwork, output_layer, q_network, start_at
 
-from uqbench.contract.agent import EnvironmentInfo, observation_shape
+from uqbench.contract.agent import EnvironmentInfo, observation_dtype, observation_shape
 from uqbench_posteriors.config import EpinetConfig
 from uqbench_posteriors.indexed import Indexed, IndexedQ
 
@@ -29,15 +32,18 @@ class EpinetNetwork(Indexed):
 
     def __init__(self, lanes: int, info: EnvironmentInfo, config: EpinetConfig) -> None:
         super().__init__()
-        size, shape = config.index_size, observation_shape(info)
+        size, flat = config.index_size, math.prod(observation_shape(info))
         self.base = q_network(lanes, info, config, 1)
-        features = self.base.widths[1]
-        self.learned = QNetwork(
-            lanes, (features + size,), info.n_actions, size, hidden=config.epinet_hidden
-        )
-        flat = (torch.Size(shape).numel(),)
+        seen = flat + self.base.widths[1] + size
+        self.learned = QNetwork(lanes, (seen,), info.n_actions, size, hidden=config.epinet_hidden)
         self.prior = QNetwork(
-            lanes, flat, info.n_actions, 1, hidden=config.prior_hidden, ensemble=size
+            lanes,
+            (flat,),
+            info.n_actions,
+            1,
+            hidden=config.prior_hidden,
+            scale=1 / 255 if observation_dtype(info) == torch.uint8 else 1.0,
+            ensemble=size,
         ).requires_grad_(False)
         self._scale = config.prior_scale
 
@@ -47,7 +53,7 @@ class EpinetNetwork(Indexed):
         pairs = index[:, None].expand(-1, states, -1, -1).flatten(1, 2)
         features = self.base.features(self.base.trunk(obs))
         mean = self.base.outputs(features)  # [L, B, A, 1]
-        repeated = features.detach().repeat_interleave(indices, 1)
+        repeated = self._seen(obs, features).repeat_interleave(indices, 1)
         learned = self._combined(repeated, pairs).unflatten(1, (states, indices)).transpose(-1, -2)
         values: Tensor = mean + learned + self._scale * self._priors(obs) @ index.mT[:, None]
         return values
@@ -57,12 +63,17 @@ class EpinetNetwork(Indexed):
         features = self.base.features(self.base.trunk(obs))
         mean = self.base.outputs(features).squeeze(-1)
         prior = (self._priors(obs) * index[:, :, None]).sum(-1)
-        values: Tensor = mean + self._combined(features, index) + self._scale * prior
+        learned = self._combined(self._seen(obs, features), index)
+        values: Tensor = mean + learned + self._scale * prior
         return values
 
-    def _combined(self, features: Tensor, index: Tensor) -> Tensor:
-        """``σ^L``: ``zᵀ g(φ, z)`` of features ``[L, B, F]`` and as many indices: ``[L, B, A]``."""
-        outputs = self.learned(torch.cat([features, index], -1))
+    def _seen(self, obs: Tensor, features: Tensor) -> Tensor:
+        """What the learned part sees of a state, ``sg[s, φ(s)]``: ``[L, B, O + F]``."""
+        return torch.cat([self.prior.convolved(obs.flatten(2)), features.detach()], -1)
+
+    def _combined(self, seen: Tensor, index: Tensor) -> Tensor:
+        """``σ^L``: ``zᵀ g(s, φ, z)`` of ``[L, B, O + F]`` and as many indices: ``[L, B, A]``."""
+        outputs = self.learned(torch.cat([seen, index], -1))
         combined: Tensor = (outputs * index[:, :, None]).sum(-1)
         return combined
 
@@ -79,6 +90,7 @@ class EpinetDQN(IndexedQ):
     """
 
     config: EpinetConfig
+    online: EpinetNetwork
 
     def __init__(
         self,
@@ -88,6 +100,21 @@ class EpinetDQN(IndexedQ):
         device: torch.device,
     ) -> None:
         super().__init__(info, seeds, config, device, EpinetNetwork(len(seeds), info, config))
+
+    def initialize(self, generators: Sequence[torch.Generator]) -> None:
+        """Draw the weights; the learned part starts at zero.
+
+        So the prior alone says what is not known before any data.
+        """
+        super().initialize(generators)
+        start_at(output_layer(self.online.learned), torch.zeros(1))
+        if self.config.start == "zero":
+            start_at(output_layer(self.online.base), torch.zeros(1))
+
+    @property
+    def start_outputs(self) -> Tensor:
+        """Zero, of the base network: Q is the prior's, whose mean over indices is zero."""
+        return torch.zeros(1)
 
     def loss(self, predicted: Tensor, target: Tensor) -> Tensor:
         """Huber losses averaged over the indices, of ``[..., S]`` each: ``[...]``."""

@@ -132,6 +132,16 @@ class HypermodelDQN(IndexedQ):
         shape = (info.actors, config.index_size)
         self._next_direction = Normal(seeds, "directions", shape, device)
 
+    @torch.no_grad()
+    def initialize(self, generators: Sequence[torch.Generator]) -> None:
+        """Draw ``θ₀`` and the ``θ_j``, half of a layer's variance each.
+
+        The weights of an index then vary as those of any other network of the same gain.
+        """
+        super().initialize(generators)
+        for weight in self.online.parameters():
+            weight.mul_(0.5**0.5)
+
     def observe(self, step: Step) -> None:
         """Draw each transition's unit vector a, and learn."""
         drawn = self._next_direction.at(self.clock)

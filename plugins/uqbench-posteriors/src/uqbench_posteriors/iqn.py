@@ -91,7 +91,7 @@ class IQN(DeepQ):
         super().__init__(info, seeds, config, 1, device, network=network)
         self.levels = midpoint_levels(config.stated).to(device)
         self._acting = Uniform(seeds, "levels", (info.actors, config.acting), device, BLOCK)
-        shape = (config.batch_size, config.predicted + config.targets)
+        shape = (config.batch_size, config.predicted + config.targets + config.acting)
         block = self.updates.block(BLOCK)
         self._learning = Uniform(seeds, "learning", shape, device, block, self.updates.blocks)
         self._learning.at(self.updates.draws)  # that clock prepares it from now on
@@ -111,7 +111,7 @@ class IQN(DeepQ):
         return greedy(self.q_values(self.online(obs, noise)), valid)
 
     def minibatch(self, index: Tensor) -> dict[str, Tensor]:
-        """The transitions, and the levels ``[L, B, N + N']`` of this gradient step."""
+        """The transitions, and the levels ``[L, B, N + N' + K]`` of this gradient step."""
         return super().minibatch(index) | {"levels": self._learning.at(self.updates.draws)}
 
     def objective(self, batch: Mapping[str, Tensor]) -> Tensor:
@@ -128,14 +128,15 @@ class IQN(DeepQ):
 
     @torch.no_grad()
     def bellman_target(self, batch: Mapping[str, Tensor]) -> Tensor:
-        """``r + γ Z⁻_τ'(s', argmax_a mean Z⁻(s', a))``, ``[L, B, N']``.
+        """``r + γ Z⁻_τ'(s', argmax_a mean_k Z⁻_τ̃k(s', a))``, ``[L, B, N']`` (equation 3).
 
-        The greedy action is that of the same N' levels.
+        The greedy action is that of K other levels, as many as actions are chosen by.
         """
         outputs = self.target(batch["next_obs"], batch["levels"][..., self.config.predicted :])
-        best = greedy(outputs.mean(-1), batch["next_valid"])
+        following, acting = outputs.split([self.config.targets, self.config.acting], -1)
+        best = greedy(acting.mean(-1), batch["next_valid"])
         continues = self.discount * (~batch["terminated"])
-        return batch["reward"][..., None] + continues[..., None] * _of_action(outputs, best)
+        return batch["reward"][..., None] + continues[..., None] * _of_action(following, best)
 
     def _stated(self, obs: Tensor) -> Tensor:
         """Quantiles at midpoint levels, ``[L, M, A, stated]``."""

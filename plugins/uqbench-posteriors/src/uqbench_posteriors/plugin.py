@@ -31,19 +31,19 @@ def uqbench_agents() -> Iterable[AgentSpec]:
         ),
         AgentSpec(
             name="epinet-dqn",
-            version="1",
+            version="2",
             factory="uqbench_posteriors.epinet:EpinetDQN",
             config="uqbench_posteriors.config:EpinetConfig",
         ),
         AgentSpec(
             name="hypermodel-dqn",
-            version="1",
+            version="2",
             factory="uqbench_posteriors.hypermodel:HypermodelDQN",
             config="uqbench_posteriors.config:HypermodelConfig",
         ),
         AgentSpec(
             name="iqn",
-            version="1",
+            version="2",
             factory="uqbench_posteriors.iqn:IQN",
             config="uqbench_posteriors.config:IQNConfig",
         ),

@@ -1,0 +1,47 @@
+"""Every prior of a suite starts with the same standard deviation of Q (`benchmarks/prior_scale.py`).
+
+On the budgets of boards, whatever a method's own setting is called; a tenth is left to chance.
+"""
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from uqbench.registry.plugins import Host
+from uqbench.runner.executors.local import prepare_process
+
+SEEDS = {"minatar": 6, "offline-minatar": 10}
+"""Of rows whose networks are large; others have 12."""
+
+
+def imported() -> ModuleType:
+    """`benchmarks/prior_scale.py`, which no package has."""
+    path = Path(__file__).parents[2] / "benchmarks" / "prior_scale.py"
+    spec = importlib.util.spec_from_file_location("prior_scale", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    prepare_process()
+    return module
+
+
+prior_scale = imported()
+
+
+@pytest.mark.parametrize("suite", prior_scale.VALUES)
+def test_every_prior_of_a_suite_starts_with_one_value(suite):
+    host, starts, found = Host.load(), {}, {}
+    seeds = SEEDS.get(suite, 12)
+    for batch in prior_scale.batches(suite, host, seeds, tuple(prior_scale.SETTINGS)):
+        if not prior_scale.held(suite, batch):
+            continue
+        task = batch.cell.task.name
+        if task not in starts:
+            starts[task] = prior_scale.Start(batch, host)
+        std = prior_scale.prior_std(batch, host, starts[task])
+        value = prior_scale.value_of(suite, starts[task])
+        found[batch.cell.method.name, task] = std / value
+    assert len(found) >= 8
+    wrong = {key: ratio for key, ratio in found.items() if not 0.9 < ratio < 1.1}
+    assert wrong == {}
