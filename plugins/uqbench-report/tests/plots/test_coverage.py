@@ -23,11 +23,11 @@ def test_squares_are_the_coverages_of_tasks_csv():
     pd.testing.assert_series_equal(found.sort_index(), known.sort_index(), check_names=False)
 
 
-def test_a_dot_is_where_the_interval_leaves_out_the_stated_level():
+def test_a_dot_is_where_the_interval_lies_beyond_the_band_around_the_stated_level():
     tasks = pd.DataFrame({"task": ["a", "b", "c", "d"], "method": "m"})
-    tasks["coverage_90"] = [0.8, 0.95, 0.5, 0.0]
-    tasks["coverage_90_low"] = [0.7, 0.92, 0.2, None]
-    tasks["coverage_90_high"] = [0.89, 0.99, 0.91, None]
+    tasks["coverage_90"] = [0.8, 0.97, 0.88, 0.0]
+    tasks["coverage_90_low"] = [0.7, 0.96, 0.86, None]
+    tasks["coverage_90_high"] = [0.84, 0.99, 0.89, None]
     data, _ = coverage.frame(tasks)
     assert data["off"].tolist() == [True, True, False, False]
 
