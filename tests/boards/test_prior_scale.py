@@ -1,4 +1,4 @@
-"""Every prior of a suite starts with the same standard deviation of Q (`benchmarks/prior_scale.py`).
+"""Every prior of a suite starts with one standard deviation of Q (`benchmarks/prior_scale.py`).
 
 On the budgets of boards, whatever a method's own setting is called; a tenth is left to chance.
 """

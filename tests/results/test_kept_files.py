@@ -18,7 +18,7 @@ AGENT = b"state of an agent " * 100_000
 STATUS_AS_ANOTHER_USER = f"""
 import os, sys
 from uqbench.cli.status import command
-import uqbench.api.jobs
+import uqbench_cluster.jobs
 import uqbench.api.status
 import uqbench.runner.checkpoints
 if os.getuid() == 0:

@@ -93,8 +93,9 @@ def tried_of(board: Board, host: Host) -> list[Tried]:
         mean, error = scores.mean(), stats.sem(scores) if rung and len(scores) > 1 else np.nan
         version, took = cell.runs[0].identity["method"]["version"], hours.get((task, name), 0.0)
         setting = name.partition("[")[2][:-1]
-        values = {name: board.plan.settings.get(name, {})}
-        is_default = rung and default_of(suite, board.plan.budget_name, cell.method, host, values)
+        setting_of = {name: board.plan.settings.get(name, {})}
+        budget = board.plan.budget_name
+        is_default = rung and default_of(suite, budget, cell.method, host, setting_of)
         row = Tried(base_name(name), version, setting, task, _number(mean), len(cell.runs), took)
         tried.append(
             replace(row, rung=rung, error=_number(error), default="yes" if is_default else None)

@@ -72,9 +72,9 @@ def compared(
     sign = 1 if first < second else -1
     low, high = sorted(sign * pair[f"difference_{end}"] for end in ("low", "high"))
     if math.isnan(pair["p"]):
-        found = f"{sign * pair['difference']:+.3g} in {what}"
+        shown = f"{sign * pair['difference']:+.3g} in {what}"
         why = "too few seeds to compare" if seeds < MINIMUM_SEEDS else "all runs of each are equal"
-        return f"{first} against {second} on {title}: {found}, and no interval, since {why}."
+        return f"{first} against {second} on {title}: {shown}, and no interval, since {why}."
     family = 1 if math.isnan(pair["p_adjusted"]) else int(pairs["p_adjusted"].notna().sum())
     alpha, p, told = ALPHA / family, pair["p" if family == 1 else "p_adjusted"], ""
     found = Bracket(float(sign * pair["difference"]), float(low), float(high), seeds, alpha)

@@ -104,7 +104,7 @@ def error_rates(
     for drawn, true in equal_boards(known, ranges, seedwise=seedwise, number=number):
         measured = measure(drawn, "mean", ranges, seedwise=seedwise)
         family = together(measured, baselines)
-        p = [of for names in family if (of := measured[names].p_value()) is not None]
+        p = [value for names in family if (value := measured[names].p_value()) is not None]
         if ranks and family:
             wrong[RANK].append(some_differ(p, len(family)))
         brackets = [
@@ -195,7 +195,8 @@ class Law:
         """As many independent runs, ``[n, tasks]``."""
         n, spread = len(self.rest), np.sqrt((self.rest**2).sum(axis=0) / (len(self.rest) - 2))
         fallen = generator.random(self.rest.shape) < 1 / n
-        return generator.standard_normal(self.rest.shape) * spread + (fallen - 1 / n) * self.fall
+        normal = generator.standard_normal(self.rest.shape)
+        return np.asarray(normal * spread + (fallen - 1 / n) * self.fall)
 
 
 def _paired(laws: Mapping[str, Law], generator: np.random.Generator) -> dict[str, Matrix]:
@@ -214,12 +215,10 @@ def _beta(
     """Runs in a range, of a mean and, as far as it has room, of a variance."""
     share = (mean - of[0]) / (of[1] - of[0])
     room = share * (1 - share) * (of[1] - of[0]) ** 2 / variance - 1 if variance else 0.0
-    if room <= 0 or not 0 < share < 1:
-        return (
-            np.full(runs, mean)
-            if not variance or not 0 < share < 1
-            else (of[0] + (of[1] - of[0]) * (generator.random(runs) < share))
-        )
+    if not variance or not 0 < share < 1:
+        return np.full(runs, mean)
+    if room <= 0:
+        return of[0] + (of[1] - of[0]) * np.asarray(generator.random(runs) < share, np.float64)
     return of[0] + (of[1] - of[0]) * generator.beta(share * room, (1 - share) * room, runs)
 
 

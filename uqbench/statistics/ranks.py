@@ -12,7 +12,7 @@ method may be first where its set begins at 1. ``benchmarks/pair_intervals.csv``
 pair of equal methods is told apart.
 """
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
@@ -100,7 +100,7 @@ def compare(
 
 
 def together(
-    pairs: Container[Names] | Mapping[Names, Measured],
+    pairs: Iterable[Names],
     baselines: Container[str] = (),
     unranked: Container[str] = (),
 ) -> set[Names]:

@@ -55,8 +55,8 @@ def rows_under(suite: Suite, name: str, method: Method, host: Host) -> list[str]
         kept = [
             f"{method.name}[{s}]" for s in suite.tables.kept(method.name, suite.tuning.last.keep)
         ]
-        default = default_of(suite, name, method, host, tried)
-        return list(dict.fromkeys([*kept, *filter(None, [kept and default])]))
+        own = default_of(suite, name, method, host, tried)
+        return list(dict.fromkeys([*kept, *([own] if kept and own is not None else [])]))
     of = suite.tables.tuned.get(method.name)
     if budget.tuned != "with-default" or of is None:
         return [method.name]

@@ -24,8 +24,9 @@ MOST_INPUTS, MOST_OUTPUTS = 1_024, 128
 
 def _wide() -> bool:
     """Whether code is made for a processor with 32 registers of 16 floats, AVX-512's."""
-    if config.CPU_NAME is not None:
-        return "skylake-avx512" in config.CPU_NAME or "+avx512f" in (config.CPU_FEATURES or "")
+    name, features = getattr(config, "CPU_NAME", None), getattr(config, "CPU_FEATURES", None)
+    if name is not None:
+        return "skylake-avx512" in name or "+avx512f" in (features or "")
     return bool(llvm.get_host_cpu_features().get("avx512f", False))
 
 

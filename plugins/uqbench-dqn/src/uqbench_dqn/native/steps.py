@@ -100,7 +100,7 @@ def quantile_targets(
     continues = np.float32(0) if terminated[np.uintp(i)] else settings[0]
     for j in range(each):
         row[np.uintp(j)] = reward[np.uintp(i)] + continues * target[np.uintp(at + j)]
-    mean = mean_of(row, 0, each)
+    mean: float = mean_of(row, 0, each)
     for j in range(each, (each + WIDTH - 1) // WIDTH * WIDTH):
         row[np.uintp(j)] = np.float32(np.inf)  # above all, NaN aside
     return mean
