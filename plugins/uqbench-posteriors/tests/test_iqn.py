@@ -50,7 +50,9 @@ def test_one_update_is_that_of_another_program():
         levels, others, acting = batch["levels"][0, b].split([4, 3, 5])
         with torch.no_grad():
             after, ahead = (
-                torch.stack([quantile(agent.target, batch["next_obs"][0, b : b + 1], t) for t in of])
+                torch.stack(
+                    [quantile(agent.target, batch["next_obs"][0, b : b + 1], t) for t in of]
+                )
                 for of in (others, acting)
             )
         best = int(ahead.mean(0).argmax())
