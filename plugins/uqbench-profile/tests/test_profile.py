@@ -55,8 +55,8 @@ def test_a_run_that_fails_is_told_with_its_reason(mine, tmp_path) -> None:
 
 def test_a_capability_s_column_is_the_mean_over_its_own_tasks() -> None:
     suite = read_suites(Host.load(), check=("profile",)).suite("profile")
-    values = {"risk-bets": {"risk_control": 0.25}, "sea-8": {"exploration": 0.5},
-              "sea-10": {"exploration": 0.0}}  # fmt: skip
+    values = {"risk-bets": {"risk_control": 0.25}, "sea-10": {"exploration": 0.5},
+              "sea-8": {"exploration": 0.0}}  # fmt: skip
     scores = Scores.of(
         Score(task, "mine", seed, "finished", "cpu", 1.0, found, "", "", "")
         for task, found in values.items()
