@@ -42,7 +42,7 @@ VALUES: dict[str, float | None] = {
     "noise-and-ignorance": None,
     "offline-values": None,
     "offline-minatar": 1.0,  # a brick, or an alien
-    "minatar": 0.25,  # targets are maxima of priors: a whole reward is not unlearned in a night
+    "minatar": 0.25,  # targets are maxima of priors: more is not unlearned in a night
 }
 """The standard deviation of Q that every prior of a suite starts with, in units of return.
 

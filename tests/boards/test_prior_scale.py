@@ -29,7 +29,13 @@ def imported() -> ModuleType:
 prior_scale = imported()
 
 
-@pytest.mark.parametrize("suite", prior_scale.VALUES)
+@pytest.mark.parametrize(
+    "suite",
+    [
+        pytest.param(suite, marks=[pytest.mark.long] if suite in SEEDS else [])
+        for suite in prior_scale.VALUES
+    ],
+)
 def test_every_prior_of_a_suite_starts_with_one_value(suite):
     host, starts, found = Host.load(), {}, {}
     seeds = SEEDS.get(suite, 12)

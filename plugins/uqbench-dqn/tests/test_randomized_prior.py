@@ -78,6 +78,23 @@ def test_heads_that_fit_the_same_data_differ_where_there_are_none() -> None:
     assert (deviation[:, 1:].mean() > 1.5 * without.epistemic_var[:, 1:].sqrt().mean()).item()
 
 
+def test_perturbed_targets_are_kept_and_leave_the_width_of_a_mean_of_noisy_rewards() -> None:
+    """σ = 4 over the root of 133 rewards of each action, where masks of ones leave nothing."""
+    settings = SMALL | {"noise_std": 4.0, "kappa": 1e3, "batch_size": 64, "heads": 40}
+    agent = trained(BootstrappedDQN(INFO, [3, 5], BootstrappedDQNConfig(**settings), CPU))
+    index = torch.arange(300).expand(2, -1)
+    batch, again = (agent.minibatch(index) for _ in range(2))
+    noise = agent.bellman_target(batch) - batch["reward"][..., None]
+    assert torch.equal(batch["perturbation"], again["perturbation"])
+    torch.testing.assert_close(noise, batch["perturbation"], atol=1e-5, rtol=1e-5)
+    assert noise.std().item() == pytest.approx(4.0, rel=0.05)
+    assert noise.std(-1).mean().item() == pytest.approx(4.0, rel=0.05)  # heads apart
+    width = agent.uncertainty(torch.eye(5).expand(2, 5, 5)).epistemic_var.sqrt()[:, 0]
+    assert (4 / 133**0.5) / 2 < width.mean() < (4 / 133**0.5) * 2
+    with pytest.raises(ValueError, match="noise_std must not be negative"):
+        BootstrappedDQNConfig(noise_std=-1.0)
+
+
 def test_no_prior_is_refused() -> None:
     with pytest.raises(ValueError, match="without priors it is the agent bootstrapped-dqn"):
         RandomizedPriorConfig(prior_scale=0.0)

@@ -14,7 +14,7 @@ def scores() -> pd.DataFrame:
     rows = []
     for method, good in (("mine", 0.4), ("other", 0.8)):
         for seed in (0, 1):
-            for number, task in enumerate(("sea-6", "sea-8", "noisy-sea-8", "bandit-table")):
+            for number, task in enumerate(("sea-8", "sea-10", "noisy-sea-8", "bandit-table")):
                 sea = task != "bandit-table"
                 rows.append(
                     {

@@ -34,7 +34,7 @@ def mine(tmp_path: Path) -> Path:
 
 
 def test_a_class_gets_a_picture_of_its_strengths(mine, tmp_path) -> None:
-    tasks, out = ["bandit-table", "sea-6", "risk-bets"], tmp_path / "results"
+    tasks, out = ["bandit-table", "sea-8", "risk-bets"], tmp_path / "results"
     figure = profile(f"{mine}:Mine", "smoke", tasks=tasks, out=out)
     found = figure.data.set_index("capability")["estimate"]
     assert set(figure.data["method"]) == {"mine"}
@@ -50,12 +50,12 @@ def test_a_class_gets_a_picture_of_its_strengths(mine, tmp_path) -> None:
 
 def test_a_run_that_fails_is_told_with_its_reason(mine, tmp_path) -> None:
     with pytest.raises(UqbenchError, match=r"broken/0 did not finish: .*no"):
-        profile(f"{mine}:Broken", "smoke", tasks=["sea-6"], seeds=1, out=tmp_path / "results")
+        profile(f"{mine}:Broken", "smoke", tasks=["sea-8"], seeds=1, out=tmp_path / "results")
 
 
 def test_a_capability_s_column_is_the_mean_over_its_own_tasks() -> None:
     suite = read_suites(Host.load(), check=("profile",)).suite("profile")
-    values = {"risk-bets": {"risk_control": 0.25}, "sea-6": {"exploration": 0.5},
+    values = {"risk-bets": {"risk_control": 0.25}, "sea-10": {"exploration": 0.5},
               "sea-8": {"exploration": 0.0}}  # fmt: skip
     scores = Scores.of(
         Score(task, "mine", seed, "finished", "cpu", 1.0, found, "", "", "")
@@ -66,4 +66,4 @@ def test_a_capability_s_column_is_the_mean_over_its_own_tasks() -> None:
     assert own.raw(suite.metric("risk_control")).tolist() == [[0.25], [0.25]]
     assert own.normalized(suite.metric("exploration")).tolist() == [[0.5, 0.0]] * 2
     assert own.raw(suite.metric("decisions")) is None  # of the bandits alone
-    assert own.on("sea-6", suite.metric("risk_control")) is None
+    assert own.on("sea-8", suite.metric("risk_control")) is None

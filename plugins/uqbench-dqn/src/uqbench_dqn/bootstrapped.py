@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from uqbench.contract.agent import EnvironmentInfo, Step, Uncertainty
-from uqbench.lanes import ReplayBuffer, Uniform, greedy, initialize_uniform
+from uqbench.lanes import Normal, ReplayBuffer, Uniform, greedy, initialize_uniform
 from uqbench_dqn.bootstrapped_network import HeadsNetwork, RandomizedPriors, heads_network
 from uqbench_dqn.config import BootstrappedDQNConfig
 from uqbench_dqn.deep_q import DeepQ, of_action
@@ -50,6 +50,12 @@ class BootstrappedDQN(DeepQ):
         if config.mask_probability < 1:
             field = {"mask": ((config.heads,), torch.bool)}
             self.masks = ReplayBuffer(len(seeds), self.replay.capacity, field, self.clock)
+        self.perturbations = None
+        if config.noise_std > 0:
+            field = {"perturbation": ((config.heads,), torch.float32)}
+            self.perturbations = ReplayBuffer(len(seeds), self.replay.capacity, field, self.clock)
+            each = (info.actors, config.heads)
+            self._next_perturbations = Normal(seeds, "perturbations", each, device)
         self._next_masks = Uniform(seeds, "masks", (info.actors, config.heads), device)
         self._next_head = Uniform(seeds, "head", (info.actors,), device)
         self._head = self._drawn(Uniform(seeds, "first head", (info.actors,), device).at(0))
@@ -74,9 +80,12 @@ class BootstrappedDQN(DeepQ):
         return self.exploration.explore(greedy(values, valid), noise, valid)
 
     def observe(self, step: Step) -> None:
-        """Draw masks, learn, and draw a head for each actor whose episode ended."""
+        """Draw masks and perturbations, learn, and draw a head where an episode ended."""
         if self.masks is not None:
             self.masks.add(mask=self._next_masks.at(self.clock) < self.config.mask_probability)
+        if self.perturbations is not None:
+            noise = self.config.noise_std * self._next_perturbations.at(self.clock)
+            self.perturbations.add(perturbation=noise)
         drawn = self._drawn(self._next_head.at(self.clock))
         self._head.copy_(torch.where(step.terminated | step.truncated, drawn, self._head))
         super().observe(step)
@@ -86,9 +95,11 @@ class BootstrappedDQN(DeepQ):
         return (u * self.config.heads).long()
 
     def minibatch(self, index: Tensor) -> dict[str, Tensor]:
-        """The transitions, with their masks ``[L, B, K]`` where these are not all ones."""
+        """The transitions, with the masks and perturbations ``[L, B, K]`` that there are."""
         batch = super().minibatch(index)
-        return batch if self.masks is None else batch | self.masks.gather(index)
+        for stored in (self.masks, self.perturbations):
+            batch = batch if stored is None else batch | stored.gather(index)
+        return batch
 
     def objective(self, batch: Mapping[str, Tensor]) -> Tensor:
         """``1/K Σ_k m_k L_k``: each head's gradient times its mask (Algorithm 1), ``[L, B]``."""
@@ -117,7 +128,7 @@ class BootstrappedDQN(DeepQ):
 
     @torch.no_grad()
     def bellman_target(self, batch: Mapping[str, Tensor]) -> Tensor:
-        """``r + γ max_a Q⁻_k(s', a)``, ``[L, B, K]``: Q⁻ is the head's own, or shared."""
+        """``r + ε_k + γ max_a Q⁻_k(s', a)``, ``[L, B, K]``: Q⁻ is the head's own, or shared."""
         values = self.target(batch["next_obs"])
         if self.config.targets == "mean":
             values = values.mean(-1, keepdim=True).expand_as(values)
@@ -126,7 +137,7 @@ class BootstrappedDQN(DeepQ):
         best = values.masked_fill(~batch["next_valid"][..., None], -torch.inf).amax(-2)
         continues = self.discount * (~batch["terminated"])
         target: Tensor = batch["reward"][..., None] + continues[..., None] * best
-        return target
+        return target if self.perturbations is None else target + batch["perturbation"]
 
     @torch.no_grad()
     def uncertainty(self, obs: Tensor) -> Uncertainty:

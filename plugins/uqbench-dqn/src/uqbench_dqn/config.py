@@ -200,6 +200,8 @@ class BootstrappedDQNConfig(EpsilonGreedyConfig):
         head_weights: how heads start: ``orthogonal`` with ``gain`` and zero biases, as all other
             layers, or ``uniform`` within ±1/√inputs, biases too, as torch's own layers and as
             Clements et al.'s released code leaves them.
+        noise_std: σ of a transition's perturbations of its target, one a head, drawn when it is
+            stored, in units of return (Osband et al. 2018, section 3.2); 0 for none.
         risk: act by this measure of the heads' values; None for one head an episode, and for the
             heads' mean when evaluated.
         targets: what a head learns from: its ``own`` values in the next state (Osband et al. 2016,
@@ -211,6 +213,7 @@ class BootstrappedDQNConfig(EpsilonGreedyConfig):
     mask_probability: float = field(default=1.0, metadata=LATER)
     kappa: float = 1.0
     head_weights: Literal["orthogonal", "uniform"] = "orthogonal"
+    noise_std: float = field(default=0.0, metadata=LATER)
     risk: MarginalRuleField | None = None
     targets: Literal["own", "mean", "min"] = field(default="own", metadata=LATER)
 
@@ -220,6 +223,8 @@ class BootstrappedDQNConfig(EpsilonGreedyConfig):
             raise ValueError(f"a bootstrap needs at least 2 heads, got {self.heads}")
         if not 0 < self.mask_probability <= 1:
             raise ValueError(f"mask_probability must be in (0, 1], got {self.mask_probability}")
+        if self.noise_std < 0:
+            raise ValueError(f"noise_std must not be negative, got {self.noise_std}")
 
 
 @dataclass(frozen=True, kw_only=True)

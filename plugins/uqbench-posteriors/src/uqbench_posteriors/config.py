@@ -6,12 +6,12 @@ The settings of a method's own are those of its paper; the Q-learning underneath
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from uqbench_dqn.config import EpsilonGreedyConfig
 
-from uqbench.contract.config import Steps
+from uqbench.contract.config import LATER, Steps
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,6 +96,7 @@ class EpinetConfig(EpsilonGreedyConfig):
         epinet_hidden: widths of the learned part's hidden layers.
         prior_hidden: widths of each of the D_Z prior networks' hidden layers.
         prior_scale: what the prior networks are multiplied by.
+        noise_std: σ, of the perturbations of targets, in units of return; 0 for none.
         indices: draws of the index that a gradient step averages over.
         samples: S, draws of the index for its predictions.
         kappa: where the Huber loss turns from quadratic to linear.
@@ -106,6 +107,7 @@ class EpinetConfig(EpsilonGreedyConfig):
     epinet_hidden: tuple[int, ...] = (15, 15)
     prior_hidden: tuple[int, ...] = (5, 5)
     prior_scale: float = 0.3
+    noise_std: float = field(default=0.0, metadata=LATER)
     indices: int = 8
     samples: int = 32
     kappa: float = 1.0
@@ -113,9 +115,10 @@ class EpinetConfig(EpsilonGreedyConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         _check_indices(self.index_size, self.indices, self.samples)
-        if self.prior_scale < 0 or not self.kappa > 0:
+        if self.prior_scale < 0 or self.noise_std < 0 or not self.kappa > 0:
             raise ValueError(
-                f"expected prior_scale >= 0 and kappa > 0, got {self.prior_scale} and {self.kappa}"
+                f"expected prior_scale >= 0, noise_std >= 0 and kappa > 0, got {self.prior_scale}, "
+                f"{self.noise_std} and {self.kappa}"
             )
 
 

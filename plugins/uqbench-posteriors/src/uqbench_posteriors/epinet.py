@@ -1,8 +1,7 @@
 """An epinet beside a Q-network (Osband et al. 2023, "Epistemic neural networks").
 
-``f(s, z) = μ(s) + σ^L(sg[s, φ(s)], z) + σ^P(s, z)``: a learned network and a fixed prior, which
-is a combination of small networks by z, on top of a base network whose features no epinet's loss
-shapes.
+``f(s, z) = μ(s) + σ^L(sg[s, φ(s)], z) + σ^P(s, z)``: a learned network and a fixed prior, which is
+a combination of small networks by z, on a base network whose features no epinet's loss shapes.
 The learned network sees the observation beside the features, as in the authors' implementation: the
 prior is a function of it, and can be unlearned only by what sees as much.
 """

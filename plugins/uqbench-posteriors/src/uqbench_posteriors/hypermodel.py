@@ -7,15 +7,14 @@ transition, so that networks of different indices learn from different data.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 from uqbench_dqn.networks import QNetwork
 
-from uqbench.contract.agent import EnvironmentInfo, Step, observation_dtype, observation_shape
-from uqbench.lanes import Normal, ReplayBuffer
+from uqbench.contract.agent import EnvironmentInfo, observation_dtype, observation_shape
 from uqbench_posteriors.config import HypermodelConfig
 from uqbench_posteriors.indexed import Indexed, IndexedQ
 
@@ -127,10 +126,6 @@ class HypermodelDQN(IndexedQ):
     ) -> None:
         network = HypermodelNetwork(len(seeds), info, config)
         super().__init__(info, seeds, config, device, network, config.index_size**-0.5)
-        field = {"direction": ((config.index_size,), torch.float32)}
-        self.directions = ReplayBuffer(len(seeds), self.replay.capacity, field, self.clock)
-        shape = (info.actors, config.index_size)
-        self._next_direction = Normal(seeds, "directions", shape, device)
 
     @torch.no_grad()
     def initialize(self, generators: Sequence[torch.Generator]) -> None:
@@ -141,25 +136,6 @@ class HypermodelDQN(IndexedQ):
         super().initialize(generators)
         for weight in self.online.parameters():
             weight.mul_(0.5**0.5)
-
-    def observe(self, step: Step) -> None:
-        """Draw each transition's unit vector a, and learn."""
-        drawn = self._next_direction.at(self.clock)
-        self.directions.add(direction=drawn / drawn.norm(dim=-1, keepdim=True))
-        super().observe(step)
-
-    def minibatch(self, index: Tensor) -> dict[str, Tensor]:
-        """The transitions with their vectors ``[L, B, D]``, and the indices."""
-        return super().minibatch(index) | self.directions.gather(index)
-
-    @torch.no_grad()
-    def bellman_target(self, batch: Mapping[str, Tensor]) -> Tensor:
-        """``r + σ_w aᵀ z + γ max_a f_θ⁻(s', z)_a`` (section 2.3), ``[L, B, S]``.
-
-        z is standard normal there: the perturbation has the variance σ_w².
-        """
-        noise = batch["direction"] @ (batch["z"] / self._scale).mT
-        return super().bellman_target(batch) + self.config.noise_std * noise
 
     def loss(self, predicted: Tensor, target: Tensor) -> Tensor:
         """Squared errors averaged over the indices, of ``[..., S]`` each: ``[...]``."""

@@ -2,6 +2,8 @@
 
 One z is one hypothesis about Q. An episode is played by one, drawn when it begins; a gradient step
 averages the losses of several, each toward its own target. Epinets and hypermodels differ in f.
+Targets may be perturbed by ``σ aᵀ z`` with a unit vector a for each transition, so that different
+indices learn from different data.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from torch import Tensor, nn
 from uqbench_dqn.deep_q import DeepQ
 
 from uqbench.contract.agent import EnvironmentInfo, Step, Uncertainty
-from uqbench.lanes import Normal, greedy
+from uqbench.lanes import Normal, ReplayBuffer, greedy
 from uqbench_posteriors.config import EpinetConfig, HypermodelConfig
 
 BLOCK = 32
@@ -66,6 +68,11 @@ class IndexedQ(DeepQ):
         block = self.updates.block(BLOCK)
         self._learning = Normal(seeds, "learning", learned, device, block, self.updates.blocks)
         self._learning.at(self.updates.draws)  # that clock prepares it from now on
+        self.directions = None
+        if config.noise_std > 0:
+            field = {"direction": ((config.index_size,), torch.float32)}
+            self.directions = ReplayBuffer(len(seeds), self.replay.capacity, field, self.clock)
+            self._next_direction = Normal(seeds, "directions", each, device)
         # the same draws for every prediction, so that only the posterior changes it
         stated = Normal(seeds, "stated", (config.samples, config.index_size), device, 1)
         self._stated = scale * stated.at(0)
@@ -80,15 +87,21 @@ class IndexedQ(DeepQ):
         return self.exploration.explore(greedy(values, valid), noise, valid)
 
     def observe(self, step: Step) -> None:
-        """Learn, and draw an index for each actor whose episode ended."""
+        """Draw unit vectors, learn, and draw an index for each actor whose episode ended."""
+        if self.directions is not None:
+            direction = self._next_direction.at(self.clock)
+            self.directions.add(direction=direction / direction.norm(dim=-1, keepdim=True))
         drawn = self._scale * self._next_index.at(self.clock)
         ended = (step.terminated | step.truncated)[..., None]
         self._index.copy_(torch.where(ended, drawn, self._index))
         super().observe(step)
 
     def minibatch(self, index: Tensor) -> dict[str, Tensor]:
-        """The transitions, and the indices ``[L, S, D]`` of this gradient step."""
-        return super().minibatch(index) | {"z": self._scale * self._learning.at(self.updates.draws)}
+        """The transitions, their vectors ``[L, B, D]``, and this step's indices ``[L, S, D]``."""
+        batch = super().minibatch(index) | {
+            "z": self._scale * self._learning.at(self.updates.draws)
+        }
+        return batch if self.directions is None else batch | self.directions.gather(index)
 
     def objective(self, batch: Mapping[str, Tensor]) -> Tensor:
         """Losses averaged over the indices, ``[L, B]``."""
@@ -99,12 +112,18 @@ class IndexedQ(DeepQ):
 
     @torch.no_grad()
     def bellman_target(self, batch: Mapping[str, Tensor]) -> Tensor:
-        """``r + γ max_a f_θ⁻(s', z)_a`` of each index, ``[L, B, S]``."""
+        """``r + σ aᵀ z + γ max_a f_θ⁻(s', z)_a`` of each index, ``[L, B, S]``.
+
+        z is standard normal in the perturbation, which has the variance σ².
+        """
         values = self.target(batch["next_obs"], batch["z"])
         best = values.masked_fill(~batch["next_valid"][..., None], -torch.inf).amax(-2)
         continues = self.discount * (~batch["terminated"])
         target: Tensor = batch["reward"][..., None] + continues[..., None] * best
-        return target
+        if self.directions is None:
+            return target
+        noise = batch["direction"] @ (batch["z"] / self._scale).mT
+        return target + self.config.noise_std * noise
 
     @torch.no_grad()
     def policy(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
