@@ -59,12 +59,6 @@ def test_a_suite_is_read(host):
             "budgets.smoke.queries: unknown key 'evaluation'. Known: early_states",
         ),
         (
-            '[[tasks]]\nname = "short"',
-            '[task_defaults]\nworlds = "drawn"\n\n[[tasks]]\nname = "short"',
-            "budgets.paper: worlds = 'drawn' promises a word for stated intervals: expected 10 "
-            "seeds or more, got 3",
-        ),
-        (
             "length = 3 }",
             'length = 3 }\nworlds = "drwn"',
             "tasks.short.worlds: Input should be 'fixed' or 'drawn'",
@@ -314,8 +308,10 @@ def test_minatar_is_the_protocol_of_the_paper():
         "quick": True,
         "cpu": True,
         "night": True,
+        "night-freeway": False,
+        "night-heads": True,
         "search": False,
-        "gpu": True,
+        "search-last": False,
         "paper": True,
     }
     assert {method.name for method in suite.methods} >= {"dqn", "qr-dqn"}

@@ -56,11 +56,14 @@ def two_sentences(board: StoredBoard, host: Host) -> str:
     inside = {r["method"]: f"{100 * r[column]:.0f} %" for r in own.to_dict("records")}
     first = list(own.loc[own["may_be_first"] == "yes", "method"])
     told = dict(zip(own["method"], own["calibration"], strict=True))
+    first.sort(key=lambda name: -float(own.set_index("method").loc[name, "mean"]))
     names = " or ".join(titles[name] for name in first) or "No method"
     said = f"{names} is best of {len(own)} methods"
-    if len(first) == 1:
-        said += f"; {inside[first[0]]} of the true values lie inside its {100 * level:.0f} % "
-        said += f"intervals ({told[first[0]]})"
+    if first:
+        shares, words = (list(map(of.__getitem__, first)) for of in (inside, told))
+        whose = "its" if len(first) == 1 else "their"
+        said += f"; {' and '.join(shares)} of the true values lie inside {whose} "
+        said += f"{100 * level:.0f} % intervals ({', '.join(words)})"
     wrong = [name for name, word in told.items() if word in ("overconfident", "too narrow here")]
     apart = ", ".join(f"{titles[name]} ({inside[name]})" for name in wrong)
     return f"{said}. " + (f"Do not trust those of {apart}." if wrong else "None states too little.")
