@@ -29,9 +29,15 @@ INFO = EnvironmentInfo(spaces.Box(-1, 1, (5,)), 3, 0.9, total_steps=1_000)
 SUPPORT = C51Config(atoms=11, v_min=-2.0, v_max=10.0)
 
 
-def stated(kind: Any, config: Any) -> Uncertainty:
-    obs = torch.rand(2, 7, 5, generator=torch.Generator().manual_seed(0)) * 2 - 1
-    agent = kind(INFO, [5, 2], replace(config, hidden=(9, 7)), torch.device("cpu"))
+OBS = torch.rand(2, 7, 5, generator=torch.Generator().manual_seed(0)) * 2 - 1
+
+
+def made(kind: Any, config: Any, hidden: tuple[int, ...] = (9, 7)) -> Any:
+    return kind(INFO, [5, 2], replace(config, hidden=hidden), torch.device("cpu"))
+
+
+def stated(kind: Any, config: Any, hidden: tuple[int, ...] = (9, 7)) -> Uncertainty:
+    obs, agent = OBS, made(kind, config, hidden)
     predicted = agent.uncertainty(obs)
     assert predicted is not None
     return predicted
@@ -49,6 +55,39 @@ def test_an_output_layer_that_starts_at_zero_says_zero(kind: Any, config: Any) -
         torch.testing.assert_close(
             started.return_atoms.diff(dim=-1).amin(), torch.tensor(0.0502), atol=1e-3, rtol=0
         )
+
+
+PAIRED = [
+    (DQN, DQNConfig(start="paired")),
+    (QRDQN, QRDQNConfig(start="paired")),
+    (C51, replace(SUPPORT, start="paired")),
+    (BootstrappedDQN, BootstrappedDQNConfig(start="paired")),
+]
+
+
+@pytest.mark.parametrize(("kind", "config"), PAIRED)
+def test_hidden_units_that_cancel_say_what_weights_of_zero_do(kind: Any, config: Any) -> None:
+    paired = made(kind, config, (9, 8)).online(OBS)
+    torch.testing.assert_close(
+        paired, made(kind, replace(config, start="zero"), (9, 8)).online(OBS), atol=1e-5, rtol=0
+    )
+
+
+@pytest.mark.parametrize(("kind", "config"), PAIRED)
+def test_units_that_cancel_let_the_hidden_layer_learn_from_the_first_step_on(
+    kind: Any, config: Any
+) -> None:
+    for start, moves in (("paired", True), ("zero", False)):
+        network = made(kind, replace(config, start=start), (9, 8)).online
+        hidden = network.layers[-2].weight
+        outputs = network(OBS)
+        (gradient,) = torch.autograd.grad((outputs * torch.rand_like(outputs)).sum(), hidden)
+        assert bool(gradient.abs().max() > 1e-3) == moves
+
+
+def test_units_that_cancel_come_in_pairs() -> None:
+    with pytest.raises(ValueError, match="even number of units in the last hidden layer"):
+        made(DQN, DQNConfig(start="paired"))
 
 
 def test_a_categorical_law_starts_at_its_atom_nearest_to_zero() -> None:

@@ -45,8 +45,10 @@ class DeepQConfig:
         stride: step of the kernel, likewise.
         hidden: widths of the fully connected layers.
         gain: of the orthogonal initial weights.
-        start: of the output layer of the network that acts: ``random`` as all others, or ``zero``,
-            so that every return is 0 before any data, and so what targets are made of.
+        start: of the output layer of the network that acts: ``random`` as all others, or so that
+            every return is 0 before any data, and so what targets are made of: ``zero`` by weights
+            of zero, which keep the layers below from learning at first, or ``paired`` by hidden
+            units that cancel each other.
     """
 
     learning_rate: float = 1e-4
@@ -68,7 +70,7 @@ class DeepQConfig:
     stride: int | tuple[int, ...] = 1
     hidden: tuple[int, ...] = (128,)
     gain: float = math.sqrt(2)
-    start: Literal["random", "zero"] = field(default="random", metadata=LATER)
+    start: Literal["random", "zero", "paired"] = field(default="random", metadata=LATER)
 
     def __post_init__(self) -> None:
         for name in (

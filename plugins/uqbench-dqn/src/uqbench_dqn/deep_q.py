@@ -29,7 +29,7 @@ from uqbench.lanes import (
     target_copy,
 )
 from uqbench_dqn.config import DeepQConfig, EpsilonGreedyConfig
-from uqbench_dqn.networks import output_layer, q_network, start_at
+from uqbench_dqn.networks import output_layer, q_network, start_at, start_paired
 from uqbench_dqn.updates import PeriodicUpdates, TriangularUpdates
 
 
@@ -81,13 +81,17 @@ class DeepQ(Capturable, Agent):
     def initialize(self, generators: Sequence[torch.Generator]) -> None:
         """Draw the online network's initial weights, one generator a lane."""
         initialize(self.online, generators, self.config.gain)
-        if self.config.start == "zero":
-            outputs = self.start_outputs
+        if self.config.start == "random":
+            return
+        outputs = self.start_outputs
+        if self.config.start == "paired":
+            start_paired(self.online, outputs)
+        else:
             start_at(output_layer(self.online), outputs)
 
     @property
     def start_outputs(self) -> Tensor:
-        """Outputs of an action that mean a return of 0, for ``start = "zero"``: ``[N]``.
+        """Outputs of an action that mean a return of 0, for a start that is not random: ``[N]``.
 
         Raises:
             ValueError: a child has no such start.

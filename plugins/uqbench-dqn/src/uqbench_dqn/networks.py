@@ -131,6 +131,31 @@ def start_at(layer: LaneLinear, outputs: Tensor) -> None:
     layer.bias.unflatten(-1, (-1, len(outputs))).copy_(outputs)
 
 
+@torch.no_grad()
+def start_paired(network: nn.Module, outputs: Tensor) -> None:
+    """Let a network give ``outputs`` ``[N]``, again and again, by hidden units that cancel in pairs.
+
+    Two units of the last hidden layer have the same inputs and opposite outputs (Zhang et al. 2020,
+    "A type of generalization error induced by initialization in deep neural networks", the
+    antisymmetric initialization): the hidden layer has gradients from the first step on, those
+    below from the second.
+
+    Raises:
+        ValueError: there is no hidden layer below the output layer, or its width is odd.
+    """
+    layers = [layer for layer in network.modules() if isinstance(layer, LaneLinear)]
+    hidden, last = [layer for layer in layers if layer.weight.requires_grad][-2:]
+    units = hidden.weight.shape[-1]
+    if units % 2 or last.weight.shape[-2] != units:
+        raise ValueError(
+            f"start = 'paired' needs an even number of units in the last hidden layer, below the "
+            f"output layer; got {units} units and {last.weight.shape[-2]} inputs of the outputs"
+        )
+    hidden.weight[..., units // 2 :] = hidden.weight[..., : units // 2]
+    last.weight[..., units // 2 :, :] = -last.weight[..., : units // 2, :]
+    last.bias.unflatten(-1, (-1, len(outputs))).copy_(outputs)
+
+
 def _each(*settings: int | tuple[int, ...]) -> list[tuple[int, ...]]:
     """Settings of each convolution, from one number for all or one for each."""
     counts = {len(setting) for setting in settings if isinstance(setting, tuple)}
