@@ -133,7 +133,7 @@ def start_at(layer: LaneLinear, outputs: Tensor) -> None:
 
 @torch.no_grad()
 def start_paired(network: nn.Module, outputs: Tensor) -> None:
-    """Let a network give ``outputs`` ``[N]``, again and again, by hidden units that cancel in pairs.
+    """Let a network give ``outputs`` ``[N]``, again and again, by units that cancel in pairs.
 
     Two units of the last hidden layer have the same inputs and opposite outputs (Zhang et al. 2020,
     "A type of generalization error induced by initialization in deep neural networks", the
