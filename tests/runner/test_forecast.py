@@ -37,13 +37,17 @@ class Stored:
 
 def timed(steps_per_s: float, device: str = "cpu", cpu_s: float | None = 1.0) -> SimpleNamespace:
     timing = SimpleNamespace(steps_per_s=steps_per_s, cpu_seconds=cpu_s)
-    record = SimpleNamespace(identity={"device": device}, timing=timing, checkpoint=None)
+    record = SimpleNamespace(
+        identity={"device": device}, timing=timing, checkpoint=None, trained=False
+    )
     return SimpleNamespace(record=record)
 
 
 def saved(step: int) -> SimpleNamespace:
     record = SimpleNamespace(
-        timing=None, checkpoint=SimpleNamespace(step=step, folder="a/checkpoint")
+        timing=None,
+        checkpoint=SimpleNamespace(step=step, folder="a/checkpoint"),
+        trained=False,
     )
     return SimpleNamespace(record=record)
 
