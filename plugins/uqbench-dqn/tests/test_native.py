@@ -49,16 +49,22 @@ def training(
     method: str, numerics: str = "native", *, game: str = "breakout", seeds: Any = (0,),
     actors: int = 64, updates: int = 30, saved: Any = None,
 ) -> Training:  # fmt: skip
-    """Runs of MinAtar's night, short: learning starts with the third vector step."""
+    """Runs as of MinAtar's night, short, on any game: learning starts with the third vector step.
+
+    Output layers start at zero: where units cancel in pairs, gradients of the layers below are
+    roundings at first, and Adam makes them steps.
+    """
     host = Host.load()
     suite = read_suites(host, check=()).suite("minatar")
-    night = suite.budget("night").model_dump()
+    night = suite.budget("night").model_dump() | {"tasks": None}
     changed = {"steps": actors * updates + 192, "actors": actors, "numerics": numerics}
     short = {"learn_period": actors, "target_sync_period": 12 * actors, "batch_size": 128}
     night |= {"tuned": None, "evaluation": None, "queries": None, "schedule": 1.0, **changed}
     night["config"] = short | {"learning_starts": 130, "learning_rate": 1e-3}
     budget = type(suite.budget("night")).model_validate(night)
-    suite = suite.model_copy(update={"budgets": {**suite.budgets, "night": budget}})
+    methods = tuple(at_night(one) if one.name == method else one for one in suite.methods)
+    budgets = {**suite.budgets, "night": budget}
+    suite = suite.model_copy(update={"budgets": budgets, "methods": methods})
     plan = make_plan(
         suite, host, "night", device="cpu", methods=[method], tasks=[game], seeds=list(seeds)
     )
@@ -67,6 +73,16 @@ def training(
     made = Training(batch, host, Measurements(batch, host, CPU), saved, notices.append)
     assert notices == []
     return made
+
+
+def at_night(method: Any) -> Any:
+    """``method`` at budget ``night``, also one of ``night-heads``, with outputs of zero at first."""
+    found = method.budget_config.get("night", method.budget_config.get("night-heads", {}))
+    found, own = ({**each} for each in (found, method.config))
+    for config in (found, own):
+        if "start" in config:
+            config["start"] = "zero"
+    return method.model_copy(update={"config": own, "budget_config": {"night": found}})
 
 
 def learned(training: Training) -> list[Tensor]:
@@ -118,15 +134,36 @@ def updates_compared(method: str, game: str, actors: int, seeds: Any) -> Iterato
 def decided(agent: Any, index: Tensor) -> Tensor:
     """The transitions, each in whose target a rounding would decide replaced by one with none.
 
-    Distributions of two actions with nearly the same mean are not nearly the same.
+    Distributions of two actions with nearly the same mean are not nearly the same, and the gradient
+    of a quantile's loss jumps where a target crosses it.
     """
+    batch = agent.minibatch(index)
     with torch.no_grad():
-        values = agent.q_values(agent.target(agent.minibatch(index)["next_obs"]))
+        values = agent.q_values(agent.target(batch["next_obs"]))
     best = values.topk(2).values
     gap = best[..., 0] - best[..., 1]
     clear = (gap == 0) | (gap > 1e-5)
+    for errors in errors_of_quantiles(agent, batch):
+        clear &= errors.abs().amin((-2, -1)).unflatten(0, (len(clear), -1)).amin(1) > 3e-6
     first = index.gather(1, clear.to(torch.uint8).argmax(1, keepdim=True))
     return torch.where(clear, index, first)
+
+
+def errors_of_quantiles(agent: Any, batch: dict[str, Tensor]) -> list[Tensor]:
+    """Targets less predictions, all pairs, ``[lanes · networks, B, N, N]``, where there are any."""
+    found: list[Tensor] = []
+
+    def loss(predicted: Tensor, target: Tensor) -> Tensor:
+        pairs = target[..., None, :] - predicted[..., None]
+        found.append(pairs.flatten(0, -4))
+        return type(agent).loss(agent, predicted, target)
+
+    if hasattr(agent, "levels"):
+        agent.loss = loss
+        with torch.no_grad():
+            agent.objective(batch)
+        del agent.loss
+    return found
 
 
 @pytest.mark.parametrize("method", METHODS)
