@@ -47,12 +47,12 @@ CPU = torch.device("cpu")
 
 def training(
     method: str, numerics: str = "native", *, game: str = "breakout", seeds: Any = (0,),
-    actors: int = 64, updates: int = 30, saved: Any = None,
+    actors: int = 64, updates: int = 30, saved: Any = None, start: str = "zero",
 ) -> Training:  # fmt: skip
     """Runs as of MinAtar's night, short, on any game: learning starts with the third vector step.
 
-    Output layers start at zero: where units cancel in pairs, gradients of the layers below are
-    roundings at first, and Adam makes them steps.
+    Output layers start at zero, or at random: where units cancel in pairs, gradients of the layers
+    below are roundings at first, and Adam makes them steps.
     """
     host = Host.load()
     suite = read_suites(host, check=()).suite("minatar")
@@ -62,7 +62,7 @@ def training(
     night |= {"tuned": None, "evaluation": None, "queries": None, "schedule": 1.0, **changed}
     night["config"] = short | {"learning_starts": 130, "learning_rate": 1e-3}
     budget = type(suite.budget("night")).model_validate(night)
-    methods = tuple(at_night(one) if one.name == method else one for one in suite.methods)
+    methods = tuple(at_night(one, start) if one.name == method else one for one in suite.methods)
     budgets = {**suite.budgets, "night": budget}
     suite = suite.model_copy(update={"budgets": budgets, "methods": methods})
     plan = make_plan(
@@ -75,13 +75,13 @@ def training(
     return made
 
 
-def at_night(method: Any) -> Any:
-    """``method`` at budget ``night``, also one of ``night-heads``, with outputs of zero at first."""
+def at_night(method: Any, start: str) -> Any:
+    """``method`` at budget ``night``, also one of ``night-heads``, with a start of its outputs."""
     found = method.budget_config.get("night", method.budget_config.get("night-heads", {}))
     found, own = ({**each} for each in (found, method.config))
     for config in (found, own):
         if "start" in config:
-            config["start"] = "zero"
+            config["start"] = start
     return method.model_copy(update={"config": own, "budget_config": {"night": found}})
 
 
@@ -100,7 +100,8 @@ def updates_compared(method: str, game: str, actors: int, seeds: Any) -> Iterato
             game=game,
             actors=actors,
             seeds=seeds,
-            updates=WARM_UP + 2 * STATES + 2,
+            updates=WARM_UP + 4 * STATES,
+            start="random",  # from zero, actions are equal up to roundings for long
         )
         for numerics in ("eager", "native")
     )
@@ -112,7 +113,10 @@ def updates_compared(method: str, game: str, actors: int, seeds: Any) -> Iterato
         taken += 1
         if taken <= WARM_UP or taken % 2:
             return learn(index)
-        index = decided(agent, index)
+        clear = decided(agent, index)
+        if clear is None:
+            return learn(index)
+        index = clear
         other.load_state_dict(agent.state_dict())
         for part, buffer in vars(agent).items():
             if isinstance(buffer, ReplayBuffer):
@@ -131,8 +135,10 @@ def updates_compared(method: str, game: str, actors: int, seeds: Any) -> Iterato
         found.clear()
 
 
-def decided(agent: Any, index: Tensor) -> Tensor:
+def decided(agent: Any, index: Tensor) -> Tensor | None:
     """The transitions, each in whose target a rounding would decide replaced by one with none.
+
+    None where all transitions of a lane are of that kind.
 
     Distributions of two actions with nearly the same mean are not nearly the same, and the gradient
     of a quantile's loss jumps where a target crosses it.
@@ -142,9 +148,13 @@ def decided(agent: Any, index: Tensor) -> Tensor:
         values = agent.q_values(agent.target(batch["next_obs"]))
     best = values.topk(2).values
     gap = best[..., 0] - best[..., 1]
-    clear = (gap == 0) | (gap > 1e-5)
+    clear = gap > 1e-5
+    if not hasattr(agent, "levels") and not hasattr(agent, "support"):
+        clear |= gap == 0  # of two values that are equal either will do
     for errors in errors_of_quantiles(agent, batch):
         clear &= errors.abs().amin((-2, -1)).unflatten(0, (len(clear), -1)).amin(1) > 3e-6
+    if not clear.any(1).all():
+        return None
     first = index.gather(1, clear.to(torch.uint8).argmax(1, keepdim=True))
     return torch.where(clear, index, first)
 
