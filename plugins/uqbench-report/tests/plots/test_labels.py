@@ -110,4 +110,4 @@ def test_trust_has_coverage_of_methods_alone_and_one_baseline_of_a_kind():
     assert level == 0.9
     assert data.loc[data["role"] != "method", "y"].isna().all()
     assert list(data.loc[data["role"] != "method", "method"]) == ["script"]
-    assert (data["role"] == "method").sum() == 6
+    assert (data["role"] == "method").sum() == 5
