@@ -214,8 +214,12 @@ def replayed(name, machine=lambda now: now):
     host = Host.load()
     suite, budget, steps = RECORDED[name]
     known = read_suites(host, check=(suite,)).suite(suite)
-    plan = make_plan(known, host, budget, device="cpu", steps=steps)
     (lanes,) = {int(row["runs"]) for row in rows if row["runs"]}
+    ran = {of: sorted({row[of] for row in rows if row[of]}) for of in ("method", "task")}
+    plan = make_plan(
+        known, host, budget, device="cpu", steps=steps,
+        methods=ran["method"], tasks=ran["task"], seeds=range(lanes),
+    )  # fmt: skip
     groups = make_batch_groups(plan, plan.runs, "cpu", lanes)
     batches = {(b.cell.task.name, b.cell.method.name): b for (b,) in groups}
     expected = [row for row in rows if row["kind"] == "expected"]
