@@ -275,7 +275,7 @@ def disk(tmp_path: Path) -> Iterator[Path]:
     """A disk with room for some of the runs."""
     path = tmp_path / "disk"
     path.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=120k", "tmpfs", str(path)]
+    mount = ["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", str(path)]
     if subprocess.run(mount, capture_output=True, check=False).returncode:
         pytest.skip("this user may not mount a tmpfs")
     try:
