@@ -23,7 +23,7 @@ import torch
 from numpy.typing import NDArray
 from uqbench_report.state_map import beliefs_at, map_beliefs, map_truth
 
-from uqbench.api.agents import CPU, ExportedAgent, restore
+from uqbench.api.agents import ExportedAgent, restore
 from uqbench.boards.stored import StoredBoard
 from uqbench.pages.methods import names_of
 from uqbench.registry.load_host import load_host
@@ -46,6 +46,7 @@ WORLDS = (
     ("windy-cliff", "cliff", "Windy cliff", ("ua-dqn-neutral", "ua-dqn-averse")),
 )
 """Suite, task, title and methods; the budget is the board's, ``paper``."""
+CPU = torch.device("cpu")
 MOMENTS = 32
 Data = dict[str, Any]
 
