@@ -52,7 +52,7 @@ def test_the_demo_ranks_and_says_whose_intervals_can_be_trusted(tmp_path):
     assert len(lines) <= 20
     told = " ".join(lines)
     assert "PSRL or BQL is best of 5 methods; " in told
-    assert "(honest)" in told
+    assert "overconfident)" in told
     assert "Do not trust those of BQL" in told
     assert lines[-1] == f"report: {tmp_path / 'demo.html'} (open it)"
     assert (tmp_path / "demo.html").is_file()
