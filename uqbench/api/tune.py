@@ -125,8 +125,9 @@ def search(
     if rung == LAST:  # a few of those that were checked
         return session
     settings = Counter(map(base_name, plan.settings))
-    for name, values in plan.settings.items():
-        check_space(values, settings[base_name(name)], plan.suite.tuning, base_name(name))
+    for method, tried in settings.items():  # of several grids: a setting has the keys of its own
+        own = {key for name, v in plan.settings.items() if base_name(name) == method for key in v}
+        check_space(own, tried, plan.suite.tuning, method)
     return session
 
 
