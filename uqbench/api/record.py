@@ -1,8 +1,9 @@
 """``uqbench.record`` and ``uqbench.evaluate``: a loop that its owner keeps, and a trained agent."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import pandas as pd
 
 from uqbench.api.values import Name, Place, Seed, given
 from uqbench.contract.errors import UqbenchError
@@ -24,7 +25,7 @@ def record(
     *,
     method: str,
     budget: str | None = None,
-    policy: Callable[..., Any] | None = None,
+    policy: Any = None,
     uncertainty: Asked | None = None,
     out: Place = "results",
 ) -> Any:
@@ -34,14 +35,18 @@ def record(
     which ``uqbench.load(out)`` makes a row, marked *self-run*. It has the seed of the run already.
 
     Args:
-        env: a ``gymnasium.Env`` or ``VectorEnv`` like the task's; None for the task's own.
+        env: a ``gymnasium.Env`` or ``VectorEnv`` like the task's; None for the task's own. Its
+            wrappers may not change rewards (those in processes of an ``AsyncVectorEnv`` are not
+            seen): wrap what is returned.
         suite: name of the suite.
         task: name of its task.
         seed: of the run.
         method: the name of the row.
         budget: name of the budget; None for the suite's default.
         policy: the evaluated policy, ``policy(obs)`` for one observation ``[*obs]``, and
-            ``policy(obs, valid)`` where actions are masked; needed where the budget evaluates.
+            ``policy(obs, valid)`` where actions are masked, or of a batch ``[1, *obs]``; a tuple's
+            first entry is the action. Or a model that has ``predict``. Where it takes
+            ``deterministic``, it is asked so. Needed where the budget evaluates.
         uncertainty: what is believed at ``[M, *obs]``: a dictionary of arrays ``[M, A]`` such as
             ``mean`` and ``epistemic_var``, with the names of
             :class:`uqbench.contract.agent.Uncertainty`.
@@ -69,20 +74,42 @@ def record(
 
 
 def evaluate(
-    policy: Callable[..., Any],
+    policy: Any,
     suite: str,
     task: str,
     seed: int = 0,
     *,
     budget: str | None = None,
     uncertainty: Asked | None = None,
-) -> dict[str, float | None]:
+) -> pd.DataFrame:
     """The metrics of a trained agent that need no training: its return and its uncertainty.
 
-    Those of evaluations and of queries, as at the end of a run; None for what it does not state.
-    Arguments are those of :func:`record`; nothing is stored, and nothing is a row.
+    Those of evaluations and of queries, as at the end of a run. Nothing is stored, and nothing is
+    a row of a board.
+
+    Args:
+        policy: as :func:`record` has it, or a model such as Stable-Baselines3's.
+        suite: name of the suite.
+        task: name of its task.
+        seed: of the evaluation.
+        budget: name of the budget; None for the suite's default.
+        uncertainty: as :func:`record` has it.
+
+    Returns:
+        A row a metric that was measured: ``value``, ``better`` (``max`` or ``min``), ``summary``.
+
+    Raises:
+        UqbenchError: a name is unknown, or an action or a belief is none.
+
+    Example:
+        >>> import uqbench
+        >>> uqbench.evaluate(model, "minatar", "breakout")  # doctest: +SKIP
     """
-    return evaluated(*_batch(suite, task, seed, budget, "evaluated"), Own(policy, uncertainty))
+    own = Own(policy, uncertainty)
+    measured = evaluated(*_batch(suite, task, seed, budget, "evaluated"), own)
+    rows = {of.name: (value, of.direction, of.summary) for of, value in measured}
+    columns = ["value", "better", "summary"]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("metric")
 
 
 def _batch(suite: str, task: str, seed: int, budget: str | None, method: str) -> tuple[Batch, Host]:

@@ -6,6 +6,7 @@ from inspect import signature
 from typing import Any, SupportsInt
 
 import gymnasium
+import numpy as np
 import torch
 from gymnasium import spaces
 from numpy.typing import NDArray
@@ -102,7 +103,7 @@ class SingleEnv(gymnasium.Env[NDArray[Any], Any]):
 
     def step(self, action: SupportsInt) -> tuple[NDArray[Any], float, bool, bool, dict[str, Any]]:
         """Take one action."""
-        outcome = self._lane.step(torch.tensor([int(action)]))
+        outcome = self._lane.step(torch.tensor([chosen(action, "the loop")]))
         return (
             _single(outcome.next_obs),
             float(outcome.reward[0]),
@@ -134,7 +135,9 @@ class SinglePolicy:
         asked = obs[0].cpu().numpy()
         masks = [None] * len(asked) if valid is None else valid[0].cpu().numpy()
         pairs = zip(asked, masks, strict=True)
-        return torch.tensor([[int(self.stands_for.policy(one, valid=m)) for one, m in pairs]])
+        name = f"{type(self.stands_for).__name__}.policy"
+        said = [self.stands_for.policy(one, valid=m) for one, m in pairs]
+        return torch.tensor([[chosen(action, name) for action in said]])
 
     def metrics(self) -> dict[str, Tensor]:
         """Its own metrics, ``[1]`` by name.
@@ -183,6 +186,21 @@ def train(
         return  # the normal end of a loop that never returns
     if recorded.taken < steps:
         raise UqbenchError(f"train returned after {recorded.taken} of {steps} steps")
+
+
+def chosen(action: Any, who: str) -> int:
+    """The action that somebody chose for one observation.
+
+    Raises:
+        UqbenchError: it is no whole number, or not one alone.
+    """
+    array = np.asarray(action.detach().cpu() if isinstance(action, Tensor) else action)
+    if array.size == 1 and array.dtype.kind in "biuf" and float(array.item()).is_integer():
+        return int(array.item())
+    raise UqbenchError(
+        f"{who} chose {ascii(action)[:80]} for one observation: expected one action, "
+        f"a whole number."
+    )
 
 
 def _single(obs: Tensor) -> NDArray[Any]:
