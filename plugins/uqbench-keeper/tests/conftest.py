@@ -8,9 +8,7 @@ from pathlib import Path
 import pytest
 
 from uqbench.registry.plugins import Host
-from uqbench.testing.fixtures import one_torch_thread
 
-__all__ = ["one_torch_thread"]
 TESTS = Path(__file__).parents[3] / "tests"
 TOY = TESTS / "toy"
 sys.path.insert(0, str(TESTS / "support"))

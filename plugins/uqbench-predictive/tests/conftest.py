@@ -9,9 +9,7 @@ import pytest
 from uqbench_predictive.problems import imagenet
 from uqbench_predictive.testing import points, predict, problem, toy
 
-from uqbench.testing.fixtures import one_torch_thread
-
-__all__ = ["one_torch_thread", "points", "predict", "problem", "toy"]
+__all__ = ["points", "predict", "problem", "toy"]
 
 
 def arrays(networks: bool) -> dict[str, np.ndarray]:

@@ -164,6 +164,14 @@ class BDQN(DeepQ):
             precision.baddbmm_(rows.mT, rows, alpha=1 / config.noise_var)
             targets = y.repeat_interleave(actions, 0)
             weighted.baddbmm_(rows.mT, targets, alpha=1 / config.noise_var)
+        self.condition(precision, weighted)
+
+    def condition(self, precision: Tensor, weighted: Tensor) -> None:
+        """Set the posterior by ``Ξ_a⁻¹`` ``[L · A, D, D]`` and ``Φ_a y_a / σ_ε²`` ``[L · A, D, 1]``.
+
+        Both are of 64 bits.
+        """
+        identity = torch.eye(precision.shape[-1], dtype=precision.dtype, device=precision.device)
         root = torch.linalg.cholesky_ex(precision).L  # on a GPU cholesky would wait for its check
         half = torch.linalg.solve_triangular(root, weighted, upper=False)
         solved = torch.linalg.solve_triangular(root.mT, half, upper=True)

@@ -9,8 +9,18 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 from uqbench_dqn.native import layers
-from uqbench_dqn.native.agents import Arrays, Steps, flat, replace, why_not, zeros
+from uqbench_dqn.native.agents import (
+    CHUNK,
+    METHODS,
+    Arrays,
+    Steps,
+    flat,
+    replace,
+    why_not,
+    zeros,
+)
 from uqbench_dqn.native.layers import Sizes, step_of
+from uqbench_dqn.native.products import Z_STEP
 from uqbench_dqn.native.steps import best_of, outputs_themselves
 
 from uqbench.lanes import greedy
@@ -74,6 +84,53 @@ class BDQNSteps(Steps):
         return self.values(obs, own)
 
     @torch.no_grad()
+    def update_posterior(self) -> None:
+        """As :meth:`uqbench_posteriors.bdqn.BDQN.update_posterior`, each action's rows alone."""
+        agent, config, memory = self.agent, self.agent.config, self.agent.replay
+        stored = min(int(agent.clock.tensor), memory.capacity)
+        count = min(config.posterior_transitions, memory.capacity)
+        place = torch.arange(min(count, stored))
+        index = place * stored // count if stored > count else place
+        lanes, actions, width = agent.mean.shape
+        precision = torch.eye(width, dtype=torch.float64) / config.prior_var
+        precision = precision.repeat(lanes, actions, 1, 1)
+        weighted = precision.new_zeros(lanes, actions, width, 1)
+        for lane, slots in enumerate(memory.rows(index.expand(lanes, -1)).numpy()):
+            phi, y = self._examples(lane, slots)
+            taken = self.fields[0][slots]
+            for a in range(actions):
+                rows, targets = (x[taken == a].double() for x in (phi, y))
+                precision[lane, a] += rows.mT @ rows / config.noise_var
+                weighted[lane, a] += rows.mT @ targets / config.noise_var
+        agent.condition(precision.flatten(0, 1), weighted.flatten(0, 1))
+
+    def _examples(self, lane: int, slots: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
+        """Features ``[M, D]`` and targets ``[M, 1]`` of a run's transitions ``slots`` ``[M]``."""
+        agent = self.agent
+        actions, width = agent.mean.shape[1:]
+        _, reward, terminated, valid = self.fields
+        learned = self._with(self.online.weights[lane], agent.drawn[lane])
+        target = self._with(self.target[lane], agent.mean[lane])
+        phi, y = torch.empty(len(slots), width), torch.empty(len(slots), 1)
+        z, out = (
+            torch.from_numpy(x).view(-1, step)
+            for x, step in zip(self.acting[1:], (Z_STEP, step_of(actions)), strict=True)
+        )
+        for first in range(0, len(slots), CHUNK):
+            part = slots[first : first + CHUNK]
+            to, one = slice(first, first + len(part)), slice(len(part))
+            layers.evaluate(*self.evaluation(self.following, part, learned, self.acting))
+            usable = torch.from_numpy(valid.reshape(-1, actions)[part]).bool()
+            best = greedy(out[None, one, :actions], usable[None])[0]
+            layers.evaluate(*self.evaluation(self.following, part, target, self.acting))
+            value = out[one].gather(1, best[:, None])
+            continues = agent.discount * torch.from_numpy(terminated[part] == 0)
+            y[to] = torch.from_numpy(reward[part])[:, None] + continues[:, None] * value
+            layers.evaluate(*self.evaluation(self.words, part, learned, self.acting))
+            phi[to] = z[one, :width]
+        return phi, y
+
+    @torch.no_grad()
     def choose_action(self, obs: Tensor, noise: Tensor, valid: Tensor | None) -> Tensor:
         """Training actions, as :meth:`uqbench_posteriors.bdqn.BDQN.choose_action`."""
         chosen = greedy(self.values_by(obs, self.agent.drawn), valid)
@@ -90,4 +147,4 @@ def native(agent: Any) -> str:
     """Let BDQN take native steps; the reason why not, or none."""
     if reason := why_not(agent.online, agent.replay, agent.optimizer, stacked=1):
         return reason
-    return replace(agent, BDQNSteps(agent))
+    return replace(agent, BDQNSteps(agent), (*METHODS, "update_posterior"))

@@ -285,6 +285,8 @@ def native(agent: Any) -> str:
     config = agent.config
     if config.risk is not None or config.targets != "own":
         return "actions are chosen by a risk measure, or targets are not each head's own"
+    if config.noise_std > 0:
+        return "targets are perturbed"
     if reason := why_not(agent.online, agent.replay, agent.optimizer):
         return reason
     return replace(agent, HeadSteps(agent))

@@ -1,0 +1,89 @@
+"""A native step reads every setting that its class reads, or is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+import pytest
+import torch
+
+pytest.importorskip("numba")
+
+from uqbench.contract.agent import EnvironmentInfo
+from uqbench.contract.config import resolve
+from uqbench.contract.errors import UqbenchError
+from uqbench.registry.plugins import Host
+from uqbench.runner.train.compiling import execute_as, initial_weights
+from uqbench.testing.same_bits import train
+from uqbench.testing.worlds import RotatingPixels
+
+HOST = Host.load()
+NATIVE = [name for name, spec in HOST.agents.items() if "native" in vars(spec.load_factory())]
+SMALL = {
+    "hidden": [32], "batch_size": 16, "replay_capacity": 64, "learning_starts": 20,
+    "learning_rate": 1e-3, "target_sync_period": 8,
+}  # fmt: skip
+STEPS = 60
+
+
+def others(name: str, kind: Any, value: Any) -> Iterator[Any]:
+    """Values of a field that differ from the one it has."""
+    if get_origin(kind) is Literal:
+        yield from (choice for choice in get_args(kind) if choice != value)
+    elif name in ("risk", "reward_clip"):
+        yield {"risk": "cvar(0.25)", "reward_clip": 0.1}[name]
+    elif isinstance(value, bool) or value is None or isinstance(value, tuple):
+        return  # networks of other shapes have tests of their own
+    elif isinstance(value, int):
+        yield 2 * value + 1
+    elif isinstance(value, float):
+        yield 0.3 * value + 0.1
+
+
+def cases() -> Iterator[Any]:
+    for name in NATIVE:
+        config = HOST.agents[name].load_config()
+        hints, own = get_type_hints(config), config()
+        for field in fields(config):
+            if field.name not in SMALL:
+                for value in others(field.name, hints[field.name], getattr(own, field.name)):
+                    yield pytest.param(name, {field.name: value}, id=f"{name}-{field.name}={value}")
+
+
+def made(name: str, settings: dict[str, Any]) -> Any:
+    spec = HOST.agents[name]
+    config = resolve(spec.load_config(), SMALL | settings, where="test", risk_names=HOST.risk_names)
+    info = EnvironmentInfo(RotatingPixels.observation_space, RotatingPixels.n_actions, 0.9, 200)
+    with initial_weights("native"):
+        return spec.load_factory()(info, [3], config, torch.device("cpu"))
+
+
+@pytest.mark.parametrize(("name", "settings"), [*cases()])
+def test_a_native_step_with_any_setting_is_the_one_that_the_class_defines(
+    name, settings, monkeypatch
+):
+    monkeypatch.setattr("uqbench.runner.train.compiling.compile_agent", lambda agent: None)
+    try:
+        eager, native, notices = made(name, settings), made(name, settings), []
+    except (ValueError, UqbenchError) as refused:  # by the class itself
+        assert any(why in str(refused) for why in ("use start = 'random'", "schedule 'periodic'"))
+        return
+    execute_as(native, "native", notices.append)
+    if notices:
+        assert notices[0].startswith("numerics = 'native': compiled instead: ")
+        return
+    list(train(eager, RotatingPixels(1), STEPS))
+    native.load_state_dict(eager.state_dict())
+    index = torch.arange(eager.config.batch_size)[None]
+    torch.testing.assert_close(native.learn(index).mean(-1), eager.learn(index).mean(-1))
+    pairs = zip(native.optimizer.parameters, eager.optimizer.parameters, strict=True)
+    assert max((one - two).abs().max().item() for one, two in pairs) < 1e-5
+    if hasattr(eager, "update_posterior"):
+        for agent in (eager, native):
+            agent.update_posterior()
+        torch.testing.assert_close(native.mean, eager.mean, rtol=1e-4, atol=1e-4)
+        torch.testing.assert_close(native.factor, eager.factor, rtol=1e-4, atol=1e-4)
+    seen = eager.replay.gather(index)["obs"]
+    assert torch.equal(native.policy(seen), eager.policy(seen))
