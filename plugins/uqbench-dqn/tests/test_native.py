@@ -37,7 +37,10 @@ from uqbench.suites.reading import read_suites
 from uqbench.testing.same_bits import difference, train
 from uqbench.testing.worlds import RotatingPixels
 
-METHODS = ["dqn", "qr-dqn", "c51-support", "ua-dqn", "ube-dqn", "bdqn", "bootstrapped-dqn-masks"]
+METHODS = [
+    "dqn", "qr-dqn", "c51-support", "ua-dqn", "ube-dqn", "quam-dqn", "bdqn",
+    "bootstrapped-dqn-masks",
+]  # fmt: skip
 GAMES = ["asterix", "breakout", "freeway", "seaquest", "space_invaders"]  # 4, 4, 7, 10, 6 planes
 STATES = 20
 WARM_UP = 20

@@ -167,9 +167,11 @@ class BDQN(DeepQ):
         self.condition(precision, weighted)
 
     def condition(self, precision: Tensor, weighted: Tensor) -> None:
-        """Set the posterior by ``Ξ_a⁻¹`` ``[L · A, D, D]`` and ``Φ_a y_a / σ_ε²`` ``[L · A, D, 1]``.
+        """Set the posterior by its precision and its weighted targets, both of 64 bits.
 
-        Both are of 64 bits.
+        Args:
+            precision: ``Ξ_a⁻¹``, ``[L · A, D, D]``.
+            weighted: ``Φ_a y_a / σ_ε²``, ``[L · A, D, 1]``.
         """
         identity = torch.eye(precision.shape[-1], dtype=precision.dtype, device=precision.device)
         root = torch.linalg.cholesky_ex(precision).L  # on a GPU cholesky would wait for its check

@@ -51,6 +51,7 @@ class QuamDQN(ScalarQ):
     config: QuamDQNConfig
     online: QNetwork
     compiled = ("learn", "choose")
+    native = "uqbench_quam.agents.native:native"
 
     def __init__(
         self,
@@ -86,7 +87,7 @@ class QuamDQN(ScalarQ):
             drawn: ``[L, search_batch]`` uniform in [0, 1), selects the evidence.
             valid: ``[L, K, A]``, or None where all actions are valid.
         """
-        values, bonus = self._searched(obs, drawn)
+        values, bonus = self.searched(obs, drawn)
         optimistic = values + self.config.bonus_weight * bonus
         action = epsilon_greedy(optimistic, u, self.config.epsilon, valid)
         self._bonus.copy_(bonus.gather(-1, action[..., None])[..., 0])
@@ -98,10 +99,10 @@ class QuamDQN(ScalarQ):
         """Q-values; once there are transitions, the squared bonuses as epistemic variances."""
         if self.clock.t == 0:
             return Uncertainty(mean=self.q_values(self.online(obs)))
-        values, bonus = self._searched(obs, self._evidence.at(self.clock))
+        values, bonus = self.searched(obs, self._evidence.at(self.clock))
         return Uncertainty(mean=values, epistemic_var=bonus.square())
 
-    def _searched(self, obs: Tensor, drawn: Tensor) -> tuple[Tensor, Tensor]:
+    def searched(self, obs: Tensor, drawn: Tensor) -> tuple[Tensor, Tensor]:
         """Q-values and bonuses of ``obs`` ``[L, M, *obs]``, ``[L, M, A]`` each."""
         stored = self.clock.tensor.clamp(max=self.replay.capacity)
         batch = self.replay.gather((drawn * stored).long())
