@@ -47,7 +47,7 @@ def command(
         sources = [*suites[name].sources(host), "The uqbench maintainers"]
     else:
         methods = [method for suite in suites.values() for method in suite.methods]
-        sources = [source(method.spec(host)) for method in methods if method.name == name]
+        sources = [method.cited(host) for method in methods if method.name == name]
         for registry in (host.agents, host.estimators):
             sources += [source(registry[name])] if name in registry else []
         if not sources:

@@ -140,7 +140,7 @@ class Suite(Table):
                 sources.append(source(host.datasets[task.dataset]))
         for method in self.methods:
             if methods is None or method.name in methods:
-                sources.append(source(method.spec(host)))
+                sources.append(method.cited(host))
         return [*sources, *(claim.source for claim in self.claims)]
 
     def task(self, name: str) -> Task:

@@ -22,6 +22,7 @@ from pydantic_core import PydanticCustomError
 
 from uqbench.contract.errors import did_you_mean
 from uqbench.contract.specs import MethodSpec, Role
+from uqbench.registry.definitions import source
 from uqbench.registry.plugins import Host
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*$", max_length=100)]
@@ -225,10 +226,12 @@ class Method(Table):
     ``budget_config`` holds values by budget; they override the budget's own ``config`` and are not
     scaled by its schedule either.
     ``role`` replaces its agent's: ``trivial`` for one that its config keeps from learning.
-    ``unranked`` are the budgets whose boards show it without a rank.
+    ``unranked`` are the budgets whose boards show it without a rank. ``source`` is the paper whose
+    method the row is, where that is not its agent's or estimator's own.
     """
 
     name: Name
+    source: str | None = None
     role: Role | None = None
     unranked: tuple[BudgetName, ...] = ()
     base: str | None = None
@@ -250,6 +253,7 @@ class Method(Table):
         """This variant with what it inherits from its ``base``."""
         inherited = {
             "role": self.role or base.role,
+            "source": self.source or base.source,
             "base": None,
             "agent": base.agent,
             "estimator": base.estimator,
@@ -262,6 +266,10 @@ class Method(Table):
     def suits(self, task: Task) -> bool:
         """Whether the method applies: agents to environments, estimators to datasets."""
         return (self.agent is None) == (task.environment is None)
+
+    def cited(self, host: Host) -> str:
+        """The paper whose method it is."""
+        return source(self.spec(host)) if self.source is None else self.source
 
     def spec(self, host: Host) -> MethodSpec:
         """The spec of its agent or estimator."""

@@ -55,7 +55,7 @@ class NNGP(Estimator):
     The kernel is that of fully connected ReLU networks of infinite width. Of each class's value a
     sample is drawn at each input by itself; the validation data choose the temperature.
 
-    Source: Lee et al. 2018, "Deep neural networks as Gaussian processes"
+    Source: Jaehoon Lee et al. 2018, "Deep neural networks as Gaussian processes"
     """
 
     def __init__(

@@ -35,8 +35,8 @@ class PostHocConfig(TrainingConfig):
 
     Attributes:
         score: ``msp``, one minus the largest probability (Hendrycks & Gimpel 2017); ``max-logit``
-            (Hendrycks et al. 2022) and ``energy`` (Liu et al. 2020), with their signs changed;
-            ``mahalanobis``, the distance of the features from the nearest class (Lee et al. 2018);
+            (Hendrycks et al. 2022) and ``energy`` (Liu, Wang et al. 2020), with their signs changed;
+            ``mahalanobis``, the distance of the features from the nearest class (Kimin Lee et al. 2018);
             ``vim``, virtual logit matching (Wang et al. 2022); ``knn``, the distance of the
             normalized features from the k-th nearest training ones (Sun et al. 2022).
         scaled: whether logits are divided by the temperature under which the validation data are
@@ -183,7 +183,7 @@ def positive(prior: float | None) -> None:
 
 
 def mahalanobis(features: Tensor, targets: Tensor, n_classes: int) -> Score:
-    """``min_c (φ − μ_c)ᵀ Σ⁺ (φ − μ_c)``, the covariance shared by the classes; Lee et al. 2018."""
+    """``min_c (φ − μ_c)ᵀ Σ⁺ (φ − μ_c)``, the covariance shared by the classes; Kimin Lee et al."""
     members = one_hot(targets, n_classes).double()  # [L, n, C]
     counts = members.sum(1).clamp(min=1)
     means = members.mT @ features / counts[..., None]  # [L, C, H]
