@@ -35,8 +35,9 @@ class PostHocConfig(TrainingConfig):
 
     Attributes:
         score: ``msp``, one minus the largest probability (Hendrycks & Gimpel 2017); ``max-logit``
-            (Hendrycks et al. 2022) and ``energy`` (Liu, Wang et al. 2020), with their signs changed;
-            ``mahalanobis``, the distance of the features from the nearest class (Kimin Lee et al. 2018);
+            (Hendrycks et al. 2022) and ``energy`` (Liu, Wang et al. 2020), with their signs
+            changed; ``mahalanobis``, the distance of the features from the nearest class (Kimin
+            Lee et al. 2018);
             ``vim``, virtual logit matching (Wang et al. 2022); ``knn``, the distance of the
             normalized features from the k-th nearest training ones (Sun et al. 2022).
         scaled: whether logits are divided by the temperature under which the validation data are
