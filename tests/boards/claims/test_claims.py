@@ -402,7 +402,7 @@ class Endless(Value):
         ("interval", ZeroDivisionError("no interval"), "ZeroDivisionError: no interval"),
     ],
 )
-def test_a_claim_whose_kind_raises_is_not_judged_and_says_so_and_the_others_are(
+def test_a_claim_whose_kind_raises_is_undecided_and_says_so_and_the_others_are_judged(
     part, error, reason, host
 ):
     @dataclass(frozen=True, kw_only=True)
@@ -432,11 +432,11 @@ def test_a_claim_whose_kind_raises_is_not_judged_and_says_so_and_the_others_are(
     judging.append(True)
     scores = scores_of(plan, spread)
     broken, other = judge(plan, scores)
-    assert (broken.verdict, broken.reason) == (Verdict.NOT_JUDGED, f"its kind raised {reason}")
-    assert as_text(broken).splitlines()[1] == f"  not judged: its kind raised {reason}"
+    assert (broken.verdict, broken.reason) == (Verdict.UNDECIDED, f"its kind raised {reason}")
+    assert as_text(broken).splitlines()[1] == f"  undecided: its kind raised {reason}"
     assert other.verdict is Verdict.HOLDS
     [row, *_] = csv.DictReader(io.StringIO(Board.of(plan, scores).files()["claims.csv"]))
-    assert (row["claim"], row["verdict"]) == ("it", "not judged")
+    assert (row["claim"], row["verdict"]) == ("it", "undecided")
 
 
 # -- suite files ----------------------------------------------------------------------------------
