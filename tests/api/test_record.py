@@ -128,9 +128,10 @@ def test_what_a_loop_may_not_do_is_refused(tmp_path):
     with pytest.raises(UqbenchError, match=r"observations \(4,\) and 2 actions; expected"):
         record(tmp_path, env=gymnasium.make("CartPole-v1"), method="other")
     envs = gymnasium.make_vec("CartPole-v1", num_envs=1, vectorization_mode="vector_entry_point")
-    for env in (3, envs):  # begins an episode a step later
-        with pytest.raises(UqbenchError, match=r"expected None, a gymnasium\.Env, or a VectorEnv"):
-            record(tmp_path, env=env, method="other")
+    with pytest.raises(UqbenchError, match=r"expected None, a gymnasium\.Env, or a VectorEnv"):
+        record(tmp_path, env=3, method="other")
+    with pytest.raises(UqbenchError, match=r"has AutoresetMode\.NEXT_STEP: .* expected SAME_STEP"):
+        record(tmp_path, env=envs, method="other")
     with pytest.raises(UqbenchError, match="give policy="):
         walked(record(tmp_path, policy=None, method="another"))
 

@@ -18,7 +18,6 @@ from uqbench.contract.risk import (
     MeanStd,
     RiskMeasure,
     Wang,
-    WeightedRisk,
     additive,
     compose,
 )
@@ -99,16 +98,6 @@ def test_a_measure_is_written_as_it_is_read(text: str) -> None:
         ("cvar(0.25)", MarginalRisk(CVaR(0.25))),
         ("cvar(0.25) of wang(0.1)", compose(CVaR(0.25), Wang(0.1))),
         ("expectation of cvar(0.25)", additive(CVaR(0.25))),
-        (
-            "0.5 * expectation + 0.5 * cvar(0.25)",
-            WeightedRisk(((0.5, MarginalRisk(Expectation())), (0.5, MarginalRisk(CVaR(0.25))))),
-        ),
-        (
-            "2.0 * cvar(0.25) of expectation + -1.0 * expectation",
-            WeightedRisk(
-                ((2.0, compose(CVaR(0.25), Expectation())), (-1.0, MarginalRisk(Expectation())))
-            ),
-        ),
     ],
 )
 def test_a_decision_rule_by_name_and_back(text: str, expected: DecisionRule) -> None:
@@ -119,9 +108,9 @@ def test_a_decision_rule_by_name_and_back(text: str, expected: DecisionRule) -> 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("half * cvar", "a weighted measure such as '0.5 \\* cvar"),
-        ("0.5 * cvr + 0.5 * wang", "no risk measure 'cvr'"),
-        ("0.5 *", "expected a risk measure"),
+        ("0.5 * expectation + 0.5 * wang", "expected a risk measure such as 'cvar"),
+        ("cvr", "no risk measure 'cvr'"),
+        ("cvar of", "expected a risk measure"),
     ],
 )
 def test_what_is_wrong_with_a_rule_is_told(text: str, message: str) -> None:
@@ -176,7 +165,7 @@ def test_a_measure_of_the_running_registry_can_be_used_in_a_config() -> None:
     host.register(name="median", distribution="median", version="1", load=lambda: Plugin)
     made = resolve(Config, {"one": "median"}, where="x", risk_names=host.risk_names)
     assert made.one == Median()
-    table = {"several": "0.5 * median + 0.5 * cvar(0.25) of median", "one": "median"}
+    table = {"several": "cvar(0.25) of median", "one": "median"}
     rules = resolve(Rules, table, where="x", risk_names=host.risk_names)
     assert rules.one == MarginalRisk(Median())
     assert as_table(rules, host.risk_names) == table
@@ -191,7 +180,7 @@ class Rules:
 
 
 def test_an_agent_with_one_distribution_takes_no_composition() -> None:
-    table = {"several": "cvar(0.25) of wang(0.1)", "one": "0.5 * expectation + 0.5 * cvar(0.25)"}
+    table = {"several": "cvar(0.25) of wang(0.1)", "one": "cvar(0.25)"}
     made = resolve(Rules, table, where="x", risk_names=NAMES)
     assert as_table(made, NAMES) == table
     with pytest.raises(UqbenchError, match=r"one: .*a composition needs several models"):

@@ -200,7 +200,7 @@ def test_what_lies_in_the_place_of_a_lock_hangs_nobody(kind, tmp_path):
         assert held is not None
         held.release()
     else:
-        with pytest.raises(StorageError, match="cannot be created"):
+        with pytest.raises(StorageError, match="cannot be locked"):
             store.lock(run)
     assert not (tmp_path / "victim").exists()
 

@@ -81,7 +81,6 @@ class Pretended(Disk):
 
 @pytest.fixture(params=["mounted", "pretended"])
 def disk(request: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Disk]:
-    monkeypatch.setattr("uqbench.runner.process.POLL_SECONDS", 0.01)
     if request.param == "pretended":
         yield Pretended(tmp_path, monkeypatch)
         return
@@ -255,39 +254,21 @@ def test_a_finished_run_that_cannot_be_read_is_neither_moved_nor_run_again(
 
 
 @pytest.mark.parametrize("at", [0, 100, 600])
-def test_a_full_disk_pauses_and_goes_on_when_there_is_room(
+def test_a_full_disk_fails_the_runs_which_resume_with_everything(
     at, disk, batch, host, unbroken, monkeypatch
 ):
     """Full before the first step, in the middle, and when the runs are stored."""
     store = Store(disk.root / "results")
     store.prepare()
-
-    def hear(event: Any) -> None:
-        if isinstance(event, Notice):
-            disk.free()
-
     if at == 0:
         disk.fill()
-    saves = {100} if at == 100 else ()
-    told = run(batch, store, host, monkeypatch, {at: disk.fill}, saves, hear=hear)
-    assert len(notices(told)) == 1
-    assert notices(told)[0].startswith("paused at ")
-    assert "the disk is full: " in notices(told)[0]
-    assert digests(store, batch) == unbroken
-
-
-@pytest.mark.parametrize("at", [100, 600])
-def test_a_disk_that_stays_full_fails_the_runs_and_keeps_everything(
-    at, disk, batch, host, unbroken, monkeypatch
-):
-    monkeypatch.setattr("uqbench.runner.process.ROOM_SECONDS", 0.05)
-    store = Store(disk.root / "results")
-    saves = {50, 100} if at == 100 else {599}
+    saves = {0: set(), 100: {50, 100}, 600: {599}}[at]
     told = run(batch, store, host, monkeypatch, {at: disk.fill}, saves)
     [failed] = [event for event in told if isinstance(event, Failed | Split)]
     assert isinstance(failed, Failed)
+    assert failed.full
     assert "No space left on device" in failed.reason
     disk.free()
     told = run(batch, store, host, monkeypatch)
-    assert [event.step for event in told if isinstance(event, Started)] == [min(saves)]
+    assert [event.step for event in told if isinstance(event, Started)] == [min(saves, default=0)]
     assert digests(store, batch) == unbroken

@@ -13,6 +13,7 @@ import pandas as pd
 
 from uqbench.api.values import Name, Part, Place, given
 from uqbench.boards.against import against
+from uqbench.boards.detectable import detectable
 from uqbench.boards.imported import (
     METRIC,
     Better,
@@ -133,6 +134,11 @@ class Compared:
         parts = [board.finding]
         parts += [f"{ranking} over {count(tasks, 'task')}: {'; '.join(known)}."] * bool(known)
         parts += [self.sentence(*self.ranks["method"][:2])] if len(self.ranks) > 1 else []
+        of = [pair.difference for pair in board.pairs if pair.adjusted is not None]
+        together = [(x.low, x.high) for x in of if x.low is not None and x.high is not None]
+        if together:
+            runs = min(cell.scored for cell in board.scores.cells if cell.method in board.places)
+            parts.append(detectable(together, runs, runs))
         lacking = missing_note(board.scores, board.planned).replace("*", "").replace("`", "")
         zero = board.plan.suite.normalization[METRIC].zero
         parts += [lacking and f"{lacking} Such a method has no rank."]

@@ -18,7 +18,6 @@ COLORS = dict.fromkeys(("not run", "not applicable"), "bright_black") | {
     "depends on the reading": "yellow",
     "undecided": "yellow",
     "equal": "cyan",
-    "not judged": "red",
 }
 
 
@@ -28,9 +27,8 @@ def command(options: Options, *, boards: FolderThere | None = None, as_json: boo
 
     Verdicts: holds; does not hold; not reproduced, of a published number; depends on the
     reading of the paper; equal, where the difference is within the margin; undecided; not run;
-    not applicable to the budget; not judged, where the claim's kind, of a plugin, raises an
-    error. Without --suite: a line for each suite. Without
-    --budget: the longest budget that has runs. The exit code does not depend on the verdicts.
+    not applicable to the budget. Without --suite: a line for each suite. Without --budget: the
+    longest budget that has runs. The exit code does not depend on the verdicts.
 
     \b
     Examples:

@@ -2,8 +2,7 @@
 
 ::
 
-    rule        = term { " + " term }            a weighted sum
-    term        = [ number "*" ] ( measure | composition )
+    rule        = measure | composition
     composition = measure " of " measure         epistemic, then aleatoric
     measure     = name [ "(" number { "," number } ")" ]   the measure's fields, in their order
 
@@ -22,13 +21,13 @@ from typing import TYPE_CHECKING, Any
 from uqbench.contract.config import as_table, resolve
 from uqbench.contract.errors import UqbenchError
 from uqbench.contract.risk.composite import CompositeRisk, additive, compose
-from uqbench.contract.risk.decision import DecisionRule, MarginalRisk, WeightedRisk
+from uqbench.contract.risk.decision import DecisionRule, MarginalRisk
 from uqbench.contract.specs import Spec
 
 if TYPE_CHECKING:
     from uqbench.contract.risk.measure import RiskMeasure
 
-_MEASURE = re.compile(r"\s*([^\s*()]+)\s*(?:\(([^()]*)\))?\s*")
+_MEASURE = re.compile(r"\s*([^\s()]+)\s*(?:\(([^()]*)\))?\s*")
 
 
 class MeasuresByName:
@@ -70,18 +69,7 @@ class MeasuresByName:
 
     def rule(self, text: str) -> DecisionRule:
         """The decision rule that ``text`` names; a single measure is of the models' mixture."""
-        terms = []
-        for term in text.split(" + "):
-            factor, times, rest = term.rpartition("*")
-            try:
-                weight = float(factor) if times else 1.0
-            except ValueError:
-                raise UqbenchError(
-                    f"expected a weighted measure such as '0.5 * cvar(0.25)', got {term!r}"
-                ) from None
-            rule = self.composite(rest) if " of " in rest else MarginalRisk(self.measure(rest))
-            terms.append((weight, rule))
-        return WeightedRisk(tuple(terms)) if "*" in text or len(terms) > 1 else terms[0][1]
+        return self.composite(text) if " of " in text else MarginalRisk(self.measure(text))
 
     def name(self, text: str) -> str:
         """The registered name of the measure that ``text`` names."""
@@ -97,8 +85,6 @@ class MeasuresByName:
             return f"{self.text(measure.epistemic)} of {self.text(measure.aleatoric)}"
         if isinstance(measure, MarginalRisk):
             return self.text(measure.measure)
-        if isinstance(measure, WeightedRisk):
-            return " + ".join(f"{weight!r} * {self.text(rule)}" for weight, rule in measure.terms)
         for name in self._specs:
             with suppress(Exception):  # one that cannot be imported is of another class
                 if self._specs[name].load_config() is type(measure):
@@ -119,7 +105,7 @@ class MeasuresByName:
 
         noting: Any = SimpleNamespace(text=text)
         as_table(config, noting)
-        words = {word for one in named for word in re.split(r"\([^()]*\)|[\s*]+", one)}
+        words = {word for one in named for word in re.split(r"\([^()]*\)|\s+", one)}
         return sorted(word for word in words if word in self._specs)
 
     def _parsed(self, text: str) -> tuple[str, str]:

@@ -1,8 +1,9 @@
-"""The defaults of a process that a plugin can change: compared, named and restored.
+"""The defaults of a process that a plugin can change: compared, and named.
 
-``watched`` is for an import: a module changes what it changes once. ``Surroundings`` is for those
-that take turns in one process: each finds it as it was, and has in its own turns what it changed.
-Whatever cannot be read back, such as a function that was replaced in another module, is not seen.
+``watched`` is for an import, which every process makes alike: what it changed is put back.
+``Surroundings`` tells whether a process that computed is another one than it was; then it is
+replaced, since nobody can put everything back. Whatever cannot be read, such as a function that was
+replaced in another module, is not seen.
 
 States are read as values that ``==`` compares.
 """
@@ -16,7 +17,7 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, NamedTuple
@@ -38,13 +39,13 @@ class State(NamedTuple):
     Attributes:
         name: in words.
         get: reads it.
-        set: sets it to a value that was read.
+        set: sets it to a value that was read; None where nobody puts it back.
         fresh: as its library comes, which may be imported later; None where that varies.
     """
 
     name: str
     get: Callable[[], Any]
-    set: Callable[[Any], object]
+    set: Callable[[Any], object] | None = None
     fresh: Any = None
 
     def value(self) -> Any:
@@ -56,8 +57,9 @@ class State(NamedTuple):
 
     def restore(self, value: Any) -> None:
         """Set it again, as far as it can be."""
-        with suppress(Exception):  # the folder may be gone
-            self.set(value)
+        if self.set is not None:
+            with suppress(Exception):
+                self.set(value)
 
 
 @contextmanager
@@ -96,69 +98,33 @@ def announced(who: str, then: str) -> Iterator[None]:
 
 
 class Surroundings:
-    """The process as it is now, for those that take turns in it.
-
-    After each turn the defaults of arithmetic and of printing are put back, and what was changed is
-    kept for the next turn of the same one. After its last turn all others are put back, too.
-    """
+    """The process as it is now, to be compared with what it is later."""
 
     def __init__(self) -> None:
-        self._turn = [(state, state.value()) for state in (*_numeric(), *_printing())]
-        self._last = [(state, state.value()) for state in _process()]
+        self._numeric = [(state, state.value()) for state in _numeric()]
+        self._others = [(state, state.value()) for state in _process()]
         self._random = [(state, state.value()) for state in _random()]
         self._modules = len(sys.modules)
-        self._own: dict[Hashable, list[tuple[State, Any]]] = {}
-        self._changed: dict[Hashable, dict[str, None]] = {}
 
-    def begin(self, who: Hashable) -> None:
-        """Give one what it changed in its earlier turns."""
-        for state, value in self._own.pop(who, ()):
-            state.restore(value)
+    def numbers_change(self) -> list[str]:
+        """Names of the defaults of arithmetic that differ: cheap enough to ask after each step."""
+        return [state.name for state, found in self._numeric if state.value() != found]
 
-    def end(self, who: Hashable, *, last: bool) -> None:
-        """Put back what one changed in its turn.
+    def changed(self) -> list[str]:
+        """Names of all defaults that differ, but for what libraries set as they are imported."""
+        imported, names = len(sys.modules) > self._modules, self.numbers_change()
+        for state, found in self._others:
+            now = state.value()
+            if imported and state.name == VARIABLES:  # its own, once
+                found = now | found
+            if now != found and not (imported and state.name == FILTERS):
+                names.append(state.name)
+        return names
 
-        Args:
-            who: had the turn.
-            last: whether it has no other.
-        """
-        if last or self._differs():
-            changed = self._put_back(who, self._turn)
-            if last:
-                self._put_back(who, self._last)
-            elif changed:
-                self._own[who] = changed
-
-    def changed(self, who: Hashable) -> list[str]:
-        """The names of what one changed since this was last asked."""
-        return list(self._changed.pop(who, ()))
-
-    def end_all(self) -> None:
+    def put_back_random(self) -> None:
         """Put the global random numbers back: to draw some is no change of a default."""
         for state, found in self._random:
             state.restore(found)
-
-    def _differs(self) -> bool:
-        """Whether a turn changed anything: all that is done after most of them."""
-        try:
-            return any(state.get() != found for state, found in self._turn)
-        except Exception:  # as in State.value
-            return True
-
-    def _put_back(self, who: Hashable, states: list[tuple[State, Any]]) -> list[tuple[State, Any]]:
-        """Restore what differs; returns it as it was left."""
-        changed, imported = [], len(sys.modules) > self._modules
-        for i, (state, found) in enumerate(states):
-            now = state.value()
-            if imported and state.name == VARIABLES:  # a library sets its own once
-                found = now | found
-            if now != found:
-                state.restore(found)
-                states[i] = state, state.value()  # a stream that was closed is another
-                changed.append((state, now))
-                if not (imported and state.name == FILTERS):  # as many libraries do
-                    self._changed.setdefault(who, {})[state.name] = None
-        return changed
 
 
 def _random() -> Iterator[State]:
@@ -216,45 +182,15 @@ def _of_torch(torch: Any) -> list[tuple[Any, ...]]:
     ]  # fmt: skip
 
 
-def _printing() -> Iterator[State]:
-    yield State("the recursion limit", sys.getrecursionlimit, sys.setrecursionlimit)
-    yield State(FILTERS, lambda: list(warnings.filters), _set_filters)
-    for descriptor, name in enumerate(("stdout", "stderr"), 1):
-        yield State(f"sys.{name}", partial(_stream, name), partial(_set_stream, name, descriptor))
-
-
-def _set_filters(to: list[Any]) -> None:
-    warnings.resetwarnings()  # also forgets what was shown under other filters
-    warnings.filters[:] = to  # type: ignore[index]
-
-
-def _stream(name: str) -> tuple[Any, bool]:
-    stream = getattr(sys, name)
-    return stream, getattr(stream, "closed", False)
-
-
-def _set_stream(name: str, descriptor: int, to: tuple[Any, bool]) -> None:
-    stream = to[0]
-    if getattr(stream, "closed", False):
-        stream = os.fdopen(descriptor, "w", buffering=1, closefd=False)
-    setattr(sys, name, stream)
-
-
 def _process() -> Iterator[State]:
-    yield State(VARIABLES, lambda: dict(os.environ), _set_variables)
-    yield State("the current folder", os.getcwd, os.chdir)
-    set_locale = partial(locale.setlocale, locale.LC_ALL)  # without a second argument it reads
-    yield State("the locale", set_locale, set_locale)
-    yield State(
-        "an alarm", lambda: signal.getitimer(signal.ITIMER_REAL)[0] > 0,
-        lambda set_: set_ or signal.setitimer(signal.ITIMER_REAL, 0),
-    )  # fmt: skip
+    yield State("the recursion limit", sys.getrecursionlimit)
+    yield State(FILTERS, lambda: list(warnings.filters))
+    yield State("sys.stdout", lambda: (sys.stdout, getattr(sys.stdout, "closed", False)))
+    yield State("sys.stderr", lambda: (sys.stderr, getattr(sys.stderr, "closed", False)))
+    yield State(VARIABLES, lambda: dict(os.environ))
+    yield State("the current folder", os.getcwd)
+    yield State("the locale", partial(locale.setlocale, locale.LC_ALL))  # reads it
+    yield State("an alarm", lambda: signal.getitimer(signal.ITIMER_REAL)[0] > 0)
     for number in SIGNALS:
-        if signal.getsignal(number) is not None:  # else it is not Python's
-            name = f"the handler of {signal.Signals(number).name}"
-            yield State(name, partial(signal.getsignal, number), partial(signal.signal, number))
-
-
-def _set_variables(to: dict[str, str]) -> None:
-    os.environ.clear()
-    os.environ.update(to)
+        name = f"the handler of {signal.Signals(number).name}"
+        yield State(name, partial(signal.getsignal, number))

@@ -10,13 +10,12 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from filelock import SoftFileLease, Timeout
+from filelock import BaseFileLock, FileLock, SoftFileLease, Timeout
 
 from uqbench.contract.errors import StorageError
 from uqbench.contract.identity import digest_of
@@ -60,7 +59,7 @@ LEASE = ".lease"
 
 @contextmanager
 def creating(path: Path) -> Iterator[None]:
-    """Say of a lock that cannot be created inside that it cannot.
+    """Say of a lock that cannot be made inside that it cannot.
 
     Raises:
         StorageError: it cannot, as on a full disk.
@@ -69,7 +68,7 @@ def creating(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise StorageError(
-            f"{path} cannot be created: {error.strerror}", full=error.errno in NO_ROOM
+            f"{path} cannot be locked: {error.strerror}", full=error.errno in NO_ROOM
         ) from error
 
 
@@ -123,7 +122,8 @@ class Leases:
 
 LOCKS = ".locks"
 LEASED = "leases"
-ATTEMPTS = 5
+SECONDS = 0.05
+"""To wait for a lock: another process may hold it for a look alone."""
 SHARED = "several machines share this folder"
 _FLAGS = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 """Follow no link, and do not hang on a pipe in place of a lock."""
@@ -134,14 +134,14 @@ class RunLock(AbstractContextManager["RunLock"]):
     """A lock on a run, held by this process, until the end of ``with`` or :meth:`release`."""
 
     path: Path
-    descriptor: int | None
+    flock: BaseFileLock
     lease: SoftFileLease | None = None
 
     def release(self) -> None:
         """Unlock the run."""
-        if self.descriptor is not None:
+        if self.flock.is_locked:  # it may not be, beside a lease
             self.path.unlink(missing_ok=True)
-            os.close(self.descriptor)
+            self.flock.release()
         if self.lease is not None:
             self.lease.release()
 
@@ -193,11 +193,17 @@ class RunLocks:
                 if lease is None:
                     return None
                 unlock.callback(lease.release)
-            descriptor = self._flock(path, needed=lease is None)
-            if descriptor is None:  # of a process that perhaps knows nothing of leases
-                return None
+            flock = FileLock(path, SECONDS, poll_interval=0.01, fallback_to_soft=False)
+            try:
+                with creating(path), suppress(Timeout):
+                    flock.acquire()
+                if not flock.is_locked:  # by one that perhaps knows nothing of leases
+                    return None
+            except StorageError as error:
+                if lease is None or error.full:
+                    raise
             unlock.pop_all()
-        return RunLock(path, descriptor if descriptor >= 0 else None, lease)
+        return RunLock(path, flock, lease)
 
     def is_held(self, folder: str | PurePosixPath) -> bool:
         """Whether any process has locked the run, or may have: see :meth:`Leases.is_held`.
@@ -238,25 +244,6 @@ class RunLocks:
             leased = Folder(self._root, (LOCKS,)).has(LEASED)
             self._leases = (self._leases or Leases()) if leased else None
         return self._leases
-
-    def _flock(self, path: Path, needed: bool) -> int | None:
-        """The descriptor of the locked file; None where it is locked, -1 where it cannot be."""
-        for _ in range(ATTEMPTS):
-            with creating(path):
-                descriptor = os.open(path, os.O_RDWR | os.O_CREAT | _FLAGS, 0o644)
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if path.stat().st_ino == os.fstat(descriptor).st_ino:
-                    return descriptor
-            except (BlockingIOError, FileNotFoundError):
-                time.sleep(0.01)  # held, perhaps only for a check; or its holder removed the file
-            except OSError as error:
-                os.close(descriptor)
-                if not needed:
-                    return -1
-                raise StorageError(f"{path} cannot be locked: {error.strerror}") from error
-            os.close(descriptor)
-        return None
 
     def _path(self, folder: str | PurePosixPath) -> Path:
         name = str(folder).encode("utf-8", "backslashreplace").decode()  # it may be no UTF-8

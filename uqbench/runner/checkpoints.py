@@ -22,7 +22,7 @@ from uqbench.contract.errors import CannotSaveError, StorageError, UqbenchError,
 from uqbench.contract.identity import digest_of
 from uqbench.results.folders import NOT_A_FILE, Folder
 from uqbench.results.records import MOST_BYTES, Count, Moment, Provenance, Resumed, Seconds
-from uqbench.runner.process import Spent, Stop, Stopwatch, WaitsForRoom
+from uqbench.runner.process import Spent, Stop, Stopwatch
 
 if TYPE_CHECKING:  # it takes seconds, and those who follow runs read no state
     import torch
@@ -250,7 +250,6 @@ class Checkpointer:
     ) -> None:
         self.stop, self.notify, self._folder, self._about = stop, notify, folder, about
         self._watch, self._began, self._every, self._written = watch, watch.spent, every, written
-        self._when_there_is_room = WaitsForRoom(watch, stop, notify)
         self._last = about.step  # that step has a checkpoint, or there is nothing to save
         self._due = time.monotonic() + every
 
@@ -263,7 +262,7 @@ class Checkpointer:
         """Write a checkpoint if one is due; called after every step.
 
         Raises:
-            StorageError: the disk stayed full.
+            StorageError: the disk is full.
             SystemExit: the process was asked to stop.
         """
         due = self._every and (self.stop.asked or time.monotonic() >= self._due)
@@ -277,7 +276,7 @@ class Checkpointer:
         about = self._about.model_copy(update={"step": step, **self.spent._asdict()})
         try:
             saved = state()
-            self._when_there_is_room(lambda: write(self._folder, about, saved))
+            write(self._folder, about, saved)
             self._last = step
             self._written(step)
         except CannotSaveError as error:

@@ -155,7 +155,7 @@ def _follow(
             complaints |= dict.fromkeys(_call_hooks(execution.host, event))
             if isinstance(event, events.Finished | events.Failed):
                 tried |= set(event.batch.runs)
-            why = "the disk stayed full" if isinstance(event, events.Failed) and event.full else ""
+            why = "the disk is full" if isinstance(event, events.Failed) and event.full else ""
             if reason := first.common_reason(event):
                 why = f"all that was begun failed for one reason, {reason}"
                 for batch, own in first.failed.values():

@@ -7,9 +7,9 @@ whose environment cannot be made is not.
 import gc
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, ExitStack, nullcontext
-from functools import partial
 from typing import Any
 
 import torch
@@ -22,7 +22,7 @@ from uqbench.results.store import RunState, Store
 from uqbench.runner.batches import Batch, BatchGroup, registered
 from uqbench.runner.checkpoints import CHECKPOINT_SECONDS
 from uqbench.runner.events import Event, Finished, Notice, Split, Taken
-from uqbench.runner.process import Stop, Stopwatch, WaitsForRoom
+from uqbench.runner.process import Stop, Stopwatch
 from uqbench.runner.resume import failed
 from uqbench.runner.worker import BatchWork, NotMadeError
 
@@ -34,12 +34,13 @@ def execute(
     report: Callable[[Event], None],
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
     stop: Stop | None = None,
-) -> None:
+) -> bool:
     """Train, evaluate and store the runs of some batches, whose steps are interleaved.
 
     A batch that raises ends with ``Split``, or with ``Failed`` if it has one run or the disk
-    failed; the others continue. Runs that another process has locked are left to it. On a full
-    disk it waits.
+    failed; the others continue, unless a step changed the process for them: then all are given
+    back, as ``Split``, each to be executed alone. Runs that another process has locked are left to
+    it.
 
     Args:
         group: what to run.
@@ -49,6 +50,9 @@ def execute(
         checkpoint_seconds: between two checkpoints; 0 for none.
         stop: by which the process is asked to stop.
 
+    Returns:
+        Whether the process is as it was; if not, no other group may be executed in it.
+
     Raises:
         SystemExit: the process was asked to stop.
     """
@@ -56,28 +60,29 @@ def execute(
         torch.compiler.reset()  # code compiled for earlier agents keeps them alive
         gc.collect()
     request, stopped = stop or Stop(), False
-    works = [_Work(batch, store, host, report, checkpoint_seconds, request) for batch in group]
-    surroundings = Surroundings()
+    works = deque(_Work(batch, store, host, report, checkpoint_seconds, request) for batch in group)
+    process, alone = Surroundings(), len(works) == 1
     while works:
-        alone, going = len(works) == 1, []
-        for work in works:
-            try:
-                left = work.turn(surroundings, alone)
-            except BaseException as error:  # a plugin may raise anything
-                work.end(surroundings)
-                if isinstance(error, SystemExit) and request.asked:
-                    stopped = True  # the others still write their checkpoints
-                else:
-                    report(_failure(work.batch, store, error))
-                continue
-            if left:
-                going.append(work)
+        work = works.popleft()
+        try:
+            if work.turn(alone=not works):
+                works.append(work)
             else:
-                work.end(surroundings)
-        works = going
-    surroundings.end_all()
+                work.end(process)
+        except BaseException as error:  # a plugin may raise anything
+            work.end(process)
+            if isinstance(error, SystemExit) and request.asked:
+                stopped = True  # the others still write their checkpoints
+            else:
+                report(_failure(work.batch, store, error))
+        if not alone and (changed := process.numbers_change()):
+            why = f"{work.batch.name} changed {', '.join(changed)} in their process"
+            while works:
+                works.popleft().give_back(why)
+    process.put_back_random()
     if stopped:
         raise SystemExit(1)
+    return not process.changed()
 
 
 class _Work:
@@ -99,38 +104,39 @@ class _Work:
             self._stream = torch.cuda.stream(torch.cuda.Stream())
         self._steps = self._do(batch, store, host, checkpoint_seconds, stop)
 
-    def turn(self, surroundings: Surroundings, alone: bool) -> bool:
+    def turn(self, alone: bool) -> bool:
         """Take a step, or all if ``alone``; return whether some are left."""
-        left = False
         with self._stream, self._watch:
-            surroundings.begin(self)
-            try:
-                for _ in self._steps:
-                    if not alone:
-                        left = True
-                        break
-            finally:
-                surroundings.end(self, last=not left)
-        return left
+            for _ in self._steps:
+                if not alone:
+                    return True
+        return False
 
-    def end(self, surroundings: Surroundings) -> None:
+    def give_back(self, why: str) -> None:
+        """Stop before the next step, and have the runs executed in another process."""
+        self._steps.close()
+        self._report(Split(self.batch, why, len(self.batch.runs)))
+
+    def end(self, process: Surroundings) -> None:
         """Report the end, after what changed in the process."""
-        if changed := dict.fromkeys((*self._imported, *surroundings.changed(self))):
-            text = f"it changed {', '.join(changed)} in its process, which was restored"
+        if self._imported:
+            text = f"importing it changed {', '.join(self._imported)}, which was put back"
+            self._report(Notice(self.batch, text))
+        if changed := process.changed():
+            text = f"it changed {', '.join(changed)} in its process, which was replaced"
             self._report(Notice(self.batch, text))
         for event in self._finished:
             self._report(event)
 
     def _do(
         self, batch: Batch, store: Store, host: Host, checkpoint_seconds: float, stop: Stop
-    ) -> Iterator[None]:
+    ) -> Generator[None, None, None]:
         """Work on the runs that no other process works on, yielding after every step."""
         report = self._report
-        room = WaitsForRoom(self._watch, stop, lambda text: report(Notice(batch, text)))
         runs = []
         with ExitStack() as locks:
             for run in batch.runs:
-                lock = room(partial(store.lock, run))
+                lock = store.lock(run)
                 if lock is None:
                     continue
                 locks.callback(lock.release)
@@ -145,7 +151,7 @@ class _Work:
             if others := [run for run in batch.runs if run not in runs]:
                 report(Taken(batch.of(others)))
             for part in _by_stage(runs, store):
-                work = BatchWork(batch.of(part), store, host, self._tell, self._watch, room)
+                work = BatchWork(batch.of(part), store, host, self._tell, self._watch)
                 yield from work.steps(checkpoint_seconds, stop)
 
     def _tell(self, event: Event) -> None:

@@ -28,7 +28,7 @@ from uqbench.contract.errors import UqbenchError, did_you_mean
 from uqbench.contract.identity import runs_of
 from uqbench.contract.specs import NoConfig
 from uqbench.lanes.adapters.gymnasium_lanes import GymnasiumLanes
-from uqbench.lanes.adapters.vector import VectorLanes, steps_together
+from uqbench.lanes.adapters.vector import VectorLanes
 from uqbench.registry.plugins import Host
 from uqbench.results.records import Timing
 from uqbench.results.store import RunState, Store
@@ -214,9 +214,7 @@ class SelfRun(RecordedLanes):
         _recording[place] = self
         self._lock, self._watch = lock, Stopwatch()
         self._begun, self._closed, self._left = False, False, False
-        self._work = BatchWork(
-            batch, store, host, lambda _: None, self._watch, lambda write: write()
-        )
+        self._work = BatchWork(batch, store, host, lambda _: None, self._watch)
         self._work.begin(None)
         super().__init__(lanes, batch.budget.steps, self._measured.recorder, self._after)
         self._watch.__enter__()
@@ -284,14 +282,13 @@ class SelfRun(RecordedLanes):
         """The loop's environment, with the seeds and the time limit of the run."""
         task, own = self._measured.task, self._measured.env
         seeds = [self.run.actor_seed(k) for k in range(batch.budget.actors)]
-        vector = isinstance(env, VectorEnv)
-        if not (steps_together(env) if vector else isinstance(env, gymnasium.Env)):
+        if not isinstance(env, gymnasium.Env | VectorEnv):
             raise UqbenchError(
                 f"env is {type(env).__name__}: expected None, a gymnasium.Env, or a VectorEnv that "
                 f"begins an episode in the step that ends one (SyncVectorEnv, AsyncVectorEnv)."
             )
         self._beneath = _beneath(env)
-        if vector:
+        if isinstance(env, VectorEnv):
             lanes: LaneEnv = VectorLanes(env, seeds, task.limit, task.spec.events)
         else:
             lanes = GymnasiumLanes(lambda: env, seeds, task.limit, task.spec.events)

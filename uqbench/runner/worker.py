@@ -69,11 +69,9 @@ class BatchWork:
         host: Host,
         report: Callable[[Event], None],
         watch: Stopwatch,
-        when_there_is_room: Callable[[Callable[[], object]], object],
     ) -> None:
         self.batch, self.store, self.host, self.report = batch, store, host, report
-        self.watch, self.when_there_is_room = watch, when_there_is_room
-        self.device = torch.device(batch.device)
+        self.watch, self.device = watch, torch.device(batch.device)
         self.blank = self.record = blank_record(plugins_of(batch, host), device_name(self.device))
         self.saved: Saved | None = None
         self.lanes, self.trained = batch.runs, dict[Run, RunRecord]()
@@ -121,7 +119,7 @@ class BatchWork:
             here = Resumed(step=step, when=now(), host=host, device=device)
             update = {"provenance": about.provenance, "resumed": (*about.resumed, here)}
             self.record = self.blank.model_copy(update={"began": about.began, **update})
-        self.when_there_is_room(partial(self._write_running, step))
+        self._write_running(step)
         self.report(Started(self.batch, step, spent.seconds, len(self.lanes)))
         return Checkpoint(
             seeds=tuple(run.seed for run in self.lanes),
@@ -182,7 +180,7 @@ class BatchWork:
         def written(step: int) -> None:
             before, self.saved = self.saved, _saved(folder, step)
             if before is None or before.folder != self.saved.folder or stop.asked:
-                self.when_there_is_room(partial(self._write_running, step))
+                self._write_running(step)
             if origin is not None and origin.folder != folder:
                 tidy(origin.folder, self.store, self.lanes)
 
@@ -220,7 +218,7 @@ class BatchWork:
         def store(run: Run) -> None:
             self.trained[run] = self.store.train(run, record, files[self.lanes.index(run)])
 
-        _each(lambda run: self.when_there_is_room(partial(store, run)), self.batch.runs)
+        _each(store, self.batch.runs)
         self._tidy()
         return not only
 
@@ -249,7 +247,7 @@ class BatchWork:
         agent = untrained(self.batch, self.host, measured.env)
         load(agent.load_state_dict, folder, AGENT, stored, self.batch.device)
         load(measured.restore, folder, TRAINING, stored, "cpu")
-        self.when_there_is_room(partial(self.store.write, run, self.record))
+        self.store.write(run, self.record)
         columns = measured.judged(agent)
         own = self.watch.spent.plus(began, -1)
         if not stored.scalars and run.identity["device"] == self.batch.device:
@@ -315,7 +313,7 @@ class BatchWork:
             own = final_metrics(batch, self.host, left, timing)
             kept = self.trained[run].digests if keep and run in self.trained else {}
             record = self.record.model_copy(update={**done, "scalars": own, "digests": kept})
-            self.when_there_is_room(partial(self.store.finish, run, record, left))
+            self.store.finish(run, record, left)
             scalars[run.seed] = own
 
         _each(store, batch.runs)

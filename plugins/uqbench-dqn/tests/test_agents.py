@@ -26,7 +26,7 @@ from uqbench_dqn.randomized_prior import RandomizedPriorDQN
 from uqbench_dqn.rnd import RND
 from uqbench_dqn.vdqn import VDQN
 
-from uqbench.contract.risk import CVaR, Expectation, MarginalRisk, WeightedRisk
+from uqbench.contract.risk import CVaR, MarginalRisk, MeanStd
 from uqbench.runner.train.compiling import compile_agent
 from uqbench.testing.capture import simulated
 from uqbench.testing.conformance.agent_runs import AgentSubject
@@ -42,7 +42,7 @@ SHORT = {
     "replay_capacity": 150,
 }
 SMALL = {"hidden": (16,), "channels": 4}
-MEAN_AND_CVAR = WeightedRisk(((0.5, MarginalRisk(Expectation())), (0.5, MarginalRisk(CVaR(0.25)))))
+MEAN_AND_STD = MarginalRisk(MeanStd(0.5))
 CPU = torch.device("cpu")
 SLOW = {
     *("agent-compiles", "agent-hash-seed", "agent-new-process"),
@@ -70,7 +70,7 @@ FAMILY: dict[str, tuple[Any, Any, dict[str, Any]]] = {
     "randomized-prior-dqn": (RandomizedPriorDQN, RandomizedPriorConfig, SMALL | {"heads": 3}),
     "rnd-dqn": (RND, RNDConfig, SMALL),
     "c51": (C51, C51Config, SMALL | {"atoms": 11}),
-    "c51-risk": (C51, C51Config, SMALL | {"atoms": 11, "risk": MEAN_AND_CVAR}),
+    "c51-risk": (C51, C51Config, SMALL | {"atoms": 11, "risk": MEAN_AND_STD}),
     "vdqn": (VDQN, VDQNConfig, ODD),
     "vdqn-cvar": (VDQN, VDQNConfig, ODD | {"risk": MarginalRisk(CVaR(0.25))}),
     "vdqn-triangular": (VDQN, VDQNConfig, ODD | TRIANGULAR),

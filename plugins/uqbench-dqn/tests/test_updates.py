@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -10,8 +11,10 @@ from gymnasium import spaces
 from torch import Tensor
 from uqbench_dqn.config import DQNConfig
 from uqbench_dqn.dqn import DQN
+from uqbench_dqn.updates import Schedule, Triangular, WithRepeats
 
 from uqbench.contract.agent import EnvironmentInfo
+from uqbench.lanes import Clock
 from uqbench.testing.worlds import transitions
 
 EVENTS = [1, 3, 6, 10, 15, 21, 28, 36, 45, 55]
@@ -81,3 +84,63 @@ def test_the_config_knows_how_many_gradient_steps_a_run_takes(settings) -> None:
     taken = [step for step, _ in agent.drawn]
     for steps in range(61):
         assert agent.config.gradient_steps(steps) == sum(step <= steps for step in taken)
+
+
+class Prioritized(WithRepeats):
+    """Proportional prioritization (Schaul et al. 2016), one class: new transitions weigh most."""
+
+    def __init__(self, seeds, count, replay, schedule, clock) -> None:
+        super().__init__(seeds, count, replay, schedule, clock)
+        self.priorities = torch.ones(len(seeds), replay.capacity, dtype=torch.float64)
+
+    def at(self, draws: Clock) -> Tensor:
+        mass = self.priorities[:, : int(self._replay.stored)].cumsum(-1)
+        return torch.searchsorted(mass, self._uniform.at(draws) * mass[:, -1:], right=True)
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"priorities": self.priorities.clone()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        self.priorities.copy_(state["priorities"])
+
+
+class PrioritizedDQN(DQN):
+    def draw(self, seeds: Sequence[int], schedule: Schedule) -> Prioritized:
+        return Prioritized(seeds, self.config.batch_size, self.replay, schedule, self.clock)
+
+    def learn(self, index: Tensor) -> Tensor:
+        errors = super().learn(index)
+        self.updates.draw.priorities.scatter_(1, index, errors.double() + 1e-3)
+        return errors
+
+
+@pytest.mark.parametrize("settings", [
+    {"schedule": "triangular", "updates_per_event": 4, "learning_starts": 1},
+    {"schedule": "periodic", "learn_period": 2, "learning_starts": 8},
+])  # fmt: skip
+def test_prioritized_replay_is_one_class_under_each_schedule_and_resumes(settings) -> None:
+    """Eight steps after a checkpoint, the weights of an agent that was not interrupted."""
+    info = EnvironmentInfo(spaces.Box(-1, 1, (5,)), 3, 0.9, total_steps=1_000)
+    config = DQNConfig(hidden=(4,), batch_size=8, **settings)
+    made = lambda: PrioritizedDQN(info, [3, 5], config, torch.device("cpu"))  # noqa: E731
+    agent, again = made(), made()
+    steps = list(transitions([3, 5], (5,), 3, 60))
+    for step in steps[:40]:
+        agent.observe(step)
+    again.load_state_dict(agent.state_dict())
+    for step in steps[40:]:
+        agent.observe(step)
+        again.observe(step)
+    assert torch.equal(agent.online.layers[0].weight, again.online.layers[0].weight)
+    assert agent.updates.draw.priorities.unique().numel() > 10
+
+
+def test_what_has_nine_times_the_priority_is_drawn_nine_times_as_often() -> None:
+    agent, _ = trained(learning_starts=1)
+    draw = Prioritized([3, 5], 4_000, agent.replay, Triangular(agent.config, 1), agent.clock)
+    draw.priorities[:, 7] = 9.0
+    drawn = draw.at(agent.updates.draws)
+    stored = int(agent.replay.stored)
+    share = (drawn == 7).double().mean().item()
+    assert share == pytest.approx(9 / (stored + 8), abs=0.02)
+    assert set(drawn.flatten().tolist()) == set(range(stored))

@@ -162,14 +162,6 @@ moved = "not tried"
          "error = { near = 0.2, far = 0.2 }", "holds", 2),
         ('kind = "band"\nmetric = "score"\nmethod = "b"\nvalue = { near = 3.0, far = 3.0 }\n'
          "error = { near = 0.2, far = 0.2 }", "not reproduced", 2),
-        ('kind = "trend"\nmetric = "score"\nmethods = ["b", "a", "c"]\nvalues = [2, 1, 3]\n'
-         'direction = "increasing"', "holds", 2),
-        ('kind = "trend"\nmetric = "score"\nmethods = ["a", "b", "c"]\nvalues = [1, 3, 2]\n'
-         'direction = "increasing"', "does not hold", 2),
-        ('kind = "trend"\nmetric = "score"\nmethods = ["a", "b"]\nsetting = "forward"\n'
-         'direction = "increasing"', "holds", 1),
-        ('kind = "trend"\nmetric = "score"\nmethods = ["a"]\nsetting = "length"\n'
-         'direction = "increasing"\nalong = "tasks"', "undecided", 1),
         ('kind = "share"\nmetric = "score"\nmethod = "c"\nbetter_than = ["a", "b"]\n'
          "at_least = 0.4", "holds", 1),
         ('kind = "share"\nmetric = "score"\nmethod = "c"\nabove = 9.0\nat_least = 0.6',
@@ -345,17 +337,6 @@ def test_ties_leave_an_order_open(host):
     assert judgement.findings[0].comparison.measured.estimate == 0.5
 
 
-def test_a_setting_that_the_methods_do_not_have_is_told(host):
-    trend = 'kind = "trend"\nmetric = "score"\nmethods = ["a", "b"]\ndirection = "increasing"'
-    judgement = judged(host, f'{trend}\nsetting = "foward"')
-    assert judgement.verdict is Verdict.UNDECIDED
-    assert "a has no setting 'foward'. Did you mean 'forward'?" in judgement.reason
-    assert "is no number" in judged(host, f'{trend}\nsetting = "healed"').reason
-    assert "the same step_seconds" in judged(host, f'{trend}\nsetting = "step_seconds"').reason
-    by_task = trend.replace('"b"', '"c"')
-    assert "on some of the tasks" in judged(host, f'{by_task}\nsetting = "forward"').reason
-
-
 def test_at_least_counts_tasks(host):
     def only_near(method, task, seed):
         return spread(method, task, seed) * (1 if task == "near" else -1)
@@ -421,7 +402,7 @@ class Endless(Value):
         ("interval", ZeroDivisionError("no interval"), "ZeroDivisionError: no interval"),
     ],
 )
-def test_a_claim_whose_kind_raises_is_not_judged_and_says_so_and_the_others_are(
+def test_a_claim_whose_kind_raises_is_undecided_and_says_so_and_the_others_are_judged(
     part, error, reason, host
 ):
     @dataclass(frozen=True, kw_only=True)
@@ -451,11 +432,11 @@ def test_a_claim_whose_kind_raises_is_not_judged_and_says_so_and_the_others_are(
     judging.append(True)
     scores = scores_of(plan, spread)
     broken, other = judge(plan, scores)
-    assert (broken.verdict, broken.reason) == (Verdict.NOT_JUDGED, f"its kind raised {reason}")
-    assert as_text(broken).splitlines()[1] == f"  not judged: its kind raised {reason}"
+    assert (broken.verdict, broken.reason) == (Verdict.UNDECIDED, f"its kind raised {reason}")
+    assert as_text(broken).splitlines()[1] == f"  undecided: its kind raised {reason}"
     assert other.verdict is Verdict.HOLDS
     [row, *_] = csv.DictReader(io.StringIO(Board.of(plan, scores).files()["claims.csv"]))
-    assert (row["claim"], row["verdict"]) == ("it", "not judged")
+    assert (row["claim"], row["verdict"]) == ("it", "undecided")
 
 
 # -- suite files ----------------------------------------------------------------------------------
@@ -490,12 +471,6 @@ def test_a_claim_whose_kind_raises_is_not_judged_and_says_so_and_the_others_are(
         ('kind = "share"\nmetric = "score"\nmethod = "a"\nat_least = 0.5',
          "either 'better_than', 'above' or 'below'"),
         ('kind = "share"\nmetric = "score"\nmethod = "a"\nabove = 1\nat_least = 1.5', "a share is"),
-        ('kind = "trend"\nmetric = "score"\nmethods = ["a"]\nsetting = "x"\n'
-         'direction = "increasing"', "two points or more"),
-        ('kind = "trend"\nmetric = "score"\nmethods = ["a", "b"]\nvalues = [1, 2]\n'
-         'direction = "up"', "direction: Input should be 'increasing' or 'decreasing'"),
-        ('kind = "trend"\nmetric = "score"\nmethods = ["a", "b"]\nvalues = [1]\n'
-         'direction = "increasing"', "one for each of the methods"),
         ("metric = 3", "claims.it.kind: Field required"),
         ('kind = "share"\nmetric = "score"\nmethod = "c"\nabove = 2\nat_least = 0.5\n'
          'tasks = ["near"]',
@@ -562,7 +537,7 @@ def test_the_examples_of_the_documentation_are_read(host):
     kinds = []
     for block in text.split("```toml\n")[1:]:
         block = block.split("```")[0]
-        for metric in ("online_return", "regret", "non_greedy_share", "cumulative_regret", "falls",
+        for metric in ("online_return", "regret", "non_greedy_share", "cumulative_regret",
                        "distance"):  # fmt: skip
             block = block.replace(f'metric = "{metric}"', 'metric = "score"')
         block = block.replace("deepsea-4", "near").replace("deepsea-6", "far")
@@ -571,7 +546,7 @@ def test_the_examples_of_the_documentation_are_read(host):
             block = f"[[claims]]\n{common}\n{block}"
         suite = SUITE.replace("seeds = 5", "seeds = 10")
         kinds += [c.kind for c in parse_suite(suite + block, host, "claims.md").claims]
-    assert kinds == ["order", "order", "order", "band", "trend", "share"]
+    assert kinds == ["order", "order", "order", "band", "share"]
 
 
 # -- tables and commands --------------------------------------------------------------------------

@@ -10,7 +10,6 @@ from scipy import stats
 from uqbench.boards.claims.band import Band
 from uqbench.boards.claims.order import Order
 from uqbench.boards.claims.share import Share as ShareClaim
-from uqbench.boards.claims.trend import Trend
 from uqbench.boards.claims.verdict import Verdict, combine, find, seeds_needed, verdict
 from uqbench.contract.claim import Comparison, Evidence, Observations, Region
 from uqbench.statistics.bounded import SHARE
@@ -139,14 +138,6 @@ def test_where_nothing_differs_a_difference_of_scores_holds_in_5_percent_at_most
     assert max(found) <= 0.05
 
 
-@pytest.mark.parametrize("seeds", [3, 5])
-def test_where_nothing_differs_there_is_a_trend_in_5_percent_at_most(seeds):
-    generator = np.random.default_rng(12)
-    kind = Trend(metric="m", methods=("a", "b", "c"), setting="size", direction="increasing")
-    found = rates(kind, lambda: {m: generator.normal(size=(seeds, 1)) for m in "abc"})
-    assert max(found) <= 0.05
-
-
 @pytest.mark.parametrize("seeds", [3, 10])
 def test_at_the_edge_of_a_band_it_holds_in_5_percent_at_most(seeds):
     generator = np.random.default_rng(13)
@@ -170,9 +161,6 @@ def test_what_is_true_is_found():
     order = {"metric": "m", "methods": ("c", "b", "a")}
     assert rates(Order(**order), draw, 200)[0] > 0.9
     assert rates(Order(**order | {"methods": ("a", "b", "c")}), draw, 200)[1] > 0.9
-    trend = {"metric": "m", "methods": ("a", "b", "c"), "setting": "size"}
-    assert rates(Trend(**trend, direction="increasing"), draw, 200)[0] > 0.9
-    assert rates(Trend(**trend, direction="decreasing"), draw, 200)[1] > 0.9
     assert rates(Band(metric="m", method="b", value=2.0, tolerance=1.5), draw, 200)[0] > 0.8
     assert rates(Band(metric="m", method="b", value=5.0, tolerance=1.5), draw, 200)[1] > 0.9
     share = {"metric": "m", "method": "c", "better_than": ("a", "b")}
@@ -181,33 +169,6 @@ def test_what_is_true_is_found():
         rates(ShareClaim(**share | {"method": "a", "better_than": "c"}, at_least=0.5), draw, 200)[1]
         > 0.8
     )
-
-
-@pytest.mark.parametrize("means", [(0, 2, 4, 3), (0, 2, 2, 4), (0, 5, 10, 6)])
-def test_a_trend_that_falls_or_stays_at_one_step_holds_in_5_percent_at_most(means):
-    """By the rate of single steps: 1,000 simulations, standard error 0.7 points."""
-    generator = np.random.default_rng(16)
-    names = "abcd"
-    kind = Trend(metric="m", methods=tuple(names), setting="size", direction="increasing")
-
-    def draw():
-        return {
-            name: mean + generator.normal(size=(10, 1))
-            for name, mean in zip(names, means, strict=True)
-        }
-
-    assert rates(kind, draw, 1_000)[0] <= 0.05
-
-
-def test_a_step_that_clearly_goes_the_other_way_refutes_a_trend():
-    generator = np.random.default_rng(16)
-    means = {"a": 0, "b": 5, "c": 10, "d": 6}
-    kind = Trend(metric="m", methods=tuple(means), setting="size", direction="increasing")
-    values = {m: mean + generator.normal(size=(10, 1)) for m, mean in means.items()}
-    evidence = kind.compare(observe(values))
-    findings = find(evidence, intervals=True)
-    assert [f.true for f in findings] == [True, True, False]
-    assert combine(evidence, [f.true for f in findings]) is Verdict.DOES_NOT_HOLD
 
 
 def test_a_published_number_may_be_off_by_twice_its_error_and_the_runs_own_together():
@@ -337,12 +298,6 @@ def test_an_estimate_on_the_boundary_is_decided_by_no_number_of_seeds():
         (Order(metric="m", methods=("a", "b"), per_task=True), 3, 57, False),
         (Order(metric="m", methods=("a", "b")), 5, 1, True),
         (Order(metric="m", methods=("a", "b")), 5, 9, True),
-        (
-            Trend(metric="m", methods=("a", "b", "c"), values=(1, 2, 3), direction="increasing"),
-            4,
-            1,
-            False,
-        ),
         (ShareClaim(metric="m", method="a", better_than="b", at_least=0.5), 5, 1, False),
         (Band(metric="m", method="a", low=0.0), 2, 1, False),
     ],

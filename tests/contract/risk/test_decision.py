@@ -15,7 +15,6 @@ from uqbench.contract.risk import (
     MarginalRisk,
     MeanStd,
     RiskMeasure,
-    WeightedRisk,
     compose,
 )
 
@@ -43,32 +42,11 @@ def test_the_marginal_is_the_mixture_of_the_models() -> None:
     )
 
 
-def test_a_weighted_sum_is_one() -> None:
-    mean, tail = MarginalRisk(Expectation()), MarginalRisk(CVaR(0.5))
-    both = WeightedRisk(((0.25, mean), (0.75, tail)))
-    expected = 0.25 * mean(VALUES, PROBS, BELIEF) + 0.75 * tail(VALUES, PROBS, BELIEF)
-    assert both(VALUES, PROBS, BELIEF).item() == pytest.approx(expected.item())
-
-
-def test_penalties_on_aleatoric_and_epistemic_deviations_are_a_weighted_sum() -> None:
-    """``mean − λ E_θ[σ_θ] − κ std_θ(mean)``: a rule of the form of UA-DQN's."""
-    rule = WeightedRisk(
-        ((0.5, compose(Expectation(), MeanStd(0.6))), (0.5, compose(MeanStd(0.4), Expectation())))
-    )
-    means = (VALUES * PROBS).sum(-1)
-    stds = (PROBS * (VALUES - means[:, None]).square()).sum(-1).sqrt()
-    mean = (BELIEF * means).sum()
-    epistemic = (BELIEF * (means - mean).square()).sum().sqrt()
-    expected = mean - 0.3 * (BELIEF * stds).sum() - 0.2 * epistemic
-    assert rule(VALUES, PROBS, BELIEF).item() == pytest.approx(expected.item())
-
-
 def test_which_rules_need_more_than_the_mixture() -> None:
     mean, nested = MarginalRisk(Expectation()), compose(CVaR(0.5), CVaR(0.5))
     assert mean.marginal
     assert compose(Expectation(), Expectation()).marginal
     assert not nested.marginal
-    assert not WeightedRisk(((0.5, mean), (0.5, nested))).marginal
 
 
 @pytest.mark.parametrize("measure", [CVaR(0.25), MeanStd(0.5), Best()])
@@ -80,11 +58,3 @@ def test_one_model_or_samples_of_q_are_what_the_measure_says_bit_for_bit(
     rule: DecisionRule = MarginalRisk(measure)
     assert torch.equal(rule.of_distribution(values, probs), measure(values, probs))
     assert torch.equal(rule.of_samples(values), measure.of_quantiles(values))
-
-
-@pytest.mark.parametrize("terms", [(), ((float("nan"), MarginalRisk(CVaR())),)])
-def test_a_sum_needs_terms_with_finite_weights(
-    terms: tuple[tuple[float, DecisionRule], ...],
-) -> None:
-    with pytest.raises(ValueError, match="at least one term, with finite weights"):
-        WeightedRisk(terms)

@@ -4,7 +4,6 @@ import os
 
 import gymnasium
 import torch
-from gymnasium.envs.classic_control.cartpole import CartPoleVectorEnv
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from uqbench import AgentSpec, EnvironmentSpec, hookimpl
@@ -15,18 +14,8 @@ def pole() -> gymnasium.Env:
     return gymnasium.make("CartPole-v1", max_episode_steps=20)
 
 
-class Poles(SyncVectorEnv):
-    """With seeds of 31 bits, as a vector environment of one is given."""
-
-    def reset(self, *, seed=None, options=None):
-        seeds = None if seed is None else [one % 2**31 for one in seed]
-        return super().reset(seed=seeds, options=options)
-
-
 def poles(config, num_envs: int) -> gymnasium.vector.VectorEnv:
-    if os.environ["POLES"] == "own":
-        return CartPoleVectorEnv(num_envs, max_episode_steps=20)
-    return Poles([pole] * num_envs, autoreset_mode=AutoresetMode(os.environ["POLES"]))
+    return SyncVectorEnv([pole] * num_envs, autoreset_mode=AutoresetMode(os.environ["POLES"]))
 
 
 class Witness(Agent):

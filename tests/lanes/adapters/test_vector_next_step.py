@@ -1,4 +1,4 @@
-"""Vector environments that begin the next episode a step later are lanes as any other."""
+"""Vector environments of each autoreset mode are lanes as any other, or refused by name."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ import pandas
 import pytest
 import torch
 from gymnasium.envs.classic_control.cartpole import CartPoleVectorEnv
-from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import uqbench
 from uqbench.contract.environment import LaneEnv, TimeLimit
@@ -16,8 +16,6 @@ from uqbench.contract.errors import UqbenchError
 from uqbench.contract.specs import EnvironmentSpec
 from uqbench.lanes.adapters.gymnasium_lanes import GymnasiumLanes
 from uqbench.runner.train.environments import lanes_of
-from uqbench.testing.conformance.environments import EnvironmentSubject
-from uqbench.testing.results import results
 
 CPU = torch.device("cpu")
 SEEDS = [3, 1, 4]
@@ -69,9 +67,9 @@ def played(lanes: LaneEnv, seeds: list[int]) -> list[list[tuple]]:
     return met
 
 
-def own(num_envs: int) -> CartPoleVectorEnv:
-    """Gymnasium's own: it draws for all its environments together, and resets all or none."""
-    return CartPoleVectorEnv(num_envs, max_episode_steps=20)
+def sync(mode: AutoresetMode):
+    """A factory of Gymnasium's own: it begins the next episode of one lane in each mode."""
+    return lambda config, count: SyncVectorEnv([pole] * count, autoreset_mode=mode)
 
 
 def lanes(make, seeds: list[int] = SEEDS) -> LaneEnv:
@@ -82,49 +80,23 @@ def lanes(make, seeds: list[int] = SEEDS) -> LaneEnv:
 def test_transitions_are_those_of_the_same_game_by_hand():
     expected = by_hand(AutoresetMode.NEXT_STEP)
     assert by_hand(AutoresetMode.SAME_STEP) == expected
-    assert played(lanes(lambda config, count: own(count)), SEEDS) == expected
+    assert played(lanes(sync(AutoresetMode.NEXT_STEP)), SEEDS) == expected
     ends = [row[6:8] for row in expected[0]]
     assert ends.count((True, False)) > 5
     assert ends.count((False, True)) > 5
 
 
 def test_a_lane_is_the_same_alone_and_beside_others():
-    together = played(lanes(lambda config, count: own(count)), SEEDS)
+    factory = sync(AutoresetMode.NEXT_STEP)
+    together = played(lanes(factory), SEEDS)
     for seed, lane in zip(SEEDS, together, strict=True):
-        assert played(lanes(lambda config, count: own(count), [seed]), [seed]) == [lane]
+        assert played(lanes(factory, [seed]), [seed]) == [lane]
 
 
-def test_seeds_have_no_more_bits_than_compiled_libraries_take():
-    given = []
-    factory = lambda config, count, seeds: given.append(seeds) or own(count)  # noqa: E731
-    played(lanes(factory, [2**31 + 3]), [3])
-    assert given[-1] == [3]
-    assert played(lanes(lambda config, count: own(count), [2**31 + 3]), [3]) == played(
-        lanes(lambda config, count: own(count), [3]), [3]
-    )
-
-
-class Slow(VectorEnv):
-    """Walks as one of NEXT_STEP: its ignored step says a reward of 7, and it resets all or none."""
-
-    metadata = {"autoreset_mode": AutoresetMode.NEXT_STEP}  # noqa: RUF012
-
-    def __init__(self, count: int, walk) -> None:
-        self.num_envs = count
-        self.env = SyncVectorEnv([walk] * count, autoreset_mode=AutoresetMode.NEXT_STEP)
-        self.single_observation_space = self.env.single_observation_space
-        self.single_action_space = self.env.single_action_space
-        self.ended = np.zeros(count, bool)
-
-    def reset(self, *, seed=None, options=None):
-        assert not options
-        return self.env.reset(seed=seed)
-
-    def step(self, actions):
-        obs, reward, terminated, truncated, infos = self.env.step(actions)
-        reward[self.ended] = 7.0
-        self.ended = terminated | truncated
-        return obs, reward, terminated, truncated, infos
+def test_one_that_begins_the_next_episode_a_step_later_is_refused_by_name():
+    """Gymnasium's own draws for all its environments together, and resets all or none."""
+    with pytest.raises(UqbenchError, match=r"CartPoleVectorEnv has AutoresetMode\.NEXT_STEP.*SAME"):
+        lanes(lambda config, count: CartPoleVectorEnv(count, max_episode_steps=20))
 
 
 class Walk(gymnasium.Env):
@@ -151,15 +123,13 @@ class Walk(gymnasium.Env):
         return obs, float(self.at), self.at == 5, self.left == 0, info
 
 
-WALK = EnvironmentSpec(
-    name="walk", version="1", vector=True, events=("bumps",),
-    factory=lambda config, count: Slow(count, Walk),
-)  # fmt: skip
-
-
 @pytest.mark.parametrize("limit", [None, TimeLimit(7, "truncation"), TimeLimit(7, "terminal")])
 def test_masks_events_and_time_limits_are_those_of_single_environments(limit):
-    ours = lanes_of(WALK, None, SEEDS, limit, CPU)
+    spec = EnvironmentSpec(
+        name="walk", version="1", vector=True, events=("bumps",),
+        factory=lambda config, count: SyncVectorEnv([Walk] * count),
+    )  # fmt: skip
+    ours = lanes_of(spec, None, SEEDS, limit, CPU)
     theirs = GymnasiumLanes(Walk, SEEDS, limit, ("bumps",))
     (obs, valid), (expected, masks) = ours.reset(), theirs.reset()
     assert torch.equal(obs, expected)
@@ -179,43 +149,9 @@ def test_masks_events_and_time_limits_are_those_of_single_environments(limit):
     assert bumps > 20
 
 
-def test_it_passes_the_checks_and_is_saved():
-    subject = EnvironmentSubject(
-        name="walk",
-        make=lambda seeds, limit: lanes_of(WALK, None, seeds, limit, CPU),
-        events=("bumps",),
-        limit=TimeLimit(7, "truncation"),
-    )
-    made = {r.check.id: r for r in results([subject])}
-    assert [str(r) for r in made.values() if not r.ok] == []
-    assert made["environment-lanes"].status == made["environment-state"].status == "passed"
-
-
-class Seeded(Slow):
-    """Seeded when it is made, as EnvPool's: what ``reset`` is given changes nothing."""
-
-    def __init__(self, seeds: list[int]) -> None:
-        super().__init__(len(seeds), Walk)
-        self.seeds = seeds
-
-    def reset(self, *, seed=None, options=None):
-        assert seed is None
-        seeds, self.seeds = self.seeds, None
-        return super().reset(seed=seeds)
-
-
-def test_a_factory_that_takes_seeds_is_given_them():
-    ours = lanes(lambda config, count, seeds: Seeded(seeds))
-    theirs = lanes(WALK.factory)
-    for _ in range(2):  # a second reset is a first one again
-        obs, valid = ours.reset()
-        assert torch.equal(obs, theirs.reset()[0])
-        for t in range(60):
-            action = torch.where(valid[:, 0], (torch.arange(3) + t) % 3 > 0, True).long()
-            mine, other = ours.step(action), theirs.step(action)
-            assert torch.equal(mine.obs, other.obs)
-            valid = mine.valid
-    both = lanes(lambda config, count, seeds: SyncVectorEnv([lambda: Told(seeds)] * count), [8, 9])
+def test_a_factory_that_takes_seeds_is_given_them_in_31_bits():
+    seeds = [8, 2**31 + 9]
+    both = lanes(lambda config, count, seeds: SyncVectorEnv([lambda: Told(seeds)] * count), seeds)
     assert both.reset()[0].tolist() == [[8, 9]] * 2
 
 
@@ -289,10 +225,10 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 @pytest.mark.parametrize("budget", ["smoke", pytest.param("paper", marks=pytest.mark.long)])
 def test_a_run_is_the_same_whenever_the_next_episode_begins(run, budget):
-    made = {way: run(way, budget) for way in ("SameStep", "NextStep", "Disabled", "own")}
+    made = {way: run(way, budget) for way in ("SameStep", "NextStep", "Disabled")}
     digests = {way: list(results.runs["results_digest"]) for way, results in made.items()}
     assert len(set(map(tuple, digests.values()))) == 1, digests
-    theirs, ours = made["SameStep"], made["own"]
+    theirs, ours = made["SameStep"], made["NextStep"]
     episodes = ours.episodes()
     pandas.testing.assert_frame_equal(episodes, theirs.episodes())
     assert (episodes["return"] == episodes["length"]).all()  # no step is without its reward of one

@@ -16,7 +16,7 @@ from uqbench import EnvironmentSpec
 from uqbench.contract.environment import LaneEnv, Outcome
 from uqbench.contract.errors import UqbenchError
 from uqbench.lanes.adapters.gymnasium_lanes import GymnasiumLanes
-from uqbench.lanes.adapters.vector import OnlyEnv, VectorLanes
+from uqbench.lanes.adapters.vector import VectorLanes
 from uqbench.registry.classes import Added
 from uqbench.registry.plugins import Host
 from uqbench.results.store import RunState, Store
@@ -289,11 +289,3 @@ def test_a_vector_environment_is_checked(returned, said):
 def test_a_vector_environment_that_is_reset_without_info_is_named():
     with pytest.raises(UqbenchError, match=r"reset returned a ndarray; expected 2 values"):
         VectorLanes(Together(None, begun=OBS), [1, 2]).reset()
-
-
-def test_the_only_environment_of_a_vector_is_checked():
-    returned = OBS[:1], np.array(["1"]), NO[:1], NO[:1], {}
-    env = OnlyEnv(lambda seeds: Together(returned, 1), seeded=False)
-    env.reset(seed=1)
-    with pytest.raises(UqbenchError, match="the rewards as <U1"):
-        env.step(0)

@@ -11,12 +11,6 @@ from typing import TYPE_CHECKING, Literal
 from uqbench import AgentSpec, EnvironmentSpec, hookimpl
 from uqbench.contract.identity import Run
 
-if "TOY_ROOM_SECONDS" in os.environ:
-    from uqbench.runner import process as patience
-
-    patience.ROOM_SECONDS = float(os.environ["TOY_ROOM_SECONDS"])
-    patience.POLL_SECONDS = 0.1
-
 if TYPE_CHECKING:
     from uqbench.contract.environment import OptimalQ
 

@@ -78,7 +78,7 @@ def judge(plan: Plan, scores: Scores | Iterable[Score], began: str = "") -> tupl
             judged.append(_Case(plan, claim, kind, by_cell, began).judgement())
         for reason in why[:1]:
             runs, said = Runs(0, 0, 0), f"its kind raised {reason}"
-            judged.append(Judgement(claim, plan.budget_name, runs, 0, Verdict.NOT_JUDGED, said))
+            judged.append(Judgement(claim, plan.budget_name, runs, 0, Verdict.UNDECIDED, said))
     return tuple(judged)
 
 

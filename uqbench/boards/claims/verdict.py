@@ -33,10 +33,9 @@ class Verdict(enum.Enum):
     NOT_REPRODUCED: the same of a published number, which has other runs behind it.
     DEPENDS: another reading of the paper, which the suite records, has the opposite verdict.
     EQUAL: a difference that it needs is so small that it does not matter.
-    UNDECIDED: none of this can be said from these runs.
+    UNDECIDED: none of this can be said from these runs, or its kind raised an error.
     NOT_RUN: runs are missing.
     NOT_APPLICABLE: the claim is about another budget, or about more tasks than there are.
-    NOT_JUDGED: its kind, a plugin's, raised an error.
     """
 
     HOLDS = "holds"
@@ -47,7 +46,6 @@ class Verdict(enum.Enum):
     UNDECIDED = "undecided"
     NOT_RUN = "not run"
     NOT_APPLICABLE = "not applicable"
-    NOT_JUDGED = "not judged"
 
 
 DECIDED = (Verdict.HOLDS, Verdict.DOES_NOT_HOLD, Verdict.NOT_REPRODUCED, Verdict.EQUAL)

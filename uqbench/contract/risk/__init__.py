@@ -6,7 +6,7 @@ configs.
 """
 
 from uqbench.contract.risk.composite import CompositeRisk, additive, compose
-from uqbench.contract.risk.decision import DecisionRule, MarginalRisk, WeightedRisk
+from uqbench.contract.risk.decision import DecisionRule, MarginalRisk
 from uqbench.contract.risk.deviation import MeanStd
 from uqbench.contract.risk.distortion import (
     CVaR,
@@ -21,6 +21,5 @@ from uqbench.contract.risk.measure import RiskMeasure
 
 __all__ = [
     "CVaR", "CompositeRisk", "DecisionRule", "Distortion", "EVaR", "Expectation", "MarginalRisk",
-    "MeanStd", "ProportionalHazard", "RiskMeasure", "VaR", "Wang", "WeightedRisk", "additive",
-    "compose",
+    "MeanStd", "ProportionalHazard", "RiskMeasure", "VaR", "Wang", "additive", "compose",
 ]  # fmt: skip

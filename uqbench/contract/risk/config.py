@@ -41,8 +41,7 @@ def _marginal(rule: DecisionRule) -> DecisionRule:
         raise ValueError(
             "a composition needs several models, each with a return distribution, and this agent "
             "has one return distribution, or samples of Q; expected a measure, such as "
-            "'cvar(0.25)', or a weighted sum of measures, such as "
-            "'0.5 * expectation + 0.5 * cvar(0.25)'"
+            "'cvar(0.25)'"
         )
     return rule
 
@@ -73,9 +72,8 @@ A single measure means the additive composition, which is neutral about the mode
 DecisionRuleField = Annotated[DecisionRule, _named("rule"), PlainSerializer(_text)]
 """A field that holds a :class:`uqbench.contract.risk.DecisionRule`, for agents with several models.
 
-A measure, of the models' mixture: ``"cvar(0.25)"``; a composition: ``"cvar(0.25) of wang(0.1)"``; a
-weighted sum of either: ``"0.5 * expectation + 0.5 * cvar(0.25) of expectation"``. The additive
-composition is written out: ``"expectation of cvar(0.25)"``.
+A measure, of the models' mixture: ``"cvar(0.25)"``; a composition: ``"cvar(0.25) of wang(0.1)"``.
+The additive composition is written out: ``"expectation of cvar(0.25)"``.
 """
 
 MarginalRuleField = Annotated[

@@ -1,8 +1,8 @@
 """Decision rules: what risk makes of an agent's predictions, one number per action.
 
 An agent predicts with K models, each a return distribution, and a belief over the models. A rule is
-a measure of their mixture (:class:`MarginalRisk`), ``Risk_E of Risk_A``
-(:class:`uqbench.contract.risk.CompositeRisk`), or a weighted sum of such (:class:`WeightedRisk`).
+a measure of their mixture (:class:`MarginalRisk`), or ``Risk_E of Risk_A``
+(:class:`uqbench.contract.risk.CompositeRisk`).
 
 An agent with one return distribution has one model. Posterior samples of Q are models whose return
 is certain.
@@ -10,7 +10,6 @@ is certain.
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -69,31 +68,3 @@ class MarginalRisk(DecisionRule):
         """``Risk(Σ_k β_k P_k)``."""
         weights = probabilities * belief[..., None]
         return self.measure(values.flatten(-2), weights.flatten(-2))
-
-
-@dataclass(frozen=True)
-class WeightedRisk(DecisionRule):
-    """``Σ_i w_i rule_i``, such as mean and CVaR, or penalties on two kinds of uncertainty.
-
-    Attributes:
-        terms: weights and rules.
-    """
-
-    terms: tuple[tuple[float, DecisionRule], ...]
-
-    def __post_init__(self) -> None:
-        if not self.terms or not all(math.isfinite(weight) for weight, _ in self.terms):
-            raise ValueError(f"expected at least one term, with finite weights; got {self.terms}")
-
-    @property
-    def marginal(self) -> bool:
-        """True if all terms are."""
-        return all(rule.marginal for _, rule in self.terms)
-
-    def __call__(self, values: Tensor, probabilities: Tensor, belief: Tensor) -> Tensor:
-        """``Σ_i w_i rule_i``."""
-        (weight, rule), *others = self.terms
-        total = weight * rule(values, probabilities, belief)
-        for weight, rule in others:
-            total = total + weight * rule(values, probabilities, belief)
-        return total

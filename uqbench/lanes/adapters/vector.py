@@ -3,13 +3,12 @@
 Both begin the next episode in the step that ends one (Gymnasium's ``SAME_STEP``), as a
 :class:`uqbench.contract.environment.LaneEnv` does, whatever the vector environment does by itself.
 One that begins it a step later (``NEXT_STEP``) cannot do that for one lane without stepping all
-others, so each lane has its own (:class:`OnlyEnv`).
+others, and is refused.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import gymnasium
 import numpy as np
 import torch
 from gymnasium import spaces
@@ -24,60 +23,7 @@ from uqbench.lanes.adapters import returned
 from uqbench.lanes.adapters.gymnasium_lanes import count_of
 from uqbench.lanes.adapters.returned import Call
 
-SEEDS = 2**31
-"""That every library takes; compiled ones have signed integers."""
 Results = tuple[NDArray[Any], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Any]
-
-
-def steps_together(env: VectorEnv[Any, Any, Any]) -> bool:
-    """Whether it can be :class:`VectorLanes`: begin an episode where one ended and step no other.
-
-    Gymnasium's ``SyncVectorEnv`` and ``AsyncVectorEnv`` can in each autoreset mode, all others
-    unless theirs is ``NEXT_STEP``.
-    """
-    own = isinstance(env.unwrapped, SyncVectorEnv | AsyncVectorEnv)
-    return own or env.metadata.get("autoreset_mode") is not AutoresetMode.NEXT_STEP
-
-
-class OnlyEnv(gymnasium.Env[Any, Any]):
-    """The one environment of a vector environment that begins the next episode a step later.
-
-    After an episode that the vector environment ended, ``reset()`` takes the step whose action and
-    reward do not count; after one that a time limit cut off, it resets.
-
-    Args:
-        make: makes the vector environment, from a list of one seed.
-        seeded: whether that seeds it; otherwise ``reset`` is given the seed, of 31 bits.
-    """
-
-    def __init__(
-        self, make: Callable[[list[int]], VectorEnv[Any, Any, Any]], *, seeded: bool
-    ) -> None:
-        self._make, self._seeded, self._ended = make, seeded, False
-        self._env = make([0])
-        self.observation_space = self._env.single_observation_space
-        self.action_space = self._env.single_action_space
-
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Any, dict[str, Any]]:
-        """Begin an episode."""
-        if seed is None and self._ended:
-            obs, _, _, _, infos = self._env.step(np.zeros(1, np.int64))
-        else:
-            seed = None if seed is None else seed % SEEDS
-            if seed is not None and self._seeded:
-                self._env, seed = self._make([seed]), None
-            obs, infos = self._env.reset(seed=seed)
-        self._ended = False
-        return np.asarray(obs)[0], _only(infos)
-
-    def step(self, action: int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Take an action."""
-        obs, reward, terminated, truncated, infos = _stepped(self._env, np.array([action]))
-        ends = bool(terminated[0]), bool(truncated[0])
-        self._ended = any(ends)
-        return np.asarray(obs)[0], float(reward[0]), *ends, _only(infos)
 
 
 def _stepped(env: VectorEnv[Any, Any, Any], actions: NDArray[np.int64]) -> Results:
@@ -97,13 +43,6 @@ def _stepped(env: VectorEnv[Any, Any, Any], actions: NDArray[np.int64]) -> Resul
     )
 
 
-def _only(infos: Mapping[str, Any]) -> dict[str, Any]:
-    """The entries of infos that are read, those of the first environment."""
-    events = infos.get("events", {})
-    info = {"events": {name: events[name][0] for name in events if not name.startswith("_")}}
-    return info if "action_mask" not in infos else info | {"action_mask": infos["action_mask"][0]}
-
-
 class VectorLanes(LaneEnv):
     """A ``gymnasium.vector.VectorEnv`` as lanes, environment ``i`` reset with ``seeds[i]``.
 
@@ -111,17 +50,18 @@ class VectorLanes(LaneEnv):
     single environments. It is not saved: runs have no checkpoints.
 
     Args:
-        env: with one sub-environment per seed, for which :func:`steps_together` holds. Unless its
-            autoreset mode is ``SAME_STEP``, ended episodes are followed by
-            ``reset(options={"reset_mask": …})`` at once.
+        env: with one sub-environment per seed. Unless its autoreset mode is ``SAME_STEP``, ended
+            episodes are followed by ``reset(options={"reset_mask": …})`` at once, which Gymnasium's
+            ``SyncVectorEnv`` and ``AsyncVectorEnv`` take in each mode.
         seeds: of the lanes.
         time_limit: for it, too, the environment must take that.
         events: names that ``infos["events"]`` counts.
         device: where the tensors are.
 
     Raises:
-        UqbenchError: no autoreset mode, another number of environments or space of actions; in
-            ``step``, a reset of some environments was one of others, too.
+        UqbenchError: no autoreset mode, ``NEXT_STEP`` of another class, another number of
+            environments or space of actions; in ``step``, a reset of some environments was one of
+            others, too.
     """
 
     def __init__(
@@ -137,6 +77,13 @@ class VectorLanes(LaneEnv):
             raise UqbenchError(
                 f"expected a vector environment whose metadata has a gymnasium AutoresetMode as "
                 f"'autoreset_mode'; {type(env).__name__} has {mode}"
+            )
+        own = isinstance(env.unwrapped, SyncVectorEnv | AsyncVectorEnv)
+        if mode is AutoresetMode.NEXT_STEP and not own:
+            raise UqbenchError(
+                f"{type(env).__name__} has AutoresetMode.NEXT_STEP: it cannot begin the next "
+                f"episode of one lane without stepping the others; expected SAME_STEP, or an "
+                f"environment of one (EnvironmentSpec without vector=True)"
             )
         if env.num_envs != len(seeds):
             raise UqbenchError(

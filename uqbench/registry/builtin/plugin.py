@@ -43,7 +43,7 @@ def uqbench_claim_kinds() -> Iterable[Spec]:
     """The kinds of claim of ``uqbench.boards.claims``."""
     return [
         Spec(name=name, version="1", factory=f"uqbench.boards.claims.{name}:{name.capitalize()}")
-        for name in ("order", "band", "trend", "share")
+        for name in ("order", "band", "share")
     ]
 
 

@@ -300,7 +300,8 @@ def _work(channel: Channel, out: str, checkpoint_seconds: float, gpu: str) -> No
         host, store = Host.load(), Store(Path(out).absolute())  # a plugin may change the folder
         send(None)
         for group in _groups(channel):
-            execute(group, store, host, send, checkpoint_seconds, stop)
+            if not execute(group, store, host, send, checkpoint_seconds, stop):
+                return  # another process takes its place
             release_memory()
             send(None)
     except SystemExit:

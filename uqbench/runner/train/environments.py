@@ -106,32 +106,25 @@ def lanes_of(
         UqbenchError: the factory made something else than the spec says.
     """
     make = spec.load_factory()
-    single = partial(make, config)
     if spec.makes_vector:
         from gymnasium.vector import VectorEnv
 
-        from uqbench.lanes.adapters.vector import SEEDS, OnlyEnv, VectorLanes, steps_together
+        from uqbench.lanes.adapters.vector import VectorLanes
 
         seeded = "seeds" in signature(make).parameters
-
-        def vector(seeds: list[int]) -> VectorEnv[Any, Any, Any]:
-            given = {"seeds": [seed % SEEDS for seed in seeds]} if seeded else {}
-            env = make(config, len(seeds), **given)
-            if not isinstance(env, VectorEnv):
-                raise _wrong(spec, "vector=True", env, "gymnasium.vector.VectorEnv")
-            return env
-
-        env = vector(list(seeds))
-        if steps_together(env):
-            return VectorLanes(env, seeds, limit, spec.events, device)
-        env.close()
-        single = partial(OnlyEnv, vector, seeded=seeded)
+        env = make(
+            config, len(seeds), **({"seeds": [seed % 2**31 for seed in seeds]} if seeded else {})
+        )
+        if not isinstance(env, VectorEnv):
+            raise _wrong(spec, "vector=True", env, "gymnasium.vector.VectorEnv")
+        return VectorLanes(env, seeds, limit, spec.events, device)
     if spec.makes_lanes:
         lanes = make(config, seeds, limit, device)
         if not isinstance(lanes, LaneEnv):
             raise _wrong(spec, "lanes=True", lanes, "uqbench.contract.environment.LaneEnv")
         return lanes
     saved = spec.has_state_dict
+    single = partial(make, config)
     return GymnasiumLanes(single, seeds, limit, spec.events, device, has_state_dict=saved)
 
 

@@ -16,7 +16,7 @@ from uqbench.runner.batches import BatchGroup
 from uqbench.runner.executors.limits import Limits
 from uqbench.runner.executors.local import STOPPED, run_locally
 from uqbench.runner.executors.spawn import listen
-from uqbench.runner.process import Stop, Stopwatch, WaitsForRoom
+from uqbench.runner.process import Stop
 from uqbench_cluster.event_log import REMOTE_SECONDS, EventLogWriter
 from uqbench_cluster.orders import plan_again, read_order
 
@@ -40,7 +40,6 @@ def execute_order(path: Path, stop_seconds: float | None = None, stop: Stop | No
     """
     order, root, stop = read_order(path), path.parent.parent, stop or Stop()
     writer = EventLogWriter(root, order, REMOTE_SECONDS)
-    write = WaitsForRoom(Stopwatch(), stop, lambda text: print(text, file=sys.stderr))
     try:
         group = plan_again(order, Host.load())
     except UqbenchError as error:
@@ -63,7 +62,7 @@ def execute_order(path: Path, stop_seconds: float | None = None, stop: Stop | No
             for event in executed:
                 writer.add(event)
     with suppress(StorageError):  # it ends without a word; the driver reads the runs' records
-        write(writer.write)
+        writer.write()
     return not writer.open
 
 

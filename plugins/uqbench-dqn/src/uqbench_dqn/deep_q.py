@@ -30,7 +30,15 @@ from uqbench.lanes import (
 )
 from uqbench_dqn.config import DeepQConfig, EpsilonGreedyConfig
 from uqbench_dqn.networks import output_layer, q_network, start_at, start_paired
-from uqbench_dqn.updates import PeriodicUpdates, TriangularUpdates
+from uqbench_dqn.updates import (
+    Draw,
+    Periodic,
+    Schedule,
+    Triangular,
+    Updates,
+    WithoutRepeats,
+    WithRepeats,
+)
 
 
 class DeepQ(Capturable, Agent):
@@ -62,7 +70,6 @@ class DeepQ(Capturable, Agent):
         self.config = config
         self.discount = info.discount
         self.n_actions = info.n_actions
-        periodic = config.schedule == "periodic"
         self.start = config.first_learning_step
         self.clock = Clock(device, info.actors)
         self.exploration = _exploration(config, seeds, info.n_actions, self.start, self.clock)
@@ -74,9 +81,16 @@ class DeepQ(Capturable, Agent):
         self.optimizer = _optimizer(nn.ModuleList([self.online, *extra]), config)
         capacity = min(config.replay_capacity, info.total_steps)
         self.replay = TransitionBuffer(len(seeds), capacity, info, self.clock)
-        schedule = PeriodicUpdates if periodic else TriangularUpdates
-        self.updates = schedule(seeds, config, self.replay, self.clock)
+        schedule = (Periodic if config.schedule == "periodic" else Triangular)(config, info.actors)
+        self.updates = Updates(schedule, self.draw(seeds, schedule), self.clock)
         self._loss = torch.full((len(seeds),), torch.nan, device=device)
+
+    def draw(self, seeds: Sequence[int], schedule: Schedule) -> Draw:
+        """The draw of minibatches; a child may have another for the same schedule."""
+        count = self.config.batch_size
+        if isinstance(schedule, Periodic):
+            return WithoutRepeats(seeds, count, self.replay, schedule, self.clock)
+        return WithRepeats(seeds, count, self.replay, schedule, self.clock)
 
     def initialize(self, generators: Sequence[torch.Generator]) -> None:
         """Draw the online network's initial weights, one generator a lane."""

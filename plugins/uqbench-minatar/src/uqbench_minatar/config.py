@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 GAMES = ("asterix", "breakout", "freeway", "seaquest", "space_invaders")
+"""Modules of ``uqbench_minatar.games``."""
 N_ACTIONS = 6
 
 

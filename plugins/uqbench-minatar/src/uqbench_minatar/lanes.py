@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any, cast
 
 import numpy as np
@@ -13,12 +14,9 @@ from torch import Tensor
 from uqbench.contract.environment import Outcome, TimeLimit
 from uqbench.lanes.kernels.lanes import KernelLanes
 from uqbench_minatar import cpu, random
-from uqbench_minatar.config import GAMES, N_ACTIONS, GameConfig
-from uqbench_minatar.games import asterix, breakout, freeway, seaquest, space_invaders
+from uqbench_minatar.config import N_ACTIONS, GameConfig
 from uqbench_minatar.games.board import WIDTH
 from uqbench_minatar.stepping import LaneArrays, Parameters
-
-MODULES = (asterix, breakout, freeway, seaquest, space_invaders)  # in the order of GAMES
 
 
 class MinAtarLanes(KernelLanes):
@@ -37,7 +35,7 @@ class MinAtarLanes(KernelLanes):
         time_limit: TimeLimit | None = None,
         device: torch.device | None = None,
     ) -> None:
-        self._game = game = MODULES[GAMES.index(config.game)]
+        self._game = game = import_module(f"uqbench_minatar.games.{config.game}")
         n, cells, device = len(seeds), game.CHANNELS * WIDTH * WIDTH, device or torch.device("cpu")
 
         def zeros(dtype: torch.dtype, *shape: int) -> Tensor:

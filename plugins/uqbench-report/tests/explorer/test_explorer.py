@@ -258,7 +258,7 @@ def test_the_matrix_counts_each_claim_once_and_only_tested_ones_can_be_wrong():
 
 
 def test_a_claim_counts_as_the_board_of_most_seeds_that_it_needs_has_it():
-    """Not as the one that suits it best; *not judged* is no *not run*."""
+    """Not as the one that suits it best."""
     (claim, *_) = judged_claims(StoredBoard.read(FOLDER))
 
     def counted(*others):
@@ -272,7 +272,6 @@ def test_a_claim_counts_as_the_board_of_most_seeds_that_it_needs_has_it():
     elsewhere = {"verdict": "not applicable", "seeds": 99, "needed_here": False}
     assert counted(elsewhere, few) == "holds"
     assert counted(elsewhere) == "not run"
-    assert counted({"verdict": "not judged"}) == "not judged"
     assert counted({"verdict": "not applicable"}) == "not applicable"
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
-from uqbench import AgentSpec, DatasetSpec, EnvironmentSpec, EstimatorSpec, hookimpl
+from uqbench import AgentSpec, DatasetSpec, EnvironmentSpec, EstimatorSpec, Spec, hookimpl
 
 
 @hookimpl
@@ -35,6 +35,12 @@ def uqbench_agents() -> Iterable[AgentSpec]:
             role="oracle",
         ),
     ]
+
+
+@hookimpl
+def uqbench_claim_kinds() -> Iterable[Spec]:
+    """``trend``, in which the paper's figures are stated."""
+    return [Spec(name="trend", version="1", factory="uqbench_sentinel.trend:Trend")]
 
 
 @hookimpl

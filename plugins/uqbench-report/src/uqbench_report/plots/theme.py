@@ -57,7 +57,6 @@ SIGNS = {
     "undecided": "◐",
     "not run": "○",
     "not applicable": "–",
-    "not judged": "!",
 }
 """A sign of each verdict."""
 

@@ -1,0 +1,132 @@
+"""The claim kind ``trend``: verdicts on planted scores, and what it refuses."""
+
+import numpy as np
+import pytest
+from uqbench_sentinel.trend import Trend
+
+from uqbench.boards.claims.verdict import Verdict, find, verdict
+from uqbench.contract.claim import CannotCompareError, Observations
+from uqbench.registry.plugins import Host
+
+METHODS = ("a", "b", "c")
+GROWS = {"metric": "m", "direction": "increasing"}
+
+
+def observed(values, **settings):
+    """Observations of ``{method: [runs, tasks]}``; settings by method, and lengths by task."""
+    tasks = tuple(f"task-{t}" for t in range(next(iter(values.values())).shape[1]))
+    cells = {(m, task): v[:, i] for m, v in values.items() for i, task in enumerate(tasks)}
+    sizes = {m: {"size": i, "same": 3, "word": "x"} for i, m in enumerate(values)}
+    return Observations(
+        direction="max",
+        tasks=tasks,
+        raw=cells,
+        configs={(m, task): sizes[m] | settings.get(m, {}) for m, task in cells},
+        task_configs={task: {"length": i} for i, task in enumerate(tasks)},
+        normalize={},
+    )
+
+
+def found(kind, observations):
+    evidence = kind.compare(observations)
+    return verdict(evidence, find(evidence, intervals=True)), len(evidence.comparisons)
+
+
+def spread(step, tasks=2, runs=10):
+    """Methods ``step`` apart, runs that differ by less."""
+    noise = np.random.default_rng(3).normal(size=(3, runs, tasks)) * 0.1
+    return {m: i * step + noise[i] for i, m in enumerate(METHODS)}
+
+
+def test_each_value_is_compared_with_the_next():
+    grows, falls = (Trend(methods=METHODS, setting="size", **GROWS | {"direction": way})
+                    for way in ("increasing", "decreasing"))  # fmt: skip
+    assert found(grows, observed(spread(1.0))) == (Verdict.HOLDS, 2)
+    assert found(falls, observed(spread(1.0))) == (Verdict.DOES_NOT_HOLD, 2)
+    assert found(falls, observed(spread(-1.0))) == (Verdict.HOLDS, 2)
+    assert found(grows, observed(spread(0.0)))[0] is Verdict.UNDECIDED
+
+
+def test_values_have_the_claims_own_order():
+    wrong = Trend(methods=METHODS, values=(1.0, 3.0, 2.0), **GROWS)
+    right = Trend(methods=("b", "a", "c"), values=(2.0, 1.0, 3.0), **GROWS)
+    assert found(wrong, observed(spread(1.0)))[0] is Verdict.DOES_NOT_HOLD
+    assert found(right, observed(spread(1.0))) == (Verdict.HOLDS, 2)
+
+
+def test_points_may_be_tasks():
+    along = Trend(methods=("a",), along="tasks", setting="length", **GROWS)
+    values = np.arange(3) + np.random.default_rng(4).normal(size=(12, 3)) * 0.1
+    assert found(along, observed({"a": values})) == (Verdict.HOLDS, 2)
+    assert found(along, observed({"a": values[:, ::-1]})) == (Verdict.DOES_NOT_HOLD, 2)
+
+
+@pytest.mark.parametrize(
+    ("setting", "own", "said"),
+    [
+        ("sise", {}, "a has no setting 'sise'. Did you mean 'size'"),
+        ("word", {}, "word of a is no number: 'x'"),
+        ("same", {}, "all methods have the same same"),
+    ],
+)
+def test_a_setting_that_is_no_number_of_each_is_told(setting, own, said):
+    kind = Trend(methods=METHODS, setting=setting, **GROWS)
+    with pytest.raises(CannotCompareError, match=said):
+        kind.compare(observed(spread(1.0), **own))
+
+
+def test_a_setting_that_differs_by_task_is_told():
+    observations = observed(spread(1.0))
+    observations.configs["b", "task-1"]["size"] = 7
+    observations.configs["b", "task-0"] = dict(observations.configs["b", "task-0"]) | {"size": 1}
+    with pytest.raises(CannotCompareError, match="b has another size on some of the tasks"):
+        Trend(methods=METHODS, setting="size", **GROWS).compare(observations)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"methods": ("a",), "setting": "x"}, "two points or more"),
+        ({"values": (1.0,)}, "one for each of the methods"),
+        ({"values": (1.0, 1.0, 1.0)}, "two that differ"),
+        ({}, "either 'setting' or 'values'"),
+        ({"setting": "x", "threshold": 1.0}, r"a number in \(0, 1\)"),
+    ],
+)
+def test_a_claim_that_cannot_be_is_refused(changes, said):
+    with pytest.raises(ValueError, match=said):
+        Trend(**{"methods": METHODS, **GROWS} | changes)
+
+
+def test_suites_find_it_by_its_name():
+    assert Host.load().claim_kinds["trend"].load_factory() is Trend
+
+
+def rates(kind, draw, simulations):
+    """How often the claim holds and does not, over simulated scores."""
+    verdicts = [found(kind, observed(draw()))[0] for _ in range(simulations)]
+    return [verdicts.count(v) / simulations for v in (Verdict.HOLDS, Verdict.DOES_NOT_HOLD)]
+
+
+@pytest.mark.parametrize("seeds", [3, 5])
+def test_where_nothing_differs_there_is_one_in_5_percent_at_most(seeds):
+    generator = np.random.default_rng(12)
+    kind = Trend(methods=METHODS, setting="size", **GROWS)
+    draw = lambda: {m: generator.normal(size=(seeds, 1)) for m in METHODS}  # noqa: E731
+    assert max(rates(kind, draw, 1_000)) <= 0.05
+
+
+@pytest.mark.parametrize("means", [(0, 2, 4, 3), (0, 2, 2, 4), (0, 5, 10, 6)])
+def test_one_that_falls_or_stays_at_one_step_holds_in_5_percent_at_most(means):
+    """By the rate of single steps: 1,000 simulations, standard error 0.7 points."""
+    generator = np.random.default_rng(16)
+    kind = Trend(methods=tuple("abcd"), setting="size", **GROWS)
+    normal = lambda: generator.normal(size=(10, 1))  # noqa: E731
+    draw = lambda: {m: mean + normal() for m, mean in zip("abcd", means, strict=True)}  # noqa: E731
+    assert rates(kind, draw, 1_000)[0] <= 0.05
+
+
+def test_a_claim_that_no_runs_of_a_budget_could_decide_is_told():
+    kind = Trend(methods=METHODS, values=(1, 2, 3), **GROWS)
+    with pytest.raises(ValueError, match="can never decide it"):
+        kind.check_seeds(4, ["t0"], paired=False)

@@ -1,0 +1,47 @@
+"""The difference that so many seeds show: the power of a t test, as its manual has it."""
+
+import re
+from math import sqrt
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import uqbench
+from uqbench.boards.detectable import detectable
+from uqbench.statistics.levels import ALPHA
+
+
+def said(text: str) -> float:
+    """The difference in the sentence."""
+    found = re.search(r"differ by ([\d.e-]+) of score, with 80 %", text)
+    assert found is not None
+    return float(found[1])
+
+
+def test_it_is_found_with_the_power_that_is_said():
+    """Two methods of one standard deviation, ten seeds: 4,000 t tests at the level of the board."""
+    generator, seeds = np.random.default_rng(5), 10
+    half = stats.t.ppf(1 - ALPHA / 2, 2 * seeds - 2) * sqrt(2 / seeds)
+    away = said(detectable([(-half, half)], seeds, seeds))
+    first, second = generator.normal(size=(2, 4_000, seeds))
+    p = stats.ttest_ind(first + away, second, axis=1).pvalue
+    assert np.mean(p < ALPHA) == pytest.approx(0.8, abs=0.04)
+
+
+def test_more_seeds_show_less_and_three_are_the_fewest():
+    intervals = [(0.0, 1.0), (0.5, 0.7), (-2.0, 1.0)]  # the median one has a width of 1
+    shown = [said(detectable(intervals, 10, seeds)) for seeds in (3, 10, 40)]
+    assert shown == sorted(shown, reverse=True)
+    assert shown[1] / shown[2] == pytest.approx(2, rel=0.1)
+    assert said(detectable([(0.0, 1.0)] * 3, 10, 10)) == shown[1]
+    assert "2 seeds are too few to distinguish any" in detectable(intervals, 10, 2)
+
+
+def test_a_comparison_says_what_a_plan_does():
+    generator = np.random.default_rng(3)
+    runs = {name: generator.normal(size=(10, 2)) for name in "ab"}
+    compared = uqbench.compare(runs)
+    [pair] = compared.board.pairs
+    expected = detectable([(pair.difference.low, pair.difference.high)], 10, 10)
+    assert expected in repr(compared)
