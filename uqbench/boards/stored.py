@@ -19,7 +19,7 @@ from uqbench.boards.protocol import departures, versions_here
 from uqbench.boards.provenance import MadeWith, read_provenance
 from uqbench.boards.scores import check_scores, from_csv
 from uqbench.boards.submitted import NAME, Submitted, read_submitted, reseeded, states
-from uqbench.boards.tables import frame
+from uqbench.boards.tables import read
 from uqbench.contract.errors import Say, UqbenchError, see, unknown, warn
 from uqbench.contract.figure import NotDrawableError
 from uqbench.results.files import reading, stored_text, unpacked
@@ -188,7 +188,7 @@ class StoredBoard:
         if name != SCORES and not self.has(name):
             return None
         where = self.folder / name
-        return frame(stored_text(self.checked(name), where), str(where))
+        return read(stored_text(self.checked(name), where), str(where))
 
     @cached_property
     def leaderboard(self) -> pd.DataFrame:

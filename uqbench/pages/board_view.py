@@ -14,20 +14,13 @@ from typing import Any
 from uqbench.boards.calibration import HERE, JUDGED, coverage_column, is_of_policy, with_share
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.stored import StoredBoard
-from uqbench.boards.tables import label
+from uqbench.boards.tables import IMPROVEMENT, label, usual
 from uqbench.statistics.estimate import Estimate
 from uqbench.statistics.ranks import Place
 
 NONE = "–"
-HEADERS = {
-    "fail_share": "fail share",
-    "calibration": "intervals",
-    "tuning_gain": "gain by tuning",
-}
 MARK = "†"
 """Behind the name of a method that does not beat the best trivial row."""
-IMPROVEMENT = "improvement_over_"
-"""Begins the name of the column of the probability of improvement over the baseline."""
 
 MEANT = {
     JUDGED: "Honest intervals contain as many true values as they state (their misses off by at "
@@ -142,28 +135,39 @@ class BoardView:
     Attributes:
         title: suite and budget, and whether it is of a selection.
         ranking: the statistic that it is ranked by.
+        named: the columns of ``leaderboard.csv`` that tables have unasked, of those with a value.
     """
 
     title: str
     ranking: str
     lines: tuple[Line, ...]
+    named: tuple[str, ...]
 
     @classmethod
     def of(cls, board: Board | StoredBoard) -> BoardView:
         """The view of a board, computed or stored."""
-        rows: list[Any] = (
-            board.rows() if isinstance(board, Board) else board.leaderboard.to_dict("records")
-        )
-        names = [str(n).removesuffix("_low") for row in rows[:1] for n in row if n.endswith("_low")]
-        lines = [Line.of(row, {n: stored_estimate(row, n) for n in names}) for row in rows]
+        table = board.leaderboard
+        names = [str(n).removesuffix("_low") for n in table if n.endswith("_low")]
+        lines = [
+            Line.of(row, {n: stored_estimate(row, n) for n in names})
+            for row in table.to_dict("records")
+        ]
         if board.ranks:
             lines.sort(key=lambda line: -line.value(board.ranking))
-        return cls(board.title, board.ranking, tuple(lines))
+        known = {name for line in lines for name in line.estimates}
+        known |= {"calibration"} if any(line.calibration for line in lines) else set()
+        return cls(
+            board.title, board.ranking, tuple(lines), tuple(usual([c for c in table if c in known]))
+        )
 
-    @property
-    def calibrated(self) -> bool:
-        """Whether any row has a word for its stated intervals."""
-        return any(line.calibration for line in self.lines)
+    def shown(self, beside: Sequence[str] = ()) -> list[str]:
+        """The columns of a table for people, the more important ones first.
+
+        ``beside`` are further ones, behind the score.
+        """
+        ranked = any(line.place for line in self.lines)
+        names = ["rank"] * ranked + ["method", self.ranking, *beside, *self.named, "runs"]
+        return list(dict.fromkeys(names))
 
     def column(self, name: str) -> Column:
         """A column by its name in ``leaderboard.csv``.
@@ -187,9 +191,8 @@ class BoardView:
 
 def header(name: str) -> str:
     """The header of a column of ``leaderboard.csv``."""
-    if name.startswith(IMPROVEMENT):
-        return f"P(better than {name.removeprefix(IMPROVEMENT)})"
-    return HEADERS.get(name, label(name)).replace("_", " ").removesuffix(" mean")
+    text = label(name)
+    return text if text != name else name.replace("_", " ").removesuffix(" mean")
 
 
 def number(value: float) -> str:
@@ -236,9 +239,10 @@ def board_notes(board: Board, view: BoardView) -> list[str]:
         )
     if board.imported is not None or "imported" in board.plan.roles.values():
         sentences.append("Imported rows were not run by uqbench, and are not ranked with runs.")
-    if board.self_run:
+    origins = {kind for own in board.origin.values() for kind in own}
+    if "self_run" in origins:
         sentences.append("Self-run rows are of loops that were recorded; who acted is not known.")
-    if board.local:
+    if "local" in origins:
         sentences.append(
             "Local rows are of code that is in no installed package: their versions are digests."
         )

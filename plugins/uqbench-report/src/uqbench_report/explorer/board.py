@@ -82,7 +82,12 @@ def board_data(
         "runs": [board.manifest.runs["finished"], sum(board.manifest.runs.values())],
         "methods": [_method(board, lines[name], facts) for name, facts in names_of(board, host)],
         "columns": [
-            {"name": name, "header": header(name), "group": by_groups.get(name, "")}
+            {
+                "name": name,
+                "header": header(name),
+                "group": by_groups.get(name, ""),
+                "usual": name in view.named,
+            }
             for name in columns
         ],
         "values": {c: [_estimate(lines[n].estimates.get(c)) for n in names] for c in columns},

@@ -344,7 +344,7 @@
     }
 
     function wanted() {
-      const usual = [stated, "worst_quarter", of.columns.map((one) => one.name).find((name) => name.startsWith("improvement_over_")), "fail_share"];
+      const usual = [stated, ...of.columns.filter((one) => one.usual).map((one) => one.name)];
       return state.columns ? list("columns") : usual.filter((name) => name && column[name]);
     }
 
