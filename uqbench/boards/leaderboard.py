@@ -14,12 +14,12 @@ from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from uqbench.boards.calibration import coverage_column, word
+from uqbench.boards.calibration import coverage_column, with_words
 from uqbench.boards.claims import table
 from uqbench.boards.claims.judge import Judgement, judge
 from uqbench.boards.columns import Column, columns, grouped
 from uqbench.boards.controls import beyond
-from uqbench.boards.finding import finding
+from uqbench.boards.headline import Told, configs_of
 from uqbench.boards.manifest import MANIFEST, SCHEMA_VERSION, Manifest, Planned
 from uqbench.boards.matrices import Matrix, MethodScores, by_method
 from uqbench.boards.provenance import contents
@@ -318,7 +318,7 @@ class Board:
         """The tables that follow from the scores, by the names of their files."""
         return {
             "claims.csv": made(table.rows(self.claims), table.COLUMNS),
-            "leaderboard.csv": made(self._rows()),
+            "leaderboard.csv": with_words(made(self._rows())),
             "pairs.csv": made(map(pair_row, self.pairs), PAIR_COLUMNS),
             "ranks.csv": made(self._rank_rows(), RANK_COLUMNS),
             "tasks.csv": made(self._task_rows()),
@@ -348,8 +348,16 @@ class Board:
 
     @property
     def finding(self) -> str:
-        """The finding of the board, in a sentence or two."""
-        return finding(self.leaderboard, self.ranking, ranks=self.ranks)
+        """The headline of the board: who is best, and whom to trust."""
+        return self.told.headline
+
+    @property
+    def told(self) -> Told:
+        """What its sentences are made of."""
+        by_cell = {f"{c.task.name}/{c.method.name}": c.runs[0] for c in self.plan.cells}
+        configs = configs_of({name: run.identity["method"] for name, run in by_cell.items()})
+        ranks = self.frames["ranks.csv"]
+        return Told(self.leaderboard, self.ranking, self.ranks, ranks, configs)
 
     def rows(self) -> list[dict[str, str]]:
         """The lines of ``leaderboard.csv``, as text."""
@@ -375,8 +383,7 @@ class Board:
             if self.plan.budget.tuned:
                 row["tuned"] = how_tuned(self.plan, method)
             if coverage is not None:
-                about, of = row["role"] == "method", self.estimates[method]
-                row["calibration"] = word(self.plan.suite, own, of, coverage) if about else ""
+                row["calibration"] = ""
             for name, estimated in self.estimates[method].items():
                 row |= cells(name, estimated)
             yield row

@@ -11,8 +11,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from uqbench.boards.calibration import with_words
+from uqbench.boards.claims.verdict import EARLIER
 from uqbench.boards.error_rates import ERRORS
-from uqbench.boards.finding import finding
+from uqbench.boards.headline import Told, configs_of
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.manifest import MANIFEST, SCHEMA_VERSION, Manifest, Planned, read_manifest
 from uqbench.boards.protocol import departures, versions_here
@@ -188,7 +190,10 @@ class StoredBoard:
         if name != SCORES and not self.has(name):
             return None
         where = self.folder / name
-        return read(stored_text(self.checked(name), where), str(where))
+        table = read(stored_text(self.checked(name), where), str(where))
+        if name == "claims.csv" and "verdict" in table:
+            return table.replace({"verdict": EARLIER})
+        return with_words(table) if name == "leaderboard.csv" and "method" in table else table
 
     @cached_property
     def leaderboard(self) -> pd.DataFrame:
@@ -205,8 +210,16 @@ class StoredBoard:
 
     @property
     def finding(self) -> str:
-        """The finding of the board, in a sentence or two."""
-        return finding(self._whole.sort_values("method"), self.ranking, ranks=self.ranks)
+        """The headline of the board: who is best, and whom to trust."""
+        return self.told.headline
+
+    @property
+    def told(self) -> Told:
+        """What its sentences are made of."""
+        configs = {self.names.get(n, n): of for n, of in configs_of(self.configs).items()}
+        ranks = self.table("ranks.csv")
+        named = None if ranks is None else self._named(ranks)
+        return Told(self._whole, self.ranking, self.ranks, named, configs)
 
     @property
     def methods(self) -> list[str]:

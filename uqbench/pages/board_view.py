@@ -7,11 +7,11 @@ notebook and the report only lay it out. Rows are those of ``leaderboard.csv``.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from uqbench.boards.calibration import HERE, JUDGED, coverage_column, is_of_policy, with_share
+from uqbench.boards.calibration import WORDS, band, coverage_column, worth
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.stored import StoredBoard
 from uqbench.boards.tables import IMPROVEMENT, label, usual
@@ -21,18 +21,6 @@ from uqbench.statistics.ranks import Place
 NONE = "–"
 MARK = "†"
 """Behind the name of a method that does not beat the best trivial row."""
-
-MEANT = {
-    JUDGED: "Honest intervals contain as many true values as they state (their misses off by at "
-    "most half), overconfident ones fewer, underconfident ones more.",
-    HERE: "Here: in these worlds exact intervals need not contain as many true values as they "
-    "state.",
-}
-OF_POLICY = (
-    "Here: no judgement of the methods, as these runs did not record how exact the true values "
-    "are, or these are no more exact than the methods' own."
-)
-"""Of words for stated intervals; of ``HERE`` where the truth is about the agent's own policy."""
 
 
 @dataclass(frozen=True)
@@ -118,9 +106,17 @@ class Line:
 
     @property
     def word(self) -> str:
-        """The word for its stated intervals, as tables show it."""
-        coverage = coverage_column(self.estimates)
-        return with_share(self.calibration, self.estimates[coverage[0]].value if coverage else 0)
+        """The word for its stated intervals, with the share inside and its interval in percent."""
+        column = coverage_column(self.estimates)
+        if column is None:
+            return self.calibration
+        of = self.estimates[column[0]]
+        around = (
+            ""
+            if of.low is None or of.high is None
+            else f" [{_percent(of.low)}, {_percent(of.high)}]"
+        )
+        return f"{self.calibration} {_percent(of.value)} %{around}" * bool(self.calibration)
 
     @property
     def remark(self) -> str:
@@ -221,15 +217,10 @@ def board_notes(board: Board, view: BoardView) -> list[str]:
     sentences = []
     if board.trivial is not None and any(line.beaten for line in view.lines):
         sentences.append(
-            f"{MARK} does not beat {board.trivial.best}, the best of these: the interval of the "
+            f"{MARK} does not beat {board.trivial.best}, the best trivial baseline: the interval of the "
             f"difference, which holds with those of all pairs, does not lie above zero."
         )
-    words = {line.calibration for line in view.lines}
-    sentences += [
-        OF_POLICY if of is HERE and is_of_policy(board.plan) else said
-        for of, said in MEANT.items()
-        if words & {*of}
-    ]
+    sentences += _meant(board) if {line.calibration for line in view.lines} & {*WORDS} else []
     together = board.together
     sentences += [together] if together else []
     if board.plan.budget.tuned:
@@ -253,6 +244,28 @@ def board_notes(board: Board, view: BoardView) -> list[str]:
         places = ", ".join(sorted(set(board.origins.values())))
         sentences.append(f"Stored rows are from {places} and were not run again.")
     return [" ".join(sentences)] if sentences else []
+
+
+def _meant(board: Board) -> Iterator[str]:
+    """What a word for stated intervals says, and what the words of the board are worth."""
+    own = {name: of for name, of in board.methods.items() if board.plan.roles[name] == "method"}
+    column = coverage_column(map(str, board.leaderboard))
+    if column is not None:
+        name, level = column
+        least, most = (f"{100 * end:.3g}" for end in band(level))
+        yield (
+            f"Stated {100 * level:.0f} % intervals are calibrated where the whole 95 % interval of "
+            f"the share of true values inside lies in {least} to {most} %, too narrow or too wide "
+            f"where it lies below or above, else open."
+        )
+        yield worth(board.plan.suite, name, own)
+    fewest = min((len(cell) for cell in board.scores.cells), default=0)
+    if fewest >= 3:
+        yield f"{fewest} runs of a task show no failure rarer than one in {fewest / 3:.0f}."
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f}"
 
 
 def _place(ranks: Sequence[Any]) -> Place | None:

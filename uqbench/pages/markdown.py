@@ -61,7 +61,7 @@ def page(
     parts = [
         GENERATED,
         f"# {board.title}",
-        (older := older_scores(board)) and f"*{older}*",
+        (dated := older_scores(board)) and f"*{dated}*",
         suite.summary,
         f"Budget `{plan.budget_name}`: {plan.budget.summary}",
         f"**{board.finding}**",
@@ -71,6 +71,7 @@ def page(
         f"1 = {normalization.one}. {ranked}`CVaR 0.25`: mean of the worst quarter of seeds."
         + (" The budget does not rank methods." if not board.ranks else ""),
         errors_sentence(errors),
+        board.told.note,
         *board_notes(board, view),
         FURTHER,
         _claims(board),

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from uqbench.boards.calibration import coverage_column
 from uqbench.boards.stored import StoredBoard
 from uqbench.contract.errors import UqbenchError
 from uqbench.registry.definitions import source, summary
@@ -46,27 +45,6 @@ def entitled(board: StoredBoard, host: Host) -> StoredBoard:
     own = list(titles.values())
     short = {n: t for n, t in titles.items() if len(t) <= MOST_LETTERS and own.count(t) == 1}
     return replace(board, names=short)
-
-
-def two_sentences(board: StoredBoard, host: Host) -> str:
-    """Two sentences: the best method with the word for its intervals, and those not to trust."""
-    table, titles = board.leaderboard, {name: own["title"] for name, own in names_of(board, host)}
-    column, level = coverage_column(map(str, table)) or ("", 0.0)
-    own = table[table["role"] == "method"]
-    inside = {r["method"]: f"{100 * r[column]:.0f} %" for r in own.to_dict("records")}
-    first = list(own.loc[own["may_be_first"] == "yes", "method"])
-    told = dict(zip(own["method"], own["calibration"], strict=True))
-    first.sort(key=lambda name: -float(own.set_index("method").loc[name, "mean"]))
-    names = " or ".join(titles[name] for name in first) or "No method"
-    said = f"{names} is best of {len(own)} methods"
-    if first:
-        shares, words = (list(map(of.__getitem__, first)) for of in (inside, told))
-        whose = "its" if len(first) == 1 else "their"
-        said += f"; {' and '.join(shares)} of the true values lie inside {whose} "
-        said += f"{100 * level:.0f} % intervals ({', '.join(words)})"
-    wrong = [name for name, word in told.items() if word in ("overconfident", "too narrow here")]
-    apart = ", ".join(f"{titles[name]} ({inside[name]})" for name in wrong)
-    return f"{said}. " + (f"Do not trust those of {apart}." if wrong else "None states too little.")
 
 
 def setting_apart(name: str, config: Mapping[str, Any], alike: list[dict[str, Any]]) -> str:

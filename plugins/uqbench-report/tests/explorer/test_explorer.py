@@ -269,11 +269,11 @@ def test_a_claim_counts_as_the_board_of_most_seeds_that_it_needs_has_it():
     many = {"verdict": "does not hold", "seeds": 20}
     assert counted(few, many) == counted(many, few) == "does not hold"
     assert counted(many, {"verdict": "not run", "seeds": 99}) == "does not hold"
-    elsewhere = {"verdict": "not applicable", "seeds": 99, "needed_here": False}
+    elsewhere = {"verdict": "not run", "seeds": 99, "needed_here": False}
     assert counted(elsewhere, few) == "holds"
     assert counted(elsewhere) == "not run"
-    assert counted({"verdict": "not judged"}) == "not judged"
-    assert counted({"verdict": "not applicable"}) == "not applicable"
+    assert counted({"verdict": "open"}) == "open"
+    assert counted({"verdict": "not run"}) == "not run"
 
 
 def test_the_finding_and_the_pictures_say_the_names_of_papers(deepsea):

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from uqbench.boards.against import compared
-from uqbench.boards.calibration import band, coverage_column, kind
+from uqbench.boards.calibration import band, coverage_column
 from uqbench.boards.controls import BEYOND, above_controls
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.protocol import departures, versions_here
@@ -149,7 +149,7 @@ def _method(board: StoredBoard, line: Line, facts: Mapping[str, Any]) -> Data:
         "leads": line.leads,
         "beaten": line.beaten,
         "word": line.calibration,
-        "kind": kind(line.calibration),
+        "kind": line.calibration,
         "shown": line.word,
         "verified": line.state in ("", "verified"),
         "tuned": line.tuned,
