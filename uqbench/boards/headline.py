@@ -115,12 +115,8 @@ class Told:
             return self._leaders
         if self.nobody:
             name, best = self.baseline[0], str(self.scores.idxmax())
-            oracle = self.leaderboard[self.leaderboard["role"] == "oracle"][self.ranking].max()
-            most = f"; an oracle has {number(oracle)}" if oracle == oracle else ""
-            return (
-                f"No method beats {name} ({number(self.baseline[1])}): the best, {best}, has "
-                f"{number(self.scores[best])}{most}."
-            )
+            beats = f"No method beats {name} ({number(self.baseline[1])})"
+            return f"{beats}: the best, {best}, has {number(self.scores[best])}."
         known = self.scores.dropna()
         if len(self.methods) == 1 and len(known):
             return f"{known.index[0]}, the only method, scores {number(known.iloc[0])}."
@@ -173,12 +169,12 @@ class Told:
         intervals = f"{100 * level:.0f} % intervals"
         if not self.words:
             return f"No method states {intervals}."
-        if len(self.words) > 1 and len({*self.words.values()}) == 1:
-            return self._alike(intervals, column)
         those = {word: [n for n, of in self.words.items() if of == word] for word in WORDS}
         told = [n for n in self.first or self.methods.index if n in self.words]
         if self.nobody or len(self.first) > MOST_NAMES or len(told) > MOST_NAMES:
             told = []
+        if len({*self.words.values()}) == 1 and (len(self.words) > 1 or not told):
+            return self._alike(intervals)
         right = [] if any(self.words[n] == CALIBRATED for n in told) else those[CALIBRATED]
         wrong = [n for n in those[NARROW] if n not in told]
         parts = []
@@ -203,14 +199,10 @@ class Told:
         said = "; ".join(parts)
         return f"{said[0].upper()}{said[1:]}."
 
-    def _alike(self, intervals: str, column: str) -> str:
+    def _alike(self, intervals: str) -> str:
         """A sentence on intervals that have one word."""
         (word,), held = {*self.words.values()}, f"they hold {_span(self.shares)} % of true values"
         if word == NARROW:
-            zero = column.replace("_mean", "_zero_mean")
-            point = 100 * self.methods.loc[list(self.words), zero] if zero in self.methods else None
-            if point is not None and (self.shares - point < 100 * NO_BETTER).all():
-                held += f"; those of width zero would hold {_span(point)} %"
             return f"Trust no method's {intervals}: {held}."
         if word == OPEN:
             return f"Whether to trust stated {intervals} is open: {held}."
@@ -220,7 +212,13 @@ class Told:
         return f"{_names(names, 'or')} ({_span(self.shares[names])} %)"
 
     def _surprises(self) -> Iterator[str]:
-        if not self.ranks or self.nobody:
+        if not self.ranks:
+            return
+        if len(self._point):
+            yield f"Those of width zero would hold {_span(self._point)} %."
+        if self.nobody:
+            oracles = self.leaderboard[self.leaderboard["role"] == "oracle"][self.ranking].dropna()
+            yield from [f"An oracle has {number(oracles.max())}."] * (len(oracles) > 0)
             return
         name, value = self.baseline
         winners = [of for of in self.ranked.index if of not in self.beaten]
@@ -261,6 +259,16 @@ class Told:
                 if test.pvalue <= 0.05 / len(numbers) and rises == (test.statistic > 0):
                     told = (f"{number(scores[of])} with {values[of]:g}" for of in ends)
                     yield f"Scores follow {key.replace('_', ' ')}: {', '.join(told)}."
+
+    @property
+    def _point(self) -> pd.Series:
+        """Percent that width zero would hold, where no method's stated intervals hold more."""
+        column, _ = coverage_column(map(str, self.methods)) or ("", 0.0)
+        zero = column.replace("_mean", "_zero_mean")
+        if {*self.words.values()} != {NARROW} or len(self.words) < 2 or zero not in self.methods:
+            return self.scores[:0]
+        point = 100 * self.methods.loc[list(self.words), zero]
+        return point if (self.shares - point < 100 * NO_BETTER).all() else point[:0]
 
     def _on_a_task(self) -> Iterator[str]:
         """The first task on which none of the best methods may be best."""

@@ -217,8 +217,8 @@ def board_notes(board: Board, view: BoardView) -> list[str]:
     sentences = []
     if board.trivial is not None and any(line.beaten for line in view.lines):
         sentences.append(
-            f"{MARK} does not beat {board.trivial.best}, the best trivial baseline: the interval of the "
-            f"difference, which holds with those of all pairs, does not lie above zero."
+            f"{MARK} does not beat {board.trivial.best}, the best trivial baseline: the interval "
+            f"of the difference, which holds with those of all pairs, does not lie above zero."
         )
     sentences += _meant(board) if {line.calibration for line in view.lines} & {*WORDS} else []
     together = board.together

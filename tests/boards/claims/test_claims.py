@@ -185,9 +185,12 @@ def test_kinds_and_their_verdicts(host, settings, verdict, comparisons):
     assert (judgement.verdict.value, len(judgement.findings)) == (verdict, comparisons)
     words = {finding.word for finding in judgement.findings}
     assert ("parts hold" in judgement.reason) == (verdict != "holds" and len(words) > 1)
-    assert (judgement.reason == "") == (
-        verdict in ("holds", "does not hold") or words == {"false"}
+    published = judgement.claim.kind == "band" and "value" in settings
+    assert judgement.reason.startswith("a published number") == (
+        published and verdict == "does not hold"
     )
+    rest = judgement.reason.removeprefix("a published number")
+    assert (rest == "") == (verdict == "holds" or words == {"false"})
     assert judgement.seeds == 5
     for finding in judgement.findings:
         low, high = finding.interval
@@ -747,7 +750,7 @@ def test_scores_of_other_settings_are_not_written_anew(stored):
         check(stored, 0, rewrite=True)
 
 
-def test_a_claim_that_the_suite_s_own_alternative_turns_round_depends_on_the_reading(host):
+def test_a_claim_that_the_suite_s_own_alternative_turns_round_is_open(host):
     """Whichever way the runs decide it; one that the alternative leaves as it is does not."""
     holds, fails = ORDER, ORDER.replace('["c", ["a", "b"]]', '["a", "c"]')
     for order, other, expected in (
@@ -759,15 +762,13 @@ def test_a_claim_that_the_suite_s_own_alternative_turns_round_depends_on_the_rea
         under = f'{{ decay = {{ verdict = "{other}", found = "7 of 9" }} }}'
         judgement = judged(host, f'{order}\nreadings = ["decay"]\nunder = {under}\n{READING}')
         assert judgement.verdict is expected
-        assert (f"{other} under 'decay' (7 of 9)" in judgement.reason) == (
-            expected is Verdict.OPEN
-        )
+        assert (f"{other} under 'decay' (7 of 9)" in judgement.reason) == (expected is Verdict.OPEN)
     wrong = f'{ORDER}\nunder = {{ decai = {{ verdict = "holds", found = "" }} }}\n{READING}'
     with pytest.raises(UqbenchError, match=r"no reading 'decai'. Did you mean 'decay'"):
         judged(host, wrong)
 
 
-def test_a_statistic_over_more_tasks_than_there_are_is_not_applicable(host):
+def test_a_statistic_over_more_tasks_than_there_are_is_not_run(host):
     assert judged(host, f"{ORDER}\nleast_tasks = 2").verdict is Verdict.HOLDS
     few = judged(host, f"{ORDER}\nleast_tasks = 57")
     assert few.verdict is Verdict.NOT_RUN
