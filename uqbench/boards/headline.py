@@ -24,6 +24,7 @@ from uqbench.boards.calibration import (
 )
 from uqbench.boards.controls import above_controls
 from uqbench.boards.tuned import UNTUNED
+from uqbench.contract.wording import count
 
 MOST_NAMES = 3
 """Methods that a sentence names; of more it says how many."""
@@ -145,7 +146,9 @@ class Told:
         if not leads:
             return "The budget does not rank methods."
         most = max(leads, key=lambda name: len(leads[name]))
-        counted = f"in {sum(map(len, leads.values()))} skills {len(leads)} methods lead"
+        skills, several = sum(map(len, leads.values())), len(leads) > 1
+        verb = "lead" if several else "leads"
+        counted = f"in {count(skills, 'skill')} {count(len(leads), 'method')} {verb}"
         if len(leads[most]) > MOST_NAMES:
             return f"No overall rank: {counted}, {most} in {len(leads[most])}."
         return f"No overall rank: {counted}, {most} in {_names(leads[most], 'and')}."
