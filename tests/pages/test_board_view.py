@@ -85,7 +85,7 @@ def test_a_board_says_once_what_its_words_are_worth(suite, budget, why):
     board = StoredBoard.read(folder).board(
         selection.plan(host, "cpu"), selection, host, lambda _: None
     )
-    (notes,) = board_notes(board, BoardView.of(board))
+    notes = board_notes(board, BoardView.of(board))
     assert why in notes
     assert notes.count("open. ") == 1
 

@@ -32,6 +32,13 @@ MOST_WORDS = 35
 """In a headline, which has at most three sentences."""
 FEWEST_SETTINGS = 6
 """Methods of one agent among which a setting may explain the order."""
+ALIKE = {
+    NARROW: "Trust no method's {}",
+    OPEN: "Whether to trust stated {} is open",
+    CALIBRATED: "Stated {} are calibrated",
+    WIDE: "Stated {} are too wide",
+}
+"""What is said of intervals that have one word."""
 NO_BETTER = 0.05
 """Shares of true values that differ by less are as good as those of intervals of width zero."""
 
@@ -146,12 +153,9 @@ class Told:
         if not leads:
             return "The budget does not rank methods."
         most = max(leads, key=lambda name: len(leads[name]))
-        skills, several = sum(map(len, leads.values())), len(leads) > 1
-        verb = "lead" if several else "leads"
-        counted = f"in {count(skills, 'skill')} {count(len(leads), 'method')} {verb}"
-        if len(leads[most]) > MOST_NAMES:
-            return f"No overall rank: {counted}, {most} in {len(leads[most])}."
-        return f"No overall rank: {counted}, {most} in {_names(leads[most], 'and')}."
+        skills = count(sum(map(len, leads.values())), "skill")
+        of = len(leads[most]) if len(leads[most]) > MOST_NAMES else _names(leads[most], "and")
+        return f"No overall rank: {count(len(leads), 'leader')} in {skills}, {most} in {of}."
 
     @cached_property
     def words(self) -> dict[str, str]:
@@ -177,7 +181,8 @@ class Told:
         if self.nobody or len(self.first) > MOST_NAMES or len(told) > MOST_NAMES:
             told = []
         if len({*self.words.values()}) == 1 and (len(self.words) > 1 or not told):
-            return self._alike(intervals)
+            held = f"they hold {_span(self.shares)} % of true values"
+            return f"{ALIKE[next(iter(self.words.values()))].format(intervals)}: {held}."
         right = [] if any(self.words[n] == CALIBRATED for n in told) else those[CALIBRATED]
         wrong = [n for n in those[NARROW] if n not in told]
         parts = []
@@ -188,31 +193,19 @@ class Told:
                 whose = f"{intervals} of {_names(told, 'and')}"
             parts.append(f"{whose} hold {_names(inside, 'and')} of true values")
         of = "those" if told else f"the {intervals}"
-        if right and wrong:
-            parts.append(f"trust {of} of {self._shown(right)}, not those of {self._shown(wrong)}")
-        elif wrong and not told:
-            held = f"they hold {_span(self.shares[wrong])} % of true values"
-            parts.append(f"do not trust {of} of {_names(wrong, 'or')}: {held}")
-        elif right or wrong:
-            parts.append(
-                f"{'trust' if right else 'do not trust'} {of} of {self._shown(right or wrong)}"
-            )
+        if right:
+            but = f", not those of {self._shown(wrong)}" if wrong else ""
+            parts.append(f"trust {of} of {self._shown(right)}{but}")
+        elif wrong:
+            inside = "" if told else " of true values inside"
+            parts.append(f"do not trust {of} of {self._shown(wrong, inside)}")
         elif not told:
             parts.append(f"{intervals} of {self._shown(those[WIDE])} are too wide, others open")
         said = "; ".join(parts)
         return f"{said[0].upper()}{said[1:]}."
 
-    def _alike(self, intervals: str) -> str:
-        """A sentence on intervals that have one word."""
-        (word,), held = {*self.words.values()}, f"they hold {_span(self.shares)} % of true values"
-        if word == NARROW:
-            return f"Trust no method's {intervals}: {held}."
-        if word == OPEN:
-            return f"Whether to trust stated {intervals} is open: {held}."
-        return f"Stated {intervals} are {word}: {held}."
-
-    def _shown(self, names: Sequence[str]) -> str:
-        return f"{_names(names, 'or')} ({_span(self.shares[names])} %)"
+    def _shown(self, names: Sequence[str], said: str = "") -> str:
+        return f"{_names(names, 'or')} ({_span(self.shares[names])} %{said})"
 
     def _surprises(self) -> Iterator[str]:
         if not self.ranks:
@@ -223,16 +216,15 @@ class Told:
             oracles = self.leaderboard[self.leaderboard["role"] == "oracle"][self.ranking].dropna()
             yield from [f"An oracle has {number(oracles.max())}."] * (len(oracles) > 0)
             return
-        name, value = self.baseline
+        beat = f"beat {self.baseline[0]} ({number(self.baseline[1])})."
         winners = [of for of in self.ranked.index if of not in self.beaten]
-        few = len(winners) < min(len(self.beaten), MOST_NAMES + 1)
-        if few:
-            verb = "beats" if len(winners) == 1 else "beat"
-            yield f"Only {_names(winners, 'and')} {verb} {name} ({number(value)})."
+        if few := len(winners) < min(len(self.beaten), MOST_NAMES + 1):
+            beats = beat.replace("beat", "beats", 1) if len(winners) == 1 else beat
+            yield f"Only {_names(winners, 'and')} {beats}"
         yield from self._by_setting()
         if self.beaten and not few:
-            verb = "does" if len(self.beaten) == 1 else "do"
-            yield f"{_names(self.beaten, 'and')} {verb} not beat {name} ({number(value)})."
+            do = "does" if len(self.beaten) == 1 else "do"
+            yield f"{_names(self.beaten, 'and')} {do} not {beat}"
         yield from self._on_a_task()
         if not self.words and len(self.first) == 1 and len(self.ranked) > 1:
             second = str(self.ranked.index[1])

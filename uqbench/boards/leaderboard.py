@@ -27,7 +27,6 @@ from uqbench.boards.scores import gather, to_csv
 from uqbench.boards.standings import (
     TrivialBaseline,
     estimates,
-    limits,
     ranges_by_task,
     trivial_baseline,
 )
@@ -57,7 +56,7 @@ from uqbench.suites.controls import control_of, follows
 from uqbench.suites.metrics import Metric
 from uqbench.suites.plan import SELF_RUN, Plan, board_title
 from uqbench.suites.variants import base_name
-from uqbench.uncertainty.scores import score_versions, scoring_rule
+from uqbench.uncertainty.scores import score_versions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -187,7 +186,7 @@ class Board:
 
     def _pairs_on(self, *tasks: str) -> tuple[Pair, ...]:
         return compare(
-            self._on(tasks),
+            self.on(tasks),
             self.ranking,
             paired=self.plan.suite.paired,
             baselines=[name for name, role in self.plan.roles.items() if role == "trivial"],
@@ -209,46 +208,9 @@ class Board:
         if not self.ranks:
             return {}
         pairs = self._pairs_on(*tasks) if tasks else self.pairs
-        return places(self._on(tasks, "method"), pairs, self.ranking)
+        return places(self.on(tasks, "method"), pairs, self.ranking)
 
-    def estimates_on(self, *tasks: str) -> dict[str, Estimate]:
-        """The ranking statistic of each fully scored row by its runs on some of the tasks alone."""
-        suite, primary = self.plan.suite, self.primary
-        ends = limits(suite, primary, tasks)
-        return {
-            name: estimate(
-                self.ranking,
-                values,
-                ranges_by_task(suite, primary, tasks, learns=self.plan.roles[name] == "method"),
-                clustered=suite.paired,
-                limits=None if self.ranking == "iqm" else ends,
-            )
-            for name, values in self._on(tasks).items()
-        }
-
-    def places_by(self, column: Column) -> dict[str, Place]:
-        """Place of each method by another column; none where neither more nor less is better."""
-        metric, rule = column.metric, scoring_rule(column.metric)
-        better = "max" if column.normalized else rule.direction
-        if better is None:
-            return {}
-        sign = 1 if better == "max" else -1
-        known = {
-            name: own.normalized(metric) if column.normalized else own.raw(metric)
-            for name, own in self.methods.items()
-            if self.plan.roles[name] == "method"
-        }
-        scores = {name: sign * values for name, values in known.items() if values is not None}
-        if len(scores) < 2:
-            return {}
-        tasks = sorted({cell.task for cell in self.scores.cells})
-        ranges = ranges_by_task(self.plan.suite, metric, tasks, normalized=column.normalized)
-        if ranges is not None and sign < 0:
-            ranges = tuple(None if of is None else (-of[1], -of[0]) for of in ranges)
-        pairs = compare(scores, column.statistic, paired=self.plan.suite.paired, ranges=ranges)
-        return places(scores, pairs, column.statistic)
-
-    def _on(self, tasks: Sequence[str], *roles: Role) -> dict[str, Matrix]:
+    def on(self, tasks: Sequence[str], *roles: Role) -> dict[str, Matrix]:
         """The scores of some roles' rows on some of the tasks; of all where none is named."""
         return {
             name: values[:, [self.methods[name].tasks.index(task) for task in tasks]]
@@ -257,11 +219,6 @@ class Board:
             for name, values in self.matrices.items()
             if not roles or self.plan.roles[name] in roles
         }
-
-    @property
-    def first(self) -> tuple[str, ...]:
-        """The methods that may be first: those whose rank set begins at 1."""
-        return tuple(name for name, place in self.places.items() if place.low == 1)
 
     @cached_property
     def subsets(self) -> dict[tuple[str, str], tuple[str, ...]]:
@@ -310,7 +267,7 @@ class Board:
     @cached_property
     def together(self) -> str:
         """A sentence on runs of a seed that go together and are compared as if they did not."""
-        methods = list(self._on((), "method").values())
+        methods = list(self.on((), "method").values())
         return pairing_note(methods, paired=self.plan.suite.paired) if methods else ""
 
     @cached_property

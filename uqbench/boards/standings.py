@@ -142,16 +142,9 @@ def trivial_baseline(
     if not trivial:
         return None
     best = max(trivial, key=values.__getitem__)
-    others = {
-        other: pair
-        for pair in pairs
-        for one, other in ((pair.first, pair.second), (pair.second, pair.first))
-        if one == best and roles[other] == "method"
-    }
-    return TrivialBaseline(
-        best,
-        {
-            name: None if pair.difference.low is None else pair.better(name)
-            for name, pair in others.items()
-        },
-    )
+    beaten = {}
+    for pair in pairs:
+        other = pair.second if pair.first == best else pair.first
+        if best in (pair.first, pair.second) and roles[other] == "method":
+            beaten[other] = None if pair.difference.low is None else pair.better(other)
+    return TrivialBaseline(best, beaten)

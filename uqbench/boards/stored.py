@@ -48,6 +48,11 @@ LEFT_OUT = (SCORES, CURVES, UNCERTAINTY)
 """What a copy of a board may be without; its tables are those of the whole board."""
 
 
+def _table(name: str, *columns: str) -> cached_property[pd.DataFrame]:
+    """A CSV file of a stored board, which has these columns, as a frame."""
+    return cached_property(lambda board: board.frame(name, *columns))
+
+
 @dataclass(frozen=True)
 class StoredBoard:
     """A leaderboard's folder; each file is read when it is asked for.
@@ -226,30 +231,16 @@ class StoredBoard:
         """The rows' names, the best first where the budget ranks."""
         return [str(name) for name in self._whole["method"]]
 
-    @cached_property
-    def pairs(self) -> pd.DataFrame:
-        """A row a pair of methods."""
-        return self._csv("pairs.csv", "first", "second", "improvement")
-
-    @cached_property
-    def claims(self) -> pd.DataFrame:
-        """A row a comparison of a claim."""
-        return self._csv("claims.csv", "claim", "verdict", "source")
-
-    @cached_property
-    def tasks(self) -> pd.DataFrame:
-        """One row per method and task."""
-        return self._csv("tasks.csv", "task", "method")
-
-    @cached_property
-    def cost(self) -> pd.DataFrame:
-        """One row per method and task."""
-        return self._csv("cost.csv", "task", "method", "steps_per_s", "device_hours")
-
-    @cached_property
-    def scores(self) -> pd.DataFrame:
-        """One row per run."""
-        return self._csv(SCORES, "task", "method", "seed", "status", "score", "run")
+    pairs = _table("pairs.csv", "first", "second", "improvement")
+    """A row a pair of methods."""
+    claims = _table("claims.csv", "claim", "verdict", "source")
+    """A row a comparison of a claim."""
+    tasks = _table("tasks.csv", "task", "method")
+    """A row a method and task."""
+    cost = _table("cost.csv", "task", "method", "steps_per_s", "device_hours")
+    """A row a method and task."""
+    scores = _table(SCORES, "task", "method", "seed", "status", "score", "run")
+    """A row a run."""
 
     @cached_property
     def curve_points(self) -> pd.DataFrame | None:
@@ -398,7 +389,13 @@ class StoredBoard:
         claims = tuple(pair for pair in board.plan.claims if pair[0].id in known)
         return replace(board, plan=replace(board.plan, claims=claims))
 
-    def _csv(self, name: str, *columns: str) -> pd.DataFrame:
+    def frame(self, name: str, *columns: str) -> pd.DataFrame:
+        """A CSV file that is to have some columns, as a frame of the methods and tasks shown.
+
+        Raises:
+            NotDrawableError: the board has no file of that name.
+            UqbenchError: it is damaged.
+        """
         return self._shown(self._stored(name, *columns))
 
     def _stored(self, name: str, *columns: str) -> pd.DataFrame:

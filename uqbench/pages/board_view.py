@@ -14,11 +14,17 @@ from typing import Any
 from uqbench.boards.calibration import WORDS, band, coverage_column, worth
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.stored import StoredBoard
-from uqbench.boards.tables import IMPROVEMENT, label, usual
+from uqbench.boards.tables import IMPROVEMENT, RANKS, label, usual
 from uqbench.statistics.estimate import Estimate
 from uqbench.statistics.ranks import Place
 
 NONE = "–"
+FROM = {
+    "imported": "Imported rows were not run by uqbench, and are not ranked with runs.",
+    "self_run": "Self-run rows are of loops that were recorded; who acted is not known.",
+    "local": "Local rows are of code that is in no installed package: their versions are digests.",
+}
+"""Sentences on rows by the columns of origin."""
 MARK = "†"
 """Behind the name of a method that does not beat the best trivial row."""
 
@@ -72,31 +78,32 @@ class Line:
 
     @classmethod
     def of(cls, row: Mapping[str, Any], estimates: Mapping[str, Estimate | None]) -> Line:
-        """A row of ``leaderboard.csv``, of text or of numbers."""
-        ranks: list[Any] = [row.get(name) for name in ("rank", "rank_low", "rank_high")]
-        state = str(row["submitted"]).partition(":")[0] if _given(row.get("submitted")) else ""
-        tuned = str(row["tuned"]) if _given(row.get("tuned")) else ""
-        notes = {
-            str(row.get("role", "method")): row.get("role", "method") != "method",
-            "local": row.get("local") == "yes",
-            "imported": row.get("imported") == "yes",
-            "self-run": row.get("self_run") == "yes",
-            state: bool(state),
-            tuned: bool(tuned),
-            "stored": bool(row.get("stored_in")),
+        """A row of ``leaderboard.csv``."""
+        given = {
+            name: cell for name, cell in row.items() if cell == cell and cell not in ("", None)
         }
+        role, tuned = given.get("role", "method"), given.get("tuned", "")
+        ours = [name for name in ("local", "imported", "self_run") if given.get(name) == "yes"]
+        sent = str(given.get("submitted", "")).partition(":")[0]
+        notes = [
+            "" if role == "method" else role,
+            *ours,
+            sent,
+            tuned,
+            "stored_in" in given and "stored",
+        ]
         return cls(
             method=str(row["method"]),
-            place=_place(ranks),
-            leads=row.get("may_be_first") == "yes",
-            beaten=row.get("beats_trivial") == "no",
-            role=str(row.get("role", "method")),
-            state=state or next((of for of in ("local", "imported") if row.get(of) == "yes"), ""),
+            place=Place(*(int(given[of]) for of in RANKS[:3])) if "rank" in given else None,
+            leads=given.get("may_be_first") == "yes",
+            beaten=given.get("beats_trivial") == "no",
+            role=role,
+            state=next((of for of in (sent, *ours) if of not in ("", "self_run")), ""),
             tuned=tuned,
-            notes=tuple(note for note, shown in notes.items() if shown),
+            notes=tuple(note.replace("_", "-") for note in notes if note),
             scored=int(row["runs_scored"]),
             planned=int(row["runs_planned"]),
-            calibration=str(row["calibration"]) if _given(row.get("calibration")) else "",
+            calibration=given.get("calibration", ""),
             estimates={name: one for name, one in estimates.items() if one is not None},
         )
 
@@ -108,15 +115,11 @@ class Line:
     def word(self) -> str:
         """The word for its stated intervals, with the share inside and its interval in percent."""
         column = coverage_column(self.estimates)
-        if column is None:
+        if column is None or self.calibration not in WORDS:
             return self.calibration
         of = self.estimates[column[0]]
-        around = (
-            ""
-            if of.low is None or of.high is None
-            else f" [{_percent(of.low)}, {_percent(of.high)}]"
-        )
-        return f"{self.calibration} {_percent(of.value)} %{around}" * bool(self.calibration)
+        ends = ", ".join(_percent(end) for end in (of.low, of.high) if end is not None)
+        return f"{self.calibration} {_percent(of.value)} %" + f" [{ends}]" * bool(ends)
 
     @property
     def remark(self) -> str:
@@ -207,43 +210,38 @@ def shown(estimate: Estimate | None) -> str:
 
 def stored_estimate(row: Mapping[str, Any], name: str) -> Estimate | None:
     """An estimate of a stored row, from the three columns ``name``, ``name_low``, ``name_high``."""
-    cells: list[Any] = [row.get(f"{name}{end}") for end in ("", "_low", "_high")]
-    value, low, high = (float(cell) if _given(cell) else None for cell in cells)
+    cells = (row.get(f"{name}{end}") for end in ("", "_low", "_high"))
+    value, low, high = (None if cell is None or cell != cell else float(cell) for cell in cells)
     return None if value is None else Estimate(value, low, high)
 
 
-def board_notes(board: Board, view: BoardView) -> list[str]:
-    """Sentences that explain the remarks and words of a board."""
-    sentences = []
+def board_notes(board: Board, view: BoardView) -> str:
+    """Sentences that explain the remarks and words of a board; empty where it has none."""
+    return " ".join(filter(None, _notes(board, view)))
+
+
+def _notes(board: Board, view: BoardView) -> Iterator[str]:
     if board.trivial is not None and any(line.beaten for line in view.lines):
-        sentences.append(
+        yield (
             f"{MARK} does not beat {board.trivial.best}, the best trivial baseline: the interval "
             f"of the difference, which holds with those of all pairs, does not lie above zero."
         )
-    sentences += _meant(board) if {line.calibration for line in view.lines} & {*WORDS} else []
-    together = board.together
-    sentences += [together] if together else []
+    if {line.calibration for line in view.lines} & {*WORDS}:
+        yield from _meant(board)
+    yield board.together
     if board.plan.budget.tuned:
-        sentences.append(
+        yield (
             "Gain by tuning: tuned less default settings, on the same seeds. Sensitivity: a "
             "setting for each task less one for all, on the seeds of the search."
         )
-    if board.imported is not None or "imported" in board.plan.roles.values():
-        sentences.append("Imported rows were not run by uqbench, and are not ranked with runs.")
-    origins = {kind for own in board.origin.values() for kind in own}
-    if "self_run" in origins:
-        sentences.append("Self-run rows are of loops that were recorded; who acted is not known.")
-    if "local" in origins:
-        sentences.append(
-            "Local rows are of code that is in no installed package: their versions are digests."
-        )
+    kinds = {kind for own in board.origin.values() for kind in own} | {*board.plan.roles.values()}
+    yield from (said for kind, said in FROM.items() if kind in kinds)
     if board.submitted:
         sent = "; ".join(f"{method}, {said}" for method, said in sorted(board.submitted.items()))
-        sentences.append(f"Submitted rows (submissions.json): {sent}.")
+        yield f"Submitted rows (submissions.json): {sent}."
     if board.origins:
-        places = ", ".join(sorted(set(board.origins.values())))
-        sentences.append(f"Stored rows are from {places} and were not run again.")
-    return [" ".join(sentences)] if sentences else []
+        places = ", ".join(sorted({*board.origins.values()}))
+        yield f"Stored rows are from {places} and were not run again."
 
 
 def _meant(board: Board) -> Iterator[str]:
@@ -266,11 +264,3 @@ def _meant(board: Board) -> Iterator[str]:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.0f}"
-
-
-def _place(ranks: Sequence[Any]) -> Place | None:
-    return Place(*map(int, ranks)) if all(map(_given, ranks)) else None
-
-
-def _given(cell: Any) -> bool:
-    return cell not in ("", None) and cell == cell

@@ -72,7 +72,7 @@ def page(
         + (" The budget does not rank methods." if not board.ranks else ""),
         errors_sentence(errors),
         board.told.note,
-        *board_notes(board, view),
+        board_notes(board, view),
         FURTHER,
         _claims(board),
         _readings(board),

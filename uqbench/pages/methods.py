@@ -1,6 +1,5 @@
 """Methods as readers know them: a name, what sets them apart, one sentence, and the paper."""
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -8,7 +7,6 @@ from typing import Any
 from uqbench.boards.stored import StoredBoard
 from uqbench.contract.errors import UqbenchError
 from uqbench.registry.definitions import source, summary
-from uqbench.registry.papers import cited
 from uqbench.registry.plugins import Host
 
 SYMBOLS = {"zeta": "ζ", "lam": "λ", "epsilon": "ε", "alpha": "α", "beta": "β"}
@@ -16,8 +14,6 @@ MOST_SETTINGS = 2
 """Settings that a name has room for; with more the method's own name tells."""
 MOST_LETTERS = 24
 """Of a title in a sentence or a picture; a longer one gives way to the method's own name."""
-LINKS = {"doi": "https://doi.org/{}", "eprint": "https://arxiv.org/abs/{}", "url": "{}"}
-"""The fields of BibTeX that lead to a paper, and where."""
 
 
 def names_of(board: StoredBoard, host: Host) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -53,17 +49,6 @@ def setting_apart(name: str, config: Mapping[str, Any], alike: list[dict[str, An
     if not keys or len(keys) > MOST_SETTINGS or any(isinstance(config[k], dict) for k in keys):
         return name
     return ", ".join(f"{SYMBOLS.get(k, k.replace('_', ' '))} = {config[k]}" for k in keys)
-
-
-def links(host: Host, sources: list[str]) -> dict[str, str]:
-    """Addresses of the papers that some sources cite, by the citation."""
-    found: dict[str, str] = {}
-    for paper in cited(host, sources)[0]:
-        for key, address in LINKS.items():
-            if match := re.search(rf"(?m)^\s*{key} = \{{([^}}]+)\}}", paper.bibtex):
-                found |= dict.fromkeys(paper.cited_as, address.format(match[1]))
-                break
-    return found
 
 
 def _described(of: str, host: Host) -> tuple[str, ...]:

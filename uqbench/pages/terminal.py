@@ -1,11 +1,9 @@
 """Leaderboards for the terminal, readable at 80 columns: columns are left out, names never cut."""
 
-from collections import Counter
-from itertools import chain
-
 from rich.console import Console
 
 from uqbench.boards.leaderboard import Board
+from uqbench.boards.manifest import missing_note
 from uqbench.boards.protocol import older_scores
 from uqbench.contract.wording import visible
 from uqbench.pages.board_view import BoardView
@@ -33,14 +31,7 @@ def print_board(board: Board, console: Console | None = None, said: str = "") ->
 
 def lacking(board: Board) -> list[str]:
     """Sentences on planned runs without a score, and on runs of several versions of the code."""
-    cells, lines = board.scores.cells, []
-    without = Counter(chain(*(cell.without_score("finished without a value") for cell in cells)))
-    if without:
-        states = ", ".join(f"{number} {state}" for state, number in sorted(without.items()))
-        lines.append(
-            f"{without.total()} of {len(board.scores)} planned runs have no score ({states}): "
-            f"no aggregate is shown where one is missing."
-        )
+    lines = [missing_note(board.scores, board.planned).replace("*", "").replace("`", "")]
     mixed = [package for package, hashes in board.content.items() if len(hashes) > 1]
     said = f"Runs were made with several versions of the code of {', '.join(mixed)}."
-    return lines + [said] * bool(mixed)
+    return [*filter(None, lines), *[said] * bool(mixed)]

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from packed import read_scores, write_scores
 from uqbench_report.explorer.page import Explorer
+from uqbench_report.explorer.ranks import places_by
 
 from uqbench.boards.claims.verdict import Verdict
 from uqbench.boards.stored import StoredBoard
@@ -125,8 +126,8 @@ def test_a_score_of_which_less_is_better_ranks_the_least_first(host, suites):
     stored = StoredBoard.read(BOARDS / "deepsea" / "demo")
     board = stored.board(selection.plan(host, "cpu"), selection, host)
     (column,) = [one for one in board.columns if one.metric.name == "late_regret"]
-    by_score = board.places_by(column)
-    raw = board.places_by(replace(column, normalized=False))
+    by_score = places_by(board, column)
+    raw = places_by(board, replace(column, normalized=False))
     regret = {name: board.methods[name].raw(column.metric) for name in raw}
     assert raw
     assert by_score.keys() == raw.keys()

@@ -23,6 +23,7 @@ from uqbench.statistics.estimate import Estimate
 from uqbench.statistics.ranks import Place
 from uqbench.suites.selection import Selection
 from uqbench.suites.suite import Suite
+from uqbench_report.explorer.ranks import estimates_on, places_by
 from uqbench_report.plots import catalog, claims
 from uqbench_report.plots.render import svg
 
@@ -133,11 +134,11 @@ def commands(board: StoredBoard, root: str) -> dict[str, str]:
 def _rank(data: Data, board: Board, names: list[str]) -> None:
     """Add the ranks and values on single tasks, without each, and the ranks by other scores."""
     for (how, task), tasks in board.subsets.items():
-        values, places = board.estimates_on(*tasks), board.places_on(*tasks)
+        values, places = estimates_on(board, *tasks), board.places_on(*tasks)
         data["sets"][f"{how}:{task}"] = [_estimate(values.get(name)) for name in names]
         data["ranks"][f"{how}:{task}"] = [_place(places.get(name)) for name in names]
     for column in board.columns if board.ranks else ():
-        if places := board.places_by(column):
+        if places := places_by(board, column):
             data["ranks"][f"by:{column.name}"] = [_place(places.get(name)) for name in names]
 
 
