@@ -40,7 +40,7 @@ def test_the_demo_ranks_and_says_whose_intervals_can_be_trusted(tmp_path):
     assert done.return_value == 0
     lines = done.stdout.splitlines()
     assert len(lines) <= 20
-    told = " ".join(lines)
+    told = " ".join(done.stdout.split())
     assert "PSRL (0.48) or BQL (0.42) is best of 5 methods. " in told
     assert "(too narrow) of true values" in told
     assert lines[-1] == f"report: {tmp_path / 'demo.html'} (open it)"

@@ -23,7 +23,7 @@ from uqbench.suites.suite import Suite
 
 WORDS = CALIBRATED, NARROW, WIDE, OPEN = "calibrated", "too narrow", "too wide", "open"
 NO_WORD = "–"
-"""Where a method states no intervals."""
+"""The word of a method that states no intervals."""
 _COVERAGE = re.compile(r"(?:q_)?coverage_(90|95)_mean")
 
 
@@ -85,7 +85,7 @@ def with_words(leaderboard: pd.DataFrame) -> pd.DataFrame:
 
 
 def worth(suite: Suite, column: str, methods: Mapping[str, MethodScores]) -> str:
-    """What the words of a board are worth, in a sentence.
+    """A sentence on the worth of a board's words.
 
     Args:
         suite: of the board.

@@ -38,14 +38,14 @@ ALIKE = {
     CALIBRATED: "Stated {} are calibrated",
     WIDE: "Stated {} are too wide",
 }
-"""What is said of intervals that have one word."""
+"""Openings of the sentence on intervals that all have one word."""
 NO_BETTER = 0.05
 """Shares of true values that differ by less are as good as those of intervals of width zero."""
 
 
 @dataclass(frozen=True)
 class Told:
-    """What the sentences about a board are made of.
+    """The frames that the sentences about a board are made of.
 
     Attributes:
         leaderboard: its ``leaderboard.csv``.
@@ -63,7 +63,7 @@ class Told:
 
     @property
     def headline(self) -> str:
-        """Who is best, whom to trust, and the first surprise that there is room for."""
+        """The best methods, the ones to trust, and the first surprise that there is room for."""
         told = [sentence for sentence in (self._best, self._trust) if sentence]
         for surprise in self._surprises():
             whole = " ".join([*told, surprise])
@@ -73,7 +73,7 @@ class Told:
 
     @property
     def note(self) -> str:
-        """How methods were tuned, and what stated widths are worth beyond their controls."""
+        """Sentences on tuning, and on the worth of stated widths beyond their controls."""
         return " ".join(filter(None, [self._tuning, self._widths, self._skills]))
 
     @cached_property
@@ -143,7 +143,7 @@ class Told:
 
     @property
     def _leaders(self) -> str:
-        """Which methods lead in the skills of a board that does not rank."""
+        """A sentence on the leaders by skill of a board that does not rank."""
         own, leads = self.methods[self.methods["beats_trivial"] != "no"], dict[str, list[str]]()
         for name in (n for n in own if n.endswith("_mean") and f"{n}_low" in own):
             known = own.dropna(subset=[name, f"{name}_low"])
@@ -277,7 +277,7 @@ class Told:
 
     @property
     def _tuning(self) -> str:
-        """Which methods were not tuned; empty where all were, or there is nothing to rank."""
+        """A sentence on methods that were not tuned; empty where all were, or nothing is ranked."""
         own = self.methods
         if len(own) < 2 or "imported" in own or not self.ranks:
             return ""

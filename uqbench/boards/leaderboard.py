@@ -310,7 +310,7 @@ class Board:
 
     @property
     def told(self) -> Told:
-        """What its sentences are made of."""
+        """The frames that its sentences are made of."""
         by_cell = {f"{c.task.name}/{c.method.name}": c.runs[0] for c in self.plan.cells}
         configs = configs_of({name: run.identity["method"] for name, run in by_cell.items()})
         ranks = self.frames["ranks.csv"]

@@ -220,7 +220,7 @@ class StoredBoard:
 
     @property
     def told(self) -> Told:
-        """What its sentences are made of."""
+        """The frames that its sentences are made of."""
         configs = {self.names.get(n, n): of for n, of in configs_of(self.configs).items()}
         ranks = self.table("ranks.csv")
         named = None if ranks is None else self._named(ranks)

@@ -245,7 +245,7 @@ def _notes(board: Board, view: BoardView) -> Iterator[str]:
 
 
 def _meant(board: Board) -> Iterator[str]:
-    """What a word for stated intervals says, and what the words of the board are worth."""
+    """Sentences on the meaning of the words for stated intervals, and on their worth here."""
     own = {name: of for name, of in board.methods.items() if board.plan.roles[name] == "method"}
     column = coverage_column(map(str, board.leaderboard))
     if column is not None:
