@@ -113,7 +113,7 @@ class Told:
     @cached_property
     def nobody(self) -> bool:
         """Whether no method that has a score beats the best trivial row."""
-        return 0 < len(self.beaten) == self.scores.notna().sum()
+        return bool(0 < len(self.beaten) == self.scores.notna().sum())
 
     @property
     def _best(self) -> str:
@@ -197,8 +197,8 @@ class Told:
             but = f", not those of {self._shown(wrong)}" if wrong else ""
             parts.append(f"trust {of} of {self._shown(right)}{but}")
         elif wrong:
-            inside = "" if told else " of true values inside"
-            parts.append(f"do not trust {of} of {self._shown(wrong, inside)}")
+            shown = self._shown(wrong, "" if told else " of true values inside")
+            parts.append(f"do not trust {of} of {shown}")
         elif not told:
             parts.append(f"{intervals} of {self._shown(those[WIDE])} are too wide, others open")
         said = "; ".join(parts)
