@@ -60,7 +60,7 @@ def prices(root: Path) -> pd.DataFrame:
     print(f"Of {len(counted)} claims: {', '.join(told)}; {elsewhere} of suites without a board")
     rows = []
     for one in sorted(counted, key=lambda claim: (claim.board.title, claim.id)):
-        if one.verdict != Verdict.UNDECIDED.value:
+        if one.verdict != Verdict.OPEN.value:
             continue
         claims = one.board.claims
         row = claims[claims["claim"] == one.id].iloc[0]

@@ -3,8 +3,8 @@
     python benchmarks/words.py [--boards 400] [--truths 128]
 
 Errors of a run are normal and correlated by rho; intervals are exact, twice too wide or twice too
-narrow. Printed is how many boards in a hundred say honest, overconfident, underconfident; the rest
-is undecided.
+narrow. Printed is how many boards in a hundred say calibrated, too narrow, too wide; the rest
+is open.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections import Counter
 import numpy as np
 from numpy.typing import NDArray
 
-from uqbench.boards.calibration import JUDGED, calibration
+from uqbench.boards.calibration import CALIBRATED, NARROW, WIDE, word
 from uqbench.statistics.bounded import SHARE
 from uqbench.statistics.estimate import estimate
 
@@ -37,14 +37,15 @@ def coverages(
 
 
 def said(boards: int, shape: tuple[int, int], truths: int, rho: float, width: float) -> str:
-    """``honest/over/under`` in percent."""
+    """``calibrated/too narrow/too wide`` in percent."""
     generator, found = np.random.default_rng(0), Counter[str]()
     for _ in range(boards):
         covered = coverages(generator, shape, truths, rho, width)
         share = estimate("mean", covered, [SHARE] * shape[1])
-        found[calibration(share, 0.9, judged=True)] += 1
-    honest, under, over = (100 * found[word] / boards for word in JUDGED)
-    return f"{honest:.0f}/{over:.0f}/{under:.0f}"
+        assert share.low is not None
+        assert share.high is not None
+        found[word(share.low, share.high, 0.9)] += 1
+    return "/".join(f"{100 * found[of] / boards:.0f}" for of in (CALIBRATED, NARROW, WIDE))
 
 
 def main() -> None:

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import gymnasium
 import torch
 
-from uqbench.boards.calibration import coverage_column, kind
+from uqbench.boards.calibration import CALIBRATED, coverage_column
 from uqbench.boards.protocol import departures, versions_here
 from uqbench.boards.stored import StoredBoard, board_folders
 from uqbench.contract.wording import duration
@@ -49,7 +49,6 @@ SECONDS: dict[str, float] = {"seconds": 10.0, "minutes": 600.0, "any": float("in
 
 MOST = 3
 """Methods that a choice names."""
-TRUSTED = ("honest", "as stated here")
 
 
 @dataclass(frozen=True)
@@ -159,7 +158,7 @@ class SiteBoard:
             return [] if about_other and self.world != "predictions" else self._best(None)
         groups = (self.board.manifest.groups or {}).get("risk", ())
         name = next((c for c in groups if self._known(c) and self._direction(c)), None)
-        return self._best(name or "worst_quarter")
+        return self._best(name) if name else []
 
     def _best(self, column: str | None) -> list[Evidence]:
         """By the board's own sets of ranks, or by another column where one is named."""
@@ -167,7 +166,7 @@ class SiteBoard:
             return []
         own = [m for m in self.methods if m.place is not None or len(self.methods) == 1]
         name, turn = column or self.board.ranking, 1
-        if column not in (None, "worst_quarter"):
+        if column is not None:
             turn = self._direction(column) or 1
         own = [m for m in own if name in m.estimates]
         own.sort(key=lambda line: -turn * line.estimates[name].value)
@@ -194,7 +193,7 @@ class SiteBoard:
                 line,
                 f"{100 * line.estimates[name].value:.0f} % of the true values lie inside its "
                 f"{100 * level:.0f} % intervals ({line.calibration})",
-                (kind(line.calibration) in TRUSTED) - abs(line.estimates[name].value - level),
+                (line.calibration == CALIBRATED) - abs(line.estimates[name].value - level),
             )
             for line in own[:MOST]
         ]
@@ -202,7 +201,7 @@ class SiteBoard:
     def _of(self, line: Line, said: str, strength: float) -> Evidence:
         facts = self.facts[line.method]
         said = f"{said}; {duration(self.seconds.get(line.method, 0))} a run"
-        word = kind(line.calibration)
+        word = line.calibration
         return Evidence(facts["of"], facts["title"], said, self.id, word, strength)
 
     @cached_property

@@ -58,7 +58,7 @@ def test_ranks_are_sets_and_printing_gives_one_paragraph(scores):
     assert tuple(found.ranks.iloc[0][["rank_low", "rank_high"]]) == (1, 1)
     text = repr(found)
     assert "\n" not in text
-    assert text.startswith("a is first of 3 methods. IQM over 5 tasks: a ")
+    assert text.startswith("a (")
     assert found.sentence("a", "c").startswith("a is significantly better than c")
     assert "<table" in found._repr_html_()
 

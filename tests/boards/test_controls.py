@@ -12,7 +12,7 @@ from packed import read_scores
 import uqbench
 from uqbench.api.session import Session
 from uqbench.boards.controls import above_controls
-from uqbench.boards.finding import finding
+from uqbench.boards.headline import Told
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.scores import Score, from_csv, to_csv
 from uqbench.pages.check import rewrite
@@ -65,15 +65,15 @@ def test_a_skill_is_worth_what_it_is_beyond_its_best_control(plan):
         assert float(row["information_beyond_high"]) < expected + 0.05
     table = pd.DataFrame(rows.values())
     assert above_controls(table)["information"] == ["bootstrapped-dqn-masks"]
-    said = board_of(plan, planted).finding
+    said = board_of(plan, planted).told.note
     assert "Above their controls: information of bootstrapped-dqn-masks." in said
 
     def less(method, metric, seed):  # half of it
         own = metric.statistic == "queries/information"
         return planted(method, metric, seed) * (0.5 if own else 1)
 
-    assert "Controls reach what stated widths are worth (proper, information, correlation)." in (
-        board_of(plan, less).finding
+    assert "Controls score as well on proper, information, correlation: stated widths add" in (
+        board_of(plan, less).told.note
     )
 
 
@@ -89,8 +89,9 @@ def test_a_coverage_stands_beside_those_of_width_zero_and_of_the_best_constant_w
             return None
         return {None: 0.5, "zero": 0.4, "constant": 0.9}.get(control_of(metric), 0.1)
 
-    said = board_of(plan, value).finding
-    assert "50 % (too narrow here); of width zero 40 %; of the best constant width 90 %." in said
+    said = board_of(plan, value).told
+    assert "they hold 50 % of true values." in said.headline
+    assert "would hold 40 % with width zero and 90 % with the best constant width." in said.note
 
 
 def test_boards_of_runs_from_before_controls_are_as_they_were(plan):
@@ -117,7 +118,7 @@ def test_a_suite_without_queries_has_no_controls():
 
 
 def said(lows):
-    """The finding of methods a and b, by their skills' lower ends beyond the best control."""
+    """The note on methods a and b, by their skills' lower ends beyond the best control."""
     own = {"role": "method", "beats_trivial": "yes", "iqm": 1.0, "rank": 1, "rank_low": 1,
            "rank_high": 2}  # fmt: skip
     rows = [
@@ -125,13 +126,13 @@ def said(lows):
         | {f"s{i}_beyond{end}": low[k] for i, low in enumerate(lows) for end in ("", "_low")}
         for k, name in enumerate("ab")
     ]
-    return finding(pd.DataFrame(rows), "iqm", ranks=True)
+    return Told(pd.DataFrame(rows), "iqm", ranks=True).note
 
 
 def test_of_many_skills_those_are_named_in_which_no_method_is_above_its_controls():
-    told = "Of 8 skills, those in which no method is above its controls: "
-    assert told + "s6, s7." in said([[0.1, -0.1]] * 6 + [[-0.1] * 2] * 2)
-    assert told + "none." in said([[0.1, -0.1]] * 8)
+    told = "Controls score as well on s6, s7: stated widths add nothing there."
+    assert told in said([[0.1, -0.1]] * 6 + [[-0.1] * 2] * 2)
+    assert "ontrols" not in said([[0.1, -0.1]] * 8)
 
 
 def test_a_skill_in_which_every_method_is_above_its_controls_tells_none_from_another():

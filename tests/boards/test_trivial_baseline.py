@@ -96,7 +96,7 @@ def test_what_does_not_beat_the_best_trivial_row_is_marked(plan):
              "`uniform-random` (trivial)"]  # fmt: skip
     places = [shown.index(name) for name in order]
     assert places == sorted(places)
-    (note,) = board_notes(board, BoardView.of(board))
+    note = board_notes(board, BoardView.of(board))
     assert note in shown
     assert note.startswith("† does not beat constant-action")
 

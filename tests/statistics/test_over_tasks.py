@@ -65,8 +65,8 @@ def test_runs_that_share_a_clock_decide_by_their_tasks_and_not_by_themselves():
     wide = Band(**claim, low=0.4, high=0.65)
     assert verdict(wide) is Verdict.HOLDS
     assert verdict(Band(**claim, value=0.9, tolerance=0.05)) is Verdict.DOES_NOT_HOLD
-    assert verdict(Band(**claim, low=0.52, high=0.65)) is Verdict.UNDECIDED
-    assert verdict(Band(**claim, low=0.4, high=0.65), shared=False) is Verdict.UNDECIDED
+    assert verdict(Band(**claim, low=0.52, high=0.65)) is Verdict.OPEN
+    assert verdict(Band(**claim, low=0.4, high=0.65), shared=False) is Verdict.OPEN
 
 
 def test_intervals_over_five_tasks_cover_what_they_say():
@@ -105,5 +105,5 @@ def test_of_a_suites_claims_those_about_costs_count_tasks(metric):
         for run in plan.runs
     ]  # fmt: skip
     (judgement,) = judge(plan, scores)
-    decided = judgement.verdict is Verdict.NOT_REPRODUCED  # the claim gives a published number
+    decided = judgement.verdict is Verdict.DOES_NOT_HOLD  # the claim gives a published number
     assert decided == (metric == "steps_per_s")

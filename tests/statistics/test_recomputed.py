@@ -1,11 +1,10 @@
-"""The stored boards' pairs, ranks and headlines, recomputed with pandas and SciPy alone.
+"""The stored boards' pairs and ranks, recomputed with pandas and SciPy alone.
 
 Nothing of uqbench is imported: what is written here is what docs/statistics.md says. Differences of
 runs with a known range are drawn, and are left to the boards' own tests.
 """
 
 import json
-import re
 from itertools import combinations
 from pathlib import Path
 
@@ -122,33 +121,3 @@ def test_pairs_and_ranks_are_those_of_a_program_that_shares_no_code(folder):
     for name in ranked if best is not None else []:
         beats = board.loc[name, "beats_trivial"]
         assert pd.isna(beats) or (beats == "yes") == ((name, best) in better)
-
-
-@pytest.mark.parametrize("folder", FOLDERS, ids=NAMES)
-def test_headline_and_words_say_what_the_table_says(folder):
-    board = pd.read_csv(folder / "leaderboard.csv", dtype={"method": str})
-    headline = re.search(r"^\*\*(.*)\*\*$", (folder / "README.md").read_text("utf-8"), re.M)[1]
-    methods = board[board["role"] == "method"]
-    first = list(methods.loc[methods["rank_low"] == 1, "method"])
-    if one := re.search(r"(?:^|\. )(\S+) is first of", headline):
-        assert first == [one[1]]
-    if several := re.search(r"(\d+) of \d+ methods may be first", headline):
-        assert int(several[1]) == len(first)
-    if named := re.search(r"Of \d+ methods, (.+?) may be first", headline):
-        assert re.split(", | and ", named[1]) == sorted(
-            first, key=re.split(", | and ", named[1]).index
-        )
-    if "No two of the" in headline:
-        assert len(first) == len(methods)
-    columns = [c for c in board if re.fullmatch(r"(q_)?coverage_(90|95)_mean", c)]
-    column = min(columns, key=lambda c: c[-7:-5], default=None)
-    for row in methods.to_dict("records") if column and "calibration" in board else []:
-        low, high, level = row[f"{column}_low"], row[f"{column}_high"], int(column[-7:-5]) / 100
-        least, most = level - (1 - level) / 2, level + (1 - level) / 2
-        side = ("narrow" if high < least else "wide" if low > most
-                else "stated" if least <= low <= high <= most else "undecided")  # fmt: skip
-        said = {"honest": "stated", "as stated here": "stated", "overconfident": "narrow",
-                "too narrow here": "narrow", "underconfident": "wide", "too wide here": "wide",
-                "undecided": "undecided"}  # fmt: skip
-        if row["calibration"] != "states none":
-            assert said[row["calibration"]] == side

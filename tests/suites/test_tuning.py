@@ -15,7 +15,7 @@ from uqbench.api.execute import execute
 from uqbench.api.options import Options
 from uqbench.api.session import Session
 from uqbench.api.tune import search, tune
-from uqbench.boards.finding import finding
+from uqbench.boards.headline import Told
 from uqbench.boards.leaderboard import board
 from uqbench.boards.protocol import departures
 from uqbench.contract.errors import UqbenchError
@@ -311,7 +311,7 @@ def test_tuning_and_the_board_of_what_it_chose(options, tmp_path):
     assert float(rows["climber"]["tuning_gain"]) == pytest.approx(gain, abs=1e-5)
     assert float(rows["climber"]["tuning_gain_low"]) > 0
     assert float(rows["climber"]["sensitivity"]) == pytest.approx(came.sensitivity, abs=1e-5)
-    assert made.finding.startswith("Untuned: fast, slow. ")
+    assert made.told.note.startswith("Not tuned: fast, slow.")
     assert "`climber` (local, tuned over 6 settings on 2 tasks)" in page(made, [], "")
     assert "gain by tuning" in page(made, [], "")
     view = {line.method: line.notes for line in BoardView.of(made).lines}
@@ -330,7 +330,7 @@ def test_a_board_knows_that_its_table_is_another_by_now(options, tmp_path):
     assert departures(manifest, planned(options).suite, {}) == ["other settings by hill.tuning.csv"]
 
 
-def test_a_board_without_tuning_says_so_first(host):
+def test_the_note_of_a_board_says_which_methods_were_not_tuned(host):
     import pandas as pd
 
     row = {
@@ -341,10 +341,10 @@ def test_a_board_without_tuning_says_so_first(host):
         "mean": 0.5,
     }
     rows = pd.DataFrame([row | {"method": "a"}, row | {"method": "b"}])
-    assert finding(rows, "mean", ranks=True).startswith("No method of this board was tuned.")
-    assert "tuned" not in finding(rows, "mean", ranks=False)
+    assert Told(rows, "mean", ranks=True).note.startswith("No method was tuned")
+    assert "tuned" not in Told(rows, "mean", ranks=False).note
     tuned = rows.assign(tuned=["tuned over 6 settings on 2 tasks", "default settings"])
-    assert "ntuned" not in finding(tuned, "mean", ranks=True)
+    assert "tuned" not in Told(tuned, "mean", ranks=True).note
 
 
 def rungs(

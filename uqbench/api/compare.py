@@ -26,7 +26,7 @@ from uqbench.boards.imported import (
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.manifest import missing_note
 from uqbench.boards.stored import StoredBoard, board_folder
-from uqbench.boards.tables import PAIR_COLUMNS, RANK_COLUMNS, label
+from uqbench.boards.tables import RANKS, label
 from uqbench.contract.errors import UqbenchError
 from uqbench.contract.figure import Figure
 from uqbench.contract.wording import count
@@ -58,9 +58,9 @@ class Compared:
         ``may_be_first`` where the set begins at 1; rank sets hold together with 95 %.
         A method that lacks runs has no row.
         """
-        places = sorted(self.board.places.items(), key=lambda one: one[1].rank)
-        rows = [(name, of.rank, of.low, of.high, name in self.board.first) for name, of in places]
-        return pd.DataFrame(rows, columns=["method", *RANK_COLUMNS[3:]])
+        known = self.board.leaderboard.dropna(subset="rank").sort_values("rank", kind="stable")
+        own = known[["method", *RANKS]].assign(may_be_first=known["may_be_first"] == "yes")
+        return own.astype(dict.fromkeys(RANKS[:3], int)).reset_index(drop=True)
 
     @cached_property
     def pairs(self) -> pd.DataFrame:
@@ -68,11 +68,7 @@ class Compared:
 
         ``p_adjusted`` is p times the number of pairs, and both intervals hold for all of these.
         """
-        rows = [
-            (x.first, x.second, *astuple(x.improvement), *astuple(x.difference), x.p, x.adjusted)
-            for x in self.board.pairs
-        ]
-        return pd.DataFrame(rows, columns=list(PAIR_COLUMNS))
+        return self.board.frames["pairs.csv"]
 
     @cached_property
     def intervals(self) -> pd.DataFrame:

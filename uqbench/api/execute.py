@@ -11,7 +11,6 @@ from pathlib import Path
 from uqbench.api.boards import written
 from uqbench.api.plan import Planned
 from uqbench.api.session import Session
-from uqbench.boards.calibration import words_note
 from uqbench.boards.cost import step_costs
 from uqbench.boards.detectable import detectable_note
 from uqbench.boards.leaderboard import Board, board
@@ -117,7 +116,7 @@ def dry_run(session: Session, beside: Path | None = None) -> Planned:
     todo = to_do(states, plan.stage)
     expected = Forecast(plan, todo, store, step_costs(plan, roots))
     script, code = preview(plan, execution), code_note(states.values())
-    note = "\n".join(filter(None, [words_note(plan), rollouts_note(plan), code]))
+    note = "\n".join(filter(None, [rollouts_note(plan), code]))
     shown = detectable_note(plan, roots)
     return Planned(plan, execution.device, states, expected, script, note, shown)
 

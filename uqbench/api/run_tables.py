@@ -12,6 +12,7 @@ import pandas as pd
 import pyarrow as pa
 
 from uqbench.boards.of_runs import seed_of
+from uqbench.boards.tables import IMPROVEMENT, POINTS, STATISTICS
 from uqbench.contract.errors import warn
 from uqbench.results.records import RunState, StoredRun
 from uqbench.results.store import Store
@@ -109,11 +110,9 @@ def _tables(runs: Sequence[Found], name: str, filters: Any) -> Iterator[pa.Table
             yield pa.table(own | {n: table[n] for n in table.column_names})
 
 
-SCORE = ("rank", "mean", "iqm", "median", "worst_quarter", "optimality_gap", "fail_share")
+SCORE = ("rank", *STATISTICS, "fail_share")
 """What a board estimates of its score; its other estimates are of other metrics, or of pairs."""
-POINT = ("iqm", "median", "worst_quarter", "optimality_gap")
-"""Those that have an interval on the few boards that rank by them alone."""
-OVER, ENDS = "improvement_over_", ("_low", "_high")
+ENDS = ("_low", "_high")
 
 
 def _estimated(table: pd.DataFrame) -> list[str]:
@@ -124,7 +123,7 @@ def _estimated(table: pd.DataFrame) -> list[str]:
 def summary(table: pd.DataFrame) -> pd.DataFrame:
     """``leaderboard.csv`` without other metrics than its score; intervals of the mean alone."""
     others = [f"{n}{end}" for n in _estimated(table) if n not in SCORE for end in ("", *ENDS)]
-    points = [f"{name}{end}" for name in POINT for end in ENDS]
+    points = [f"{name}{end}" for name in POINTS for end in ENDS]
     return table.drop(columns=[*others, *points], errors="ignore")
 
 
@@ -138,11 +137,11 @@ def estimates(table: pd.DataFrame) -> pd.DataFrame:
     parts = []
     for name in _estimated(table):
         part = table[own].copy()
-        over = name.startswith(OVER)
+        over = name.startswith(IMPROVEMENT)
         part["metric"] = "improvement" if over else name
         for column, end in (("value", ""), ("low", "_low"), ("high", "_high")):
             part[column] = table[f"{name}{end}"]
-        part["baseline"] = name.removeprefix(OVER) if over else ""
-        parts.append(part[part["low" if name in POINT else "value"].notna()])
+        part["baseline"] = name.removeprefix(IMPROVEMENT) if over else ""
+        parts.append(part[part["low" if name in POINTS else "value"].notna()])
     columns = [*own, "metric", "value", "low", "high", "baseline"]
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)

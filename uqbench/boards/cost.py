@@ -69,12 +69,14 @@ def cost_csv(plan: Plan, scores: Scores) -> str:
 
 def to_csv(rows: Sequence[CellCost]) -> str:
     """The file."""
+    import pandas as pd
+
     shown = [
         vars(row)
         | {"steps_per_s": f"{row.steps_per_s:.1f}", "device_hours": f"{row.device_hours:.4f}"}
         for row in rows
     ]
-    return csv_text(shown, COLUMNS)
+    return csv_text(pd.DataFrame(shown, columns=list(COLUMNS)))
 
 
 def read_cost(text: str) -> list[CellCost]:

@@ -13,6 +13,7 @@ import io
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
+import pandas as pd
 from scipy.stats import binomtest
 
 from uqbench.boards.leaderboard import COMPARED, Board
@@ -60,7 +61,7 @@ def errors_csv(board: Board) -> str:
         for what, shares in wrong.items()
         if shares
     ]
-    return csv_text(rows, COLUMNS)
+    return csv_text(pd.DataFrame(rows, columns=list(COLUMNS)))
 
 
 def is_above(wrong: Sequence[float]) -> bool:

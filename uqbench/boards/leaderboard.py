@@ -6,18 +6,20 @@ counts and never averaged away.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import csv
+import io
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from uqbench.boards.calibration import coverage_column, word
+from uqbench.boards.calibration import coverage_column, with_words
 from uqbench.boards.claims import table
 from uqbench.boards.claims.judge import Judgement, judge
 from uqbench.boards.columns import Column, columns, grouped
 from uqbench.boards.controls import beyond
-from uqbench.boards.finding import finding
+from uqbench.boards.headline import Told, configs_of
 from uqbench.boards.manifest import MANIFEST, SCHEMA_VERSION, Manifest, Planned
 from uqbench.boards.matrices import Matrix, MethodScores, by_method
 from uqbench.boards.provenance import contents
@@ -25,11 +27,20 @@ from uqbench.boards.scores import gather, to_csv
 from uqbench.boards.standings import (
     TrivialBaseline,
     estimates,
-    limits,
     ranges_by_task,
     trivial_baseline,
 )
-from uqbench.boards.tables import PAIR_COLUMNS, RANK_COLUMNS, Row, cells, csv_text, frame, pair_row
+from uqbench.boards.tables import (
+    PAIR_COLUMNS,
+    RANK_COLUMNS,
+    Row,
+    cells,
+    csv_text,
+    made,
+    pair_row,
+    place_cells,
+    read,
+)
 from uqbench.boards.tuned import gains, how_tuned
 from uqbench.contract.specs import Role
 from uqbench.registry.local import is_local
@@ -45,11 +56,15 @@ from uqbench.suites.controls import control_of, follows
 from uqbench.suites.metrics import Metric
 from uqbench.suites.plan import SELF_RUN, Plan, board_title
 from uqbench.suites.variants import base_name
-from uqbench.uncertainty.scores import score_versions, scoring_rule
+from uqbench.uncertainty.scores import score_versions
 
 if TYPE_CHECKING:
     import pandas as pd
 
+SCORES = "scores.csv"
+ORIGINS = {"imported": "", "local": "no", "self_run": "no", "stored_in": "", "submitted": ""}
+"""Columns of ``leaderboard.csv`` on where rows are from, each there if any row has it; and what the
+others have in it."""
 COMPARED = ("method", "trivial")
 """Roles of the rows whose pairs hold together: methods, and the baselines that they are to beat."""
 
@@ -117,7 +132,7 @@ class Board:
     @cached_property
     def began(self) -> str:
         """UTC time at which the first run was begun; empty where that is not known."""
-        own = [made.began for cell in self.scores.cells for made in cell.made if made is not None]
+        own = [of.began for cell in self.scores.cells for of in cell.made if of is not None]
         return min(filter(None, [self.first_run, *own]), default="")
 
     @cached_property
@@ -171,7 +186,7 @@ class Board:
 
     def _pairs_on(self, *tasks: str) -> tuple[Pair, ...]:
         return compare(
-            self._on(tasks),
+            self.on(tasks),
             self.ranking,
             paired=self.plan.suite.paired,
             baselines=[name for name, role in self.plan.roles.items() if role == "trivial"],
@@ -193,46 +208,9 @@ class Board:
         if not self.ranks:
             return {}
         pairs = self._pairs_on(*tasks) if tasks else self.pairs
-        return places(self._on(tasks, "method"), pairs, self.ranking)
+        return places(self.on(tasks, "method"), pairs, self.ranking)
 
-    def estimates_on(self, *tasks: str) -> dict[str, Estimate]:
-        """The ranking statistic of each fully scored row by its runs on some of the tasks alone."""
-        suite, primary = self.plan.suite, self.primary
-        ends = limits(suite, primary, tasks)
-        return {
-            name: estimate(
-                self.ranking,
-                values,
-                ranges_by_task(suite, primary, tasks, learns=self.plan.roles[name] == "method"),
-                clustered=suite.paired,
-                limits=None if self.ranking == "iqm" else ends,
-            )
-            for name, values in self._on(tasks).items()
-        }
-
-    def places_by(self, column: Column) -> dict[str, Place]:
-        """Place of each method by another column; none where neither more nor less is better."""
-        metric, rule = column.metric, scoring_rule(column.metric)
-        better = "max" if column.normalized else rule.direction
-        if better is None:
-            return {}
-        sign = 1 if better == "max" else -1
-        known = {
-            name: own.normalized(metric) if column.normalized else own.raw(metric)
-            for name, own in self.methods.items()
-            if self.plan.roles[name] == "method"
-        }
-        scores = {name: sign * values for name, values in known.items() if values is not None}
-        if len(scores) < 2:
-            return {}
-        tasks = sorted({cell.task for cell in self.scores.cells})
-        ranges = ranges_by_task(self.plan.suite, metric, tasks, normalized=column.normalized)
-        if ranges is not None and sign < 0:
-            ranges = tuple(None if of is None else (-of[1], -of[0]) for of in ranges)
-        pairs = compare(scores, column.statistic, paired=self.plan.suite.paired, ranges=ranges)
-        return places(scores, pairs, column.statistic)
-
-    def _on(self, tasks: Sequence[str], *roles: Role) -> dict[str, Matrix]:
+    def on(self, tasks: Sequence[str], *roles: Role) -> dict[str, Matrix]:
         """The scores of some roles' rows on some of the tasks; of all where none is named."""
         return {
             name: values[:, [self.methods[name].tasks.index(task) for task in tasks]]
@@ -241,11 +219,6 @@ class Board:
             for name, values in self.matrices.items()
             if not roles or self.plan.roles[name] in roles
         }
-
-    @property
-    def first(self) -> tuple[str, ...]:
-        """The methods that may be first: those whose rank set begins at 1."""
-        return tuple(name for name, place in self.places.items() if place.low == 1)
 
     @cached_property
     def subsets(self) -> dict[tuple[str, str], tuple[str, ...]]:
@@ -266,20 +239,24 @@ class Board:
         """The content hashes that each package had in the scored runs; one, unless mixed."""
         return {name: sorted(hashes) for name, hashes in sorted(contents(self.scores).items())}
 
-    @property
-    def local(self) -> frozenset[str]:
-        """The methods that no installed package provides: of a file."""
-        return frozenset(name for name, version in self._versions.items() if is_local(version))
-
-    @property
-    def self_run(self) -> frozenset[str]:
-        """The methods whose loop their owner kept: the environment recorded it."""
-        return frozenset(name for name, of in self._versions.items() if of == SELF_RUN)
-
-    @property
-    def _versions(self) -> dict[str, str]:
-        cells = self.plan.cells
-        return {of.method.name: of.runs[0].identity["method"]["version"] for of in cells}
+    @cached_property
+    def origin(self) -> dict[str, dict[str, str]]:
+        """By method, what is known of where its row is from, by the columns of ``ORIGINS``."""
+        versions = {c.method.name: c.runs[0].identity["method"]["version"] for c in self.plan.cells}
+        return {
+            name: {
+                kind: said
+                for kind, said in {
+                    "imported": "" if self.imported is None else "yes",
+                    "local": "yes" * is_local(versions[name]),
+                    "self_run": "yes" * (versions[name] == SELF_RUN),
+                    "stored_in": self.origins.get(name, ""),
+                    "submitted": self.submitted.get(name, ""),
+                }.items()
+                if said
+            }
+            for name in self.methods
+        }
 
     @cached_property
     def matrices(self) -> dict[str, Matrix]:
@@ -290,20 +267,25 @@ class Board:
     @cached_property
     def together(self) -> str:
         """A sentence on runs of a seed that go together and are compared as if they did not."""
-        methods = list(self._on((), "method").values())
+        methods = list(self.on((), "method").values())
         return pairing_note(methods, paired=self.plan.suite.paired) if methods else ""
 
     @cached_property
-    def tables(self) -> dict[str, bytes]:
-        """The files that follow from the scores, by name, deterministic to the byte."""
+    def frames(self) -> dict[str, pd.DataFrame]:
+        """The tables that follow from the scores, by the names of their files."""
         return {
-            "claims.csv": csv_text(table.rows(self.claims), table.COLUMNS).encode(),
-            "leaderboard.csv": csv_text(self.rows()).encode(),
-            "pairs.csv": csv_text(list(map(pair_row, self.pairs)), PAIR_COLUMNS).encode(),
-            "ranks.csv": csv_text(self._rank_rows(), RANK_COLUMNS).encode(),
-            "scores.csv": to_csv(self.scores, self.metrics),
-            "tasks.csv": csv_text(self._task_rows()).encode(),
+            "claims.csv": made(table.rows(self.claims), table.COLUMNS),
+            "leaderboard.csv": with_words(made(self._rows())),
+            "pairs.csv": made(map(pair_row, self.pairs), PAIR_COLUMNS),
+            "ranks.csv": made(self._rank_rows(), RANK_COLUMNS),
+            "tasks.csv": made(self._task_rows()),
         }
+
+    @cached_property
+    def tables(self) -> dict[str, bytes]:
+        """The files of the frames, and the scores, deterministic to the byte."""
+        files = {name: csv_text(frame).encode() for name, frame in self.frames.items()}
+        return dict(sorted({**files, SCORES: to_csv(self.scores, self.metrics)}.items()))
 
     def files(self) -> dict[str, str]:
         """The tables, and a manifest of these."""
@@ -312,96 +294,80 @@ class Board:
 
     def table(self, name: str) -> pd.DataFrame | None:
         """A table as a frame; None where there is none of that name."""
-        data = self.tables.get(name)
-        return None if data is None else frame(data.decode(), f"{self.suite}/{self.name}/{name}")
+        if name == SCORES:
+            return read(self.tables[name].decode(), f"{self.suite}/{self.name}/{name}")
+        return self.frames.get(name)
+
+    @property
+    def leaderboard(self) -> pd.DataFrame:
+        """A row a method."""
+        return self.frames["leaderboard.csv"]
 
     @property
     def finding(self) -> str:
-        """The finding of the board, in a sentence or two."""
-        table = frame(self.tables["leaderboard.csv"].decode(), self.title)
-        return finding(table, self.ranking, ranks=self.ranks)
+        """The headline of the board: who is best, and whom to trust."""
+        return self.told.headline
 
-    def rows(self) -> list[Row]:
-        """The lines of ``leaderboard.csv``."""
+    @property
+    def told(self) -> Told:
+        """The frames that its sentences are made of."""
+        by_cell = {f"{c.task.name}/{c.method.name}": c.runs[0] for c in self.plan.cells}
+        configs = configs_of({name: run.identity["method"] for name, run in by_cell.items()})
+        ranks = self.frames["ranks.csv"]
+        return Told(self.leaderboard, self.ranking, self.ranks, ranks, configs)
+
+    def rows(self) -> list[dict[str, str]]:
+        """The lines of ``leaderboard.csv``, as text."""
+        return [*csv.DictReader(io.StringIO(self.tables["leaderboard.csv"].decode()))]
+
+    def _rows(self) -> Iterator[Row]:
         coverage, failed = coverage_column(c.name for c in self.columns), RunState.FAILED.value
-        rows = []
+        origins = {kind for own in self.origin.values() for kind in own}
         for method, own in self.methods.items():
-            place = self.places.get(method)
             beaten = None if self.trivial is None else self.trivial.beaten.get(method)
-            row = {
+            row: Row = {
                 "method": method,
                 "role": self.plan.roles[method],
                 "beats_trivial": {True: "yes", False: "no", None: ""}[beaten],
-                "rank": "" if place is None else str(place.rank),
-                "rank_low": "" if place is None else str(place.low),
-                "rank_high": "" if place is None else str(place.high),
-                "may_be_first": _may_be_first(place),
-                "tasks": str(len(own.tasks)),
-                "runs_planned": str(sum(map(len, own.cells.values()))),
-                "runs_scored": str(sum(cell.scored for cell in own.cells.values())),
-                "runs_failed": str(sum(c.status.count(failed) for c in own.cells.values())),
+                **place_cells(self.places.get(method)),
+                "tasks": len(own.tasks),
+                "runs_planned": sum(map(len, own.cells.values())),
+                "runs_scored": sum(cell.scored for cell in own.cells.values()),
+                "runs_failed": sum(c.status.count(failed) for c in own.cells.values()),
             }
-            if self.imported is not None:
-                row["imported"] = "yes"
-            if self.local:
-                row["local"] = "yes" if method in self.local else "no"
-            if self.self_run:
-                row["self_run"] = "yes" if method in self.self_run else "no"
-            if self.origins:
-                row["stored_in"] = self.origins.get(method, "")
-            if self.submitted:
-                row["submitted"] = self.submitted.get(method, "")
+            known = self.origin[method]
+            row |= {k: known.get(k, none) for k, none in ORIGINS.items() if k in origins}
             if self.plan.budget.tuned:
                 row["tuned"] = how_tuned(self.plan, method)
             if coverage is not None:
-                about = row["role"] == "method"
-                known = self.estimates[method]
-                row["calibration"] = word(self.plan.suite, own, known, coverage) if about else ""
-            for name, of in self.estimates[method].items():
-                row |= cells(name, of)
-            rows.append(row)
-        return rows
+                row["calibration"] = ""
+            for name, estimated in self.estimates[method].items():
+                row |= cells(name, estimated)
+            yield row
 
-    def _rank_rows(self) -> list[Row]:
+    def _rank_rows(self) -> Iterator[Row]:
         """The lines of ``ranks.csv``: ranks by each task alone, and without each of the tasks."""
-        rows = []
         for (how, task), tasks in self.subsets.items():
             for method, place in self.places_on(*tasks).items():
-                rows.append(
-                    {
-                        "how": how,
-                        "task": task,
-                        "method": method,
-                        "rank": str(place.rank),
-                        "rank_low": str(place.low),
-                        "rank_high": str(place.high),
-                        "may_be_first": _may_be_first(place),
-                    }
-                )
-        return rows
+                yield {"how": how, "task": task, "method": method, **place_cells(place)}
 
-    def _task_rows(self) -> list[Row]:
-        rows = []
+    def _task_rows(self) -> Iterator[Row]:
         for cell in self.scores.cells:
-            row = {
+            row: Row = {
                 "task": cell.task,
                 "method": cell.method,
-                "runs_planned": str(len(cell)),
-                "runs_scored": str(cell.scored),
+                "runs_planned": len(cell),
+                "runs_scored": cell.scored,
             }
+            learns = self.plan.roles[cell.method] == "method"
             for metric in (one for one in self.metrics if control_of(one) is None):
                 values = self.methods[cell.method].on(cell.task, metric)
                 ranges = ranges_by_task(
-                    self.plan.suite,
-                    metric,
-                    [cell.task],
-                    normalized=False,
-                    learns=self.plan.roles[cell.method] == "method",
+                    self.plan.suite, metric, [cell.task], normalized=False, learns=learns
                 )
                 mean = None if values is None else estimate("mean", values, ranges)
                 row |= cells(metric.name, mean)
-            rows.append(row)
-        return rows
+            yield row
 
     def manifest(self, others: Mapping[str, str]) -> Manifest:
         """The board's ``manifest.json``; ``others`` are digests of its files that are no tables."""
@@ -459,10 +425,6 @@ class Board:
                 "sha256": {**digests, **others},
             }
         )
-
-
-def _may_be_first(place: Place | None) -> str:
-    return "" if place is None else "yes" if place.low == 1 else "no"
 
 
 def board(plan: Plan, store: Store) -> Board:

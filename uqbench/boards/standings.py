@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from uqbench.boards.columns import Column
 from uqbench.boards.matrices import Matrix, MethodScores
+from uqbench.boards.tables import IMPROVEMENT, STATISTICS
 from uqbench.contract.claim import Interval
 from uqbench.statistics.bounded import Ranges, scaled
 from uqbench.statistics.estimate import Estimate, estimate, improvement, share
@@ -23,7 +24,7 @@ def shown_statistics(plan: Plan) -> tuple[str, ...]:
     """
     ranking = plan.suite.ranks_by
     several = len({cell.task.name for cell in plan.cells}) > 1
-    names = ("iqm", "mean", *(("median",) if several else ()), "worst_quarter", "optimality_gap")
+    names = [name for name in STATISTICS if several or name != "median"]
     return (ranking, *(name for name in names if name != ranking))
 
 
@@ -62,7 +63,7 @@ def estimates(
     if values is not None and baseline is not None:
         comparisons = list(plan.roles.values()).count("method") - 1 if role == "method" else 1
         over = improvement(values, baseline, max(comparisons, 1))
-    estimates[f"improvement_over_{suite.baseline}"] = over
+    estimates[f"{IMPROVEMENT}{suite.baseline}"] = over
     for column in columns:
         metric, estimates[column.name] = column.metric, None
         values = own.normalized(metric) if column.normalized else own.raw(metric)
@@ -141,16 +142,9 @@ def trivial_baseline(
     if not trivial:
         return None
     best = max(trivial, key=values.__getitem__)
-    others = {
-        other: pair
-        for pair in pairs
-        for one, other in ((pair.first, pair.second), (pair.second, pair.first))
-        if one == best and roles[other] == "method"
-    }
-    return TrivialBaseline(
-        best,
-        {
-            name: None if pair.difference.low is None else pair.better(name)
-            for name, pair in others.items()
-        },
-    )
+    beaten = {}
+    for pair in pairs:
+        other = pair.second if pair.first == best else pair.first
+        if best in (pair.first, pair.second) and roles[other] == "method":
+            beaten[other] = None if pair.difference.low is None else pair.better(other)
+    return TrivialBaseline(best, beaten)

@@ -11,15 +11,17 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from uqbench.boards.calibration import with_words
+from uqbench.boards.claims.verdict import EARLIER
 from uqbench.boards.error_rates import ERRORS
-from uqbench.boards.finding import finding
+from uqbench.boards.headline import Told, configs_of
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.manifest import MANIFEST, SCHEMA_VERSION, Manifest, Planned, read_manifest
 from uqbench.boards.protocol import departures, versions_here
 from uqbench.boards.provenance import MadeWith, read_provenance
 from uqbench.boards.scores import check_scores, from_csv
 from uqbench.boards.submitted import NAME, Submitted, read_submitted, reseeded, states
-from uqbench.boards.tables import frame
+from uqbench.boards.tables import read
 from uqbench.contract.errors import Say, UqbenchError, see, unknown, warn
 from uqbench.contract.figure import NotDrawableError
 from uqbench.results.files import reading, stored_text, unpacked
@@ -44,6 +46,11 @@ RECORDED = ("cost.csv", PROVENANCE, "papers.bib", ERRORS, NAME, CURVES, UNCERTAI
 """The files of a board that do not follow from its scores."""
 LEFT_OUT = (SCORES, CURVES, UNCERTAINTY)
 """What a copy of a board may be without; its tables are those of the whole board."""
+
+
+def _table(name: str, *columns: str) -> cached_property[pd.DataFrame]:
+    """A CSV file of a stored board, which has these columns, as a frame."""
+    return cached_property(lambda board: board.frame(name, *columns))
 
 
 @dataclass(frozen=True)
@@ -188,7 +195,10 @@ class StoredBoard:
         if name != SCORES and not self.has(name):
             return None
         where = self.folder / name
-        return frame(stored_text(self.checked(name), where), str(where))
+        table = read(stored_text(self.checked(name), where), str(where))
+        if name == "claims.csv" and "verdict" in table:
+            return table.replace({"verdict": EARLIER})
+        return with_words(table) if name == "leaderboard.csv" and "method" in table else table
 
     @cached_property
     def leaderboard(self) -> pd.DataFrame:
@@ -205,38 +215,32 @@ class StoredBoard:
 
     @property
     def finding(self) -> str:
-        """The finding of the board, in a sentence or two."""
-        return finding(self._whole.sort_values("method"), self.ranking, ranks=self.ranks)
+        """The headline of the board: who is best, and whom to trust."""
+        return self.told.headline
+
+    @property
+    def told(self) -> Told:
+        """The frames that its sentences are made of."""
+        configs = {self.names.get(n, n): of for n, of in configs_of(self.configs).items()}
+        ranks = self.table("ranks.csv")
+        named = None if ranks is None else self._named(ranks)
+        return Told(self._whole, self.ranking, self.ranks, named, configs)
 
     @property
     def methods(self) -> list[str]:
         """The rows' names, the best first where the budget ranks."""
         return [str(name) for name in self._whole["method"]]
 
-    @cached_property
-    def pairs(self) -> pd.DataFrame:
-        """A row a pair of methods."""
-        return self._csv("pairs.csv", "first", "second", "improvement")
-
-    @cached_property
-    def claims(self) -> pd.DataFrame:
-        """A row a comparison of a claim."""
-        return self._csv("claims.csv", "claim", "verdict", "source")
-
-    @cached_property
-    def tasks(self) -> pd.DataFrame:
-        """One row per method and task."""
-        return self._csv("tasks.csv", "task", "method")
-
-    @cached_property
-    def cost(self) -> pd.DataFrame:
-        """One row per method and task."""
-        return self._csv("cost.csv", "task", "method", "steps_per_s", "device_hours")
-
-    @cached_property
-    def scores(self) -> pd.DataFrame:
-        """One row per run."""
-        return self._csv(SCORES, "task", "method", "seed", "status", "score", "run")
+    pairs = _table("pairs.csv", "first", "second", "improvement")
+    """A row a pair of methods."""
+    claims = _table("claims.csv", "claim", "verdict", "source")
+    """A row a comparison of a claim."""
+    tasks = _table("tasks.csv", "task", "method")
+    """A row a method and task."""
+    cost = _table("cost.csv", "task", "method", "steps_per_s", "device_hours")
+    """A row a method and task."""
+    scores = _table(SCORES, "task", "method", "seed", "status", "score", "run")
+    """A row a run."""
 
     @cached_property
     def curve_points(self) -> pd.DataFrame | None:
@@ -385,7 +389,13 @@ class StoredBoard:
         claims = tuple(pair for pair in board.plan.claims if pair[0].id in known)
         return replace(board, plan=replace(board.plan, claims=claims))
 
-    def _csv(self, name: str, *columns: str) -> pd.DataFrame:
+    def frame(self, name: str, *columns: str) -> pd.DataFrame:
+        """A CSV file that is to have some columns, as a frame of the methods and tasks shown.
+
+        Raises:
+            NotDrawableError: the board has no file of that name.
+            UqbenchError: it is damaged.
+        """
         return self._shown(self._stored(name, *columns))
 
     def _stored(self, name: str, *columns: str) -> pd.DataFrame:

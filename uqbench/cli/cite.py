@@ -5,12 +5,7 @@ from uqbench.cli.terminal import say
 
 
 @takes(names={"name": "SUITE|METHOD"})
-def command(
-    name: str,
-    *,
-    statistics: bool = False,
-    budget: str | None = None,
-) -> int:
+def command(name: str) -> int:
     """Print the papers of a suite, or of a method, as BibTeX.
 
     A suite's are those of its tasks, methods and claims, and uqbench itself. A method is one of any
@@ -21,28 +16,14 @@ def command(
     Examples:
       uqbench cite minatar
       uqbench cite ua-dqn
-      uqbench cite --statistics minatar
-
-    Args:
-        statistics: Print how a suite's boards make intervals and ranks, for a paper, instead.
-        budget: Of that board; the suite names the default.
     """
-    from uqbench.boards.statistics_sentence import statistics_sentence
-    from uqbench.contract.errors import UqbenchError, unknown
+    from uqbench.contract.errors import unknown
     from uqbench.registry.definitions import source
     from uqbench.registry.papers import cited
     from uqbench.suites.reading import read_suites
 
-    if budget is not None and not statistics:
-        raise UqbenchError("--budget names the board of --statistics: expected both.")
     host = load_host()
     suites = read_suites(host, check=()).suites
-    if statistics:
-        if name not in suites:
-            raise unknown("suite", name, suites)
-        suite = suites[name]
-        say(statistics_sentence(suite, suite.budget(budget or suite.default_budget)))
-        return 0
     if name in suites:
         sources = [*suites[name].sources(host), "The uqbench maintainers"]
     else:

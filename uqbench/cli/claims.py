@@ -11,24 +11,16 @@ from uqbench.cli.terminal import print_json, say, warn
 if TYPE_CHECKING:
     from uqbench.api.claims import SuiteVerdicts
 
-COLORS = dict.fromkeys(("not run", "not applicable"), "bright_black") | {
-    "holds": "green",
-    "does not hold": "red",
-    "not reproduced": "red",
-    "depends on the reading": "yellow",
-    "undecided": "yellow",
-    "equal": "cyan",
-}
+COLORS = {"holds": "green", "does not hold": "red", "open": "yellow", "not run": "bright_black"}
 
 
 @takes(*RUNS, "out", suite=False, names={"boards": "--from"})
 def command(options: Options, *, boards: FolderThere | None = None, as_json: bool = False) -> None:
     """Judge each claim of a suite by the runs.
 
-    Verdicts: holds; does not hold; not reproduced, of a published number; depends on the
-    reading of the paper; equal, where the difference is within the margin; undecided; not run;
-    not applicable to the budget. Without --suite: a line for each suite. Without --budget: the
-    longest budget that has runs. The exit code does not depend on the verdicts.
+    Verdicts: holds; does not hold; open, with what would decide; not run. Without --suite: a line
+    for each suite. Without --budget: the longest budget that has runs. The exit code does not
+    depend on the verdicts.
 
     \b
     Examples:

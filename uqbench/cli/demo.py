@@ -22,7 +22,7 @@ def command(options: Options) -> int:
     from uqbench.api.execute import execute
     from uqbench.api.session import Session
     from uqbench.boards.stored import StoredBoard
-    from uqbench.pages.methods import two_sentences
+    from uqbench.pages.methods import entitled
     from uqbench.pages.terminal import print_board
     from uqbench.registry.packages import can_report
     from uqbench.runner.display import Terminal
@@ -33,7 +33,7 @@ def command(options: Options) -> int:
     done = execute(session)
     assert done.board is not None
     assert done.folder is not None
-    print_board(done.board, said=two_sentences(StoredBoard.read(done.folder), session.host))
+    print_board(done.board, said=entitled(StoredBoard.read(done.folder), session.host).finding)
     if can_report():
         say(f"report: {uqbench.write_report(done.folder, out / 'demo.html', warn)} (open it)")
     return 1 if done.unfinished else 0

@@ -7,9 +7,8 @@ from pathlib import Path
 
 from uqbench.boards.cost import cost_csv
 from uqbench.boards.curves import curve_files
-from uqbench.boards.error_rates import ERRORS
+from uqbench.boards.error_rates import ERRORS, errors_csv
 from uqbench.boards.leaderboard import Board
-from uqbench.boards.made_once import made_once
 from uqbench.boards.manifest import MANIFEST
 from uqbench.boards.protocol import versions_here
 from uqbench.boards.provenance import (
@@ -21,11 +20,23 @@ from uqbench.boards.provenance import (
 )
 from uqbench.boards.stored import PACKED, PAGE, PROVENANCE, RECORDED, SCORES
 from uqbench.pages.markdown import index_page, page
+from uqbench.registry.papers import cited
 from uqbench.registry.plugins import Host
 from uqbench.results.files import stored_text
 from uqbench.results.folders import Folder
 from uqbench.results.store import Store
 from uqbench.suites.reading import read_suites
+
+STATISTICS = "Agarwal et al. 2021"
+"""Of the interquartile mean, the optimality gap and the probability of improvement."""
+
+
+def made_once(board: Board, host: Host) -> dict[str, bytes]:
+    """``papers.bib``, of a board's suite, methods and statistics, and ``errors.csv``."""
+    plan = board.plan
+    listed, _ = cited(host, [*plan.suite.sources(host, plan.roles), STATISTICS])
+    papers = "\n".join(paper.bibtex for paper in listed)
+    return {"papers.bib": papers.encode(), ERRORS: errors_csv(board).encode()}
 
 
 def write_board(

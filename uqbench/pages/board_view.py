@@ -7,39 +7,26 @@ notebook and the report only lay it out. Rows are those of ``leaderboard.csv``.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from uqbench.boards.calibration import HERE, JUDGED, coverage_column, is_of_policy, with_share
+from uqbench.boards.calibration import WORDS, band, coverage_column, worth
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.stored import StoredBoard
-from uqbench.boards.tables import label
+from uqbench.boards.tables import IMPROVEMENT, RANKS, label, usual
 from uqbench.statistics.estimate import Estimate
 from uqbench.statistics.ranks import Place
 
 NONE = "–"
-HEADERS = {
-    "fail_share": "fail share",
-    "calibration": "intervals",
-    "tuning_gain": "gain by tuning",
+FROM = {
+    "imported": "Imported rows were not run by uqbench, and are not ranked with runs.",
+    "self_run": "Self-run rows are of loops that were recorded; who acted is not known.",
+    "local": "Local rows are of code that is in no installed package: their versions are digests.",
 }
+"""Sentences on rows by the columns of origin."""
 MARK = "†"
 """Behind the name of a method that does not beat the best trivial row."""
-IMPROVEMENT = "improvement_over_"
-"""Begins the name of the column of the probability of improvement over the baseline."""
-
-MEANT = {
-    JUDGED: "Honest intervals contain as many true values as they state (their misses off by at "
-    "most half), overconfident ones fewer, underconfident ones more.",
-    HERE: "Here: in these worlds exact intervals need not contain as many true values as they "
-    "state.",
-}
-OF_POLICY = (
-    "Here: no judgement of the methods, as these runs did not record how exact the true values "
-    "are, or these are no more exact than the methods' own."
-)
-"""Of words for stated intervals; of ``HERE`` where the truth is about the agent's own policy."""
 
 
 @dataclass(frozen=True)
@@ -91,31 +78,32 @@ class Line:
 
     @classmethod
     def of(cls, row: Mapping[str, Any], estimates: Mapping[str, Estimate | None]) -> Line:
-        """A row of ``leaderboard.csv``, of text or of numbers."""
-        ranks: list[Any] = [row.get(name) for name in ("rank", "rank_low", "rank_high")]
-        state = str(row["submitted"]).partition(":")[0] if _given(row.get("submitted")) else ""
-        tuned = str(row["tuned"]) if _given(row.get("tuned")) else ""
-        notes = {
-            str(row.get("role", "method")): row.get("role", "method") != "method",
-            "local": row.get("local") == "yes",
-            "imported": row.get("imported") == "yes",
-            "self-run": row.get("self_run") == "yes",
-            state: bool(state),
-            tuned: bool(tuned),
-            "stored": bool(row.get("stored_in")),
+        """A row of ``leaderboard.csv``."""
+        given = {
+            name: cell for name, cell in row.items() if cell == cell and cell not in ("", None)
         }
+        role, tuned = given.get("role", "method"), given.get("tuned", "")
+        ours = [name for name in ("local", "imported", "self_run") if given.get(name) == "yes"]
+        sent = str(given.get("submitted", "")).partition(":")[0]
+        notes = [
+            "" if role == "method" else role,
+            *ours,
+            sent,
+            tuned,
+            "stored_in" in given and "stored",
+        ]
         return cls(
             method=str(row["method"]),
-            place=_place(ranks),
-            leads=row.get("may_be_first") == "yes",
-            beaten=row.get("beats_trivial") == "no",
-            role=str(row.get("role", "method")),
-            state=state or next((of for of in ("local", "imported") if row.get(of) == "yes"), ""),
+            place=Place(*(int(given[of]) for of in RANKS[:3])) if "rank" in given else None,
+            leads=given.get("may_be_first") == "yes",
+            beaten=given.get("beats_trivial") == "no",
+            role=role,
+            state=next((of for of in (sent, *ours) if of not in ("", "self_run")), ""),
             tuned=tuned,
-            notes=tuple(note for note, shown in notes.items() if shown),
+            notes=tuple(note.replace("_", "-") for note in notes if note),
             scored=int(row["runs_scored"]),
             planned=int(row["runs_planned"]),
-            calibration=str(row["calibration"]) if _given(row.get("calibration")) else "",
+            calibration=given.get("calibration", ""),
             estimates={name: one for name, one in estimates.items() if one is not None},
         )
 
@@ -125,9 +113,13 @@ class Line:
 
     @property
     def word(self) -> str:
-        """The word for its stated intervals, as tables show it."""
-        coverage = coverage_column(self.estimates)
-        return with_share(self.calibration, self.estimates[coverage[0]].value if coverage else 0)
+        """The word for its stated intervals, with the share inside and its interval in percent."""
+        column = coverage_column(self.estimates)
+        if column is None or self.calibration not in WORDS:
+            return self.calibration
+        of = self.estimates[column[0]]
+        ends = ", ".join(_percent(end) for end in (of.low, of.high) if end is not None)
+        return f"{self.calibration} {_percent(of.value)} %" + f" [{ends}]" * bool(ends)
 
     @property
     def remark(self) -> str:
@@ -142,28 +134,39 @@ class BoardView:
     Attributes:
         title: suite and budget, and whether it is of a selection.
         ranking: the statistic that it is ranked by.
+        named: the columns of ``leaderboard.csv`` that tables have unasked, of those with a value.
     """
 
     title: str
     ranking: str
     lines: tuple[Line, ...]
+    named: tuple[str, ...]
 
     @classmethod
     def of(cls, board: Board | StoredBoard) -> BoardView:
         """The view of a board, computed or stored."""
-        rows: list[Any] = (
-            board.rows() if isinstance(board, Board) else board.leaderboard.to_dict("records")
-        )
-        names = [str(n).removesuffix("_low") for row in rows[:1] for n in row if n.endswith("_low")]
-        lines = [Line.of(row, {n: stored_estimate(row, n) for n in names}) for row in rows]
+        table = board.leaderboard
+        names = [str(n).removesuffix("_low") for n in table if n.endswith("_low")]
+        lines = [
+            Line.of(row, {n: stored_estimate(row, n) for n in names})
+            for row in table.to_dict("records")
+        ]
         if board.ranks:
             lines.sort(key=lambda line: -line.value(board.ranking))
-        return cls(board.title, board.ranking, tuple(lines))
+        known = {name for line in lines for name in line.estimates}
+        known |= {"calibration"} if any(line.calibration for line in lines) else set()
+        return cls(
+            board.title, board.ranking, tuple(lines), tuple(usual([c for c in table if c in known]))
+        )
 
-    @property
-    def calibrated(self) -> bool:
-        """Whether any row has a word for its stated intervals."""
-        return any(line.calibration for line in self.lines)
+    def shown(self, beside: Sequence[str] = ()) -> list[str]:
+        """The columns of a table for people, the more important ones first.
+
+        ``beside`` are further ones, behind the score.
+        """
+        ranked = any(line.place for line in self.lines)
+        names = ["rank"] * ranked + ["method", self.ranking, *beside, *self.named, "runs"]
+        return list(dict.fromkeys(names))
 
     def column(self, name: str) -> Column:
         """A column by its name in ``leaderboard.csv``.
@@ -187,9 +190,8 @@ class BoardView:
 
 def header(name: str) -> str:
     """The header of a column of ``leaderboard.csv``."""
-    if name.startswith(IMPROVEMENT):
-        return f"P(better than {name.removeprefix(IMPROVEMENT)})"
-    return HEADERS.get(name, label(name)).replace("_", " ").removesuffix(" mean")
+    text = label(name)
+    return text if text != name else name.replace("_", " ").removesuffix(" mean")
 
 
 def number(value: float) -> str:
@@ -208,52 +210,57 @@ def shown(estimate: Estimate | None) -> str:
 
 def stored_estimate(row: Mapping[str, Any], name: str) -> Estimate | None:
     """An estimate of a stored row, from the three columns ``name``, ``name_low``, ``name_high``."""
-    cells: list[Any] = [row.get(f"{name}{end}") for end in ("", "_low", "_high")]
-    value, low, high = (float(cell) if _given(cell) else None for cell in cells)
+    cells = (row.get(f"{name}{end}") for end in ("", "_low", "_high"))
+    value, low, high = (None if cell is None or cell != cell else float(cell) for cell in cells)
     return None if value is None else Estimate(value, low, high)
 
 
-def board_notes(board: Board, view: BoardView) -> list[str]:
-    """Sentences that explain the remarks and words of a board."""
-    sentences = []
+def board_notes(board: Board, view: BoardView) -> str:
+    """Sentences that explain the remarks and words of a board; empty where it has none."""
+    return " ".join(filter(None, _notes(board, view)))
+
+
+def _notes(board: Board, view: BoardView) -> Iterator[str]:
     if board.trivial is not None and any(line.beaten for line in view.lines):
-        sentences.append(
-            f"{MARK} does not beat {board.trivial.best}, the best of these: the interval of the "
-            f"difference, which holds with those of all pairs, does not lie above zero."
+        yield (
+            f"{MARK} does not beat {board.trivial.best}, the best trivial baseline: the interval "
+            f"of the difference, which holds with those of all pairs, does not lie above zero."
         )
-    words = {line.calibration for line in view.lines}
-    sentences += [
-        OF_POLICY if of is HERE and is_of_policy(board.plan) else said
-        for of, said in MEANT.items()
-        if words & {*of}
-    ]
-    together = board.together
-    sentences += [together] if together else []
+    if {line.calibration for line in view.lines} & {*WORDS}:
+        yield from _meant(board)
+    yield board.together
     if board.plan.budget.tuned:
-        sentences.append(
+        yield (
             "Gain by tuning: tuned less default settings, on the same seeds. Sensitivity: a "
             "setting for each task less one for all, on the seeds of the search."
         )
-    if board.imported is not None or "imported" in board.plan.roles.values():
-        sentences.append("Imported rows were not run by uqbench, and are not ranked with runs.")
-    if board.self_run:
-        sentences.append("Self-run rows are of loops that were recorded; who acted is not known.")
-    if board.local:
-        sentences.append(
-            "Local rows are of code that is in no installed package: their versions are digests."
-        )
+    kinds = {kind for own in board.origin.values() for kind in own} | {*board.plan.roles.values()}
+    yield from (said for kind, said in FROM.items() if kind in kinds)
     if board.submitted:
         sent = "; ".join(f"{method}, {said}" for method, said in sorted(board.submitted.items()))
-        sentences.append(f"Submitted rows (submissions.json): {sent}.")
+        yield f"Submitted rows (submissions.json): {sent}."
     if board.origins:
-        places = ", ".join(sorted(set(board.origins.values())))
-        sentences.append(f"Stored rows are from {places} and were not run again.")
-    return [" ".join(sentences)] if sentences else []
+        places = ", ".join(sorted({*board.origins.values()}))
+        yield f"Stored rows are from {places} and were not run again."
 
 
-def _place(ranks: Sequence[Any]) -> Place | None:
-    return Place(*map(int, ranks)) if all(map(_given, ranks)) else None
+def _meant(board: Board) -> Iterator[str]:
+    """Sentences on the meaning of the words for stated intervals, and on their worth here."""
+    own = {name: of for name, of in board.methods.items() if board.plan.roles[name] == "method"}
+    column = coverage_column(map(str, board.leaderboard))
+    if column is not None:
+        name, level = column
+        least, most = (f"{100 * end:.3g}" for end in band(level))
+        yield (
+            f"Stated {100 * level:.0f} % intervals are calibrated where the whole 95 % interval of "
+            f"the share of true values inside lies in {least} to {most} %, too narrow or too wide "
+            f"where it lies below or above, else open."
+        )
+        yield worth(board.plan.suite, name, own)
+    fewest = min((len(cell) for cell in board.scores.cells), default=0)
+    if fewest >= 3:
+        yield f"{fewest} runs of a task show no failure rarer than one in {fewest / 3:.0f}."
 
 
-def _given(cell: Any) -> bool:
-    return cell not in ("", None) and cell == cell
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f}"

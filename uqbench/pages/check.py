@@ -4,14 +4,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from uqbench.boards.leaderboard import Board
-from uqbench.boards.made_once import made_once
 from uqbench.boards.manifest import MANIFEST, Planned, missing_note
 from uqbench.boards.protocol import check_as_run, older_scores
 from uqbench.boards.provenance import of_older_code, provenance_json
 from uqbench.boards.scores import gather
 from uqbench.boards.stored import PAGE, PROVENANCE, RECORDED, StoredBoard
 from uqbench.contract.errors import Say, UqbenchError
-from uqbench.pages.board_folders import all_files, write_files
+from uqbench.pages.board_folders import all_files, made_once, write_files
 from uqbench.registry.plugins import Host
 from uqbench.results.scores import Score, Scores
 from uqbench.results.store import Store

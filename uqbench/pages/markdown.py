@@ -12,7 +12,7 @@ from uqbench.boards.provenance import MadeWith
 from uqbench.boards.stored import StoredBoard, boards_below
 from uqbench.boards.tables import label
 from uqbench.contract.errors import UqbenchError
-from uqbench.pages.board_view import IMPROVEMENT, BoardView, board_notes
+from uqbench.pages.board_view import BoardView, board_notes
 from uqbench.pages.verdicts import WORDS, Counted, JudgedClaim, by_paper, distinct, judged_claims
 from uqbench.results.folders import Folder
 from uqbench.suites.suite import Suite
@@ -61,7 +61,7 @@ def page(
     parts = [
         GENERATED,
         f"# {board.title}",
-        (older := older_scores(board)) and f"*{older}*",
+        (dated := older_scores(board)) and f"*{dated}*",
         suite.summary,
         f"Budget `{plan.budget_name}`: {plan.budget.summary}",
         f"**{board.finding}**",
@@ -71,7 +71,8 @@ def page(
         f"1 = {normalization.one}. {ranked}`CVaR 0.25`: mean of the worst quarter of seeds."
         + (" The budget does not rank methods." if not board.ranks else ""),
         errors_sentence(errors),
-        *board_notes(board, view),
+        board.told.note,
+        board_notes(board, view),
         FURTHER,
         _claims(board),
         _readings(board),
@@ -84,17 +85,8 @@ def page(
 
 
 def _ranking(board: Board, view: BoardView) -> str:
-    names = ["rank"] * (len(view.lines) > 1) + ["method", view.ranking]
-    names += [column.name for column in board.columns if column.metric.beside]
-    names += ["calibration"] * view.calibrated
-    names += ["worst_quarter", f"{IMPROVEMENT}{board.plan.suite.baseline}"]
-    names += [
-        name
-        for name in ("tuning_gain", "sensitivity")
-        if any(name in line.estimates for line in view.lines)
-    ]
-    names += ["fail_share"] * (board.primary.fails_beyond is not None) + ["runs"]
-    columns = [view.column(name) for name in dict.fromkeys(names)]
+    beside = [column.name for column in board.columns if column.metric.beside]
+    columns = [view.column(name) for name in view.shown(beside)]
     texts = {column.name: column.texts for column in columns}
     texts["method"] = tuple(f"`{line.method}`{line.remark}" for line in view.lines)
     return _table([column.header for column in columns], list(zip(*texts.values(), strict=True)))

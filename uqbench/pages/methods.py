@@ -1,15 +1,12 @@
 """Methods as readers know them: a name, what sets them apart, one sentence, and the paper."""
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from uqbench.boards.calibration import coverage_column
 from uqbench.boards.stored import StoredBoard
 from uqbench.contract.errors import UqbenchError
 from uqbench.registry.definitions import source, summary
-from uqbench.registry.papers import cited
 from uqbench.registry.plugins import Host
 
 SYMBOLS = {"zeta": "ζ", "lam": "λ", "epsilon": "ε", "alpha": "α", "beta": "β"}
@@ -17,8 +14,6 @@ MOST_SETTINGS = 2
 """Settings that a name has room for; with more the method's own name tells."""
 MOST_LETTERS = 24
 """Of a title in a sentence or a picture; a longer one gives way to the method's own name."""
-LINKS = {"doi": "https://doi.org/{}", "eprint": "https://arxiv.org/abs/{}", "url": "{}"}
-"""The fields of BibTeX that lead to a paper, and where."""
 
 
 def names_of(board: StoredBoard, host: Host) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -48,44 +43,12 @@ def entitled(board: StoredBoard, host: Host) -> StoredBoard:
     return replace(board, names=short)
 
 
-def two_sentences(board: StoredBoard, host: Host) -> str:
-    """Two sentences: the best method with the word for its intervals, and those not to trust."""
-    table, titles = board.leaderboard, {name: own["title"] for name, own in names_of(board, host)}
-    column, level = coverage_column(map(str, table)) or ("", 0.0)
-    own = table[table["role"] == "method"]
-    inside = {r["method"]: f"{100 * r[column]:.0f} %" for r in own.to_dict("records")}
-    first = list(own.loc[own["may_be_first"] == "yes", "method"])
-    told = dict(zip(own["method"], own["calibration"], strict=True))
-    first.sort(key=lambda name: -float(own.set_index("method").loc[name, "mean"]))
-    names = " or ".join(titles[name] for name in first) or "No method"
-    said = f"{names} is best of {len(own)} methods"
-    if first:
-        shares, words = (list(map(of.__getitem__, first)) for of in (inside, told))
-        whose = "its" if len(first) == 1 else "their"
-        said += f"; {' and '.join(shares)} of the true values lie inside {whose} "
-        said += f"{100 * level:.0f} % intervals ({', '.join(words)})"
-    wrong = [name for name, word in told.items() if word in ("overconfident", "too narrow here")]
-    apart = ", ".join(f"{titles[name]} ({inside[name]})" for name in wrong)
-    return f"{said}. " + (f"Do not trust those of {apart}." if wrong else "None states too little.")
-
-
 def setting_apart(name: str, config: Mapping[str, Any], alike: list[dict[str, Any]]) -> str:
     """The settings that set a method apart from others of its agent; its name if they are many."""
     keys = [key for key in config if any(one.get(key) != config[key] for one in alike)]
     if not keys or len(keys) > MOST_SETTINGS or any(isinstance(config[k], dict) for k in keys):
         return name
     return ", ".join(f"{SYMBOLS.get(k, k.replace('_', ' '))} = {config[k]}" for k in keys)
-
-
-def links(host: Host, sources: list[str]) -> dict[str, str]:
-    """Addresses of the papers that some sources cite, by the citation."""
-    found: dict[str, str] = {}
-    for paper in cited(host, sources)[0]:
-        for key, address in LINKS.items():
-            if match := re.search(rf"(?m)^\s*{key} = \{{([^}}]+)\}}", paper.bibtex):
-                found |= dict.fromkeys(paper.cited_as, address.format(match[1]))
-                break
-    return found
 
 
 def _described(of: str, host: Host) -> tuple[str, ...]:

@@ -36,9 +36,8 @@ def html(origin: str, states: Mapping[str, int], boards: Sequence[BoardView]) ->
 
 def board_html(view: BoardView) -> str:
     """A board's ranks, methods and score as a table."""
-    ranked = any(line.place for line in view.lines)
-    names = ["rank"] * ranked + ["method", view.ranking, *["calibration"] * view.calibrated, "runs"]
-    columns = [view.column(name) for name in names]
+    known = ("rank", "method", view.ranking, "calibration", "runs")
+    columns = [view.column(name) for name in view.shown() if name in known]
     heads = (c.header + " [95 %]" * (c.name == view.ranking) for c in columns)
     table = pd.DataFrame(dict(zip(heads, (c.texts for c in columns), strict=True)))
     with pd.option_context("display.max_colwidth", None):

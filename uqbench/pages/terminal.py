@@ -1,16 +1,12 @@
 """Leaderboards for the terminal, readable at 80 columns: columns are left out, names never cut."""
 
-from collections import Counter
-from collections.abc import Iterator
-from itertools import chain
-
 from rich.console import Console
 
 from uqbench.boards.leaderboard import Board
+from uqbench.boards.manifest import missing_note
 from uqbench.boards.protocol import older_scores
-from uqbench.boards.standings import shown_statistics
 from uqbench.contract.wording import visible
-from uqbench.pages.board_view import IMPROVEMENT, BoardView
+from uqbench.pages.board_view import BoardView
 from uqbench.pages.console import PADDING, Shown, stdout, table
 
 
@@ -20,11 +16,12 @@ def print_board(board: Board, console: Console | None = None, said: str = "") ->
     ``said`` stands in place of the board's own finding.
     """
     console, view = console or stdout(), BoardView.of(board)
-    shown, room = [], console.width + PADDING
-    for column in _columns(board, view):
-        if column.width <= room or column.header in ("rank", "method"):
-            shown.append(column)
-            room -= column.width
+    columns = [view.column(name) for name in view.shown()]
+    shown = [Shown(of.header.replace("than ", "than\n"), of.texts, left=of.name == "method")
+             for of in columns]  # fmt: skip
+    room = console.width + PADDING
+    while len(shown) > 2 and sum(column.width for column in shown) > room:
+        shown.pop()
     title = f"{view.title}. {older_scores(board)}" if older_scores(board) else view.title
     console.print(visible(title), style="italic", highlight=False)
     console.print(table(shown))
@@ -34,30 +31,7 @@ def print_board(board: Board, console: Console | None = None, said: str = "") ->
 
 def lacking(board: Board) -> list[str]:
     """Sentences on planned runs without a score, and on runs of several versions of the code."""
-    cells, lines = board.scores.cells, []
-    without = Counter(chain(*(cell.without_score("finished without a value") for cell in cells)))
-    if without:
-        states = ", ".join(f"{number} {state}" for state, number in sorted(without.items()))
-        lines.append(
-            f"{without.total()} of {len(board.scores)} planned runs have no score ({states}): "
-            f"no aggregate is shown where one is missing."
-        )
+    lines = [missing_note(board.scores, board.planned).replace("*", "").replace("`", "")]
     mixed = [package for package, hashes in board.content.items() if len(hashes) > 1]
     said = f"Runs were made with several versions of the code of {', '.join(mixed)}."
-    return lines + [said] * bool(mixed)
-
-
-def _columns(board: Board, view: BoardView) -> Iterator[Shown]:
-    """All columns, the more important ones first."""
-    baseline = board.plan.suite.baseline
-    ranking, *others = shown_statistics(board.plan)
-    names = ["rank"] * bool(board.places) + ["method", ranking]
-    names += ["calibration"] * view.calibrated
-    if any(line.method != baseline for line in view.lines):
-        names.append(f"{IMPROVEMENT}{baseline}")
-    names += ["fail_share"] * (board.primary.fails_beyond is not None) + ["runs"]
-    names += sorted(others, key=lambda name: name != "worst_quarter")
-    for name in names:
-        column = view.column(name)
-        header = column.header.replace(f"than {baseline})", f"than\n{baseline})")
-        yield Shown(header, column.texts, left=name == "method")
+    return [*filter(None, lines), *[said] * bool(mixed)]

@@ -63,7 +63,7 @@ class Counted:
 
     @property
     def decided(self) -> int:
-        """The number of claims that hold, do not, or are equal."""
+        """The number of claims that hold or do not."""
         return sum(self.count(verdict.value) for verdict in DECIDED)
 
     @property

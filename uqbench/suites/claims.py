@@ -62,9 +62,9 @@ class Claim(Table):
         kind: name of the claim kind; all other keys of the table are the kind's.
         readings: names of the suite's readings that the verdict depends on.
         under: by reading, the verdict under its alternative, where that was tried. Where it is
-            another than the runs have, the claim depends on the reading.
+            another than the runs have, the claim is open.
         least_tasks: of a statistic over tasks, such as the median over 57 games: with fewer tasks
-            the claim is not applicable.
+            the claim is not run.
     """
 
     model_config = ConfigDict(extra="allow", frozen=True)

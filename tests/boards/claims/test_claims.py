@@ -150,8 +150,8 @@ moved = "not tried"
         (f"{ORDER}\nper_task = true", "holds", 4),
         ('kind = "band"\nmetric = "score"\nmethod = "b"\nvalue = 2.2\ntolerance = 0.3', "holds", 1),
         ('kind = "band"\nmetric = "score"\nmethod = "b"\nvalue = 3.0\ntolerance = 0.3',
-         "not reproduced", 1),
-        ('kind = "band"\nmetric = "score"\nmethod = "b"\nlow = 2.2', "undecided", 1),
+         "does not hold", 1),
+        ('kind = "band"\nmetric = "score"\nmethod = "b"\nlow = 2.2', "open", 1),
         ('kind = "band"\nmetric = "score"\nmethod = "b"\nnormalized = true\nhigh = 0.3',
          "holds", 1),
         ('kind = "band"\nmetric = "score"\nmethod = "a"\nratio_to = ["b", "c"]\nhigh = 0.7',
@@ -161,7 +161,7 @@ moved = "not tried"
         ('kind = "band"\nmetric = "score"\nmethod = "b"\nvalue = { near = 2.2, far = 2.2 }\n'
          "error = { near = 0.2, far = 0.2 }", "holds", 2),
         ('kind = "band"\nmetric = "score"\nmethod = "b"\nvalue = { near = 3.0, far = 3.0 }\n'
-         "error = { near = 0.2, far = 0.2 }", "not reproduced", 2),
+         "error = { near = 0.2, far = 0.2 }", "does not hold", 2),
         ('kind = "share"\nmetric = "score"\nmethod = "c"\nbetter_than = ["a", "b"]\n'
          "at_least = 0.4", "holds", 1),
         ('kind = "share"\nmetric = "score"\nmethod = "c"\nabove = 9.0\nat_least = 0.6',
@@ -177,9 +177,12 @@ def test_kinds_and_their_verdicts(host, settings, verdict, comparisons):
     assert (judgement.verdict.value, len(judgement.findings)) == (verdict, comparisons)
     words = {finding.word for finding in judgement.findings}
     assert ("parts hold" in judgement.reason) == (verdict != "holds" and len(words) > 1)
-    assert (judgement.reason == "") == (
-        verdict in ("holds", "not reproduced") or words == {"false"}
+    published = judgement.claim.kind == "band" and "value" in settings
+    assert judgement.reason.startswith("a published number") == (
+        published and verdict == "does not hold"
     )
+    rest = judgement.reason.removeprefix("a published number")
+    assert (rest == "") == (verdict == "holds" or words == {"false"})
     assert judgement.seeds == 5
     for finding in judgement.findings:
         low, high = finding.interval
@@ -190,7 +193,7 @@ def test_an_undecided_claim_says_how_many_more_seeds_would_decide(host):
     judgement = judged(
         host, ORDER.replace('["a", "b"]', '"b"'), lambda m, t, s: (s * 3 + (m == "c")) % 7
     )
-    assert judgement.verdict is Verdict.UNDECIDED
+    assert judgement.verdict is Verdict.OPEN
     told = as_json(judgement)
     assert 0 < told["more_seeds_low"] < told["more_seeds"]
     assert 0 < told["chance"] < 1
@@ -203,7 +206,7 @@ def test_an_undecided_claim_says_how_many_more_seeds_would_decide(host):
 @pytest.mark.parametrize(("seeds", "more"), [(1, 2), (2, 1)])
 def test_with_fewer_than_three_seeds_nothing_is_decided(host, seeds, more):
     judgement = judged(host, ORDER, seeds=range(seeds))
-    assert judgement.verdict is Verdict.UNDECIDED
+    assert judgement.verdict is Verdict.OPEN
     assert as_json(judgement)["more_seeds"] == more
     assert [f.interval for f in judgement.findings] == [None, None]
     assert judgement.findings[0].comparison.measured.estimate == 1.0
@@ -220,7 +223,7 @@ def test_the_part_of_a_conjunction_that_failed_is_named(host):
         f"{ORDER}\nper_task = true",
         lambda m, t, s: spread(m, t, s) if t == "near" else (s * 3 + (m == "c")) % 7,
     )
-    assert per_task.verdict is Verdict.UNDECIDED
+    assert per_task.verdict is Verdict.OPEN
     assert per_task.reason.startswith("2 of 4 parts hold; open: c over a on far, c over b on far; ")
 
 
@@ -242,20 +245,20 @@ def test_means_that_differ_the_other_way_than_probabilities_of_improvement_are_n
 def test_under_another_budget_a_claim_is_not_applicable_whatever_the_runs_say(host, budget):
     for settings in (ORDER, ORDER.replace('["c", ["a", "b"]]', '["a", "c"]')):
         judgement = judged(host, settings, budget=budget)
-        assert judgement.verdict is Verdict.NOT_APPLICABLE
+        assert judgement.verdict is Verdict.NOT_RUN
         assert judgement.reason == "the claim needs the budget paper"
         assert judgement.findings[0].interval is not None
     nothing = judged(
         host, ORDER, budget=budget, change=lambda s: replace(s, status="missing", values={})
     )
-    assert nothing.verdict is Verdict.NOT_APPLICABLE
+    assert nothing.verdict is Verdict.NOT_RUN
 
 
 def test_a_claim_about_one_raw_task_is_not_applicable_where_a_budget_has_several(host):
     """Raw values have no common scale: there is nothing to compare, and that is no fault."""
     order = 'kind = "order"\nmetric = "falls"\nmethods = ["a", "c"]\nby = "mean"'
     suite = parse_suite(stated(order, '["one-task"]'), host, "claims.toml")
-    for budget, verdict in (("one-task", Verdict.HOLDS), ("paper", Verdict.NOT_APPLICABLE)):
+    for budget, verdict in (("one-task", Verdict.HOLDS), ("paper", Verdict.NOT_RUN)):
         plan = make_plan(suite, host, budget, device="cpu")
         (judgement,) = judge(plan, scores_of(plan, spread))
         assert judgement.verdict is verdict
@@ -264,7 +267,7 @@ def test_a_claim_about_one_raw_task_is_not_applicable_where_a_budget_has_several
 def test_steps_or_settings_that_were_set_by_hand_decide_nothing(host):
     for by_hand in ({"steps": 5}, {"settings": {"c": {"forward": 0.99}}}):
         judgement = judged(host, ORDER, **by_hand)
-        assert judgement.verdict is Verdict.UNDECIDED
+        assert judgement.verdict is Verdict.OPEN
         assert "set by hand" in judgement.reason
     assert judged(host, ORDER, seeds=range(8)).verdict is Verdict.HOLDS
 
@@ -309,31 +312,31 @@ def test_a_value_that_is_missing_or_no_number_is_never_left_out(host, value):
         return value if (method, task, seed) == ("a", "far", 2) else spread(method, task, seed)
 
     judgement = judged(host, ORDER, spoilt)
-    assert judgement.verdict is Verdict.UNDECIDED
+    assert judgement.verdict is Verdict.OPEN
     assert judgement.reason == "1 finished without a finite score: far/a/2"
 
 
 def test_runs_that_are_all_equal_do_not_decide_a_number_unless_it_is_exact(host):
     band = 'kind = "band"\nmetric = "score"\nmethod = "a"\nvalue = 1.0\ntolerance = 0.1'
     judgement = judged(host, band, lambda m, t, s: 1.0)
-    assert judgement.verdict is Verdict.UNDECIDED
+    assert judgement.verdict is Verdict.OPEN
     assert judgement.reason == (
         "all runs are equal for a, and no number of seeds would decide: say exact = true where the "
         "metric has no randomness, or give its range (lowest, highest, fails_beyond)"
     )
     many = judged(host, band, lambda m, t, s: 1.0, seeds=range(7))
-    assert many.verdict is Verdict.UNDECIDED
+    assert many.verdict is Verdict.OPEN
     assert judged(host, f"{band}\nexact = true", lambda m, t, s: 1.0).verdict is Verdict.HOLDS
     other = judged(host, f"{band}\nexact = true", lambda m, t, s: 2.0)
-    assert other.verdict is Verdict.NOT_REPRODUCED
+    assert other.verdict is Verdict.DOES_NOT_HOLD
     differing = judged(host, f"{band}\nexact = true", lambda m, t, s: 1.0 + 1e-9 * s)
-    assert differing.verdict is Verdict.UNDECIDED
+    assert differing.verdict is Verdict.OPEN
     assert "declared exact, but" in differing.reason
 
 
 def test_ties_leave_an_order_open(host):
     judgement = judged(host, ORDER, lambda m, t, s: 1.0)
-    assert judgement.verdict is Verdict.UNDECIDED
+    assert judgement.verdict is Verdict.OPEN
     assert judgement.findings[0].comparison.measured.estimate == 0.5
 
 
@@ -432,11 +435,11 @@ def test_a_claim_whose_kind_raises_is_undecided_and_says_so_and_the_others_are_j
     judging.append(True)
     scores = scores_of(plan, spread)
     broken, other = judge(plan, scores)
-    assert (broken.verdict, broken.reason) == (Verdict.UNDECIDED, f"its kind raised {reason}")
-    assert as_text(broken).splitlines()[1] == f"  undecided: its kind raised {reason}"
+    assert (broken.verdict, broken.reason) == (Verdict.OPEN, f"its kind raised {reason}")
+    assert as_text(broken).splitlines()[1] == f"  open: its kind raised {reason}"
     assert other.verdict is Verdict.HOLDS
     [row, *_] = csv.DictReader(io.StringIO(Board.of(plan, scores).files()["claims.csv"]))
-    assert (row["claim"], row["verdict"]) == ("it", "undecided")
+    assert (row["claim"], row["verdict"]) == ("it", "open")
 
 
 # -- suite files ----------------------------------------------------------------------------------
@@ -667,7 +670,7 @@ def test_claims_are_judged_from_a_stored_board_and_from_runs(stored, tmp_path):
 
 def test_without_a_suite_there_is_a_line_for_each(stored, tmp_path):
     text = uqbench("claims", "--from", tmp_path)
-    assert re.fullmatch(r"toy +paper: 1 (undecided|holds|does not hold) \(.+\)\n", text)
+    assert re.fullmatch(r"toy +paper: 1 (open|holds|does not hold) \(.+\)\n", text)
     (entry,) = json.loads(uqbench("claims", "--from", tmp_path, "--json"))
     assert sum(entry["verdicts"].values()) == entry["claims"] == 1
     nothing = uqbench("claims", "--out", tmp_path / "nothing")
@@ -677,7 +680,7 @@ def test_without_a_suite_there_is_a_line_for_each(stored, tmp_path):
 def test_the_board_and_the_index_have_pages(stored, tmp_path):
     page = (stored / "README.md").read_text(encoding="utf-8")
     assert "| `fast` |" in page
-    assert "**undecided**" in page or "**holds**" in page
+    assert "**open**" in page or "**holds**" in page
     assert "Processor and versions were not kept" in page
     index = (tmp_path / "README.md").read_text(encoding="utf-8")
     assert "| [toy · paper](toy/paper/README.md) | 2 | 12 |" in index
@@ -697,7 +700,7 @@ def check(stored, code, *, rewrite=False):
 def test_a_stored_board_is_checked_with_its_claims(stored):
     assert "claims.csv" in check(stored, 0)
     text = (stored / "claims.csv").read_text()
-    changed = text.replace("undecided", "holds", 1)
+    changed = text.replace("open", "holds", 1)
     assert changed != text
     (stored / "claims.csv").write_text(changed)
     assert "claims.csv: differs" in check(stored, 1)
@@ -722,40 +725,38 @@ def test_scores_of_other_settings_are_not_written_anew(stored):
         check(stored, 0, rewrite=True)
 
 
-def test_a_claim_that_the_suite_s_own_alternative_turns_round_depends_on_the_reading(host):
+def test_a_claim_that_the_suite_s_own_alternative_turns_round_is_open(host):
     """Whichever way the runs decide it; one that the alternative leaves as it is does not."""
     holds, fails = ORDER, ORDER.replace('["c", ["a", "b"]]', '["a", "c"]')
     for order, other, expected in (
-        (holds, "does not hold", Verdict.DEPENDS),
+        (holds, "does not hold", Verdict.OPEN),
         (holds, "holds", Verdict.HOLDS),
-        (fails, "holds", Verdict.DEPENDS),
+        (fails, "holds", Verdict.OPEN),
         (fails, "does not hold", Verdict.DOES_NOT_HOLD),
     ):
         under = f'{{ decay = {{ verdict = "{other}", found = "7 of 9" }} }}'
         judgement = judged(host, f'{order}\nreadings = ["decay"]\nunder = {under}\n{READING}')
         assert judgement.verdict is expected
-        assert (f"{other} under 'decay' (7 of 9)" in judgement.reason) == (
-            expected is Verdict.DEPENDS
-        )
+        assert (f"{other} under 'decay' (7 of 9)" in judgement.reason) == (expected is Verdict.OPEN)
     wrong = f'{ORDER}\nunder = {{ decai = {{ verdict = "holds", found = "" }} }}\n{READING}'
     with pytest.raises(UqbenchError, match=r"no reading 'decai'. Did you mean 'decay'"):
         judged(host, wrong)
 
 
-def test_a_statistic_over_more_tasks_than_there_are_is_not_applicable(host):
+def test_a_statistic_over_more_tasks_than_there_are_is_not_run(host):
     assert judged(host, f"{ORDER}\nleast_tasks = 2").verdict is Verdict.HOLDS
     few = judged(host, f"{ORDER}\nleast_tasks = 57")
-    assert few.verdict is Verdict.NOT_APPLICABLE
+    assert few.verdict is Verdict.NOT_RUN
     assert few.reason == "the paper's statistic is over 57 tasks, this budget has 2"
 
 
 @pytest.mark.parametrize(
     ("began", "verdict"),
     [
-        ("2026-01-06T00:00:00+00:00", Verdict.EQUAL),
-        ("2026-01-05T23:00:00+00:00", Verdict.UNDECIDED),  # of the same day: nobody can tell
-        ("2025-12-31T00:00:00+00:00", Verdict.UNDECIDED),
-        ("", Verdict.UNDECIDED),
+        ("2026-01-06T00:00:00+00:00", Verdict.DOES_NOT_HOLD),
+        ("2026-01-05T23:00:00+00:00", Verdict.OPEN),  # of the same day: nobody can tell
+        ("2025-12-31T00:00:00+00:00", Verdict.OPEN),
+        ("", Verdict.OPEN),
     ],
 )
 def test_a_margin_counts_for_runs_that_were_begun_after_it_was_set(host, began, verdict):
@@ -767,7 +768,7 @@ def test_a_margin_counts_for_runs_that_were_begun_after_it_was_set(host, began, 
     (judgement,) = judge(plan, scores, began)
     assert judgement.verdict is verdict
     late = "the margin, 5, was set after the runs" in judgement.reason
-    assert late == (verdict is Verdict.UNDECIDED)
+    assert late == (verdict is Verdict.OPEN)
     with pytest.raises(UqbenchError, match="margin and margin_set: expected both"):
         parse_suite(stated(order).replace(few, f"{few}\nmargin = 5.0"), host, "claims.toml")
 

@@ -78,7 +78,7 @@ def judge(plan: Plan, scores: Scores | Iterable[Score], began: str = "") -> tupl
             judged.append(_Case(plan, claim, kind, by_cell, began).judgement())
         for reason in why[:1]:
             runs, said = Runs(0, 0, 0), f"its kind raised {reason}"
-            judged.append(Judgement(claim, plan.budget_name, runs, 0, Verdict.UNDECIDED, said))
+            judged.append(Judgement(claim, plan.budget_name, runs, 0, Verdict.OPEN, said))
     return tuple(judged)
 
 
@@ -115,30 +115,30 @@ class _Case:
         needs = f"the claim needs the budget {' or '.join(self.claim.budgets)}"
         missing, unusable = self._missing(), self._unusable()
         if elsewhere and (missing or unusable):
-            return self._say(Verdict.NOT_APPLICABLE, needs)
+            return self._say(Verdict.NOT_RUN, needs)
         if (least := self.claim.least_tasks or 0) > len(self.tasks):
             reason = f"the paper's statistic is over {least} tasks, this budget has "
-            return self._say(Verdict.NOT_APPLICABLE, f"{reason}{len(self.tasks)}")
+            return self._say(Verdict.NOT_RUN, f"{reason}{len(self.tasks)}")
         if missing:
             return self._say(Verdict.NOT_RUN, missing)
         if unusable:
-            return self._say(Verdict.UNDECIDED, unusable)
+            return self._say(Verdict.OPEN, unusable)
         try:
             evidence = self.kind.compare(self._observations())
         except CannotCompareError as error:
             if elsewhere:
-                return self._say(Verdict.NOT_APPLICABLE, needs)
-            return self._say(Verdict.UNDECIDED, str(error))
+                return self._say(Verdict.NOT_RUN, needs)
+            return self._say(Verdict.OPEN, str(error))
         enough = self.seeds >= MINIMUM_SEEDS
         findings = find(evidence, intervals=enough)
         if elsewhere:
-            return self._say(Verdict.NOT_APPLICABLE, needs, findings)
+            return self._say(Verdict.NOT_RUN, needs, findings)
         if not self.plan.as_written:
-            return self._say(Verdict.UNDECIDED, "steps or settings were set by hand", findings)
+            return self._say(Verdict.OPEN, "steps or settings were set by hand", findings)
         if not enough:
             few = f"{self.seeds} of the {MINIMUM_SEEDS} seeds that a verdict needs at least"
             needed = Needed(MINIMUM_SEEDS, None, None, None)
-            return self._say(Verdict.UNDECIDED, few, findings, needed)
+            return self._say(Verdict.OPEN, few, findings, needed)
         reached = verdict(evidence, findings)
         if reached not in DECIDED:
             return self._undecided(evidence, findings)
@@ -147,9 +147,9 @@ class _Case:
             if other.verdict != reached.value:
                 flips = f"{reached.value} as read here, {other.verdict} under {name!r}"
                 reason = "; ".join(filter(None, [f"{flips} ({other.found})", parts]))
-                return self._say(Verdict.DEPENDS, reason, findings)
+                return self._say(Verdict.OPEN, reason, findings)
         if reached is Verdict.DOES_NOT_HOLD and self.kind.published:
-            reached = Verdict.NOT_REPRODUCED
+            parts = "; ".join(filter(None, ["a published number", parts]))
         return self._say(reached, parts, findings)
 
     def _undecided(self, evidence: Evidence, findings: tuple[Finding, ...]) -> Judgement:
@@ -160,13 +160,13 @@ class _Case:
                 f"exact = true where the metric has no randomness, or give its range (lowest, "
                 f"highest, fails_beyond)"
             )
-            return self._say(Verdict.UNDECIDED, reason, findings)
-        parts = [_parts(findings, Verdict.UNDECIDED)]
+            return self._say(Verdict.OPEN, reason, findings)
+        parts = [_parts(findings, Verdict.OPEN)]
         if self.metric.margin is not None and self.margin is None:
             parts.append(f"the margin, {self.metric.margin:g}, was set after the runs")
         needed = seeds_needed(evidence, findings, self.seeds)
         reason = "; ".join(filter(None, [*parts, needed.told(self.seeds)]))
-        return self._say(Verdict.UNDECIDED, reason, findings, needed)
+        return self._say(Verdict.OPEN, reason, findings, needed)
 
     def _missing(self) -> str:
         """The runs that the claim needs and that are missing, in words; empty where none is."""
@@ -257,8 +257,9 @@ def _parts(findings: Sequence[Finding], reached: Verdict) -> str:
         for word in ("false", "equal", "open"):
             names = [_about(f) for f in findings if f.word == word]
             parts += [f"{word}: {_listed(names)}"] if names else []
-    if reached is Verdict.EQUAL:
-        parts.append(f"means differ by less than {findings[0].comparison.margin:g}, the margin")
+    equal = [f for f in findings if f.equal and f.true is None]
+    if reached is Verdict.DOES_NOT_HOLD and equal and all(f.true is not False for f in findings):
+        parts.append(f"means differ by less than {equal[0].comparison.margin:g}, the margin")
     for f in findings:
         difference, measured = f.comparison.difference, f.comparison.measured
         side = measured.estimate - f.comparison.region.low

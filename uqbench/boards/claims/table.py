@@ -6,6 +6,7 @@ from typing import Any
 
 from uqbench.boards.claims.judge import Judgement
 from uqbench.boards.claims.verdict import Finding, Needed
+from uqbench.boards.tables import number
 from uqbench.contract.claim import Region
 from uqbench.statistics.levels import ALPHA
 
@@ -19,7 +20,7 @@ COLUMNS = (
 """Of ``claims.csv``; ``difference`` is of means; ``calibrated_on`` of earlier versions."""
 
 
-def rows(judgements: Sequence[Judgement]) -> list[dict[str, str]]:
+def rows(judgements: Sequence[Judgement]) -> list[dict[str, Any]]:
     """A row a comparison, or one for a claim without any; numbers to six digits."""
     rows = []
     for judged in judgements:
@@ -28,7 +29,7 @@ def rows(judgements: Sequence[Judgement]) -> list[dict[str, str]]:
         entry["readings"] = " ".join(judged.readings)
         for comparison in comparisons:
             row = {key: value for key, value in (entry | comparison).items() if key in COLUMNS}
-            rows.append({name: _cell(row.get(name)) for name in COLUMNS})
+            rows.append({k: number(of) if isinstance(of, float) else of for k, of in row.items()})
     return rows
 
 
@@ -121,9 +122,3 @@ def _bounds(region: Region) -> str:
 
 def _finite(number: float | None) -> float | None:
     return number if number is not None and math.isfinite(number) else None
-
-
-def _cell(value: object) -> str:
-    if value is None:
-        return ""
-    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -29,26 +29,28 @@ class Verdict(enum.Enum):
     """The verdict of runs on a claim.
 
     HOLDS: the claim's comparisons are true.
-    DOES_NOT_HOLD: one that it needs is false.
-    NOT_REPRODUCED: the same of a published number, which has other runs behind it.
-    DEPENDS: another reading of the paper, which the suite records, has the opposite verdict.
-    EQUAL: a difference that it needs is so small that it does not matter.
-    UNDECIDED: none of this can be said from these runs, or its kind raised an error.
-    NOT_RUN: runs are missing.
-    NOT_APPLICABLE: the claim is about another budget, or about more tasks than there are.
+    DOES_NOT_HOLD: one that it needs is false, or the difference is too small to matter.
+    OPEN: neither can be said from these runs, or another reading of the paper, which the suite
+        records, has the opposite verdict.
+    NOT_RUN: runs are missing, or the claim needs another budget or more tasks.
     """
 
     HOLDS = "holds"
     DOES_NOT_HOLD = "does not hold"
-    NOT_REPRODUCED = "not reproduced"
-    DEPENDS = "depends on the reading"
-    EQUAL = "equal"
-    UNDECIDED = "undecided"
+    OPEN = "open"
     NOT_RUN = "not run"
-    NOT_APPLICABLE = "not applicable"
 
 
-DECIDED = (Verdict.HOLDS, Verdict.DOES_NOT_HOLD, Verdict.NOT_REPRODUCED, Verdict.EQUAL)
+DECIDED = (Verdict.HOLDS, Verdict.DOES_NOT_HOLD)
+EARLIER = {
+    "not reproduced": Verdict.DOES_NOT_HOLD.value,
+    "equal": Verdict.DOES_NOT_HOLD.value,
+    "depends on the reading": Verdict.OPEN.value,
+    "undecided": Verdict.OPEN.value,
+    "not judged": Verdict.OPEN.value,
+    "not applicable": Verdict.NOT_RUN.value,
+}
+"""Words for verdicts in files of earlier versions, and what they are called now."""
 
 
 @dataclass(frozen=True)
@@ -95,12 +97,7 @@ def find(evidence: Evidence, *, intervals: bool) -> tuple[Finding, ...]:
 
 def verdict(evidence: Evidence, findings: Sequence[Finding]) -> Verdict:
     """The verdict on a claim from its findings."""
-    combined = combine(evidence, [finding.true for finding in findings])
-    if combined is Verdict.UNDECIDED:
-        but = [False if f.equal and f.true is None else f.true for f in findings]
-        if combine(evidence, but) is Verdict.DOES_NOT_HOLD:
-            return Verdict.EQUAL
-    return combined
+    return combine(evidence, [False if f.equal and f.true is None else f.true for f in findings])
 
 
 def combine(evidence: Evidence, true: Sequence[bool | None]) -> Verdict:
@@ -115,7 +112,7 @@ def combine(evidence: Evidence, true: Sequence[bool | None]) -> Verdict:
         return Verdict.HOLDS
     if len(groups) - no < needed:
         return Verdict.DOES_NOT_HOLD
-    return Verdict.UNDECIDED
+    return Verdict.OPEN
 
 
 @dataclass(frozen=True)
@@ -155,7 +152,7 @@ def seeds_needed(evidence: Evidence, findings: Sequence[Finding], seeds: int) ->
 
     def decides(seeds: int, shifted: float) -> bool:
         true = [_expected(f, seeds, slack, shifted) for f in findings]
-        return combine(evidence, true) is not Verdict.UNDECIDED
+        return combine(evidence, true) is not Verdict.OPEN
 
     def needed(shifted: float) -> int | None:
         """The least number of seeds that decides, with estimates that far from the boundary."""
@@ -192,7 +189,7 @@ def _chance(evidence: Evidence, findings: Sequence[Finding], today: int, seeds: 
             _inside(finding.comparison, ends and (ends[0] + by, ends[1] + by))
             for finding, ends, by in zip(findings, found, away, strict=True)
         ]
-        decided += combine(evidence, true) is not Verdict.UNDECIDED
+        decided += combine(evidence, true) is not Verdict.OPEN
     return decided / (2 * CHANCES)
 
 

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 from uqbench.boards.cost import cost_csv, read_cost, to_csv
 from uqbench.boards.leaderboard import Board
-from uqbench.boards.made_once import made_once
 from uqbench.boards.manifest import MANIFEST
 from uqbench.boards.provenance import of_older_code, provenance_json
 from uqbench.boards.stored import PROVENANCE, StoredBoard, board_folder
 from uqbench.boards.submitted import NAME, reseeded, states, submitted_json
 from uqbench.boards.with_stored import as_run_today
 from uqbench.contract.errors import Say, UqbenchError
+from uqbench.pages.board_folders import made_once
 from uqbench.registry.plugins import Host
 from uqbench.results.folders import Folder
 from uqbench.results.scores import Scores

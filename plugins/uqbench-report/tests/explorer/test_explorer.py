@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from packed import read_scores, write_scores
 from uqbench_report.explorer.page import Explorer
+from uqbench_report.explorer.ranks import places_by
 
 from uqbench.boards.claims.verdict import Verdict
 from uqbench.boards.stored import StoredBoard
@@ -125,8 +126,8 @@ def test_a_score_of_which_less_is_better_ranks_the_least_first(host, suites):
     stored = StoredBoard.read(BOARDS / "deepsea" / "demo")
     board = stored.board(selection.plan(host, "cpu"), selection, host)
     (column,) = [one for one in board.columns if one.metric.name == "late_regret"]
-    by_score = board.places_by(column)
-    raw = board.places_by(replace(column, normalized=False))
+    by_score = places_by(board, column)
+    raw = places_by(board, replace(column, normalized=False))
     regret = {name: board.methods[name].raw(column.metric) for name in raw}
     assert raw
     assert by_score.keys() == raw.keys()
@@ -269,10 +270,11 @@ def test_a_claim_counts_as_the_board_of_most_seeds_that_it_needs_has_it():
     many = {"verdict": "does not hold", "seeds": 20}
     assert counted(few, many) == counted(many, few) == "does not hold"
     assert counted(many, {"verdict": "not run", "seeds": 99}) == "does not hold"
-    elsewhere = {"verdict": "not applicable", "seeds": 99, "needed_here": False}
+    elsewhere = {"verdict": "not run", "seeds": 99, "needed_here": False}
     assert counted(elsewhere, few) == "holds"
     assert counted(elsewhere) == "not run"
-    assert counted({"verdict": "not applicable"}) == "not applicable"
+    assert counted({"verdict": "open"}) == "open"
+    assert counted({"verdict": "not run"}) == "not run"
 
 
 def test_the_finding_and_the_pictures_say_the_names_of_papers(deepsea):

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from uqbench.boards.against import compared
-from uqbench.boards.calibration import band, coverage_column, kind
+from uqbench.boards.calibration import band, coverage_column
 from uqbench.boards.controls import BEYOND, above_controls
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.protocol import departures, versions_here
@@ -23,6 +23,7 @@ from uqbench.statistics.estimate import Estimate
 from uqbench.statistics.ranks import Place
 from uqbench.suites.selection import Selection
 from uqbench.suites.suite import Suite
+from uqbench_report.explorer.ranks import estimates_on, places_by
 from uqbench_report.plots import catalog, claims
 from uqbench_report.plots.render import svg
 
@@ -82,7 +83,12 @@ def board_data(
         "runs": [board.manifest.runs["finished"], sum(board.manifest.runs.values())],
         "methods": [_method(board, lines[name], facts) for name, facts in names_of(board, host)],
         "columns": [
-            {"name": name, "header": header(name), "group": by_groups.get(name, "")}
+            {
+                "name": name,
+                "header": header(name),
+                "group": by_groups.get(name, ""),
+                "usual": name in view.named,
+            }
             for name in columns
         ],
         "values": {c: [_estimate(lines[n].estimates.get(c)) for n in names] for c in columns},
@@ -128,11 +134,11 @@ def commands(board: StoredBoard, root: str) -> dict[str, str]:
 def _rank(data: Data, board: Board, names: list[str]) -> None:
     """Add the ranks and values on single tasks, without each, and the ranks by other scores."""
     for (how, task), tasks in board.subsets.items():
-        values, places = board.estimates_on(*tasks), board.places_on(*tasks)
+        values, places = estimates_on(board, *tasks), board.places_on(*tasks)
         data["sets"][f"{how}:{task}"] = [_estimate(values.get(name)) for name in names]
         data["ranks"][f"{how}:{task}"] = [_place(places.get(name)) for name in names]
     for column in board.columns if board.ranks else ():
-        if places := board.places_by(column):
+        if places := places_by(board, column):
             data["ranks"][f"by:{column.name}"] = [_place(places.get(name)) for name in names]
 
 
@@ -144,7 +150,7 @@ def _method(board: StoredBoard, line: Line, facts: Mapping[str, Any]) -> Data:
         "leads": line.leads,
         "beaten": line.beaten,
         "word": line.calibration,
-        "kind": kind(line.calibration),
+        "kind": line.calibration,
         "shown": line.word,
         "verified": line.state in ("", "verified"),
         "tuned": line.tuned,

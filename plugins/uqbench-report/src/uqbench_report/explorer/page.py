@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from html import escape
@@ -17,8 +18,9 @@ from altair.utils.schemapi import debug_mode
 from uqbench.boards.stored import StoredBoard
 from uqbench.contract.errors import UqbenchError
 from uqbench.contract.figure import NotDrawableError
-from uqbench.pages.methods import entitled, links
+from uqbench.pages.methods import entitled
 from uqbench.pages.verdicts import WORDS, Counted, by_paper, distinct, judged_claims
+from uqbench.registry.papers import cited
 from uqbench.registry.plugins import Host
 from uqbench.results.folders import Folder
 from uqbench.suites.suite import Suite
@@ -29,6 +31,8 @@ from uqbench_report.plots.theme import SIGNS
 
 LISTED = ("id", "suite", "title", "summary", "finding", "earlier", "runs")
 """Of each board, in the index."""
+LINKS = {"doi": "https://doi.org/{}", "eprint": "https://arxiv.org/abs/{}", "url": "{}"}
+"""The fields of BibTeX that lead to a paper, and where."""
 QUESTION = "Which method is best, and can its uncertainty be trusted?"
 
 
@@ -158,6 +162,17 @@ class Explorer:
                     code="".join(f'<script defer src="{at}"></script>' for at in sources),
                 ),
             )
+
+
+def links(host: Host, sources: list[str]) -> dict[str, str]:
+    """Addresses of the papers that some sources cite, by the citation."""
+    found: dict[str, str] = {}
+    for paper in cited(host, sources)[0]:
+        for key, address in LINKS.items():
+            if match := re.search(rf"(?m)^\s*{key} = \{{([^}}]+)\}}", paper.bibtex):
+                found |= dict.fromkeys(paper.cited_as, address.format(match[1]))
+                break
+    return found
 
 
 def _methods(boards: dict[str, Data]) -> Iterator[Data]:

@@ -51,12 +51,8 @@ FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 SIGNS = {
     "holds": "●",
     "does not hold": "✕",
-    "not reproduced": "≠",
-    "depends on the reading": "?",
-    "equal": "=",
-    "undecided": "◐",
+    "open": "◐",
     "not run": "○",
-    "not applicable": "–",
 }
 """A sign of each verdict."""
 

@@ -7,7 +7,15 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from uqbench.boards.calibration import WORDS, band, coverage_column, kind
+from uqbench.boards.calibration import (
+    CALIBRATED,
+    NARROW,
+    NO_WORD,
+    OPEN,
+    WIDE,
+    band,
+    coverage_column,
+)
 from uqbench.boards.stored import StoredBoard
 from uqbench.contract.figure import Figure, NotDrawableError
 from uqbench_report.plots import theme
@@ -23,9 +31,14 @@ BELOW = 0.085
 """Height of a row of a method that states no intervals, below the axis."""
 LETTER, BESIDE = 6.2, 64
 """Pixels of a letter of the title, and of the axis beside the panel."""
-SIDES = (theme.GREEN, theme.BLUE, theme.VERMILION)
-OTHERS = (theme.ORANGE, theme.MUTED)
-COLORS = dict(zip(WORDS, (*SIDES, *SIDES, *OTHERS), strict=True))
+MARKS = {
+    CALIBRATED: (theme.GREEN, "circle"),
+    WIDE: (theme.BLUE, "triangle-up"),
+    NARROW: (theme.VERMILION, "triangle-down"),
+    OPEN: (theme.ORANGE, "diamond"),
+    NO_WORD: (theme.MUTED, "square"),
+}
+"""Color and shape of each word for intervals: on a grey print the shape tells."""
 
 
 def frame(leaderboard: pd.DataFrame, ranking: str) -> tuple[pd.DataFrame, float]:
@@ -49,7 +62,7 @@ def frame(leaderboard: pd.DataFrame, ranking: str) -> tuple[pd.DataFrame, float]
             "for intervals (docs/uncertainty.md)."
         )
     data = estimates(leaderboard, ranking, column[0])
-    data.insert(2, "word", leaderboard["calibration"].map(kind, na_action="ignore"))
+    data.insert(2, "word", leaderboard["calibration"])
     data = data[data["x"].notna()]
     baselines = data[data["role"].isin(["trivial", "oracle"])]
     best = baselines.loc[baselines.groupby("role")["x"].idxmax()]
@@ -60,7 +73,7 @@ def frame(leaderboard: pd.DataFrame, ranking: str) -> tuple[pd.DataFrame, float]
 def chart(
     data: pd.DataFrame, level: float, across: str, title: str, wide: float = 1.0
 ) -> alt.LayerChart | alt.FacetChart:
-    """Points with both intervals, the band of honest ones; baselines are dashed lines.
+    """Points with both intervals, the band of calibrated ones; baselines are dashed lines.
 
     Methods that state no intervals have a row each below the axis. ``wide`` times as wide as usual.
     """
@@ -80,11 +93,17 @@ def chart(
     x = alt.X("x:Q", title=across, scale=x_scale, axis=alt.Axis(tickCount=6, grid=False))
     inside = f"true values inside {100 * level:.0f} % intervals"
     y = alt.Y("height:Q", title=inside, scale=y_scale, axis=percent)
-    used = [word for word in COLORS if word in set(methods["word"])]
+    used = [word for word in MARKS if word in set(methods["word"])]
     columns = 0 if wide >= 1 else 2  # 0: all side by side
-    legend = alt.Legend(title=None, orient="top", symbolType="circle", values=used, columns=columns)
-    scale = alt.Scale(domain=[*COLORS], range=[*COLORS.values()])
-    color = alt.Color("word:N", scale=scale, legend=legend)
+    named_none = f"datum.label == '{NO_WORD}' ? 'none stated' : datum.label"
+    legend = alt.Legend(
+        title=None, orient="top", values=used, columns=columns, labelExpr=named_none
+    )
+    colors, shapes = (
+        alt.Scale(domain=[*MARKS], range=[of[k] for of in MARKS.values()]) for k in (0, 1)
+    )
+    color = alt.Color("word:N", scale=colors, legend=legend)
+    shape = alt.Shape("word:N", scale=shapes, legend=legend)
     base = alt.Chart(methods, width=size[0], height=size[1])
     honest = alt.Chart(pd.DataFrame([band(level)], columns=["height", "most"]))
     area = honest.mark_rect(color=theme.GREEN, opacity=0.14)
@@ -96,7 +115,7 @@ def chart(
     rules = line.mark_rule(color=theme.MUTED, strokeDash=[2, 3])
     words = line.mark_text(color=theme.MUTED).encode(alt.Y("height:Q"), alt.Text("method:N"))
     points = base.mark_point(size=60, filled=True, opacity=1, aria=True)
-    points = points.encode(x, y, color, alt.Description("said:N"))
+    points = points.encode(x, y, color, shape, alt.Description("said:N"))
     rule = base.mark_rule(strokeWidth=1.4)
     across_rule = rule.encode(alt.X("x_low:Q"), y, alt.X2("x_high:Q"), color)
     up_rule = rule.encode(x, alt.Y("y_low:Q"), alt.Y2("y_high:Q"), color)
@@ -128,8 +147,8 @@ def figure(board: StoredBoard) -> Figure:
         "trust",
         f"{board.title}: {board.finding}",
         f"{across[0].upper()}{across[1:]} across; up, the share of true values inside the stated "
-        f"{100 * level:.0f} % intervals; both with 95 % intervals over seeds. Green: where honest "
-        f"intervals lie.",
+        f"{100 * level:.0f} % intervals; both with 95 % intervals over seeds. Green: where "
+        f"calibrated intervals lie.",
         data,
         draw(),
         spelled((r.method, r.y, r.y_low, r.y_high) for r in stated.itertuples()),

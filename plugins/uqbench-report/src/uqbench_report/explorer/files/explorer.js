@@ -3,7 +3,9 @@
 (() => {
   const main = document.getElementById("main"), inside = document.getElementById("data");
   const data = inside ? JSON.parse(inside.textContent) : globalThis.uqbench, index = data.index;
-  const WORDS_TRUSTED = ["honest", "as stated here"];
+  const WORDS_TRUSTED = ["calibrated"];
+  // The shape of a word for stated intervals, so that a grey print tells them apart.
+  const MARKS = { calibrated: "●", "too wide": "▲", "too narrow": "▼", open: "◆" };
   const STATE = ["by", "tasks", "columns", "sort", "filter", "q", "open", "compare", "of"];
   let state = {}, route = ["boards", ""];
 
@@ -221,7 +223,9 @@
         if (!one) continue;
         const dy = of.values.length > 1 ? (kind === "a" ? -4 : 4) : 0;
         if (one[1] !== null) made.append(sv("line", { x1: at(one[1]), x2: at(one[2]), y1: y + dy, y2: y + dy, class: `d-${slug(kind)}` }));
-        made.append(sv("circle", { cx: at(one[0]), cy: y + dy, r: 4, class: `d-${slug(kind)}` }, sv("title", {}, `${of.label}: ${number(one[0])}`)));
+        const mark = MARKS[kind] ? sv("text", { x: at(one[0]), y: y + dy + 4, "text-anchor": "middle", class: `d-${slug(kind)}` }, MARKS[kind]) : sv("circle", { cx: at(one[0]), cy: y + dy, r: 4, class: `d-${slug(kind)}` });
+        mark.append(sv("title", {}, `${of.label}: ${number(one[0])}`));
+        made.append(mark);
       }
     });
     const y = row * rows.length + 13;
@@ -285,7 +289,7 @@
       el("p", { className: "crumb" }, el("a", { href: address("methods") }, "Methods"), " ›"),
       el("h1", {}, of.title), el("p", { className: "finding" }, of.about, of.about && "."), el("p", {}, cited(of.source), of.code && [of.source && " · ", "code: ", el("code", {}, of.code)]),
       covered.length > 0 && [el("h2", {}, "Can its stated intervals be trusted?"),
-        el("p", {}, "Share of the true values inside; the band is where honest intervals lie. A line is the 95 % interval over seeds."),
+        el("p", {}, "Share of the true values inside; the band is where calibrated intervals lie. A line is the 95 % interval over seeds."),
         el("div", { className: "pair" }, el("ol", { className: "rows" }, covered.map((row) => el("li", {}, el("a", { href: address("board", row.board) }, titles[row.board]), ` ${row.title}`, el("small", {}, row.kind)))),
           dots(covered.map((row) => ({ label: `${titles[row.board]}, ${row.title}`, band: row.band.slice(1), values: [[row.covered, row.kind]] })), [0, 1], `Coverage of ${of.title} by board`))],
       el("h2", {}, "On the boards"), shown,
@@ -336,7 +340,7 @@
           [...row.notes, ...(row.beaten ? ["not above trivial"] : [])].map((word) => el("small", { className: "role" }, ` ${word}`)), el("small", {}, el("code", {}, row.name))] });
       if (now.one) made.push(est("value", now.name, of.score, (row) => now.one[row.k]));
       else for (const task of now.tasks) made.push(est(task, task, `${now.metric} on ${task}, mean over seeds`, (row) => of.tasks[now.metric] && of.tasks[now.metric][task][row.k]));
-      if (rows.some((row) => row.word)) made.push({ key: "intervals", header: "intervals", about: "Whether the stated intervals hold as many true values as they say.", text: true, sort: (row) => row.kind, cell: (row) => (row.word ? el("span", { className: `w-${slug(row.kind)}`, title: row.word }, row.shown) : ""), csv: (row) => [row.word] });
+      if (rows.some((row) => row.word)) made.push({ key: "intervals", header: "intervals", about: "Whether the stated intervals hold as many true values as they say.", text: true, sort: (row) => row.kind, cell: (row) => (row.word ? el("span", { className: `w-${slug(row.kind)}`, title: row.word }, `${MARKS[row.kind] || ""} ${row.shown}`.trim()) : ""), csv: (row) => [row.word] });
       for (const name of wanted()) if (column[name]) made.push(est(name, column[name].header, name, values(name)));
       made.push({ key: "runs", header: "runs", about: "Scored of planned.", sort: (row) => row.runs[0], cell: (row) => row.runs.join("/"), csv: (row) => [row.runs[0]] });
       if (rows.some((row) => row.seconds !== undefined && row.seconds !== null)) made.push({ key: "seconds", header: "cost of a run", about: "Core time, on a GPU device time.", sort: (row) => row.seconds, cell: (row) => span(row.seconds), csv: (row) => [row.seconds ?? ""] });
@@ -344,7 +348,7 @@
     }
 
     function wanted() {
-      const usual = [stated, "worst_quarter", of.columns.map((one) => one.name).find((name) => name.startsWith("improvement_over_")), "fail_share"];
+      const usual = [stated, ...of.columns.filter((one) => one.usual).map((one) => one.name)];
       return state.columns ? list("columns") : usual.filter((name) => name && column[name]);
     }
 
@@ -449,7 +453,7 @@
         el("section", {}, el("h3", {}, "Check, run again"), el("p", {}, "The first recomputes every table from the stored scores; the second makes the runs."), el("pre", { className: "scroll", tabindex: "0" }, el("code", {}, `${of.commands.check}\n${of.commands.run}`)))),
       rows.length > 1 && [el("h2", {}, "Two methods"), el("p", { className: "controls" }, two(0), " against ", two(1)), against],
       (of.figures.length > 1 || !inside) && [el("h2", {}, "Figures"), pictures],
-      of.claims.length > 0 && [el("h2", {}, "Claims"), el("p", { className: "legend" }, "Shaded: where the number must lie. ", el("span", { className: "v-holds" }, "● true"), " ", el("span", { className: "v-does-not-hold" }, "✚ false"), " ", el("span", { className: "v-undecided" }, "◆ open"), " ■ equal, with intervals that hold together at 95 %. ❙ published."),
+      of.claims.length > 0 && [el("h2", {}, "Claims"), el("p", { className: "legend" }, "Shaded: where the number must lie. ", el("span", { className: "v-holds" }, "● true"), " ", el("span", { className: "v-does-not-hold" }, "✚ false"), " ", el("span", { className: "v-open" }, "◆ open"), " ■ equal, with intervals that hold together at 95 %. ❙ published."),
         el("div", { className: "cards" }, of.claims.map((claim) => card(claim, claim.svg)))],
     ];
   }

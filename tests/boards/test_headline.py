@@ -1,0 +1,300 @@
+"""The headline of a board contradicts nothing that its files say: on all boards and on random ones.
+
+What a sentence says is read out of its text, and held against the CSV files with pandas alone.
+"""
+
+import json
+import re
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from uqbench.boards.calibration import with_words
+from uqbench.boards.headline import MOST_WORDS, Told, words_of
+from uqbench.boards.stored import StoredBoard, board_folders
+
+BOARDS = Path(__file__).parents[2] / "leaderboards"
+FOLDERS = [folder.path for folder in board_folders(BOARDS)]
+NAMES = ["/".join(folder.parts[-2:]) for folder in FOLDERS]
+NUMBER = r"-?\d+\.\d+"
+
+
+def contradictions(said, board, by, *, ranks, by_task=None):
+    """What a headline says that the tables do not.
+
+    Args:
+        said: the headline.
+        board: ``leaderboard.csv``.
+        by: the statistic that ranks.
+        ranks: whether the budget does.
+        by_task: ``ranks.csv``.
+    """
+    board = board.set_index("method", drop=False)
+    methods = board[board["role"] == "method"]
+    return [
+        *_of_first(said, board, methods, by, ranks),
+        *_of_trivial(said, board, methods, by),
+        *_of_words(said, methods),
+        *_of_numbers(said, board, by),
+        *_of_tasks(said, methods, by_task),
+        *([f"{words_of(said)} words"] if words_of(said) > MOST_WORDS else []),
+        *(["more than three sentences"] if len(re.findall(r"\.(?= |$)", said)) > 3 else []),
+    ]
+
+
+def names_in(text, of):
+    """The methods in a list such as ``a, b or c``, or as many as ``5 methods`` says."""
+    counted = re.match(r"(\d+) methods$", text)
+    return int(counted[1]) if counted else set(re.split(r", | or | and ", text)) & {*of} or {text}
+
+
+def differs(said, names):
+    return len(names) != said if isinstance(said, int) else {*names} != said
+
+
+def _of_first(said, board, methods, by, ranks):
+    ranked = methods[methods["rank_low"].notna()]
+    first = set(ranked.index[ranked["rank_low"] == 1])
+    whole = (ranked["rank_low"] == 1) & (ranked["rank_high"] == len(ranked))
+    if one := re.match(rf"((?:\S+ \({NUMBER}\)(?:, | or )?)+) is best of (\d+) methods", said):
+        named = dict(re.findall(rf"(\S+) \(({NUMBER})\)", one[1]))
+        if {*named} != first or int(one[2]) != len(ranked):
+            yield f"first: {named} of {one[2]}, and in the table {first} of {len(ranked)}"
+        wrong = [n for n, v in named.items() if not rounds(board[by].get(n, np.nan), v)]
+        yield from (f"score of {name}" for name in wrong)
+    elif some := re.match(
+        rf"(\d+) of (\d+) methods may be best; (\S+) leads with ({NUMBER})", said
+    ):
+        if (int(some[1]), int(some[2])) != (len(first), len(ranked)):
+            yield f"{some[0]}, and in the table {len(first)}"
+        if some[3] not in first or ranked.loc[[*first], by].max() != board.loc[some[3], by]:
+            yield f"{some[3]} does not lead"
+    elif re.match(r"(The two methods do not|No two of the \d+ methods) differ", said):
+        if not whole.all():
+            yield "some differ"
+    elif ranks and len(ranked) > 1 and not said.startswith("No method beats "):
+        yield "nobody is said to be first"
+    elif not ranks and " is best" in said:
+        yield "a budget that does not rank has a first"
+
+
+def _of_trivial(said, board, methods, by):
+    beats = methods["beats_trivial"]
+    scored = methods[methods[by].notna()]
+    nobody = len(scored) > 0 and (beats[scored.index] == "no").all()
+    trivial = board[board["role"] == "trivial"][by].dropna()
+    if ("No method beats " in said) != nobody and "budget" not in said and "overall" not in said:
+        yield "† of every method, and no sentence on it, or the other way round"
+    none = re.match(rf"No method beats (\S+) \({NUMBER}\): the best, (\S+), has", said)
+    if none and (trivial.idxmax(), scored[by].idxmax()) != none.groups():
+        yield f"{none[1]} or {none[2]} is not the best"
+    if only := re.search(r"(?:^|\. )Only (.+?) beats? (\S+) \(", said):
+        winners = methods.index[methods["rank_low"].notna() & (beats != "no")]
+        if differs(names_in(only[1], methods.index), winners) or only[2] != trivial.idxmax():
+            yield f"{only[0]}, and in the table {list(winners)}"
+    if some := re.search(r"(?:^|\. )([^.;:]+?) do(?:es)? not beat (\S+?)(?: \(|\.)", said):
+        if differs(names_in(some[1], methods.index), beats.index[beats == "no"]):
+            yield f"{some[0]}, and † of {list(beats.index[beats == 'no'])}"
+        if some[2] != trivial.idxmax():
+            yield f"{some[2]} is not the best trivial row"
+
+
+def _of_words(said, methods):
+    columns = [c for c in methods if re.fullmatch(r"(q_)?coverage_(90|95)_mean", c)]
+    if not columns:
+        return
+    column = min(columns, key=lambda c: c[-7:-5])
+    level = int(column[-7:-5]) / 100
+    least, most = level - (1 - level) / 2, level + (1 - level) / 2
+    word = {}
+    for name, share, low, high in zip(
+        methods.index, *(methods[f"{column}{end}"] for end in ("", "_low", "_high")), strict=True
+    ):
+        if not np.isnan(share):
+            inside = least <= low <= high <= most
+            off = "too narrow" if high < least else "too wide" if low > most else "open"
+            word[name] = "calibrated" if inside else off
+        printed = methods.loc[name, "calibration"]
+        if printed != word.get(name, "–"):
+            yield f"{name} is called {printed} in the table, by its interval {word.get(name)}"
+    of = {kind: {n for n, w in word.items() if w == kind} for kind in {*word.values()}}
+    if "Trust no method's" in said and set(of) != {"too narrow"}:
+        yield "some intervals are not too narrow"
+    if "Whether to trust stated" in said and set(of) != {"open"}:
+        yield "some words are not open"
+    for share, told in re.findall(r"(\d+) % \((calibrated|too narrow|too wide|open)\)", said):
+        if not any(rounds(100 * methods.loc[n, column], share) for n in of.get(told, ())):
+            yield f"no method has {share} % and is {told}"
+    whose = r"(?:those|the \d+ % intervals) of"
+    verbs = {"too narrow": f"not those of|[Dd]o not trust {whose}",
+             "calibrated": f"(?<!not )[Tt]rust {whose}"}  # fmt: skip
+    for kind, verb in verbs.items():
+        if found := re.search(rf"(?:{verb}) (.+?)(?: \(|:)", said):
+            named = names_in(found[1], methods.index)
+            wanted = of.get(kind, set())
+            if not (named <= wanted if isinstance(named, set) else named <= len(wanted)):
+                yield f"{found[0]}, and {kind} are {sorted(wanted)}"
+
+
+def _of_numbers(said, board, by):
+    scores, shares = board[by].dropna(), board.filter(regex=r"coverage_\d+(_zero)?_mean$")
+    for text in re.findall(rf"(?<![\w-])({NUMBER})(?![\w%-])", said):
+        if not any(rounds(value, text) for value in scores):
+            yield f"{text} is in no file"
+    inside = 100 * shares.to_numpy(float).ravel()
+    for text in {
+        n for pair in re.findall(r"(?:(\d+) to )?(\d+) %(?! intervals)", said) for n in pair
+    }:
+        if text and not any(rounds(value, text) for value in inside):
+            yield f"{text} % is in no file"
+
+
+def _of_tasks(said, methods, by_task):
+    if found := re.search(r"(?:^|\. )On ([^,]+), (.+) is best\.$", said):
+        own = by_task[(by_task["how"] == "only") & (by_task["rank_low"] == 1)]
+        best = set(own.loc[own["task"].str.replace("_", " ") == found[1], "method"])
+        if differs(names_in(found[2], methods.index), best):
+            yield f"{found[0]}, and in ranks.csv {best}"
+        if best & set(methods.index[methods["rank_low"] == 1]):
+            yield "the best on a task are no others"
+
+
+def rounds(value, text):
+    """Whether a number is printed as a text of so many digits."""
+    return not np.isnan(value) and abs(value - float(text)) <= 0.5001 * 10.0 ** -len(
+        text.partition(".")[2]
+    )
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=NAMES)
+def test_no_headline_contradicts_its_board(folder):
+    board = StoredBoard.read(folder)
+    ranks = board.table("ranks.csv")
+    found = contradictions(
+        board.finding,
+        board.table("leaderboard.csv"),
+        board.ranking,
+        ranks=board.ranks,
+        by_task=ranks,
+    )
+    assert found == []
+
+
+def test_headlines_are_short():
+    lengths = [words_of(StoredBoard.read(folder).finding) for folder in FOLDERS]
+    assert max(lengths) <= MOST_WORDS
+    assert median(lengths) <= 25
+
+
+def drawn(generator):
+    """The tables of a random board: ranks follow a random order of its scores."""
+    n = int(generator.integers(1, 9))
+    ranks = bool(generator.random() < 0.9)
+    rows = []
+    scores = np.round(generator.normal(0.5, 0.4, n), 6)
+    gap, known = generator.choice([0.0, 0.2, 1.0]), generator.random(n) < 0.9
+    trivial = {f"t{k}": round(float(generator.normal(0.2, 0.4)), 6)
+               for k in range(generator.integers(0, 3))}  # fmt: skip
+    best = max(trivial.values(), default=None)
+    whole = [k for k in range(n) if known[k]]
+    order = sorted(whole, key=lambda k: -scores[k])
+    for k in range(n):
+        row = dict.fromkeys(("rank", "rank_low", "rank_high")) | {
+            "method": f"m{k}.{k}-x_{k}",
+            "role": "method",
+            "beats_trivial": "",
+            "mean": scores[k] if known[k] else None,
+        }
+        if known[k] and ranks and len(whole) > 1:
+            row |= {
+                "rank": 1 + order.index(k),
+                "rank_low": 1 + sum(scores[o] - scores[k] > gap for o in whole),
+                "rank_high": len(whole) - sum(scores[k] - scores[o] > gap for o in whole),
+            }
+        if known[k] and best is not None:
+            row["beats_trivial"] = "yes" if scores[k] > best + gap / 2 else "no"
+        rows.append(row)
+    rows += [{"method": t, "role": "trivial", "beats_trivial": "", "mean": value}
+             for t, value in trivial.items()]  # fmt: skip
+    if generator.random() < 0.5:
+        rows.append({"method": "silent", "role": "trivial", "beats_trivial": "", "mean": None})
+    if generator.random() < 0.3:
+        rows.append({"method": "oracle", "role": "oracle", "beats_trivial": "", "mean": 1.25})
+    board = pd.DataFrame(rows)
+    if generator.random() < 0.8:
+        share = generator.choice([generator.random(), 0.9, 0.05]) + 0.05 * generator.normal(
+            size=len(rows)
+        )
+        half = generator.choice([0.01, 0.05, 0.3], len(rows))
+        stated = (board["role"] == "method") & (generator.random(len(rows)) < 0.8)
+        for end, of in (("", share), ("_low", share - half), ("_high", share + half)):
+            column = pd.Series(np.round(np.clip(of, 0, 1), 6)).where(stated)
+            board[f"coverage_90_mean{end}"] = column
+        if generator.random() < 0.5:
+            board["coverage_90_zero_mean"] = (board["coverage_90_mean"] * 0.97).round(6)
+        board["calibration"] = ""
+    return with_words(board), ranks
+
+
+def test_no_headline_of_a_random_board_contradicts_it():
+    generator, kinds = np.random.default_rng(0), set()
+    for _ in range(300):
+        board, ranks = drawn(generator)
+        said = Told(board, "mean", ranks).headline
+        assert contradictions(said, board, "mean", ranks=ranks) == [], (said, board.to_string())
+        kinds |= {re.sub(r"[\d.]+|m\S+|t\d", "", said)[:24]}
+    assert len(kinds) > 8
+
+
+@pytest.mark.parametrize(
+    ("board", "said"),
+    [
+        ("features/quick", "4 of 8 methods may be best; bdqn leads with -0.085."),
+        ("deepsea/paper", "bql (0.69) is best of 6 methods."),
+        ("deepsea/paper", "psrl (0.86) or bql (0.69) is best of 6 methods."),
+        ("deepsea/paper", "psrl (0.86) is best of 6 methods. Its 90 % intervals hold 94 % (open)."),
+        ("deepsea/paper", "psrl (0.86) is best of 6 methods. Do not trust those of mm (100 %)."),
+        ("deepsea/paper", "psrl (0.87) is best of 6 methods."),
+        ("deepsea/demo", "psrl (0.91) is best of 6 methods. bql does not beat uniform-random."),
+        ("minatar/cpu", "6 of 8 methods may be best; ube-dqn-150 leads with 0.41."),
+        ("minatar/cpu", "No method beats uniform-random (0.000): the best, ube-dqn-150, has 0.41."),
+        ("fashion/ood", "random-forest (0.50) is best of 19 methods."),
+        ("regression/paper", "9 of 10 methods may be best; swag leads with 0.46. Trust no method's "
+         "90 % intervals: they hold 88 to 90 % of true values."),
+        ("risk-estimation/paper", "ftrl-infinite (0.88) is best of 8 methods. On mixture-05, "
+         "ftrl-infinite is best."),
+    ],
+)  # fmt: skip
+def test_a_sentence_that_contradicts_its_board_is_found(board, said):
+    of = StoredBoard.read(BOARDS / board)
+    assert contradictions(
+        said, of.table("leaderboard.csv"), of.ranking, ranks=of.ranks, by_task=of.table("ranks.csv")
+    )
+
+
+def test_pages_have_the_headline_of_their_board():
+    """Those of an earlier protocol are kept as they were written."""
+    index = (BOARDS / "README.md").read_text("utf-8")
+    for folder, name in zip(FOLDERS, NAMES, strict=True):
+        if f"({name}/README.md) ‡" not in index:
+            assert f"**{StoredBoard.read(folder).finding}**" in (folder / "README.md").read_text()
+
+
+def test_ranks_of_the_headline_are_those_of_the_simultaneous_intervals():
+    """A method may be first where no interval of a pair, of all that hold together, says worse."""
+    for folder in FOLDERS:
+        manifest = json.loads((folder / "manifest.json").read_text())
+        pairs = folder / "pairs.csv"
+        if not manifest["budget"]["ranks"] or "equivalent" in pairs.read_text().partition("\n")[0]:
+            continue
+        pairs = pd.read_csv(pairs, dtype={"first": str, "second": str})
+        told = StoredBoard.read(folder).told
+        ranked = {*told.ranked.index}
+        worse = {r.second for r in pairs.itertuples() if r.difference_low > 0 and r.first in ranked}
+        worse |= {
+            r.first for r in pairs.itertuples() if r.difference_high < 0 and r.second in ranked
+        }
+        assert {*told.first} == ranked - worse, folder
