@@ -1,23 +1,27 @@
 """Figures as files: SVG, PDF and CSV, the same bytes for the same figure.
 
-Vega-Lite is rendered by vl-convert, in this process and without a network. What is rendered may
-come from a plugin: an image or a link in it is refused, so that showing it requests nothing.
+Vega-Lite is rendered by vl-convert, in a process of its own and without a network: it reserves the
+address space of a browser, and dies where there is a limit on that (``ulimit -v``). What is
+rendered may come from a plugin: an image or a link in it is refused, so that showing it requests
+nothing.
 """
 
 import os
 import re
 import warnings
+from contextlib import suppress
 from copy import deepcopy
-from functools import partial
+from functools import cache, partial
 from html import escape
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
 import altair as alt
-import vl_convert
 
 from uqbench.contract.errors import UqbenchError
 from uqbench.contract.figure import Figure
+from uqbench.runner.executors.spawn import Channel, ready, start
 from uqbench_report.plots import theme
 from uqbench_report.plots.printed import fitted, stretch
 
@@ -67,10 +71,10 @@ def render(figure: Figure, form: str, width: str | None = None, scale: float = P
     points = re.sub(r'(?<=\d)pt"', '"', drawn, count=2)  # a unit of an SVG is a point of a PDF
     if form == "png":
         inch = {"scale": scale} if width is None else {"ppi": PNG_INCH}
-        png: bytes = vl_convert.svg_to_png(points, **inch)
+        png: bytes = _converted("svg_to_png", points, **inch)
         return png
     if form == "pdf":
-        pdf: bytes = vl_convert.svg_to_pdf(points)
+        pdf: bytes = _converted("svg_to_pdf", points)
         return _RESOURCES.sub(_in_order, pdf)
     raise UqbenchError(f"There is no format {form!r}; expected {', '.join(FORMATS)}.")
 
@@ -98,19 +102,57 @@ def svg(
 
 
 def _draw(spec: dict[str, Any]) -> str:
-    """Its SVG, by the font that the renderer brings along: the same on every machine.
+    """Its SVG, by the font that the renderer brings along: the same on every machine."""
+    drawn: str = _converted("vegalite_to_svg", spec, allowed_base_urls=[])
+    return drawn
+
+
+def _converted(function: str, *given: Any, **named: Any) -> Any:
+    """What vl-convert makes of something, in the process that draws.
+
+    Raises:
+        UqbenchError: it cannot, or its process died.
+    """
+    process, channel = _drawing_process()
+    try:
+        channel.send((function, given, named))
+        while ready([channel]):
+            for made in channel.receive():
+                if isinstance(made, Exception):
+                    raise made
+                return made
+    except (EOFError, OSError):
+        _drawing_process.cache_clear()
+        process.join()
+    raise UqbenchError(
+        f"the figure could not be drawn: the process that draws ended with {process.exitcode}. A "
+        f"limit on virtual memory (ulimit -v) does that: raise it, and draw again."
+    )
+
+
+@cache
+def _drawing_process() -> tuple[BaseProcess, Channel]:
+    """The process that draws, started when a figure is first drawn."""
+    return start(_draws)
+
+
+def _draws(channel: Channel) -> None:
+    """Draw what comes.
 
     Of a font that this machine has, too, the renderer would read the file some 30 times a text. It
     looks for fonts when it first draws.
     """
-    before = os.environ.get("FONTCONFIG_FILE")
     os.environ["FONTCONFIG_FILE"] = str(Path(__file__).with_name("fonts.conf"))
-    try:
-        drawn: str = vl_convert.vegalite_to_svg(spec, allowed_base_urls=[])
-    finally:
-        os.environ.pop("FONTCONFIG_FILE")
-        os.environ.update({} if before is None else {"FONTCONFIG_FILE": before})
-    return drawn
+    import vl_convert
+
+    with suppress(EOFError, OSError):  # nobody asks any more
+        while ready([channel]):
+            for function, given, named in channel.receive():
+                try:
+                    made = getattr(vl_convert, function)(*given, **named)
+                except Exception as error:  # the renderer's, of a wrong specification
+                    made = ValueError(str(error))
+                channel.send(made)
 
 
 def _specification(figure: Figure, wide: float, *, titled: bool) -> dict[str, Any]:
