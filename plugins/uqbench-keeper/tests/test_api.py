@@ -163,7 +163,9 @@ def test_the_boards_row_is_what_we_ran_whatever_was_sent(tmp_path, monkeypatch):
     assert any("no bubblewrap" in text for text in said) is not has_sandbox()
     shown = table(added / "leaderboard.csv")["mine"]
     assert 0.0 < float(shown["mean"]) < 1.0
-    assert shown["submitted"].startswith(("verified: made here", "verified (no sandbox): made here"))
+    assert shown["submitted"].startswith(
+        ("verified: made here", "verified (no sandbox): made here")
+    )
     assert (
         "; 6 runs of whale_pkg 1.0; conformance, as the author says: 1000 passed"
         in (shown["submitted"])
