@@ -6,22 +6,21 @@ rendered may come from a plugin: an image or a link in it is refused, so that sh
 nothing.
 """
 
-import os
+import atexit
+import pickle
 import re
+import subprocess
+import sys
 import warnings
-from contextlib import suppress
 from copy import deepcopy
 from functools import cache, partial
 from html import escape
-from multiprocessing.process import BaseProcess
-from pathlib import Path
 from typing import Any
 
 import altair as alt
 
 from uqbench.contract.errors import UqbenchError
 from uqbench.contract.figure import Figure
-from uqbench.runner.executors.spawn import Channel, ready, start
 from uqbench_report.plots import theme
 from uqbench_report.plots.printed import fitted, stretch
 
@@ -113,46 +112,31 @@ def _converted(function: str, *given: Any, **named: Any) -> Any:
     Raises:
         UqbenchError: it cannot, or its process died.
     """
-    process, channel = _drawing_process()
+    process = _drawing_process()
+    assert process.stdin is not None
+    assert process.stdout is not None
     try:
-        channel.send((function, given, named))
-        while ready([channel]):
-            for made in channel.receive():
-                if isinstance(made, Exception):
-                    raise made
-                return made
+        pickle.dump((function, given, named), process.stdin)
+        process.stdin.flush()
+        made = pickle.load(process.stdout)
     except (EOFError, OSError):
         _drawing_process.cache_clear()
-        process.join()
-    raise UqbenchError(
-        f"the figure could not be drawn: the process that draws ended with {process.exitcode}. A "
-        f"limit on virtual memory (ulimit -v) does that: raise it, and draw again."
-    )
+        raise UqbenchError(
+            f"the figure could not be drawn: the process that draws ended with {process.wait()}. A "
+            f"limit on virtual memory (ulimit -v) does that: raise it, and draw again."
+        ) from None
+    if isinstance(made, Exception):
+        raise made
+    return made
 
 
 @cache
-def _drawing_process() -> tuple[BaseProcess, Channel]:
+def _drawing_process() -> subprocess.Popen[bytes]:
     """The process that draws, started when a figure is first drawn."""
-    return start(_draws)
-
-
-def _draws(channel: Channel) -> None:
-    """Draw what comes.
-
-    Of a font that this machine has, too, the renderer would read the file some 30 times a text. It
-    looks for fonts when it first draws.
-    """
-    os.environ["FONTCONFIG_FILE"] = str(Path(__file__).with_name("fonts.conf"))
-    import vl_convert
-
-    with suppress(EOFError, OSError):  # nobody asks any more
-        while ready([channel]):
-            for function, given, named in channel.receive():
-                try:
-                    made = getattr(vl_convert, function)(*given, **named)
-                except Exception as error:  # the renderer's, of a wrong specification
-                    made = ValueError(str(error))
-                channel.send(made)
+    command = [sys.executable, "-P", "-m", "uqbench_report.plots.drawing"]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    atexit.register(process.communicate)
+    return process
 
 
 def _specification(figure: Figure, wide: float, *, titled: bool) -> dict[str, Any]:
