@@ -3,6 +3,7 @@
 Those of a suite's earlier protocol cannot; the index says so.
 """
 
+import gzip
 import re
 import shutil
 import sys
@@ -120,3 +121,17 @@ def test_the_start_page_shows_the_boards_as_they_are(board, columns):
     shown = table((LEADERBOARDS.parent / "docs" / "start.md").read_text(), *columns)
     assert len(shown) > 7
     assert shown == table((LEADERBOARDS / board / "README.md").read_text(), *columns)
+
+
+def test_a_plain_file_of_scores_beside_the_packed_one_is_compared(tmp_path):
+    folder = tmp_path / "five-state" / "paper"
+    shutil.copytree(LEADERBOARDS / "five-state" / "paper", folder)
+    (folder / "scores.csv").write_bytes(gzip.decompress((folder / "scores.csv.gz").read_bytes()))
+    command = ["leaderboard", "--suite", "five-state", "--budget", "paper", "--check"]
+    command += ["--to", str(tmp_path), "--out", str(tmp_path / "none")]
+    assert CliRunner().invoke(group, command, standalone_mode=False).return_value == 0
+    with (folder / "scores.csv").open("a") as file:
+        file.write("x")
+    done = CliRunner().invoke(group, command, standalone_mode=False)
+    assert done.return_value == 1
+    assert "scores.csv: differs from scores.csv.gz, which alone is read" in done.output

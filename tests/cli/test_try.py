@@ -1,6 +1,8 @@
 """``uqbench try``: a class of a file has a row, and nothing is left behind."""
 
 import json
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -37,7 +39,7 @@ FITS = """
 from uqbench.contract.estimator import Estimator
 
 class Fits(Estimator):
-    def __init__(self, task, seeds, config: MineConfig, device):
+    def __init__(self, problem, seeds, config: MineConfig, device):
         pass
     def fit(self, data, reference_model, steps):
         pass
@@ -125,3 +127,25 @@ def test_a_file_without_a_method_is_refused_with_the_reason(mine, text, said):
 def test_a_setting_that_the_config_has_not_is_refused_with_the_nearest(mine):
     with pytest.raises(UqbenchError, match=r"unknown key 'acton'. Did you mean 'action'"):
         command.main([str(mine), "--suite", "toy", "--set", "acton=1"], standalone_mode=False)
+
+
+CHATTY = """
+class Chatty(Mine):
+    def __init__(self, info, seeds, config: MineConfig, device):
+        super().__init__(info, seeds, config, device)
+    def observe(self, step):
+        print("chatty \\x1b]0;owned\\x07" + "x" * 300_000)
+"""
+
+
+def test_what_an_agent_prints_is_no_part_of_the_json_and_bounded(tmp_path, monkeypatch):
+    (tmp_path / "mine.py").write_text(MINE + CHATTY)
+    monkeypatch.setenv("PYTHONPATH", str(TOY))
+    monkeypatch.setenv("UQBENCH_PLUGINS", "toy,builtin")
+    command = [sys.executable, "-m", "uqbench", "try", "mine.py:Chatty", "--suite", "toy", "--json"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
+    assert isinstance(json.loads(done.stdout), list), done.stderr[-500:]
+    assert b"chatty ]0;owned" in done.stderr
+    assert b"\x1b]0" not in done.stderr
+    assert b"what else these runs print is left out" in done.stderr
+    assert 4 << 20 < len(done.stderr) < 64 << 20

@@ -58,17 +58,18 @@ def test_what_was_there_before_is_there_again():
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_what_a_scheduler_sends_is_one_where_it_interrupts():
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGHUP])
+def test_what_a_scheduler_or_a_closed_terminal_sends_is_one_where_it_interrupts(ending):
+    before = signal.signal(ending, signal.default_int_handler)
     try:
         with pytest.raises(KeyboardInterrupt), deferred_interrupts() as interrupts:
-            os.kill(os.getpid(), signal.SIGTERM)
+            os.kill(os.getpid(), ending)
             sum(range(1000))
             interrupts.sleep(0.0)
             pytest.fail("it was lost")
-        assert signal.getsignal(signal.SIGTERM) is signal.default_int_handler
+        assert signal.getsignal(ending) is signal.default_int_handler
     finally:
-        signal.signal(signal.SIGTERM, before)
+        signal.signal(ending, before)
 
 
 def test_another_thread_has_none():

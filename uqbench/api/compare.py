@@ -149,6 +149,7 @@ class Compared:
         return f"<p>{escape(repr(self))}</p>{board_html(BoardView.of(self.board))}"
 
 
+MOST_METHODS = 200
 AS_GIVEN, NEGATED = "as given", "negated: lower is better"
 
 
@@ -209,6 +210,11 @@ def compare(
     else:
         parts = from_objects(scores, columns)
     table, ledger = score_table(parts, columns, window, horizon, digests)
+    if (methods := table["method"].nunique()) > MOST_METHODS:
+        raise UqbenchError(
+            f"{methods:,} methods have {methods * (methods - 1) // 2:,} pairs; expected at most "
+            f"{MOST_METHODS} methods: leave out those that nobody asks about."
+        )
     scale = (AS_GIVEN, AS_GIVEN) if better != "lower" else (NEGATED, NEGATED)
     if isinstance(constants, str):
         suite = read_suites(load_host(), check=()).suite(constants)

@@ -142,14 +142,19 @@ def _execution(session: Session, store: Store) -> Execution:
     return Execution(host, device, store, session.watcher, options.workers, driver, persistent)
 
 
+ENDING = (signal.SIGTERM, signal.SIGHUP)
+
+
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """Let SIGTERM, by which schedulers end a job, interrupt as Ctrl-C does."""
+    """Let SIGTERM, by which schedulers end a job, and a closed terminal's SIGHUP be a Ctrl-C."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    kept = [of for of in ENDING if signal.getsignal(of) is not signal.SIG_IGN]  # nohup's stay
+    before = {of: signal.signal(of, signal.default_int_handler) for of in kept}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
+        for number, handler in before.items():
+            signal.signal(number, handler or signal.SIG_DFL)

@@ -1,9 +1,9 @@
 """``uqbench.score``: predictions that somebody has, scored as a run's are; nothing is run."""
 
+import io
 from os import PathLike
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,8 @@ from uqbench.api.values import Place, given
 from uqbench.contract.errors import UqbenchError
 from uqbench.registry.definitions import summary
 from uqbench.registry.load_host import load_host
-from uqbench.results.files import reading
+from uqbench.results.files import read_bytes, reading
+from uqbench.results.tables import MOST_BYTES
 from uqbench.uncertainty.stated import scored, stated
 
 
@@ -44,9 +45,9 @@ def score(file: str | PathLike[str] | None = None, **arrays: Any) -> pd.DataFram
     if file is not None:
         where = str(path := Path(given("file", file, Place)))
         said = f"{path} (expected an .npz of arrays)"
-        errors = (ValueError, OSError, EOFError, KeyError, AttributeError, BadZipFile)
-        with reading(said, *errors), np.load(path, allow_pickle=False) as stored:
-            arrays = {**stored, **arrays}
+        with reading(said, Exception):
+            data = io.BytesIO(read_bytes(path, MOST_BYTES))
+            arrays = dict(np.load(data, allow_pickle=False).items()) | arrays
     predictions, host = stated(arrays, where), load_host()
     rows = {}
     for name, spec in host.scores.items():

@@ -21,6 +21,7 @@ from uqbench.boards.matrices import Matrix
 from uqbench.boards.standings import ranges_by_task
 from uqbench.boards.tables import csv_text
 from uqbench.contract.seeding import derive_seed
+from uqbench.results.files import reading
 from uqbench.statistics.bounded import Ranges
 from uqbench.statistics.estimate import estimate
 from uqbench.statistics.levels import ALPHA, MINIMUM_SEEDS
@@ -129,11 +130,12 @@ def errors_sentence(text: str) -> str:
     """A board's error rates in a sentence or two, from its ``errors.csv``; empty without any."""
     rows = list(csv.DictReader(io.StringIO(text)))
     words = {BRACKET: "95 % brackets miss in", RANK: "some pair is told apart in"}
-    said = [f"{words[row['printed']]} {100 * float(row['wrong']):.0f} %" for row in rows]
-    if not said or "above" not in rows[0]:  # older boards have the errors of resampled runs
-        return ""
-    error = max(1.0, *(100 * float(row["error"]) for row in rows))
-    more = any(row["above"] == "yes" for row in rows)
+    with reading(ERRORS, KeyError, ValueError, TypeError):
+        said = [f"{words[row['printed']]} {100 * float(row['wrong']):.0f} %" for row in rows]
+        if not said or "above" not in rows[0]:  # older boards have the errors of resampled runs
+            return ""
+        error = max(1.0, *(100 * float(row["error"]) for row in rows))
+        more = any(row["above"] == "yes" for row in rows)
     return (
         f"On {rows[0]['boards']} drawn boards like this one, of equal methods, "
         f"{' and '.join(said)}, "

@@ -20,8 +20,8 @@ class Submitted(BaseModel):
     """A method's row.
 
     Attributes:
-        state: ``verified`` where the row's runs were made here, ``self-reported`` where they are
-            the author's.
+        state: ``verified`` where the row's runs were made here in a sandbox, ``verified (no
+            sandbox)`` where there was none, ``self-reported`` where they are the author's.
         says: what is known of them, in words.
         wheel: sha256 of the file of the package that has the method.
         file: sha256 of the submission.
@@ -29,7 +29,7 @@ class Submitted(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
-    state: Literal["verified", "self-reported"]
+    state: Literal["verified", "verified (no sandbox)", "self-reported"]
     says: Plain
     wheel: Digest
     file: Digest

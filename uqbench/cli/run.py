@@ -50,6 +50,7 @@ def command(
     import uqbench
     from uqbench.api import execute
     from uqbench.api.session import Session
+    from uqbench.contract.errors import contained
     from uqbench.contract.wording import count
     from uqbench.pages.terminal import print_board
     from uqbench.registry.packages import can_report
@@ -68,8 +69,9 @@ def command(
     print_board(done.board)
     say(f"{done.folder}/leaderboard.csv")
     if done.folder is not None and can_report():
-        report = uqbench.write_report(done.folder, Path(options.out or ".") / "report.html", warn)
-        say(f"report: {report} (open it)")
+        with contained(warn, "the runs are done, and there is no report: "):
+            at = Path(options.out or ".") / "report.html"
+            say(f"report: {uqbench.write_report(done.folder, at, warn)} (open it)")
     return 1 if done.unfinished else 0
 
 

@@ -1,8 +1,12 @@
 """The Estimator contract: predictive uncertainty for supervised problems, written for lanes.
 
-The problem computes the scores; an estimator cannot. Two settings (Schweighofer et al. 2023,
-section 2): (a) a model is yet to be selected, and uncertainty is about which one; (b) a reference
-model makes the predictions, and uncertainty is about how far other likely models differ from it.
+The problem computes the scores; an estimator holds neither evaluation targets nor the data set:
+only a :class:`Problem`, training data, and, once, the inputs of all evaluation sets, shuffled.
+(Splits of one pool by public seeds hide no target from somebody who brings the pool along.)
+
+Two settings (Schweighofer et al. 2023, section 2): (a) a model is yet to be selected, and
+uncertainty is about which one; (b) a reference model makes the predictions, and uncertainty is
+about how far other likely models differ from it.
 
 What was predicted is stored with the run, point by point. Scores are functions of it: those that a
 problem computes itself, which may need its truth, and those that plugins register
@@ -69,6 +73,7 @@ class PredictiveUncertainty:
         interval: ``[L, M, 2]`` the ends of a 90 % interval, where that is not a normal's.
         classes: ``[L, M, C]`` which classes are in a 90 % set, where these are not the most
             probable ones.
+        weights: ``[L, M, K]`` of the K models of a belief that an input is.
     """
 
     total: Tensor
@@ -83,6 +88,7 @@ class PredictiveUncertainty:
     members: Tensor | None = None
     interval: Tensor | None = None
     classes: Tensor | None = None
+    weights: Tensor | None = None
 
     @property
     def novelty(self) -> Tensor:
@@ -148,6 +154,25 @@ Predict = Callable[[Tensor], PredictiveUncertainty]
 """From inputs ``[L, M, *x]`` to the prediction for them."""
 
 
+@dataclass(frozen=True)
+class Problem:
+    """What a method may know of a supervised problem before it sees data: plain values.
+
+    Attributes:
+        inputs: shape ``*x`` of one input.
+        n_classes: C; 0 for a regression.
+        noise_var: σ² of a regression's targets, where it is prior knowledge.
+        members: how many models of a prediction are stored.
+        law: name of the law that the data are drawn from, where it is prior knowledge.
+    """
+
+    inputs: tuple[int, ...]
+    n_classes: int
+    noise_var: float | None = None
+    members: int = 0
+    law: str | None = None
+
+
 class Dataset(ABC):
     """A supervised problem. Everything is a function of the lane's seed.
 
@@ -157,6 +182,7 @@ class Dataset(ABC):
         inputs: shape ``*x`` of one input.
         n_classes: C; 0 for a regression.
         noise_var: σ² of a regression's targets, where methods are given it as prior knowledge.
+        law: name of the law that the data are drawn from, where methods are given it.
         n_datasets: how many data sets there are, where they are numbered (only so many have a
             ground truth, say). A run has the data set of its own number, 0 to ``n_datasets - 1``,
             and that number is the lane's seed. None where any seed makes a data set of its own.
@@ -170,6 +196,7 @@ class Dataset(ABC):
     inputs: tuple[int, ...]
     n_classes: int
     noise_var: float | None = None
+    law: str | None = None
     n_datasets: int | None = None
     members: int = 0
     most_bytes: int = 4 << 20
@@ -192,28 +219,22 @@ class Dataset(ABC):
         """The problem's own scores ``[L]`` by the names that its ``DatasetSpec`` declares."""
         return {}
 
-    def predictions(
-        self, seeds: Sequence[int], predict: Predict, reference_model: ReferenceModel | None
-    ) -> dict[str, Predictions]:
-        """Predictions of an estimator for each evaluation set."""
-        given = None if reference_model is None else reference_model.log_probs
-        return {
-            name: Predictions(
-                predict(one.inputs), one.targets, None if given is None else given(one.inputs)
-            )
-            for name, one in self.evaluation_sets(seeds).items()
-        }
+    @property
+    def problem(self) -> Problem:
+        """The plain values that an estimator is told."""
+        return Problem(tuple(self.inputs), self.n_classes, self.noise_var, self.members, self.law)
 
 
 class Estimator(ABC):
     """A method that predicts, and quantifies its predictions' uncertainty.
 
-    Constructed as ``factory(task, seeds, config, device)`` with a :class:`Dataset` as ``task``.
+    Constructed as ``factory(problem, seeds, config, device)``. It may do with what it is
+    given as it likes: each is a copy that nobody else reads.
     """
 
     @abstractmethod
     def __init__(
-        self, task: Dataset, seeds: Sequence[int], config: Any, device: torch.device
+        self, problem: Problem, seeds: Sequence[int], config: Any, device: torch.device
     ) -> None: ...
 
     @abstractmethod
@@ -222,4 +243,8 @@ class Estimator(ABC):
 
     @abstractmethod
     def predict(self, inputs: Tensor) -> PredictiveUncertainty:
-        """Predict for ``inputs`` ``[L, M, *x]``; changes no state."""
+        """Predict for ``inputs`` ``[L, M, *x]``.
+
+        A run asks once, after ``fit``: the points of all evaluation sets, in a random order of each
+        lane. ``fit`` may ask for training or validation inputs.
+        """

@@ -44,7 +44,7 @@ def uqbench_agents() -> Iterable[specs.AgentSpec]:  # type: ignore[empty-body]
 
 @hookspec
 def uqbench_estimators() -> Iterable[specs.EstimatorSpec]:  # type: ignore[empty-body]
-    """Estimators: ``factory(task, seeds, config, device) -> uqbench.estimator.Estimator``."""
+    """Estimators: ``factory(problem, seeds, config, device) -> uqbench.estimator.Estimator``."""
 
 
 @hookspec

@@ -147,7 +147,7 @@ class AgentSpec(MethodSpec):
 class EstimatorSpec(MethodSpec):
     """An estimator.
 
-    ``factory(task, seeds, config, device)`` returns a
+    ``factory(problem, seeds, config, device)`` returns a
     :class:`uqbench.contract.estimator.Estimator`.
     """
 

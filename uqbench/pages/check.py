@@ -8,7 +8,7 @@ from uqbench.boards.manifest import MANIFEST, Planned, missing_note
 from uqbench.boards.protocol import check_as_run, older_scores
 from uqbench.boards.provenance import of_older_code, provenance_json
 from uqbench.boards.scores import gather
-from uqbench.boards.stored import PAGE, PROVENANCE, RECORDED, StoredBoard
+from uqbench.boards.stored import PACKED, PAGE, PROVENANCE, RECORDED, SCORES, StoredBoard
 from uqbench.contract.errors import Say, UqbenchError
 from uqbench.pages.board_folders import all_files, made_once, write_files
 from uqbench.registry.plugins import Host
@@ -46,6 +46,10 @@ def check(stored: StoredBoard, board: Board, store: Store, say: Say) -> bool:
         return False
     follow = [name for name in expected if name not in {*recorded, PAGE}]
     differing = [n for n in follow if not stored.has(n) or stored.unchecked(n) != expected[n]]
+    both = stored.at.has(PACKED) and stored.at.has(SCORES)
+    if both and stored.at.read(SCORES) != stored.unchecked(SCORES):
+        altered = [*altered, SCORES]
+        say(f"{folder / SCORES}: differs from {PACKED}, which alone is read: remove it")
     if not stored.has(PAGE) or board.finding.encode() not in stored.unchecked(PAGE):
         differing.append(PAGE)
     for name in differing:

@@ -69,7 +69,13 @@ class SuiteTable:
 
 def current() -> list[LocalPlugin]:
     """The local plugins of this process and those that it starts."""
-    return [LocalPlugin(**one) for one in json.loads(os.environ.get(VARIABLE, "[]"))]
+    try:
+        return [LocalPlugin(**one) for one in json.loads(os.environ.get(VARIABLE, "[]"))]
+    except (TypeError, ValueError, RecursionError) as error:
+        raise UqbenchError(
+            f"the environment variable {VARIABLE} is {os.environ[VARIABLE]!r:.100} ({error}); "
+            f"expected what --plugin writes there: unset it, and name the file by --plugin."
+        ) from None
 
 
 def add(plugin: LocalPlugin) -> None:

@@ -36,6 +36,8 @@ def reading(where: object, *errors: type[Exception]) -> Iterator[None]:
     """
     try:
         yield
+    except UqbenchError:
+        raise
     except errors as error:
         why = explain(error) if isinstance(error, ValidationError) else str(error)
         raise UqbenchError(f"{where} is damaged, because {why:.300}") from error

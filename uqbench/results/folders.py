@@ -1,7 +1,7 @@
 """The one way below a results folder and a folder of boards, which may come from anywhere.
 
-A :class:`Folder` is reached by descriptors from a root that the user named, name by name, and
-through no link. Its files are regular ones, read up to a limit, and replaced whole: readers find
+A :class:`Folder` is reached from a root that the user named, and through no link: each name on the
+way is looked at. Its files are regular ones, read up to a limit, and replaced whole: readers find
 the old file or the new one. Names of temporary files cannot be guessed.
 """
 
@@ -15,8 +15,8 @@ import secrets
 import stat
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
@@ -35,8 +35,8 @@ DEAD_SECONDS = 86_400.0
 _OTHERS = 0o022
 """Bits of a file's mode that let others write to it."""
 _NAME = re.compile(r"[^./\\\0][^/\\\0]*")
-_LINK = (errno.ELOOP, errno.ENOTDIR)
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 
 Signature = tuple[int, int, int, int]
@@ -54,7 +54,6 @@ class Folder:
 
     root: Path
     names: tuple[str, ...] = ()
-    _held: tuple[int, int] | None = field(default=None, compare=False, repr=False)
 
     @property
     def path(self) -> Path:
@@ -85,7 +84,7 @@ class Folder:
                     f"{name!r} cannot be the name of a folder below {self}; expected a name of at "
                     f"most {LONGEST} bytes without slashes, which does not begin with a dot."
                 )
-        return Folder(self.root, (*self.names, *names), self._held)
+        return Folder(self.root, (*self.names, *names))
 
     def at(self, place: PurePosixPath | str) -> Folder:
         """The folder at the end of a relative path; see :meth:`below`."""
@@ -94,57 +93,29 @@ class Folder:
     @property
     def parent(self) -> Folder:
         """The folder that it is in."""
-        return Folder(self.root, self.names[:-1], self._held)
+        return Folder(self.root, self.names[:-1])
 
-    @contextmanager
-    def held(self) -> Iterator[Folder]:
-        """This folder, found once for all that is done below it."""
-        descriptor = self._open()
-        try:
-            yield Folder(self.root, self.names, (descriptor, len(self.names)))
-        finally:
-            os.close(descriptor)
-
-    def _open(self, create: bool = False) -> int:
-        """A descriptor of the folder.
+    def _way(self, create: bool = False) -> Path:
+        """Its path, once all names that lead to it are seen to be folders.
 
         Raises:
-            OSError: there is none, or a link on the way to it.
+            OSError: one is not there, or is a link or a file.
         """
         if create:
             _make(self.root)
-        if self._held is None:
-            above, own, names = os.open(self.root, _FOLDER), True, self.names
-        else:
-            above, own, names = self._held[0], False, self.names[self._held[1] :]
-        for name in names:
-            try:
-                if create:
-                    with suppress(FileExistsError):
-                        os.mkdir(name, dir_fd=above)
-                        os.fsync(above)
-                descriptor = os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=above)
-            except OSError as error:
-                if error.errno in _LINK and stat.S_ISLNK(os.lstat(name, dir_fd=above).st_mode):
-                    why = f"{name} is a symbolic link"
-                    raise OSError(errno.ELOOP, why, str(self)) from error
-                raise
-            finally:
-                if own:
-                    os.close(above)
-            above, own = descriptor, True
-        return above if own else os.dup(above)
-
-    @contextmanager
-    def _opened(self, create: bool = False) -> Iterator[int]:
-        if self._held is not None and self._held[1] == len(self.names):
-            yield self._held[0]
-            return
-        descriptor = self._open(create)
-        try:
-            yield descriptor
-        finally:
-            os.close(descriptor)
+        path = self.root
+        for name in self.names:
+            above, path = path, path / name
+            if create:
+                with suppress(FileExistsError):
+                    path.mkdir()
+                    _flush(above)
+            mode = path.lstat().st_mode
+            if stat.S_ISLNK(mode):
+                raise OSError(errno.ELOOP, f"{name} is a symbolic link", str(self))
+            if not stat.S_ISDIR(mode):
+                raise OSError(errno.ENOTDIR, "it is no folder", str(path))
+        return path
 
     def make(self) -> None:
         """Create the folder and those above it, and flush their names to disk.
@@ -152,7 +123,7 @@ class Folder:
         Raises:
             OSError: it cannot be created.
         """
-        os.close(self._open(create=True))
+        self._way(create=True)
 
     def kinds(self) -> dict[str, str]:
         """Its entries: names with ``folder``, ``link`` or ``file``, which is all else.
@@ -160,7 +131,7 @@ class Folder:
         Raises:
             OSError: it cannot be listed.
         """
-        with self._opened() as descriptor, os.scandir(descriptor) as entries:
+        with os.scandir(self._way()) as entries:
             return {
                 entry.name: "folder"
                 if entry.is_dir(follow_symlinks=False)
@@ -178,16 +149,16 @@ class Folder:
     def has(self, name: str) -> bool:
         """Whether there is anything of that name, and no link leads to it."""
         try:
-            with self._opened() as descriptor:
-                os.lstat(name, dir_fd=descriptor)
+            (self._way() / name).lstat()
         except OSError:
             return False
         return True
 
     def signatures(self, *names: str) -> list[Signature | None]:
         """Of regular files; None where there is none of that name."""
-        with suppress(OSError), self._opened() as folder:
-            return [_signature(name, folder) for name in names]
+        with suppress(OSError):
+            folder = self._way()
+            return [_signature(folder / name) for name in names]
         return [None] * len(names)
 
     def open(self, name: str, most: int | None = None) -> BufferedReader:
@@ -201,13 +172,12 @@ class Folder:
             OSError: it cannot be opened; one of ``NOT_A_FILE`` if it is not a regular file.
             ValueError: it is larger; nothing of it is read.
         """
-        with self._opened() as folder:
-            try:
-                descriptor = os.open(name, _FILE, dir_fd=folder)
-            except OSError as error:
-                if error.errno == errno.ELOOP:
-                    raise OSError(errno.ELOOP, "it is a symbolic link", str(self / name)) from error
-                raise
+        try:
+            descriptor = os.open(self._way() / name, _FILE)
+        except OSError as error:
+            if error.errno == errno.ELOOP and error.filename == str(self / name):
+                raise OSError(errno.ELOOP, "it is a symbolic link", str(self / name)) from error
+            raise
         status = os.fstat(descriptor)
         if stat.S_ISREG(status.st_mode) and (most is None or status.st_size <= most):
             return os.fdopen(descriptor, "rb")
@@ -242,21 +212,21 @@ class Folder:
             StorageError: it cannot be written, as on a full disk; an old file is left untouched.
         """
         try:
-            with self._opened(create=True) as folder:
-                file, temporary = create(name, folder)
+            folder = self._way(create=True)
+            temporary = folder / f".{name}.{secrets.token_hex(8)}.tmp"
+            with os.fdopen(os.open(temporary, _NEW, 0o666), "w+b") as file:
                 try:
-                    with file:
-                        file.write(data) if isinstance(data, bytes) else data(file)
-                        file.flush()
-                        if flush:
-                            os.fsync(file.fileno())
-                    os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+                    file.write(data) if isinstance(data, bytes) else data(file)
+                    file.flush()
+                    if flush:
+                        os.fsync(file.fileno())
+                    temporary.replace(folder / name)
                 except BaseException:
                     with suppress(OSError):
-                        os.unlink(temporary, dir_fd=folder)
+                        temporary.unlink()
                     raise
-                if flush:
-                    os.fsync(folder)
+            if flush:
+                _flush(folder)
         except OSError as error:
             raise StorageError(
                 f"{self / name} cannot be written: {error.strerror or error}. Finished runs are "
@@ -288,11 +258,12 @@ class Folder:
         Raises:
             OSError: one cannot be removed.
         """
-        with suppress(FileNotFoundError), self._opened() as folder:
-            for name in names:
+        with suppress(FileNotFoundError):
+            folder = self._way()
+            for path in (folder / name for name in names):
                 with suppress(FileNotFoundError):
-                    is_folder = stat.S_ISDIR(os.lstat(name, dir_fd=folder).st_mode)
-                    (os.rmdir if is_folder else os.unlink)(name, dir_fd=folder)
+                    is_folder = stat.S_ISDIR(path.lstat().st_mode)
+                    path.rmdir() if is_folder else path.unlink()
 
     def remove_temporaries(self, names: Iterable[str], age: float = DEAD_SECONDS) -> None:
         """Remove what writers that were killed left of files with these names.
@@ -305,11 +276,12 @@ class Folder:
             age: least seconds since it was written; 0 for who knows that nobody else writes.
         """
         left = re.compile(rf"\.(?:{'|'.join(map(re.escape, names))})\.[0-9a-f]{{16}}\.tmp")
-        with suppress(OSError), self._opened() as folder:
+        with suppress(OSError):
+            folder = self._way()
             for name in filter(left.fullmatch, os.listdir(folder)):  # noqa: PTH208
-                about = os.lstat(name, dir_fd=folder)
+                about = (folder / name).lstat()
                 if time.time() - about.st_mtime >= age and not stat.S_ISDIR(about.st_mode):
-                    os.unlink(name, dir_fd=folder)
+                    (folder / name).unlink()
 
     def move(self, target: Folder) -> None:
         """Give it another place below a root on the same file system.
@@ -317,21 +289,10 @@ class Folder:
         Raises:
             OSError: there is something, or it cannot be moved.
         """
-        with self.parent._opened() as old, target.parent._opened(create=True) as new:
-            os.rename(self.name, target.name, src_dir_fd=old, dst_dir_fd=new)
-            os.fsync(new)
-            os.fsync(old)
-
-
-def create(name: str, folder: int) -> tuple[BinaryIO, str]:
-    """Create a temporary file next to a file in an opened folder; return its name, too.
-
-    Raises:
-        OSError: it cannot be created.
-    """
-    temporary = f".{name}.{secrets.token_hex(8)}.tmp"
-    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    return os.fdopen(os.open(temporary, flags, 0o666, dir_fd=folder), "w+b"), temporary
+        old, new = self.parent._way(), target.parent._way(create=True)
+        (old / self.name).rename(new / target.name)
+        _flush(new)
+        _flush(old)
 
 
 def is_own(status: os.stat_result) -> bool:
@@ -349,13 +310,21 @@ def _make(root: Path) -> None:
     if not root.is_dir():
         _make(root.parent)
         root.mkdir(exist_ok=True)
-        with Folder(root.parent)._opened() as above:
-            os.fsync(above)
+        _flush(root.parent)
 
 
-def _signature(name: str, folder: int) -> Signature | None:
+def _flush(folder: Path) -> None:
+    """Flush the names in a folder to disk."""
+    descriptor = os.open(folder, _FOLDER)
     try:
-        status = os.lstat(name, dir_fd=folder)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _signature(path: Path) -> Signature | None:
+    try:
+        status = path.lstat()
     except OSError:
         return None
     if not stat.S_ISREG(status.st_mode):

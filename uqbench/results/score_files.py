@@ -19,11 +19,9 @@ from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from uqbench.contract.errors import UqbenchError
 from uqbench.results.files import read_bytes, reading, unpacked
@@ -42,8 +40,6 @@ CLEANRL = re.compile(
     r"^(?P<task>.+?)__(?P<method>.+)__(?P<seed>\d+)__\d+ - (?P<metric>.+?)(?P<spread>__MIN|__MAX)?$"
 )
 """A column of a chart that W&B exported: cleanrl's name of a run, and its metric."""
-DAMAGE = (ValueError, LookupError, AttributeError, TypeError, RecursionError, OSError, EOFError,
-          BadZipFile, pa.ArrowException)  # fmt: skip
 
 
 def read_scores(
@@ -75,7 +71,7 @@ def read_scores(
             raise UqbenchError(f"{path} is given twice: give it once.")
         if not path.is_dir():
             suffix = path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix
-            with reading(path, *DAMAGE):
+            with reading(path, Exception):
                 part = (
                     _READERS[suffix](path, read(path), columns or {})
                     if suffix in _READERS
@@ -229,6 +225,9 @@ def _csv(path: Path, data: bytes, columns: Mapping[str, str]) -> Part:
     as_text: dict[str, Any] = {"dtype": str, "keep_default_na": False, "header": None}
     table = pd.read_csv(io.StringIO(text), sep=between, **as_text)
     rows = table[1:].set_axis([*table.iloc[0]], axis=1)
+    if not rows.columns.is_unique:
+        again = sorted({*rows.columns[rows.columns.duplicated()]})
+        raise UqbenchError(f"{path} has the column {again[0]!r} twice: expected one of a name.")
     if any(map(CLEANRL.fullmatch, rows)):
         return _chart(path, rows, columns)
     return Part(str(path), rows, _stem(path), commas=between == ";")
@@ -271,7 +270,7 @@ def _folders(
         for name, folders, files in os.walk(root):
             folders.sort()
             folder = Path(name)
-            with reading(folder, *DAMAGE):
+            with reading(folder, Exception):
                 own = _episodes(folder, files, read) | _evaluations(folder, files, read)
             above = next((p for p in folder.parents if "results" not in runs.get(p, own)), None)
             if above is not None and [*own] == ["results"]:

@@ -9,7 +9,7 @@ running while it is locked. A finished run's files are verified against the dige
 import errno
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
@@ -130,17 +130,14 @@ class Store:
             UqbenchError: a name of it cannot be that of a folder.
         """
         folder = self.at(run.place)
-        with ExitStack() as stack:
-            with suppress(OSError):  # what is read there says what is wrong
-                folder = stack.enter_context(folder.held())
-            files = folder.signatures(*SIGNED)
-            stored = self._read(folder, run)
-            if stored.state is not RunState.FINISHED or stored.record is None:
-                return stored
-            if not self._verified.has(run.place, files):
-                if damage := _damage(folder, stored.record):
-                    return damage
-                self._verified.add(run.place, files)
+        files = folder.signatures(*SIGNED)
+        stored = self._read(folder, run)
+        if stored.state is not RunState.FINISHED or stored.record is None:
+            return stored
+        if not self._verified.has(run.place, files):
+            if damage := _damage(folder, stored.record):
+                return damage
+            self._verified.add(run.place, files)
         return stored
 
     def save_index(self) -> None:
@@ -286,23 +283,22 @@ class Store:
                 yield place, stored
             return
         try:
-            with folder.held() as opened:
-                for name, kind in sorted(opened.kinds().items()):
-                    if name.startswith(".") or kind == "file" or ".damaged-" in name:
-                        continue
-                    if not folder.names and name in NO_SUITES:
-                        continue
-                    place = "/".join((*folder.names, name))
-                    try:
-                        below = opened.below(name)
-                    except UqbenchError as error:
-                        yield place, StoredRun(RunState.DAMAGED, reason=str(error))
-                        continue
-                    if kind == "link":
-                        link = OSError(errno.ELOOP, "it is a symbolic link")
-                        yield place, cannot_be_read("the folder", link)
-                    else:
-                        yield from self._below(below, records)
+            for name, kind in sorted(folder.kinds().items()):
+                if name.startswith(".") or kind == "file" or ".damaged-" in name:
+                    continue
+                if not folder.names and name in NO_SUITES:
+                    continue
+                place = "/".join((*folder.names, name))
+                try:
+                    below = folder.below(name)
+                except UqbenchError as error:
+                    yield place, StoredRun(RunState.DAMAGED, reason=str(error))
+                    continue
+                if kind == "link":
+                    link = OSError(errno.ELOOP, "it is a symbolic link")
+                    yield place, cannot_be_read("the folder", link)
+                else:
+                    yield from self._below(below, records)
         except OSError as error:
             if error.errno not in NOT_A_FILE:  # else another process has removed it
                 yield "/".join(folder.names), cannot_be_read("the folder", error)

@@ -92,8 +92,9 @@ def deferred_interrupts(said: str = "") -> Iterator[Interrupts]:
         yield interrupts
         return
     numbers = {signal.SIGINT}
-    if signal.getsignal(signal.SIGTERM) is signal.default_int_handler:  # as a scheduler's does
-        numbers.add(signal.SIGTERM)
+    for ending in (signal.SIGTERM, signal.SIGHUP):  # as a scheduler's does, or a closed terminal's
+        if signal.getsignal(ending) is signal.default_int_handler:
+            numbers.add(ending)
     before = {number: signal.signal(number, interrupts.handle) for number in numbers}
     try:
         yield interrupts

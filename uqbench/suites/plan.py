@@ -159,6 +159,12 @@ def make_plan(
         for method in chosen_methods
         if method.suits(task)
     )
+    if not cells:
+        raise UqbenchError(
+            f"of {', '.join(one.name for one in chosen_methods)} none can be run on "
+            f"{', '.join(one.name for one in chosen_tasks)} of {suite.name}: agents need an "
+            f"environment, estimators a data set."
+        )
     whole = (chosen_methods, chosen_tasks, chosen_seeds) == (usual, every_task, tuple(every_seed))
     skills = {name: spec.skill for name, spec in host.scores.items() if spec.skill is not None}
     as_written = steps is None and all(as_usual.get(name) == one for name, one in settings.items())

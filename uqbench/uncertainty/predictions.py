@@ -6,6 +6,7 @@ so that computing it later gives the same bits.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -13,13 +14,26 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from uqbench.contract.errors import UqbenchError, contained
-from uqbench.contract.estimator import Dataset, EvaluationSet, Predictions, PredictiveUncertainty
+from uqbench.contract.estimator import (
+    Dataset,
+    EvaluationSet,
+    Predict,
+    Predictions,
+    PredictiveUncertainty,
+    ReferenceModel,
+)
+from uqbench.contract.seeding import derive_seed
 from uqbench.contract.specs import ScoreSpec
 from uqbench.registry.plugins import Host
 from uqbench.results.tables import Columns
 from uqbench.suites.controls import control_of
 from uqbench.suites.metrics import Metric
-from uqbench.uncertainty.validity import is_prediction
+from uqbench.uncertainty.validity import (
+    Speaker,
+    check_prediction,
+    is_prediction,
+    plain_prediction,
+)
 
 NUMBERS = ("total", "aleatoric", "epistemic", "mean", "score", "energy")
 """Columns of one number a point."""
@@ -45,6 +59,50 @@ def check_size(name: str, dataset: Dataset, sets: Mapping[str, EvaluationSet]) -
             f"the dataset {name!r} would store {size:,} bytes of predictions a run, of at most "
             f"{dataset.most_bytes:,} (Dataset.most_bytes): evaluate fewer points, or fewer members"
         )
+
+
+def predict_once(
+    predict: Predict,
+    sets: Mapping[str, EvaluationSet],
+    seeds: Sequence[int],
+    n_classes: int,
+    reference_model: ReferenceModel | None,
+    by: Speaker,
+) -> dict[str, Predictions]:
+    """Predictions for each evaluation set, of all points at once, in a random order of each lane.
+
+    No estimator learns which points are of one set, or is asked again after its answer was checked.
+
+    Args:
+        predict: the estimator's.
+        sets: the evaluation sets.
+        seeds: of the lanes' orders.
+        n_classes: C.
+        reference_model: of setting (b).
+        by: the estimator.
+
+    Raises:
+        UqbenchError: what it predicts is not valid.
+    """
+    every = torch.cat([one.inputs for one in sets.values()], 1)
+    generators = [torch.Generator().manual_seed(derive_seed("asked", seed)) for seed in seeds]
+    order = torch.stack([torch.randperm(every.shape[1], generator=g) for g in generators])
+    lane, shape = torch.arange(len(seeds))[:, None], (len(seeds), every.shape[1])
+    by = replace(by, when="for all evaluation inputs")
+    said = plain_prediction(predict(every[lane, order]), shape, n_classes, by)
+    predictions = {}
+    places = order.argsort(1).split([one.inputs.shape[1] for one in sets.values()], 1)
+    for (name, one), place in zip(sets.items(), places, strict=True):
+        own = {
+            part: value[:, lane, place] if part == "members" else value[lane, place]
+            for part, value in vars(said).items()
+            if isinstance(value, Tensor)
+        }
+        reference = reference_model and reference_model.log_probs(one.inputs)
+        given = predictions[name] = Predictions(replace(said, **own), one.targets, reference)
+        when = replace(by, when=f"for the set {name!r}")
+        check_prediction(given, (len(seeds), place.shape[1]), n_classes, when)
+    return predictions
 
 
 def prediction_columns(

@@ -127,7 +127,8 @@ class QueryScorer:
         own = source.own_scores(agent, stated) if isinstance(source, ExactSource) else {}
         if obs is None or stated is None:
             return own
-        truth = source.truth(agent, step)
+        aurocs = self._novelty(agent) if step == self._steps else None
+        truth = source.truth(agent, step)  # from here on its policy acts: all is stated
         scored = score_queries(stated, truth, source.climatology)
         for lane, one in enumerate(scored):
             for name, (x, y) in one.curves.items():
@@ -141,7 +142,6 @@ class QueryScorer:
         scores = {
             name: torch.tensor([one.scores.get(name, math.nan) for one in scored]) for name in names
         }
-        aurocs = self._novelty(agent) if step == self._steps else None
         if aurocs is not None:
             scores["novelty_auroc"] = aurocs
             scores["novelty"] = aurocs - self._untrained.clamp(min=self._norm())

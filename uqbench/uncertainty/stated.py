@@ -30,7 +30,10 @@ from uqbench.uncertainty.validity import ROUNDING, Speaker, check_prediction
 GROUPS, DRAWS, TEN = 50, 20, 10
 """Groups of points that are left out, draws of targets, and points that are scored together."""
 NORMAL_90 = 1.6448536269514722
-KEYS = ("probs", "mean", "var", "members", "interval", "classes", "score", "targets")
+FORMS: Mapping[str, tuple[str, ...]] = {
+    "probs": ("M, C",), "mean": ("M",), "var": ("M",), "members": ("S, M, C", "S, M"),
+    "interval": ("M, 2",), "classes": ("M, C",), "score": ("M",), "targets": ("M",),
+}  # fmt: skip
 OUTSIDE = "outside_"
 Given = Mapping[str, Predictions]
 
@@ -49,8 +52,8 @@ def stated(arrays: Mapping[str, Any], where: str) -> dict[str, Predictions]:
         UqbenchError: an array is unknown, has another shape, or states what no run may; names it.
     """
     for key in arrays:
-        if key.removeprefix(OUTSIDE) not in KEYS:
-            raise unknown(f"array of {where}", key, [*KEYS, *(OUTSIDE + of for of in KEYS)])
+        if key.removeprefix(OUTSIDE) not in FORMS:
+            raise unknown(f"array of {where}", key, [*FORMS, *(OUTSIDE + of for of in FORMS)])
     sets = {"test": {k: v for k, v in arrays.items() if not k.startswith(OUTSIDE)}}
     outside = {k.removeprefix(OUTSIDE): v for k, v in arrays.items() if k.startswith(OUTSIDE)}
     sets |= {"outside": outside} if outside else {}
@@ -101,10 +104,18 @@ def _of_points(one: Predictions, kept: Tensor) -> Predictions:
 
 def _tensor(where: str, name: str, value: Any) -> Tensor:
     try:
-        plain = value.detach().cpu() if isinstance(value, Tensor) else value
-        return torch.from_numpy(np.array(plain, np.float64))
-    except (TypeError, ValueError) as error:
+        plain = np.asarray(value.detach().cpu() if isinstance(value, Tensor) else value)
+        if plain.dtype.kind not in "biuf":
+            raise TypeError(f"got {plain.dtype}")
+        found = torch.from_numpy(plain.astype(np.float64))
+    except (TypeError, ValueError, RuntimeError) as error:
         raise UqbenchError(f"{where}: expected numbers in {name}; {error}") from None
+    forms = FORMS[name.removeprefix(OUTSIDE)]
+    if found.dim() not in [form.count(",") + 1 for form in forms]:
+        raise UqbenchError(
+            f"{where}: {name} is of shape {tuple(found.shape)}; expected [{'] or ['.join(forms)}]."
+        )
+    return found
 
 
 def _set(name: str, where: str, own: dict[str, Tensor]) -> Predictions:
@@ -114,6 +125,14 @@ def _set(name: str, where: str, own: dict[str, Tensor]) -> Predictions:
     stack = None if members is None else members.double()[:, None]
     if stack is not None:
         values.setdefault("probs" if stack.dim() == 4 else "mean", stack.mean(0))
+    if "probs" in values and (of_values := sorted({"var", "interval", "mean"} & values.keys())):
+        raise UqbenchError(
+            f"{where}: {', '.join(of_values)} beside probabilities of the set {name!r}: expected "
+            f"those of classes or those of values, not both."
+        )
+    if "interval" in own and own["interval"].shape[-1] != 2:
+        found = tuple(own["interval"].shape)
+        raise UqbenchError(f"{where}: interval is of shape {found}; expected [M, 2].")
     if "probs" in values:
         total = _entropy(values["probs"])
         aleatoric = total if stack is None else _entropy(stack).mean(0)

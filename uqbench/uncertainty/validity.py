@@ -6,10 +6,12 @@ which lane and at which point, and what was expected.
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
+from torch.nn import Parameter
 
 from uqbench.contract.agent import Uncertainty
 from uqbench.contract.errors import UqbenchError
@@ -66,6 +68,55 @@ SCORE = Speaker("scored", "statement", "", "wrong-uncertainty")
 """Of checks whose sentence nobody reads: what is invalid has no score."""
 
 
+PLAIN = (Tensor, Parameter)
+"""Another class's tensor computes with itself whatever it wants."""
+Stated = TypeVar("Stated", PredictiveUncertainty, Uncertainty)
+
+
+def plain_parts(stated: object, kind: type[Stated], by: Speaker) -> Stated:
+    """What was stated, made anew: its tensors' numbers, in memory that nobody else holds.
+
+    Dense, contiguous and without gradient. What is checked, scored and stored is this object.
+
+    Raises:
+        UqbenchError: it is of another kind, or a part is a tensor of a subclass, sparse or meta.
+    """
+    if not isinstance(stated, kind):
+        found = f"statement {by.when} is a {type(stated).__name__}"
+        raise by.refusal(found, f"a {kind.__module__}.{kind.__name__}")
+    parts: dict[str, Any] = {}
+    for name in (field.name for field in fields(kind)):
+        value = parts[name] = getattr(stated, name)
+        if not isinstance(value, Tensor):
+            continue
+        if type(value) not in PLAIN or value.is_meta or value.layout != torch.strided:
+            expected = "a torch.Tensor itself, of numbers, dense"
+            raise by.refusal(f"{name} {by.when} is {form_of(value)}", expected)
+        parts[name] = value.detach().clone(memory_format=torch.contiguous_format)
+    return kind(**parts)
+
+
+def plain_prediction(
+    stated: object, shape: tuple[int, int], n_classes: int, by: Speaker
+) -> PredictiveUncertainty:
+    """A prediction as :func:`plain_parts` makes it, in float64 on the CPU, its forms checked.
+
+    Args:
+        stated: by the estimator, for ``shape`` inputs.
+        shape: ``(L, M)``.
+        n_classes: C, 0 for a regression.
+        by: the estimator.
+
+    Raises:
+        UqbenchError: it is no prediction, or a part has another shape or dtype.
+    """
+    said = plain_parts(stated, PredictiveUncertainty, by)
+    for _ in _rounded(said, shape, n_classes, by):
+        pass
+    numbers = {name: x.double().cpu() for name, x in vars(said).items() if _is_float(x)}
+    return replace(said, **numbers)
+
+
 def check_prediction(
     given: Predictions, shape: tuple[int, int], n_classes: int, by: Speaker
 ) -> None:
@@ -80,10 +131,7 @@ def check_prediction(
     Raises:
         UqbenchError: names class, set, lane, point, what was stated and what was expected.
     """
-    stated: object = given.predicted
-    if not isinstance(stated, PredictiveUncertainty):
-        found = f"prediction {by.when} is a {type(stated).__name__}"
-        raise by.refusal(found, "a uqbench.estimator.PredictiveUncertainty")
+    stated = given.predicted
     units = ("nats",) if n_classes else ("nats", "variance", "return")
     if stated.unit not in units:
         found = f"unit {by.when} is {stated.unit!r}"
@@ -107,9 +155,18 @@ def check_prediction(
         off = _unlike(members.double().mean(2), values["probs"].double(), members.shape[2])
         expected = "in setting (a) probs, as near as that many models drawn at random come"
         by.refuse("members have another mean than its probs", off, members.mean(2), expected)
+    if "highest" in values:
+        models = [values["members"].amax(2)] if "members" in values else []
+        models += [values["probs"]] if given.reference is None else []
+        for least in models:
+            below = values["highest"] < least - PROBABILITY
+            expected = "the largest probability of any model, no less than their mean"
+            by.refuse("highest is below a model's probability", below, values["highest"], expected)
 
 
-def check_uncertainty(stated: object, shape: tuple[int, int], n_actions: int, by: Speaker) -> None:
+def check_uncertainty(
+    stated: Uncertainty, shape: tuple[int, int], n_actions: int, by: Speaker
+) -> None:
     """Refuse predictions of another shape, that are not finite, or negative variances.
 
     Args:
@@ -121,11 +178,6 @@ def check_uncertainty(stated: object, shape: tuple[int, int], n_actions: int, by
     Raises:
         UqbenchError: names the prediction, lane, point and class, and what was expected.
     """
-    if stated is None:
-        return
-    if not isinstance(stated, Uncertainty):
-        found = f"uncertainty returned a {type(stated).__name__} {by.when}"
-        raise by.refusal(found, "a uqbench.contract.agent.Uncertainty or None")
     each = (*shape, n_actions)
     values = {name: value for name, value in vars(stated).items() if value is not None}
     for name, value in values.items():
@@ -165,6 +217,8 @@ def _rounded(
     needed, classes = ("total", "aleatoric", "epistemic"), ("probs", "highest", "classes")
     widths: dict[str, tuple[int, ...]] = dict.fromkeys((*needed, "mean", "score", "energy"), ())
     widths |= {"interval": (2,), **dict.fromkeys(classes, (n_classes,))}
+    if stated.weights is not None:
+        widths["weights"] = stated.weights.shape[-1:]
     for name, width in widths.items():
         value = getattr(stated, name)
         if value is None and (name in needed or (name == "probs" and n_classes)):
@@ -243,6 +297,10 @@ def _is_float(value: object) -> bool:
 def form_of(value: object) -> str:
     """Dtype and shape of a tensor, the type of anything else."""
     if isinstance(value, Tensor):
+        if type(value) not in PLAIN:
+            return f"a {type(value).__name__}"
+        if value.is_meta or value.layout != torch.strided:
+            return f"{value.dtype} {'on meta' if value.is_meta else value.layout}"
         return f"{value.dtype} of shape {tuple(value.shape)}"
     return f"a {type(value).__name__}"
 

@@ -6,9 +6,13 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
-from uqbench_keeper.sandbox import has_sandbox, isolated
+from uqbench_keeper.api import verify
+from uqbench_keeper.sandbox import check_names, has_sandbox, isolated
+
+from uqbench.contract.errors import UqbenchError
 
 PROBE = """
 import json, os, socket, sys
@@ -44,3 +48,28 @@ def test_a_package_reaches_no_network_and_no_process_and_writes_its_runs_alone(t
         "writes its packages": False, "writes its results": True,
     }  # fmt: skip
     assert (tmp_path / "runs" / "mark").exists()
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["uqbench/__init__.py", "torch.py", "json/__init__.py", "sitecustomize.py", "usercustomize.py",
+     "mine.pth", "mine-1.0.data/scripts/python", "sys.py", "uqbench.cpython-311-linux.so"],
+)  # fmt: skip
+def test_a_wheel_brings_nothing_that_is_anothers_or_runs_at_every_start(name, tmp_path):
+    wheel = tmp_path / "mine-1.0-py3-none-any.whl"
+    for brought in ("mine_of_nobody/__init__.py", name):
+        with ZipFile(wheel, "w") as archive:
+            for of in ("mine-1.0.dist-info/METADATA", brought):
+                archive.writestr(of, "")
+        if brought != name:
+            check_names(wheel)  # its own name may come
+    with pytest.raises(UqbenchError, match=rf"brings {name.split('/')[0]}, which would be"):
+        check_names(wheel)
+    with pytest.raises(UqbenchError, match="is no wheel"):
+        check_names(tmp_path / "none-1.0-py3-none-any.whl")
+
+
+@pytest.mark.skipif(has_sandbox(), reason="there is bubblewrap")
+def test_where_a_sandbox_is_required_and_there_is_none_nothing_runs(tmp_path):
+    with pytest.raises(UqbenchError, match=r"no bubblewrap .*leave --require-sandbox out"):
+        verify(tmp_path / "none.json", tmp_path / "none.whl", require_sandbox=True)

@@ -25,15 +25,18 @@ from uqbench.contract.risk import CVaR, Expectation, compose
 from uqbench.contract.risk import additive as additive_risk
 from uqbench.registry.plugins import Host
 from uqbench.suites.reading import read_suites
+from uqbench.testing.worlds import asked_once
 
 CPU = torch.device("cpu")
 
 
 def scores(belief: BeliefConfig, seeds: range, **config: object) -> dict[str, torch.Tensor]:
     task = Beliefs(belief)
-    estimator = CompositeRiskEstimator(task, list(seeds), CompositeRiskConfig(**config), CPU)  # type: ignore[arg-type]
+    estimator = CompositeRiskEstimator(
+        task.problem, list(seeds), CompositeRiskConfig(**config), CPU
+    )  # type: ignore[arg-type]
     estimator.fit(task.data(seeds), task.reference_model(seeds), 1)
-    return dict(task.score(seeds, task.predictions(seeds, estimator.predict, None)))
+    return dict(task.score(seeds, asked_once(task, seeds, estimator.predict)))
 
 
 @pytest.mark.parametrize("alpha", [0.05, 0.25, 0.9])
@@ -121,7 +124,7 @@ def test_on_example_3_both_are_averse_and_agree_with_the_total_as_the_belief_con
 
 def test_the_parts_add_up() -> None:
     task = Beliefs(BeliefConfig("mixture"))
-    estimator = CompositeRiskEstimator(task, [0], CompositeRiskConfig(), CPU)
+    estimator = CompositeRiskEstimator(task.problem, [0], CompositeRiskConfig(), CPU)
     given = estimator.predict(task.data([0, 1]).inputs)
     assert given.total.shape == (2, 1)
     torch.testing.assert_close(given.aleatoric + given.epistemic, given.total)

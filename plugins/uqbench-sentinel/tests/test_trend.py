@@ -44,7 +44,7 @@ def test_each_value_is_compared_with_the_next():
     assert found(grows, observed(spread(1.0))) == (Verdict.HOLDS, 2)
     assert found(falls, observed(spread(1.0))) == (Verdict.DOES_NOT_HOLD, 2)
     assert found(falls, observed(spread(-1.0))) == (Verdict.HOLDS, 2)
-    assert found(grows, observed(spread(0.0)))[0] is Verdict.UNDECIDED
+    assert found(grows, observed(spread(0.0)))[0] is Verdict.OPEN
 
 
 def test_values_have_the_claims_own_order():

@@ -23,6 +23,7 @@ from uqbench_uadqn.uncertainty import aleatoric_var, biased_aleatoric_var, epist
 
 from uqbench.contract.estimator import PredictiveUncertainty
 from uqbench.lanes import lane_generators
+from uqbench.testing.worlds import asked_once
 
 CPU = torch.device("cpu")
 COSINE = NoisyCosine(NoisyCosineConfig())
@@ -73,7 +74,7 @@ def test_the_cosine_is_scored_against_its_own_noise():
     def twice_too_much(x):
         return predicted(torch.full((x.shape[1],), 0.04), aleatoric=4 / 9)
 
-    scores = COSINE.score([0], COSINE.predictions([0], twice_too_much, None))
+    scores = COSINE.score([0], asked_once(COSINE, [0], twice_too_much))
     assert scores["aleatoric_error"].item() == pytest.approx(1 / 3, rel=1e-5)
     assert scores["aleatoric_on"].item() == pytest.approx(2 / 3, rel=1e-5)
     assert scores["epistemic_on"].item() == pytest.approx(0.2, rel=1e-5)
@@ -91,7 +92,7 @@ def test_the_exact_posterior_has_the_best_score_and_twice_it_is_wrong_by_log_two
         return lambda x: predicted(factor * FUNCTION.exact_var(x[0, :, 0]))
 
     right, double = (
-        FUNCTION.score([0], FUNCTION.predictions([0], exact(factor), None)) for factor in (1.0, 4.0)
+        FUNCTION.score([0], asked_once(FUNCTION, [0], exact(factor))) for factor in (1.0, 4.0)
     )
     assert right["off_data_log_error"].item() == pytest.approx(0, abs=1e-6)
     assert double["off_data_log_error"].item() == pytest.approx(math.log(2), rel=1e-5)
@@ -218,7 +219,7 @@ def test_outputs_of_one_narrow_network_know_less_than_an_ensemble_of_its_width()
     def error(**settings):
         estimator = AnchoredOutputs(FUNCTION, seeds, AnchoredOutputsConfig(**settings), CPU)
         estimator.fit(FUNCTION.data(seeds), None, 400)
-        given = FUNCTION.predictions(seeds, estimator.predict, None)
+        given = asked_once(FUNCTION, seeds, estimator.predict)
         return FUNCTION.score(seeds, given)["off_data_log_error"].mean()
 
     assert error(networks=1, outputs=20, hidden=(10, 10)) > 1.3 * error(
@@ -232,7 +233,7 @@ def test_anchored_quantiles_learn_the_noise_and_where_they_know_nothing():
     )
     estimator = AnchoredQuantiles(COSINE, range(3), config, CPU)
     estimator.fit(COSINE.data(range(3)), None, 1_000)
-    scores = COSINE.score(range(3), COSINE.predictions(range(3), estimator.predict, None))
+    scores = COSINE.score(range(3), asked_once(COSINE, range(3), estimator.predict))
     assert (scores["aleatoric_error"] < 0.2).all()
     assert (scores["off_data_auroc"] > 0.95).all()
     assert (scores["epistemic_off"] > 3 * scores["epistemic_on"]).all()
@@ -248,9 +249,9 @@ def test_anchored_quantiles_learn_the_noise_and_where_they_know_nothing():
 def test_a_lane_is_the_same_alone_and_among_others_bit_for_bit(kind, task, config):
     found = []
     for seeds in ([7], [3, 7, 9]):
-        estimator = kind(task, seeds, config, CPU)
+        estimator = kind(task.problem, seeds, config, CPU)
         estimator.fit(task.data(seeds), None, 30)
-        scores = task.score(seeds, task.predictions(seeds, estimator.predict, None))
+        scores = task.score(seeds, asked_once(task, seeds, estimator.predict))
         lane = seeds.index(7)
         found.append([p[lane].detach() for p in estimator.networks.parameters()])
         found[-1] += [scores[name][lane] for name in sorted(scores)]

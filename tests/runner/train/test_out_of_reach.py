@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,12 +20,16 @@ import torch
 
 from uqbench import AgentSpec
 from uqbench.contract.agent import Agent, LoopAgent
+from uqbench.contract.errors import UqbenchError
 from uqbench.lanes import Capturable, Clock
 from uqbench.registry.classes import Added
 from uqbench.registry.plugins import Host
 from uqbench.results.store import RunState, Store
 from uqbench.runner.batches import make_batch_groups
 from uqbench.runner.interleaving import execute
+from uqbench.runner.train.agents import make_agent
+from uqbench.runner.train.evaluation import evaluate
+from uqbench.runner.train.guards import chosen
 from uqbench.runner.train.loop import interact
 from uqbench.runner.train.recorder import Recorder
 from uqbench.suites.plan import make_plan
@@ -384,3 +388,96 @@ def test_a_method_that_owns_its_loop_writes_into_arrays_of_its_own(actors, tmp_p
             assert stored.state is RunState.FINISHED, stored.reason
             found.append(stored.record.digests["results"])
     assert found[:2] == found[2:]
+
+
+class Computes(torch.Tensor):
+    """A tensor that makes every product a hundred times as large."""
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        found = super().__torch_function__(func, types, args, kwargs or {})
+        return found * 100 if func is torch.Tensor.mul else found
+
+
+class Acts(Honest):
+    """Does something to the actions by which it trains."""
+
+    def __init__(self, agent, do):
+        super().__init__(agent)
+        self.do = do
+
+    def act(self, obs, valid=None):
+        return self.do(super().act(obs, valid))
+
+
+class Plans:
+    """A policy of the first action, to which something is done."""
+
+    def __init__(self, do):
+        self.do = do
+
+    def policy(self, obs, valid=None):
+        return self.do(torch.zeros(obs.shape[:2], dtype=torch.int64))
+
+
+REFUSED = {
+    "a subclass": (
+        lambda action: action.as_subclass(Computes),
+        r"returned a Computes; expected torch.int64 of shape",
+    ),
+    "minus one": (lambda action: action - 9, "chose action -[89]; expected a valid one of 0 to "),
+    "too large": (lambda action: action + 99, r"chose action (99|100); expected a valid one of"),
+}
+
+
+@pytest.mark.parametrize("deed", REFUSED)
+def test_actions_are_plain_and_such_as_there_are_in_training_and_in_evaluation(
+    deed, tmp_path, monkeypatch
+):
+    do, sentence = REFUSED[deed]
+    [run], store = trained("deepsea", partial(Acts, do=do), monkeypatch, tmp_path, seeds=[0])
+    reason = store.find(run).reason
+    assert reason is not None
+    assert re.search(sentence, reason), reason
+    with pytest.raises(UqbenchError, match=sentence):
+        evaluate(Plans(do), RotatingPixels(1), 1, 1, 3)
+
+
+def test_an_action_that_its_mask_forbids_is_refused_in_words():
+    obs, valid = torch.zeros(1, 2, 3), torch.tensor([[[True, True], [False, True]]])
+    with pytest.raises(UqbenchError, match=r"0, which its mask forbids; expected one of \[1\]"):
+        chosen(Plans(lambda action: action), obs, valid, 2, 7)
+    assert chosen(Plans(lambda action: action + 1), obs, valid, 2, 7).tolist() == [[1, 1]]
+
+
+@pytest.mark.parametrize("name", ["", "mine ", "mine\u200b"])
+def test_a_metric_has_a_word_for_a_name(name, tmp_path, monkeypatch):
+    deed = partial(Reports, name=name, value=9.0)
+    [run], store = trained("corridor", deed, monkeypatch, tmp_path, seeds=[0])
+    assert "expected a word of printable characters" in store.find(run).reason
+
+
+def test_each_agent_has_a_config_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(TOY))
+    monkeypatch.setenv("UQBENCH_PLUGINS", "toy,builtin")
+    host, seen = Host.load(), []
+
+    @dataclass(frozen=True)
+    class Widths:
+        widths: list[int] = field(default_factory=lambda: [1])
+
+    def make(info, seeds, config, device):
+        config.widths.append(1)
+        seen.append(len(config.widths))
+        return Honest(None)
+
+    add(host, AgentSpec(name="planted", version="1", factory=make, config=Widths))
+    suite = read_suites(host, check=("toy",)).suite("toy")
+    plan = make_plan(suite, host, "paper", device="cpu", methods=["slow"], tasks=["long"])
+    [[batch]] = make_batch_groups(plan, plan.runs[:1], "cpu", lanes=1)
+    method = batch.cell.method.model_copy(update={"agent": "planted"})
+    batch = replace(batch, cell=replace(batch.cell, method=method, config=Widths()))
+    env = RotatingPixels(1)
+    for _ in range(2):
+        make_agent(batch, host, env, torch.device("cpu"))
+    assert seen == [2, 2]

@@ -17,6 +17,7 @@ from uqbench.contract.estimator import (
     EvaluationSet,
     Predictions,
     PredictiveUncertainty,
+    Problem,
 )
 from uqbench.contract.specs import DatasetSpec, EstimatorSpec, NoConfig, ScoreSpec
 from uqbench.registry.plugins import Host
@@ -136,7 +137,7 @@ def normal(lanes: int) -> PredictiveUncertainty:
 
 
 def spoiled(name, value):
-    """From a prediction to one with a single number of a field replaced, at point 2."""
+    """From a prediction to one with a number of a field replaced: of the third point asked, 1."""
 
     def change(stated):
         tensor = getattr(stated, name).double()
@@ -161,12 +162,14 @@ def reason(
     problem=Points,
     score=lambda given: 1.0,
     predict=None,
+    seeds=(0,),
+    tell=lambda given: None,
 ):
     """Why the run of a planted estimator or data set fails; empty where it finishes."""
 
     class Planted(Estimator):
-        def __init__(self, task, seeds, config: NoConfig, device):
-            pass
+        def __init__(self, problem, seeds, config: NoConfig, device):
+            tell(problem)
 
         def fit(self, data, reference_model, steps):
             pass
@@ -186,33 +189,107 @@ def reason(
     path.write_text(SUITE)
     host.suite_files.append((path, plugin))
     suite = read_suites(host, check={"planted"}).suite("planted")
-    plan = make_plan(suite, host, device="cpu", seeds=[0])
+    plan = make_plan(suite, host, device="cpu", seeds=[*seeds])
     told = []
     batch = Batch(plan.cells[0], plan.budget, tuple(suite.metrics), "cpu")
     execute((batch,), Store(tmp_path / "results"), host, told.append)
-    (end,) = [event for event in told if isinstance(event, Failed | Finished)]
+    end, *_ = [event for event in told if isinstance(event, Failed | Finished)]
     return end.reason if isinstance(end, Failed) else ""
 
 
 class TwoSets(Values):
+    """The second set's inputs are far from the first one's."""
+
     def evaluation_sets(self, seeds):
         near = super().evaluation_sets(seeds)["test"].inputs
         return {"near": EvaluationSet(near, near[..., 0]), "far": EvaluationSet(40 + near)}
 
 
-def distances(inputs, of_set: bool):
-    """A regression whose novelty is the input's size, or the mean of all that are asked."""
+def distances(inputs):
+    """A regression whose novelty is the input's size."""
     size = inputs.norm(dim=-1).double()
-    size = size.mean(1, keepdim=True).expand_as(size) if of_set else size
     one = torch.ones_like(size)
     return PredictiveUncertainty(2 * one, one, one, None, "variance", mean=0 * one, score=size)
 
 
-@pytest.mark.parametrize("of_set", [False, True])
-def test_a_number_that_is_one_of_a_whole_set_ends_the_run(tmp_path, of_set):
-    said = reason(tmp_path, problem=TwoSets, predict=lambda x: distances(x, of_set))
-    assert ("the novelty that Planted of" in said) == of_set
-    assert bool(said) == of_set
+def test_all_points_are_asked_about_once_in_an_order_of_each_lane(tmp_path):
+    asked = []
+
+    def predict(inputs):
+        asked.append(inputs.clone())
+        return distances(inputs)
+
+    stored = {}
+
+    def score(given):
+        stored.update(given)
+        return 1.0
+
+    assert reason(tmp_path, problem=TwoSets, predict=predict, score=score, seeds=[0, 1]) == ""
+    (inputs,) = asked
+    own = TwoSets().evaluation_sets([0])
+    every = torch.cat([one.inputs for one in own.values()], 1)[0]
+    orders = [[every.tolist().index(point) for point in lane] for lane in inputs.tolist()]
+    assert all(sorted(order) == list(range(2 * M)) for order in orders)
+    assert orders[0] != orders[1]
+    assert all(order != sorted(order) for order in orders)
+    for name, one in own.items():  # what is said of a point is stored as that point's
+        assert torch.allclose(stored[name].predicted.score[0], distances(one.inputs).score[0])
+
+
+def test_statistics_of_a_batch_tell_no_set_from_another(tmp_path):
+    """All points are one batch: of the mean of what is asked there is one."""
+
+    def predict(inputs):
+        said = distances(inputs)
+        return replace(said, score=said.score.mean(1, keepdim=True).expand_as(said.score))
+
+    found = []
+
+    def score(given):
+        found.append(torch.stack([one.predicted.score for one in given.values()]).std())
+        return 1.0
+
+    assert reason(tmp_path, problem=TwoSets, predict=predict, score=score) == ""
+    assert found == [0]
+
+
+def test_an_estimator_is_told_plain_values_and_holds_no_data_set(tmp_path):
+    told = []
+    assert reason(tmp_path, tell=told.append) == ""
+    assert told == [Problem((2,), C, members=S)]
+    assert all(isinstance(x, int | float | str | tuple | None) for x in vars(told[0]).values())
+
+
+@pytest.mark.parametrize("kind", ["subclass", "sparse", "meta", "complex"])
+def test_a_part_that_is_no_plain_tensor_is_refused(kind, tmp_path):
+    class Own(torch.Tensor):
+        pass
+
+    change = {
+        "subclass": (lambda x: x.as_subclass(Own), "is a Own"),
+        "sparse": (lambda x: x.to_sparse(), "is torch.float64 torch.sparse_coo"),
+        "meta": (lambda x: x.to("meta"), "is torch.float64 on meta"),
+        "complex": (lambda x: x.to(torch.complex128), "is torch.complex128"),
+    }[kind]
+    found = reason(tmp_path, changed(probs=change[0]))
+    assert change[1] in found, found
+    assert "; expected " in found
+
+
+def test_what_was_said_cannot_be_changed_after_it_was_checked(tmp_path):
+    """The statement is kept and spoiled whenever its author runs again: when it is scored."""
+    said = []
+
+    def predict(inputs):
+        said.append(honest(len(inputs)))
+        return said[0]
+
+    def score(given):
+        said[0].probs.fill_(1.0)
+        return float(given["test"].predicted.probs.max())
+
+    assert reason(tmp_path, predict=predict, score=score) == ""
 
 
 INVALID = {
@@ -220,14 +297,14 @@ INVALID = {
     "hundred": (changed(probs=lambda p: 100 + 0 * p), "probs do not sum to one"),
     "ten times": (changed(probs=lambda p: 10 * p), "expected a sum of 1, within 0.001"),
     "NaN": (changed(probs=lambda p: math.nan * p), "probs is not finite .*: nan in lane 0"),
-    "one NaN": (spoiled("probs", math.nan), r"lane 0 at point 2, entry \[0\]; expected finite"),
-    "negative": (spoiled("probs", -0.5), "probs are negative .*: -0.5 .* point 2"),
+    "one NaN": (spoiled("probs", math.nan), r"lane 0 at point 1, entry \[0\]; expected finite"),
+    "negative": (spoiled("probs", -0.5), "probs are negative .*: -0.5 .* point 1"),
     "sums of 2": (changed(probs=lambda p: 2 * p), "probs do not sum to one .*: 2 in"),
     "sums of 1.001": (changed(probs=lambda p: 1.001 * p), "probs do not sum to one .*: 1.001 in"),
     "all zero": (changed(probs=lambda p: 0 * p), "probs do not sum to one .*: 0 in"),
     "log-probabilities": (changed(probs=torch.log), "probs are negative"),
     "two classes": (changed(probs=lambda p: p[..., :2]), r"\(1, 4, 2\); expected floats .* 4, 3\)"),
-    "integers": (changed(probs=lambda p: p.long()), "probs .*'test' is torch.int64"),
+    "integers": (changed(probs=lambda p: p.long()), "probs for all .* is torch.int64"),
     "no probabilities": (changed(probs=lambda p: None), "has no probs"),
     "another total": (changed(total=lambda x: 2 * x), "total is not aleatoric . epistemic"),
     "epistemic negative": (changed(epistemic=lambda x: -x - 0.1), "epistemic is negative"),
@@ -238,13 +315,21 @@ INVALID = {
     "unit bananas": (changed(unit=lambda unit: "bananas"), "unit .* is 'bananas'; expected 'nats'"),
     "unit variance": (changed(unit=lambda unit: "variance"), "'nats' of 3 classes"),
     "members of ones": (changed(members=torch.ones_like), "members do not sum to one"),
-    "one member NaN": (spoiled("members", math.nan), "members is not finite .* point 2"),
+    "one member NaN": (spoiled("members", math.nan), "members is not finite .* point 1"),
     "members of others": (
         changed(members=lambda m: torch.eye(C)[0].expand(100, 1, M, C)),
         "members have another mean than its probs",
     ),
     "members without lanes": (changed(members=lambda m: m[:, 0]), "members .* is torch.float64"),
     "highest of two": (changed(highest=lambda p: 2 + p), "highest are above one"),
+    "highest below its probs": (
+        changed(highest=lambda p: 0 * p, members=lambda m: None),
+        "highest is below a model's probability .*: 0 in lane 0",
+    ),
+    "highest below its members": (
+        changed(highest=lambda p: 0.9 * p),
+        "highest is below a model's probability",
+    ),
     "classes of halves": (changed(classes=lambda c: c * 0.5), "classes holds no truth value"),
     "a tensor": (lambda stated: stated.probs, "is a Tensor; expected a uqbench.estimator.Predict"),
     "no lanes": (lambda s: replace(s, total=s.total[0]), r"shape \(4,\); expected floats"),
@@ -260,7 +345,7 @@ INVALID_VALUES = {
         changed(probs=lambda p: torch.ones(1, M, 1)), "has probs; expected None of a regression",
     ),
     "members of another shape": (changed(members=lambda m: m[..., 0]), "members .* of shape"),
-    "mean NaN": (spoiled("mean", math.nan), "mean is not finite .*lane 0 at point 2"),
+    "mean NaN": (spoiled("mean", math.nan), "mean is not finite .*lane 0 at point 1"),
 }  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from uqbench.runner.device import GPU, MKL, mkl_branches
@@ -274,6 +275,45 @@ def release_memory() -> None:
         trim(0)
 
 
+MOST_PRINTED = 4 << 20
+"""Bytes of what the runs of a group print that are passed on."""
+CONTROL = bytes({*range(32), 127} - {*b"\t\n"})
+
+
+class Printed:
+    """What is printed in this process, by plugins alone: passed on to stderr, up to a size.
+
+    Without control characters, which a terminal would obey.
+
+    Attributes:
+        left: bytes that are still passed on.
+    """
+
+    def __init__(self) -> None:
+        self.left = MOST_PRINTED
+        ours, theirs = os.pipe()
+        os.dup2(theirs, 1)
+        os.close(theirs)
+        self._thread = Thread(target=self._pass_on, args=(ours,), daemon=True)
+        self._thread.start()
+
+    def _pass_on(self, ours: int) -> None:
+        while data := os.read(ours, 1 << 16):
+            shown = data.translate(None, CONTROL)[: self.left]
+            if 0 < self.left <= len(data):
+                shown += b"\nuqbench: what else these runs print is left out\n"
+            self.left = max(0, self.left - len(data))
+            with suppress(OSError):  # nobody reads it
+                os.write(2, shown)
+
+    def end(self) -> None:
+        """Pass on what is left."""
+        with suppress(OSError, ValueError):  # a plugin may have closed them
+            sys.stdout.flush()
+            os.dup2(2, 1)
+        self._thread.join(1)
+
+
 def _work(channel: Channel, out: str, checkpoint_seconds: float, gpu: str) -> None:
     """A worker: send None, receive a group and execute it, until the channel closes.
 
@@ -283,6 +323,7 @@ def _work(channel: Channel, out: str, checkpoint_seconds: float, gpu: str) -> No
     stop = Stop()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what an interrupt means
     listen(stop.ask)  # before anything is imported that takes long
+    printed = Printed()
 
     def send(message: Any) -> None:
         try:
@@ -300,6 +341,7 @@ def _work(channel: Channel, out: str, checkpoint_seconds: float, gpu: str) -> No
         host, store = Host.load(), Store(Path(out).absolute())  # a plugin may change the folder
         send(None)
         for group in _groups(channel):
+            printed.left = MOST_PRINTED
             if not execute(group, store, host, send, checkpoint_seconds, stop):
                 return  # another process takes its place
             release_memory()
@@ -309,6 +351,8 @@ def _work(channel: Channel, out: str, checkpoint_seconds: float, gpu: str) -> No
             raise
         with suppress(OSError):  # the parent is gone
             channel.send(STOPPED)
+    finally:
+        printed.end()
         sys.exit(STOPPED)
 
 

@@ -159,7 +159,9 @@ def make_agent(batch: Batch, host: Host, env: LaneEnv, device: torch.device) -> 
     make = host.agents[str(batch.cell.method.agent)].load_factory()
     seeds = [run.agent_seed for run in batch.runs]
     with initial_weights(batch.budget.numerics):
-        agent: Agent = make(_environment_info(batch, env), seeds, batch.cell.config, device)
+        agent: Agent = make(
+            _environment_info(batch, env), seeds, deepcopy(batch.cell.config), device
+        )
     if batch.budget.actors > 1 and device.type == "cpu":
         use_onednn(vars(agent).values())
     return agent
@@ -168,7 +170,7 @@ def make_agent(batch: Batch, host: Host, env: LaneEnv, device: torch.device) -> 
 def make_loop_agent(batch: Batch, host: Host, env: LaneEnv) -> SinglePolicy:
     """The method that owns its loop, untrained."""
     make = host.agents[str(batch.cell.method.agent)].load_factory()
-    agent: LoopAgent = make(_environment_info(batch, env), batch.cell.config)
+    agent: LoopAgent = make(_environment_info(batch, env), deepcopy(batch.cell.config))
     return SinglePolicy(agent)
 
 

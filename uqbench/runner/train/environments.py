@@ -1,6 +1,7 @@
 """The environment of a batch's task: its lanes, whatever it is written as, and what it knows."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from copy import deepcopy
 from functools import partial
 from inspect import signature
 from typing import Any
@@ -29,7 +30,6 @@ class TaskEnvironment:
 
     Attributes:
         spec: what it is registered as.
-        config: the typed config that the task gives it.
         discount: γ, the task's.
         limit: on the steps of an episode, the task's; None where it has none.
     """
@@ -37,11 +37,16 @@ class TaskEnvironment:
     def __init__(self, batch: Batch, host: Host, device: torch.device) -> None:
         task = batch.cell.task
         self.spec: EnvironmentSpec = host.environments[str(task.environment)]
-        self.config = task_config(task, host, where=f"{batch.runs[0].suite}: tasks.{task.name}")
+        self._config = task_config(task, host, where=f"{batch.runs[0].suite}: tasks.{task.name}")
         self.discount = float(task.discount or 0.0)
         limit = task.time_limit
         self.limit = None if limit is None else TimeLimit(limit, task.time_limit_is)
         self._batch, self._device = batch, device
+
+    @property
+    def config(self) -> Any:
+        """The typed config that the task gives it, each time another copy."""
+        return deepcopy(self._config)
 
     def lanes(self, seeds: Sequence[int]) -> LaneEnv:
         """New copies, one a seed."""
@@ -105,27 +110,29 @@ def lanes_of(
     Raises:
         UqbenchError: the factory made something else than the spec says.
     """
-    make = spec.load_factory()
+    factory = spec.load_factory()
+
+    def make(*given: Any, **named: Any) -> Any:
+        return factory(deepcopy(config), *given, **named)
+
     if spec.makes_vector:
         from gymnasium.vector import VectorEnv
 
         from uqbench.lanes.adapters.vector import VectorLanes
 
-        seeded = "seeds" in signature(make).parameters
-        env = make(
-            config, len(seeds), **({"seeds": [seed % 2**31 for seed in seeds]} if seeded else {})
-        )
+        seeded = "seeds" in signature(factory).parameters
+        given = {"seeds": [seed % 2**31 for seed in seeds]} if seeded else {}
+        env = make(len(seeds), **given)
         if not isinstance(env, VectorEnv):
             raise _wrong(spec, "vector=True", env, "gymnasium.vector.VectorEnv")
         return VectorLanes(env, seeds, limit, spec.events, device)
     if spec.makes_lanes:
-        lanes = make(config, seeds, limit, device)
+        lanes = make(seeds, limit, device)
         if not isinstance(lanes, LaneEnv):
             raise _wrong(spec, "lanes=True", lanes, "uqbench.contract.environment.LaneEnv")
         return lanes
     saved = spec.has_state_dict
-    single = partial(make, config)
-    return GymnasiumLanes(single, seeds, limit, spec.events, device, has_state_dict=saved)
+    return GymnasiumLanes(make, seeds, limit, spec.events, device, has_state_dict=saved)
 
 
 def _wrong(spec: EnvironmentSpec, says: str, made: object, expected: str) -> UqbenchError:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from uqbench.contract.agent import Policy
 from uqbench.contract.environment import LaneEnv
-from uqbench.runner.train.guards import GuardedLanes, check_action, copied
+from uqbench.runner.train.guards import GuardedLanes, chosen
 
 
 @dataclass(frozen=True)
@@ -62,9 +62,8 @@ def evaluate(
     running = torch.ones(lanes * episodes, dtype=torch.bool)
     for t in range(max_steps):
         masks = None if valid is None else valid.unflatten(0, shape)
-        action = agent.policy(obs.unflatten(0, shape).clone(), copied(masks))
-        check_action(agent, action, shape, t, "policy")
-        outcome = guarded.step(action.flatten().clone(), t)
+        action = chosen(agent, obs.unflatten(0, shape), masks, env.n_actions, t)
+        outcome = guarded.step(action.flatten(), t)
         reward = outcome.reward.cpu().double()
         occurred = [outcome.events[name].cpu().double() for name in events]
         counts += torch.stack([reward, discount**t * reward, *occurred]) * running

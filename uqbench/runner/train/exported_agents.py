@@ -18,7 +18,6 @@ from uqbench.results.records import RunRecord
 from uqbench.results.tables import AGENT, TRAINING, read_checked
 from uqbench.runner.batches import Batch
 from uqbench.runner.checkpoints import UnusableError, plain
-from uqbench.runner.train.guards import chosen
 from uqbench.runner.train.loop_agent import SinglePolicy
 from uqbench.runner.train.measurements import Measurements
 
@@ -76,8 +75,8 @@ def exported_agent(
             whole, part = agent.exported_state(), single.exported_state()
             state = _part(part, whole, lane, lanes, agent.shared_by_lanes)
         single.load_state_dict(state)
-        own = chosen(single, obs[lane : lane + 1])
-        same = own.equal(chosen(agent, obs)[lane : lane + 1])
+        own = single.policy(obs[lane : lane + 1].clone())
+        same = own.equal(agent.policy(obs.clone())[lane : lane + 1])
         said = single.uncertainty(obs[lane : lane + 1].clone()), agent.uncertainty(obs.clone())
         same &= _answers_alike(*said, lane)
     except CannotSaveError:

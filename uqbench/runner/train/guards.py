@@ -5,8 +5,8 @@ Forms are checked at every step, which costs microseconds; values where the devi
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
-from typing import overload
+from dataclasses import dataclass
+from typing import Any, overload
 
 import numpy as np
 import torch
@@ -17,7 +17,7 @@ from uqbench.contract.agent import Policy, Queried, Uncertainty
 from uqbench.contract.environment import LaneEnv, Outcome
 from uqbench.contract.errors import UqbenchError, see
 from uqbench.uncertainty.scores import PREFIXES
-from uqbench.uncertainty.validity import Speaker, check_uncertainty, form_of
+from uqbench.uncertainty.validity import PLAIN, Speaker, check_uncertainty, form_of, plain_parts
 
 MEASURED = ("reward", "evaluation_return")
 SCORED = ("events/", *PREFIXES)
@@ -38,7 +38,7 @@ def check_action(agent: object, action: object, shape: tuple[int, ...], step: in
     Raises:
         UqbenchError: names the class, the step and what was expected.
     """
-    if not isinstance(action, Tensor) or action.shape != shape or action.dtype != torch.int64:
+    if type(action) is not Tensor or action.shape != shape or action.dtype != torch.int64:
         raise UqbenchError(
             f"the agent's {by} returned {form_of(action)}; expected torch.int64 of shape {shape}, "
             f"a tensor with an action for each observation ({named(agent)}, step {step})"
@@ -46,8 +46,10 @@ def check_action(agent: object, action: object, shape: tuple[int, ...], step: in
         )
 
 
-def check_range(agent: object, action: Tensor, n_actions: int, step: int) -> None:
-    """Refuse actions that there are not; waits for the device.
+def check_range(
+    agent: object, action: Tensor, n_actions: int, step: int, valid: Tensor | None = None
+) -> None:
+    """Refuse actions that there are not, or that a mask forbids; waits for the device.
 
     Raises:
         UqbenchError: names the action, the lane, the step and the class.
@@ -61,6 +63,13 @@ def check_range(agent: object, action: Tensor, n_actions: int, step: int) -> Non
             f"the agent chose action {int(action[tuple(wrong)])}; expected a valid one of 0 to "
             f"{n_actions - 1} (lane {wrong[0]}, step {step}, {named(agent)})"
             f"{see('wrong-action')}"
+        )
+    if valid is not None and not (allowed := valid.gather(-1, action[..., None])[..., 0]).all():
+        wrong = (~allowed).nonzero()[0].tolist()
+        known = valid[tuple(wrong)].nonzero().flatten().tolist()
+        raise UqbenchError(
+            f"the agent chose action {int(action[tuple(wrong)])}, which its mask forbids; expected "
+            f"one of {known} (lane {wrong[0]}, step {step}, {named(agent)}){see('wrong-action')}"
         )
 
 
@@ -76,8 +85,15 @@ def check_metrics(agent: object, metrics: Mapping[str, object], lanes: int) -> N
                 f"the agent reports a metric {name!r}, which is measured here, not by agents; "
                 f"expected another name ({named(agent)}){see('wrong-metric')}"
             )
-        form = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
-        if form != (lanes,):
+        if type(name) is not str or not name.isprintable() or name.strip() != (name or None):
+            raise UqbenchError(
+                f"the agent reports a metric named {name!r:.100}; expected a word of printable "
+                f"characters without spaces at its ends ({named(agent)}){see('wrong-metric')}"
+            )
+        form = form_of(value)
+        if type(value) is Tensor and not value.is_complex():
+            form = str(tuple(value.shape))
+        if form != str((lanes,)):
             raise UqbenchError(
                 f"the agent's metric {name!r} is {form}; expected a tensor of shape ({lanes},), a "
                 f"number for each lane ({named(agent)}){see('wrong-metric')}"
@@ -97,9 +113,16 @@ def copied(values: Tensor | None) -> Tensor | None:
     return None if values is None else values.clone()
 
 
-def chosen(agent: Policy, obs: Tensor, valid: Tensor | None = None) -> Tensor:
-    """A copy of the actions ``[L, M]`` that an agent chooses for copies of ``[L, M, *obs]``."""
-    return agent.policy(obs.clone(), copied(valid)).clone()
+def chosen(agent: Policy, obs: Tensor, valid: Tensor | None, n_actions: int, step: int) -> Tensor:
+    """A copy of the actions ``[L, M]`` that an agent chooses for copies of ``[L, M, *obs]``.
+
+    Raises:
+        UqbenchError: they are no actions, there are no such, or the mask forbids them.
+    """
+    action = agent.policy(obs.clone(), copied(valid))
+    check_action(agent, action, tuple(obs.shape[:2]), step, "policy")
+    check_range(agent, action, n_actions, step, valid)
+    return action.clone()
 
 
 @dataclass(frozen=True)
@@ -121,7 +144,7 @@ class Checked:
 
     def policy(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
         """Its actions ``[L, M]`` for observations ``[L, M, *obs]``."""
-        return chosen(self.stands_for, obs, valid)
+        return chosen(self.stands_for, obs, valid, self.n_actions, self.step)
 
     def uncertainty(self, obs: Tensor) -> Uncertainty | None:
         """Its predictions for observations ``[L, M, *obs]``.
@@ -131,11 +154,11 @@ class Checked:
         """
         stated, when = self.stands_for.uncertainty(obs.clone()), f"after {self.step} steps"
         by = Speaker("agent", named(self.stands_for), when, see("wrong-uncertainty"))
-        check_uncertainty(stated, (obs.shape[0], obs.shape[1]), self.n_actions, by)
         if stated is None:
             return None
-        tensors = {name: x for name, x in vars(stated).items() if x is not None}
-        return replace(stated, **{name: x.clone() for name, x in tensors.items()})
+        said = plain_parts(stated, Uncertainty, by)
+        check_uncertainty(said, (obs.shape[0], obs.shape[1]), self.n_actions, by)
+        return said
 
 
 STRIDE = 256
@@ -234,9 +257,9 @@ class GuardedLanes:
             self._check_values("obs", outcome.obs, step)
 
     def _check_form(
-        self, name: str, value: object, dtype: torch.dtype, shape: tuple[int, ...], step: int
+        self, name: str, value: Any, dtype: torch.dtype, shape: tuple[int, ...], step: int
     ) -> None:
-        if not isinstance(value, Tensor) or value.shape != shape or value.dtype != dtype:
+        if type(value) not in PLAIN or value.shape != shape or value.dtype != dtype:
             what = f"returned {name} as {form_of(value)}; expected {dtype} of shape {shape}"
             raise self._error(what, step)
 

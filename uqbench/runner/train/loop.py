@@ -70,7 +70,7 @@ def interact(
         action = agent.act(obs.clone(), copied(valid))
         check_action(agent, action, tuple(obs.shape[:2]), t, "act")
         if action.device.type == "cpu":  # elsewhere this would wait for the device
-            check_range(agent, action, env.n_actions, t)
+            check_range(agent, action, env.n_actions, t, valid)
         outcome = guarded.step(action.flatten().clone(), t)
         agent.observe(
             Step(

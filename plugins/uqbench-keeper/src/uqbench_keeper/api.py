@@ -14,7 +14,7 @@ from uqbench.suites.selection import Selection
 from uqbench_keeper.add import add as add_row
 from uqbench_keeper.make import MOST_BYTES, read_submission
 from uqbench_keeper.make import submit as write_submission
-from uqbench_keeper.sandbox import environment
+from uqbench_keeper.sandbox import NO_SANDBOX, environment, has_sandbox
 from uqbench_keeper.verify import SubmittedRow
 from uqbench_keeper.verify import verify as make_row
 
@@ -46,7 +46,7 @@ def submit(options: Options, wheel: Path, to: Path | None = None) -> tuple[Path,
 
 def verify(
     path: Path, wheel: Path, add: Path | None = None, hours: float = 24.0,
-    index: str | None = None, say: Say = warn,
+    index: str | None = None, say: Say = warn, require_sandbox: bool = False,
 ) -> tuple[SubmittedRow, Path | None]:  # fmt: skip
     """Make the runs of a submission's row, and add it to a board; return that if it was done.
 
@@ -59,11 +59,14 @@ def verify(
         hours: of a core, that it may cost; a row that costs more stays self-reported.
         index: URL of the package index that may be asked for what the package needs.
         say: called with the price, before anything runs.
+        require_sandbox: whether nothing runs where there is none.
 
     Raises:
-        UqbenchError: a file is damaged, the package cannot be installed or run, or the board has
-            such a row already.
+        UqbenchError: there is to be a sandbox and is none, a file is damaged, the package cannot be
+            installed or run, or the board has such a row already.
     """
+    if require_sandbox and not has_sandbox():
+        raise UqbenchError(f"{NO_SANDBOX}; install bubblewrap, or leave --require-sandbox out.")
     sent, file = read_submission(path)
     if sha256(read_bytes(wheel, MOST_BYTES)).hexdigest() != sent.wheel:
         raise UqbenchError(f"{wheel} is not the wheel whose sha256 {path} names: {sent.wheel}.")

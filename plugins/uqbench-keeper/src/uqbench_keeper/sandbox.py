@@ -16,7 +16,10 @@ import venv
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
+from importlib.metadata import packages_distributions
+from importlib.util import find_spec
 from pathlib import Path
+from zipfile import BadZipFile, ZipFile
 
 from uqbench.contract.errors import UqbenchError
 from uqbench.registry.plugins import SELECTION
@@ -24,6 +27,9 @@ from uqbench.registry.plugins import SELECTION
 NO_SANDBOX = "there is no bubblewrap (bwrap) here that works: the methods can do what you can"
 KEPT = ("PATH", "LANG", "LC_ALL", "MKL_CBWR", "OMP_NUM_THREADS", "LD_LIBRARY_PATH")
 """Variables that a run may need."""
+
+
+CUSTOMIZE = ("sitecustomize", "usercustomize")
 
 
 @cache
@@ -47,8 +53,9 @@ def environment(wheel: Path, index: str | None = None) -> Iterator[Path]:
         index: URL of the one that what it needs may come from; None for none.
 
     Raises:
-        UqbenchError: pip refuses it.
+        UqbenchError: it brings what is another's, or pip refuses it.
     """
+    check_names(wheel)
     with tempfile.TemporaryDirectory(prefix="uqbench-") as temporary:
         folder = Path(temporary)
         venv.create(folder / "env")
@@ -75,6 +82,32 @@ def environment(wheel: Path, index: str | None = None) -> Iterator[Path]:
             for name, module in [*sys.modules.items()]:
                 if str(getattr(module, "__file__", "")).startswith(packages):
                     del sys.modules[name]
+
+
+def check_names(wheel: Path) -> None:
+    """See that a package brings modules of its own alone, and nothing that runs at every start.
+
+    Its folder comes before the harness's: a ``uqbench`` in it would be the one that runs.
+
+    Raises:
+        UqbenchError: it brings another importable name, a ``.pth`` file, ``sitecustomize``, or
+            files for other places; or it is no wheel.
+    """
+    try:
+        with ZipFile(wheel) as archive:
+            tops = {name.split("/")[0] for name in archive.namelist()}
+    except (OSError, BadZipFile) as error:
+        raise UqbenchError(f"{wheel.name} is no wheel: {error}.") from None
+    own, owners = wheel.name.split("-")[0].replace("_", "-").lower(), packages_distributions()
+    for top in sorted(of for of in tops if not of.endswith(".dist-info")):
+        module, theirs = top.split(".")[0], owners.get(top.split(".")[0], [])
+        alike = {name.replace("_", "-").lower() for name in theirs} <= {own}
+        taken = module in sys.builtin_module_names or (find_spec(module) and not (theirs and alike))
+        if top.endswith((".pth", ".data")) or module in CUSTOMIZE or taken:
+            raise UqbenchError(
+                f"{wheel.name} brings {top}, which would be another's or run at every start; "
+                f"expected modules of its own name."
+            )
 
 
 def run(folder: Path, arguments: Sequence[str], seconds: float, package: str) -> None:

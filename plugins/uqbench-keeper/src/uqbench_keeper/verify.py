@@ -112,7 +112,7 @@ def verify(
     check_scores(mine, plan, "the runs made here")
     check_plain(mine, made := provenance(mine))
     values, new, reported = (_by_seed(some, plan) for some in (mine, others, theirs))
-    said = ["made here" if has_sandbox() else "made here outside of a sandbox", word.says]
+    said = ["made here", word.says]
     said.append("self-reported " + ("no score" if reported is None else f"{reported.mean():.3f}"))
     refused = ""
     if not beside:
@@ -122,7 +122,8 @@ def verify(
     else:
         beside_them, refused = judged(values, new)
         said.append(beside_them)
-    word = word.model_copy(update={"state": "verified", "says": "; ".join(said)})
+    state = "verified" if has_sandbox() else "verified (no sandbox)"
+    word = word.model_copy(update={"state": state, "says": "; ".join(said)})
     return SubmittedRow(plan, mine, made, word, refused)
 
 

@@ -109,7 +109,7 @@ def of_sine_chains() -> Arrays:
 
 def sampled(task: Dataset, datasets: Sequence[int], config: HMCConfig, points: Tensor) -> Tensor:
     """Outputs of the kept states of every chain, ``[chains, draws, D, M, C]``."""
-    chains = HMC(task, datasets, config, torch.device("cpu"))
+    chains = HMC(task.problem, datasets, config, torch.device("cpu"))
     chains.fit(task.data(datasets), None, steps=1)
     _say(f"data sets {list(datasets)}: accepted {chains.acceptance.min():.2f} or more")
     outputs = chains.sample.outputs(points.expand(len(datasets), *points.shape))

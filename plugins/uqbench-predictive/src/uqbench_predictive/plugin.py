@@ -206,14 +206,14 @@ def uqbench_estimators() -> Iterable[EstimatorSpec]:
         EstimatorSpec(
             name="mc-dropout",
             title="MC dropout",
-            version="1",
+            version="2",  # draws go by the order of all points
             factory="uqbench_predictive.baselines.mc_dropout:MCDropout",
             config="uqbench_predictive.baselines.mc_dropout:MCDropoutConfig",
         ),
         EstimatorSpec(
             name="laplace",
             title="Laplace",
-            version="1",
+            version="2",  # draws go by the order of all points
             factory="uqbench_predictive.baselines.laplace:Laplace",
             config="uqbench_predictive.baselines.laplace:LaplaceConfig",
         ),
@@ -305,7 +305,7 @@ def uqbench_estimators() -> Iterable[EstimatorSpec]:
         ),
         EstimatorSpec(
             name="nngp",
-            version="1",
+            version="2",  # draws go by the order of all points
             factory="uqbench_predictive.baselines.nngp:NNGP",
             config="uqbench_predictive.baselines.nngp:NNGPConfig",
         ),

@@ -45,7 +45,7 @@ class Toy(Dataset):
         """A small network, in setting (b)."""
         if not self.reference:
             return None
-        trainer = Trainer(self, seeds, TrainingConfig(hidden=(8,)), CPU)
+        trainer = Trainer(self.problem, seeds, TrainingConfig(hidden=(8,)), CPU)
         return ReferenceNetwork(trainer.network, trainer.train(self.data(seeds), 60))
 
     def evaluation_sets(self, seeds: Sequence[int]) -> Mapping[str, EvaluationSet]:
@@ -72,7 +72,7 @@ def predict() -> Predicting:
     def predict(
         kind: type[Estimator], config: Any, task: Dataset, seeds: list[int]
     ) -> PredictiveUncertainty:
-        estimator = kind(task, seeds, config, CPU)
+        estimator = kind(task.problem, seeds, config, CPU)
         estimator.fit(task.data(seeds), task.reference_model(seeds), steps=30)
         return estimator.predict(POINTS.expand(len(seeds), -1, -1))
 

@@ -56,7 +56,7 @@ class Noisy(Dataset):
 def test_sets_hold_as_many_targets_as_exchangeability_says(n_classes):
     """10 of 11: the largest of ten errors. Over 150 lanes the standard error is 0.007."""
     task, seeds = Noisy(n_classes), range(LANES)
-    estimator = Conformal(task, seeds, TrainingConfig(hidden=(4,)), CPU)
+    estimator = Conformal(task.problem, seeds, TrainingConfig(hidden=(4,)), CPU)
     estimator.fit(task.data(seeds), None, steps=20)
     test = task.part(seeds, 2, TESTED)
     said = estimator.predict(test.inputs)
@@ -75,7 +75,7 @@ def test_fewer_than_nine_validation_points_or_none_are_refused(toy):
     assert quantile(torch.arange(9.0)[None]) == 8
     assert quantile(torch.arange(19.0)[None]) == 17
     task = toy()
-    estimator = Conformal(task, [0], TrainingConfig(hidden=(4,)), CPU)
+    estimator = Conformal(task.problem, [0], TrainingConfig(hidden=(4,)), CPU)
     with pytest.raises(ValueError, match="this task has none"):
         estimator.fit(task.data([0]), None, steps=1)
 
@@ -84,7 +84,7 @@ def test_fewer_than_nine_validation_points_or_none_are_refused(toy):
 def test_sets_are_those_of_crepes(n_classes):
     crepes = pytest.importorskip("crepes", reason="pip install uqbench-predictive[conformal]")
     task = Noisy(n_classes)
-    estimator = Conformal(task, [5], TrainingConfig(hidden=(4,)), CPU)
+    estimator = Conformal(task.problem, [5], TrainingConfig(hidden=(4,)), CPU)
     data = Data(task.data([5]).inputs, task.data([5]).targets, task.part([5], 1, 57))
     estimator.fit(data, None, steps=50)
     held, test = data.validation, task.part([5], 2, 30)

@@ -37,7 +37,7 @@ def test_the_kept_models_have_the_exact_posterior_of_a_linear_regression(toy, po
         hidden=(), iterations=2_500, cycles=2, step_size=2e-2, exploration=0.0, friction=0.1,
         samples=1_250, weight_decay=0.5,
     )  # fmt: skip
-    sampler = CyclicalSGHMC(task, range(chains), config, CPU)
+    sampler = CyclicalSGHMC(task.problem, range(chains), config, CPU)
     data = task.data([3] * chains)
     sampler.fit(data, None, steps=50)
     said = sampler.predict(points.expand(chains, -1, -1))

@@ -34,7 +34,7 @@ def test_a_temperature_of_the_mixture_makes_validation_data_more_likely(toy, poi
     config = DeepEnsembleConfig(members=3, hidden=(8,))
     losses = []
     for own in (config, replace(config, temperature_prior=0.5)):
-        estimator = DeepEnsemble(task, [1], own, CPU)
+        estimator = DeepEnsemble(task.problem, [1], own, CPU)
         estimator.fit(data, None, steps=60)
         said = estimator.predict(held.inputs)
         assert torch.allclose(said.members.mean(0), said.probs)
@@ -46,7 +46,7 @@ def test_a_temperature_of_the_mixture_makes_validation_data_more_likely(toy, poi
 def test_a_temperature_needs_classes_to_predict_and_validation_data(toy):
     config = DeepEnsembleConfig(members=2, hidden=(8,), temperature_prior=0.5)
     for task, validated in ((toy(), False), (toy(0), True), (toy(reference=True), True)):
-        estimator = DeepEnsemble(task, [1], config, CPU)
+        estimator = DeepEnsemble(task.problem, [1], config, CPU)
         data = task.data([1])
         data = replace(data, validation=data if validated else None)
         with pytest.raises(ValueError, match=r"in setting \(a\) with validation data"):
@@ -56,7 +56,7 @@ def test_a_temperature_needs_classes_to_predict_and_validation_data(toy):
 def test_a_member_sees_its_own_part_of_an_input(toy):
     task = toy()  # inputs of two numbers
     config = DeepEnsembleConfig(members=3, hidden=(8,), parts=2)
-    estimator = DeepEnsemble(task, [1, 2], config, CPU)
+    estimator = DeepEnsemble(task.problem, [1, 2], config, CPU)
     estimator.fit(task.data([1, 2]), None, steps=20)
     inputs = task.data([1, 2]).inputs
     before = estimator.predict(inputs).members
@@ -74,4 +74,4 @@ def test_parts_are_equal_and_no_more_than_members(toy):
         DeepEnsembleConfig(members=3, architecture="sngp", hidden=(8,), parts=2),
     ):
         with pytest.raises(ValueError, match=r"inputs of \d equal parts"):
-            DeepEnsemble(task, [1], config, CPU).fit(task.data([1]), None, steps=1)
+            DeepEnsemble(task.problem, [1], config, CPU).fit(task.data([1]), None, steps=1)

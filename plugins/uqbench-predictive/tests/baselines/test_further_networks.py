@@ -15,7 +15,7 @@ def test_further_networks_are_found_by_the_images_features(features_file, featur
     held = features
     features_file(held)
     task = ImageNet(ImageNetConfig())
-    estimator = FurtherNetworks(task, [0], FurtherNetworksConfig(), CPU)
+    estimator = FurtherNetworks(task.problem, [0], FurtherNetworksConfig(), CPU)
     estimator.fit(task.data([0]), None, steps=1)
     said = estimator.predict(torch.from_numpy(held["ood_features"][[4, 2]])[None])
     members = torch.from_numpy(held["networks_ood"]).double().softmax(-1).mean(0)[[4, 2]]

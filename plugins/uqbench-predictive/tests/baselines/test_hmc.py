@@ -47,7 +47,7 @@ def test_hmc_samples_the_posterior_of_a_linear_regression(toy, points):
         hidden=(), chains=2, burn_in=50, iterations=400, leapfrog=20, step_size=0.05,
         noise_precision=2.0,
     )  # fmt: skip
-    chains = HMC(task, [3], config, CPU)
+    chains = HMC(task.problem, [3], config, CPU)
     chains.fit(task.data([3]), None, steps=1)
     assert chains.acceptance.min() > 0.8
     phi = torch.cat([task.data([3]).inputs[0], torch.ones(24, 1)], 1).double()
@@ -74,7 +74,7 @@ def resonant(toy, jitter: float) -> tuple[torch.Tensor, torch.Tensor]:
     config = HMCConfig(
         hidden=(), chains=4, burn_in=50, iterations=500, leapfrog=25, step_size=0.02, jitter=jitter
     )
-    chains = HMC(task, [0], config, CPU)
+    chains = HMC(task.problem, [0], config, CPU)
     chains.fit(Data(x[None], y[None]), None, steps=1)
     assert chains.acceptance.min() > 0.9
     states = [chains.sample.weights[name].flatten(1) for name in ("head.weight", "head.bias")]

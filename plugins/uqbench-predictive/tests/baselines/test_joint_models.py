@@ -49,7 +49,7 @@ def posterior(data):
 
 
 def fitted(kind, config, task, steps):
-    estimator = kind(task, [1], config, CPU)
+    estimator = kind(task.problem, [1], config, CPU)
     estimator.fit(task.data([1]), None, steps)
     return estimator
 

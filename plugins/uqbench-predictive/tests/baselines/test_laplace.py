@@ -26,7 +26,7 @@ def test_laplaces_curvature_is_the_hessian_of_the_loss_in_the_logits():
 def test_laplace_of_a_linear_regression_is_its_exact_posterior(toy, points):
     # one layer, a squared loss: the posterior is normal, and Kronecker's factors are exact
     task = toy(0)
-    estimator = Laplace(task, [3], LaplaceConfig(hidden=(), noise_precision=5.0), CPU)
+    estimator = Laplace(task.problem, [3], LaplaceConfig(hidden=(), noise_precision=5.0), CPU)
     estimator.fit(task.data([3]), None, steps=200)
     phi = torch.cat([task.data([3]).inputs[0], torch.ones(24, 1)], 1).double()
     x = torch.cat([points, torch.ones(7, 1)], 1).double()
@@ -53,7 +53,7 @@ def test_the_precision_that_validation_picks_has_the_best_likelihood_on_those_da
     task, config = toy(), LaplaceConfig(hidden=(8,), precision="validation")
     data = task.data([3])
     held = task.data([4])
-    estimator = Laplace(task, [3], config, CPU)
+    estimator = Laplace(task.problem, [3], config, CPU)
     estimator.fit(Data(data.inputs, data.targets, held), None, steps=60)
     found = estimator._validation_loss(held)[0]
     assert estimator.precision[0] == 10 ** LOG10_PRECISIONS[found.argmin()]

@@ -52,7 +52,7 @@ class Centered(Dataset):
 @pytest.fixture
 def ours() -> Laplace:
     task = Centered()
-    estimator = Laplace(task, [0], LaplaceConfig(hidden=()), torch.device("cpu"))
+    estimator = Laplace(task.problem, [0], LaplaceConfig(hidden=()), torch.device("cpu"))
     estimator.fit(task.data([0]), task.reference_model([0]), steps=1)
     return estimator
 

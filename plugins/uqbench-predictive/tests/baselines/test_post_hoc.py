@@ -89,7 +89,7 @@ def test_a_prior_bounds_the_temperature_of_logits_that_make_no_error(toy):
     task = toy()
     data = task.data([1])
     config = PostHocConfig(hidden=(8,), scaled=True, temperature_prior=0.05)
-    estimator = PostHoc(task, [1], config, CPU)
+    estimator = PostHoc(task.problem, [1], config, CPU)
     estimator.fit(Data(data.inputs, data.targets, data), None, steps=100)
     assert estimator.temperature.item() == pytest.approx(1, abs=0.1)  # without a prior 0.35
     with pytest.raises(ValueError, match="temperature_prior must be above 0, got 0"):
@@ -100,7 +100,7 @@ def test_scores_of_logits_are_their_formulas(toy, points):
     task = toy()
     logits = {}
     for name in ("msp", "max-logit", "energy"):
-        estimator = PostHoc(task, [1], PostHocConfig(score=name, hidden=(8,)), CPU)
+        estimator = PostHoc(task.problem, [1], PostHocConfig(score=name, hidden=(8,)), CPU)
         estimator.fit(task.data([1]), None, steps=20)
         outputs = estimator.network(estimator.weights, points[None]).double()
         said = estimator.predict(points[None])
@@ -120,7 +120,7 @@ def test_scaling_needs_validation_data_and_neighbors_training_data(toy):
         (PostHocConfig(hidden=(8,), neighbors=25, score="knn"), "at most 24 neighbors"),
     ):
         with pytest.raises(ValueError, match=message):
-            PostHoc(task, [1], config, CPU).fit(task.data([1]), None, steps=1)
+            PostHoc(task.problem, [1], config, CPU).fit(task.data([1]), None, steps=1)
 
 
 def test_a_regression_is_scaled_by_the_residuals_of_validation_data(toy):
@@ -129,7 +129,7 @@ def test_a_regression_is_scaled_by_the_residuals_of_validation_data(toy):
     off = Data(data.inputs, data.targets + 3.0)
     noise = {}
     for scaled in (False, True):
-        estimator = PostHoc(task, [1], PostHocConfig(hidden=(8,), scaled=scaled), CPU)
+        estimator = PostHoc(task.problem, [1], PostHocConfig(hidden=(8,), scaled=scaled), CPU)
         estimator.fit(Data(data.inputs, data.targets, off), None, steps=300)
         noise[scaled] = estimator.predict(data.inputs).aleatoric[0, 0].item()
     assert noise[False] < 0.5
@@ -139,19 +139,19 @@ def test_a_regression_is_scaled_by_the_residuals_of_validation_data(toy):
 def test_what_needs_no_model_knows_the_training_inputs_and_the_shares_of_the_classes(toy, points):
     task = toy()
     data = task.data([1])
-    estimator = Inputs(task, [1], InputsConfig(), CPU)
+    estimator = Inputs(task.problem, [1], InputsConfig(), CPU)
     estimator.fit(data, None, steps=1)
     assert estimator.predict(data.inputs).score.abs().max() == 0
     said = estimator.predict(points[None])
     shares = torch.bincount(data.targets[0], minlength=3) / 24
     assert torch.allclose(said.probs[0], shares.double().expand(7, -1))
-    cosine = Inputs(task, [1], InputsConfig(score="cosine"), CPU)
+    cosine = Inputs(task.problem, [1], InputsConfig(score="cosine"), CPU)
     cosine.fit(data, None, steps=1)
     assert cosine.predict(3 * data.inputs).score.abs().max() < 1e-6  # of any length
     unit, known = (x / x.norm(dim=-1, keepdim=True) for x in (points, data.inputs[0]))
     angles = (unit @ known.mT).amax(-1).clamp(max=1)
     squares = cosine.predict(points[None]).score[0].square().float()
     assert torch.allclose(squares, 2 - 2 * angles, atol=1e-6)
-    norm = Inputs(task, [1], InputsConfig(score="norm"), CPU)
+    norm = Inputs(task.problem, [1], InputsConfig(score="norm"), CPU)
     norm.fit(data, None, steps=1)
     assert torch.allclose(norm.predict(points[None]).score[0].float(), points.norm(dim=-1))

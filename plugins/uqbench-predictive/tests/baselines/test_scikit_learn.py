@@ -21,7 +21,7 @@ SEEDS = [3, 4]
 
 
 def fitted(task, model: str, data: Data, **config) -> ScikitLearn:
-    estimator = ScikitLearn(task, SEEDS, ScikitLearnConfig(model=model, **config), CPU)
+    estimator = ScikitLearn(task.problem, SEEDS, ScikitLearnConfig(model=model, **config), CPU)
     estimator.fit(data, None, steps=1)
     return estimator
 
@@ -69,7 +69,7 @@ def test_a_class_that_was_not_seen_keeps_its_place(toy, model):
     assert said.total.isfinite().all()
     assert said.score is None
     assert said.epistemic.abs().max() == 0
-    alone = ScikitLearn(task, SEEDS[1:], ScikitLearnConfig(model=model), CPU)
+    alone = ScikitLearn(task.problem, SEEDS[1:], ScikitLearnConfig(model=model), CPU)
     alone.fit(Data(merged.inputs[1:], merged.targets[1:]), None, steps=1)
     assert torch.equal(alone.predict(data.inputs[1:]).probs[0], said.probs[1])
 
@@ -90,6 +90,6 @@ def test_a_vector_machine_has_scikit_learns_probabilities_at_the_cost_of_its_dec
 
 def test_regressions_and_reference_models_are_refused(toy):
     for task in (toy(0), toy(reference=True)):
-        estimator = ScikitLearn(task, [3], ScikitLearnConfig(model="k-neighbors"), CPU)
+        estimator = ScikitLearn(task.problem, [3], ScikitLearnConfig(model="k-neighbors"), CPU)
         with pytest.raises(ValueError, match="expected a classification in setting"):
             estimator.fit(task.data([3]), task.reference_model([3]), steps=1)

@@ -38,7 +38,7 @@ def test_with_all_rows_it_ends_where_the_loss_is_least_and_with_few_it_spreads_a
             hidden=(), weight_decay=0.5, iterations=600, step_size=0.05, states=20,
             descent_batch_size=batch,
         )  # fmt: skip
-        estimator = SWAG(task, [3], config, CPU)
+        estimator = SWAG(task.problem, [3], config, CPU)
         estimator.fit(data, None, steps=300)
         said[batch] = estimator.predict(points[None])
     phi = torch.cat([data.inputs[0], torch.ones(24, 1)], 1).double()

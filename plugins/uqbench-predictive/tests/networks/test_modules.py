@@ -76,7 +76,7 @@ def test_a_module_is_the_function_of_each_networks_weights():
 
 def test_a_module_is_trained_and_starts_from_its_own_initialization(toy):
     config = TrainingConfig(architecture=NAME, hidden=(8,))
-    trainer = Trainer(toy(), [4, 5], config, CPU)
+    trainer = Trainer(toy().problem, [4, 5], config, CPU)
     before = torch.random.get_rng_state()
     start = initial_weights(trainer.network, lane_generators([4, 5]))
     assert torch.equal(torch.random.get_rng_state(), before)
@@ -110,7 +110,7 @@ def test_errors_say_what_an_architecture_must_be(toy):
         ("resnet", "expected 'mlp', 'lenet' or 'package.module:function'"),
     ):
         with pytest.raises(ValueError, match=message):
-            _ = Trainer(toy(), [0], TrainingConfig(architecture=name), CPU).network
+            _ = Trainer(toy().problem, [0], TrainingConfig(architecture=name), CPU).network
     config = TrainingConfig(architecture="users_networks:no_linear_layer")
     with pytest.raises(TypeError, match=r"last torch\.nn\.Linear has a bias"):
-        _ = Trainer(toy(), [0], config, CPU).network
+        _ = Trainer(toy().problem, [0], config, CPU).network

@@ -47,7 +47,7 @@ def test_every_regressor_takes_the_noise_of_validation_data_and_nothing_else(toy
     data = replace(data, validation=replace(data, targets=data.targets + noise))
     said = []
     for own in (config, replace(config, noise="validation")):
-        estimator = kind(task, [1], own, CPU)
+        estimator = kind(task.problem, [1], own, CPU)
         estimator.fit(data, None, steps=60)
         said.append(estimator.predict(data.inputs))
     training, validation = said
@@ -57,4 +57,6 @@ def test_every_regressor_takes_the_noise_of_validation_data_and_nothing_else(toy
     assert torch.allclose(validation.aleatoric, found[:, None].expand(-1, 24))
     assert not torch.allclose(training.aleatoric, validation.aleatoric)
     with pytest.raises(ValueError, match="this task has none"):
-        kind(task, [1], replace(config, noise="validation"), CPU).fit(task.data([1]), None, 1)
+        kind(task.problem, [1], replace(config, noise="validation"), CPU).fit(
+            task.data([1]), None, 1
+        )

@@ -15,6 +15,6 @@ def test_a_reference_model_with_closed_weights_is_rejected_with_an_alternative(t
         def log_probs(self, inputs):
             return inputs.double().log_softmax(-1)
 
-    estimator = Laplace(toy(), [1], LaplaceConfig(**SMALL), CPU)
+    estimator = Laplace(toy().problem, [1], LaplaceConfig(**SMALL), CPU)
     with pytest.raises(TypeError, match=r"open weights.*got a Closed; use .* deep-ensemble"):
         estimator.fit(toy().data([1]), Closed(), steps=1)

@@ -16,6 +16,7 @@ from uqbench_predictive.problems.image_files import VARIABLE
 from uqbench_predictive.scores.registered import far_auroc, near_auroc, rotated_auroc, shifted_nll
 
 from uqbench.contract.estimator import PredictiveUncertainty
+from uqbench.testing.worlds import asked_once
 
 LABELS = (np.arange(60) % 10).astype(np.uint8)
 
@@ -133,7 +134,7 @@ def test_what_knows_the_answers_is_best_what_knows_nothing_is_at_chance(task):
         probs = torch.full((1, inputs.shape[1], 8), 1 / 8, dtype=torch.float64)
         return PredictiveUncertainty(zero, zero, zero, probs, "nats")
 
-    best, worst = (task.predictions([4], predict, None) for predict in (knowing, ignorant))
+    best, worst = (asked_once(task, [4], predict) for predict in (knowing, ignorant))
     assert shifted_nll(best) == 0
     assert shifted_nll(worst) == pytest.approx(np.log(8))
     for auroc in (near_auroc, far_auroc, rotated_auroc):

@@ -15,6 +15,7 @@ from uqbench_predictive.problems.imagenet import ImageNet, ImageNetConfig
 from uqbench_predictive.uncertainty import setting_b
 
 from uqbench.contract.estimator import PredictiveUncertainty
+from uqbench.testing.worlds import asked_once
 
 CPU = torch.device("cpu")
 
@@ -32,12 +33,14 @@ def test_estimators_go_through_imagenets_features(features_file, features, again
     expected = torch.from_numpy(logits).double().log_softmax(-1)
     assert torch.allclose(predicted[1], expected, atol=1e-5)
     for estimator in (
-        DeepEnsemble(task, seeds, DeepEnsembleConfig(hidden=(), members=2, batch_size=10), CPU),
-        FurtherNetworks(task, seeds, FurtherNetworksConfig(), CPU),
-        MCDropout(task, seeds, MCDropoutConfig(passes=8, trains=False), CPU),
+        DeepEnsemble(
+            task.problem, seeds, DeepEnsembleConfig(hidden=(), members=2, batch_size=10), CPU
+        ),
+        FurtherNetworks(task.problem, seeds, FurtherNetworksConfig(), CPU),
+        MCDropout(task.problem, seeds, MCDropoutConfig(passes=8, trains=False), CPU),
     ):
         estimator.fit(task.data(seeds), task.reference_model(seeds), steps=2)
-        given = task.predictions(seeds, estimator.predict, task.reference_model(seeds))
+        given = asked_once(task, seeds, estimator.predict)
         scores = task.score(seeds, given)
         assert all(score.shape == (2,) and score.isfinite().all() for score in scores.values())
 
@@ -46,7 +49,7 @@ def test_dropping_stored_features_is_dropout_before_the_last_layer(features_file
     features_file(features_alone)
     task = ImageNet(ImageNetConfig(points=12))
     config = MCDropoutConfig(passes=3, probability=0.5, trains=False)
-    estimator = MCDropout(task, [4], config, CPU)
+    estimator = MCDropout(task.problem, [4], config, CPU)
     reference = task.reference_model([4])
     estimator.fit(task.data([4]), reference, steps=1)
     inputs = torch.from_numpy(features_alone["test_features"])[None]
@@ -70,7 +73,7 @@ def test_errors_are_those_of_the_reference_model(features_file, features_alone):
         )
         return PredictiveUncertainty(predicted, 0 * predicted, predicted, None, "nats")
 
-    given = task.predictions([0], oracle, task.reference_model([0]))
+    given = asked_once(task, [0], oracle)
     assert task.score([0], given)["auroc"].tolist() == [1.0]
 
 

@@ -17,6 +17,8 @@ from uqbench_predictive.problems.idx import DataError, File
 from uqbench_predictive.problems.image_files import VARIABLE, data_folder
 from uqbench_predictive.problems.mnist import MNIST, MNISTConfig
 
+from uqbench.testing.worlds import asked_once
+
 CPU = torch.device("cpu")
 
 
@@ -93,9 +95,9 @@ def test_an_estimator_goes_through_mnist(folder, against):
     assert not torch.equal(data.targets[0], data.targets[1])
     gray = MNIST.normalized(np.array([[[0, 255]]], np.uint8)).flatten().tolist()
     assert gray == pytest.approx([-0.1307 / 0.3081, (1 - 0.1307) / 0.3081])
-    estimator = Laplace(task, seeds, LaplaceConfig(samples=5), CPU)
+    estimator = Laplace(task.problem, seeds, LaplaceConfig(samples=5), CPU)
     estimator.fit(data, task.reference_model(seeds), steps=1)
-    given = task.predictions(seeds, estimator.predict, task.reference_model(seeds))
+    given = asked_once(task, seeds, estimator.predict)
     scores = task.score(seeds, given)
     assert set(scores) == {"auroc", "aupr", "fpr95", "retention_auc"}
     assert all(score.shape == (2,) and score.isfinite().all() for score in scores.values())

@@ -7,7 +7,7 @@ from uqbench_predictive.problems import ground_truth
 from uqbench_predictive.problems.ground_truth import ClassTruth
 from uqbench_predictive.problems.simplex import QUERY, REMOTE, Simplex, SimplexConfig
 
-from uqbench.contract.estimator import PredictiveUncertainty
+from uqbench.contract.estimator import Predictions, PredictiveUncertainty
 
 
 def test_likely_models_give_the_query_of_the_simplex_to_every_class():
@@ -27,7 +27,9 @@ def test_the_ground_truth_itself_makes_no_error_on_the_simplex():
         )
 
     task = Simplex(SimplexConfig(setting="selected"))
-    scores = task.score([2, 3], task.predictions([2, 3], oracle, None))
+    sets = task.evaluation_sets([2, 3])
+    given = {n: Predictions(oracle(one.inputs), one.targets) for n, one in sets.items()}
+    scores = task.score([2, 3], given)
     assert scores["epistemic_error"].tolist() == [0, 0]
     assert scores["total_variation"].tolist() == [0, 0]
     assert torch.equal(scores["remote"], own.probs[:, 0, REMOTE])

@@ -19,7 +19,7 @@ from uqbench_predictive.problems.sine import (
     ground_truth,
 )
 
-from uqbench.contract.estimator import PredictiveUncertainty
+from uqbench.contract.estimator import Predictions, PredictiveUncertainty
 
 
 @pytest.mark.parametrize(("prior", "prefix"), [("suite", ""), ("paper", "paper_prior_")])
@@ -32,7 +32,9 @@ def test_the_sines_scores_are_zero_for_the_truth_of_that_prior_alone(prior, pref
         return PredictiveUncertainty(variance, 0 * variance, variance, None, "variance", mean=mean)
 
     task = Sine(SineConfig())
-    scores = task.score([0, 1], task.predictions([0, 1], oracle, None))
+    sets = task.evaluation_sets([0, 1])
+    given = {n: Predictions(oracle(one.inputs), one.targets) for n, one in sets.items()}
+    scores = task.score([0, 1], given)
     assert scores[f"{prefix}std_mae"].abs().max() < 1e-5
     assert scores[f"{prefix}rank_correlation"].tolist() == pytest.approx([1, 1])
     other = {"": "paper_prior_", "paper_prior_": ""}[prefix]

@@ -25,6 +25,8 @@ from uqbench_predictive.problems.known_regression import (
 from uqbench_predictive.problems.testbed import PAIRS, TOGETHER, lane_of
 from uqbench_predictive.testing import Toy
 
+from uqbench.testing.worlds import asked_once
+
 CPU = torch.device("cpu")
 SEEDS = [3, 4, 5]
 TASKS = {
@@ -37,9 +39,9 @@ every = pytest.mark.parametrize("task", TASKS.values(), ids=list(TASKS))
 
 def predicted(task, kind=Exact):
     """The predictions of a row that knows the prior."""
-    estimator = kind(task, SEEDS, ExactConfig(), CPU)
+    estimator = kind(task.problem, SEEDS, ExactConfig(), CPU)
     estimator.fit(task.data(SEEDS), None, 0)
-    return task.predictions(SEEDS, estimator.predict, None)
+    return asked_once(task, SEEDS, estimator.predict)
 
 
 def scores(task, predictions, **changed):
@@ -109,7 +111,7 @@ def test_worst_is_who_is_sure_of_the_wrong():
 def test_targets_have_the_likelihood_that_the_exact_prediction_states():
     """The mean log-likelihood of targets is minus the entropy, in a hundred problems."""
     task, seeds = TASKS["one input"], list(range(100))
-    estimator = Exact(task, seeds, ExactConfig(), CPU)
+    estimator = Exact(task.problem, seeds, ExactConfig(), CPU)
     estimator.fit(task.data(seeds), None, 0)
     test = task.evaluation_sets(seeds)["test"]
     said = estimator.predict(test.inputs)
@@ -164,7 +166,7 @@ def test_the_divergence_of_means_is_that_of_all_ten_targets(alone):
     task = TASKS["ten inputs"]
     data, test = task.data([3]), task.evaluation_sets([3])["test"].inputs[0]
     known = task.posterior(data.inputs[0], data.targets[0])
-    estimator = Prior(task, [3], ExactConfig(), CPU)
+    estimator = Prior(task.problem, [3], ExactConfig(), CPU)
     estimator.fit(data, None, 0)
     said = lane_of(estimator.predict(test[None]), 0)
     said = replace(said, mean=said.mean + 0.3, members=None if alone else said.members)

@@ -9,9 +9,12 @@ from torch import Tensor
 
 from uqbench.contract.agent import Agent, EnvironmentInfo, Step
 from uqbench.contract.environment import LaneEnv, Outcome
-from uqbench.contract.estimator import Data, Dataset, EvaluationSet
+from uqbench.contract.errors import see
+from uqbench.contract.estimator import Data, Dataset, EvaluationSet, Predict, Predictions
 from uqbench.contract.seeding import derive_seed
 from uqbench.runner.train.loop import by_actor
+from uqbench.uncertainty.predictions import predict_once
+from uqbench.uncertainty.validity import Speaker
 
 
 def as_step(obs: Tensor, action: Tensor, outcome: Outcome, actors: int = 1) -> Step:
@@ -108,6 +111,15 @@ class RotatingPixels(LaneEnv):
         """The knowledge of an agent about it: γ = 0.9, 10,000 steps, one actor, or as given."""
         told = {"discount": 0.9, "total_steps": 10_000} | known
         return EnvironmentInfo(cls.observation_space, cls.n_actions, **told)
+
+
+def asked_once(
+    dataset: Dataset, seeds: Sequence[int], predict: Predict
+) -> Mapping[str, Predictions]:
+    """Predictions for a data set's evaluation sets, asked and checked as a run does."""
+    sets, model = dataset.evaluation_sets(seeds), dataset.reference_model(seeds)
+    by = Speaker("estimator", "the one that is tried", "", see("wrong-prediction"))
+    return predict_once(predict, sets, seeds, dataset.n_classes, model, by)
 
 
 class DrawnPoints(Dataset):

@@ -15,14 +15,16 @@ def command(
     add: Folder | None = None,
     hours: AmountOrNone = 24.0,
     index: Annotated[str | None, "URL"] = None,
+    require_sandbox: bool = False,
     as_json: bool = False,
 ) -> int:
     """Make all runs of a submitted row here, and add it to a board.
 
     SUBMISSION is what uqbench submit made, WHEEL the package of its method, which is installed
     into a new environment; it is imported here, too. Its runs are made in bubblewrap where that is
-    installed. With --add they are a row of a stored board, "verified"; where they would cost more
-    than --hours, the author's are, "self-reported". Exits with 1 where the row is refused.
+    installed. With --add they are a row of a stored board, "verified", or "verified (no sandbox)";
+    where they would cost more than --hours, the author's are, "self-reported". Exits with 1 where
+    the row is refused.
 
     \b
     Example:
@@ -32,11 +34,12 @@ def command(
         add: Add the row to the leaderboard that is stored below this folder.
         hours: Hours of a core that the runs may cost; 0 runs nothing.
         index: Package index that may be asked for what the package needs; without, none is asked.
+        require_sandbox: Run nothing where there is no bubblewrap that works.
         as_json: Print JSON.
     """
     from uqbench_keeper.api import verify
 
-    row, added = verify(submission, wheel, add, hours, index, warn)
+    row, added = verify(submission, wheel, add, hours, index, warn, require_sandbox)
     if as_json:
         print_json({**row.word.model_dump(), "refused": row.refused})
     else:

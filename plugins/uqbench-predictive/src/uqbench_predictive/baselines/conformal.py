@@ -10,9 +10,9 @@ from torch import Tensor
 
 from uqbench.contract.estimator import (
     Data,
-    Dataset,
     Estimator,
     PredictiveUncertainty,
+    Problem,
     ReferenceModel,
 )
 from uqbench_predictive.baselines.post_hoc import PostHoc, PostHocConfig
@@ -35,9 +35,9 @@ class Conformal(Estimator):
     """
 
     def __init__(
-        self, task: Dataset, seeds: Sequence[int], config: TrainingConfig, device: torch.device
+        self, problem: Problem, seeds: Sequence[int], config: TrainingConfig, device: torch.device
     ) -> None:
-        self.network = PostHoc(task, seeds, PostHocConfig(**asdict(config)), device)
+        self.network = PostHoc(problem, seeds, PostHocConfig(**asdict(config)), device)
 
     def fit(self, data: Data, reference_model: ReferenceModel | None, steps: int) -> None:
         """Take or train the network, and learn how far it is off.

@@ -16,9 +16,9 @@ from torch import Tensor
 from uqbench.contract.config import Steps
 from uqbench.contract.estimator import (
     Data,
-    Dataset,
     Estimator,
     PredictiveUncertainty,
+    Problem,
     ReferenceModel,
 )
 from uqbench_predictive.baselines.sample import NetworkSample, by_lane
@@ -72,9 +72,13 @@ class CyclicalSGHMC(Estimator):
     """
 
     def __init__(
-        self, task: Dataset, seeds: Sequence[int], config: CyclicalSGHMCConfig, device: torch.device
+        self,
+        problem: Problem,
+        seeds: Sequence[int],
+        config: CyclicalSGHMCConfig,
+        device: torch.device,
     ) -> None:
-        self.trainer = Trainer(task, seeds, config, device)
+        self.trainer = Trainer(problem, seeds, config, device)
 
     def fit(self, data: Data, reference_model: ReferenceModel | None, steps: int) -> None:
         """Run the chains and keep models of each."""

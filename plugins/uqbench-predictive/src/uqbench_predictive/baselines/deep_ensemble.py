@@ -13,9 +13,9 @@ from torch import Tensor
 from uqbench.contract.config import LATER
 from uqbench.contract.estimator import (
     Data,
-    Dataset,
     Estimator,
     PredictiveUncertainty,
+    Problem,
     ReferenceModel,
 )
 from uqbench_predictive.baselines.post_hoc import positive, temperature
@@ -70,9 +70,13 @@ class DeepEnsemble(Estimator):
     """
 
     def __init__(
-        self, task: Dataset, seeds: Sequence[int], config: DeepEnsembleConfig, device: torch.device
+        self,
+        problem: Problem,
+        seeds: Sequence[int],
+        config: DeepEnsembleConfig,
+        device: torch.device,
     ) -> None:
-        self.trainer = Trainer(task, seeds, config, device)
+        self.trainer = Trainer(problem, seeds, config, device)
 
     def fit(self, data: Data, reference_model: ReferenceModel | None, steps: int) -> None:
         """Train every member.
@@ -88,7 +92,7 @@ class DeepEnsemble(Estimator):
         if self.trainer.config.prior_scale:
             generators = self.trainer.member_generators("prior", members)
             network = WithPrior(network, generators, self.trainer.config.prior_scale)
-            own = perturbed(repeat(data, members), self.trainer.task.noise_var, generators)
+            own = perturbed(repeat(data, members), self.trainer.problem.noise_var, generators)
         weights = self.trainer.train(own, steps, members=members, network=network)
         self.sample = NetworkSample(network, weights, members, data, reference_model)
         if self.trainer.regression:
@@ -105,16 +109,16 @@ class DeepEnsemble(Estimator):
 
     def _network(self) -> Network:
         """Of an input, or of the part of it that a member sees."""
-        config, task = self.trainer.config, self.trainer.task
+        config, problem = self.trainer.config, self.trainer.problem
         if config.parts == 1:
             return self.trainer.network
-        width, left = divmod(prod(task.inputs), config.parts)
+        width, left = divmod(prod(problem.inputs), config.parts)
         if left or config.architecture != "mlp":
             raise ValueError(
                 f"parts needs the architecture 'mlp' and inputs of {config.parts} equal parts, "
-                f"got {config.architecture!r} and inputs {task.inputs}"
+                f"got {config.architecture!r} and inputs {problem.inputs}"
             )
-        part = Mlp(width, config.hidden, max(task.n_classes, 1))
+        part = Mlp(width, config.hidden, max(problem.n_classes, 1))
         return Parts(part, config.parts, config.members)
 
     def predict(self, inputs: Tensor) -> PredictiveUncertainty:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -11,13 +11,21 @@ from torch import Tensor
 
 from uqbench.contract.estimator import (
     Data,
-    Dataset,
     Estimator,
     PredictiveUncertainty,
+    Problem,
     ReferenceModel,
 )
 from uqbench.contract.seeding import derive_seed
-from uqbench_predictive.problems.testbed import Testbed
+from uqbench_predictive.problems.known_classes import KnownClasses, LogisticPosterior
+from uqbench_predictive.problems.known_regression import GaussianProcess, KnownRegression
+from uqbench_predictive.problems.testbed import Posterior
+
+LAWS: Mapping[str | None, Callable[[Tensor, Tensor], Posterior]] = {
+    KnownRegression.law: GaussianProcess,
+    KnownClasses.law: LogisticPosterior,
+}
+"""The posteriors given inputs ``[n, D]`` and targets ``[n]``, by the law of the problem."""
 
 
 @dataclass(frozen=True)
@@ -29,13 +37,14 @@ class Exact(Estimator):
     """The posterior predictive of a problem that knows it, with members of the posterior."""
 
     def __init__(
-        self, task: Dataset, seeds: Sequence[int], config: ExactConfig, device: torch.device
+        self, problem: Problem, seeds: Sequence[int], config: ExactConfig, device: torch.device
     ) -> None:
-        if not isinstance(task, Testbed):
-            raise TypeError(
-                f"expected a problem whose posterior is known, a Testbed, got {type(task).__name__}"
+        if problem.law not in LAWS:
+            raise ValueError(
+                f"expected a problem whose posterior is known, of the law {' or '.join(LAWS)}; got "
+                f"{problem.law or 'one without a law'}"
             )
-        self.task, self.seeds = task, seeds
+        self.posterior, self.seeds = LAWS[problem.law], seeds
 
     def fit(self, data: Data, reference_model: ReferenceModel | None, steps: int) -> None:
         """Take the data; nothing is learned."""
@@ -48,7 +57,7 @@ class Exact(Estimator):
             self.seeds, self.data.inputs, self.data.targets, inputs, strict=True
         ):
             generator = torch.Generator().manual_seed(derive_seed("exact", seed))
-            lanes.append(self.task.posterior(own, targets).predict(points.double(), generator))
+            lanes.append(self.posterior(own, targets).predict(points.double(), generator))
         return stacked(lanes)
 
 

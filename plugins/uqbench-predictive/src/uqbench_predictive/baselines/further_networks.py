@@ -12,13 +12,13 @@ from torch import Tensor
 
 from uqbench.contract.estimator import (
     Data,
-    Dataset,
     Estimator,
     PredictiveUncertainty,
+    Problem,
     ReferenceModel,
 )
 from uqbench_predictive.problems.idx import DataError
-from uqbench_predictive.problems.imagenet import ImageNet, data_file
+from uqbench_predictive.problems.imagenet import data_file, features
 from uqbench_predictive.uncertainty import classification
 
 
@@ -38,14 +38,16 @@ class FurtherNetworks(Estimator):
 
     def __init__(
         self,
-        task: Dataset,
+        problem: Problem,
         seeds: Sequence[int],
         config: FurtherNetworksConfig,
         device: torch.device,
     ) -> None:
-        if not isinstance(task, ImageNet):
-            raise TypeError(f"expected the dataset ood-imagenet, got a {type(task).__name__}")
-        if "networks_test" not in task.arrays:
+        arrays = features(data_file())
+        if problem.inputs != arrays["weight"].shape[:1]:
+            expected = f"expected features of ood-imagenet, {arrays['weight'].shape[:1]}"
+            raise ValueError(f"{expected}, got inputs {problem.inputs}")
+        if "networks_test" not in arrays:
             raise DataError(f"{data_file()} has no logits of further networks (networks_test)")
         self.logits: dict[bytes, NDArray[np.float64]] = {}
         for images, logits in (
@@ -53,8 +55,8 @@ class FurtherNetworks(Estimator):
             ("ood_features", "networks_ood"),
             ("adv_features", "networks_adv"),
         ):
-            rows = task.arrays[images].astype(np.float32)
-            members = task.arrays[logits].astype(np.float64)
+            rows = arrays[images].astype(np.float32)
+            members = arrays[logits].astype(np.float64)
             self.logits |= {row.tobytes(): members[:, i] for i, row in enumerate(rows)}
 
     def fit(self, data: Data, reference_model: ReferenceModel | None, steps: int) -> None:

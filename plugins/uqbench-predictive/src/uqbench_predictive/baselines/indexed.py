@@ -19,9 +19,9 @@ from torch.nn.functional import normalize, softplus
 
 from uqbench.contract.estimator import (
     Data,
-    Dataset,
     Estimator,
     PredictiveUncertainty,
+    Problem,
     ReferenceModel,
 )
 from uqbench_predictive.networks.architectures import (
@@ -86,9 +86,9 @@ class Indexed(Estimator, Generic[Config]):
     perturbs = True
 
     def __init__(
-        self, task: Dataset, seeds: Sequence[int], config: Config, device: torch.device
+        self, problem: Problem, seeds: Sequence[int], config: Config, device: torch.device
     ) -> None:
-        self.trainer = Trainer(task, seeds, config, device)
+        self.trainer = Trainer(problem, seeds, config, device)
         self.config = config
         self.network: Network = self.trainer.network
 
@@ -125,7 +125,7 @@ class Indexed(Estimator, Generic[Config]):
         points = data.targets.shape[1]
         stack = Stack({name: tensor.to(trainer.device) for name, tensor in self.start().items()})
         generators = trainer.generators("indices")
-        noise = trainer.task.noise_var if trainer.regression else None
+        noise = trainer.problem.noise_var if trainer.regression else None
         directions = normalize(self._drawn(points, generators), dim=-1) if self.perturbs else None
         rows = torch.arange(points, device=trainer.device).expand(len(data.targets), -1)
         stream = shuffled(Data(rows, rows), config.batch_size, trainer.generators("batches"))
@@ -278,7 +278,7 @@ class Epinet(Indexed[PriorIndexedConfig]):
     def small(self) -> Mlp:
         """The network g of features, input and index, with C · D outputs."""
         features, outputs = self.network.shapes[HEAD[0]]
-        wide = features + prod(self.trainer.task.inputs) + self.size
+        wide = features + prod(self.trainer.problem.inputs) + self.size
         return Mlp(wide, self.config.hidden, outputs * self.size)
 
     def start(self) -> dict[str, Tensor]:

@@ -12,9 +12,9 @@ from torch.nn.functional import normalize, one_hot
 
 from uqbench.contract.estimator import (
     Data,
-    Dataset,
     Estimator,
     PredictiveUncertainty,
+    Problem,
     ReferenceModel,
 )
 from uqbench_predictive.networks.architectures import ROWS
@@ -41,9 +41,9 @@ class Inputs(Estimator):
     """
 
     def __init__(
-        self, task: Dataset, seeds: Sequence[int], config: InputsConfig, device: torch.device
+        self, problem: Problem, seeds: Sequence[int], config: InputsConfig, device: torch.device
     ) -> None:
-        self.n_classes, self.config = task.n_classes, config
+        self.n_classes, self.config = problem.n_classes, config
 
     def fit(self, data: Data, reference_model: ReferenceModel | None, steps: int) -> None:
         """Keep the training data."""

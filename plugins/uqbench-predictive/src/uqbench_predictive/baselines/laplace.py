@@ -20,9 +20,9 @@ from torch import Tensor
 from uqbench.contract.config import LATER
 from uqbench.contract.estimator import (
     Data,
-    Dataset,
     Estimator,
     PredictiveUncertainty,
+    Problem,
     ReferenceModel,
 )
 from uqbench_predictive.networks.architectures import HEAD
@@ -69,10 +69,10 @@ class Laplace(Estimator):
     """
 
     def __init__(
-        self, task: Dataset, seeds: Sequence[int], config: LaplaceConfig, device: torch.device
+        self, problem: Problem, seeds: Sequence[int], config: LaplaceConfig, device: torch.device
     ) -> None:
-        self.trainer = Trainer(task, seeds, config, device)
-        known = task.noise_var
+        self.trainer = Trainer(problem, seeds, config, device)
+        known = problem.noise_var
         self.config = config if known is None else replace(config, noise_precision=1 / known)
 
     @torch.no_grad()
@@ -134,7 +134,7 @@ class Laplace(Estimator):
 
     def _noise_var(self) -> Tensor:
         """That of the problem, or of the training residuals, ``[L]``."""
-        known = self.trainer.task.noise_var
+        known = self.trainer.problem.noise_var
         return self.noise_var.cpu() if known is None else torch.full((len(self.noise_var),), known)
 
     def _moved(self, features: Tensor) -> Tensor:
@@ -204,7 +204,7 @@ class Laplace(Estimator):
     def _noise(self, points: int) -> Tensor:
         """Standard normal, ``[samples, L, M, C]``; a function of the seed alone."""
         generators = self.trainer.generators("logits")
-        shape = (self.config.samples, points, self.trainer.task.n_classes)
+        shape = (self.config.samples, points, self.trainer.problem.n_classes)
         lanes = [torch.randn(shape, generator=g, dtype=torch.float64) for g in generators]
         return torch.stack(lanes, dim=1).to(self.trainer.device)
 

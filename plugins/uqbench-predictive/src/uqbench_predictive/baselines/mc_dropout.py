@@ -11,9 +11,9 @@ from torch import Tensor
 from uqbench.contract.config import LATER
 from uqbench.contract.estimator import (
     Data,
-    Dataset,
     Estimator,
     PredictiveUncertainty,
+    Problem,
     ReferenceModel,
 )
 from uqbench_predictive.networks.learning import Dropout, mean_loss
@@ -56,9 +56,9 @@ class MCDropout(Estimator):
     """
 
     def __init__(
-        self, task: Dataset, seeds: Sequence[int], config: MCDropoutConfig, device: torch.device
+        self, problem: Problem, seeds: Sequence[int], config: MCDropoutConfig, device: torch.device
     ) -> None:
-        self.trainer = Trainer(task, seeds, config, device)
+        self.trainer = Trainer(problem, seeds, config, device)
         self.config = config
 
     def fit(self, data: Data, reference_model: ReferenceModel | None, steps: int) -> None:

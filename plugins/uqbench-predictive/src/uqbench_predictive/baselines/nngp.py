@@ -11,9 +11,9 @@ from torch.nn.functional import one_hot
 
 from uqbench.contract.estimator import (
     Data,
-    Dataset,
     Estimator,
     PredictiveUncertainty,
+    Problem,
     ReferenceModel,
 )
 from uqbench.contract.seeding import derive_seed
@@ -59,9 +59,9 @@ class NNGP(Estimator):
     """
 
     def __init__(
-        self, task: Dataset, seeds: Sequence[int], config: NNGPConfig, device: torch.device
+        self, problem: Problem, seeds: Sequence[int], config: NNGPConfig, device: torch.device
     ) -> None:
-        self.n_classes, self.seeds, self.config = task.n_classes, seeds, config
+        self.n_classes, self.seeds, self.config = problem.n_classes, seeds, config
 
     def fit(self, data: Data, reference_model: ReferenceModel | None, steps: int) -> None:
         """Keep the training data, and choose the temperature.

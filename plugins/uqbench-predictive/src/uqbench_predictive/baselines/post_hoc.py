@@ -14,9 +14,9 @@ from torch.nn.functional import normalize, one_hot
 from uqbench.contract.config import LATER
 from uqbench.contract.estimator import (
     Data,
-    Dataset,
     Estimator,
     PredictiveUncertainty,
+    Problem,
     ReferenceModel,
 )
 from uqbench_predictive.baselines.inputs import nearest
@@ -74,9 +74,9 @@ class PostHoc(Estimator):
     """
 
     def __init__(
-        self, task: Dataset, seeds: Sequence[int], config: PostHocConfig, device: torch.device
+        self, problem: Problem, seeds: Sequence[int], config: PostHocConfig, device: torch.device
     ) -> None:
-        self.trainer = Trainer(task, seeds, config, device)
+        self.trainer = Trainer(problem, seeds, config, device)
 
     @torch.no_grad()
     def fit(self, data: Data, reference_model: ReferenceModel | None, steps: int) -> None:

@@ -10,9 +10,9 @@ from torch import Tensor
 
 from uqbench.contract.estimator import (
     Data,
-    Dataset,
     Estimator,
     PredictiveUncertainty,
+    Problem,
     ReferenceModel,
 )
 from uqbench_predictive.uncertainty import entropy
@@ -33,7 +33,7 @@ class ReferenceEntropy(Estimator):
 
     def __init__(
         self,
-        task: Dataset,
+        problem: Problem,
         seeds: Sequence[int],
         config: ReferenceEntropyConfig,
         device: torch.device,

@@ -19,9 +19,9 @@ from torch import Tensor
 from uqbench.contract.config import LATER
 from uqbench.contract.estimator import (
     Data,
-    Dataset,
     Estimator,
     PredictiveUncertainty,
+    Problem,
     ReferenceModel,
 )
 from uqbench.contract.seeding import derive_seed
@@ -102,9 +102,13 @@ class ScikitLearn(Estimator):
     """
 
     def __init__(
-        self, task: Dataset, seeds: Sequence[int], config: ScikitLearnConfig, device: torch.device
+        self,
+        problem: Problem,
+        seeds: Sequence[int],
+        config: ScikitLearnConfig,
+        device: torch.device,
     ) -> None:
-        self.n_classes, self.seeds, self.config = task.n_classes, seeds, config
+        self.n_classes, self.seeds, self.config = problem.n_classes, seeds, config
 
     def fit(self, data: Data, reference_model: ReferenceModel | None, steps: int) -> None:
         """Fit one classifier per lane, however many steps there are.

@@ -16,6 +16,7 @@ from uqbench.contract.estimator import (
     Dataset,
     Predict,
     PredictiveUncertainty,
+    Problem,
     ReferenceModel,
 )
 from uqbench.contract.seeding import derive_seed
@@ -72,13 +73,13 @@ class Trainer(Generic[Config]):
     """What an estimator is constructed with, and the networks that follow from it.
 
     Attributes:
-        task: the problem, which fixes inputs and outputs.
+        problem: it fixes inputs and outputs.
         seeds: one per lane.
         config: the estimator's.
         device: where networks and training data live.
     """
 
-    task: Dataset
+    problem: Problem
     seeds: Sequence[int]
     config: Config
     device: torch.device
@@ -86,7 +87,7 @@ class Trainer(Generic[Config]):
     @property
     def regression(self) -> bool:
         """Whether the problem has values, not classes."""
-        return self.task.n_classes == 0
+        return self.problem.n_classes == 0
 
     @property
     def network(self) -> Network:
@@ -95,18 +96,18 @@ class Trainer(Generic[Config]):
         Raises:
             ValueError: LeNet for inputs that are not 28 × 28, or there is no such architecture.
         """
-        outputs = max(self.task.n_classes, 1)
+        outputs = max(self.problem.n_classes, 1)
         if self.config.architecture == "lenet":
-            if self.task.inputs != (28, 28):
+            if self.problem.inputs != (28, 28):
                 raise ValueError(
-                    f"expected 28 × 28 images for a LeNet, got inputs {self.task.inputs}"
+                    f"expected 28 × 28 images for a LeNet, got inputs {self.problem.inputs}"
                 )
             return LeNet(outputs)
         if self.config.architecture == "mlp":
-            return Mlp(prod(self.task.inputs), self.config.hidden, outputs)
+            return Mlp(prod(self.problem.inputs), self.config.hidden, outputs)
         if self.config.architecture == "sngp":
-            return SpectralGP(prod(self.task.inputs), self.config.hidden, outputs)
-        return module_named(self.config.architecture, self.task.inputs, outputs)
+            return SpectralGP(prod(self.problem.inputs), self.config.hidden, outputs)
+        return module_named(self.config.architecture, self.problem.inputs, outputs)
 
     def generators(self, stream: str) -> list[torch.Generator]:
         """One generator per lane for a stream of random numbers."""
@@ -123,7 +124,7 @@ class Trainer(Generic[Config]):
 
         1/n of classes, 2σ²/n of squared errors; where nothing is known of the noise, 1/n.
         """
-        noise = self.task.noise_var
+        noise = self.problem.noise_var
         return (1 if noise is None else 2 * noise) / points
 
     def decay(self, points: int) -> float:
@@ -223,7 +224,7 @@ def trained_reference(
         drop: probability of dropout while training.
     """
     own = [derive_seed(name, "reference", seed) for seed in seeds]
-    trainer = Trainer(task, own, config, torch.device("cpu"))
+    trainer = Trainer(task.problem, own, config, torch.device("cpu"))
     return ReferenceNetwork(trainer.network, trainer.train(task.data(seeds), steps, drop=drop))
 
 

@@ -113,6 +113,7 @@ class LogisticPosterior:
 class KnownClasses(Testbed[LogisticPosterior]):
     """Two classes by a logistic regression whose weights are drawn from the prior."""
 
+    law = "known-classes"
     n_classes = 2
     inputs = (WIDTH,)
 
@@ -122,7 +123,7 @@ class KnownClasses(Testbed[LogisticPosterior]):
     @property
     def name(self) -> str:
         """With the number of points."""
-        return f"known-classes-{self.config.points}"
+        return f"{self.law}-{self.config.points}"
 
     @property
     def sizes(self) -> tuple[int, int]:

@@ -47,13 +47,14 @@ class KnownRegressionConfig:
 class GaussianProcess:
     """The posterior of functions given noisy targets, ``[n, D]`` and ``[n]``."""
 
-    def __init__(self, inputs: Tensor, targets: Tensor, input_variance: float) -> None:
+    def __init__(self, inputs: Tensor, targets: Tensor) -> None:
         self.inputs, self.targets = inputs.double(), targets.double()
-        self.input_variance = input_variance
 
     def function(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
         """Mean ``[M]`` and covariance ``[M, M]`` of the function at ``[M, D]``."""
-        return posterior(self.inputs, self.targets, inputs, NOISE_VAR, self.input_variance, SCALES)
+        return posterior(
+            self.inputs, self.targets, inputs, NOISE_VAR, 2 / self.inputs.shape[1], SCALES
+        )
 
     def predict(self, inputs: Tensor, generator: torch.Generator) -> PredictiveUncertainty:
         """The exact prediction; its members have the exact mean and covariance."""
@@ -124,6 +125,7 @@ def log_root(covariances: Sequence[Tensor], count: int) -> Tensor:
 class KnownRegression(Testbed[GaussianProcess]):
     """Functions of infinitely wide networks, with noise: their posterior is a Gaussian process."""
 
+    law = "known-regression"
     n_classes = 0
     noise_var = NOISE_VAR
 
@@ -134,7 +136,7 @@ class KnownRegression(Testbed[GaussianProcess]):
     @property
     def name(self) -> str:
         """With the width and the number of points."""
-        return f"known-regression-{self.config.width}-{self.config.points}"
+        return f"{self.law}-{self.config.width}-{self.config.points}"
 
     @property
     def sizes(self) -> tuple[int, int]:
@@ -143,18 +145,14 @@ class KnownRegression(Testbed[GaussianProcess]):
 
     def targets(self, inputs: Tensor, generator: torch.Generator) -> Tensor:
         """A function drawn from the process, and noise."""
-        covariance = kernel(inputs, inputs, self._input_variance, SCALES)
+        covariance = kernel(inputs, inputs, 2 / self.config.width, SCALES)
         function, noise = torch.randn(2, len(inputs), generator=generator, dtype=torch.float64)
         drawn: Tensor = root(covariance) @ function + NOISE_VAR**0.5 * noise
         return drawn
 
     def posterior(self, inputs: Tensor, targets: Tensor) -> GaussianProcess:
         """In closed form."""
-        return GaussianProcess(inputs, targets, self._input_variance)
-
-    @property
-    def _input_variance(self) -> float:
-        return 2 / self.config.width
+        return GaussianProcess(inputs, targets)
 
 
 def root(covariance: Tensor) -> Tensor:

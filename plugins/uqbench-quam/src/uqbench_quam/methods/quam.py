@@ -15,9 +15,9 @@ from uqbench_predictive.uncertainty import regression, setting_a, setting_b
 
 from uqbench.contract.estimator import (
     Data,
-    Dataset,
     Estimator,
     PredictiveUncertainty,
+    Problem,
     ReferenceModel,
 )
 from uqbench_quam.methods.config import QuamConfig
@@ -41,9 +41,9 @@ class Quam(Estimator):
     """
 
     def __init__(
-        self, task: Dataset, seeds: Sequence[int], config: QuamConfig, device: torch.device
+        self, problem: Problem, seeds: Sequence[int], config: QuamConfig, device: torch.device
     ) -> None:
-        self.trainer = Trainer(task, seeds, config, device)
+        self.trainer = Trainer(problem, seeds, config, device)
         self.config = config
 
     def fit(self, data: Data, reference_model: ReferenceModel | None, steps: int) -> None:

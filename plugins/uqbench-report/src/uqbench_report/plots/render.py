@@ -1,20 +1,23 @@
 """Figures as files: SVG, PDF and CSV, the same bytes for the same figure.
 
-Vega-Lite is rendered by vl-convert, in this process and without a network. What is rendered may
-come from a plugin: an image or a link in it is refused, so that showing it requests nothing.
+Vega-Lite is rendered by vl-convert, in a process of its own and without a network: it reserves the
+address space of a browser, and dies where there is a limit on that (``ulimit -v``). What is
+rendered may come from a plugin: an image or a link in it is refused, so that showing it requests
+nothing.
 """
 
-import os
+import atexit
+import pickle
 import re
+import subprocess
+import sys
 import warnings
 from copy import deepcopy
-from functools import partial
+from functools import cache, partial
 from html import escape
-from pathlib import Path
 from typing import Any
 
 import altair as alt
-import vl_convert
 
 from uqbench.contract.errors import UqbenchError
 from uqbench.contract.figure import Figure
@@ -67,10 +70,10 @@ def render(figure: Figure, form: str, width: str | None = None, scale: float = P
     points = re.sub(r'(?<=\d)pt"', '"', drawn, count=2)  # a unit of an SVG is a point of a PDF
     if form == "png":
         inch = {"scale": scale} if width is None else {"ppi": PNG_INCH}
-        png: bytes = vl_convert.svg_to_png(points, **inch)
+        png: bytes = _converted("svg_to_png", points, **inch)
         return png
     if form == "pdf":
-        pdf: bytes = vl_convert.svg_to_pdf(points)
+        pdf: bytes = _converted("svg_to_pdf", points)
         return _RESOURCES.sub(_in_order, pdf)
     raise UqbenchError(f"There is no format {form!r}; expected {', '.join(FORMATS)}.")
 
@@ -98,19 +101,42 @@ def svg(
 
 
 def _draw(spec: dict[str, Any]) -> str:
-    """Its SVG, by the font that the renderer brings along: the same on every machine.
-
-    Of a font that this machine has, too, the renderer would read the file some 30 times a text. It
-    looks for fonts when it first draws.
-    """
-    before = os.environ.get("FONTCONFIG_FILE")
-    os.environ["FONTCONFIG_FILE"] = str(Path(__file__).with_name("fonts.conf"))
-    try:
-        drawn: str = vl_convert.vegalite_to_svg(spec, allowed_base_urls=[])
-    finally:
-        os.environ.pop("FONTCONFIG_FILE")
-        os.environ.update({} if before is None else {"FONTCONFIG_FILE": before})
+    """Its SVG, by the font that the renderer brings along: the same on every machine."""
+    drawn: str = _converted("vegalite_to_svg", spec, allowed_base_urls=[])
     return drawn
+
+
+def _converted(function: str, *given: Any, **named: Any) -> Any:
+    """What vl-convert makes of something, in the process that draws.
+
+    Raises:
+        UqbenchError: it cannot, or its process died.
+    """
+    process = _drawing_process()
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        pickle.dump((function, given, named), process.stdin)
+        process.stdin.flush()
+        made = pickle.load(process.stdout)
+    except (EOFError, OSError):
+        _drawing_process.cache_clear()
+        raise UqbenchError(
+            f"the figure could not be drawn: the process that draws ended with {process.wait()}. A "
+            f"limit on virtual memory (ulimit -v) does that: raise it, and draw again."
+        ) from None
+    if isinstance(made, Exception):
+        raise made
+    return made
+
+
+@cache
+def _drawing_process() -> subprocess.Popen[bytes]:
+    """The process that draws, started when a figure is first drawn."""
+    command = [sys.executable, "-P", "-m", "uqbench_report.plots.drawing"]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    atexit.register(process.communicate)
+    return process
 
 
 def _specification(figure: Figure, wide: float, *, titled: bool) -> dict[str, Any]:

@@ -15,13 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from uqbench.contract.estimator import (
-    Data,
-    Dataset,
-    EvaluationSet,
-    Predictions,
-    PredictiveUncertainty,
-)
+from uqbench.contract.estimator import Data, Dataset, EvaluationSet, Predictions
 
 GAUSSIANS = 100
 GRID = 100
@@ -51,21 +45,11 @@ class BeliefConfig:
             )
 
 
-@dataclass(frozen=True, kw_only=True)
-class BeliefRisk(PredictiveUncertainty):
-    """The risk of a return, as ``total``, with the weights behind it.
-
-    Attributes:
-        weights: ``[L, M, K]``, of the belief's models.
-    """
-
-    weights: Tensor
-
-
 class Beliefs(Dataset):
     """Beliefs over Gaussian return distributions, with their exact CVaR.
 
-    One belief per lane; an estimator predicts the risk of the return as a :class:`BeliefRisk`.
+    One belief per lane; an estimator predicts the risk of the return as ``total``, in units of
+    return, with the ``weights`` of the belief's models.
 
     Source: Eriksson et al. 2022, Examples 1 to 4
     """
@@ -100,10 +84,10 @@ class Beliefs(Dataset):
         """
         beliefs = self._beliefs(seeds)
         given = predictions["belief"].predicted
-        if not isinstance(given, BeliefRisk) or given.unit != "return":
+        if given.weights is None or given.unit != "return":
             raise ValueError(
-                f"expected a BeliefRisk in units of return, got a {type(given).__name__} in "
-                f"{given.unit}"
+                f"expected a risk in units of return and the weights of models, got {given.unit} "
+                f"with{'out' * (given.weights is None)} weights"
             )
         weights, means, stds = beliefs[:, 0].flatten(1, 2).unbind(-1)
         total = gaussian_mixture_cvar(weights, means, stds, self.config.alpha)

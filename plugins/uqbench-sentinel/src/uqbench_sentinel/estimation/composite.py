@@ -9,10 +9,10 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from uqbench.contract.estimator import Data, Dataset, Estimator
+from uqbench.contract.estimator import Data, Estimator, PredictiveUncertainty, Problem
 from uqbench.contract.risk.config import CompositeRiskField
 from uqbench_sentinel.config import CVAR_OF_CVAR
-from uqbench_sentinel.estimation.beliefs import BeliefRisk, divergences
+from uqbench_sentinel.estimation.beliefs import divergences
 
 BINS = 400
 
@@ -44,7 +44,7 @@ class CompositeRiskEstimator(Estimator):
 
     def __init__(
         self,
-        task: Dataset,
+        problem: Problem,
         seeds: Sequence[int],
         config: CompositeRiskConfig,
         device: torch.device,
@@ -55,14 +55,16 @@ class CompositeRiskEstimator(Estimator):
     def fit(self, data: Data, reference_model: object, steps: int) -> None:
         """Nothing to learn."""
 
-    def predict(self, inputs: Tensor) -> BeliefRisk:
+    def predict(self, inputs: Tensor) -> PredictiveUncertainty:
         """The risk of beliefs ``[L, M, K, C, 3]``, lane by lane.
 
         ``aleatoric`` is the additive risk, ``epistemic`` what the composite one adds to it.
         """
         risks = [self._of(beliefs) for beliefs in inputs]
         total, additive, weights = (torch.stack(part) for part in zip(*risks, strict=True))
-        return BeliefRisk(total, additive, total - additive, None, "return", weights=weights)
+        return PredictiveUncertainty(
+            total, additive, total - additive, None, "return", weights=weights
+        )
 
     def _of(self, beliefs: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Composite and additive risk ``[M]`` and weights ``[M, K]`` of ``[M, K, C, 3]``."""

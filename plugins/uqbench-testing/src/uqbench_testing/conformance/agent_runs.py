@@ -17,7 +17,7 @@ from uqbench.contract.agent import Agent, EnvironmentInfo, Queried, Step
 from uqbench.contract.environment import LaneEnv, Outcome
 from uqbench.contract.specs import Role
 from uqbench.registry.side_effects import watched
-from uqbench.runner.train.guards import check_action, chosen, copied
+from uqbench.runner.train.guards import check_action, copied
 from uqbench.runner.train.loop import by_actor, reset_by_actor
 from uqbench_testing.conformance.check import Subject, applies, located, once
 from uqbench_testing.same_bits import difference, same
@@ -287,7 +287,7 @@ def predictions(agent: Agent, questions: Tensor) -> dict[str, Tensor]:
     predicted = agent.uncertainty(questions.clone())
     fields = {} if predicted is None else vars(predicted)
     known = {name: value.clone() for name, value in fields.items() if value is not None}
-    return known | {"policy": chosen(agent, questions)}
+    return known | {"policy": agent.policy(questions.clone()).clone()}
 
 
 def step_of(obs: Tensor, action: Tensor, outcome: Outcome) -> Step:

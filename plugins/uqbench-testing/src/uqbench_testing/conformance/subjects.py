@@ -7,6 +7,7 @@ method's config and steps that pass within a short run; one that no suite uses, 
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from copy import deepcopy
 from dataclasses import MISSING, fields, replace
 from functools import partial
 from typing import Any, Literal, get_type_hints
@@ -16,7 +17,7 @@ from uqbench.contract.claim import ClaimKind
 from uqbench.contract.config import as_table, at_most
 from uqbench.contract.environment import LaneEnv, TimeLimit
 from uqbench.contract.errors import UqbenchError, unknown
-from uqbench.contract.estimator import Dataset, Estimator
+from uqbench.contract.estimator import Dataset, Estimator, Problem
 from uqbench.contract.risk import RiskMeasure
 from uqbench.contract.specs import imported
 from uqbench.lanes.adapters.gymnasium_lanes import GymnasiumLanes
@@ -191,8 +192,8 @@ def _estimator(name: str, host: Host, catalog: Catalog) -> Subject:
     factory = spec.load_factory()
     config = spec.load_config()() if use is None else _config(use, host)
 
-    def make(dataset: Dataset, seeds: Sequence[int]) -> Estimator:
-        made: Estimator = factory(dataset, list(seeds), config, CPU)
+    def make(problem: Problem, seeds: Sequence[int]) -> Estimator:
+        made: Estimator = factory(problem, list(seeds), deepcopy(config), CPU)
         return made
 
     if use is None:
@@ -202,11 +203,11 @@ def _estimator(name: str, host: Host, catalog: Catalog) -> Subject:
     return EstimatorSubject(name=name, make=make, dataset=_made(task, host), steps=steps)
 
 
-def _suited(make: Callable[[Dataset, Sequence[int]], Estimator]) -> Dataset:
+def _suited(make: Callable[[Problem, Sequence[int]], Estimator]) -> Dataset:
     """Three classes in the plane, or values, where an estimator takes no classes."""
     classes = DrawnPoints(3)
     try:
-        make(classes, [0]).fit(classes.data([0]), None, 1)
+        make(classes.problem, [0]).fit(classes.data([0]), None, 1)
     except Exception:  # a plugin may raise anything; its checks say what
         return DrawnPoints(0)
     return classes

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from uqbench.contract.agent import Uncertainty
 from uqbench.contract.errors import see
-from uqbench.uncertainty.validity import Speaker, check_uncertainty
+from uqbench.uncertainty.validity import Speaker, check_uncertainty, plain_parts
 from uqbench_testing.conformance.agent_runs import Learner
 from uqbench_testing.conformance.check import applies, check, expect, once
 
@@ -35,6 +35,7 @@ def forms(subject: Learner) -> None:
         none = f"uncertainty returned None {when}, and predictions at other times"
         expect(stated is not None, none)
         by = Speaker("agent", "checked", when, see("wrong-uncertainty"))
+        stated = plain_parts(stated, Uncertainty, by)
         check_uncertainty(stated, (obs.shape[0], obs.shape[1]), subject.info.n_actions, by)
 
 

@@ -14,9 +14,9 @@ from uqbench_dqn.quantiles import midpoint_levels, quantile_loss
 
 from uqbench.contract.estimator import (
     Data,
-    Dataset,
     Estimator,
     PredictiveUncertainty,
+    Problem,
     ReferenceModel,
 )
 from uqbench.lanes import Adam, Uniform, initialize, lane_generators
@@ -39,7 +39,7 @@ class AnchoredQuantiles(Estimator):
 
     def __init__(
         self,
-        task: Dataset,
+        problem: Problem,
         seeds: Sequence[int],
         config: AnchoredQuantilesConfig,
         device: torch.device,
@@ -109,7 +109,7 @@ class AnchoredOutputs(Estimator):
 
     def __init__(
         self,
-        task: Dataset,
+        problem: Problem,
         seeds: Sequence[int],
         config: AnchoredOutputsConfig,
         device: torch.device,

@@ -58,7 +58,7 @@ class PriorFunction(Dataset):
     def evaluation_sets(self, seeds: Sequence[int]) -> Mapping[str, EvaluationSet]:
         """Points ``on`` and ``off`` the data."""
         both = {"on": ON, "off": OFF}
-        return {n: EvaluationSet(x.expand(len(seeds), -1)[..., None]) for n, x in both.items()}
+        return {n: EvaluationSet(x.repeat(len(seeds), 1)[..., None]) for n, x in both.items()}
 
     def score(
         self, seeds: Sequence[int], predictions: Mapping[str, Predictions]

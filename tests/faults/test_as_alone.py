@@ -1,0 +1,191 @@
+"""Every installed method has the results that it has alone: beside a writer, and as one.
+
+A planted estimator spoils everything that it is handed. It stands before a witness on each
+installed data set; in the long form every installed method is the witness, and every one the
+writer, on each task of its suites.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from functools import cache
+from hashlib import sha256
+
+import pytest
+import torch
+from torch import Tensor
+
+from uqbench import EstimatorSpec
+from uqbench.contract.errors import UqbenchError
+from uqbench.contract.estimator import Data, Estimator, PredictiveUncertainty
+from uqbench.contract.specs import NoConfig
+from uqbench.registry.classes import Added
+from uqbench.registry.plugins import Host
+from uqbench.runner.batches import Batch
+from uqbench.runner.train.estimators import fit_estimator
+from uqbench.suites.configs import task_config
+from uqbench.suites.plan import make_plan
+from uqbench.suites.reading import read_suites
+
+LONG = os.environ.get("UQBENCH_FAULTS") == "long"
+CPU = torch.device("cpu")
+
+
+def tensors(thing: object, seen: set[int]) -> Iterator[Tensor]:
+    """Every tensor that can be reached from an object by attributes, mappings and sequences."""
+    if id(thing) in seen or isinstance(thing, str | bytes | type):
+        return
+    seen.add(id(thing))
+    if isinstance(thing, Tensor):
+        yield thing
+    elif isinstance(thing, Mapping):
+        for part in thing.values():
+            yield from tensors(part, seen)
+    elif isinstance(thing, list | tuple):
+        for part in thing:
+            yield from tensors(part, seen)
+    elif hasattr(thing, "__dict__"):
+        yield from tensors(vars(thing), seen)
+
+
+def spoil(*things: object) -> None:
+    for thing in things:
+        for tensor in tensors(thing, set()):
+            tensor.detach().zero_()
+            if tensor.dtype.is_floating_point:
+                tensor.detach().add_(7)
+
+
+class Knowing(Estimator):
+    """States the mean or shares of its training targets; the distance to the first input is new."""
+
+    def __init__(self, problem, seeds, config: NoConfig, device):
+        self.problem = problem
+
+    def fit(self, data: Data, reference_model, steps):
+        self.first, targets = data.inputs[:, :1].flatten(2).double(), data.targets
+        self.mean = targets.double().mean(1, keepdim=True)
+        self.shares = None
+        if self.problem.n_classes:
+            one_hot = torch.nn.functional.one_hot(targets, self.problem.n_classes)
+            self.shares = one_hot.double().mean(1, keepdim=True)
+
+    def predict(self, inputs):
+        score = (inputs.flatten(2).double() - self.first).norm(dim=-1)
+        one, zero = torch.ones_like(score), torch.zeros_like(score)
+        mean = self.mean.expand_as(score).clone()
+        if self.shares is None:
+            return PredictiveUncertainty(
+                2 * one, one, one, None, "variance", mean=mean, score=score
+            )
+        probs = self.shares.expand(*score.shape, -1).clone()
+        entropy = torch.special.entr(probs).sum(-1)
+        return PredictiveUncertainty(entropy, entropy, zero, probs, "nats", score=score)
+
+
+class Spoils(Knowing):
+    """The same, but whatever it is handed is spoiled, at once and later."""
+
+    def fit(self, data: Data, reference_model, steps):
+        super().fit(data, reference_model, steps)
+        self.handed = [data, reference_model]
+        spoil(self.handed)
+
+    def predict(self, inputs):
+        said = super().predict(inputs)
+        self.handed += [inputs, said]
+        later = {
+            name: value.clone() if isinstance(value, Tensor) else value
+            for name, value in vars(said).items()
+        }
+        spoil(self.handed)
+        return PredictiveUncertainty(**later)
+
+
+@cache
+def installed():
+    host = Host.load()
+    added = Added({"estimator": [
+        EstimatorSpec(name=kind.__name__.lower(), version="1", factory=kind, config=NoConfig)
+        for kind in (Knowing, Spoils)
+    ]})  # fmt: skip
+    of = {"distribution": "planted", "package": "uqbench"}
+    host.register(name="planted", version="1", load=lambda: added, **of)
+    return host, read_suites(host, check=())
+
+
+def cells():
+    """One cell for each method and task of a data set in each suite; by ``suite/task/method``."""
+    host, catalog = installed()
+    found = {}
+    for name, suite in sorted(catalog.suites.items()):
+        if any(task.dataset for task in suite.tasks):
+            plan = make_plan(suite, host, "smoke", device="cpu", seeds=[0], steps=1)
+            found |= {
+                f"{name}/{cell.task.name}/{cell.method.name}": (plan, cell) for cell in plan.cells
+            }
+    return found
+
+
+CELLS = cells()
+OF_DATASETS = {str(cell.task.dataset): key for key, (_, cell) in reversed(CELLS.items())}
+
+
+def digest(key: str, planted: str | None = None) -> str:
+    """Of all that a run stores, of the cell's own method or a planted one."""
+    host, _ = installed()
+    plan, cell = CELLS[key]
+    if planted is not None:
+        method = cell.method.model_copy(update={"estimator": planted})
+        cell = cell.__class__(**(vars(cell) | {"method": method, "config": NoConfig()}))
+    batch = Batch(cell, plan.budget, tuple(plan.suite.metrics), "cpu")
+    try:
+        lanes = fit_estimator(batch, host, CPU, lambda message: None)
+    except (UqbenchError, ValueError, TypeError) as error:  # a data set may score no such method
+        return f"{type(error).__name__}: {error}"
+    found = sha256()
+    for of in (lanes[0].metrics, lanes[0].predictions):
+        for name, column in sorted(of.items()):
+            found.update(f"{name}{column.tolist()!r}".encode())
+    return found.hexdigest()
+
+
+def made(key: str):
+    host, _ = installed()
+    _, cell = CELLS[key]
+    config = task_config(cell.task, host, where=key)
+    try:
+        problem = host.datasets[str(cell.task.dataset)].load_factory()(config)
+        problem.data([0])
+    except Exception as error:  # of images that are not here
+        if type(error).__name__ != "MissingError":
+            raise
+        pytest.skip(str(error))
+    return problem
+
+
+@pytest.mark.parametrize("dataset", sorted(OF_DATASETS))
+def test_tensors_of_a_data_set_are_new_whenever_it_is_asked(dataset):
+    problem = made(OF_DATASETS[dataset])
+    asked = [[problem.data([0]), problem.evaluation_sets([0])] for _ in range(2)]
+    places = [{x.untyped_storage().data_ptr() for x in tensors(one, set())} for one in asked]
+    assert not places[0] & places[1]
+
+
+@pytest.mark.parametrize("dataset", sorted(OF_DATASETS))
+def test_a_method_that_spoils_all_it_is_given_changes_no_result(dataset):
+    key = OF_DATASETS[dataset]
+    made(key)
+    alone = digest(key, "knowing")
+    assert digest(key, "spoils") == alone  # what it was given was its own
+    assert digest(key, "knowing") == alone
+
+
+@pytest.mark.parametrize("key", CELLS if LONG else [])  # tox -e faults
+def test_every_method_is_as_alone_beside_a_writer_and_as_one(key):
+    made(key)
+    alone, witness = digest(key), digest(key, "knowing")
+    assert digest(key, "spoils") == witness
+    assert digest(key) == alone
+    assert digest(key, "knowing") == witness
