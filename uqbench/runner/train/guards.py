@@ -97,6 +97,11 @@ def copied(values: Tensor | None) -> Tensor | None:
     return None if values is None else values.clone()
 
 
+def in_place(buffer: Tensor | None, values: Tensor | None) -> Tensor | None:
+    """The values, in the buffer where there is one."""
+    return copied(values) if buffer is None or values is None else buffer.copy_(values)
+
+
 def chosen(agent: Policy, obs: Tensor, valid: Tensor | None = None) -> Tensor:
     """A copy of the actions ``[L, M]`` that an agent chooses for copies of ``[L, M, *obs]``."""
     return agent.policy(obs.clone(), copied(valid)).clone()
