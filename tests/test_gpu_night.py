@@ -108,20 +108,12 @@ def test_what_the_wheels_need_and_nobody_brings_is_named(tmp_path: Path) -> None
 # -- the rehearsal: the whole script, with faults ------------------------------------------------
 
 ROW_STACK = """
-import importlib.abc, sys
+import numba
 
-class After(importlib.abc.MetaPathFinder):  # as NumPy 2.5 beside a Numba that asks for row_stack
-    def find_spec(self, name, path, target=None):
-        if name != "numba":
-            return None
-        sys.meta_path.remove(self)
-        import numba
-        def njit(*_, **__):
-            raise AttributeError("module 'numpy' has no attribute 'row_stack'")
-        numba.njit = njit
-        return numba.__spec__
+def njit(*_, **__):  # as with NumPy 2.5 beside a Numba that asks for row_stack
+    raise AttributeError("module 'numpy' has no attribute 'row_stack'")
 
-sys.meta_path.insert(0, After())
+numba.njit = njit
 """
 NO_CUDA = """
 import sys
@@ -151,11 +143,23 @@ def rehearse(
     command += ["--out", str(tmp_path / "out"), "--work", str(tmp_path / "work")]
     command += ["--methods", methods, "--seeds", str(SEEDS), "--pack-seconds", "1", "--last", "20"]
     command += ["--seconds", "1800", "--plugin", str(tmp_path / "more.toml")]
-    command += ["--install-seconds", "400", "--doctor-seconds", "600", "--one-seconds", "600"]
-    return subprocess.Popen(
-        [*command, *more], stdout=subprocess.PIPE, text=True, env=environment,
-        stderr=(tmp_path / "stderr").open("w"), start_new_session=True,
-    )  # fmt: skip
+    command += [
+        "--before",
+        "true",
+        "--then",
+        "echo compared",
+        "--install-seconds",
+        "400",
+        "--doctor-seconds",
+        "600",
+        "--one-seconds",
+        "600",
+    ]
+    with (tmp_path / "stderr").open("w") as told:
+        return subprocess.Popen(
+            [*command, *more], stdout=subprocess.PIPE, stderr=told, text=True, env=environment,
+            start_new_session=True,
+        )  # fmt: skip
 
 
 def ended(night: subprocess.Popen[str], tmp_path: Path) -> tuple[int, str, dict[str, Any]]:

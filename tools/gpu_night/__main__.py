@@ -1,7 +1,7 @@
 """A night on one GPU of a bare, offline machine, in minutes: what is complete comes back.
 
-``python tools/gpu_night --out OUT --wheels WHEELS --suite minatar --budget night`` goes through five
-steps, each with a limit, and stops at the first that fails, saying ``FAILED step N: reason``:
+``python tools/gpu_night --out OUT --wheels WHEELS --suite minatar --budget night`` has five steps, a
+limit on each, and stops at the first that fails, saying ``FAILED step N: reason``:
 
 1. the wheels that ``wheels.py`` made are installed into a folder, and imported;
 2. ``uqbench doctor``, a kernel, a compiled gradient, and each phase of each method (``doctor.py``);
@@ -47,8 +47,9 @@ TRAINING = ("agent.pt", "training.pt")
 RECORD = "run.json"
 OWN_FILES = 2
 """The summary and the log."""
-LOG_BYTES = 32 * 1024
-"""Most of each process that the log keeps: the end."""
+LOG_BYTES = 16 * 1024
+LOG_ROOM = 64 * LOG_BYTES
+"""The end of what each process wrote, on stderr and stdout, and room for all of them."""
 END_SECONDS = 12.0
 """For processes to end by themselves."""
 CHECK = """
@@ -143,7 +144,7 @@ class Night:
         path = os.pathsep.join(filter(None, [site, os.environ.get("PYTHONPATH", "")]))
         self.environment = {**os.environ, "PYTHONPATH": path, "PYTHONUNBUFFERED": "1"}
         each = int(options.file_mib * MIB)
-        together = int(options.all_mib * MIB) - LOG_BYTES * 16
+        together = int(options.all_mib * MIB) - LOG_ROOM
         self.archives = Archives(self.out, options.files - OWN_FILES, each, together)
         self.seconds: dict[str, float] = {}
         self.left_out: dict[str, str] = {}
@@ -168,6 +169,12 @@ class Night:
     def start(self, name: str, command: Iterable[str]) -> Process:
         """Start a command of this Python."""
         process = Process(name, [sys.executable, *command], self.work / "logs", self.environment)
+        self._processes.append(process)
+        return process
+
+    def start_other(self, name: str, command: str) -> Process:
+        """Start a command line of its own; what it prints is in the log."""
+        process = Process(name, shlex.split(command), self.work / "logs", self.environment)
         self._processes.append(process)
         return process
 
@@ -249,22 +256,27 @@ class Night:
     def all(self) -> None:
         """Step 4: the methods, while there is time; packed now and then."""
         queue, running, then = list(self.seconds), dict[str, Process](), self.options.then
+        beside, until = None, 0.0
+        if self.options.before:
+            before = self.start_other("before", self.options.before)
+            self.wait([before], self.options.one_seconds)
+            self.say(f"{self.options.before}: ended with {before.code}")
         while (queue or running) and self.left > self.options.last:
             for name in [name for name, process in running.items() if process.code is not None]:
                 ended = running.pop(name)
                 self.say(f"{name} ended with {ended.code}")
                 if then:
-                    self._processes.append(
-                        Process("then", shlex.split(then), self.work / "logs", self.environment)
-                    )
-                    self.wait(self._processes[-1:], self.options.then_seconds)
-                    then = ""
+                    beside, then = self.start_other("then", then), ""
+                    until = time.monotonic() + self.options.then_seconds
             for name in list(queue):
                 taken = sum(self._needs[other] for other in running)
                 if not running or taken + self._needs[name] <= self._free:
                     self.say(f"{name} begins")
                     running[name] = self.start(f"run-{name}", self._run(name))
                     queue.remove(name)
+            if beside is not None and time.monotonic() >= until:
+                beside.end(1.0)
+                beside = None
             self.keep_trained()
             if time.monotonic() - self._packed_at >= self.options.pack_seconds:
                 self.pack()
@@ -350,8 +362,10 @@ class Night:
                 "weights_back": len(weights & own.keys()),
                 "reason": self.left_out.get(name) or next(filter(None, reasons), ""),
             }
-        complete = bool(methods) and not self.failed and all(
-            one["planned"] == one["scores_back"] for one in methods.values()
+        complete = (
+            bool(methods)
+            and not self.failed
+            and all(one["planned"] == one["scores_back"] for one in methods.values())
         )
         return {
             "complete": complete,
@@ -370,7 +384,10 @@ class Night:
         return self.seconds.get(place.split("/")[3], float("inf"))
 
     def _log(self) -> str:
-        return "".join(f"== {one.name}: {one.code}\n{tail(one.log)}\n" for one in self._processes)
+        return "".join(
+            f"== {one.name}: {one.code}\n{tail(one.log)}\n{tail(one.result)}\n"
+            for one in self._processes
+        )
 
     def _write(self, name: str, text: str) -> None:
         beside = self.out / f".{name}.part"
@@ -440,7 +457,8 @@ def parsed(arguments: Sequence[str]) -> argparse.Namespace:
     add("--plugin", type=Path, action="append", default=[])
     add("--device", default="cuda", help="cpu: a rehearsal")
     add("--workers", type=int, default=1, help="processes of each method")
-    add("--then", default="", help="a command, once the first method is through")
+    add("--before", default="", help="a command before step 4: 'nvidia-cuda-mps-control -d'")
+    add("--then", default="", help="one beside it, once the first method is through")
     add("--seconds", type=float, default=570.0, help="that there are in all")
     add("--install-seconds", type=float, default=60.0, help="most of step 1")
     add("--doctor-seconds", type=float, default=90.0, help="most of each half of step 2")

@@ -104,7 +104,9 @@ class Archives:
         for kind in KINDS:
             runs = wanted.get(kind, {})
             for archive in self._of(kind):
-                archive.runs = {place: archive.runs[place] for place in archive.runs if place in runs}
+                archive.runs = {
+                    place: archive.runs[place] for place in archive.runs if place in runs
+                }
             there = {place for archive in self._of(kind) for place in archive.runs}
             for place, files in runs.items():
                 if place not in there and not self._put(kind, place, files):

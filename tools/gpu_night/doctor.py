@@ -13,6 +13,8 @@ import json
 import os
 import sys
 from collections import Counter
+from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -21,11 +23,12 @@ from torch import Tensor
 from uqbench.api.options import Options
 from uqbench.api.run import plan as planned
 from uqbench.api.session import Session
+from uqbench.lanes import Capturable
 from uqbench.registry.plugins import Host
 from uqbench.runner.batches import Batch
 from uqbench.runner.executors.local import prepare_process
 from uqbench.runner.train.agents import make_agent
-from uqbench.runner.train.compiling import WARM_UP, can_be_captured, cuda_graphs, execute_as
+from uqbench.runner.train.compiling import WARM_UP, capture_of, execute_as
 from uqbench.runner.train.environments import TaskEnvironment
 from uqbench.runner.train.loop import interact
 from uqbench.runner.train.recorder import Recorder
@@ -73,8 +76,8 @@ def compile_gradient(device: torch.device) -> None:
 
 def available() -> int:
     """Bytes of memory that are free for new processes."""
-    with open("/proc/meminfo", encoding="ascii") as facts:
-        [line] = [line for line in facts if line.startswith("MemAvailable:")]
+    facts = Path("/proc/meminfo").read_text("ascii").splitlines()
+    [line] = [line for line in facts if line.startswith("MemAvailable:")]
     return int(line.split()[1]) * 1024
 
 
@@ -91,9 +94,7 @@ def method(options: dict[str, Any], name: str) -> dict[str, Any]:
     return {"phases": phases, "bytes": held() - before, "kept": len(keep)}
 
 
-def forced(
-    plan: Plan, host: Host, name: str, device: torch.device
-) -> tuple[int, list[object]]:
+def forced(plan: Plan, host: Host, name: str, device: torch.device) -> tuple[int, list[object]]:
     """The number of phases of a method's steps on the first task, all taken; and what took them."""
     cell = next(cell for cell in plan.cells if cell.method.name == name)
     budget = plan.budget.on(cell.task)
@@ -104,30 +105,27 @@ def forced(
     env = task.training_lanes()
     agent = make_agent(batch, host, env, device)
     execute_as(agent, budget.numerics, lambda text: print(text, file=sys.stderr))
-    captured = budget.numerics != "eager" and can_be_captured(agent, env, device)
     recorder = Recorder(1, budget.steps, task.spec.events, device, actors=budget.actors)
-    stream = torch.cuda.stream(torch.cuda.Stream()) if captured else None
-    if stream is not None:
-        stream.__enter__()
-    capture = cuda_graphs() if captured else None
-    steps = interact(agent, env, budget.steps, recorder, None, capture, budget.actors)
-    first: dict[Any, int] = {}
-    if hasattr(agent, "phase"):
-        for t in range(0, budget.steps, budget.actors):
-            first.setdefault(agent.phase(t), t)
-    for t in first.values() or [0]:
-        for _ in range(TIMES):
-            if first:
-                agent.clock.load_state_dict({"t": t})
-            next(steps)
-    if captured:
-        torch.cuda.synchronize()
+    stream = nullcontext() if device.type == "cpu" else torch.cuda.stream(torch.cuda.Stream())
+    with stream:
+        capture = capture_of(agent, env, device, budget.numerics)
+        steps = interact(agent, env, budget.steps, recorder, None, capture, budget.actors)
+        first: dict[Any, int] = {}  # vector steps of the run, by phase
+        if isinstance(agent, Capturable):
+            for t in range(0, budget.steps, budget.actors):
+                first.setdefault(agent.phase(t), t)
+        for t in first.values() or [0]:
+            for _ in range(TIMES):
+                if isinstance(agent, Capturable):
+                    agent.clock.load_state_dict({"t": t})
+                next(steps)
     return len(first), [agent, env, recorder]
 
 
 def held() -> int:
-    """Bytes of all tensors of this process."""
+    """Bytes of all tensors of this process; on a GPU, the most that there ever were."""
     if torch.cuda.is_initialized():
+        torch.cuda.synchronize()
         return torch.cuda.max_memory_reserved()
     tensors = [thing for thing in gc.get_objects() if issubclass(type(thing), Tensor)]
     storages = [tensor.untyped_storage() for tensor in tensors]

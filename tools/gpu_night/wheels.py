@@ -42,7 +42,7 @@ ALONE = (
     "import pydantic, pytz, rich, typing_inspection, tzdata, uqbench",
     "import sys; assert 'torch' not in sys.modules",
 )
-"""What is imported of them where there is nothing else, not even torch; rliable and arch need SciPy."""
+"""Imports where there is nothing else, not even torch; rliable and arch would need SciPy."""
 MIB = 2**20
 
 
