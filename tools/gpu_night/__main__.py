@@ -1,7 +1,7 @@
 """A night on one GPU of a bare, offline machine, in minutes: what is complete comes back.
 
-``python tools/gpu_night --out OUT --wheels WHEELS --suite minatar --budget night`` has five steps, a
-limit on each, and stops at the first that fails, saying ``FAILED step N: reason``:
+``python tools/gpu_night --out OUT --wheels WHEELS --suite minatar --budget night`` has five steps,
+with a limit on each, and stops at the first that fails, saying ``FAILED step N: reason``:
 
 1. the wheels that ``wheels.py`` made are installed into a folder, and imported;
 2. ``uqbench doctor``, a kernel, a compiled gradient, and each phase of each method (``doctor.py``);
