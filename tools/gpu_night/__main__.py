@@ -436,6 +436,7 @@ def through(night: Night) -> None:
             if night.left <= night.options.last:
                 raise StepError("there is no time left for it")
             step()
+            night.pack()
         except StepError as error:
             night.failed = f"step {number}: {error}"
             print(f"FAILED {night.failed}", flush=True)
