@@ -10,6 +10,7 @@ from gymnasium import spaces
 
 from uqbench.contract.agent import Uncertainty
 from uqbench.contract.environment import LaneEnv, Outcome
+from uqbench.uncertainty import monte_carlo_returns
 from uqbench.uncertainty.monte_carlo_returns import EACH, MonteCarloSource
 
 GAMMA, LENGTH = 0.9, 30
@@ -99,6 +100,16 @@ def test_a_return_whose_rest_was_not_seen_is_not_known():
         assert torch.equal(known, GAMMA ** (end - obs.double()) < 0.1)
         assert known.any()
         assert not known.all()
+
+
+@pytest.mark.parametrize("ends", ["terminated", "truncated"])
+def test_where_it_is_looked_at_less_often_states_and_returns_are_the_same(ends, monkeypatch):
+    often, seldom = source(ends=ends, tail=0.1), source(ends=ends, tail=0.1)
+    obs = often.obs(STATING, step=1)
+    monkeypatch.setattr(monte_carlo_returns, "steps_between_looks", lambda device: 64)
+    assert torch.equal(seldom.obs(STATING, step=1), obs)
+    known, q = (one.truth(STATING, step=1).q for one in (seldom, often))
+    assert torch.equal(known.nan_to_num(nan=-1.0), q.nan_to_num(nan=-1.0))
 
 
 def test_a_lanes_states_are_its_own_and_another_time_has_others():

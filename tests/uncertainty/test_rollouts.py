@@ -115,6 +115,15 @@ def test_dropping_rollouts_that_are_over_changes_no_return(monkeypatch):
     assert torch.equal(returns([0, 1], each=4), kept)
 
 
+@pytest.mark.parametrize("stride", [2, 64])
+def test_where_it_is_looked_at_less_often_the_returns_are_the_same(stride, monkeypatch):
+    """Elsewhere than on a CPU: in slabs of more, of rollouts that are over, too."""
+    often = returns([0, 1], each=4)
+    monkeypatch.setattr(rollouts, "SLAB", 8)
+    monkeypatch.setattr(rollouts, "steps_between_looks", lambda device: stride)
+    assert torch.equal(returns([0, 1], each=4), often)
+
+
 @pytest.mark.parametrize(("tail", "counted"), [(0.85, 2), (0.5, 7), (1e-6, 9)])
 def test_a_rollout_ends_when_rewards_count_less_than_the_tail(tail, counted):
     """The longest has nine steps; with γ = 0.9, 0.9² < 0.85 and 0.9⁷ < 0.5."""

@@ -11,7 +11,7 @@ from uqbench.contract.identity import Run
 from uqbench.contract.seeding import derive_seed
 from uqbench.contract.truth import Truth
 from uqbench.lanes.random import generators
-from uqbench.uncertainty.rollouts import Make
+from uqbench.uncertainty.rollouts import Make, steps_between_looks
 
 EACH = 8
 """States of an episode, drawn from all that it visits."""
@@ -66,36 +66,38 @@ class MonteCarloSource:
         obs, valid = env.reset()
         if agent.uncertainty(obs.unflatten(0, shape)[:, :1]) is None:
             return None
-        lanes = len(obs)
+        lanes, device, stride = len(obs), obs.device, steps_between_looks(obs.device)
         draws = generators([run.environment_seed for run in self._runs], "realized", step)
-        kept = torch.zeros(lanes, EACH, *obs.shape[1:], dtype=obs.dtype, device=obs.device)
-        when = torch.full((lanes, EACH), -1)
-        taken = torch.zeros(lanes, EACH, dtype=torch.int64)
+        # one slot more: for the states that are not kept
+        kept = torch.zeros(lanes, EACH + 1, *obs.shape[1:], dtype=obs.dtype, device=device)
+        when = torch.full((lanes, EACH + 1), -1, device=device)
+        taken = torch.zeros_like(when)
         rewards: list[Tensor] = []
-        running = torch.ones(lanes, dtype=torch.bool)
-        terminal = torch.zeros(lanes, dtype=torch.bool)
-        everyone = torch.arange(lanes)
+        running = torch.ones(lanes, dtype=torch.bool, device=device)
+        terminal, steps = torch.zeros_like(running), torch.zeros_like(when[0, 0])
+        everyone = torch.arange(lanes, device=device)
         for t in range(self._max_steps):
             masks = None if valid is None else valid.unflatten(0, shape)
             action = agent.policy(obs.unflatten(0, shape), masks).flatten()
-            slot = torch.cat([_slots(one, t, self._episodes) for one in draws])
-            chosen = everyone[running & (slot < EACH)]
-            kept[chosen, slot[chosen]] = obs[chosen]
-            when[chosen, slot[chosen]] = t
-            taken[chosen, slot[chosen]] = action.cpu()[chosen]
+            drawn = torch.cat([_slots(one, t, self._episodes) for one in draws]).to(device)
+            slot = drawn.clamp(max=EACH).where(running, EACH)
+            kept[everyone, slot] = obs
+            when[everyone, slot] = t
+            taken[everyone, slot] = action
+            steps += running.any()
             outcome = env.step(action)
-            rewards.append(outcome.reward.cpu().double() * running)
-            ended = (outcome.terminated | outcome.truncated).cpu()
-            terminal |= running & outcome.terminated.cpu()
-            running &= ~ended
-            if not running.any():
+            rewards.append(outcome.reward.double() * running)
+            terminal |= running & outcome.terminated
+            running &= ~(outcome.terminated | outcome.truncated)
+            if (t + 1) % stride == 0 and not running.any():
                 break
             obs, valid = outcome.obs, outcome.valid
-        returns = self._returns(torch.stack(rewards), when, terminal)
+        when, taken = when[:, :EACH].cpu(), taken[:, :EACH].cpu()
+        returns = self._returns(torch.stack(rewards)[: int(steps)].cpu(), when, terminal.cpu())
         q = torch.full((lanes, EACH, env.n_actions), torch.nan, dtype=torch.float64)
         q.scatter_(2, taken[..., None], returns[..., None])
-        self._truth = Truth.of_one_return(q.view(*shape[:1], -1, env.n_actions).to(obs.device))
-        return kept.view(len(self._runs), self._episodes * EACH, *kept.shape[2:])
+        self._truth = Truth.of_one_return(q.view(*shape[:1], -1, env.n_actions).to(device))
+        return kept[:, :EACH].reshape(len(self._runs), self._episodes * EACH, *kept.shape[2:])
 
     def truth(self, agent: Queried, step: int) -> Truth:
         """Of the states that were visited last."""

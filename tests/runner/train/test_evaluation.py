@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,9 +11,11 @@ import pytest
 import torch
 from gymnasium import spaces
 from torch import Tensor
+from uqbench_testing.capture import simulated
 
 from uqbench.contract.agent import Agent, Step
 from uqbench.contract.environment import LaneEnv, Outcome
+from uqbench.runner.train import evaluation
 from uqbench.runner.train.evaluation import Evaluated, evaluate
 
 
@@ -104,6 +106,46 @@ def test_what_follows_in_an_environment_whose_episode_is_over_does_not_count() -
 
 def test_playing_stops_when_the_last_episode_is_over() -> None:
     assert played([[1, 4], [7, 2]])[1] == 7
+
+
+def test_where_it_is_looked_at_less_often_the_counts_are_the_same(monkeypatch) -> None:
+    """Elsewhere than on a CPU; the last episodes are stepped beyond their end."""
+    lengths = [[1, 4, 2], [3, 3, 5]]
+    often, _ = played(lengths)
+    monkeypatch.setattr(evaluation, "steps_between_looks", lambda device: 4)
+    seldom, taken = played(lengths)
+    assert taken == 8
+    for name in ("counts", "lengths", "ended"):
+        np.testing.assert_array_equal(getattr(seldom, name), getattr(often, name))
+
+
+def test_steps_that_are_captured_and_replayed_count_as_those_from_python() -> None:
+    """Captured are the fourth and fifth step; all before run from Python."""
+
+    class InPlace(Countdown):
+        def reset(self) -> tuple[Tensor, Tensor | None]:
+            self.steps = torch.zeros_like(self.lengths)
+            return self.observation(), None
+
+        def step(self, action: Tensor) -> Outcome:
+            before = self.steps
+            outcome = super().step(action)
+            self.steps = before.copy_(self.steps)
+            return outcome
+
+    captures = []
+
+    def capture(step: Callable[[], None]) -> Callable[[], None]:
+        captures.append(step)
+        return simulated(step)
+
+    lengths = [1, 4, 9, 3, 3, 7]
+    how = Policy(3), InPlace(lengths), 2, 3, 1_000, 0.5
+    replayed = evaluate(*how, capture=capture)
+    expected = evaluate(Policy(3), Countdown(lengths), 2, 3, 1_000, 0.5)
+    assert len(captures) == 1
+    for name in ("counts", "lengths", "ended"):
+        np.testing.assert_array_equal(getattr(replayed, name), getattr(expected, name))
 
 
 def test_an_episode_that_is_too_long_counts_with_what_it_collected() -> None:

@@ -14,12 +14,7 @@ from uqbench.lanes.networks import use_onednn
 from uqbench.registry.plugins import Host
 from uqbench.runner.batches import Batch
 from uqbench.runner.checkpoints import UnusableError
-from uqbench.runner.train.compiling import (
-    can_be_captured,
-    cuda_graphs,
-    execute_as,
-    initial_weights,
-)
+from uqbench.runner.train.compiling import capture_of, execute_as, initial_weights
 from uqbench.runner.train.exported_agents import training_files
 from uqbench.runner.train.loop import Position, interact
 from uqbench.runner.train.loop_agent import RecordedLanes, SinglePolicy, train
@@ -53,11 +48,9 @@ class Training:
     ) -> None:
         self._batch, self._measured, self._env = batch, measured, measured.env
         self._make = partial(make_agent, host=host, env=self._env, device=measured.device)
-        self._agent, self._capture = self._make(batch), None
-        numerics = batch.budget.numerics
+        self._agent, numerics = self._make(batch), batch.budget.numerics
         execute_as(self._agent, numerics, notify)
-        if numerics != "eager" and can_be_captured(self._agent, self._env, measured.device):
-            self._capture = cuda_graphs()
+        self._capture = capture_of(self._agent, self._env, measured.device, numerics)
         parts: dict[str, HasState | None] = {
             "agent": self._agent,
             "environment": self._env,

@@ -81,9 +81,31 @@ def compile_agent(agent: Agent) -> None:
         setattr(agent, name, torch.compile(getattr(agent, name), fullgraph=True, dynamic=False))
 
 
-def can_be_captured(agent: Agent, env: LaneEnv, device: torch.device) -> bool:
+def can_be_captured(agent: object, env: LaneEnv, device: torch.device) -> bool:
     """Whether the steps of an agent and its environment can be replayed on the device alone."""
     return device.type == "cuda" and env.capturable and isinstance(agent, Capturable)
+
+
+def capture_of(
+    agent: object, env: LaneEnv, device: torch.device, numerics: str
+) -> "Capture | None":
+    """A capture of the steps, where a budget's numerics and the device have one."""
+    captured = numerics != "eager" and can_be_captured(agent, env, device)
+    return cuda_graphs() if captured else None
+
+
+def replayed(step: Callable[[], None], capture: Capture) -> Callable[[], None]:
+    """A step that is taken from Python a few times, then captured, and replayed from then on."""
+    first, graphs = [step] * WARM_UP, list[Graph]()
+
+    def advance() -> None:
+        if first:
+            return first.pop()()
+        if not graphs:
+            graphs.append(capture(step))
+        return graphs[0]()
+
+    return advance
 
 
 class CapturedSteps:

@@ -1,8 +1,7 @@
 """The environment of a batch's task: its lanes, whatever it is written as, and what it knows."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from copy import deepcopy
-from functools import partial
 from inspect import signature
 from typing import Any
 

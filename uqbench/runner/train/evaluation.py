@@ -1,4 +1,9 @@
-"""Episodes of an agent's policy in new environments, all lanes and episodes at once."""
+"""Episodes of an agent's policy in new environments, all lanes and episodes at once.
+
+Everything is summed where the environment is. Whether an episode still runs is looked at in every
+step on a CPU, and elsewhere, where a look waits for the device, in one of :data:`STRIDE`: what is
+stepped once more has ended, and counts nothing.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +14,9 @@ from numpy.typing import NDArray
 
 from uqbench.contract.agent import Policy
 from uqbench.contract.environment import LaneEnv
-from uqbench.runner.train.guards import GuardedLanes, chosen
+from uqbench.runner.train.compiling import Capture, replayed
+from uqbench.runner.train.guards import GuardedLanes, chosen, copied, in_place
+from uqbench.uncertainty.rollouts import steps_between_looks
 
 
 @dataclass(frozen=True)
@@ -42,6 +49,7 @@ def evaluate(
     max_steps: int,
     discount: float = 1.0,
     events: Sequence[str] = (),
+    capture: Capture | None = None,
 ) -> Evaluated:
     """Play one episode in each of ``lanes * episodes`` environments, lane by lane.
 
@@ -53,27 +61,39 @@ def evaluate(
         max_steps: a longer episode counts with what it collected so far.
         discount: γ of the discounted returns.
         events: names of the environment's event counters.
+        capture: records a step for replay, of what can be captured; None plays from Python.
     """
     guarded = GuardedLanes(env, events, actors=episodes)
-    obs, valid = guarded.reset()
-    shape = (lanes, episodes)
-    counts = torch.zeros(2 + len(events), lanes * episodes, dtype=torch.float64)
-    lengths = torch.zeros(lanes * episodes, dtype=torch.int64)
-    running = torch.ones(lanes * episodes, dtype=torch.bool)
-    for t in range(max_steps):
+    first, first_valid = guarded.reset()
+    obs, valid, device, shape = first.clone(), copied(first_valid), first.device, (lanes, episodes)
+    weights = torch.tensor([discount**t for t in range(max_steps)], dtype=torch.float64).to(device)
+    counts = torch.zeros(2 + len(events), lanes * episodes, dtype=torch.float64, device=device)
+    lengths = torch.zeros(lanes * episodes, dtype=torch.int64, device=device)
+    running = torch.ones_like(lengths, dtype=torch.bool)
+    now, t = torch.zeros(1, dtype=torch.int64, device=device), 0
+
+    def take() -> None:
+        nonlocal valid
         masks = None if valid is None else valid.unflatten(0, shape)
         action = chosen(agent, obs.unflatten(0, shape), masks, env.n_actions, t)
         outcome = guarded.step(action.flatten(), t)
-        reward = outcome.reward.cpu().double()
-        occurred = [outcome.events[name].cpu().double() for name in events]
-        counts += torch.stack([reward, discount**t * reward, *occurred]) * running
-        lengths += running
-        running &= ~(outcome.terminated | outcome.truncated).cpu()
-        if not running.any():
+        reward = outcome.reward.double()
+        occurred = [outcome.events[name].to(device).double() for name in events]
+        counts.add_(torch.stack([reward, weights[now] * reward, *occurred]) * running)
+        lengths.add_(running)
+        running.logical_and_(~(outcome.terminated | outcome.truncated))
+        now.add_(1)
+        obs.copy_(outcome.obs)
+        valid = in_place(valid, outcome.valid)
+
+    advance = take if capture is None else replayed(take, capture)
+    stride = steps_between_looks(device)
+    for t in range(max_steps):
+        advance()
+        if (t + 1) % stride == 0 and not running.any():
             break
-        obs, valid = outcome.obs, outcome.valid
     return Evaluated(
-        counts.unflatten(1, shape).numpy(),
-        lengths.view(shape).numpy(),
-        ~running.view(shape).numpy(),
+        counts.cpu().unflatten(1, shape).numpy(),
+        lengths.cpu().view(shape).numpy(),
+        ~running.cpu().view(shape).numpy(),
     )

@@ -113,15 +113,23 @@ def copied(values: Tensor | None) -> Tensor | None:
     return None if values is None else values.clone()
 
 
+def in_place(buffer: Tensor | None, values: Tensor | None) -> Tensor | None:
+    """The values, in the buffer where there is one."""
+    return copied(values) if buffer is None or values is None else buffer.copy_(values)
+
+
 def chosen(agent: Policy, obs: Tensor, valid: Tensor | None, n_actions: int, step: int) -> Tensor:
     """A copy of the actions ``[L, M]`` that an agent chooses for copies of ``[L, M, *obs]``.
+
+    Their range is looked at on a CPU alone: elsewhere that would wait for the device.
 
     Raises:
         UqbenchError: they are no actions, there are no such, or the mask forbids them.
     """
     action = agent.policy(obs.clone(), copied(valid))
     check_action(agent, action, tuple(obs.shape[:2]), step, "policy")
-    check_range(agent, action, n_actions, step, valid)
+    if action.device.type == "cpu":
+        check_range(agent, action, n_actions, step, valid)
     return action.clone()
 
 

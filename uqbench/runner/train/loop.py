@@ -14,7 +14,7 @@ from uqbench.contract.agent import Agent, Step
 from uqbench.contract.environment import LaneEnv, Outcome
 from uqbench.lanes import Capturable
 from uqbench.runner.train.compiling import Capture, CapturedSteps
-from uqbench.runner.train.guards import GuardedLanes, check_action, check_range, copied
+from uqbench.runner.train.guards import GuardedLanes, check_action, check_range, copied, in_place
 from uqbench.runner.train.recorder import Recorder
 
 
@@ -84,7 +84,7 @@ def interact(
             )
         )
         obs.copy_(by_actor(outcome.obs, actors))
-        valid = _in_place(valid, by_actor(outcome.valid, actors))
+        valid = in_place(valid, by_actor(outcome.valid, actors))
         return outcome
 
     advance: Callable[[], Outcome] = take
@@ -115,8 +115,3 @@ def reset_by_actor(env: LaneEnv | GuardedLanes, actors: int) -> tuple[Tensor, Te
     """The first observations ``[L, K, *obs]`` of an environment, and the valid actions."""
     obs, valid = env.reset()
     return by_actor(obs, actors), by_actor(valid, actors)
-
-
-def _in_place(buffer: Tensor | None, valid: Tensor | None) -> Tensor | None:
-    """The valid actions, in the buffer where there is one."""
-    return copied(valid) if buffer is None or valid is None else buffer.copy_(valid)

@@ -16,6 +16,7 @@ from uqbench.contract.agent import Agent
 from uqbench.registry.plugins import Host
 from uqbench.results.tables import Columns, RunColumns
 from uqbench.runner.batches import Batch
+from uqbench.runner.train.compiling import capture_of
 from uqbench.runner.train.environments import TaskEnvironment
 from uqbench.runner.train.evaluation import evaluate
 from uqbench.runner.train.guards import Checked, check_metrics
@@ -100,7 +101,8 @@ class Measurements:
         assert plan is not None
         episodes = range(plan.episodes)
         new = self.task.lanes([run.evaluation_seed(m) for run in runs for m in episodes])
-        how = plan.max_steps, self.task.discount, self.task.spec.events
+        capture = capture_of(agent, new, self.device, self._batch.budget.numerics)
+        how = plan.max_steps, self.task.discount, self.task.spec.events, capture
         self.recorder.evaluation(evaluate(agent, new, len(runs), plan.episodes, *how))
 
     def _columns(self) -> list[RunColumns]:
