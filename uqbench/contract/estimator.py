@@ -64,7 +64,8 @@ class PredictiveUncertainty:
         score: ``[L, M]`` how unlike the training data an input is, in any unit, of a method that
             orders inputs by something else than its epistemic uncertainty.
         energy: ``[L, M]``, minus the logarithm of the sum of the exponentials of a classifier's
-            logits (Weitang Liu et al. 2020), the mean over its models; None of a method without logits.
+            logits (Weitang Liu et al. 2020), the mean over its models; None of a method without
+            logits.
         members: ``[S, L, M, C]`` class probabilities of equally likely models, each of which
             predicts all inputs; of a regression ``[S, L, M, 1]``, their means. Joint scores need
             them. All of them, or draws of them: in setting (a) their mean is ``probs``, up to what

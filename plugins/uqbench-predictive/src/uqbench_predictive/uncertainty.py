@@ -97,7 +97,7 @@ def classification(
 
 
 def energy(logits: Tensor) -> Tensor:
-    """``−log Σ_c exp f_c``, the mean over models: ``[S, ..., C] -> [...]``; Weitang Liu et al. 2020."""
+    """``−log Σ_c exp f_c``, the mean over models: ``[S, ..., C] -> [...]``; Weitang Liu et al.."""
     return mean(-torch.logsumexp(logits, -1))
 
 
