@@ -152,7 +152,7 @@ class SiteBoard:
     def evidence(self, need: Need) -> list[Evidence]:
         """The methods of the board that serve a need best, each with a sentence."""
         if need == "uncertainty":
-            return self._honest() or (self._best(None) if self.world == "predictions" else [])
+            return self._honest()
         if need == "return":
             about_other = self._about(self.board.primary["name"]) not in ("return", None)
             return [] if about_other and self.world != "predictions" else self._best(None)
@@ -162,9 +162,7 @@ class SiteBoard:
 
     def _best(self, column: str | None) -> list[Evidence]:
         """By the board's own sets of ranks, or by another column where one is named."""
-        if not self.board.ranks:
-            return []
-        own = [m for m in self.methods if m.place is not None or len(self.methods) == 1]
+        own = [m for m in self.methods if m.place is not None] if self.board.ranks else []
         name, turn = column or self.board.ranking, 1
         if column is not None:
             turn = self._direction(column) or 1
@@ -172,7 +170,7 @@ class SiteBoard:
         own.sort(key=lambda line: -turn * line.estimates[name].value)
         found = []
         for k, line in enumerate(own[:MOST]):
-            place = f"rank {line.place} of {len(own)}" if line.place else "the only method"
+            place = f"rank {line.place} of {len(own)}"
             what = f"{header(name)} {shown(line.estimates[name])}"
             said = f"{place}, {what}" if column is None else f"{what}, {k + 1} of {len(own)}"
             if line.beaten:

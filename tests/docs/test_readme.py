@@ -39,7 +39,7 @@ def lines(text: str) -> int:
 def test_it_takes_three_screens_and_the_first_has_the_picture():
     assert lines(FIRST) <= 3 * SCREEN
     above, demo, after = FIRST.partition("uqbench demo")
-    picture, _, _ = after.partition("\n\nPSRL or BQL is best")
+    picture, _, _ = after.partition("\n\nPSRL (0.48) or BQL (0.42) is best")
     assert "drawn-worlds-demo.svg" in picture
     assert lines(above + demo + picture) <= SCREEN
 
@@ -56,7 +56,7 @@ def test_the_rows_beside_the_agents_are_the_stored_boards():
     for rank, method, *numbers, word in shown:
         row = table.loc[method]
         assert int(rank) == row["rank_low"]
-        assert str(row["calibration"]).startswith(word.partition(" (")[0])
+        assert word.startswith(f"{row['calibration']} {100 * row['coverage_90_mean']:.0f} % [")
         assert numbers == [f"{row[name]:.3f}" for name in ("mean", "mean_low", "mean_high")]
 
 

@@ -218,7 +218,7 @@ def test_filters_keep_the_rows_they_name(visit: Visit, explorer):
     visit.go("priormdp-sbc-paper", "open=all")
     every = visit.rows()
     visit.page.check(".chip:has-text('trusted') input")
-    assert visit.rows() == [n for n in every if methods[n]["kind"] in ("honest", "as stated here")]
+    assert visit.rows() == [n for n in every if methods[n]["kind"] == "calibrated"]
     assert 0 < len(visit.rows()) < len(every)
     visit.page.uncheck(".chip:has-text('trusted') input")
     visit.page.check(".chip:has-text('paper') input")
