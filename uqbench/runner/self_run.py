@@ -96,9 +96,9 @@ class Own(LoopAgent):
     @cached_property
     def _options(self) -> dict[str, bool]:
         try:
-            takes = signature(self._policy).parameters
+            takes = {*signature(self._policy).parameters}
         except (TypeError, ValueError):  # of compiled functions nothing is known
-            takes = {}
+            takes = set()
         return {"deterministic": True} if "deterministic" in takes else {}
 
     def uncertainty(self, obs: NDArray[Any]) -> Uncertainty | None:
@@ -163,7 +163,7 @@ class _Rewards(gymnasium.Wrapper[Any, Any, Any, Any]):
 
 
 def _beneath(env: Any) -> list[_Rewards]:
-    """What adds up the rewards beneath the wrappers of each environment.
+    """Adders of the rewards beneath the wrappers of each environment.
 
     Those in processes of their own (``AsyncVectorEnv``) are not seen.
     """
