@@ -215,5 +215,5 @@ def test_noise_is_the_problems():
 
 
 def test_only_a_testbed_knows_its_posterior():
-    with pytest.raises(TypeError, match="whose posterior is known"):
-        Exact(Toy(), [0], ExactConfig(), CPU)
+    with pytest.raises(ValueError, match="whose posterior is known"):
+        Exact(Toy().problem, [0], ExactConfig(), CPU)
