@@ -4,24 +4,24 @@
 
 A run states a 90 % interval for each of eight values of one world. Their errors are normal with the
 correlation ``rho``, and of standard deviation one where stated intervals are for ``factor``: 1 is
-honest, 0.6 overconfident, 1.6 underconfident. No agent is trained, and no board is looked at.
+calibrated, 0.6 too narrow, 1.6 too wide. No agent is trained, and no board is looked at.
 """
 
 import numpy as np
 
-from uqbench.boards.calibration import calibration
+from uqbench.boards.calibration import CALIBRATED, NARROW, WIDE, word
 from uqbench.statistics.bounded import SHARE
 from uqbench.statistics.estimate import estimate
 from uqbench.statistics.quantiles import normal_quantile
 
 VALUES, LEVEL, DRAWS = 8, 0.9, 400
-FACTORS = {"honest": 1.0, "overconfident": 0.6, "underconfident": 1.6}
+FACTORS = {CALIBRATED: 1.0, NARROW: 0.6, WIDE: 1.6}
 
 
 def main() -> None:
     """Print the share of simulated boards on which a method gets the word that it deserves."""
     generator = np.random.default_rng(0)
-    print("worlds    rho  " + "  ".join(f"{word:>14}" for word in FACTORS))
+    print("worlds    rho  " + "  ".join(f"{of:>14}" for of in FACTORS))
     for worlds in (50, 100, 150, 200, 300):
         for rho in (0.0, 0.5, 0.8):
             shares = [np.mean([deserved(generator, worlds, rho, *of) for _ in range(DRAWS)])
@@ -30,14 +30,16 @@ def main() -> None:
 
 
 def deserved(
-    generator: np.random.Generator, worlds: int, rho: float, word: str, factor: float
+    generator: np.random.Generator, worlds: int, rho: float, right: str, factor: float
 ) -> bool:
     """Whether simulated runs give the method its word."""
     shared, own = (generator.standard_normal((worlds, n)) for n in (1, VALUES))
     errors = np.sqrt(rho) * shared + np.sqrt(1 - rho) * own
     reach = factor * normal_quantile(1 - (1 - LEVEL) / 2)
     covered = (np.abs(errors) <= reach).mean(axis=1, keepdims=True)
-    return calibration(estimate("mean", covered, [SHARE]), LEVEL, judged=True) == word
+    found = estimate("mean", covered, [SHARE])
+    assert found.low is not None and found.high is not None
+    return word(found.low, found.high, LEVEL) == right
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ def main() -> None:
     device = torch.device(arguments.device)
     task = TwoMoons(TwoMoonsConfig())
     config = QuamConfig(search_steps=arguments.steps, period=10)
-    estimator = Quam(task, [SEED], config, device)
+    estimator = Quam(task.problem, [SEED], config, device)
     estimator.fit(task.data([SEED]), task.reference_model([SEED]), steps=1)
     clock = time.process_time if device.type == "cpu" else time.perf_counter
     generator = torch.Generator().manual_seed(SEED)

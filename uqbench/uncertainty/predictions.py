@@ -7,6 +7,7 @@ so that computing it later gives the same bits.
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -93,12 +94,12 @@ def predict_once(
     predictions = {}
     places = order.argsort(1).split([one.inputs.shape[1] for one in sets.values()], 1)
     for (name, one), place in zip(sets.items(), places, strict=True):
-        own = {
+        own: dict[str, Any] = {
             part: value[:, lane, place] if part == "members" else value[lane, place]
             for part, value in vars(said).items()
             if isinstance(value, Tensor)
         }
-        reference = reference_model and reference_model.log_probs(one.inputs)
+        reference = None if reference_model is None else reference_model.log_probs(one.inputs)
         given = predictions[name] = Predictions(replace(said, **own), one.targets, reference)
         when = replace(by, when=f"for the set {name!r}")
         check_prediction(given, (len(seeds), place.shape[1]), n_classes, when)

@@ -80,8 +80,10 @@ def fit_estimator(
 
 def copied(data: Data) -> Data:
     """A dense copy of training data, of which an estimator may do whatever it wants."""
-    own = (x.clone(memory_format=torch.contiguous_format) for x in (data.inputs, data.targets))
-    return Data(*own, data.validation and copied(data.validation))
+    inputs, targets = (
+        x.clone(memory_format=torch.contiguous_format) for x in (data.inputs, data.targets)
+    )
+    return Data(inputs, targets, data.validation and copied(data.validation))
 
 
 def check_registered(scores: Mapping[str, float], lane: int, estimator: str) -> None:

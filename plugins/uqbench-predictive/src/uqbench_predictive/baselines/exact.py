@@ -21,7 +21,7 @@ from uqbench_predictive.problems.known_classes import KnownClasses, LogisticPost
 from uqbench_predictive.problems.known_regression import GaussianProcess, KnownRegression
 from uqbench_predictive.problems.testbed import Posterior
 
-LAWS: Mapping[str | None, Callable[[Tensor, Tensor], Posterior]] = {
+LAWS: Mapping[str, Callable[[Tensor, Tensor], Posterior]] = {
     KnownRegression.law: GaussianProcess,
     KnownClasses.law: LogisticPosterior,
 }
@@ -39,7 +39,7 @@ class Exact(Estimator):
     def __init__(
         self, problem: Problem, seeds: Sequence[int], config: ExactConfig, device: torch.device
     ) -> None:
-        if problem.law not in LAWS:
+        if problem.law is None or problem.law not in LAWS:
             raise ValueError(
                 f"expected a problem whose posterior is known, of the law {' or '.join(LAWS)}; got "
                 f"{problem.law or 'one without a law'}"

@@ -27,13 +27,12 @@ PACKAGES: dict[str, Any] = {"package": "uqbench_quam", "uses": ["uqbench_dqn"]}
 
 
 @compiled
-def dot(x: Any, i: Any, y: Any, j: Any, width: Any) -> float:
+def dot(x: Any, i: Any, y: Any, j: Any, width: Any) -> Any:
     """The product of two rows, in whole vectors from ``i`` and ``j`` on."""
     summed = splat(np.float32(0))
     for k in range(0, width, WIDTH):
         summed = fma(load(x, i + k), load(y, j + k), summed)
-    result: float = total(summed)
-    return result
+    return total(summed)
 
 
 @compiled_once(**PACKAGES)
@@ -50,7 +49,7 @@ def bellman_targets(slots: Any, ring: Any, actions: Any, discount: Any, out: Any
 @compiled
 def losses_of(
     taken: Any, action: Any, evidence: Any, targets: Any, w: Any, at: Any, width: Any, errors: Any
-) -> float:
+) -> Any:
     """Temporal-difference errors of an action's own transitions; the sum of their squares."""
     summed = np.float32(0)
     for s in range(targets.size):
