@@ -38,7 +38,8 @@ def deserved(
     reach = factor * normal_quantile(1 - (1 - LEVEL) / 2)
     covered = (np.abs(errors) <= reach).mean(axis=1, keepdims=True)
     found = estimate("mean", covered, [SHARE])
-    assert found.low is not None and found.high is not None
+    assert found.low is not None
+    assert found.high is not None
     return word(found.low, found.high, LEVEL) == right
 
 

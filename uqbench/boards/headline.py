@@ -1,14 +1,13 @@
 """The headline of a board and the note below it, from the frames that its tables and files are.
 
 The headline says who is best, or that nobody beats a trivial baseline; whose intervals to trust,
-with a number; and, where there is room, one surprise: of a control, a setting or a task. Tuning and
+with a number; and, where there is room, one surprise: of a control or a task. Tuning and
 controls are for the note.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import pandas as pd
 
@@ -30,8 +29,6 @@ MOST_NAMES = 3
 """Methods that a sentence names; of more it says how many."""
 MOST_WORDS = 35
 """In a headline, which has at most three sentences."""
-FEWEST_SETTINGS = 6
-"""Methods of one agent among which a setting may explain the order."""
 ALIKE = {
     NARROW: "Trust no method's {}",
     OPEN: "Whether to trust stated {} is open",
@@ -52,14 +49,12 @@ class Told:
         ranking: the statistic that it is ranked by.
         ranks: whether its budget can rank methods.
         by_task: its ``ranks.csv``; None of boards from before it was kept.
-        configs: by method its ``agent`` or ``estimator``, and its ``config``.
     """
 
     leaderboard: pd.DataFrame
     ranking: str
     ranks: bool
     by_task: pd.DataFrame | None = None
-    configs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
     def headline(self) -> str:
@@ -221,7 +216,6 @@ class Told:
         if few := len(winners) < min(len(self.beaten), MOST_NAMES + 1):
             beats = beat.replace("beat", "beats", 1) if len(winners) == 1 else beat
             yield f"Only {_names(winners, 'and')} {beats}"
-        yield from self._by_setting()
         if self.beaten and not few:
             do = "does" if len(self.beaten) == 1 else "do"
             yield f"{_names(self.beaten, 'and')} {do} not {beat}"
@@ -229,31 +223,6 @@ class Told:
         if not self.words and len(self.first) == 1 and len(self.ranked) > 1:
             second = str(self.ranked.index[1])
             yield f"Next is {second} ({number(self.scores[second])})."
-
-    def _by_setting(self) -> Iterator[str]:
-        """A setting of one agent with which the score rises or falls."""
-        from scipy.stats import spearmanr
-
-        agents: dict[str, dict[str, Mapping[str, Any]]] = {}
-        for name in self.ranked.index.intersection(list(self.configs)):
-            of = self.configs[name]
-            agents.setdefault(str(of["agent"] or of["estimator"]), {})[name] = of["config"]
-        for own in agents.values():
-            table = pd.DataFrame(own).T
-            numbers = {
-                key: table[key].astype(float)
-                for key in sorted(map(str, table))
-                if table[key].map(lambda of: type(of) in (int, float)).all()
-                and table[key].nunique() > 2
-            }
-            scores = self.scores[list(own)]
-            for key, values in numbers.items() if len(own) >= FEWEST_SETTINGS else ():
-                test = spearmanr(values, scores)
-                ends = [str(scores[values == end].idxmax()) for end in (values.max(), values.min())]
-                rises = scores[ends[0]] > scores[ends[1]]
-                if test.pvalue <= 0.05 / len(numbers) and rises == (test.statistic > 0):
-                    told = (f"{number(scores[of])} with {values[of]:g}" for of in ends)
-                    yield f"Scores follow {key.replace('_', ' ')}: {', '.join(told)}."
 
     @property
     def _point(self) -> pd.Series:
@@ -312,11 +281,6 @@ class Told:
         if not reached:
             return ""
         return f"Controls score as well on {reached}: stated widths add nothing there."
-
-
-def configs_of(methods: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
-    """By method, what it is on the first of its tasks, of those by ``task/method``."""
-    return {name.rsplit("/", 1)[1]: of for name, of in sorted(methods.items(), reverse=True)}
 
 
 def words_of(text: str) -> int:

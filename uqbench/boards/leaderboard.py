@@ -19,7 +19,7 @@ from uqbench.boards.claims import table
 from uqbench.boards.claims.judge import Judgement, judge
 from uqbench.boards.columns import Column, columns, grouped
 from uqbench.boards.controls import beyond
-from uqbench.boards.headline import Told, configs_of
+from uqbench.boards.headline import Told
 from uqbench.boards.manifest import MANIFEST, SCHEMA_VERSION, Manifest, Planned
 from uqbench.boards.matrices import Matrix, MethodScores, by_method
 from uqbench.boards.provenance import contents
@@ -311,10 +311,7 @@ class Board:
     @property
     def told(self) -> Told:
         """The frames that its sentences are made of."""
-        by_cell = {f"{c.task.name}/{c.method.name}": c.runs[0] for c in self.plan.cells}
-        configs = configs_of({name: run.identity["method"] for name, run in by_cell.items()})
-        ranks = self.frames["ranks.csv"]
-        return Told(self.leaderboard, self.ranking, self.ranks, ranks, configs)
+        return Told(self.leaderboard, self.ranking, self.ranks, self.frames["ranks.csv"])
 
     def rows(self) -> list[dict[str, str]]:
         """The lines of ``leaderboard.csv``, as text."""

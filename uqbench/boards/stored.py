@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from uqbench.boards.calibration import with_words
 from uqbench.boards.claims.verdict import EARLIER
 from uqbench.boards.error_rates import ERRORS
-from uqbench.boards.headline import Told, configs_of
+from uqbench.boards.headline import Told
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.manifest import MANIFEST, SCHEMA_VERSION, Manifest, Planned, read_manifest
 from uqbench.boards.protocol import departures, versions_here
@@ -221,10 +221,9 @@ class StoredBoard:
     @property
     def told(self) -> Told:
         """The frames that its sentences are made of."""
-        configs = {self.names.get(n, n): of for n, of in configs_of(self.configs).items()}
         ranks = self.table("ranks.csv")
         named = None if ranks is None else self._named(ranks)
-        return Told(self._whole, self.ranking, self.ranks, named, configs)
+        return Told(self._whole, self.ranking, self.ranks, named)
 
     @property
     def methods(self) -> list[str]:
