@@ -157,7 +157,7 @@ Predict = Callable[[Tensor], PredictiveUncertainty]
 
 @dataclass(frozen=True)
 class Problem:
-    """What a method may know of a supervised problem before it sees data: plain values.
+    """A supervised problem as a method may know it before it sees data: plain values.
 
     Attributes:
         inputs: shape ``*x`` of one input.

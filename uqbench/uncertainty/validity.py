@@ -74,7 +74,7 @@ Stated = TypeVar("Stated", PredictiveUncertainty, Uncertainty)
 
 
 def plain_parts(stated: object, kind: type[Stated], by: Speaker) -> Stated:
-    """What was stated, made anew: its tensors' numbers, in memory that nobody else holds.
+    """A statement, made anew: its tensors' numbers, in memory that nobody else holds.
 
     Dense, contiguous and without gradient. What is checked, scored and stored is this object.
 

@@ -281,7 +281,7 @@ CONTROL = bytes({*range(32), 127} - {*b"\t\n"})
 
 
 class Printed:
-    """What is printed in this process, by plugins alone: passed on to stderr, up to a size.
+    """The output of plugins in this process: passed on to stderr, up to a size.
 
     Without control characters, which a terminal would obey.
 
