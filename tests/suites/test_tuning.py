@@ -402,10 +402,11 @@ hesitation = [0.1, 0.2]
 """
 
 
-def test_two_rungs_try_all_settings_and_then_the_best_beside_the_default(options):
+@pytest.mark.parametrize("named", [None, ("climber",)])
+def test_two_rungs_try_all_settings_and_then_the_best_beside_the_default(options, named):
     path = Path(options.plugins[1])
     path.write_text(path.read_text() + LAST_RUNG)
-    done = tune(options)
+    done = tune(replace(options, methods=named))
     assert done.failed == {}
     rows = read_table(done.tables[0])
     assert len({row.setting for row in rows if row.rung == 1}) == 6

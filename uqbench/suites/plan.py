@@ -17,6 +17,7 @@ from uqbench.suites.controls import with_controls
 from uqbench.suites.search import chosen_values, rows_under
 from uqbench.suites.suite import Suite
 from uqbench.suites.tables import Budget, Method, Task
+from uqbench.suites.tuning import LAST
 from uqbench.suites.tuning import NAME as TUNING
 from uqbench.suites.variants import base_name, expanded, values_of
 
@@ -147,7 +148,8 @@ def make_plan(
     rows = {m.name: rows_under(suite, budget_name, m, host) for m in suite.methods}
     first, names = planned.first_seed, [method.name for method in offered]
     usual, as_usual = _variants(offered, [row for name in names for row in rows[name]], {})
-    searched = () if methods and budget_name != TUNING else rows.keys() - given.keys()
+    searching = budget_name in (TUNING, LAST)
+    searched = () if methods and not searching else rows.keys() - given.keys()
     asked = [row for n in methods or names for row in (rows[n] if n in searched else [n])]
     chosen_methods, settings = _methods(suite, host, offered, methods, asked, given)
     every_task, every_seed = suite.tasks_of(planned), range(first, first + planned.seeds)
