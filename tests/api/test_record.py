@@ -83,7 +83,7 @@ def test_its_row_says_self_run_and_ranks_beside_runs_that_others_check(tmp_path)
             walked(record(tmp_path, seed, task=task))
     uqbench.run("toy", methods="slow", seeds=3, workers=1, out=tmp_path / "out", progress=False)
     (board,) = uqbench.load(tmp_path / "out").boards
-    assert board.self_run == {"mine"}
+    assert board.origin["mine"] == {"self_run": "yes"}
     rows = {row["method"]: row for row in board.rows()}
     assert (rows["mine"]["self_run"], rows["slow"]["self_run"]) == ("yes", "no")
     assert {*board.places} == {"mine", "slow"}
