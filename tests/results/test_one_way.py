@@ -17,6 +17,7 @@ DOORS = {
     "results/provenance.py": "/proc/cpuinfo",
     "results/score_files.py": "files that the user names",
     "explorer/page.py": "a file of uqbench's own",
+    "plots/drawing.py": "its own standard streams",
 }
 PATH_METHODS = {
     "read_bytes", "read_text", "write_bytes", "write_text", "open", "unlink", "mkdir",

@@ -83,7 +83,7 @@ def plain_parts(stated: object, kind: type[Stated], by: Speaker) -> Stated:
     """
     if not isinstance(stated, kind):
         found = f"statement {by.when} is a {type(stated).__name__}"
-        raise by.refusal(found, f"a {kind.__module__}.{kind.__name__}")
+        raise by.refusal(found, f"a {kind.__module__.replace('.contract.', '.')}.{kind.__name__}")
     parts: dict[str, Any] = {}
     for name in (field.name for field in fields(kind)):
         value = parts[name] = getattr(stated, name)

@@ -118,15 +118,17 @@ def test_five_strengths_are_the_first_test_images_and_are_left_out_where_there_i
 
 def test_what_knows_the_answers_is_best_what_knows_nothing_is_at_chance(task):
     sets = task.evaluation_sets([4])
-    everything = {one.inputs.numpy().tobytes(): name for name, one in sets.items()}
+    known = {
+        x.numpy().tobytes(): (0 if one.targets is None else int(one.targets[0, i]), name)
+        for name, one in sets.items()
+        for i, x in enumerate(one.inputs[0])
+    }
 
     def knowing(inputs: torch.Tensor) -> PredictiveUncertainty:
-        name = everything[inputs.numpy().tobytes()]
-        targets = sets[name].targets
-        right = torch.zeros(1, inputs.shape[1], dtype=torch.int64) if targets is None else targets
-        probs = torch.nn.functional.one_hot(right, 8).double()
+        told = [known[x.numpy().tobytes()] for x in inputs[0]]
+        probs = torch.nn.functional.one_hot(torch.tensor([[y for y, _ in told]]), 8).double()
         zero = torch.zeros(1, inputs.shape[1], dtype=torch.float64)
-        score = zero + (name in ("near", "far", "rotated"))
+        score = zero + torch.tensor([[name in ("near", "far", "rotated") for _, name in told]])
         return PredictiveUncertainty(zero, zero, zero, probs, "nats", score=score)
 
     def ignorant(inputs: torch.Tensor) -> PredictiveUncertainty:
