@@ -13,7 +13,7 @@ from packaging.requirements import Requirement
 from uqbench.registry.plugins import Host
 
 ROOT = Path(__file__).parents[1]
-FOLDERS = sorted((ROOT / "plugins").iterdir())
+FOLDERS = sorted(path.parent for path in ROOT.glob("plugins/*/pyproject.toml"))
 SELF = "uqbench"
 
 

@@ -187,7 +187,7 @@ def row(method, role="method", rank=1, low=1, high=2, beats="yes", coverage=0.9)
         ),
         (
             [row(name, beats="no", coverage=0.1) for name in "ab"] + [row("script", "trivial")],
-            "No method beats script (0.50): the best, a, has 0.50. Trust no method's 90 % "
+            "No method beats script (0.50): the highest mean is 0.50, of a. Trust no method's 90 % "
             "intervals: they hold 10 % of true values.",
         ),
         (

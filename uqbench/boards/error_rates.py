@@ -129,7 +129,7 @@ def some_differ(p: Sequence[float], family: int) -> bool:
 def errors_sentence(text: str) -> str:
     """A board's error rates in a sentence or two, from its ``errors.csv``; empty without any."""
     rows = list(csv.DictReader(io.StringIO(text)))
-    words = {BRACKET: "95 % brackets miss in", RANK: "some pair is told apart in"}
+    words = {BRACKET: "95 % brackets miss in", RANK: "a false difference appears in"}
     with reading(ERRORS, KeyError, ValueError, TypeError):
         said = [f"{words[row['printed']]} {100 * float(row['wrong']):.0f} %" for row in rows]
         if not said or "above" not in rows[0]:  # older boards have the errors of resampled runs
@@ -137,9 +137,8 @@ def errors_sentence(text: str) -> str:
         error = max(1.0, *(100 * float(row["error"]) for row in rows))
         more = any(row["above"] == "yes" for row in rows)
     return (
-        f"On {rows[0]['boards']} drawn boards like this one, of equal methods, "
-        f"{' and '.join(said)}, "
-        f"± {error:.0f} (`{ERRORS}`), if none fails in a way that these runs did not show."
+        f"In {rows[0]['boards']} simulated boards of equal methods with these spreads, "
+        f"{' and '.join(said)} (± {error:.0f}, `{ERRORS}`), if no failure is rarer than those seen."
         + " **Ranks are less sure here than 95 %.**"
         * more
     )

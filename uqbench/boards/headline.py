@@ -1,7 +1,7 @@
 """The headline of a board and the note below it, from the frames that its tables and files are.
 
 The headline says who is best, or that nobody beats a trivial baseline; whose intervals to trust,
-with a number; and, where there is room, one surprise: of a control or a task. Tuning and
+with a number; and, where there is room, one surprise: of a control or an oracle. Tuning and
 controls are for the note.
 """
 
@@ -48,13 +48,11 @@ class Told:
         leaderboard: its ``leaderboard.csv``.
         ranking: the statistic that it is ranked by.
         ranks: whether its budget can rank methods.
-        by_task: its ``ranks.csv``; None of boards from before it was kept.
     """
 
     leaderboard: pd.DataFrame
     ranking: str
     ranks: bool
-    by_task: pd.DataFrame | None = None
 
     @property
     def headline(self) -> str:
@@ -119,7 +117,7 @@ class Told:
         if self.nobody:
             name, best = self.baseline[0], str(self.scores.idxmax())
             beats = f"No method beats {name} ({number(self.baseline[1])})"
-            return f"{beats}: the best, {best}, has {number(self.scores[best])}."
+            return f"{beats}: the highest mean is {number(self.scores[best])}, of {best}."
         known = self.scores.dropna()
         if len(self.methods) == 1 and len(known):
             return f"{known.index[0]}, the only method, scores {number(known.iloc[0])}."
@@ -219,7 +217,6 @@ class Told:
         if self.beaten and not few:
             do = "does" if len(self.beaten) == 1 else "do"
             yield f"{_names(self.beaten, 'and')} {do} not {beat}"
-        yield from self._on_a_task()
         if not self.words and len(self.first) == 1 and len(self.ranked) > 1:
             second = str(self.ranked.index[1])
             yield f"Next is {second} ({number(self.scores[second])})."
@@ -233,16 +230,6 @@ class Told:
             return self.scores[:0]
         point = 100 * self.methods.loc[list(self.words), zero]
         return point if (self.shares - point < 100 * NO_BETTER).all() else point[:0]
-
-    def _on_a_task(self) -> Iterator[str]:
-        """The first task on which none of the best methods may be best."""
-        if self.by_task is None or not 0 < len(self.first) <= MOST_NAMES:
-            return
-        best = self.by_task[(self.by_task["how"] == "only") & (self.by_task["rank_low"] == 1)]
-        for task, own in best.groupby("task"):
-            if not {*own["method"]} & {*self.first}:
-                others = _names(list(own["method"]), "or")
-                yield f"On {str(task).replace('_', ' ')}, {others} is best."
 
     @property
     def _tuning(self) -> str:
@@ -263,8 +250,10 @@ class Told:
         for control, said in (("zero", "width zero"), ("constant", "the best constant width")):
             beside = column.replace("_mean", f"_{control}_mean")
             if column and beside in self.methods and self.methods[beside].notna().any():
-                parts.append(f"{_span(100 * self.methods[beside])} % with {said}")
-        return f"Intervals would hold {' and '.join(parts)}." if parts else ""
+                of = list(self.words) or list(self.methods.index)
+                parts.append(f"{_span(100 * self.methods.loc[of, beside])} % with {said}")
+        of = "Those methods' intervals" if self.words else "Intervals"
+        return f"{of} would hold {' and '.join(parts)}." if parts else ""
 
     @property
     def _skills(self) -> str:

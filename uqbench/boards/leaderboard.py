@@ -311,7 +311,7 @@ class Board:
     @property
     def told(self) -> Told:
         """The frames that its sentences are made of."""
-        return Told(self.leaderboard, self.ranking, self.ranks, self.frames["ranks.csv"])
+        return Told(self.leaderboard, self.ranking, self.ranks)
 
     def rows(self) -> list[dict[str, str]]:
         """The lines of ``leaderboard.csv``, as text."""

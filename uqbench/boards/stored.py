@@ -221,9 +221,7 @@ class StoredBoard:
     @property
     def told(self) -> Told:
         """The frames that its sentences are made of."""
-        ranks = self.table("ranks.csv")
-        named = None if ranks is None else self._named(ranks)
-        return Told(self._whole, self.ranking, self.ranks, named)
+        return Told(self._whole, self.ranking, self.ranks)
 
     @property
     def methods(self) -> list[str]:

@@ -259,7 +259,8 @@ def _meant(board: Board) -> Iterator[str]:
         yield worth(board.plan.suite, name, own)
     fewest = min((len(cell) for cell in board.scores.cells), default=0)
     if fewest >= 3:
-        yield f"{fewest} runs of a task show no failure rarer than one in {fewest / 3:.0f}."
+        rare = f"one in {fewest / 3:.0f}"
+        yield f"With {fewest} runs of a task, failures rarer than {rare} may go unseen."
 
 
 def _percent(share: float) -> str:
