@@ -664,7 +664,7 @@ def test_a_vector_environment_is_checked_as_lanes():
     spec = EnvironmentSpec(
         name="poles",
         version="1",
-        factory=lambda _, n: gymnasium.make_vec("CartPole-v1", n, "vector_entry_point"),
+        factory=lambda _, n: gymnasium.make_vec("CartPole-v1", n, "sync"),
         vector=True,
     )
     host = load_host()

@@ -71,7 +71,8 @@ def test_errors_are_those_of_the_reference_model(features_file, features_alone):
         predicted = torch.tensor(
             [[float(by_features[bytes(r.numpy())]) for r in rows] for rows in inputs]
         )
-        return PredictiveUncertainty(predicted, 0 * predicted, predicted, None, "nats")
+        probs = torch.full((*predicted.shape, 4), 1 / 4)
+        return PredictiveUncertainty(predicted, 0 * predicted, predicted, probs, "nats")
 
     given = asked_once(task, [0], oracle)
     assert task.score([0], given)["auroc"].tolist() == [1.0]

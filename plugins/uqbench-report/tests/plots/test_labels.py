@@ -109,5 +109,5 @@ def test_trust_has_coverage_of_methods_alone_and_one_baseline_of_a_kind():
     data, level = trust.frame(StoredBoard.read(BOARDS / "minatar" / "quick").leaderboard, "mean")
     assert level == 0.9
     assert data.loc[data["role"] != "method", "y"].isna().all()
-    assert list(data.loc[data["role"] != "method", "method"]) == ["script"]
+    assert list(data.loc[data["role"] != "method", "method"]) == ["uniform-random"]
     assert (data["role"] == "method").sum() == 5
