@@ -61,7 +61,7 @@ BY_HAND = [
     ["run", "--suite", "toy", "--seed", "3", "--seed", "3"],
     ["run", "--suite", "toy", "--executor-config", "cpus=2"],
     ["run", "--suite", "toy", "--no-wait"],
-    ["cite", "tpy"], ["cite", "toy", "--budget", "smoke"], ["plugin", "check", "toyy"],
+    ["cite", "tpy"], ["plugin", "check", "toyy"],
     ["plugin", "check", "toy:fst"], ["plugin", "chekc", "toy"], ["plugin", "new", "mine"],
     ["list", "suits"], ["plugin", "check", "there.toml"], ["plugin", "check", "no.toml"],
     ["try", "no.py", "--suite", "toy"], ["try", "there.py", "--suite", "toy"],
