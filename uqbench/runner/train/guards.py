@@ -64,7 +64,11 @@ def check_range(
             f"{n_actions - 1} (lane {wrong[0]}, step {step}, {named(agent)})"
             f"{see('wrong-action')}"
         )
-    if valid is not None and not (allowed := valid.gather(-1, action[..., None])[..., 0]).all():
+    if valid is None:
+        return
+    allowed = valid.gather(-1, action[..., None])[..., 0]
+    allowed = allowed | ~valid.any(-1)  # the mask's own fault
+    if not allowed.all():
         wrong = (~allowed).nonzero()[0].tolist()
         known = valid[tuple(wrong)].nonzero().flatten().tolist()
         raise UqbenchError(
