@@ -11,6 +11,8 @@ import torch
 
 pytest.importorskip("numba")
 
+from uqbench_dqn.config import DeepQConfig
+
 from uqbench.contract.agent import EnvironmentInfo
 from uqbench.contract.config import resolve
 from uqbench.contract.errors import UqbenchError
@@ -55,7 +57,13 @@ def cases() -> Iterator[Any]:
         for field in fields(config):
             if field.name not in SMALL.keys() | LEFT_ALONE:
                 for value in others(field.name, hints[field.name], getattr(own, field.name)):
-                    yield pytest.param(name, {field.name: value}, id=f"{name}-{field.name}={value}")
+                    shared = hasattr(DeepQConfig, field.name) and name != "dqn"
+                    yield pytest.param(
+                        name,
+                        {field.name: value},
+                        id=f"{name}-{field.name}={value}",
+                        marks=[pytest.mark.long] * shared,
+                    )
 
 
 def made(name: str, settings: dict[str, Any]) -> Any:
