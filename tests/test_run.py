@@ -100,6 +100,7 @@ def test_running_again_does_nothing_and_changes_no_byte(finished):
     assert files(out) == before
 
 
+@pytest.mark.long
 def test_a_wider_selection_does_only_what_is_missing(tmp_path):
     run_toy(tmp_path, "--methods", "fast", "--seeds", "2")
     boards = ("leaderboards", "report.html")
@@ -115,6 +116,7 @@ def test_a_wider_selection_does_only_what_is_missing(tmp_path):
     assert list(states(tmp_path).values()) == ["finished"] * N_RUNS
 
 
+@pytest.mark.long
 def test_results_do_not_depend_on_workers_or_on_which_runs_share_a_program(finished, tmp_path):
     out, *_ = finished
     run_toy(tmp_path, "--workers", "2", "--seed", "2", "--tasks", "long")
@@ -209,6 +211,7 @@ def test_a_numpy_that_lacks_what_all_need_is_said_once_and_nothing_is_retried(tm
     assert list(states(tmp_path).values()).count("failed") == 9  # what begins meanwhile is stopped
 
 
+@pytest.mark.long
 def test_what_is_trained_is_judged_by_the_next_command_with_the_same_scores(finished, tmp_path):
     some = "--tasks", "short", "--methods", "fast", "--workers", "1"
     done = run_toy(tmp_path, *some, "--train-only")
@@ -396,9 +399,8 @@ def test_an_interrupted_run_leaves_a_valid_store_and_is_completed_by_the_next(ki
     assert list(states(tmp_path).values()) == ["finished"] * 2
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param("episodes.parquet", marks=pytest.mark.long), "run.json"]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["episodes.parquet", "run.json"])
 def test_a_truncated_file_is_named_kept_and_run_again(name, tmp_path):
     one = ("--methods", "fast", "--tasks", "short", "--seeds", "1")
     run_toy(tmp_path, *one)
