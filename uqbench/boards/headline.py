@@ -252,8 +252,8 @@ class Told:
             if column and beside in self.methods and self.methods[beside].notna().any():
                 of = list(self.words) or list(self.methods.index)
                 parts.append(f"{_span(100 * self.methods.loc[of, beside])} % with {said}")
-        of = "Those methods' intervals" if self.words else "Intervals"
-        return f"{of} would hold {' and '.join(parts)}." if parts else ""
+        whose = "Those methods' intervals" if self.words else "Intervals"
+        return f"{whose} would hold {' and '.join(parts)}." if parts else ""
 
     @property
     def _skills(self) -> str:
