@@ -16,12 +16,12 @@ from collections import Counter
 from pathlib import Path
 
 import pandas as pd
+from uqbench_claims.judged import distinct, judged_claims
+from uqbench_claims.verdict import Verdict
 
 from uqbench.api.options import Options
 from uqbench.api.session import Session
-from uqbench.boards.claims.verdict import Verdict
 from uqbench.boards.stored import StoredBoard, boards_below
-from uqbench.pages.verdicts import distinct, judged_claims
 from uqbench.registry.load_host import load_host
 from uqbench.results.folders import Folder
 from uqbench.suites.reading import read_suites

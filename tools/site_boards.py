@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import gymnasium
 import torch
+from uqbench_claims.judged import JudgedClaim, judged_claims
 
 from uqbench.boards.calibration import CALIBRATED, coverage_column
 from uqbench.boards.protocol import departures, versions_here
@@ -21,7 +22,6 @@ from uqbench.boards.stored import StoredBoard, board_folders
 from uqbench.contract.wording import duration
 from uqbench.pages.board_view import BoardView, Line, header, shown
 from uqbench.pages.methods import names_of
-from uqbench.pages.verdicts import JudgedClaim, judged_claims
 from uqbench.registry.load_host import load_host
 from uqbench.registry.plugins import Host
 from uqbench.runner.train.environments import lanes_of

@@ -18,10 +18,10 @@ import conformance_page
 import jinja2
 import suite_keys
 from site_boards import NEEDS, SECONDS, WORLDS, SiteBoard, chosen, site_boards
+from uqbench_claims.judged import WORDS, Counted, by_paper, distinct
 from uqbench_report.explorer.page import Explorer
 
 from uqbench.boards.stored import board_folders
-from uqbench.pages.verdicts import WORDS, Counted, by_paper, distinct
 from uqbench.registry.load_host import load_host
 from uqbench.suites.reading import read_suites
 

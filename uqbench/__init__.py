@@ -38,10 +38,10 @@ from uqbench.contract.version import __version__
 if sys.platform == "win32":
     raise ImportError("uqbench runs on Linux and macOS; on Windows use it in WSL (wsl --install).")
 if TYPE_CHECKING:
+    from uqbench_claims.api import judge_claims, verdicts
     from uqbench_report.report import write_report
 
     from uqbench.api.boards import check_leaderboard, leaderboard, rewrite_leaderboard
-    from uqbench.api.claims import judge_claims, verdicts
     from uqbench.api.compare import Compared, compare
     from uqbench.api.listing import list_agents, list_budgets, list_methods, list_suites
     from uqbench.api.load import load
@@ -62,11 +62,15 @@ __all__ = [
     "rewrite_leaderboard", "run", "score", "status", "verdicts", "write_report",
 ]  # fmt: skip
 
-_LAZY = {"profile": "uqbench_profile.profile", "write_report": "uqbench_report.report"} | {
+_LAZY = {
+    "judge_claims": "uqbench_claims.api",
+    "profile": "uqbench_profile.profile",
+    "verdicts": "uqbench_claims.api",
+    "write_report": "uqbench_report.report",
+} | {
     name: f"uqbench.{module}"
     for module, names in {
         "api.boards": ("check_leaderboard", "leaderboard", "rewrite_leaderboard"),
-        "api.claims": ("judge_claims", "verdicts"),
         "api.compare": ("Compared", "compare"),
         "api.listing": ("list_agents", "list_budgets", "list_methods", "list_suites"),
         "api.load": ("load",),
@@ -86,9 +90,9 @@ _LAZY = {"profile": "uqbench_profile.profile", "write_report": "uqbench_report.r
 IMPORT_NAMES = {
     **dict.fromkeys(
         (
-            "agent", "claim", "config", "environment", "errors", "estimator", "executor",
-            "figure", "hookspecs", "identity", "pictures", "queries", "risk", "seeding", "specs",
-            "truth", "updates", "version", "wording",
+            "agent", "board_table", "claim", "config", "environment", "errors", "estimator",
+            "executor", "figure", "hookspecs", "identity", "pictures", "queries", "risk", "seeding",
+            "specs", "truth", "updates", "version", "wording",
         ),
         "contract",
     ),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
-from uqbench.boards.claims.verdict import Finding, seeds_needed
+from uqbench.boards.decision import Finding, seeds_needed
 from uqbench.boards.tables import label
 from uqbench.contract.claim import Comparison, Evidence, Interval, Region
 from uqbench.contract.errors import UqbenchError, unknown

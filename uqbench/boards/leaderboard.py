@@ -15,8 +15,6 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from uqbench.boards.calibration import coverage_column, with_words
-from uqbench.boards.claims import table
-from uqbench.boards.claims.judge import Judgement, judge
 from uqbench.boards.columns import Column, columns, grouped
 from uqbench.boards.controls import beyond
 from uqbench.boards.headline import Told
@@ -42,6 +40,7 @@ from uqbench.boards.tables import (
     read,
 )
 from uqbench.boards.tuned import gains, how_tuned
+from uqbench.contract.board_table import BoardTable
 from uqbench.contract.specs import Role
 from uqbench.registry.local import is_local
 from uqbench.results.scores import Score, Scores
@@ -71,7 +70,7 @@ COMPARED = ("method", "trivial")
 
 @dataclass(frozen=True)
 class Board:
-    """A plan's scores, and the tables and verdicts that follow from them.
+    """A plan's scores, and the tables that follow from them.
 
     Attributes:
         gathered: the scores, or what gathers them when they are first asked for.
@@ -125,9 +124,9 @@ class Board:
         return self.gathered() if callable(self.gathered) else self.gathered
 
     @cached_property
-    def claims(self) -> tuple[Judgement, ...]:
-        """The verdicts on the plan's claims."""
-        return judge(self.plan, self.scores, self.began)
+    def added(self) -> dict[str, BoardTable]:
+        """Tables of plugins, by their names."""
+        return {spec.name: spec.load_factory()(self) for spec in self.plan.board_tables}
 
     @cached_property
     def began(self) -> str:
@@ -274,7 +273,7 @@ class Board:
     def frames(self) -> dict[str, pd.DataFrame]:
         """The tables that follow from the scores, by the names of their files."""
         return {
-            "claims.csv": made(table.rows(self.claims), table.COLUMNS),
+            **{f"{name}.csv": table.frame for name, table in self.added.items()},
             "leaderboard.csv": with_words(made(self._rows())),
             "pairs.csv": made(map(pair_row, self.pairs), PAIR_COLUMNS),
             "ranks.csv": made(self._rank_rows(), RANK_COLUMNS),

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from uqbench.boards.calibration import with_words
-from uqbench.boards.claims.verdict import EARLIER
 from uqbench.boards.error_rates import ERRORS
 from uqbench.boards.headline import Told
 from uqbench.boards.leaderboard import Board
@@ -44,6 +43,15 @@ SCORES, PACKED = "scores.csv", "scores.csv.gz"
 boards are not compressed."""
 RECORDED = ("cost.csv", PROVENANCE, "papers.bib", ERRORS, NAME, CURVES, UNCERTAINTY)
 """The files of a board that do not follow from its scores."""
+EARLIER_VERDICTS = {
+    "not reproduced": "does not hold",
+    "equal": "does not hold",
+    "depends on the reading": "open",
+    "undecided": "open",
+    "not judged": "open",
+    "not applicable": "not run",
+}
+"""Words for verdicts in files of earlier versions, and what they are called now."""
 LEFT_OUT = (SCORES, CURVES, UNCERTAINTY)
 """What a copy of a board may be without; its tables are those of the whole board."""
 
@@ -197,7 +205,7 @@ class StoredBoard:
         where = self.folder / name
         table = read(stored_text(self.checked(name), where), str(where))
         if name == "claims.csv" and "verdict" in table:
-            return table.replace({"verdict": EARLIER})
+            return table.replace({"verdict": EARLIER_VERDICTS})
         return with_words(table) if name == "leaderboard.csv" and "method" in table else table
 
     @cached_property

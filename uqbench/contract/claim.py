@@ -2,7 +2,7 @@
 
 A kind is a frozen dataclass whose fields are the keys of a ``[[claims]]`` table. It names the runs
 it needs and compares them. It never reaches the verdict: the harness does, by one rule for all
-kinds (:mod:`uqbench.boards.claims.judge`).
+kinds (``uqbench_claims.judge``).
 """
 
 from __future__ import annotations

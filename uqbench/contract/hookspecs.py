@@ -68,6 +68,11 @@ def uqbench_claim_kinds() -> Iterable[specs.Spec]:  # type: ignore[empty-body]
 
 
 @hookspec
+def uqbench_board_tables() -> Iterable[specs.Spec]:  # type: ignore[empty-body]
+    """Tables of boards: ``factory(board) -> uqbench.contract.board_table.BoardTable``."""
+
+
+@hookspec
 def uqbench_executors() -> Iterable[specs.ExecutorSpec]:  # type: ignore[empty-body]
     """Executors of batches: ``factory(context, config) -> uqbench.executor.Executor``."""
 

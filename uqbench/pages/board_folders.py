@@ -4,6 +4,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from uqbench.boards.cost import cost_csv
 from uqbench.boards.curves import curve_files
@@ -99,4 +100,5 @@ def write_files(files: Mapping[str, bytes], folder: Folder, host: Host) -> None:
 def write_index(root: Folder, host: Host) -> None:
     """Write the page that lists all leaderboards below a folder."""
     suites = read_suites(host, check=()).suites
-    root.write("README.md", index_page(root, suites, versions_here(host)).encode())
+    tables: list[Any] = [spec.load_factory() for spec in host.board_tables.values()]
+    root.write("README.md", index_page(root, suites, versions_here(host), tables).encode())

@@ -1,8 +1,8 @@
-"""``README.md`` of a board, and the index of boards with the matrix of claims."""
+"""``README.md`` of a board, and the index of boards."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
-from uqbench.boards.claims.judge import Judgement
 from uqbench.boards.cost import read_cost
 from uqbench.boards.error_rates import errors_sentence
 from uqbench.boards.leaderboard import Board
@@ -11,9 +11,9 @@ from uqbench.boards.protocol import departures, older_scores
 from uqbench.boards.provenance import MadeWith
 from uqbench.boards.stored import StoredBoard, boards_below
 from uqbench.boards.tables import label
+from uqbench.contract.board_table import BoardTable
 from uqbench.contract.errors import UqbenchError
 from uqbench.pages.board_view import BoardView, board_notes
-from uqbench.pages.verdicts import WORDS, Counted, JudgedClaim, by_paper, distinct, judged_claims
 from uqbench.results.folders import Folder
 from uqbench.suites.suite import Suite
 
@@ -74,7 +74,7 @@ def page(
         board.told.note,
         board_notes(board, view),
         FURTHER,
-        _claims(board),
+        *(added.section for added in board.added.values()),
         _readings(board),
         _cost(cost),
         _made(board, made, older),
@@ -89,29 +89,15 @@ def _ranking(board: Board, view: BoardView) -> str:
     columns = [view.column(name) for name in view.shown(beside)]
     texts = {column.name: column.texts for column in columns}
     texts["method"] = tuple(f"`{line.method}`{line.remark}" for line in view.lines)
-    return _table([column.header for column in columns], list(zip(*texts.values(), strict=True)))
+    return table([column.header for column in columns], list(zip(*texts.values(), strict=True)))
 
 
 def _readings(board: Board) -> str:
     rows = [
-        [f"`{name}`", *map(_cell, (reading.chosen, reading.alternative, reading.moved))]
+        [f"`{name}`", *map(cell, (reading.chosen, reading.alternative, reading.moved))]
         for name, reading in board.plan.suite.readings.items()
     ]
-    return _titled("Readings of the paper", "reading,chosen,alternative,what moved", rows)
-
-
-def _claims(board: Board) -> str:
-    rows = [
-        [_verdict(of), *map(_cell, (of.claim.sentence, of.claim.source, of.reason))]
-        for of in board.claims
-    ]
-    return _titled("Claims", "verdict,claim,source,remark", rows)
-
-
-def _verdict(judged: Judgement) -> str:
-    names = ", ".join(f"`{name}`" for name in judged.readings)
-    under = f" under the reading{'s'[: len(judged.readings) > 1]} {names}" if names else ""
-    return f"**{judged.verdict.value}**{under}"
+    return titled("Readings of the paper", "reading,chosen,alternative,what moved", rows)
 
 
 def _cost(text: str) -> str:
@@ -149,68 +135,73 @@ def _made(board: Board, made: Sequence[MadeWith], older: str) -> str:
 
 
 def _sources(board: Board) -> str:
-    sources = [board.plan.suite.source, *(judged.claim.source for judged in board.claims)]
+    sources = [board.plan.suite.source, *(claim.source for claim, _ in board.plan.claims)]
     listed = [f"- {source}" for source in dict.fromkeys(sources) if source]
     return "\n".join(["## Sources", "", *listed]) if listed else ""
 
 
-def index_page(root: Folder, suites: Mapping[str, Suite], versions: Mapping[str, str]) -> str:
-    """The index of the boards below ``root``: what there is, and the verdict on each claim.
+def index_page(
+    root: Folder,
+    suites: Mapping[str, Suite],
+    versions: Mapping[str, str],
+    tables: Sequence[type[BoardTable]] = (),
+) -> str:
+    """The index of the boards below ``root``: what there is, and what tables of plugins come to.
 
     Args:
         root: the folder of the boards' folders.
         suites: the installed ones, by name; boards of their earlier protocols are marked.
         versions: of the installed agents and estimators, by name.
+        tables: that plugins add to boards.
     """
     boards: list[list[str]] = []
-    claims: list[JudgedClaim] = []
+    entries: list[list[Any]] = [[] for _ in tables]
     for folder in boards_below(root):
         suite, name = folder.names[-2:]
         try:
-            row, judged = _listed(StoredBoard(folder), suites.get(suite), versions)
+            stored = StoredBoard(folder)
+            own = [of.entries(stored) for of in tables]
+            row = _listed(stored, suites.get(suite), versions)
         except (UqbenchError, LookupError):
             # it is another board's, and whoever writes theirs is not to be held up
-            row, judged = [f"{suite} · {name}: damaged", "", ""], []
+            row, own = [f"{suite} · {name}: damaged", "", ""], [()] * len(tables)
         boards.append(row)
-        claims += judged
-    papers = [*by_paper(claims), Counted("**all**", tuple(distinct(claims)))]
-    matrix = [[of.paper, *(str(of.count(word)) for word in WORDS), of.parts] for of in papers]
+        for all_of, found in zip(entries, own, strict=True):
+            all_of += found
     parts = [
         GENERATED,
         "# Leaderboards",
         INTRODUCTION,
-        "## Claims of the papers",
-        "Each claim once, on the budget that it needs.",
-        _table(["paper", *WORDS, "parts that hold"], matrix),
+        *(of.index(found) for of, found in zip(tables, entries, strict=True)),
         "## Boards",
-        _table(["board", "methods", "runs"], boards),
+        table(["board", "methods", "runs"], boards),
         *([EARLIER] if any("‡" in board[0] for board in boards) else []),
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def _listed(
-    board: StoredBoard, suite: Suite | None, versions: Mapping[str, str]
-) -> tuple[list[str], list[JudgedClaim]]:
-    """A board's row of the index, and its claims."""
+def _listed(board: StoredBoard, suite: Suite | None, versions: Mapping[str, str]) -> list[str]:
+    """A board's row of the index."""
     place = "/".join(board.folder.parts[-2:])
     page_name = "README.md" if board.has("README.md") else "leaderboard.csv"
     link = f"[{place.replace('/', ' · ')}]({place}/{page_name})"
     if suite is not None and departures(board.manifest, suite, versions):
         link += " ‡"
     methods = len({key.rsplit("/", 1)[1] for key in board.configs})
-    return [link, str(methods), str(board.manifest.runs["finished"])], judged_claims(board)
+    return [link, str(methods), str(board.manifest.runs["finished"])]
 
 
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table in Markdown."""
     lines = [header, ["---"] * len(header), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _titled(title: str, header: str, rows: Sequence[Sequence[str]]) -> str:
+def titled(title: str, header: str, rows: Sequence[Sequence[str]]) -> str:
     """A table under its title; empty without rows."""
-    return f"## {title}\n\n{_table(header.split(','), rows)}" if rows else ""
+    return f"## {title}\n\n{table(header.split(','), rows)}" if rows else ""
 
 
-def _cell(text: str) -> str:
+def cell(text: str) -> str:
+    """The text in a cell of a table in Markdown."""
     return text.replace("|", "\\|").replace("\n", " ")

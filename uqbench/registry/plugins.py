@@ -53,6 +53,7 @@ class Host:
         self.scores = self._made("score", specs.ScoreSpec)
         self.risk_measures = self._made("risk measure", specs.Spec)
         self.claim_kinds = self._made("claim kind", specs.Spec)
+        self.board_tables = self._made("board table", specs.Spec)
         self.executors = self._made("executor", specs.ExecutorSpec)
         self.risk_names = MeasuresByName(self.risk_measures)
         self.suite_files: list[tuple[Traversable, Plugin]] = []

@@ -9,7 +9,7 @@ from uqbench.contract.claim import ClaimKind
 from uqbench.contract.config import as_table
 from uqbench.contract.errors import UqbenchError, see, unknown
 from uqbench.contract.identity import DeviceKind, Run, digest_of, runs_of
-from uqbench.contract.specs import AgentSpec, Role
+from uqbench.contract.specs import AgentSpec, Role, Spec
 from uqbench.registry.plugins import Host
 from uqbench.suites.claims import Claim
 from uqbench.suites.configs import method_config, task_spec
@@ -56,7 +56,8 @@ class Plan:
             nothing set by the user.
         as_written: whether these are runs of the budget as written, though perhaps not all of
             them: steps and configs are the suite's.
-        claims: the suite's claims, each with its parsed kind.
+        claims: the suite's claims, each with its parsed kind; none where no kind is installed.
+        board_tables: tables that plugins add to its board.
         steps: what the user set instead of the budget's steps; None if nothing.
         settings: config values that the user set, by method.
         keep_agents: whether the final state of each agent is stored; changes no identity.
@@ -72,6 +73,7 @@ class Plan:
     standard: bool
     as_written: bool = True
     claims: tuple[tuple[Claim, ClaimKind], ...] = ()
+    board_tables: tuple[Spec, ...] = ()
     steps: int | None = None
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     keep_agents: bool = False
@@ -177,7 +179,12 @@ def make_plan(
         cells,
         standard=as_written and whole,
         as_written=as_written,
-        claims=tuple((c, c.load(host, f"{suite.name}: claims.{c.id}")) for c in suite.claims),
+        claims=tuple(
+            (c, c.load(host, f"{suite.name}: claims.{c.id}"))
+            for c in suite.claims
+            if host.claim_kinds
+        ),
+        board_tables=tuple(host.board_tables.values()),
         steps=steps,
         settings=settings,
         keep_agents=keep_agents,

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from uqbench_claims.verdict import Verdict, verdict
 from uqbench_sentinel.trend import Trend
 
-from uqbench.boards.claims.verdict import Verdict, find, verdict
+from uqbench.boards.decision import find
 from uqbench.contract.claim import CannotCompareError, Observations
 from uqbench.registry.plugins import Host
 

@@ -39,15 +39,6 @@ def uqbench_risk_measures() -> Iterable[Spec]:
 
 
 @hookimpl
-def uqbench_claim_kinds() -> Iterable[Spec]:
-    """The kinds of claim of ``uqbench.boards.claims``."""
-    return [
-        Spec(name=name, version="1", factory=f"uqbench.boards.claims.{name}:{name.capitalize()}")
-        for name in ("order", "band", "share")
-    ]
-
-
-@hookimpl
 def uqbench_executors() -> Iterable[ExecutorSpec]:
     """Processes of this machine."""
     return [

@@ -12,12 +12,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from packed import read_scores, write_scores
+from uqbench_claims.judged import by_paper, distinct, judged_claims
+from uqbench_claims.verdict import Verdict
 from uqbench_report.explorer.page import Explorer
 from uqbench_report.explorer.ranks import places_by
 
-from uqbench.boards.claims.verdict import Verdict
 from uqbench.boards.stored import StoredBoard
-from uqbench.pages.verdicts import by_paper, distinct, judged_claims
 from uqbench.registry.load_host import load_host
 from uqbench.results.folders import Folder
 from uqbench.suites.reading import read_suites

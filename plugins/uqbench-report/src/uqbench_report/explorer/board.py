@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from uqbench_claims.judged import judged_claims
+
 from uqbench.boards.against import compared
 from uqbench.boards.calibration import band, coverage_column
 from uqbench.boards.controls import BEYOND, above_controls
@@ -17,7 +19,6 @@ from uqbench.contract.errors import UqbenchError, contained
 from uqbench.contract.figure import Figure
 from uqbench.pages.board_view import BoardView, Line, header, stored_estimate
 from uqbench.pages.methods import entitled, names_of
-from uqbench.pages.verdicts import judged_claims
 from uqbench.registry.plugins import Host
 from uqbench.statistics.estimate import Estimate
 from uqbench.statistics.ranks import Place

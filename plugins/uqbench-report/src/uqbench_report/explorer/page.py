@@ -14,12 +14,12 @@ from string import Template
 from typing import Any
 
 from altair.utils.schemapi import debug_mode
+from uqbench_claims.judged import WORDS, Counted, by_paper, distinct, judged_claims
 
 from uqbench.boards.stored import StoredBoard
 from uqbench.contract.errors import UqbenchError
 from uqbench.contract.figure import NotDrawableError
 from uqbench.pages.methods import entitled
-from uqbench.pages.verdicts import WORDS, Counted, by_paper, distinct, judged_claims
 from uqbench.registry.papers import cited
 from uqbench.registry.plugins import Host
 from uqbench.results.folders import Folder

@@ -1,12 +1,11 @@
-"""From comparisons to a verdict, by one rule for all kinds of claim.
+"""Decisions on comparisons by their intervals, and the seeds that would decide open ones.
 
 Each comparison is decided by its interval: true where that lies inside the comparison's region,
-false where it lies outside, open otherwise. The error of a whole claim is at most 5 %: with m
+false where it lies outside, open otherwise. The error of all together is at most 5 %: with m
 comparisons the intervals have level 1 − 0.05/m; where some are decided, the remaining k are looked
 at once more at 1 − 0.05/k, and so on (Holm 1979).
 """
 
-import enum
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,34 +22,6 @@ CHANCES = 500
 
 _HALF = NormalDist().inv_cdf(0.75)
 """Half of a normal 50 % interval, in standard deviations."""
-
-
-class Verdict(enum.Enum):
-    """The verdict of runs on a claim.
-
-    HOLDS: the claim's comparisons are true.
-    DOES_NOT_HOLD: one that it needs is false, or the difference is too small to matter.
-    OPEN: neither can be said from these runs, or another reading of the paper, which the suite
-        records, has the opposite verdict.
-    NOT_RUN: runs are missing, or the claim needs another budget or more tasks.
-    """
-
-    HOLDS = "holds"
-    DOES_NOT_HOLD = "does not hold"
-    OPEN = "open"
-    NOT_RUN = "not run"
-
-
-DECIDED = (Verdict.HOLDS, Verdict.DOES_NOT_HOLD)
-EARLIER = {
-    "not reproduced": Verdict.DOES_NOT_HOLD.value,
-    "equal": Verdict.DOES_NOT_HOLD.value,
-    "depends on the reading": Verdict.OPEN.value,
-    "undecided": Verdict.OPEN.value,
-    "not judged": Verdict.OPEN.value,
-    "not applicable": Verdict.NOT_RUN.value,
-}
-"""Words for verdicts in files of earlier versions, and what they are called now."""
 
 
 @dataclass(frozen=True)
@@ -95,13 +66,8 @@ def find(evidence: Evidence, *, intervals: bool) -> tuple[Finding, ...]:
             findings[i] = _find(comparisons[i], ALPHA / len(left))
 
 
-def verdict(evidence: Evidence, findings: Sequence[Finding]) -> Verdict:
-    """The verdict on a claim from its findings."""
-    return combine(evidence, [False if f.equal and f.true is None else f.true for f in findings])
-
-
-def combine(evidence: Evidence, true: Sequence[bool | None]) -> Verdict:
-    """The verdict on a claim from what is known of its comparisons."""
+def combine(evidence: Evidence, true: Sequence[bool | None]) -> bool | None:
+    """Whether so many groups of comparisons are true as must be; None where that is open."""
     groups: dict[str, list[tuple[Comparison, bool | None]]] = {}
     for comparison, known in zip(evidence.comparisons, true, strict=True):
         groups.setdefault(comparison.group, []).append((comparison, known))
@@ -109,15 +75,15 @@ def combine(evidence: Evidence, true: Sequence[bool | None]) -> Verdict:
     no = sum(any(known is False for _, known in group) for group in groups.values())
     yes = sum(all(known for _, known in group) for group in groups.values())
     if yes >= needed:
-        return Verdict.HOLDS
+        return True
     if len(groups) - no < needed:
-        return Verdict.DOES_NOT_HOLD
-    return Verdict.OPEN
+        return False
+    return None
 
 
 @dataclass(frozen=True)
 class Needed:
-    """Numbers of seeds with which a claim would be decided with a probability of ``POWER``.
+    """Numbers of seeds that would decide all comparisons with a probability of ``POWER``.
 
     Attributes:
         seeds: if today's estimates and spreads were exact; None where ``MOST_SEEDS`` would not do.
@@ -146,13 +112,13 @@ class Needed:
 
 
 def seeds_needed(evidence: Evidence, findings: Sequence[Finding], seeds: int) -> Needed:
-    """The number of seeds with which a claim would be decided."""
+    """The number of seeds that would decide all comparisons together."""
     open_ones = max(1, sum(finding.true is None for finding in findings))
     slack = 2 * (1 - POWER) / open_ones  # two-sided level of an interval that is missed so often
 
     def decides(seeds: int, shifted: float) -> bool:
         true = [_expected(f, seeds, slack, shifted) for f in findings]
-        return combine(evidence, true) is not Verdict.OPEN
+        return combine(evidence, true) is not None
 
     def needed(shifted: float) -> int | None:
         """The least number of seeds that decides, with estimates that far from the boundary."""
@@ -189,7 +155,7 @@ def _chance(evidence: Evidence, findings: Sequence[Finding], today: int, seeds: 
             _inside(finding.comparison, ends and (ends[0] + by, ends[1] + by))
             for finding, ends, by in zip(findings, found, away, strict=True)
         ]
-        decided += combine(evidence, true) is not Verdict.OPEN
+        decided += combine(evidence, true) is not None
     return decided / (2 * CHANCES)
 
 

@@ -6,7 +6,6 @@ from itertools import pairwise, product
 from operator import neg
 from typing import Literal
 
-from uqbench.boards.claims.per_task import TaskwiseKind, check_normalized
 from uqbench.contract.claim import (
     CannotCompareError,
     Comparison,
@@ -18,6 +17,7 @@ from uqbench.contract.claim import (
 from uqbench.statistics.bounded import check_shares, difference, scaled, share
 from uqbench.statistics.concordance import check_concordance, concordance
 from uqbench.statistics.location import Difference, location, paired_difference
+from uqbench_claims.kinds.per_task import TaskwiseKind, check_normalized
 
 
 @dataclass(frozen=True, kw_only=True)

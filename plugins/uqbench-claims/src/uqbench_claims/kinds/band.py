@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from functools import partial
 from math import hypot
 
-from uqbench.boards.claims.per_task import TaskwiseKind, check_normalized
 from uqbench.contract.claim import (
     CannotCompareError,
     Comparison,
@@ -17,6 +16,7 @@ from uqbench.contract.claim import (
 from uqbench.statistics.bounded import Apart, mean_of, scaled
 from uqbench.statistics.levels import ALPHA, MINIMUM_SEEDS
 from uqbench.statistics.location import MINIMUM_TASKS, Exact, OverTasks, Ratio, Value, location
+from uqbench_claims.kinds.per_task import TaskwiseKind, check_normalized
 
 
 @dataclass(frozen=True, kw_only=True)

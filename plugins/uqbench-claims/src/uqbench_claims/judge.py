@@ -6,15 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from uqbench.boards.claims.verdict import (
-    DECIDED,
-    Finding,
-    Needed,
-    Verdict,
-    find,
-    seeds_needed,
-    verdict,
-)
+from uqbench.boards.decision import Finding, Needed, find, seeds_needed
+from uqbench.boards.leaderboard import Board
 from uqbench.contract.claim import CannotCompareError, ClaimKind, Evidence, Observations
 from uqbench.contract.errors import contained
 from uqbench.results.scores import CellScores, Score, Scores
@@ -22,6 +15,7 @@ from uqbench.results.store import RunState
 from uqbench.statistics.levels import MINIMUM_SEEDS
 from uqbench.suites.claims import Claim, Reading
 from uqbench.suites.plan import Plan
+from uqbench_claims.verdict import DECIDED, Verdict, verdict
 
 MOST_NAMED = 5
 """Runs that a reason names one by one."""
@@ -80,6 +74,11 @@ def judge(plan: Plan, scores: Scores | Iterable[Score], began: str = "") -> tupl
             runs, said = Runs(0, 0, 0), f"its kind raised {reason}"
             judged.append(Judgement(claim, plan.budget_name, runs, 0, Verdict.OPEN, said))
     return tuple(judged)
+
+
+def judged(board: Board) -> tuple[Judgement, ...]:
+    """Judge all claims of a board's suite by its scores."""
+    return judge(board.plan, board.scores, board.began)
 
 
 class _Case:

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 from scipy import stats
+from uqbench_claims.judge import judge
+from uqbench_claims.kinds.band import Band
+from uqbench_claims.verdict import Verdict
 
-from uqbench.boards.claims.band import Band
-from uqbench.boards.claims.judge import judge
-from uqbench.boards.claims.verdict import Verdict, combine, find
+from uqbench.boards.decision import combine, find
 from uqbench.boards.scores import Score
 from uqbench.contract.claim import CannotCompareError, Observations
 from uqbench.registry.plugins import Host
@@ -63,10 +64,10 @@ def test_more_runs_of_the_same_clocks_tell_no_more():
 def test_runs_that_share_a_clock_decide_by_their_tasks_and_not_by_themselves():
     claim = {"metric": "speed", "method": "slow", "ratio_to": ("fast",)}
     wide = Band(**claim, low=0.4, high=0.65)
-    assert verdict(wide) is Verdict.HOLDS
-    assert verdict(Band(**claim, value=0.9, tolerance=0.05)) is Verdict.DOES_NOT_HOLD
-    assert verdict(Band(**claim, low=0.52, high=0.65)) is Verdict.OPEN
-    assert verdict(Band(**claim, low=0.4, high=0.65), shared=False) is Verdict.OPEN
+    assert verdict(wide) is True
+    assert verdict(Band(**claim, value=0.9, tolerance=0.05)) is False
+    assert verdict(Band(**claim, low=0.52, high=0.65)) is None
+    assert verdict(Band(**claim, low=0.4, high=0.65), shared=False) is None
 
 
 def test_intervals_over_five_tasks_cover_what_they_say():

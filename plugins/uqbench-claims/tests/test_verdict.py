@@ -6,11 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy import stats
+from uqbench_claims.kinds.band import Band
+from uqbench_claims.kinds.order import Order
+from uqbench_claims.kinds.share import Share as ShareClaim
+from uqbench_claims.verdict import Verdict, verdict
 
-from uqbench.boards.claims.band import Band
-from uqbench.boards.claims.order import Order
-from uqbench.boards.claims.share import Share as ShareClaim
-from uqbench.boards.claims.verdict import Verdict, combine, find, seeds_needed, verdict
+from uqbench.boards.decision import combine, find, seeds_needed
 from uqbench.contract.claim import Comparison, Evidence, Observations, Region
 from uqbench.statistics.bounded import SHARE
 from uqbench.statistics.levels import ALPHA
@@ -50,26 +51,26 @@ def comparison(group=""):
 
 
 @pytest.mark.parametrize(
-    ("at_least", "true", "verdict"),
+    ("at_least", "true", "decided"),
     [
-        (None, (True, True, True), Verdict.HOLDS),
-        (None, (True, None, True), Verdict.OPEN),
-        (None, (True, None, False), Verdict.DOES_NOT_HOLD),
-        (2, (True, False, True), Verdict.HOLDS),
-        (2, (True, False, None), Verdict.OPEN),
-        (2, (False, False, True), Verdict.DOES_NOT_HOLD),
+        (None, (True, True, True), True),
+        (None, (True, None, True), None),
+        (None, (True, None, False), False),
+        (2, (True, False, True), True),
+        (2, (True, False, None), None),
+        (2, (False, False, True), False),
     ],
 )
-def test_groups_are_counted(at_least, true, verdict):
+def test_groups_are_counted(at_least, true, decided):
     evidence = Evidence(tuple(comparison(group) for group in "abc"), at_least)
-    assert combine(evidence, true) is verdict
+    assert combine(evidence, true) is decided
 
 
 def test_a_group_is_true_where_all_its_comparisons_are():
     evidence = Evidence((comparison("a"), comparison("a"), comparison("b")), at_least=1)
-    assert combine(evidence, [True, False, False]) is Verdict.DOES_NOT_HOLD
-    assert combine(evidence, [True, True, None]) is Verdict.HOLDS
-    assert combine(evidence, [True, None, False]) is Verdict.OPEN
+    assert combine(evidence, [True, False, False]) is False
+    assert combine(evidence, [True, True, None]) is True
+    assert combine(evidence, [True, None, False]) is None
 
 
 def observe(values, margin=None):
@@ -315,5 +316,5 @@ def test_claims_that_no_runs_of_a_budget_could_decide_are_told_and_indeed_never_
             replace(observe({m: best[m] for m in kind.named_methods}), paired=paired)
         )
         found = [f.true for f in find(evidence, intervals=True)]
-        assert combine(evidence, found) is Verdict.OPEN
+        assert combine(evidence, found) is None
     kind.check_seeds(4 * seeds, names, paired=paired)

@@ -7,13 +7,13 @@ from typing import Any
 
 from uqbench.api.options import Options
 from uqbench.api.session import Session
-from uqbench.boards.claims.judge import Judgement, judge
-from uqbench.boards.claims.verdict import Verdict
 from uqbench.boards.scores import gather
 from uqbench.contract.errors import Say, UqbenchError, warn
 from uqbench.suites.reading import read_suites
 from uqbench.suites.selection import Selection
 from uqbench.suites.suite import Suite
+from uqbench_claims.judge import Judgement, judge, judged
+from uqbench_claims.verdict import Verdict
 
 
 @dataclass(frozen=True)
@@ -114,4 +114,4 @@ def _judged(session: Session, selection: Selection, boards: Path | None) -> tupl
     plan = selection.plan(session.host, "cpu", session.say)
     if boards is None:
         return judge(plan, gather(plan, session.store))
-    return session.stored(plan, boards, selection)[1].claims
+    return judged(session.stored(plan, boards, selection)[1])

@@ -14,10 +14,10 @@ import click.testing
 import numpy as np
 import pytest
 from packed import read_scores, write_scores
+from uqbench_claims.judge import judge
+from uqbench_claims.table import as_json, as_text
+from uqbench_claims.verdict import Verdict
 
-from uqbench.boards.claims.judge import judge
-from uqbench.boards.claims.table import as_json, as_text
-from uqbench.boards.claims.verdict import Verdict
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.scores import Score
 from uqbench.contract.claim import ClaimKind, Comparison, Evidence, Region
@@ -32,7 +32,7 @@ from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import parse_suite, read_suites
 from uqbench.suites.rows import extended
 
-TOY = Path(__file__).parents[2] / "toy"
+TOY = Path(__file__).parents[3] / "tests" / "toy"
 
 SUITE = """
 name = "claims"
@@ -78,11 +78,11 @@ one-task = { summary = "", steps = 9, seeds = 5, ranks = true, step_ms = 1.0, ta
 
 @pytest.fixture(scope="module")
 def host():
-    """uqbench's own pieces and the toy plugin, whatever else is installed."""
+    """uqbench's own pieces, claims and the toy plugin, whatever else is installed."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(TOY))
         host = Host()
-        for name in ("uqbench.registry.builtin.plugin", "toy_uqbench"):
+        for name in ("uqbench.registry.builtin.plugin", "uqbench_claims.plugin", "toy_uqbench"):
             plugin = host.register(
                 name=name,
                 distribution=name,

@@ -4,11 +4,11 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from uqbench.boards.claims.judge import Judgement
-from uqbench.boards.claims.verdict import Finding, Needed
+from uqbench.boards.decision import Finding, Needed
 from uqbench.boards.tables import number
 from uqbench.contract.claim import Region
 from uqbench.statistics.levels import ALPHA
+from uqbench_claims.judge import Judgement
 
 COLUMNS = (
     "claim", "verdict", "reason", "more_seeds", "more_seeds_low", "more_seeds_high", "chance",

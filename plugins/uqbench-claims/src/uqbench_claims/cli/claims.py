@@ -9,7 +9,7 @@ from uqbench.cli.options import RUNS, FolderThere, takes
 from uqbench.cli.terminal import print_json, say, warn
 
 if TYPE_CHECKING:
-    from uqbench.api.claims import SuiteVerdicts
+    from uqbench_claims.api import SuiteVerdicts
 
 COLORS = {"holds": "green", "does not hold": "red", "open": "yellow", "not run": "bright_black"}
 
@@ -31,8 +31,8 @@ def command(options: Options, *, boards: FolderThere | None = None, as_json: boo
         boards: Judge by the scores of the leaderboard that is stored below this folder.
         as_json: Print JSON.
     """
-    from uqbench.api.claims import judge_claims, verdicts
-    from uqbench.boards.claims import table
+    from uqbench_claims import table
+    from uqbench_claims.api import judge_claims, verdicts
 
     if not options.suite:
         suites = verdicts(options, boards, warn)

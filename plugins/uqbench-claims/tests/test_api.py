@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from uqbench.api.claims import budgets_with_runs
+from uqbench_claims.api import budgets_with_runs
+
 from uqbench.registry.plugins import Host
 from uqbench.suites.reading import read_suites
 
@@ -10,6 +11,6 @@ from uqbench.suites.reading import read_suites
 def test_claims_are_judged_by_the_budget_that_most_of_them_need():
     """``cartpole`` has a longer board of three seeds, which no claim but two needs."""
     suite = read_suites(Host.load(), check=("cartpole",)).suite("cartpole")
-    first, *others = budgets_with_runs(suite, Path(__file__).parents[2] / "leaderboards")
+    first, *others = budgets_with_runs(suite, Path(__file__).parents[3] / "leaderboards")
     assert first == "paper"
     assert "paper-1e6" in others

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 
 import pandas as pd
 
-from uqbench.boards.claims.verdict import DECIDED, Verdict
 from uqbench.boards.stored import StoredBoard
 from uqbench.contract.errors import UqbenchError
 from uqbench.statistics.levels import ALPHA
+from uqbench_claims.verdict import DECIDED, Verdict
 
 WORDS = tuple(verdict.value for verdict in Verdict)
 NOT_RUN = Verdict.NOT_RUN.value

@@ -1,0 +1,75 @@
+"""Claims on a board's page, and their matrix on the index of boards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import pandas as pd
+
+from uqbench.boards.leaderboard import Board
+from uqbench.boards.stored import StoredBoard
+from uqbench.boards.tables import made
+from uqbench.pages.markdown import cell, table, titled
+from uqbench_claims.judge import Judgement, judged
+from uqbench_claims.judged import (
+    WORDS,
+    Counted,
+    JudgedClaim,
+    by_paper,
+    distinct,
+    judged_claims,
+)
+from uqbench_claims.table import COLUMNS, rows
+
+
+@dataclass(frozen=True)
+class Claims:
+    """The table ``claims.csv`` of a board (:class:`uqbench.contract.board_table.BoardTable`)."""
+
+    board: Board
+
+    @cached_property
+    def judgements(self) -> tuple[Judgement, ...]:
+        """The verdicts on the claims of the board's suite."""
+        return judged(self.board)
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """A row a comparison."""
+        return made(rows(self.judgements), COLUMNS)
+
+    @property
+    def section(self) -> str:
+        """Claims with their verdicts, in Markdown; empty without claims."""
+        shown = [
+            [_verdict(of), *map(cell, (of.claim.sentence, of.claim.source, of.reason))]
+            for of in self.judgements
+        ]
+        return titled("Claims", "verdict,claim,source,remark", shown)
+
+    @staticmethod
+    def entries(stored: StoredBoard) -> Sequence[JudgedClaim]:
+        """The judged claims of a stored board."""
+        return judged_claims(stored)
+
+    @staticmethod
+    def index(entries: Iterable[JudgedClaim]) -> str:
+        """The matrix of papers and verdicts, in Markdown."""
+        claims = [*entries]
+        papers = [*by_paper(claims), Counted("**all**", tuple(distinct(claims)))]
+        matrix = [[of.paper, *(str(of.count(word)) for word in WORDS), of.parts] for of in papers]
+        return "\n\n".join(
+            [
+                "## Claims of the papers",
+                "Each claim once, on the budget that it needs.",
+                table(["paper", *WORDS, "parts that hold"], matrix),
+            ]
+        )
+
+
+def _verdict(judged: Judgement) -> str:
+    names = ", ".join(f"`{name}`" for name in judged.readings)
+    under = f" under the reading{'s'[: len(judged.readings) > 1]} {names}" if names else ""
+    return f"**{judged.verdict.value}**{under}"

@@ -1,0 +1,1 @@
+"""Kinds of claim: ``order``, ``band``, ``share``; what they have in common is in ``per_task``."""
