@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parent / "support"))
 
 @pytest.fixture
 def host(monkeypatch: pytest.MonkeyPatch) -> Host:
-    """The toy plugin and what is built in; a test that needs others has its own."""
+    """The toy plugin, claims and what is built in; a test that needs others has its own."""
     monkeypatch.syspath_prepend(str(TOY))
-    monkeypatch.setenv("UQBENCH_PLUGINS", "toy,builtin")
+    monkeypatch.setenv("UQBENCH_PLUGINS", "toy,builtin,claims")
     return Host.load()

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from uqbench_claims.cli import claims as claims_command
 
 import uqbench
 from uqbench.api.execute import execute
 from uqbench.api.session import Session
-from uqbench.cli import claims as claims_command
 from uqbench.contract.errors import UqbenchError
 
 TOY = Path(__file__).parents[1] / "toy"
@@ -22,7 +22,7 @@ def toy():
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(TOY))
         patch.setenv("PYTHONPATH", str(TOY))
-        patch.setenv("UQBENCH_PLUGINS", "toy,builtin")
+        patch.setenv("UQBENCH_PLUGINS", "toy,builtin,claims")
         yield
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
+from uqbench_claims.board import Claims
 
 from uqbench.boards.leaderboard import board
 from uqbench.boards.manifest import Manifest
@@ -144,6 +145,6 @@ def test_a_damaged_board_is_named_in_the_index_and_holds_up_no_other(
         os.mkfifo(bad)
     else:
         bad.write_bytes(data if file == "manifest.json" else b"claim\n" + data + b"\n")
-    index = index_page(Folder(tmp_path), {"five-state": suite}, VERSIONS)
+    index = index_page(Folder(tmp_path), {"five-state": suite}, VERSIONS, [Claims])
     assert "five-state · paper: damaged" in index
     assert "[five-state · smoke](" in index
