@@ -8,8 +8,10 @@ the key, what was expected and the nearest known name.
 
 import tomllib
 from collections.abc import Container, Mapping
+from copy import deepcopy
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -196,8 +198,11 @@ def _reason(error: BaseException, where: str) -> str:
     return f"{where}: {type(error).__name__}: {error}"
 
 
+_parsed = cache(tomllib.loads)  # a command reads all suites up to five times
+
+
 def _parse(text: str, where: str) -> dict[str, Any]:
     try:
-        return tomllib.loads(text)
+        return deepcopy(_parsed(text))
     except tomllib.TOMLDecodeError as error:
         raise UqbenchError(f"{where}: not valid TOML: {error}") from None
