@@ -17,6 +17,7 @@ from typing import Any
 
 from uqbench.contract.errors import UqbenchError, did_you_mean, unknown
 from uqbench.registry.local import PREFIX, SuiteTable
+from uqbench.registry.packages import TRAINS
 from uqbench.registry.plugins import Host
 from uqbench.registry.registry import Plugin, Registry
 from uqbench.suites.checks import check_budgets, check_suite
@@ -53,7 +54,8 @@ class Catalog:
         if name in self.suites:
             return self.suites[name]
         error = unknown("suite", name, self.suites)
-        raise UqbenchError("\n".join(map(str, [error, *self.problems])))
+        more = [] if self.suites else [f"Suites come with extras: {TRAINS}"]
+        raise UqbenchError("\n".join(map(str, [error, *more, *self.problems])))
 
 
 def read_suites(host: Host, *, check: Container[str] | None = None) -> Catalog:
