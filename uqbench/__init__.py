@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
-from importlib.util import find_spec, spec_from_loader
+from importlib.util import spec_from_loader
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -165,11 +165,12 @@ Figure.draw = staticmethod(_draw)
 def __getattr__(name: str) -> Any:
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    package = _LAZY[name].partition(".")[0]
-    if find_spec(package) is None:
-        needed = package.replace("_", "-")
-        raise ImportError(f"uqbench.{name} needs the package {needed}: install it.")
-    value = getattr(import_module(_LAZY[name]), name)
+    try:
+        value = getattr(import_module(_LAZY[name]), name)
+    except ModuleNotFoundError as error:
+        from uqbench.registry.packages import lacking
+
+        raise lacking(error, f"uqbench.{name}") from None
     globals()[name] = value
     return value
 

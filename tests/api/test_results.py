@@ -71,7 +71,7 @@ def test_the_profile_is_of_a_package_that_is_imported_when_it_is_asked_for(monke
     for name in [name for name in sys.modules if name.startswith("uqbench_profile")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr(sys, "meta_path", [BuiltinImporter])  # nothing is installed
-    with pytest.raises(ImportError, match="needs the package uqbench-profile: install it"):
+    with pytest.raises(UqbenchError, match=r"needs uqbench_profile, .*: python -m pip install"):
         _ = uqbench.profile
 
 

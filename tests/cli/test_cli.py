@@ -53,6 +53,52 @@ def test_listing_suites_imports_no_plugin_that_needs_torch():
     assert not {"torch", "pandas", "gymnasium"} & set(json.loads(done.stderr.splitlines()[-1]))
 
 
+LIGHT = ("torch", "scipy.stats", "matplotlib", "numba", "sklearn", "rliable")
+BOARDS = str(Path(__file__).parents[2] / "leaderboards")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "list", "list agents --json", "list estimators", "list scores", "cite minatar", "cite dqn",
+        "status", f"leaderboard --suite windy-cliff --to {BOARDS} --check",
+        "run --suite minatar --dry-run", "run --suite deepsea --dry-run",
+    ],
+)  # fmt: skip
+def test_who_trains_nothing_imports_nothing_that_trains(arguments, tmp_path):
+    script = (
+        "import sys, uqbench.cli\n"
+        f"sys.argv = ['uqbench', *{arguments.split()!r}]\n"
+        "try: uqbench.cli.main()\n"
+        f"finally: print([name for name in {LIGHT!r} if name in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env=os.environ | {local.VARIABLE: "[]"}, cwd=tmp_path,
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.stderr.splitlines()[-1] == "[]", done.stderr
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_finished_runs_are_shown_without_torch(tmp_path):
+    toy = str(Path(__file__).parents[1] / "toy")
+    script = (
+        "import sys, uqbench.cli\n"
+        "sys.argv = ['uqbench', 'run', '--suite', 'toy', '--seeds', '1']\n"
+        "try: uqbench.cli.main()\n"
+        f"finally: print([name for name in {LIGHT!r} if name in sys.modules], file=sys.stderr)"
+    )
+    env = os.environ | {"PYTHONPATH": toy, "UQBENCH_PLUGINS": "toy", local.VARIABLE: "[]"}
+    for expected in (None, "[]"):
+        done = subprocess.run(
+            [sys.executable, "-c", script],
+            env=env, cwd=tmp_path, capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        said = done.stderr.splitlines()[-1]
+        assert expected in (None, said), done.stderr
+
+
 def test_an_unknown_command_gets_the_nearest_and_exit_code_2():
     done = subprocess.run(
         [sys.executable, "-m", "uqbench", "rnu"], capture_output=True, text=True, check=False

@@ -10,7 +10,9 @@ import pytest
 
 from uqbench import BROUGHT
 from uqbench.cli import COMMANDS as OWN
+from uqbench.contract.errors import UqbenchError
 from uqbench.registry.packages import COMMANDS, MODULES, PACKAGES, brought
+from uqbench.suites.reading import Catalog
 
 COMMAND_NAMES = sorted(PACKAGES[COMMANDS].keys() - OWN)
 MODULE_NAMES = sorted(PACKAGES[MODULES].keys() & {*BROUGHT})
@@ -89,3 +91,37 @@ def test_help_lists_a_command_whose_package_is_missing(tmp_path):
     assert done.returncode == 0
     assert "plugin " in done.stdout
     assert "uqbench plugin is in the package uqbench-testing" in " ".join(done.stdout.split())
+
+
+def lacking_modules(*modules: str) -> str:
+    """Python that has none of these modules, as an installation without extras."""
+    return f"import sys; sys.modules |= dict.fromkeys({modules!r})\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("uqbench.record", "uqbench.record needs torch, which is not installed"),
+        ("uqbench.evaluate", "uqbench.evaluate needs torch, which is not installed"),
+        ("uqbench.run('toy')", "this needs torch, which is not installed"),
+    ],
+)
+def test_whoever_asks_for_what_trains_is_told_the_extra(code, expected, tmp_path):
+    code = (
+        lacking_modules("torch", "rliable", "arch", "statsmodels", "numba", "seaborn")
+        + "import uqbench\nfrom uqbench.errors import UqbenchError\n"
+        + f"try: {code}\nexcept UqbenchError as error: print(error)"
+    )
+    toy = str(Path(__file__).parents[1] / "toy")
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | {"PYTHONPATH": toy, "UQBENCH_PLUGINS": "toy"},
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.stdout.startswith(expected), done.stderr
+    assert "python -m pip install 'uqbench[rl]'" in done.stdout
+
+
+def test_without_suites_the_extras_that_have_some_are_named():
+    with pytest.raises(UqbenchError, match=r"There is no suite 'minatar'.*\n.*uqbench\[rl\]"):
+        Catalog({}, ()).suite("minatar")

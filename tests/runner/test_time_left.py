@@ -3,6 +3,7 @@
 import csv
 import heapq
 import random
+import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -93,7 +94,7 @@ def announced(groups, takes, expected, processes=2):
 
 
 def test_the_time_left_is_said_with_the_total(groups, capsys, monkeypatch):
-    clock = SimpleNamespace(monotonic=lambda: 1000.0)
+    clock = SimpleNamespace(monotonic=lambda: 1000.0, process_time=lambda: 1.0)
     monkeypatch.setattr(display, "time", clock)
     monkeypatch.setattr(TimeLeft, "left", lambda _: 300.0)
     known: Any = Known({"slow": 1.0, "fast": 1.0})
@@ -101,6 +102,31 @@ def test_the_time_left_is_said_with_the_total(groups, capsys, monkeypatch):
         clock.monotonic = lambda: 1600.0
         show(events.Finished(groups[0][0], 600.0, {}))
     assert "; all runs: 0%, about 5 min left of 15 min\n" in capsys.readouterr().err
+
+
+def test_a_second_of_real_steps_promises_the_whole_with_start_and_report(
+    groups, capsys, monkeypatch
+):
+    """Forecast is a hundredth of what it takes: 24 batches of two methods, two at a time."""
+    clock = SimpleNamespace(monotonic=lambda: 1000.0, process_time=lambda: 2.0)
+    monkeypatch.setattr(display, "time", clock)
+    batches = [batch for (batch,) in groups]
+    known: Any = Known({"slow": 1e-3, "fast": 1e-3})
+    with display.Terminal().watch(groups, known, 2) as show:
+        for batch in batches[:2]:
+            show(events.Started(batch))
+        step = batches[0].budget.steps // 20
+        for part in range(1, 4):
+            assert "in all" not in capsys.readouterr().err
+            clock.monotonic = lambda now=1004.0 + 0.3 * part: now
+            for batch in batches[:2]:
+                show(events.Progress(batch, part * step, 0.3 * part, {}))
+    said = capsys.readouterr().err
+    assert said.count("in all, by a second of steps here.") == 1
+    # 4 s to start, 24 batches of 6 s, two at a time, three times the 2 s of before for the report
+    told = re.search(r"About (\d+) s in all", said)
+    assert told is not None
+    assert int(told[1]) == pytest.approx(4 + 24 * 6 / 2 + 6, rel=0.05)
 
 
 @pytest.mark.parametrize("slowdown", [0.5, 1.0, 3.0])

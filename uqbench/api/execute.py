@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 from uqbench.api.boards import written
@@ -17,6 +18,7 @@ from uqbench.boards.leaderboard import Board, board
 from uqbench.boards.with_stored import read_reference
 from uqbench.contract.identity import Run
 from uqbench.contract.wording import count
+from uqbench.registry.packages import lacking
 from uqbench.results.folders import Folder
 from uqbench.results.records import RunState
 from uqbench.results.store import Store
@@ -64,6 +66,8 @@ def execute(session: Session, *, rerun: bool = False, beside: Path | None = None
     Raises:
         UqbenchError: the plan, the executor or the stored board does not allow it.
     """
+    if find_spec("torch") is None:  # workers would say so, each by itself
+        raise lacking(ModuleNotFoundError(name="torch"))
     with tempfile.TemporaryDirectory(prefix="uqbench-") as temporary, _interruptible():
         execution = _execution(session, Store(session.options.folder or Path(temporary)))
         plan, store = session.plan(execution.device), execution.store

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from scipy import stats
 
 from uqbench.api.execute import execute
 from uqbench.api.options import Options
@@ -90,7 +89,8 @@ def tried_of(board: Board, host: Host) -> list[Tried]:
         name, task, own = cell.method.name, cell.task.name, board.methods[cell.method.name]
         known = [values for m in metrics if (values := own.normalized_on(task, m)) is not None]
         scores = np.mean(known, axis=0) if len(known) == len(metrics) else np.array([np.nan])
-        mean, error = scores.mean(), stats.sem(scores) if rung and len(scores) > 1 else np.nan
+        mean, several = scores.mean(), rung and len(scores) > 1
+        error = scores.std(ddof=1) / np.sqrt(len(scores)) if several else np.nan
         version, took = cell.runs[0].identity["method"]["version"], hours.get((task, name), 0.0)
         setting = name.partition("[")[2][:-1]
         setting_of = {name: board.plan.settings.get(name, {})}

@@ -105,6 +105,9 @@ def main() -> None:
         first, *more = f"uqbench: {error}".split("\n")
         say(first, *(f"  {line}" for line in more), err=True)
         code = 1 if isinstance(error, StorageError) else 2
+    except ModuleNotFoundError as error:
+        say(f"uqbench: {packages.lacking(error)}", err=True)
+        code = 2
     except click.ClickException as error:
         shown = io.StringIO()
         error.show(shown)

@@ -35,20 +35,24 @@ def _installation(out: Path) -> Iterator[tuple[bool, str]]:
     """Lines on the installation, each with whether it is as it should be."""
     import shutil
 
-    import torch
-
     from uqbench.contract.errors import UqbenchError
+    from uqbench.registry.packages import lacking
     from uqbench.registry.plugins import Host
     from uqbench.results.store import Store
     from uqbench.suites.reading import read_suites
 
     system = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
     yield True, f"Python {platform.python_version()}, {system}"
-    device = "no CUDA device, runs use the CPU"
-    if torch.cuda.is_available():
-        about = torch.cuda.get_device_properties(0)
-        device = f"{about.name}, {about.total_memory / 2**30:.0f} GiB"
-    yield True, f"torch {torch.__version__}: {device}"
+    try:
+        import torch
+
+        device = "no CUDA device, runs use the CPU"
+        if torch.cuda.is_available():
+            about = torch.cuda.get_device_properties(0)
+            device = f"{about.name}, {about.total_memory / 2**30:.0f} GiB"
+        yield True, f"torch {torch.__version__}: {device}"
+    except ModuleNotFoundError as error:
+        yield True, f"no torch, and so nothing to train with: {lacking(error)}"
     compiler = next(filter(None, map(shutil.which, (os.environ.get("CXX", "g++"), "clang++"))), "")
     without = "no C++ compiler: budgets with numerics = 'compiled' need one; install g++"
     yield bool(compiler), f"C++ compiler: {compiler}" if compiler else without

@@ -41,6 +41,27 @@ def brought(group: str) -> dict[str, metadata.EntryPoint]:
     return {one.name: one for one in metadata.entry_points(group=group)}
 
 
+TRAINS = "python -m pip install 'uqbench[rl]' (reinforcement learning) or 'uqbench[predictive]'"
+
+
+def lacking(error: ModuleNotFoundError, what: str = "this") -> UqbenchError:
+    """The error of a module that an extra or a package brings: says which.
+
+    Args:
+        error: that was raised for want of it.
+        what: needs it.
+
+    Raises:
+        ModuleNotFoundError: neither brings it.
+    """
+    name = str(error.name)
+    if name not in ("torch", "numba") and not name.startswith("uqbench_"):
+        raise error
+    own = f"python -m pip install {name.replace('_', '-')}"
+    install = own if name.startswith("uqbench_") else TRAINS
+    return UqbenchError(f"{what} needs {name}, which is not installed: {install}")
+
+
 def can_report() -> bool:
     """Whether a report can be written: its package is installed, and the libraries that draw."""
     report = brought(MODULES).get("report")

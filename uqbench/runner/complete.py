@@ -6,7 +6,7 @@ from contextlib import closing
 from dataclasses import dataclass
 
 from uqbench.contract.identity import DeviceKind, Run
-from uqbench.contract.wording import count, duration
+from uqbench.contract.wording import count
 from uqbench.registry.plugins import Host
 from uqbench.results.store import RunState, Store
 from uqbench.runner import events
@@ -110,8 +110,7 @@ def complete(plan: Plan, execution: Execution, board: StepCosts) -> dict[Run, Ru
             expected = Forecast(plan, todo | runs_in(before), store, board)
             end = "Safe to interrupt; run again to resume." if execution.persistent else "Not kept."
             noun, how = ("job", " at once, once begun") if driver.elsewhere else ("process", "")
-            about = f"about {duration(expected.seconds / at_once)} (from {expected.basis})"
-            watcher.say(f"On {execution.device}, {count(at_once, noun)}{how}: {about}. {end}")
+            watcher.say(f"On {execution.device}, {count(at_once, noun)}{how}. {end}")
             workers = execution.workers if driver.elsewhere else at_once
             executed = driver.execute(plan, groups, workers, before)
             everything = [*groups, *(group for _, group in before)]

@@ -16,6 +16,10 @@ from uqbench.runner.forecast import Forecast, TimeLeft, seconds_left
 from uqbench.runner.watcher import Watcher
 
 LINE_SECONDS = 15.0
+SEEN_SECONDS = 1.0
+"""Of real steps, before it is said how long all takes: stored speeds are another machine's."""
+AFTERWARDS = 3.0
+"""Times of board and report, by what the command took to read plugins and suites."""
 
 
 class Terminal(Watcher):
@@ -51,6 +55,7 @@ class _Display:
         self._noticed: set[str] = set()
         self._rows: dict[str, TaskID] = {}
         self._next_line: dict[str, float] = {}
+        self._afterwards: float | None = AFTERWARDS * time.process_time()
         self._whole = bars.add_task("all runs", total=1.0, speed="", eta="loading")
 
     def show(self, event: events.Event) -> None:
@@ -60,6 +65,10 @@ class _Display:
         rest, share = self._time.left(), self._time.share
         left = f"about {duration(rest)} left of {duration(rest + now - self._began)}"
         whole = f"all runs: {share:.0%}, {left}" if share < 1 else "all runs: 100%"
+        if self._afterwards is not None and self._time.seen >= SEEN_SECONDS and share < 1:
+            total = duration(rest + now - self._began + self._afterwards)
+            self._say(f"About {total} in all, by a second of steps here.")
+            self._afterwards = None
         goes_on = isinstance(event, events.Progress | events.Notice)
         if not goes_on and name in self._rows:  # it ended, or starts again
             self._bars.remove_task(self._rows.pop(name))

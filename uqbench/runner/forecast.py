@@ -202,9 +202,19 @@ class TimeLeft:
                 course.first = course.first if course.first[0] else course.last
             case events.Finished() | events.Failed() | events.Taken():
                 course.ended = True
+                if isinstance(event, events.Finished) and not course.last[0]:  # too short to report
+                    course.first, course.last = (
+                        (course.start, 0.0),
+                        (batch.budget.steps, event.seconds),
+                    )
             case events.Split():
                 del self._courses[batch.name]
                 self._add(event.parts, 1)
+
+    @property
+    def seen(self) -> float:
+        """Seconds of steps that were observed here."""
+        return sum(course.last[1] - course.first[1] for course in self._courses.values())
 
     def left(self) -> float:
         """Seconds until all is done."""

@@ -8,13 +8,16 @@ the key, what was expected and the nearest known name.
 
 import tomllib
 from collections.abc import Container, Mapping
+from copy import deepcopy
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from uqbench.contract.errors import UqbenchError, did_you_mean, unknown
 from uqbench.registry.local import PREFIX, SuiteTable
+from uqbench.registry.packages import TRAINS
 from uqbench.registry.plugins import Host
 from uqbench.registry.registry import Plugin, Registry
 from uqbench.suites.checks import check_budgets, check_suite
@@ -51,7 +54,8 @@ class Catalog:
         if name in self.suites:
             return self.suites[name]
         error = unknown("suite", name, self.suites)
-        raise UqbenchError("\n".join(map(str, [error, *self.problems])))
+        more = [] if self.suites else [f"Suites come with extras: {TRAINS}"]
+        raise UqbenchError("\n".join(map(str, [error, *more, *self.problems])))
 
 
 def read_suites(host: Host, *, check: Container[str] | None = None) -> Catalog:
@@ -196,8 +200,11 @@ def _reason(error: BaseException, where: str) -> str:
     return f"{where}: {type(error).__name__}: {error}"
 
 
+_parsed = cache(tomllib.loads)  # a command reads all suites up to five times
+
+
 def _parse(text: str, where: str) -> dict[str, Any]:
     try:
-        return tomllib.loads(text)
+        return deepcopy(_parsed(text))
     except tomllib.TOMLDecodeError as error:
         raise UqbenchError(f"{where}: not valid TOML: {error}") from None
