@@ -9,7 +9,7 @@ from functools import partial
 
 from uqbench.contract.errors import UqbenchError, did_you_mean
 from uqbench.registry.plugins import Host
-from uqbench.suites.claims import NOT_VERIFIABLE, Claim
+from uqbench.suites.claims import NOT_VERIFIABLE, Claim, are_judged
 from uqbench.suites.configs import field_names, method_config, task_config
 from uqbench.suites.metrics import EVENT_STATISTICS, STATISTICS, Metric
 from uqbench.suites.search import check_space
@@ -37,7 +37,7 @@ Check = Callable[[str], None]
 def names(suite: Suite, host: Host) -> dict[str, Collection[str]]:
     """Names that a suite's rows may use, by kind."""
     known: dict[str, Collection[str]] = {
-        one.kind: one for one in host.registries if one or one is not host.claim_kinds
+        one.kind: one for one in host.registries if one is not host.claim_kinds or are_judged(host)
     }
     return known | {kind.removesuffix("s"): rows_of(suite, kind) for kind in KINDS}
 
@@ -229,9 +229,9 @@ def _method(method: Method, suite: Suite, host: Host, key: str) -> None:
 def _claim(claim: Claim, suite: Suite, host: Host, key: str) -> None:
     """Check a claim against its kind, except for its methods: their plugins may be missing.
 
-    So may all kinds be, which another package brings: such claims are not judged.
+    So may the package be that judges claims.
     """
-    if not host.claim_kinds:
+    if not are_judged(host):
         return
     kind = claim.load(host, key)
     if kind.published and not claim.names_place:

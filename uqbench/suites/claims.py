@@ -21,6 +21,11 @@ _PLACE = re.compile(
 )
 
 
+def are_judged(host: Host) -> bool:
+    """Whether the package that judges claims is there; else they are neither checked nor shown."""
+    return "claims" in host.board_tables
+
+
 class Reading(Table):
     """One way to read a paper that can be read in two.
 

@@ -11,7 +11,7 @@ from uqbench.contract.errors import UqbenchError, see, unknown
 from uqbench.contract.identity import DeviceKind, Run, digest_of, runs_of
 from uqbench.contract.specs import AgentSpec, Role, Spec
 from uqbench.registry.plugins import Host
-from uqbench.suites.claims import Claim
+from uqbench.suites.claims import Claim, are_judged
 from uqbench.suites.configs import method_config, task_spec
 from uqbench.suites.controls import with_controls
 from uqbench.suites.search import chosen_values, rows_under
@@ -56,7 +56,7 @@ class Plan:
             nothing set by the user.
         as_written: whether these are runs of the budget as written, though perhaps not all of
             them: steps and configs are the suite's.
-        claims: the suite's claims, each with its parsed kind; none where no kind is installed.
+        claims: the suite's claims, each with its parsed kind; none where they are not judged.
         board_tables: tables that plugins add to its board.
         steps: what the user set instead of the budget's steps; None if nothing.
         settings: config values that the user set, by method.
@@ -182,7 +182,7 @@ def make_plan(
         claims=tuple(
             (c, c.load(host, f"{suite.name}: claims.{c.id}"))
             for c in suite.claims
-            if host.claim_kinds
+            if are_judged(host)
         ),
         board_tables=tuple(host.board_tables.values()),
         steps=steps,

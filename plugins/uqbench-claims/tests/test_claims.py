@@ -76,21 +76,28 @@ one-task = { summary = "", steps = 9, seeds = 5, ranks = true, step_ms = 1.0, ta
 """
 
 
+def with_plugins(*names):
+    """A host of these plugins, whatever else is installed."""
+    host = Host()
+    for name in names:
+        plugin = host.register(
+            name=name,
+            distribution=name,
+            version="1",
+            load=lambda name=name: importlib.import_module(name),
+        )
+        assert plugin.failure is None
+    return host
+
+
 @pytest.fixture(scope="module")
 def host():
-    """uqbench's own pieces, claims and the toy plugin, whatever else is installed."""
+    """uqbench's own pieces, claims and the toy plugin."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(TOY))
-        host = Host()
-        for name in ("uqbench.registry.builtin.plugin", "uqbench_claims.plugin", "toy_uqbench"):
-            plugin = host.register(
-                name=name,
-                distribution=name,
-                version="1",
-                load=lambda name=name: importlib.import_module(name),
-            )
-            assert plugin.failure is None
-        yield host
+        yield with_plugins(
+            "uqbench.registry.builtin.plugin", "uqbench_claims.plugin", "toy_uqbench"
+        )
 
 
 def stated(settings, budgets='["paper"]'):
@@ -583,6 +590,14 @@ def test_a_suite_without_claims_has_a_table_without_rows(host):
     text = Board.of(plan, scores_of(plan, spread)).files()["claims.csv"]
     assert text.startswith("claim,verdict,")
     assert text.count("\n") == 1
+
+
+def test_without_the_package_a_suite_runs_and_its_claims_are_neither_checked_nor_judged(host):
+    bare = with_plugins("uqbench.registry.builtin.plugin", "toy_uqbench")
+    suite = parse_suite(stated('kind = "mine, of no plugin"'), bare, "claims.toml")
+    plan = make_plan(suite, bare, "paper", device="cpu")
+    assert plan.claims == ()
+    assert "claims.csv" not in Board.of(plan, scores_of(plan, spread)).files()
 
 
 def test_the_text_gives_verdict_sentence_evidence_and_source(host):
