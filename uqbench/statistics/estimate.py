@@ -19,7 +19,7 @@ from uqbench.statistics import bounded
 from uqbench.statistics.bounded import Ranges
 from uqbench.statistics.concordance import concordance
 from uqbench.statistics.levels import ALPHA, MINIMUM_SEEDS
-from uqbench.statistics.location import Value, location
+from uqbench.statistics.location import location
 from uqbench.statistics.statistic import contributions, point
 
 
@@ -75,7 +75,7 @@ def estimate(
     if name == "mean" and ranges is not None:
         of_range = bounded.mean_of(values, ranges, clustered=clustered)
         return Estimate(value, *of_range.interval(ALPHA))
-    of = Estimate.of(Value(location(values, name, clustered=clustered)), len(values))
+    of = Estimate.of(location(values, name, clustered=clustered), len(values))
     if limits is None or of.low is None or of.high is None:
         return of
     return Estimate(value, max(of.low, limits[0]), min(of.high, limits[1]))

@@ -23,11 +23,11 @@ from numpy.typing import NDArray
 from uqbench.statistics.bounded import Apart, Ranges, difference
 from uqbench.statistics.estimate import Estimate, improvement
 from uqbench.statistics.levels import ALPHA, MINIMUM_SEEDS
-from uqbench.statistics.location import Difference, Value, location, paired_difference
+from uqbench.statistics.location import Location, location, paired_difference
 from uqbench.statistics.statistic import point
 
 Matrix = NDArray[np.float64]
-Measured = Difference | Value | Apart
+Measured = Location | Apart
 Names = tuple[str, str]
 
 
@@ -184,4 +184,4 @@ def measure(
     if seedwise:
         return {(a, b): paired_difference(scores[a], scores[b], statistic) for a, b in pairs}
     known = {name: location(matrix, statistic) for name, matrix in scores.items()}
-    return {(a, b): Difference(known[a], known[b]) for a, b in pairs}
+    return {(a, b): known[a].plus(-1.0, known[b]) for a, b in pairs}

@@ -27,7 +27,7 @@ from uqbench.pages.markdown import page
 from uqbench.registry.classes import Added
 from uqbench.registry.plugins import Host
 from uqbench.results.files import write_data
-from uqbench.statistics.location import Value, location
+from uqbench.statistics.location import location
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import parse_suite, read_suites
 from uqbench.suites.rows import extended
@@ -359,7 +359,7 @@ def test_a_plugin_adds_a_kind(host):
             return (self.method,)
 
         def compare(self, observations):
-            measured = Value(location(observations.values(self.method), "mean"))
+            measured = location(observations.values(self.method), "mean")
             return Evidence((Comparison(self.method, "mean", measured, Region(low=0.0)),))
 
     class Plugin:

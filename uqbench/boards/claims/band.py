@@ -16,7 +16,7 @@ from uqbench.contract.claim import (
 )
 from uqbench.statistics.bounded import Apart, mean_of, scaled
 from uqbench.statistics.levels import ALPHA, MINIMUM_SEEDS
-from uqbench.statistics.location import MINIMUM_TASKS, Exact, OverTasks, Ratio, Value, location
+from uqbench.statistics.location import MINIMUM_TASKS, Exact, OverTasks, Ratio, location
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,15 +123,14 @@ class Band(TaskwiseKind):
         first = values(self.method, tasks)
         second = None if other is None else values(other, tasks)
         if self.exact:
-            of = location(first, "mean")
-            return Exact.of(of, None if second is None else location(second, "mean"))
+            return Exact.of(*(location(of, "mean") for of in (first, second) if of is not None))
         if observations.shared:
             if len(tasks) < MINIMUM_TASKS:
                 raise CannotCompareError(
                     f"the runs of a batch share {self.metric}, so a task is one observation, and "
                     f"{len(tasks)} of the {MINIMUM_TASKS} are here that an interval needs"
                 )
-            return OverTasks.of_runs("mean", first, second)
+            return OverTasks.of_runs(first, second)
         normalizers = [observations.normalize[t] if self.normalized else float for t in tasks]
         ranges = scaled([observations.ranges.get(task) for task in tasks], normalizers)
         if ranges is not None:
@@ -140,5 +139,5 @@ class Band(TaskwiseKind):
             return mean if second is None else Apart(mean, bounded(second), ratio=True)
         own = location(first, "mean", clustered=observations.paired)
         if second is None:
-            return Value(own)
+            return own
         return Ratio(own, location(second, "mean", clustered=observations.paired))

@@ -17,7 +17,7 @@ from uqbench.contract.claim import (
 )
 from uqbench.statistics.bounded import check_shares, difference, scaled, share
 from uqbench.statistics.concordance import check_concordance, concordance
-from uqbench.statistics.location import Difference, location, paired_difference
+from uqbench.statistics.location import location, paired_difference
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,4 +144,4 @@ class Order(TaskwiseKind):
             return difference(first, second, ranges, seedwise=observations.paired)
         if observations.paired:
             return paired_difference(first, second, by)
-        return Difference(location(first, by), location(second, by))
+        return location(first, by).plus(-1.0, location(second, by))
