@@ -12,7 +12,8 @@ from uqbench.boards.scores import from_csv, to_csv
 from uqbench.registry.plugins import Host
 from uqbench.results.scores import Score, Scores
 from uqbench.statistics.location import location
-from uqbench.statistics.ranks import check_ranking, compare, places
+from uqbench.statistics.ranks import compare, places
+from uqbench.suites.checks import check_ranking
 from uqbench.suites.plan import Plan, make_plan
 from uqbench.suites.reading import read_suites
 

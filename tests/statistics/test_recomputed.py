@@ -46,13 +46,18 @@ def point(values, statistic):
     return stats.trim_mean(values, 0.25, axis=None) if statistic == "iqm" else values.mean()
 
 
-def moments(own, equal):
+def kept(values, statistic):
+    """The share of runs that are not cut off."""
+    return 1 - 2 * (values.size // 4) / values.size if statistic == "iqm" else 1.0
+
+
+def moments(own, equal, share):
     """Squared standard error, its square over its degrees of freedom, and third moment."""
     n, tasks = own.shape
     e = np.where(np.ptp(own, axis=0) > equal, own - own.mean(axis=0), 0.0)
     v = (e**2).sum(axis=0) / (n - 1) / n / tasks**2
     third = (e**3).sum(axis=0) / ((n - 1) * (n - 2)) / n / tasks**3
-    return v.sum(), (v**2).sum() / (n - 1), third.sum()
+    return v.sum(), (v**2).sum() / (n - 1) / share, third.sum()
 
 
 def difference(a, b, statistic, paired):
@@ -61,9 +66,10 @@ def difference(a, b, statistic, paired):
     one, two = (contributions(of, statistic) for of in (a, b))
     if paired:
         gaps = (one.mean(axis=1) - two.mean(axis=1))[:, None]
-        v, w, third = moments(gaps, equal)
+        v, w, third = moments(gaps, equal, kept(a, statistic))
     else:
-        (v1, w1, t1), (v2, w2, t2) = moments(one, equal), moments(two, equal)
+        v1, w1, t1 = moments(one, equal, kept(a, statistic))
+        v2, w2, t2 = moments(two, equal, kept(b, statistic))
         v, w, third = v1 + v2, w1 + w2, t1 - t2
     d = point(a, statistic) - point(b, statistic)
     return (d, v, v**2 / w, third / v**1.5) if v > 0 else (d, 0.0, 1.0, 0.0)

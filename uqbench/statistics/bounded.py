@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from uqbench.contract.claim import Interval
 from uqbench.contract.seeding import derive_seed
-from uqbench.statistics.levels import ALPHA, DRAWS
+from uqbench.statistics.levels import DRAWS
 from uqbench.statistics.location import Location, location
 
 Draws = NDArray[np.float64]
@@ -188,16 +188,6 @@ def share(successes: NDArray[np.float64], methods: int = 1) -> BoundedMean:
     return replace(of, runs=methods * successes.size)
 
 
-def check_shares(seeds: int, threshold: float, comparisons: int) -> None:
-    """Raise ``ValueError`` where so few seeds lie neither above nor below the threshold."""
-    reach = (ALPHA / comparisons / 2) ** (1 / seeds)  # the lower bound where all succeed
-    if reach <= threshold and 1 - reach >= threshold:
-        raise ValueError(
-            f"{seeds} seeds can never decide it: even if all succeed, or fail, the intervals of "
-            f"{comparisons} comparison{'s'[: comparisons > 1]}, 95 % together, include {threshold}"
-        )
-
-
 def scaled(
     ranges: Sequence[Interval | None], normalizers: Sequence[Callable[[float], float]]
 ) -> Ranges | None:
@@ -207,11 +197,8 @@ def scaled(
     """
     if not any(ranges):
         return None
-    ends = [
-        None if of is None else sorted(map(normalize, of))
-        for of, normalize in zip(ranges, normalizers, strict=True)
-    ]
-    return [None if of is None else (of[0], of[1]) for of in ends]
+    both = zip(ranges, normalizers, strict=True)
+    return [None if of is None else (min(map(f, of)), max(map(f, of))) for of, f in both]
 
 
 def _quantiles(low: Draws, high: Draws, alpha: float) -> Interval:
@@ -236,8 +223,8 @@ def _draws(of: BoundedMean, seeds: int | None, stream: int) -> tuple[Draws, Draw
 def _student(of: Location, draws: int, stream: int) -> Draws:
     """Draws of a mean: each task's t, of its runs' standard error and degrees of freedom, added."""
     generator = np.random.default_rng(derive_seed("student", stream))
-    t = generator.standard_t(np.subtract(of.sizes, 1), (draws, len(of.sizes)))
-    return of.estimate + t @ np.sqrt(of.variances)
+    variances, _, _, degrees = zip(*of.parts, strict=True)
+    return of.estimate + generator.standard_t(degrees, (draws, len(degrees))) @ np.sqrt(variances)
 
 
 def _sizes(runs: int) -> Draws:

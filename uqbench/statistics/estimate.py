@@ -93,12 +93,3 @@ def improvement(
     measured = concordance([list(pair) for pair in zip(worse.T, better.T, strict=True)])
     found = Estimate.of(measured, min(len(better), len(worse)), comparisons)
     return Estimate(found.value, None, None) if (found.low, found.high) == (0.0, 1.0) else found
-
-
-def share(successes: NDArray[np.bool_]) -> Estimate:
-    """Share of ``successes``, ``[seeds, units]``, such as the truths inside 90 % intervals.
-
-    The seed (the run) is the unit: what is scored in one run counts as one observation as far as it
-    goes together. None of fewer than three seeds has an interval.
-    """
-    return Estimate.of(bounded.share(successes.astype(np.float64)), len(successes))

@@ -4,7 +4,8 @@ A statistic is the mean over tasks of the tasks' means (of each run's contributi
 :func:`uqbench.statistics.statistic.contributions`). Its variance is the sum of the tasks' own, each
 of n runs with n − 1 degrees of freedom, and Satterthwaite's formula (1946) says how many the sum
 has; a difference of two methods sums over the tasks of both (Welch 1947). Where the tasks of a seed
-share something (a data set), a seed's mean over its tasks is one observation.
+share something (a data set), a seed's mean over its tasks is one observation. The runs that an IQM
+cuts off leave it as many degrees fewer (Yuen 1974, who takes off one or two more).
 
 A mean of skewed runs is off to one side more often than Student allows for. An interval, of a mean
 and of a difference alike, reaches as far as Hall's, too (1992, On the removal of skewness by
@@ -19,18 +20,33 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from uqbench.contract.claim import CannotCompareError, Interval
+from uqbench.contract.claim import Interval
 from uqbench.statistics.quantiles import t_quantile, t_tail
-from uqbench.statistics.statistic import contributions, point
+from uqbench.statistics.statistic import contributions, kept, point
 
-MINIMUM_TASKS = 3
-"""The fewest that have a spread worth the name."""
 ROUNDING = 1e-12
 """Spreads below it, as a share of the values, are none."""
+
+
+class Part(NamedTuple):
+    """The error that a task of one method adds to a statistic's.
+
+    Attributes:
+        variance: the squared standard error.
+        third: the third moment of the error.
+        seeds: runs that it is of.
+        degrees: of freedom, of the variance.
+    """
+
+    variance: float
+    third: float
+    seeds: int
+    degrees: float
 
 
 @dataclass(frozen=True)
@@ -39,52 +55,45 @@ class Location:
 
     Attributes:
         estimate: of the statistic.
-        variances: the squared standard errors that add up, one a task and method.
-        thirds: the third moments of these errors, which add up as well.
-        sizes: the runs that each of these is of.
+        parts: errors that add up, of each task and method.
         runs: of all tasks.
     """
 
     estimate: float
-    variances: tuple[float, ...]
-    thirds: tuple[float, ...]
-    sizes: tuple[int, ...]
+    parts: tuple[Part, ...]
     runs: int
 
     @property
     def variance(self) -> float:
         """The squared standard error."""
-        return sum(self.variances)
+        return sum(of.variance for of in self.parts)
 
     @property
     def degrees(self) -> float:
         """Degrees of freedom of the variance (Satterthwaite 1946)."""
-        parts = zip(self.variances, self.sizes, strict=True)
-        return self.variance**2 / sum(v * v / (n - 1) for v, n in parts)
+        return self.variance**2 / sum(of.variance**2 / of.degrees for of in self.parts)
 
     @property
     def skewness(self) -> float:
         """The skewness of the statistic's error; zero without any."""
-        return float(sum(self.thirds) / self.variance**1.5) if self.variance else 0.0
+        third = sum(of.third for of in self.parts)
+        return third / self.variance**1.5 if self.variance else 0.0
 
     def with_seeds(self, seeds: int | None) -> Location:
         """This distribution of runs, with that many of each task."""
         if seeds is None:
             return self
-        factors = [n / seeds for n in self.sizes]
-        variances = tuple(v * by for v, by in zip(self.variances, factors, strict=True))
-        thirds = tuple(m * by**2 for m, by in zip(self.thirds, factors, strict=True))
-        return replace(self, variances=variances, thirds=thirds, sizes=(seeds,) * len(self.sizes))
+        parts = [
+            Part(v * n / seeds, third * (n / seeds) ** 2, seeds, f * (seeds - 1) / max(n - 1, 1))
+            for v, third, n, f in self.parts
+        ]
+        return replace(self, parts=tuple(parts))
 
     def plus(self, factor: float, other: Location) -> Location:
         """The sum with so many times the statistic of another method's independent runs."""
-        return Location(
-            self.estimate + factor * other.estimate,
-            (*self.variances, *(v * factor**2 for v in other.variances)),
-            (*self.thirds, *(m * factor**3 for m in other.thirds)),
-            self.sizes + other.sizes,
-            self.runs + other.runs,
-        )
+        more = [Part(factor**2 * v, factor**3 * third, n, f) for v, third, n, f in other.parts]
+        estimate = self.estimate + factor * other.estimate
+        return Location(estimate, (*self.parts, *more), self.runs + other.runs)
 
     def interval(self, alpha: float, seeds: int | None = None) -> Interval | None:
         """Student's interval, or Hall's where it reaches further; None of runs without variance."""
@@ -162,56 +171,10 @@ def location(values: NDArray[np.float64], statistic: str, *, clustered: bool = F
     errors = own - own.mean(axis=0)
     variances = (errors**2).sum(axis=0) / max(seeds - 1, 1) / seeds / tasks**2
     thirds = (errors**3).sum(axis=0) / max((seeds - 1) * (seeds - 2), 1) / seeds / tasks**3
-    of = point(statistic, values), tuple(variances.tolist()), tuple(thirds.tolist())
-    return Location(*of, (seeds,) * tasks, values.size)
-
-
-class OverTasks(Location):
-    """A statistic over tasks, each of which is one observation.
-
-    Runs that share a batch share its clock: their steps per second are one number, measured once,
-    and do not tell how far another measurement would lie. Each task is a measurement of its own,
-    and the spread between tasks is that of the measurement and of the tasks together: rather too
-    much.
-    """
-
-    @classmethod
-    def of_runs(
-        cls, first: NDArray[np.float64], second: NDArray[np.float64] | None = None
-    ) -> OverTasks:
-        """The mean of the tasks' means, or ratios of means, of runs ``[runs, tasks]`` each."""
-        values, runs = first.mean(axis=0), first.size
-        if second is not None:
-            values, runs = values / second.mean(axis=0), runs + second.size
-        return cls(**vars(location(values[:, None], "mean")) | {"runs": runs})
-
-    def with_seeds(self, seeds: int | None) -> Location:
-        """Itself, whatever ``seeds`` is: more of them are no more tasks."""
-        return self
-
-
-@dataclass(frozen=True)
-class Exact:
-    """A number without randomness: equal in all runs; see :class:`uqbench.claim.Measurement`."""
-
-    estimate: float
-    runs: int
-
-    @classmethod
-    def of(cls, *runs: Location) -> Exact:
-        """A value, or the ratio of two.
-
-        Raises:
-            CannotCompareError: the runs differ.
-        """
-        if any(of.variance for of in runs):
-            raise CannotCompareError("declared exact, but its runs differ from seed to seed")
-        measured = Ratio(*runs) if len(runs) == 2 else runs[0]
-        return cls(measured.estimate, measured.runs)
-
-    def interval(self, alpha: float, seeds: int | None = None) -> Interval:
-        """The number itself."""
-        return self.estimate, self.estimate
+    left = (seeds - 1) * kept(statistic, values)
+    both = zip(variances.tolist(), thirds.tolist(), strict=True)
+    parts = [Part(variance, third, seeds, left) for variance, third in both]
+    return Location(point(statistic, values), tuple(parts), values.size)
 
 
 def paired_difference(
@@ -224,8 +187,9 @@ def paired_difference(
     own = by_seed(first, by) - by_seed(second, by)
     if np.ptp(own) <= ROUNDING * max(np.abs(first).max(), np.abs(second).max()):
         own = np.full_like(own, own.mean())
-    value = point(by, first) - point(by, second)
-    return replace(location(own, "mean"), estimate=value, runs=2 * first.size)
+    of = location(own, "mean").parts[0]
+    of = of._replace(degrees=of.degrees * kept(by, first))
+    return Location(point(by, first) - point(by, second), (of,), 2 * first.size)
 
 
 def by_seed(values: NDArray[np.float64], statistic: str) -> NDArray[np.float64]:

@@ -7,6 +7,7 @@ from operator import neg
 from typing import Literal
 
 from uqbench.boards.claims.per_task import TaskwiseKind, check_normalized
+from uqbench.boards.claims.share import check_shares
 from uqbench.contract.claim import (
     CannotCompareError,
     Comparison,
@@ -15,8 +16,10 @@ from uqbench.contract.claim import (
     Observations,
     Region,
 )
-from uqbench.statistics.bounded import check_shares, difference, scaled, share
-from uqbench.statistics.concordance import check_concordance, concordance
+from uqbench.contract.wording import count
+from uqbench.statistics.bounded import difference, scaled, share
+from uqbench.statistics.concordance import Concordance, concordance
+from uqbench.statistics.levels import ALPHA
 from uqbench.statistics.location import location, paired_difference
 
 
@@ -145,3 +148,15 @@ class Order(TaskwiseKind):
         if observations.paired:
             return paired_difference(first, second, by)
         return location(first, by).plus(-1.0, location(second, by))
+
+
+def check_concordance(seeds: int, tasks: int, threshold: float, comparisons: int) -> None:
+    """Raise ``ValueError`` where runs of two groups of ``seeds`` can be on neither side."""
+    apart = Concordance(1.0, 0.0, 1.0, ((seeds, seeds),) * tasks)
+    reach = apart.interval(ALPHA / comparisons)[0]
+    if reach <= threshold and 1 - reach >= threshold:
+        raise ValueError(
+            f"{seeds} seeds can never decide it: {count(comparisons, 'comparison')} of {seeds} "
+            f"runs with {seeds} on {count(tasks, 'task')} at 95 % together; state it by = 'mean', "
+            f"or of fewer methods or tasks, or give the budget more seeds"
+        )

@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from uqbench.boards.claims.band import Band
+from uqbench.boards.claims.band import Band, OverTasks
 from uqbench.boards.claims.judge import judge
 from uqbench.boards.claims.verdict import Verdict, combine, find
 from uqbench.boards.scores import Score
 from uqbench.contract.claim import CannotCompareError, Observations
 from uqbench.registry.plugins import Host
-from uqbench.statistics.location import OverTasks
 from uqbench.suites.claims import Claim
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import read_suites
