@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uqbench.contract.seeding import derive_seed
+from uqbench.statistics.levels import MINIMUM_SEEDS
 
 PERMUTATIONS = 999
 SURELY = 0.002
@@ -54,7 +55,7 @@ def pairing_note(scores: Sequence[NDArray[np.float64]], *, paired: bool) -> str:
         scores: of each method, ``[seeds, tasks]``.
         paired: whether methods are compared seed by seed, with all tasks of a seed as one.
     """
-    if paired or len({of.shape for of in scores}) != 1 or len(scores[0]) < 5:
+    if paired or len({of.shape for of in scores}) != 1 or len(scores[0]) < MINIMUM_SEEDS:
         return ""
     by_task = list(np.stack(scores).transpose(2, 1, 0))
     worlds = "they met the same worlds, compare them seed by seed (`paired`)"
