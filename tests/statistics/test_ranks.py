@@ -131,6 +131,7 @@ def test_an_iqm_has_fewer_degrees_of_freedom_by_the_runs_that_it_cuts_off():
     values = np.random.default_rng(3).normal(size=(5, 1))
     assert location(values, "iqm").degrees == pytest.approx(4 * 3 / 5)
     assert location(values, "mean").degrees == pytest.approx(4)
+    assert paired_difference(values, values[::-1] ** 2, "iqm").degrees == pytest.approx(4 * 3 / 5)
     nine = location(values, "iqm").with_seeds(9)
     assert nine.degrees == pytest.approx(8 * 3 / 5)
     for paired in (False, True):
