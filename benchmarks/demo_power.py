@@ -7,12 +7,13 @@ correlation ``rho``, and of standard deviation one where stated intervals are fo
 calibrated, 0.6 too narrow, 1.6 too wide. No agent is trained, and no board is looked at.
 """
 
+from statistics import NormalDist
+
 import numpy as np
 
 from uqbench.boards.calibration import CALIBRATED, NARROW, WIDE, word
 from uqbench.statistics.bounded import SHARE
 from uqbench.statistics.estimate import estimate
-from uqbench.statistics.quantiles import normal_quantile
 
 VALUES, LEVEL, DRAWS = 8, 0.9, 400
 FACTORS = {CALIBRATED: 1.0, NARROW: 0.6, WIDE: 1.6}
@@ -35,7 +36,7 @@ def deserved(
     """Whether simulated runs give the method its word."""
     shared, own = (generator.standard_normal((worlds, n)) for n in (1, VALUES))
     errors = np.sqrt(rho) * shared + np.sqrt(1 - rho) * own
-    reach = factor * normal_quantile(1 - (1 - LEVEL) / 2)
+    reach = factor * NormalDist().inv_cdf(1 - (1 - LEVEL) / 2)
     covered = (np.abs(errors) <= reach).mean(axis=1, keepdims=True)
     found = estimate("mean", covered, [SHARE])
     assert found.low is not None

@@ -7,8 +7,9 @@ pair apart, and the percentage of pairs apart where one method is a standard dev
 Each way is a p-value of a pair and a level at which all pairs together are to hold with 95 %:
 Student's (Welch's) p-value, alone or not below Hall's (1992), at .05/pairs (Bonferroni), at the
 studentized range (Tukey; Games & Howell 1976), or at the level that the least p-value of drawn
-normal runs has in 5 %. ``before`` is what uqbench did up to now: max-T with a floor of variances
-and Welch's .05; flipped signs of seeds' differences where paired.
+normal runs has in 5 %. ``IQM`` is of interquartile means, all else of means. ``before`` is what
+uqbench did before: max-T with a floor of variances and Welch's .05; flipped signs of seeds'
+differences where paired.
 """
 
 import argparse
@@ -24,6 +25,7 @@ from scipy import special, stats
 METHODS, PAIRS = 8, 28
 FIRST, SECOND = np.array(list(combinations(range(METHODS), 2))).T
 DRAWS = 299
+IQM = "IQM: Hall, .05/pairs"
 SEEDS, TASKS = (3, 5, 10, 30), (1, 5, 20)
 
 
@@ -98,16 +100,27 @@ def moments(x, axis):
     return x.mean(axis=axis), (e**2).sum(axis=axis) / (n - 1) / n, third
 
 
-def independent(x):
+def independent(x, center=None, kept=1.0):
+    """Of means, or of statistics whose values are given, and of what share of runs they keep."""
     n, tasks = x.shape[2:]
     mean, v, third = moments(x, 2)
     mean, v, third = mean.mean(-1), v / tasks**2, third.sum(-1) / tasks**3
-    total, squares = v.sum(-1), (v**2).sum(-1) / (n - 1)
+    mean = mean if center is None else center
+    total, squares = v.sum(-1), (v**2).sum(-1) / (n - 1) / kept
     both, f = total[:, FIRST] + total[:, SECOND], squares[:, FIRST] + squares[:, SECOND]
     f = both**2 / np.where(f > 0, f, 1.0)
     return Statistics(
         mean[:, FIRST] - mean[:, SECOND], both, f, third[:, FIRST] - third[:, SECOND]
     ), v
+
+
+def iqm(x):
+    """Of interquartile means, by the runs cut off at the quartiles, twice."""
+    runs = np.sort(x.reshape(*x.shape[:2], -1), axis=2)
+    size, cut = runs.shape[2], runs.shape[2] // 4
+    low, high = (runs[:, :, k, None, None] for k in (cut, size - 1 - cut))
+    center = runs[:, :, cut : size - cut].mean(2)
+    return independent(2 * np.clip(x, low, high), center, 1 - 2 * cut / size)[0]
 
 
 def seedwise(x):
@@ -224,6 +237,11 @@ def range_levels():
     return grid, 2 * special.stdtr(grid, -t)
 
 
+def of_iqm(x):
+    """Pairs whose interquartile means are apart."""
+    return {IQM: iqm(x).hall() <= 0.05 / PAIRS}
+
+
 def ways(x, g):
     """By way, the pairs that are apart, ``[boards, pairs]``."""
     own, _ = independent(x)
@@ -243,10 +261,10 @@ def ways(x, g):
         "paired: Hall, .05/pairs": hall <= 0.05 / PAIRS,
         "paired: Student, drawn": student <= level, "paired: Hall, drawn": hall <= level,
         "paired: Wilcoxon, .05/pairs": wilcoxon(x) <= 0.05 / PAIRS,
-    }  # fmt: skip
+    } | of_iqm(x)  # fmt: skip
 
 
-def rows(boards, seed=0):
+def rows(boards, ways=ways, seed=0):
     for (law, (draw, rare)), spread in product(LAWS.items(), ("equal", "× 3")):
         for n, tasks in ((n, t) for n in SEEDS for t in TASKS):
             if spread == "× 3" and law not in ("normal", "skewed", "discrete"):
@@ -256,11 +274,10 @@ def rows(boards, seed=0):
             x[:, 1::2] *= 3.0 if spread == "× 3" else 1.0
             cell = {"law": law, "spreads": spread, "seeds": n, "tasks": tasks,
                     "unseen": f"{100 * (1 - rare) ** n:.2g}" if rare < 1 else "0"}  # fmt: skip
-            yield (
-                cell
-                | {"what": "error"}
-                | {k: f"{100 * of.any(1).mean():.1f}" for k, of in ways(x, g).items()}
-            )
+            error = {k: f"{100 * of.any(1).mean():.1f}" for k, of in ways(x, g).items()}
+            if law == "one method fails 1 in 10" or (law, spread) == ("skewed", "× 3"):
+                error[IQM] = ""  # their interquartile means are not equal
+            yield cell | {"what": "error"} | error
             if tasks < 20 and law in ("normal", "skewed", "all methods fail 1 in 10"):
                 x[:, 0] += 1.0
                 yield (
@@ -273,11 +290,16 @@ def rows(boards, seed=0):
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--boards", type=int, default=500)
+    parser.add_argument("--iqm", action="store_true", help="this column alone, beside the others")
     arguments, began, made = parser.parse_args(), time.process_time(), []
-    for row in rows(arguments.boards):
+    table = Path(__file__).with_suffix(".csv")
+    for row in rows(arguments.boards, (lambda x, _: of_iqm(x)) if arguments.iqm else ways):
         made.append(row)
         print(f"{time.process_time() - began:6.0f} s", *row.values(), flush=True)
-    with Path(__file__).with_suffix(".csv").open("w", newline="") as file:
+    if arguments.iqm:
+        with table.open(newline="") as file:
+            made = [of | row for of, row in zip(csv.DictReader(file), made, strict=True)]
+    with table.open("w", newline="") as file:
         writer = csv.DictWriter(file, fieldnames=list(made[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(made)

@@ -25,7 +25,7 @@ from uqbench.contract.claim import Interval
 from uqbench.statistics.bounded import SHARE, Apart, BoundedMean, Ranges, mean_of, share
 from uqbench.statistics.concordance import concordance
 from uqbench.statistics.levels import ALPHA
-from uqbench.statistics.location import Difference, Ratio, Value, location, paired_difference
+from uqbench.statistics.location import Ratio, location, paired_difference
 
 TABLE = Path(__file__).with_suffix(".csv")
 SEEDS = (3, 5, 8, 10, 20)
@@ -79,17 +79,17 @@ def interval_errors(
     draw, mean = LAWS[law]
     first, second = draw(generator, (seeds, tasks)), draw(generator, (seeds, tasks))
     of, other = location(first, "mean"), location(second, "mean")
-    yield "mean", Value(of).interval(ALPHA), mean
+    yield "mean", of.interval(ALPHA), mean
     if tasks > 1:
-        yield "IQM", Value(location(first, "iqm")).interval(ALPHA), true_iqm(law, seeds, tasks)
-        yield "median over tasks", Value(location(first, "median")).interval(ALPHA), mean
+        yield "IQM", location(first, "iqm").interval(ALPHA), true_iqm(law, seeds, tasks)
+        yield "median over tasks", location(first, "median").interval(ALPHA), mean
     if ranges := ranges_of(law, tasks):
         one, two = (mean_of(runs, ranges) for runs in (first, second))
         yield "mean, runs may fail", one.interval(ALPHA), mean
         yield "difference, runs may fail", Apart(one, two).interval(ALPHA), 0.0
-    yield "difference of means", Difference(of, other).interval(ALPHA), 0.0
+    yield "difference of means", of.plus(-1.0, other).interval(ALPHA), 0.0
     scaled = location(mean + 3 * (second - mean), "mean")
-    yield "difference, one × 3", Difference(of, scaled).interval(ALPHA), 0.0
+    yield "difference, one × 3", of.plus(-1.0, scaled).interval(ALPHA), 0.0
     if mean:
         yield "ratio of means", Ratio(of, other).interval(ALPHA), 1.0
     shared = draw(generator, (seeds, 1))

@@ -368,3 +368,24 @@ def test_where_no_run_varies_there_is_no_interval_no_p_value_and_no_forecast():
     assert said.endswith("+5 in mean, and no interval, since all runs of each are equal.")
     assert found.pairs["p"].isna().all()
     assert list(found.ranks["rank_low"]) == [1, 1]
+
+
+@pytest.mark.parametrize("runs", [2, 1, "equal"])
+def test_runs_that_tell_nothing_apart_say_so_before_they_rank(runs):
+    a, b = np.random.default_rng(6).normal(size=(2, 5, 3)) + np.array([[[0.0]], [[9.0]]])
+    scores = {"a": a[:runs], "b": b[:runs]} if runs != "equal" else {"a": 0 * a, "b": 0 * b + 9}
+    said = repr(uqbench.compare(scores))
+    assert said.startswith("Runs tell none of the 2 methods apart (")
+    assert "do not differ" not in said
+    assert "nan" not in said
+    assert "would decide" not in said
+    assert repr(uqbench.compare({"a": a, "b": b})).startswith("b (")
+
+
+@pytest.mark.parametrize(("tasks", "by"), [(1, "mean"), (2, "mean"), (3, "iqm")])
+def test_fewer_than_three_tasks_are_ranked_by_the_mean_unless_asked_otherwise(tasks, by):
+    runs = np.random.default_rng(7).normal(size=(2, 5, tasks))
+    scores = dict(zip("ab", runs, strict=True))
+    assert uqbench.compare(scores).board.ranking == by
+    assert uqbench.compare(scores, units="seed").board.ranking == "mean"
+    assert uqbench.compare(scores, by="iqm").board.ranking == "iqm"

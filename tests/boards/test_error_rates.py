@@ -136,6 +136,18 @@ def test_a_board_without_runs_has_an_empty_table(host, tmp_path):
     assert errors_csv(board) == "printed,wrong,error,boards,above\n"
 
 
+def test_a_procedure_without_adjustment_would_be_found_on_every_board_of_several_pairs():
+    """``benchmarks/planted_procedure.py`` has drawn them; a new board needs a row (its name)."""
+    with (BOARDS.parent / "benchmarks" / "planted_procedure.csv").open(encoding="utf-8") as file:
+        rows = {row["board"]: row for row in csv.DictReader(file)}
+    assert {*rows} == {"/".join(path.parts[-3:-1]) for path in BOARDS.glob("*/*/manifest.json")}
+    alone = ("one pair", "two rows vary", "no ranks")
+    several = [row for row in rows.values() if row["found"] not in alone]
+    assert len(several) > 30
+    assert [row["board"] for row in several if row["found"] != "yes"] == []
+    assert all(float(row["planted"]) > float(row["own"]) for row in several)
+
+
 def test_no_further_board_has_ranks_that_are_less_sure_than_stated():
     above = set()
     for path in BOARDS.glob("*/*/errors.csv"):

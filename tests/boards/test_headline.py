@@ -70,7 +70,9 @@ def _of_first(said, board, methods, by, ranks):
             yield f"{some[0]}, and in the table {len(first)}"
         if some[3] not in first or ranked.loc[[*first], by].max() != board.loc[some[3], by]:
             yield f"{some[3]} does not lead"
-    elif re.match(r"(The two methods do not|No two of the \d+ methods) differ", said):
+    elif re.match(
+        r"(The two methods do not differ|No two of the \d+ methods differ|Runs tell none)", said
+    ):
         if not whole.all():
             yield "some differ"
     elif ranks and len(ranked) > 1 and not said.startswith("No method beats "):

@@ -11,8 +11,9 @@ from uqbench.boards.leaderboard import Board
 from uqbench.boards.scores import from_csv, to_csv
 from uqbench.registry.plugins import Host
 from uqbench.results.scores import Score, Scores
-from uqbench.statistics.location import Value, location
-from uqbench.statistics.ranks import check_ranking, compare, places
+from uqbench.statistics.location import location
+from uqbench.statistics.ranks import compare, places
+from uqbench.suites.checks import check_ranking
 from uqbench.suites.plan import Plan, make_plan
 from uqbench.suites.reading import read_suites
 
@@ -76,7 +77,7 @@ def test_point_estimates_are_rliables(plan, scores):
                 continue
             low, high = map(float, ends)
             assert low < float(row[name]) < high
-            expected = Value(location(matrix, name)).interval(0.05)
+            expected = location(matrix, name).interval(0.05)
             assert (low, high) == pytest.approx(expected, rel=1e-4)
     assert [row["rank"] for row in rows(board, "leaderboard.csv")] == ["2", "1"]
     assert float(rows(board, "leaderboard.csv")[1]["improvement_over_dqn"]) > 0.9

@@ -1,6 +1,6 @@
 """The stored boards' pairs and ranks, recomputed with pandas and SciPy alone.
 
-Nothing of uqbench is imported: what is written here is what docs/statistics.md says. Differences of
+Nothing of uqbench is imported: what is written here is what docs/formulas.md says. Differences of
 runs with a known range are drawn, and are left to the boards' own tests.
 """
 
@@ -46,13 +46,18 @@ def point(values, statistic):
     return stats.trim_mean(values, 0.25, axis=None) if statistic == "iqm" else values.mean()
 
 
-def moments(own, equal):
+def kept(values, statistic):
+    """The share of runs that are not cut off."""
+    return 1 - 2 * (values.size // 4) / values.size if statistic == "iqm" else 1.0
+
+
+def moments(own, equal, share):
     """Squared standard error, its square over its degrees of freedom, and third moment."""
     n, tasks = own.shape
     e = np.where(np.ptp(own, axis=0) > equal, own - own.mean(axis=0), 0.0)
     v = (e**2).sum(axis=0) / (n - 1) / n / tasks**2
     third = (e**3).sum(axis=0) / ((n - 1) * (n - 2)) / n / tasks**3
-    return v.sum(), (v**2).sum() / (n - 1), third.sum()
+    return v.sum(), (v**2).sum() / (n - 1) / share, third.sum()
 
 
 def difference(a, b, statistic, paired):
@@ -61,9 +66,10 @@ def difference(a, b, statistic, paired):
     one, two = (contributions(of, statistic) for of in (a, b))
     if paired:
         gaps = (one.mean(axis=1) - two.mean(axis=1))[:, None]
-        v, w, third = moments(gaps, equal)
+        v, w, third = moments(gaps, equal, kept(a, statistic))
     else:
-        (v1, w1, t1), (v2, w2, t2) = moments(one, equal), moments(two, equal)
+        v1, w1, t1 = moments(one, equal, kept(a, statistic))
+        v2, w2, t2 = moments(two, equal, kept(b, statistic))
         v, w, third = v1 + v2, w1 + w2, t1 - t2
     d = point(a, statistic) - point(b, statistic)
     return (d, v, v**2 / w, third / v**1.5) if v > 0 else (d, 0.0, 1.0, 0.0)
@@ -76,6 +82,51 @@ def ends(d, v, f, a, alpha):
         return 3 / a * (np.cbrt(1 + a * (bound - a / 6)) - 1) if abs(a) > 1e-9 else bound
 
     return d - max(t, hall(t)) * v**0.5, d - min(-t, hall(-t)) * v**0.5
+
+
+def mean(values, statistic, paired):
+    """A method's statistic, its squared error, degrees of freedom and skewness."""
+    own = contributions(values, statistic)
+    own = own.mean(axis=1)[:, None] if paired else own
+    v, w, third = moments(own, 1e-12 * np.abs(own).max(), kept(values, statistic))
+    d = point(values, statistic)
+    return (d, v, v**2 / w, third / v**1.5) if v > 0 else (d, 0.0, 1.0, 0.0)
+
+
+EARLIER = {"overconfident": "too narrow", "too narrow here": "too narrow", "undecided": "open",
+           "underconfident": "too wide", "too wide here": "too wide", "honest": "calibrated",
+           "as stated here": "calibrated", "mixed": "open"}  # fmt: skip
+"""Words in files of an earlier protocol."""
+
+
+def word(low, high, level):
+    slack = (1 - level) / 2
+    if high < level - slack:
+        return "too narrow"
+    inside = level - slack <= low <= high <= level + slack
+    return "too wide" if low > level + slack else "calibrated" if inside else "open"
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=NAMES)
+def test_means_and_words_are_those_of_a_program_that_shares_no_code(folder):
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    board = pd.read_csv(folder / "leaderboard.csv", dtype={"method": str}).set_index("method")
+    metric, by = manifest["primary_metric"], manifest["ranks_by"]
+    free = {metric[end] for end in ("lowest", "highest", "fails_beyond")} == {None}
+    for name, values in matrices(folder).items() if free and not metric["may_fail"] else ():
+        d, v, f, skew = mean(values, by, manifest["paired"])
+        assert board.loc[name, by] == pytest.approx(d, rel=1e-5, abs=1e-9)
+        low, high = board.loc[name, [f"{by}_low", f"{by}_high"]].astype(float)
+        if v == 0 or len(values) < 3:
+            assert np.isnan(low)
+        else:
+            assert (low, high) == pytest.approx(ends(d, v, f, skew, 0.05), rel=2e-5, abs=1e-9)
+    columns = [f"{of}coverage_{level}_mean" for level in (90, 95) for of in ("", "q_")]
+    column = next((name for name in columns if name in board), None)
+    for name, said in board["calibration"].dropna().items() if column else ():
+        low, high = board.loc[name, [f"{column}_low", f"{column}_high"]]
+        if board.loc[name, "role"] == "method" and low == low:
+            assert EARLIER.get(said, said) == word(low, high, 0.9 if "90" in column else 0.95)
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=NAMES)

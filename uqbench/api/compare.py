@@ -157,7 +157,7 @@ def compare(
     scores: Any,
     *,
     constants: Constants | str | None = None,
-    by: Ranking = "iqm",
+    by: Ranking | None = None,
     better: Better | None = None,
     paired: bool = False,
     units: Units = "run",
@@ -176,7 +176,8 @@ def compare(
         constants: the raw scores that are 0 and 1 of each task, ``{task: (zero, one)}``, or the
             name of an installed suite that has them, such as ``"atari"``; None for scores that are
             normalized already.
-        by: the statistic that ranks: ``iqm``, ``mean`` or ``median``.
+        by: the statistic that ranks: ``iqm``, ``mean`` or ``median``; None for the IQM, or for the
+            mean of fewer than three tasks, where an IQM of few runs errs too often.
         better: ``higher`` or ``lower``; a score whose name is that of a cost, as ``nll`` or
             ``regret``, is refused without. Constants say it, too.
         paired: whether methods met the same data set or world with the same seed.
@@ -202,7 +203,7 @@ def compare(
         >>> uqbench.compare({"a": runs, "b": runs + 5}).sentence("b", "a")[:28]
         'b is significantly better th'
     """
-    by, window = given("by", by, Ranking), given("window", window, Part)
+    by, window = by and given("by", by, Ranking), given("window", window, Part)
     digests: Mapping[str, str] = {}
     if isinstance(scores, str | PathLike | Sequence):
         paths = [scores] if isinstance(scores, str | PathLike) else scores

@@ -9,7 +9,7 @@ import pandas as pd
 
 from uqbench.boards.matrices import MethodScores
 from uqbench.statistics.estimate import Estimate
-from uqbench.statistics.location import Value, location
+from uqbench.statistics.location import location
 from uqbench.suites.controls import COVERAGE, control_of
 from uqbench.suites.metrics import Metric
 from uqbench.suites.plan import Plan
@@ -39,7 +39,7 @@ def beyond(plan: Plan, metrics: Sequence[Metric], own: MethodScores) -> dict[str
         if values is not None and known and whole:
             gains = sign * values - max(known, key=np.mean)
             gain = location(gains, "mean", clustered=plan.suite.paired)
-            found[metric.name + BEYOND] = Estimate.of(Value(gain), len(values), rows)
+            found[metric.name + BEYOND] = Estimate.of(gain, len(values), rows)
     return found
 
 

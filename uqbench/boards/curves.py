@@ -19,7 +19,8 @@ from uqbench.results.scores import Scores
 from uqbench.results.store import Store
 from uqbench.results.tables import CURVES, PREDICTIONS, Columns, table_bytes
 from uqbench.runner.metric_values import record_step
-from uqbench.statistics.quantiles import student
+from uqbench.statistics.levels import ALPHA, MINIMUM_SEEDS
+from uqbench.statistics.quantiles import t_quantile
 from uqbench.suites.metrics import RECORDS
 from uqbench.suites.plan import Plan
 
@@ -103,7 +104,9 @@ def _banded(points: pd.DataFrame, by: list[str], value: str) -> pd.DataFrame:
     """The columns ``by``, and ``y``, ``low``, ``high``, ``runs`` of a value of single runs."""
     means = points.groupby(by)[value].agg(y="mean", sd="std", runs="count").reset_index()
     runs = means["runs"].to_numpy()
-    reach = student(means.pop("sd").to_numpy() / np.sqrt(runs), runs)
+    known = {n: t_quantile(1 - ALPHA / 2, n - 1) for n in {*runs.tolist()} if n >= MINIMUM_SEEDS}
+    t = np.array([known.get(n, np.nan) for n in runs.tolist()])
+    reach = t * (means.pop("sd").to_numpy() / np.sqrt(runs))
     means = means.assign(low=means["y"] - reach, high=means["y"] + reach)
     return means[[*by, "y", "low", "high", "runs"]]
 

@@ -125,6 +125,9 @@ class Told:
             return "Fewer than two methods have all of their runs."
         of = f"of {len(self.ranked)} methods"
         span = f"({_span(known, number)})"
+        if self.methods.get(f"{self.ranking}_low", self.scores).isna().all():
+            which = f"{len(self.ranked)} methods apart {span}: they are too few, or all equal"
+            return f"Runs tell none of the {which}."
         if (self.ranked["rank_high"] - self.ranked["rank_low"] == len(self.ranked) - 1).all():
             two = "The two" if len(self.ranked) == 2 else f"No two of the {len(self.ranked)}"
             return f"{two} methods {'do not ' * (two == 'The two')}differ significantly {span}."

@@ -34,6 +34,8 @@ METRIC = "imported_score"
 Ranking = Literal["iqm", "mean", "median"]
 Units = Literal["run", "seed"]
 Better = Literal["higher", "lower"]
+MINIMUM_TASKS = 3
+"""Of an IQM: of five equal runs on one task its intervals miss too often."""
 Constants = Mapping[str, tuple[float, float]]
 """The raw scores that are 0 and 1, by task."""
 _PREFIX, _SUFFIX = re.compile(r"^ALE/"), re.compile(r"((NoFrameskip|Deterministic)?-v\d+)$")
@@ -43,7 +45,7 @@ def imported_board(
     table: pd.DataFrame,
     constants: Constants | None = None,
     *,
-    by: Ranking = "iqm",
+    by: Ranking | None = None,
     better: Better | None = None,
     paired: bool = False,
     units: Units = "run",
@@ -59,7 +61,7 @@ def imported_board(
     Args:
         table: ``method``, ``task``, ``seed``, ``score``, perhaps ``zero`` and ``one``.
         constants: the scores that are 0 and 1, of rows that do not say so themselves.
-        by: the statistic that ranks.
+        by: the statistic that ranks; None for the IQM, or for the mean of fewer than three tasks.
         better: whether higher or lower scores are better; None where constants say so, and
             otherwise higher. A board's scores are so that more is better: lower ones are negated.
         paired: whether the methods met the same worlds of a seed.
@@ -86,7 +88,7 @@ def imported_board(
         summary="Scores that were imported: not run by uqbench.",
         primary=METRIC,
         baseline=methods[0],
-        ranks_by=by,
+        ranks_by=by or ("iqm" if len(tasks) >= MINIMUM_TASKS else "mean"),
         paired=paired,
         tasks=tuple(Task.model_construct(name=task, dataset=IMPORTED) for task in tasks),
         methods=tuple(Method.model_construct(name=of, estimator=IMPORTED) for of in methods),

@@ -8,8 +8,8 @@ from uqbench.boards.columns import Column
 from uqbench.boards.matrices import Matrix, MethodScores
 from uqbench.boards.tables import IMPROVEMENT, STATISTICS
 from uqbench.contract.claim import Interval
-from uqbench.statistics.bounded import Ranges, scaled
-from uqbench.statistics.estimate import Estimate, estimate, improvement, share
+from uqbench.statistics.bounded import Ranges, scaled, share
+from uqbench.statistics.estimate import Estimate, estimate, improvement
 from uqbench.statistics.ranks import Pair
 from uqbench.statistics.statistic import point
 from uqbench.suites.metrics import Metric
@@ -58,7 +58,8 @@ def estimates(
             )
     if (beyond := primary.fails_beyond) is not None:
         sign = 1 if primary.direction == "max" else -1
-        estimates["fail_share"] = None if raw is None else share(sign * raw < sign * beyond)
+        fails = None if raw is None else (sign * raw < sign * beyond).astype(float)
+        estimates["fail_share"] = fails if fails is None else Estimate.of(share(fails), len(fails))
     over = None
     if values is not None and baseline is not None:
         comparisons = list(plan.roles.values()).count("method") - 1 if role == "method" else 1

@@ -9,7 +9,7 @@ are Clopper & Pearson's (1934). That they are right for every distribution is no
 known for which they are wrong, and ``docs/coverage.md`` has what they came to.
 
 Where runs may fail on some tasks alone, the others' means have Student's t distribution, and draws
-of both are added (:class:`PartlyBounded`). The runs of all tasks with a range are taken together,
+of both are added. The runs of all tasks with a range are taken together,
 which makes the bounds rather too wide where tasks differ. Where the tasks of a seed share something
 (a data set, a world, a trained predictor), a seed's mean over them is one observation. Two means
 are compared by independent draws of their weights, or as the mean of seeds' differences.
@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from uqbench.contract.claim import Interval
 from uqbench.contract.seeding import derive_seed
-from uqbench.statistics.levels import ALPHA, DRAWS
+from uqbench.statistics.levels import DRAWS
 from uqbench.statistics.location import Location, location
 
 Draws = NDArray[np.float64]
@@ -42,27 +42,32 @@ MANY = 1_600
 
 @dataclass(frozen=True)
 class BoundedMean:
-    """The mean over runs and tasks of values of a known range.
+    """The mean over runs and tasks of values of a known range, on all of the tasks or on some.
 
-    See :class:`uqbench.claim.Measurement`.
+    On the others it has Student's t distribution; the draws of both parts are independent, and are
+    added. See :class:`uqbench.claim.Measurement`.
 
     Attributes:
         values: of independent runs, or seeds, in ascending order.
         range: the least and the greatest value that a run can have.
         seeds: runs of each task.
         runs: of all tasks.
+        rest: the mean over the tasks without a range; None where all have one.
+        share: of the tasks that have a range.
     """
 
     values: tuple[float, ...]
     range: Interval
     seeds: int
     runs: int
+    rest: Location | None = None
+    share: float = 1.0
 
     @classmethod
     def of(
         cls, values: NDArray[np.float64], ranges: Sequence[Interval], *, clustered: bool = False
     ) -> BoundedMean:
-        """Of values and the range on each task.
+        """The mean of values and the range on each task.
 
         Args:
             values: ``[runs, tasks]``.
@@ -79,55 +84,18 @@ class BoundedMean:
                     f"values from {own.min():g} to {own.max():g} lie outside the range "
                     f"[{low:g}, {high:g}]"
                 )
-        known = values.mean(axis=1) if clustered else values.ravel()
+        known = np.sort(values.mean(axis=1) if clustered else values.ravel())
         lows, highs = zip(*ranges, strict=True)
-        return cls(
-            tuple(np.sort(known).tolist()), (min(lows), max(highs)), len(values), values.size
-        )
-
-    @property
-    def estimate(self) -> float:
-        """The mean."""
-        return float(np.mean(self.values))
-
-    def interval(self, alpha: float, seeds: int | None = None) -> Interval:
-        """Gaffke's bounds."""
-        return _quantiles(*_draws(self, seeds, 0), alpha)
-
-
-@dataclass(frozen=True)
-class PartlyBounded:
-    """The mean over tasks where runs may fail on some alone: bounds there, Student's t elsewhere.
-
-    The draws of both parts are independent, and are added.
-
-    Attributes:
-        bounded: the mean over the tasks with a range.
-        rest: that over the others.
-        share: of the tasks that have a range.
-    """
-
-    bounded: BoundedMean
-    rest: Location
-    share: float
+        return cls(tuple(known.tolist()), (min(lows), max(highs)), len(values), values.size)
 
     @property
     def estimate(self) -> float:
         """The mean over all tasks."""
-        return self.share * self.bounded.estimate + (1 - self.share) * self.rest.value
-
-    @property
-    def seeds(self) -> int:
-        """Runs of each task."""
-        return self.bounded.seeds
-
-    @property
-    def runs(self) -> int:
-        """Runs of all tasks."""
-        return self.bounded.runs + self.rest.runs
+        rest = 0.0 if self.rest is None else (1 - self.share) * self.rest.estimate
+        return self.share * float(np.mean(self.values)) + rest
 
     def interval(self, alpha: float, seeds: int | None = None) -> Interval:
-        """Gaffke's bounds where runs may fail, plus Student's t."""
+        """Gaffke's bounds, plus Student's t of tasks without a range."""
         return _quantiles(*_draws(self, seeds, 0), alpha)
 
 
@@ -135,8 +103,8 @@ class PartlyBounded:
 class Apart:
     """Two such means: their difference, or their ratio; see :class:`uqbench.claim.Measurement`."""
 
-    first: BoundedMean | PartlyBounded
-    second: BoundedMean | PartlyBounded
+    first: BoundedMean
+    second: BoundedMean
     ratio: bool = False
 
     @property
@@ -180,22 +148,20 @@ class Apart:
         return np.min(ratios, axis=0), np.max(ratios, axis=0)
 
 
-def mean_of(
-    values: NDArray[np.float64], ranges: Ranges, *, clustered: bool = False
-) -> BoundedMean | PartlyBounded:
+def mean_of(values: NDArray[np.float64], ranges: Ranges, *, clustered: bool = False) -> BoundedMean:
     """The mean of values ``[runs, tasks]``, of known range on all of the tasks or on some.
 
     Raises:
         ValueError: a value lies outside its range; or ``clustered``, and a task has no range.
     """
     known = [of is not None for of in ranges]
-    given = [of for of in ranges if of is not None]
+    of = BoundedMean.of(values[:, known], [of for of in ranges if of], clustered=clustered)
     if all(known):
-        return BoundedMean.of(values, given, clustered=clustered)
+        return of
     if clustered:
         raise ValueError("runs may fail on some tasks alone, and a seed with all tasks is one run")
     rest = location(values[:, np.logical_not(known)], "mean")
-    return PartlyBounded(BoundedMean.of(values[:, known], given), rest, sum(known) / len(known))
+    return replace(of, runs=values.size, rest=rest, share=sum(known) / len(known))
 
 
 def difference(
@@ -210,7 +176,6 @@ def difference(
         return Apart(mean_of(first, ranges), mean_of(second, ranges))
     both = [None if of is None else (of[0] - of[1], of[1] - of[0]) for of in ranges]
     of = mean_of(first - second, both, clustered=True)
-    assert isinstance(of, BoundedMean)
     return Apart(of, replace(of, values=(0.0,), range=(0.0, 0.0)))
 
 
@@ -223,16 +188,6 @@ def share(successes: NDArray[np.float64], methods: int = 1) -> BoundedMean:
     return replace(of, runs=methods * successes.size)
 
 
-def check_shares(seeds: int, threshold: float, comparisons: int) -> None:
-    """Raise ``ValueError`` where so few seeds lie neither above nor below the threshold."""
-    reach = (ALPHA / comparisons / 2) ** (1 / seeds)  # the lower bound where all succeed
-    if reach <= threshold and 1 - reach >= threshold:
-        raise ValueError(
-            f"{seeds} seeds can never decide it: even if all succeed, or fail, the intervals of "
-            f"{comparisons} comparison{'s'[: comparisons > 1]}, 95 % together, include {threshold}"
-        )
-
-
 def scaled(
     ranges: Sequence[Interval | None], normalizers: Sequence[Callable[[float], float]]
 ) -> Ranges | None:
@@ -242,11 +197,8 @@ def scaled(
     """
     if not any(ranges):
         return None
-    ends = [
-        None if of is None else sorted(map(normalize, of))
-        for of, normalize in zip(ranges, normalizers, strict=True)
-    ]
-    return [None if of is None else (of[0], of[1]) for of in ends]
+    both = zip(ranges, normalizers, strict=True)
+    return [None if of is None else (min(map(f, of)), max(map(f, of))) for of, f in both]
 
 
 def _quantiles(low: Draws, high: Draws, alpha: float) -> Interval:
@@ -254,26 +206,25 @@ def _quantiles(low: Draws, high: Draws, alpha: float) -> Interval:
 
 
 @lru_cache(maxsize=64)
-def _draws(of: BoundedMean | PartlyBounded, seeds: int | None, stream: int) -> tuple[Draws, Draws]:
+def _draws(of: BoundedMean, seeds: int | None, stream: int) -> tuple[Draws, Draws]:
     """Lower and upper bounds of a mean, with other weights for each ``stream``."""
-    if isinstance(of, PartlyBounded):
-        low, high = _draws(of.bounded, seeds, stream)
-        rest = (1 - of.share) * _student(of.rest.with_seeds(seeds), len(low), stream)
-        return of.share * low + rest, of.share * high + rest
     factor, values = 1.0 if seeds is None else seeds / of.seeds, np.array(of.values)
     sizes = _sizes(len(values))
     starts = np.append(0, np.cumsum(sizes)[:-1]).astype(int)
     weights = _weights(len(values), factor, stream)
     of_runs, last = weights[:, :-1] @ (np.add.reduceat(values, starts) / sizes), weights[:, -1]
     low, high = (np.clip(of_runs + last * end, *of.range) for end in of.range)
-    return low, high
+    if of.rest is None:
+        return low, high
+    rest = (1 - of.share) * _student(of.rest.with_seeds(seeds), len(low), stream)
+    return of.share * low + rest, of.share * high + rest
 
 
 def _student(of: Location, draws: int, stream: int) -> Draws:
     """Draws of a mean: each task's t, of its runs' standard error and degrees of freedom, added."""
     generator = np.random.default_rng(derive_seed("student", stream))
-    t = generator.standard_t(of.seeds - 1, (draws, len(of.variances)))
-    return of.value + t @ np.sqrt(of.variances)
+    variances, _, _, degrees = zip(*of.parts, strict=True)
+    return of.estimate + generator.standard_t(degrees, (draws, len(degrees))) @ np.sqrt(variances)
 
 
 def _sizes(runs: int) -> Draws:

@@ -22,13 +22,13 @@ It holds everything where even runs that do not overlap would be no rarer than t
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
 from uqbench.contract.claim import Interval
-from uqbench.statistics.levels import ALPHA
-from uqbench.statistics.quantiles import normal_quantile, t_quantile
+from uqbench.statistics.quantiles import t_quantile
 
 Sizes = tuple[tuple[int, ...], ...]
 
@@ -67,10 +67,8 @@ class Concordance:
         low = _score_end(self.estimate - half_a_pair, sizes, alpha, -1)
         high = _score_end(self.estimate + half_a_pair, sizes, alpha, 1)
         studentized = t_quantile(1 - alpha / 2, degrees) * math.sqrt(variance)
-        return (
-            max(0.0, min(low, self.estimate - studentized)),
-            min(1.0, max(high, self.estimate + studentized)),
-        )
+        low = max(0.0, min(low, self.estimate - studentized))
+        return low, min(1.0, max(high, self.estimate + studentized))
 
 
 def concordance(tasks: Sequence[Sequence[NDArray[np.float64]]]) -> Concordance:
@@ -93,19 +91,6 @@ def concordance(tasks: Sequence[Sequence[NDArray[np.float64]]]) -> Concordance:
     return Concordance(float(np.mean(estimates)), total, degrees, sizes)
 
 
-def check_concordance(seeds: int, tasks: int, threshold: float, comparisons: int) -> None:
-    """Raise ``ValueError`` where runs of two groups of ``seeds`` can be on neither side."""
-    apart = Concordance(1.0, 0.0, 1.0, ((seeds, seeds),) * tasks)
-    reach = apart.interval(ALPHA / comparisons)[0]
-    if reach <= threshold and 1 - reach >= threshold:
-        raise ValueError(
-            f"{seeds} seeds can never decide it: {comparisons} comparison"
-            f"{'s'[: comparisons > 1]} of {seeds} runs with {seeds} on {tasks} task"
-            f"{'s'[: tasks > 1]} at 95 % together; state it by = 'mean', or of fewer methods or "
-            f"tasks, or give the budget more seeds"
-        )
-
-
 def exchangeable_variance(sizes: Sizes) -> float:
     """v₀: variance of θ̂ where runs of a task are equally distributed, no ties (Jonckheere 1954)."""
     return sum(map(_task_variance, sizes)) / len(sizes) ** 2
@@ -120,7 +105,7 @@ def _task_variance(groups: tuple[int, ...]) -> float:
 def _score_end(estimate: float, sizes: Sizes, alpha: float, side: int) -> float:
     """The end of Wilson's interval of 1 / 4v₀ trials, on that side."""
     estimate = min(1.0, max(0.0, estimate))
-    square = normal_quantile(1 - alpha / 2) ** 2 * 4 * exchangeable_variance(sizes)
+    square = NormalDist().inv_cdf(1 - alpha / 2) ** 2 * 4 * exchangeable_variance(sizes)
     half = math.sqrt(square * estimate * (1 - estimate) + square**2 / 4)
     return (estimate + square / 2 + side * half) / (1 + square)
 

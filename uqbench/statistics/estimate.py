@@ -19,7 +19,7 @@ from uqbench.statistics import bounded
 from uqbench.statistics.bounded import Ranges
 from uqbench.statistics.concordance import concordance
 from uqbench.statistics.levels import ALPHA, MINIMUM_SEEDS
-from uqbench.statistics.location import Value, location
+from uqbench.statistics.location import location
 from uqbench.statistics.statistic import contributions, point
 
 
@@ -75,7 +75,7 @@ def estimate(
     if name == "mean" and ranges is not None:
         of_range = bounded.mean_of(values, ranges, clustered=clustered)
         return Estimate(value, *of_range.interval(ALPHA))
-    of = Estimate.of(Value(location(values, name, clustered=clustered)), len(values))
+    of = Estimate.of(location(values, name, clustered=clustered), len(values))
     if limits is None or of.low is None or of.high is None:
         return of
     return Estimate(value, max(of.low, limits[0]), min(of.high, limits[1]))
@@ -93,12 +93,3 @@ def improvement(
     measured = concordance([list(pair) for pair in zip(worse.T, better.T, strict=True)])
     found = Estimate.of(measured, min(len(better), len(worse)), comparisons)
     return Estimate(found.value, None, None) if (found.low, found.high) == (0.0, 1.0) else found
-
-
-def share(successes: NDArray[np.bool_]) -> Estimate:
-    """Share of ``successes``, ``[seeds, units]``, such as the truths inside 90 % intervals.
-
-    The seed (the run) is the unit: what is scored in one run counts as one observation as far as it
-    goes together. None of fewer than three seeds has an interval.
-    """
-    return Estimate.of(bounded.share(successes.astype(np.float64)), len(successes))

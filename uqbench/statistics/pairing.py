@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uqbench.contract.seeding import derive_seed
+from uqbench.statistics.levels import MINIMUM_SEEDS
 
 PERMUTATIONS = 999
 SURELY = 0.002
@@ -54,15 +55,14 @@ def pairing_note(scores: Sequence[NDArray[np.float64]], *, paired: bool) -> str:
         scores: of each method, ``[seeds, tasks]``.
         paired: whether methods are compared seed by seed, with all tasks of a seed as one.
     """
-    if paired or len({of.shape for of in scores}) != 1 or len(scores[0]) < 5:
+    if paired or len({of.shape for of in scores}) != 1 or len(scores[0]) < MINIMUM_SEEDS:
         return ""
-    said = []
-    for what, columns, then in (
-        ("Methods'", scores, "they met the same worlds, compare them seed by seed (`paired`)"),
-        ("Tasks'", list(np.stack(scores).transpose(2, 1, 0)), "one run has all of a seed's tasks, "
-         "a seed is one observation (`units = 'seed'`)"),
-    ):  # fmt: skip
-        r, p = correlation(columns) if len(columns) > 1 else (0.0, 1.0)
-        if p <= SURELY:
-            said.append(f"{what} runs of a seed go together (correlation {r:.2f}): if {then}.")
-    return " ".join(said)
+    by_task = list(np.stack(scores).transpose(2, 1, 0))
+    worlds = "they met the same worlds, compare them seed by seed (`paired`)"
+    one = "one run has all of a seed's tasks, a seed is one observation (`units = 'seed'`)"
+    found = ("Methods'", correlation(scores), worlds), ("Tasks'", correlation(by_task), one)
+    return " ".join(
+        f"{what} runs of a seed go together (correlation {r:.2f}): if {then}."
+        for what, (r, p), then in found
+        if p <= SURELY
+    )

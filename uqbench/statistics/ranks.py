@@ -12,6 +12,7 @@ method may be first where its set begins at 1. ``benchmarks/pair_intervals.csv``
 pair of equal methods is told apart.
 """
 
+from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -22,12 +23,11 @@ from numpy.typing import NDArray
 
 from uqbench.statistics.bounded import Apart, Ranges, difference
 from uqbench.statistics.estimate import Estimate, improvement
-from uqbench.statistics.levels import ALPHA, MINIMUM_SEEDS
-from uqbench.statistics.location import Difference, Value, location, paired_difference
+from uqbench.statistics.location import Location, location, paired_difference
 from uqbench.statistics.statistic import point
 
 Matrix = NDArray[np.float64]
-Measured = Difference | Value | Apart
+Measured = Location | Apart
 Names = tuple[str, str]
 
 
@@ -91,38 +91,28 @@ def compare(
     """
     seeds = min(map(len, scores.values()), default=0)
     seedwise = paired and len(set(map(len, scores.values()))) == 1
-    measured = measure(scores, statistic, ranges, seedwise=seedwise)
+    measured, found = measure(scores, statistic, ranges, seedwise=seedwise), list[Pair]()
     family = together(measured, baselines, unranked)
-    return tuple(
-        _pair(names, of, scores, seeds, len(family) if names in family else None)
-        for names, of in measured.items()
-    )
+    for (first, second), of in measured.items():
+        pairs = len(family) if (first, second) in family else None
+        apart = Estimate.of(of, seeds, pairs or 1)
+        p = None if apart.low is None else of.p_value()
+        adjusted = None if pairs is None or p is None else min(1.0, pairs * p)
+        better = improvement(scores[first], scores[second], pairs or 1)
+        found.append(Pair(first, second, better, apart, p, adjusted))
+    return tuple(found)
 
 
 def together(
-    pairs: Iterable[Names],
-    baselines: Container[str] = (),
-    unranked: Container[str] = (),
+    pairs: Iterable[Names], baselines: Container[str] = (), unranked: Container[str] = ()
 ) -> set[Names]:
     """The pairs whose intervals hold together: of methods, and of methods with baselines."""
     return {
-        (first, second)
-        for first, second in pairs
-        if first not in unranked
-        and second not in unranked
-        and not (first in baselines and second in baselines)
+        names
+        for names in pairs
+        if not any(name in unranked for name in names)
+        and not all(name in baselines for name in names)
     }
-
-
-def _pair(
-    names: Names, of: Measured, scores: Mapping[str, Matrix], seeds: int, family: int | None
-) -> Pair:
-    first, second = names
-    apart = Estimate.of(of, seeds, family or 1)
-    p = None if apart.low is None else of.p_value()
-    adjusted = None if family is None or p is None else min(1.0, family * p)
-    better = improvement(scores[first], scores[second], family or 1)
-    return Pair(first, second, better, apart, p, adjusted)
 
 
 def places(scores: Mapping[str, Matrix], pairs: Sequence[Pair], statistic: str) -> dict[str, Place]:
@@ -137,44 +127,20 @@ def places(scores: Mapping[str, Matrix], pairs: Sequence[Pair], statistic: str) 
     """
     values = {name: point(statistic, matrix) for name, matrix in scores.items()}
     ordered = sorted(values, key=lambda name: (-values[name], name))
-    ranked = [pair for pair in pairs if {pair.first, pair.second} <= values.keys()]
-    found = {}
-    for rank, name in enumerate(ordered, start=1):
-        own = [pair for pair in ranked if name in (pair.first, pair.second)]
-        above = sum(pair.better(name) for pair in own)
-        below = sum(pair.better(pair.second if name == pair.first else pair.first) for pair in own)
-        found[name] = Place(rank, 1 + below, len(ordered) - above)
-    return found if len(found) > 1 else {}
-
-
-def check_ranking(seeds: int, methods: int, *, paired: bool, ranges: Ranges | None) -> None:
-    """Raise ``ValueError`` where no runs could tell any two of so many methods apart."""
-    if methods < 2:
-        return
-    if paired and ranges is not None and not all(ranges):
-        raise ValueError(
-            "may_fail names some of the tasks, and the suite is paired: expected all tasks, as a "
-            "seed with all its tasks is one run; use fails_beyond with lowest and highest"
-        )
-    least = 1.0 if seeds < MINIMUM_SEEDS else 0.0
-    if not least and ranges is not None and all(ranges):
-        ends = [of for of in ranges if of is not None]
-        worst, best = (np.array([one] * seeds) for one in zip(*ends, strict=True))
-        apart = difference(best, worst, ranges, seedwise=paired)
-        least = apart.p_value() * methods * (methods - 1) / 2
-    if least > ALPHA:
-        raise ValueError(
-            f"{seeds} seeds can never tell any two of {methods} methods apart: the least adjusted "
-            f"p-value is {min(1.0, least):.2g}; give the budget more seeds, or say ranks = false"
-        )
+    both = ((one.first, one.second, one) for one in pairs)
+    ways = [(a, b, one) for a, b, one in both if a in values and b in values]
+    ways += [(b, a, one) for a, b, one in ways]
+    wins = Counter(winner for winner, _, one in ways if one.better(winner))
+    losses = Counter(loser for winner, loser, one in ways if one.better(winner))
+    return {
+        name: Place(rank, 1 + losses[name], len(ordered) - wins[name])
+        for rank, name in enumerate(ordered, start=1)
+        if len(ordered) > 1
+    }
 
 
 def measure(
-    scores: Mapping[str, Matrix],
-    statistic: str,
-    ranges: Ranges | None,
-    *,
-    seedwise: bool,
+    scores: Mapping[str, Matrix], statistic: str, ranges: Ranges | None, *, seedwise: bool
 ) -> dict[Names, Measured]:
     """The differences of all pairs."""
     pairs = combinations(sorted(scores), 2)
@@ -184,4 +150,4 @@ def measure(
     if seedwise:
         return {(a, b): paired_difference(scores[a], scores[b], statistic) for a, b in pairs}
     known = {name: location(matrix, statistic) for name, matrix in scores.items()}
-    return {(a, b): Difference(known[a], known[b]) for a, b in pairs}
+    return {(a, b): known[a].plus(-1.0, known[b]) for a, b in pairs}

@@ -56,3 +56,8 @@ def contributions(name: str, scores: NDArray[np.float64]) -> NDArray[np.float64]
         order, tasks = np.argsort(scores.mean(axis=0), kind="stable"), scores.shape[1]
         return scores[:, order[(tasks - 1) // 2 : tasks // 2 + 1]]
     return scores if name == "mean" else None
+
+
+def kept(name: str, scores: NDArray[np.float64]) -> float:
+    """The share of runs that a statistic has not cut off."""
+    return 1.0 - 2 * (scores.size // 4) / scores.size if name == "iqm" else 1.0

@@ -3,9 +3,12 @@
 Every error names the file, the key, the value and the nearest known name.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
+from typing import TYPE_CHECKING
 
 from uqbench.contract.errors import UqbenchError, did_you_mean
 from uqbench.registry.plugins import Host
@@ -17,6 +20,9 @@ from uqbench.suites.suite import Suite, rows_of
 from uqbench.suites.tables import Budget, Method, Task
 from uqbench.suites.tuning import BOARD_SEEDS, LAST, NAME, Space, grids_of
 from uqbench.suites.typed import typed
+
+if TYPE_CHECKING:
+    from uqbench.statistics.bounded import Ranges
 
 KINDS = (
     "tasks", "normalization", "metrics", "budgets", "methods", "search_spaces", "readings",
@@ -203,7 +209,6 @@ def _fit(budget: Budget, suite: Suite, host: Host, key: str) -> None:
     Methods come from many plugins: nothing is said until the suite has its baseline.
     """
     from uqbench.statistics.bounded import scaled
-    from uqbench.statistics.ranks import check_ranking
 
     if suite.baseline not in rows_of(suite, "methods"):
         return
@@ -214,6 +219,33 @@ def _fit(budget: Budget, suite: Suite, host: Host, key: str) -> None:
         ranges = scaled([metric.range_on(task.name) for task in tasks], [float] * len(tasks))
         roles = [method.role or method.spec(host).role for method in suite.methods]
         check_ranking(budget.seeds, roles.count("method"), paired=suite.paired, ranges=ranges)
+
+
+def check_ranking(seeds: int, methods: int, *, paired: bool, ranges: Ranges | None) -> None:
+    """Raise ``ValueError`` where no runs could tell any two of so many methods apart."""
+    import numpy as np
+
+    from uqbench.statistics.bounded import difference
+    from uqbench.statistics.levels import ALPHA, MINIMUM_SEEDS
+
+    if methods < 2:
+        return
+    if paired and ranges is not None and not all(ranges):
+        raise ValueError(
+            "may_fail names some of the tasks, and the suite is paired: expected all tasks, as a "
+            "seed with all its tasks is one run; use fails_beyond with lowest and highest"
+        )
+    least = 1.0 if seeds < MINIMUM_SEEDS else 0.0
+    if not least and ranges is not None and all(ranges):
+        ends = [of for of in ranges if of is not None]
+        worst, best = (np.array([one] * seeds) for one in zip(*ends, strict=True))
+        apart = difference(best, worst, ranges, seedwise=paired)
+        least = apart.p_value() * methods * (methods - 1) / 2
+    if least > ALPHA:
+        raise ValueError(
+            f"{seeds} seeds can never tell any two of {methods} methods apart: the least adjusted "
+            f"p-value is {min(1.0, least):.2g}; give the budget more seeds, or say ranks = false"
+        )
 
 
 def _method(method: Method, suite: Suite, host: Host, key: str) -> None:

@@ -27,7 +27,7 @@ from uqbench.pages.markdown import page
 from uqbench.registry.classes import Added
 from uqbench.registry.plugins import Host
 from uqbench.results.files import write_data
-from uqbench.statistics.location import Value, location
+from uqbench.statistics.location import Location, location
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import parse_suite, read_suites
 from uqbench.suites.rows import extended
@@ -366,7 +366,7 @@ def test_a_plugin_adds_a_kind(host):
             return (self.method,)
 
         def compare(self, observations):
-            measured = Value(location(observations.values(self.method), "mean"))
+            measured = location(observations.values(self.method), "mean")
             return Evidence((Comparison(self.method, "mean", measured, Region(low=0.0)),))
 
     class Plugin:
@@ -391,7 +391,7 @@ class UnspeakableError(Exception):
         raise RuntimeError
 
 
-class Endless(Value):
+class Endless(Location):
     """What a kind compares may raise, too, when it is asked for its interval."""
 
     def interval(self, alpha, seeds=None):
@@ -428,7 +428,7 @@ def test_a_claim_whose_kind_raises_is_undecided_and_says_so_and_the_others_are_j
         def compare(self, observations):
             if part == "compare":
                 raise error
-            measured = Endless(location(observations.values(self.method), "mean"))
+            measured = Endless(**vars(location(observations.values(self.method), "mean")))
             return Evidence((Comparison(self.method, "mean", measured, Region(low=0.0)),))
 
     judging = []

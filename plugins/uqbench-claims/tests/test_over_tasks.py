@@ -4,14 +4,13 @@ import numpy as np
 import pytest
 from scipy import stats
 from uqbench_claims.judge import judge
-from uqbench_claims.kinds.band import Band
+from uqbench_claims.kinds.band import Band, OverTasks
 from uqbench_claims.verdict import Verdict
 
 from uqbench.boards.decision import combine, find
 from uqbench.boards.scores import Score
 from uqbench.contract.claim import CannotCompareError, Observations
 from uqbench.registry.plugins import Host
-from uqbench.statistics.location import OverTasks
 from uqbench.suites.claims import Claim
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import read_suites
@@ -46,7 +45,7 @@ def verdict(band, *, shared=True, tasks=TASKS):
 
 def test_its_interval_is_at_least_students_over_the_tasks_ratios():
     ratios = SLOW[0] / FAST[0]
-    measured = OverTasks.of_runs("mean", SLOW, FAST)
+    measured = OverTasks.of_runs(SLOW, FAST)
     low, high = measured.interval(0.05)
     expected = stats.t.interval(0.95, 4, ratios.mean(), stats.sem(ratios))
     assert measured.estimate == pytest.approx(ratios.mean())
@@ -57,7 +56,7 @@ def test_its_interval_is_at_least_students_over_the_tasks_ratios():
 
 
 def test_more_runs_of_the_same_clocks_tell_no_more():
-    few, many = (OverTasks.of_runs("mean", np.repeat(SLOW, n, axis=0)) for n in (1, 20))
+    few, many = (OverTasks.of_runs(np.repeat(SLOW, n, axis=0)) for n in (1, 20))
     assert few.interval(0.05) == many.interval(0.05) == few.interval(0.05, seeds=1_000)
 
 
@@ -76,7 +75,7 @@ def test_intervals_over_five_tasks_cover_what_they_say():
     hits = 0
     for _ in range(2_000):
         factors = np.exp(generator.normal(0, 0.1, size=5))
-        low, high = OverTasks.of_runs("mean", FAST * factors * 0.5, FAST).interval(0.05)
+        low, high = OverTasks.of_runs(FAST * factors * 0.5, FAST).interval(0.05)
         hits += low < 0.5 * np.exp(0.005) < high
     assert hits / 2_000 > 0.95 - 4 * 0.005
 

@@ -36,7 +36,7 @@ from uqbench.lanes.adapters.gymnasium_lanes import GymnasiumLanes
 from uqbench.registry.classes import Added
 from uqbench.registry.load_host import load_host
 from uqbench.registry.registry import Plugin
-from uqbench.statistics.location import Value, location
+from uqbench.statistics.location import location
 
 CPU = torch.device("cpu")
 LIMIT = TimeLimit(20, "truncation")
@@ -422,7 +422,7 @@ class Narrow(Above):
         values = observations.values(self.method)
         twice = np.concatenate([values] * 4)
         return replace(evidence, comparisons=(
-            replace(one, measured=Value(location(twice, "mean"))),))  # fmt: skip
+            replace(one, measured=location(twice, "mean")),))  # fmt: skip
 
 
 class Empty(Above):

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from uqbench_claims.kinds.order import check_concordance
 
 from uqbench.contract.claim import (
     CannotCompareError,
@@ -17,7 +18,7 @@ from uqbench.contract.claim import (
     Region,
 )
 from uqbench.contract.errors import did_you_mean
-from uqbench.statistics.concordance import check_concordance, concordance
+from uqbench.statistics.concordance import concordance
 
 
 @dataclass(frozen=True, kw_only=True)

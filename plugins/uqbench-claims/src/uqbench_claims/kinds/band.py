@@ -1,22 +1,31 @@
 """``band``: a number, or a ratio of two, within bounds."""
 
+from __future__ import annotations
+
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import hypot
 
+import numpy as np
+from numpy.typing import NDArray
+
 from uqbench.contract.claim import (
     CannotCompareError,
     Comparison,
     Evidence,
+    Interval,
     Measurement,
     Observations,
     Region,
 )
 from uqbench.statistics.bounded import Apart, mean_of, scaled
 from uqbench.statistics.levels import ALPHA, MINIMUM_SEEDS
-from uqbench.statistics.location import MINIMUM_TASKS, Exact, OverTasks, Ratio, Value, location
+from uqbench.statistics.location import Location, Ratio, location
 from uqbench_claims.kinds.per_task import TaskwiseKind, check_normalized
+
+MINIMUM_TASKS = 3
+"""The fewest that have a spread worth the name."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,15 +132,14 @@ class Band(TaskwiseKind):
         first = values(self.method, tasks)
         second = None if other is None else values(other, tasks)
         if self.exact:
-            of = location(first, "mean")
-            return Exact.of(of, None if second is None else location(second, "mean"))
+            return Exact.of(*(location(of, "mean") for of in (first, second) if of is not None))
         if observations.shared:
             if len(tasks) < MINIMUM_TASKS:
                 raise CannotCompareError(
                     f"the runs of a batch share {self.metric}, so a task is one observation, and "
                     f"{len(tasks)} of the {MINIMUM_TASKS} are here that an interval needs"
                 )
-            return OverTasks.of_runs("mean", first, second)
+            return OverTasks.of_runs(first, second)
         normalizers = [observations.normalize[t] if self.normalized else float for t in tasks]
         ranges = scaled([observations.ranges.get(task) for task in tasks], normalizers)
         if ranges is not None:
@@ -140,5 +148,53 @@ class Band(TaskwiseKind):
             return mean if second is None else Apart(mean, bounded(second), ratio=True)
         own = location(first, "mean", clustered=observations.paired)
         if second is None:
-            return Value(own)
+            return own
         return Ratio(own, location(second, "mean", clustered=observations.paired))
+
+
+class OverTasks(Location):
+    """A statistic over tasks, each of which is one observation.
+
+    Runs that share a batch share its clock: their steps per second are one number, measured once,
+    and do not tell how far another measurement would lie. Each task is a measurement of its own,
+    and the spread between tasks is that of the measurement and of the tasks together: rather too
+    much.
+    """
+
+    @classmethod
+    def of_runs(
+        cls, first: NDArray[np.float64], second: NDArray[np.float64] | None = None
+    ) -> OverTasks:
+        """The mean of the tasks' means, or ratios of means, of runs ``[runs, tasks]`` each."""
+        values, runs = first.mean(axis=0), first.size
+        if second is not None:
+            values, runs = values / second.mean(axis=0), runs + second.size
+        return cls(**vars(location(values[:, None], "mean")) | {"runs": runs})
+
+    def with_seeds(self, seeds: int | None) -> Location:
+        """Itself, whatever ``seeds`` is: more of them are no more tasks."""
+        return self
+
+
+@dataclass(frozen=True)
+class Exact:
+    """A number without randomness: equal in all runs; see :class:`uqbench.claim.Measurement`."""
+
+    estimate: float
+    runs: int
+
+    @classmethod
+    def of(cls, *runs: Location) -> Exact:
+        """A value, or the ratio of two.
+
+        Raises:
+            CannotCompareError: the runs differ.
+        """
+        if any(of.variance for of in runs):
+            raise CannotCompareError("declared exact, but its runs differ from seed to seed")
+        measured = Ratio(*runs) if len(runs) == 2 else runs[0]
+        return cls(measured.estimate, measured.runs)
+
+    def interval(self, alpha: float, seeds: int | None = None) -> Interval:
+        """The number itself."""
+        return self.estimate, self.estimate

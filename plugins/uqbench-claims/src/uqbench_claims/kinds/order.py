@@ -14,10 +14,13 @@ from uqbench.contract.claim import (
     Observations,
     Region,
 )
-from uqbench.statistics.bounded import check_shares, difference, scaled, share
-from uqbench.statistics.concordance import check_concordance, concordance
-from uqbench.statistics.location import Difference, location, paired_difference
+from uqbench.contract.wording import count
+from uqbench.statistics.bounded import difference, scaled, share
+from uqbench.statistics.concordance import Concordance, concordance
+from uqbench.statistics.levels import ALPHA
+from uqbench.statistics.location import location, paired_difference
 from uqbench_claims.kinds.per_task import TaskwiseKind, check_normalized
+from uqbench_claims.kinds.share import check_shares
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,4 +147,16 @@ class Order(TaskwiseKind):
             return difference(first, second, ranges, seedwise=observations.paired)
         if observations.paired:
             return paired_difference(first, second, by)
-        return Difference(location(first, by), location(second, by))
+        return location(first, by).plus(-1.0, location(second, by))
+
+
+def check_concordance(seeds: int, tasks: int, threshold: float, comparisons: int) -> None:
+    """Raise ``ValueError`` where runs of two groups of ``seeds`` can be on neither side."""
+    apart = Concordance(1.0, 0.0, 1.0, ((seeds, seeds),) * tasks)
+    reach = apart.interval(ALPHA / comparisons)[0]
+    if reach <= threshold and 1 - reach >= threshold:
+        raise ValueError(
+            f"{seeds} seeds can never decide it: {count(comparisons, 'comparison')} of {seeds} "
+            f"runs with {seeds} on {count(tasks, 'task')} at 95 % together; state it by = 'mean', "
+            f"or of fewer methods or tasks, or give the budget more seeds"
+        )

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from uqbench.contract.claim import ClaimKind, Comparison, Evidence, Observations, Region
+from uqbench.contract.wording import count
 from uqbench.statistics import bounded
+from uqbench.statistics.levels import ALPHA
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +51,7 @@ class Share(ClaimKind):
 
     def check_seeds(self, seeds: int, tasks: Sequence[str], *, paired: bool) -> None:
         """Raise where so few runs are no evidence for or against any share."""
-        bounded.check_shares(seeds, self.at_least, 1)
+        check_shares(seeds, self.at_least, 1)
 
     def compare(self, observations: Observations) -> Evidence:
         """One comparison."""
@@ -65,3 +67,13 @@ class Share(ClaimKind):
         successes = (own > other) + 0.5 * (own == other)  # [runs, tasks]
         measured = bounded.share(successes, methods=len(self.named_methods))
         return Evidence((Comparison(about, "share of runs", measured, Region(self.at_least)),))
+
+
+def check_shares(seeds: int, threshold: float, comparisons: int) -> None:
+    """Raise ``ValueError`` where so few seeds lie neither above nor below the threshold."""
+    reach = (ALPHA / comparisons / 2) ** (1 / seeds)  # the lower bound where all succeed
+    if reach <= threshold and 1 - reach >= threshold:
+        raise ValueError(
+            f"{seeds} seeds can never decide it: even if all succeed, or fail, the intervals of "
+            f"{count(comparisons, 'comparison')}, 95 % together, include {threshold}"
+        )
