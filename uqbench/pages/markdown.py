@@ -68,7 +68,7 @@ def page(
         _ranking(board, view),
         missing_note(board.scores, board.planned),
         f"Score: `{board.primary.name}`, {board.primary.summary}; 0 = {normalization.zero}, "
-        f"1 = {normalization.one}. {ranked}`CVaR 0.25`: mean of the worst quarter of seeds."
+        f"1 = {normalization.one}. {ranked}".rstrip()
         + (" The budget does not rank methods." if not board.ranks else ""),
         errors_sentence(errors),
         board.told.note,
