@@ -68,7 +68,7 @@ def beliefs(suite: str, task: str, title: str, methods: Sequence[str], most: int
     plan = Selection(suite, "paper", tuple(methods), (task,), (0,)).plan(host, "cpu")
     every = [run for cell in plan.cells for run in cell.runs]
     board = StoredBoard.read(ROOT / "leaderboards" / suite / "paper")
-    titles = {name: of["title"] for name, of in names_of(board, host)}
+    titles = {name: of["title"] for name, of in names_of(board, host, plan.suite)}
     world: Data = {"title": title, "methods": []}
     for (batch,) in make_batch_groups(plan, every, "cpu", 1):
         steps = min(batch.budget.steps, most or batch.budget.steps)

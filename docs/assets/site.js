@@ -1,4 +1,5 @@
 "use strict";
+document.querySelector("[data-md-component=search]")?.setAttribute("aria-label", "Search");
 // The chooser: the answers to all choices are on the page, one is shown.
 (() => {
   const form = document.getElementById("uq-chooser");

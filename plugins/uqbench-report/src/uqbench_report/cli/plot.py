@@ -90,7 +90,7 @@ def _figures(folder: Path, what: list[str], methods: list[str], tasks: list[str]
     suite = read_suites(host, check=()).suites.get(board.suite)
     if what != ["all"]:
         return [draw(board, name, suite, host) for name in what]
-    figures, lacking = drawable(entitled(board, host))
+    figures, lacking = drawable(entitled(board, host, suite))
     added, problems = further(board, suite, host)
     for why in [*(f"left out: {one}" for one in lacking), *problems]:
         say(f"uqbench: {why}", err=True)

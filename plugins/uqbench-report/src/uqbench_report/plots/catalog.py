@@ -36,7 +36,7 @@ def draw(board: StoredBoard, what: str, suite: Suite | None, host: Host) -> Figu
         UqbenchError: there is no such figure, or the board lacks what it shows.
     """
     if what in FIGURES:
-        return FIGURES[what](entitled(board, host))
+        return FIGURES[what](entitled(board, host, suite))
     added, problems = further(board, suite, host)
     for figure in added:
         if figure.name == what:
