@@ -39,6 +39,7 @@ def lines(text: str) -> int:
 def test_it_takes_three_screens_and_the_first_has_the_picture():
     assert lines(FIRST) <= 3 * SCREEN
     above, demo, after = FIRST.partition("uqbench demo")
+    assert "git clone ADDRESS" in above  # a release has the address
     picture, _, _ = after.partition("\n\nPSRL (0.48) or BQL (0.42) is best")
     assert "drawn-worlds-demo.svg" in picture
     assert lines(above + demo + picture) <= SCREEN

@@ -28,7 +28,7 @@ from uqbench.results.files import reading, stored_text, unpacked
 from uqbench.results.folders import Folder
 from uqbench.results.store import BOARDS
 from uqbench.results.tables import MOST_BYTES, parse_table
-from uqbench.suites.plan import board_title
+from uqbench.suites.plan import board_title, make_plan
 from uqbench.suites.selection import Selection
 
 if TYPE_CHECKING:
@@ -351,7 +351,8 @@ class StoredBoard:
                     f"write the board again from its runs."
                 )
         if methods := tuple(sorted({cell.method for cell in scores.cells})):
-            own = replace(selection, methods=methods).plan(host, "cpu", say)
+            asked = vars(selection) | {"suite": plan.suite, "methods": methods}
+            own = make_plan(host=host, device="cpu", **asked)
             absent = sorted({cell.method.name for cell in plan.cells} - set(methods))
             if absent:
                 say(

@@ -25,7 +25,9 @@ def command(
     name: str = "scores",
     as_json: bool = False,
 ) -> int:
-    """Rank methods by score files that you have, or say where two boards differ. Nothing is run.
+    """Rank methods by score files that you have.
+
+    Nothing is run. Given two folders of boards, say where they differ.
 
     Files: rliable's JSON; CSV, JSON lines, Parquet with a row a run (method, task, seed, score) or
     a step; W&B's exports; folders with monitor.csv or evaluations.npz of Stable-Baselines3, as

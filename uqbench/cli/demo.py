@@ -9,7 +9,7 @@ from uqbench.cli.terminal import say, warn
 
 @takes("out")
 def command(options: Options) -> int:
-    """Rank five exploration methods in drawn worlds, and check what they claim to know.
+    """Rank five methods, and check their intervals.
 
     A minute of core time: the budget demo of the suite drawn-worlds, a new world for each of 200
     seeds, as uqbench run --suite drawn-worlds makes them.
@@ -33,7 +33,9 @@ def command(options: Options) -> int:
     done = execute(session)
     assert done.board is not None
     assert done.folder is not None
-    print_board(done.board, said=entitled(StoredBoard.read(done.folder), session.host, None).finding)
+    print_board(
+        done.board, said=entitled(StoredBoard.read(done.folder), session.host, None).finding
+    )
     if can_report():
         say(f"report: {uqbench.write_report(done.folder, out / 'demo.html', warn)} (open it)")
     return 1 if done.unfinished else 0

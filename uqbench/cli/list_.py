@@ -11,7 +11,7 @@ from uqbench.contract.errors import unknown
 
 @takes(names={"kind": "KIND", "suite": "SUITE"})
 def command(kind: Kind | None = None, suite: Name | None = None, *, as_json: bool = False) -> None:
-    """List what is installed: suites, agents, environments and so on.
+    """List suites, methods, plugins and the like.
 
     KIND is suites, tasks, methods, claims, agents, estimators, environments, datasets, risks,
     scores, claim-kinds or plugins; all of them without one. Tasks, methods and claims may be those

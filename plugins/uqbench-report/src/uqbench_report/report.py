@@ -64,7 +64,7 @@ def write_report(
         )
     host = load_host()
     suites = read_suites(host, check=()).suites
-    explorer = Explorer(follow(folders), suites, host)
+    explorer = Explorer(folders, suites, host, follow=follow)
     path = Path(output)
     path = path if path.suffix else path.with_suffix(".html")
     write_output(path, explorer.file().encode())

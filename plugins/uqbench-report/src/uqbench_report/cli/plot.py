@@ -23,13 +23,14 @@ def command(
     width: Literal["column", "text"] | None = None,
     to: Folder | None = None,
 ) -> int:
-    """Draw figures of a leaderboard: BOARD is its folder, or that of a run with --keep-agents.
+    """Draw figures of a leaderboard, or of a run.
 
-    Figures: trust, coverage, intervals, pairs, curves, reliability, pit, training, errors,
-    claim-NAME of each claim, and those that the plugin of the suite adds. Files are named
-    SUITE-BUDGET-FIGURE and have the same bytes every time; the CSV has the numbers that are drawn.
-    A method has the same color in all figures of its board. Of a run it is a map of what its agent
-    believes in every state, beside the truth where that is exact.
+    FOLDER is a board's, or that of a run with --keep-agents. Figures: trust, coverage, intervals,
+    pairs, curves, reliability, pit, training, errors, claim-NAME of each claim, and those that the
+    plugin of the suite adds. Files are named SUITE-BUDGET-FIGURE and have the same bytes every
+    time; the CSV has the numbers that are drawn. A method has the same color in all figures of its
+    board. Of a run it is a map of what its agent believes in every state, beside the truth where
+    that is exact.
 
     \b
     Examples:

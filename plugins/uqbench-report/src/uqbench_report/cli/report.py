@@ -11,10 +11,10 @@ from uqbench.results.folders import Folder
 
 @takes()
 def command(folder: FolderThere = Path("results"), *, to: File = Path("report.html")) -> int:
-    """Write a report about FOLDER: results, leaderboards, or the folder of one board.
+    """Write boards as one page for a browser.
 
-    One file that requests nothing: what each board comes to, claims of the papers, and every board
-    with its figures. Open it with a browser.
+    FOLDER has results, leaderboards, or one board. One file that requests nothing: what each board
+    comes to, claims of the papers, and every board with its figures. Open it with a browser.
 
     \b
     Examples:

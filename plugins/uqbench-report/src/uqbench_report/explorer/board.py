@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from uqbench.boards.calibration import band, coverage_column
@@ -20,6 +20,7 @@ from uqbench.registry.plugins import Host
 from uqbench.statistics.estimate import Estimate
 from uqbench.statistics.ranks import Place
 from uqbench.statistics.ranks import places as places_of
+from uqbench.suites.plan import make_plan
 from uqbench.suites.selection import Selection
 from uqbench.suites.suite import Suite
 from uqbench_report.explorer.ranks import estimates_on, places_by
@@ -30,12 +31,18 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Data = dict[str, Any]
+SKILLS = ("proper", "information")
+"""Skills of stated widths: the first that a board has stands for them, else its own score."""
 PHONE = 0.7
 """Panels of trust and claims are so many times as wide as usual; a wide page enlarges them."""
 
 
 def board_data(
-    board: StoredBoard, suite: Suite | None, host: Host, root: str
+    board: StoredBoard,
+    suite: Suite | None,
+    host: Host,
+    root: str,
+    left_out: Collection[str] = (),
 ) -> tuple[Data, list[str]]:
     """A board's data, as JSON has them, and a message for each figure that could not be drawn.
 
@@ -47,6 +54,7 @@ def board_data(
         suite: as it is installed; None where it is not.
         host: the plugins.
         root: the folder of boards in the commands that the page prints.
+        left_out: names of figures that are not drawn.
 
     Raises:
         UqbenchError: a file of the board is damaged.
@@ -60,6 +68,7 @@ def board_data(
     added, problems = catalog.plugin_figures(board, suite, host)
     figures = [*added, *catalog.drawable(told := entitled(board, host, suite))[0]]
     drawn, panels = [], claims.figures(board, claims.published_numbers(suite))
+    figures = [one for one in figures if one.name not in left_out]
     for figure in sorted(figures, key=lambda one: one.name != "trust"):
         width = PHONE if figure.name == "trust" else 1.0
         with contained(problems.append, f"{board.title}: {figure.name}: "):  # a plugin's may fail
@@ -94,6 +103,7 @@ def board_data(
         ],
         "values": {c: [_estimate(lines[n].estimates.get(c)) for n in names] for c in columns},
         "ranks": {"": [_place(lines[name].place) for name in names]},
+        "skill": _skill(board, lines),
         "sets": {},
         "apart": {},
         "tasks": _by_task(board, names),
@@ -110,7 +120,11 @@ def board_data(
     }
     try:
         selection = Selection(board.suite, budget["name"])
-        plan = selection.plan(host, "cpu", lambda _: None)
+        if suite is None:
+            raise UqbenchError(f"The suite {board.suite} is not installed.")
+        if changed:
+            raise UqbenchError("The board is of an earlier protocol.")
+        plan = make_plan(suite, host, budget["name"], device="cpu")
         _rank(data, board.board(plan, selection, host, lambda _: None), names)
     except UqbenchError as error:  # of an earlier protocol, or not installed here
         data["unranked"] = str(error)
@@ -131,6 +145,15 @@ def commands(board: StoredBoard, root: str) -> dict[str, str]:
         "check": f"uqbench leaderboard {here} --to {root} --check",
         "try": f"uqbench try mine.py:Mine {here} --beside {root}",
     }
+
+
+def _skill(board: StoredBoard, lines: Mapping[str, Line]) -> Data | None:
+    """The skill beyond its controls that stands for a board, with an estimate a method."""
+    for name in (*SKILLS, board.primary["name"]):
+        own = [_estimate(lines[of].estimates.get(f"{name}{BEYOND}")) for of in board.methods]
+        if any(own):
+            return {"name": name.replace("_", " "), "values": own}
+    return None
 
 
 def _rank(data: Data, board: Board, names: list[str]) -> None:

@@ -12,7 +12,6 @@ from html import escape
 from typing import Any
 
 from uqbench.boards.calibration import CALIBRATED, NARROW, OPEN, WIDE
-from uqbench.boards.controls import BEYOND
 
 Data = dict[str, Any]
 KINDS: Mapping[str, tuple[str, ...]] = {
@@ -33,8 +32,6 @@ KINDS: Mapping[str, tuple[str, ...]] = {
 LEVEL = 0.9
 MARKS = {CALIBRATED: "●", WIDE: "▲", NARROW: "▼", OPEN: "◆"}
 """The shape of a word for stated intervals, so that a grey print tells them apart."""
-FIRST = ("proper", "information")
-"""Skills of stated widths, the first that a board has stands for them; else the board's own."""
 
 
 def kind(suite: str) -> str:
@@ -84,7 +81,7 @@ def html(of: Data, link: Callable[[str, str], str]) -> str:
     kinds, skills = of["inside"], of["skill"]
     heads = "".join(f'<th scope="col"><span>{escape(name)}</span></th>' for name in kinds)
     more = "".join(f'<th scope="col" class="s"><span>{escape(name)}</span></th>' for name in skills)
-    groups = f'<th></th><th scope="colgroup" colspan="{len(kinds)}">inside stated 90 % intervals, %'
+    groups = f'<td></td><th scope="colgroup" colspan="{len(kinds)}">inside stated 90 % intervals, %'
     if skills:
         groups += f'</th><th scope="colgroup" class="s" colspan="{len(skills)}">beyond controls'
     lines = []
@@ -133,17 +130,15 @@ def _best(row: Data) -> tuple[int, float, str]:
 
 def _skill(board: Data, name: str) -> Data | None:
     """A method's skill beyond its controls: a sign, and its value with the interval in words."""
-    primary = board["score"].partition(":")[0]
-    columns = [of for of in board["values"] if of.endswith(BEYOND)]
-    wanted = [of for of in (*FIRST, primary) if f"{of}{BEYOND}" in columns]
     at = next(k for k, one in enumerate(board["methods"]) if one["name"] == name)
-    value = board["values"][f"{wanted[0]}{BEYOND}"][at] if wanted else None
+    value = board["skill"]["values"][at] if board["skill"] else None
     if value is None or value[1] is None:
         return None
     sign = "+" if value[1] > 0 else "−" if value[2] < 0 else "="
     word = {"+": CALIBRATED, "−": NARROW, "=": OPEN}[sign]
-    said = f"{wanted[0]} beyond controls {value[0]:.3f} [{value[1]:.3f}, {value[2]:.3f}]"
-    return {"word": f"skill {word}", "text": sign, "said": said.replace("-", "−")}
+    ends = f"{value[0]:.3f} [{value[1]:.3f}, {value[2]:.3f}]".replace("-", "−")
+    said = f"{board['skill']['name']} beyond the best control {ends}"
+    return {"word": f"skill {word}", "text": sign, "said": said}
 
 
 def _slug(text: str) -> str:

@@ -6,7 +6,7 @@ import base64
 import gzip
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import sha256
 from html import escape
 from importlib import resources
@@ -33,6 +33,8 @@ from uqbench_report.plots.theme import SIGNS
 
 LISTED = ("id", "suite", "title", "summary", "finding", "earlier", "runs")
 """Of each board, in the index."""
+FEW = 5
+"""Boards, up to which each has its picture of all pairs: the choice of two shows the same."""
 LINKS = {"doi": "https://doi.org/{}", "eprint": "https://arxiv.org/abs/{}", "url": "{}"}
 """The fields of BibTeX that lead to a paper, and where."""
 QUESTION = "Which method is best, and can its uncertainty be trusted?"
@@ -58,6 +60,7 @@ class Explorer:
         suites: the installed ones, by name.
         host: the plugins.
         root: what commands on the page call the folder of the boards; None for where each is.
+        follow: gives the folders one by one, and may show how far they are.
 
     Raises:
         UqbenchError: every board is damaged.
@@ -65,24 +68,26 @@ class Explorer:
 
     def __init__(
         self,
-        folders: Iterable[Folder],
+        folders: Sequence[Folder],
         suites: dict[str, Suite],
         host: Host,
         root: str | None = None,
+        follow: Callable[[Sequence[Folder]], Iterable[Folder]] = iter,
     ) -> None:
+        left_out = ("pairs",) if len(folders) > FEW else ()
         self.boards: dict[str, Data] = {}
         self.problems: list[str] = []
         self.stored: dict[str, StoredBoard] = {}
         # without Altair's checks of every chart, a second of them: `uqbench plot` makes them
         with debug_mode(False):
-            for folder in folders:
+            for folder in follow(folders):
                 try:
                     board = StoredBoard.read(folder)
                     place, here = board.folder.parents[1], Path.cwd()
                     if place.is_relative_to(here):
                         place = place.relative_to(here)
                     suite = suites.get(board.suite)
-                    data, why = board_data(board, suite, host, root or str(place))
+                    data, why = board_data(board, suite, host, root or str(place), left_out)
                 except UqbenchError as error:  # it costs itself, and no other
                     self.problems.append(str(error))
                     continue

@@ -130,7 +130,7 @@
       el("tbody", {}, body.map(([row, button]) => el("tr", { "data-row": more.name ? more.name(row) : null },
         columns.map((one, k) => one.key === (more.first || columns[0].key)
           ? el("th", { scope: "row" }, one.cell(row), button && button())
-          : el("td", { className: one.text ? "" : "n", "data-column": one.key }, one.cell(row))))))));
+          : el("td", { className: one.text ? "" : "n", "data-column": one.key, "data-header": one.header }, one.cell(row))))))));
   }
 
   function csv(columns, rows) {
@@ -148,7 +148,7 @@
 
   function figure(of) {
     return el("figure", { className: `figure f-${of.name}` },
-      scroll(`Picture: ${of.title}`, drawing(of.svg)),
+      el("div", { onclick: (event) => event.currentTarget.classList.toggle("whole") }, scroll(`Picture: ${of.title}`, drawing(of.svg))),
       el("figcaption", {}, el("b", {}, of.title), " ", of.text),
       of.numbers && el("details", {}, el("summary", {}, "In words"), el("p", {}, of.numbers)));
   }
@@ -168,14 +168,15 @@
     ];
     const again = () => listed.replaceChildren(table("boards and what they come to", columns, index.boards.filter((of) => words(of.title + of.summary + of.finding + (on[of.id] || ""))), { again, id: "boards" }));
     again();
+    const matrix = index.boards.length > 1 && index.matrix.includes("<tr><th scope=\"row\"");
     const earlier = index.boards.filter((of) => of.earlier).length, of = index.front, all = index.claims.at(-1);
     return [
-      el("div", { className: "top" },
-        el("div", {}, el("h1", {}, "Which method is best, and can its uncertainty be trusted?"),
+      matrix ? el("h1", {}, "Which methods know what they do not know?") : el("div", { className: "top" },
+        el("div", {}, el("h1", {}, "Which method is best, and can its intervals be trusted?"),
           el("p", { className: "finding" }, el("a", { href: address("board", of.id) }, of.title), ": ", unbroken(of.said))),
         of.svg && el("figure", { className: "figure f-trust" }, scroll(`Picture: ${of.title}`, drawing(of.svg)))),
       el("p", {}, el("a", { href: address("methods", "", { sort: "cost:up" }) }, "What does a run cost?"), index.example && [" · ", el("a", { href: address("board", index.example.board, { tasks: index.example.tasks, compare: index.example.compare }) }, index.example.said)]),
-      index.methods.length > 0 && [el("h2", {}, "Which methods state right intervals?"), drawing(index.matrix)],
+      matrix && drawing(index.matrix),
       el("h2", {}, "Boards"),
       el("p", { className: "lead" }, `${index.boards.length} board${index.boards.length > 1 ? "s" : ""}, ${index.methods.length} methods, ${all.claims.length} claims of papers.`, earlier > 0 && ` ‡: ${earlier} are of an earlier protocol than their suite has now.`),
       index.boards.length > 5 && searched("filter boards", again), listed,
@@ -358,7 +359,7 @@
         const worded = now.subset ? (row) => wordOn(row, now.subset.slice(5)) : (row) => [row.kind, row.shown];
         made.push({ key: "intervals", header: "intervals", about: "Whether the stated intervals hold as many true values as they say.", text: true, sort: (row) => worded(row)[0], cell: (row) => { const [word, said] = worded(row); return word ? el("span", { className: `w-${slug(word)}`, title: word }, `${MARKS[word] || ""} ${said}`.trim()) : ""; }, csv: (row) => [worded(row)[0]] });
       }
-      for (const name of wanted()) if (column[name]) made.push(est(name, column[name].header, name, values(name)));
+      for (const name of now.subset ? [] : wanted()) if (column[name]) made.push(est(name, column[name].header, name, values(name)));
       made.push({ key: "runs", header: "runs", about: "Scored of planned.", sort: (row) => row.runs[0], cell: (row) => row.runs.join("/"), csv: (row) => [row.runs[0]] });
       if (rows.some((row) => row.seconds !== undefined && row.seconds !== null)) made.push({ key: "seconds", header: "cost of a run", about: "Core time, on a GPU device time.", sort: (row) => row.seconds, cell: (row) => span(row.seconds), csv: (row) => [row.seconds ?? ""] });
       return made;
