@@ -28,7 +28,7 @@ def test_the_demo_is_a_world_a_seed_for_five_methods():
 
 
 def test_the_demo_and_the_readme_say_the_headline_of_the_stored_board():
-    said = entitled(StoredBoard.read(BOARD), Host.load(), None).finding
+    said = entitled(StoredBoard.read(BOARD), Host.load()).finding
     assert said.startswith("PSRL (0.48) or BQL (0.42) is best of 5 methods. ")
     readme = (BOARD.parents[2] / "README.md").read_text("utf-8")
     assert said in " ".join(readme.split())

@@ -32,8 +32,7 @@ def names_of(
     for name in board.methods:
         of = str(made[name].get("agent") or made[name].get("estimator") or name)
         family, about, paper, code = _described(of, host)
-        row = rows.get(name)
-        if row is not None and row.title:
+        if (row := rows.get(name)) and row.title:
             of, family, about = row.title.lower().replace(" ", "-"), row.title, row.summary
             paper = row.source or paper
         told = {"family": family or of, "about": about, "source": paper, "code": code}
@@ -46,7 +45,7 @@ def names_of(
         yield name, {**own, "title": title}
 
 
-def entitled(board: StoredBoard, host: Host, suite: Suite | None) -> StoredBoard:
+def entitled(board: StoredBoard, host: Host, suite: Suite | None = None) -> StoredBoard:
     """The board whose frames, finding and figures call methods by short titles."""
     titles = {name: own["title"] for name, own in names_of(board, host, suite)}
     own = list(titles.values())

@@ -17,7 +17,7 @@ def print_board(board: Board, console: Console | None = None, said: str = "") ->
     ``said`` stands in place of the board's own finding.
     """
     console, view = console or stdout(), BoardView.of(board)
-    title = f"{view.title}. {older_scores(board)}" if older_scores(board) else view.title
+    title = ". ".join(filter(None, (view.title, older_scores(board))))
     console.print(visible(title), style="italic", highlight=False)
     console.print(table(fitting(view, console.width + PADDING)))
     for text in (said or board.finding, *further(view), *lacking(board)):
@@ -29,10 +29,9 @@ def fitting(view: BoardView, room: int) -> list[Shown]:
 
     Names are shortened to 24 letters, and to fewer before intervals go; the score never goes.
     """
-    known, words = view.shown(), ["calibration"]
-    better = [name for name in known if name.startswith(IMPROVEMENT)]
-    names = [n for n in known if n in ("rank", "method", view.ranking, *words, *better)]
-    last = [*better, *words]
+    better = [name for name in view.named if name.startswith(IMPROVEMENT)]
+    last = [*better, "calibration"]
+    names = [n for n in view.shown() if n in ("rank", "method", view.ranking, *last)]
     steps = (room, []), (24, []), (24, better), (16, better), (24, last), (16, last)
     for letters, gone in (*steps, (8, ["rank", *last])):
         columns = [view.column(name, letters) for name in names if name not in gone]
@@ -53,7 +52,7 @@ def further(view: BoardView) -> list[str]:
 
 def lacking(board: Board) -> list[str]:
     """Sentences on planned runs without a score, and on runs of several versions of the code."""
-    lines = [missing_note(board.scores, board.planned).replace("*", "").replace("`", "")]
-    mixed = [package for package, hashes in board.content.items() if len(hashes) > 1]
-    said = f"Runs were made with several versions of the code of {', '.join(mixed)}."
-    return [*filter(None, lines), *[said] * bool(mixed)]
+    missing = missing_note(board.scores, board.planned).replace("*", "").replace("`", "")
+    mixed = ", ".join(package for package, hashes in board.content.items() if len(hashes) > 1)
+    said = f"Runs were made with several versions of the code of {mixed}." * bool(mixed)
+    return [*filter(None, (missing, said))]

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Column
 
-from uqbench.contract.wording import duration, fitted, visible
+from uqbench.contract.wording import count, duration, fitted, visible
 from uqbench.runner import events
 from uqbench.runner.batches import BatchGroup
 from uqbench.runner.forecast import Forecast, TimeLeft
@@ -62,8 +62,7 @@ class _Display:
             case events.Failed():
                 self._say(f"{name}: FAILED: {event.reason}")
             case events.Split():
-                how = "each run alone" if event.size == 1 else f"{event.size} runs at a time"
-                self._say(f"{name}: {event.reason}; retrying {how}")
+                self._say(f"{name}: {event.reason}; retrying {count(event.size, 'run')} at a time")
             case events.Taken():
                 self._say(f"{name}: another process is working on it")
             case events.Notice() if event.text not in self._noticed:
