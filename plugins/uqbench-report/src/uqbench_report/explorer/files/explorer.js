@@ -360,7 +360,7 @@
         made.push({ key: "intervals", header: "intervals", about: "Whether the stated intervals hold as many true values as they say.", text: true, sort: (row) => worded(row)[0], cell: (row) => { const [word, said] = worded(row); return word ? el("span", { className: `w-${slug(word)}`, title: word }, `${MARKS[word] || ""} ${said}`.trim()) : ""; }, csv: (row) => [worded(row)[0]] });
       }
       for (const name of now.subset ? [] : wanted()) if (column[name]) made.push(est(name, column[name].header, name, values(name)));
-      made.push({ key: "runs", header: "runs", about: "Scored of planned.", sort: (row) => row.runs[0], cell: (row) => row.runs.join("/"), csv: (row) => [row.runs[0]] });
+      if (!now.subset) made.push({ key: "runs", header: "runs", about: "Scored of planned.", sort: (row) => row.runs[0], cell: (row) => row.runs.join("/"), csv: (row) => [row.runs[0]] });
       if (rows.some((row) => row.seconds !== undefined && row.seconds !== null)) made.push({ key: "seconds", header: "cost of a run", about: "Core time, on a GPU device time.", sort: (row) => row.seconds, cell: (row) => span(row.seconds), csv: (row) => [row.seconds ?? ""] });
       return made;
     }
@@ -379,6 +379,8 @@
       if (!now.subset || !now.ranks) return now.subset ? `No ranks on ${now.subset.replace(":", " ") || "this choice"}.` : of.finding;
       const best = rows.filter((row) => row.role === "method" && now.ranks[row.k] && now.ranks[row.k][1] === 1).sort((a, b) => now.ranks[a.k][0] - now.ranks[b.k][0]);
       const on = now.subset.replace("only:", "").replace("without:", "all tasks but "), named = best.map((row) => `${row.title} (${number(now.one[row.k][0])})`);
+      const floor = rows.filter((row) => row.role === "trivial" && now.one[row.k]).sort((a, b) => now.one[b.k][0] - now.one[a.k][0])[0];
+      if (best.length && floor && now.one[floor.k][0] >= now.one[best[0].k][0]) return `On ${on}, no method's mean is above that of ${floor.title} (${number(now.one[floor.k][0])}): the highest is ${named[0]}.`;
       return best.length > 3 ? `On ${on}, ${best.length} methods may be best; ${named[0]} leads.` : `On ${on}, ${named.join(" or ")} is best.`;
     }
 
