@@ -2,9 +2,9 @@
 
     python tools/site.py
 
-makes both, with ``--pictures`` only these, and the README's line of counts; pictures are the same bytes for the same boards, and
-follow the reader's preference for light or dark. The site is built by MkDocs: ``mkdocs.yml`` has
-its pages, ``site_hook.py`` those that are made from the boards.
+makes both, with ``--pictures`` only these, and the README's line of counts; pictures are the same
+bytes for the same boards, and follow the reader's preference for light or dark. The site is built
+by MkDocs: ``mkdocs.yml`` has its pages, ``site_hook.py`` those that are made from the boards.
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ class SiteBoard:
 
     @property
     def id(self) -> str:
-        """Of its files and of its address on the page."""
+        """The name of its files and of its address on the page."""
         return f"{self.board.suite}-{self.board.name}"
 
     @cached_property

@@ -198,7 +198,7 @@ class Results:
     def board(self) -> pd.DataFrame:
         """The leaderboard: one row per method, with its rank and statistics of its score.
 
-        Each has its 95 % interval. Of several boards, the columns that all of them have and that
+        Each has its 95 % interval. For several boards, the columns that all of them have and that
         are not empty, and ``calibration``, the word for the method's stated intervals, which is
         empty where a board asks for none. What a board says of other metrics is in
         :meth:`estimates`.

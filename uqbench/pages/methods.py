@@ -14,7 +14,7 @@ SYMBOLS = {"zeta": "ζ", "lam": "λ", "epsilon": "ε", "alpha": "α", "beta": "�
 MOST_SETTINGS = 2
 """Settings that a name has room for; with more the method's own name tells."""
 MOST_LETTERS = 24
-"""Of a title in a sentence or a picture; a longer one gives way to the method's own name."""
+"""The most letters of a title in a sentence or picture; a longer one gives way to the name."""
 
 
 def names_of(

@@ -29,7 +29,7 @@ def command(
     pairs, curves, reliability, pit, training, errors, claim-NAME of each claim, and those that the
     plugin of the suite adds. Files are named SUITE-BUDGET-FIGURE and have the same bytes every
     time; the CSV has the numbers that are drawn. A method has the same color in all figures of its
-    board. Of a run it is a map of what its agent believes in every state, beside the truth where
+    board. Given a run, it maps the agent's beliefs in every state, beside the exact truth where
     that is exact.
 
     \b

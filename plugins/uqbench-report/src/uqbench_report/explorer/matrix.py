@@ -42,7 +42,7 @@ def kind(suite: str) -> str:
 def matrix(boards: Mapping[str, Data], methods: list[Data]) -> Data:
     """The rows of the matrix, those with most calibrated cells first, and its kinds.
 
-    Of a method's rows on boards of one kind, one stands in its cell: on a board of today's protocol
+    One of a method's rows on boards of a kind stands in its cell: on a board of today's protocol
     before others, of more runs before fewer, of a better rank before a worse one.
     """
     rows = []

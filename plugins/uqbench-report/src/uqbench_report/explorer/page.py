@@ -32,7 +32,7 @@ from uqbench_report.plots.render import DARK, render
 from uqbench_report.plots.theme import SIGNS
 
 LISTED = ("id", "suite", "title", "summary", "finding", "earlier", "runs")
-"""Of each board, in the index."""
+"""A board's values in the index."""
 FEW = 5
 """Boards, up to which each has its picture of all pairs: the choice of two shows the same."""
 LINKS = {"doi": "https://doi.org/{}", "eprint": "https://arxiv.org/abs/{}", "url": "{}"}
