@@ -66,9 +66,8 @@ def board_data(
     hidden = {"rank", *(f"{name}{end}" for name in reached for end in ("_mean", BEYOND))}
     columns = [name for name in _with_ends(board.leaderboard) if name not in hidden]
     added, problems = catalog.plugin_figures(board, suite, host)
-    figures = [*added, *catalog.drawable(told := entitled(board, host, suite))[0]]
+    figures = [*added, *catalog.drawable(told := entitled(board, host, suite), left_out)[0]]
     drawn, panels = [], claims.figures(board, claims.published_numbers(suite))
-    figures = [one for one in figures if one.name not in left_out]
     for figure in sorted(figures, key=lambda one: one.name != "trust"):
         width = PHONE if figure.name == "trust" else 1.0
         with contained(problems.append, f"{board.title}: {figure.name}: "):  # a plugin's may fail
