@@ -99,8 +99,8 @@ class Results:
     def __add__(self, other: "Results") -> "Results":
         if bool(self.stored) != bool(other.stored) or self._only != other._only:
             raise UqbenchError(
-                f"{self!r} + {other!r}: expected both to be of runs, or both of stored boards, and "
-                f"to be filtered alike. pandas.concat takes frames of any."
+                f"{self!r} + {other!r}: only results of one kind, filtered alike, can be added; "
+                f"concatenate their frames instead."
             )
         origin = os.path.commonpath([self.origin.absolute(), other.origin.absolute()])
         both = self.stored + other.stored

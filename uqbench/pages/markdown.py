@@ -19,10 +19,9 @@ from uqbench.suites.suite import Suite
 
 SHOWN_LIBRARIES = ("python", "torch", "numpy", "uqbench")
 INTRODUCTION = """\
-What `tox -e leaderboard-SUITE-BUDGET` wrote; `docs/results.md` explains the files. Budgets that
-need data of yours (of `ood-mnist`, `ood-imagenet` and `predictive`) have a board here only where we
-had the data: `uqbench run`, then `uqbench leaderboard --to leaderboards`. Anyone can recompute the
-tables from `scores.csv.gz`:
+Written by `tox -e leaderboard-SUITE-BUDGET`; `docs/results.md` explains the files. Budgets that
+need your own data (`ood-mnist`, `ood-imagenet`, some of `predictive`) have a board only where we
+had that data. Anyone can recompute the tables from `scores.csv.gz`:
 
 ```
 uqbench leaderboard --suite minatar --budget quick --to leaderboards --check

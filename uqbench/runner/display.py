@@ -78,6 +78,5 @@ class _Display:
             self._next_line = now + LINE_SECONDS
 
     def _say(self, text: str) -> None:
-        console = self._bars.console
-        wide = not console.is_terminal  # a log keeps its lines whole
-        console.print(visible(text), highlight=False, markup=False, soft_wrap=wide)
+        to = self._bars.console  # a log keeps its lines whole
+        to.print(visible(text), highlight=False, markup=False, soft_wrap=not to.is_terminal)
