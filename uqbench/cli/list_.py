@@ -50,6 +50,6 @@ def _line(entry: dict[str, Any]) -> str:
     parts = [str(entry["name"])]
     for key, value in entry.items():
         if key != "name" and value:
-            text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+            text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
             parts.append(text if key in ("summary", "version") else f"[{key}: {text}]")
     return "  ".join(parts)
