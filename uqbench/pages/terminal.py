@@ -32,8 +32,10 @@ def fitting(view: BoardView, room: int) -> list[Shown]:
     better = [name for name in view.named if name.startswith(IMPROVEMENT)]
     last = [*better, "calibration"]
     names = [n for n in view.shown() if n in ("rank", "method", view.ranking, *last)]
-    steps = (room, []), (24, []), (24, better), (16, better), (24, last), (16, last)
-    for letters, gone in (*steps, (8, ["rank", *last])):
+    none, least = list[str](), ["rank", *last]
+    for letters, gone in zip(
+        (room, 24, 24, 16, 24, 16, 8), (none, none, better, better, last, last, least), strict=True
+    ):
         columns = [view.column(name, letters) for name in names if name not in gone]
         shown = [Shown(of.header.replace("than ", "than\n"), of.texts, left=of.name == "method")
                  for of in columns]  # fmt: skip
