@@ -20,9 +20,9 @@ HARNESS = ROOT / "uqbench"
 LAYERS: list[str] = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"][
     "contracts"
 ][0]["layers"]
-MOST_LINES = 19_217
+MOST_LINES = 19_221
 """Lines of code that the harness may have: a comment or a docstring is none."""
-RIDDLE = re.compile(r"(What|Where|Who|How|The same)\b")
+RIDDLE = re.compile(r"(What|Where|Who|How|Of|The same)\b")
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 LAYOUT = {
     tokenize.COMMENT,
@@ -140,7 +140,7 @@ class A:
 
 
 def test_a_docstring_opens_with_the_thing_that_is_returned_or_done() -> None:
-    """Not with *What*, *Where*, *Who*, *How*, *The same*; *Whether* is for booleans."""
+    """Not with *What*, *Where*, *Who*, *How*, *Of*, *The same*; *Whether* is for booleans."""
     found = [
         f"{path.relative_to(ROOT)}:{line}: {first}"
         for path in sorted(HARNESS.rglob("*.py"))

@@ -28,6 +28,7 @@ def test_the_pictures_are_current():
     drawn = dict(site.pictures())
     stored = {path.name: path.read_text("utf-8") for path in site.PICTURES.glob("*.svg")}
     assert stored == drawn, "tox -e site draws them again"
+    assert f"\n{site.counts()}\n" in (ROOT / "README.md").read_text("utf-8")
     pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
     text = "".join(page.read_text("utf-8") for page in pages)
     assert [name for name in drawn if f"pictures/{name}" not in text] == []

@@ -2,7 +2,8 @@
 
     python tools/addresses.py https://HOST/OWNER/uqbench
 
-Relative links and pictures of each README, dead on an index's page, get the address, and each
+Relative links and pictures of each README, dead on an index's page, and its `git clone` get the
+address, and each
 ``pyproject.toml`` gets ``[project.urls]``. The checkout that is changed is one to throw away.
 """
 
@@ -28,7 +29,7 @@ def with_addresses(text: str, address: str, folder: PurePosixPath) -> str:
             f"{link[1]}[{shown}]({address}/{kind}/main/{'/'.join(parts)}{'#' * bool(place)}{place})"
         )
 
-    return LINK.sub(whole, text)
+    return LINK.sub(whole, text).replace("git clone ADDRESS", f"git clone {address}")
 
 
 def urls(address: str) -> str:

@@ -2,9 +2,9 @@
 
     python tools/site.py
 
-makes both, with ``--pictures`` only these; pictures are the same bytes for the same boards, and
-follow the reader's preference for light or dark. The site is built by MkDocs: ``mkdocs.yml`` has
-its pages, ``site_hook.py`` those that are made from the boards.
+makes both, with ``--pictures`` only these, and the README's line of counts; pictures are the same
+bytes for the same boards, and follow the reader's preference for light or dark. The site is built
+by MkDocs: ``mkdocs.yml`` has its pages, ``site_hook.py`` those that are made from the boards.
 """
 
 from __future__ import annotations
@@ -16,9 +16,11 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
+from uqbench_claims.judged import distinct, judged_claims
 from uqbench_report.plots import catalog, render
 
-from uqbench.boards.stored import StoredBoard
+from uqbench.boards.stored import StoredBoard, board_folders
+from uqbench.pages.methods import names_of
 from uqbench.registry.load_host import load_host
 from uqbench.suites.reading import read_suites
 
@@ -33,6 +35,8 @@ SHOWN = (
     ("profile", "paper", "profile"),
 )
 """Suite, board and figure that the README and docs/uncertainty.md show."""
+COUNTED = re.compile(r"^\d+ boards · .*$", re.M)
+"""The README's line that :func:`counts` makes."""
 
 
 def pictures() -> Iterator[tuple[str, str]]:
@@ -44,6 +48,24 @@ def pictures() -> Iterator[tuple[str, str]]:
         drawn = catalog.draw(board, figure, suites.get(suite), host)
         yield f"{suite}-{name}.svg", render.svg(drawn, adaptive=True)
     yield "badges.svg", badges()
+
+
+def counts() -> str:
+    """The README's line on boards, methods and claims."""
+    host = load_host()
+    suites = read_suites(host, check=()).suites
+    boards = [StoredBoard.read(folder) for folder in board_folders(BOARDS)]
+    methods = {
+        facts["of"]
+        for board in boards
+        for name, facts in names_of(board, host, suites.get(board.suite))
+        if name in set(board.leaderboard.query("role == 'method'")["method"])
+    }
+    claims = distinct([claim for board in boards for claim in judged_claims(board)])
+    return (
+        f"{len(boards)} boards · {len(methods)} methods · {len(list(claims))} claims of papers, "
+        f"each with a verdict"
+    )
 
 
 def badges() -> str:
@@ -79,6 +101,8 @@ def main() -> None:
     for name, text in pictures():
         (PICTURES / name).write_text(text, encoding="utf-8")
         print(PICTURES / name)
+    readme = (ROOT / "README.md").read_text("utf-8")
+    (ROOT / "README.md").write_text(COUNTED.sub(counts(), readme), "utf-8")
     if "--pictures" in sys.argv[1:]:
         return
     build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet"]

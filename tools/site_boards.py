@@ -6,6 +6,7 @@ suites that speak for each, and how clearly.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,11 +17,11 @@ import gymnasium
 import torch
 from uqbench_claims.judged import JudgedClaim, judged_claims
 
-from uqbench.boards.calibration import CALIBRATED, coverage_column
+from uqbench.boards.calibration import CALIBRATED, OPEN, WIDE, coverage_column
 from uqbench.boards.protocol import departures, versions_here
 from uqbench.boards.stored import StoredBoard, board_folders
-from uqbench.contract.wording import duration
-from uqbench.pages.board_view import BoardView, Line, header, shown
+from uqbench.contract.wording import count, duration
+from uqbench.pages.board_view import BoardView, Line, header, number, shown
 from uqbench.pages.methods import names_of
 from uqbench.registry.load_host import load_host
 from uqbench.registry.plugins import Host
@@ -41,7 +42,7 @@ Need = Literal["return", "risk", "uncertainty"]
 NEEDS: dict[Need, str] = {
     "return": "a high score",
     "risk": "low risk",
-    "uncertainty": "honest uncertainty",
+    "uncertainty": "calibrated intervals",
 }
 SECONDS: dict[str, float] = {"seconds": 10.0, "minutes": 600.0, "any": float("inf")}
 """The most core time that a run may take: the median of a board's methods."""
@@ -49,6 +50,8 @@ SECONDS: dict[str, float] = {"seconds": 10.0, "minutes": 600.0, "any": float("in
 
 MOST = 3
 """Methods that a choice names."""
+TRUST = {CALIBRATED: 1.0, OPEN: 0.5, WIDE: 0.25}
+"""The weight of a word for stated intervals; those that are too narrow are recommended never."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,7 @@ class SiteBoard:
 
     @property
     def id(self) -> str:
-        """Of its files and of its address on the page."""
+        """The name of its files and of its address on the page."""
         return f"{self.board.suite}-{self.board.name}"
 
     @cached_property
@@ -150,48 +153,61 @@ class SiteBoard:
         return "pixels" if len(space.shape or ()) > 1 else "small"
 
     def evidence(self, need: Need) -> list[Evidence]:
-        """The methods of the board that serve a need best, each with a sentence."""
-        if need == "uncertainty":
-            return self._honest()
-        if need == "return":
-            about_other = self._about(self.board.primary["name"]) not in ("return", None)
-            return [] if about_other and self.world != "predictions" else self._best(None)
-        groups = (self.board.manifest.groups or {}).get("risk", ())
-        name = next((c for c in groups if self._known(c) and self._direction(c)), None)
-        return self._best(name) if name else []
+        """The methods of the board that serve a need best, each with a sentence.
+
+        Empty where nothing of the board is about the need, where it has a single method, and where
+        none beats the best baseline, or states intervals that may be right.
+        """
+        if len(self.methods) < 2:
+            return []
+        return self._honest() if need == "uncertainty" else self._best(self.column(need))
+
+    def column(self, need: Need) -> str | None:
+        """The column that is about a need: of its score, else of its group; None for neither."""
+        about = self._about(self.board.primary["name"])
+        wanted = None if self.world == "predictions" and need == "return" else need
+        if self.board.ranks and about == wanted:
+            return self.board.ranking
+        groups = (self.board.manifest.groups or {}).get(need, ()) if self.board.ranks else ()
+        return next((of for of in groups if self._known(of) and self._direction(of)), None)
 
     def _best(self, column: str | None) -> list[Evidence]:
-        """By the board's own sets of ranks, or by another column where one is named."""
-        own = [m for m in self.methods if m.place is not None] if self.board.ranks else []
-        name, turn = column or self.board.ranking, 1
-        if column is not None:
-            turn = self._direction(column) or 1
-        own = [m for m in own if name in m.estimates]
-        own.sort(key=lambda line: -turn * line.estimates[name].value)
+        """By the board's own sets of ranks, or by another column; baselines are to be beaten."""
+        if column is None:
+            return []
+        ranked = column == self.board.ranking
+        turn = 1 if ranked else self._direction(column) or 1
+        lines = [line for line in self.view.lines if column in line.estimates]
+        value = {line.method: turn * line.estimates[column].value for line in lines}
+        least = max((value[of.method] for of in lines if of.role == "trivial"), default=-math.inf)
+        own = sorted((of for of in lines if of.role == "method"), key=lambda of: -value[of.method])
+        most = max((value[of.method] for of in own), default=math.inf)
+        beyond = [of for of in lines if of.role == "unranked" and value[of.method] > most]
+        but = "".join(f"; {of.method} has {number(of.value(column))}" for of in beyond)
         found = []
-        for k, line in enumerate(own[:MOST]):
-            place = f"rank {line.place} of {len(own)}"
-            what = f"{header(name)} {shown(line.estimates[name])}"
-            said = f"{place}, {what}" if column is None else f"{what}, {k + 1} of {len(own)}"
-            if line.beaten:
-                said += "; not better than the best row that learns nothing"
-            found.append(self._of(line, said, 1 - k / len(own) - line.beaten))
-        return found
+        for k, line in enumerate(own):
+            if value[line.method] > least and not (ranked and line.beaten):
+                what = f"{header(column)} {shown(line.estimates[column])}"
+                place = f"rank {line.place}" if ranked else f"{k + 1}."
+                said = f"{place} of {len(own)}, {what}{but}"
+                found.append(self._of(line, said, 1 - k / len(own) - 0.1 * (not ranked)))
+        return found[:MOST]
 
     def _honest(self) -> list[Evidence]:
-        """By how near the share of true values inside comes to what the intervals state."""
+        """By the word for stated intervals, then by how near their share comes to their level."""
         column = coverage_column(map(str, self.board.leaderboard))
         if column is None:
             return []
         name, level = column
-        own = [line for line in self.methods if name in line.estimates]
-        own.sort(key=lambda line: abs(line.estimates[name].value - level))
+        own = [of for of in self.methods if name in of.estimates and of.calibration in TRUST]
+        off = {line.method: abs(line.estimates[name].value - level) for line in own}
+        own.sort(key=lambda line: (-TRUST[line.calibration], off[line.method]))
         return [
             self._of(
                 line,
-                f"{100 * line.estimates[name].value:.0f} % of the true values lie inside its "
+                f"{100 * line.estimates[name].value:.0f} % of true values lie inside its "
                 f"{100 * level:.0f} % intervals ({line.calibration})",
-                (line.calibration == CALIBRATED) - abs(line.estimates[name].value - level),
+                TRUST[line.calibration] - off[line.method],
             )
             for line in own[:MOST]
         ]
@@ -205,7 +221,7 @@ class SiteBoard:
     @cached_property
     def facts(self) -> dict[str, dict[str, Any]]:
         """Names and sources of its methods."""
-        return dict(names_of(self.board, self.host))
+        return dict(names_of(self.board, self.host, self.suite))
 
     def _known(self, column: str) -> bool:
         return any(column in line.estimates for line in self.methods)
@@ -261,6 +277,14 @@ def chosen(
     ordered = sorted(found.values(), key=lambda own: -sum(max(of.strength, 0) for of in own))
     best = [max(own, key=lambda of: of.strength) for own in ordered[:MOST]]
     if not best:
-        costs = f"no suite of {WORLDS[world]} measures {NEEDS[need]}"
-        return f"Not measured yet: {costs}; a suite file with such a metric adds it.", []
-    return f"{said}Among {len(suites)} suite{'s'[: len(suites) > 1]} of {WORLDS[world]}.", best
+        return f"{_lacking(boards, world, need)}.", []
+    return f"{said}Among {count(len(suites), 'suite')} of {WORLDS[world]}.", best
+
+
+def _lacking(boards: Sequence[SiteBoard], world: World, need: Need) -> str:
+    """The reason why no method is named."""
+    there = [one for one in boards if one.world == world and len(one.methods) > 1]
+    tried = [one.board.title for one in there if need != "uncertainty" and one.column(need)]
+    if tried:
+        return f"No method beats the best baseline on {', '.join(tried)}"
+    return f"Not measured yet: no suite of {WORLDS[world]} measures {NEEDS[need]}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,8 @@ import jinja2
 import suite_keys
 from site_boards import NEEDS, SECONDS, WORLDS, SiteBoard, chosen, site_boards
 from uqbench_claims.judged import WORDS, Counted, by_paper, distinct
-from uqbench_report.explorer.page import Explorer
+from uqbench_report.explorer.matrix import html
+from uqbench_report.explorer.page import Explorer, matrix_style, page_of
 
 from uqbench.boards.stored import board_folders
 from uqbench.registry.load_host import load_host
@@ -47,6 +48,7 @@ def parts(name: str) -> str:
     """The HTML of a part of the front page."""
     made = {
         "chooser": _chooser,
+        "matrix": _matrix,
         "counts": lambda: _laid_out("counts", link="boards/claims.html", **_claims()),
     }
     return made[name]()
@@ -105,6 +107,44 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 def on_page_content(html: str, **_: Any) -> str:
     """Put the parts where a page asks for them."""
     return PART.sub(lambda found: parts(found[1]), html)
+
+
+def on_post_build(config: MkDocsConfig, **_: Any) -> None:
+    """Add the pages of boards, methods and claims to the search, which knows Markdown alone."""
+    path = Path(config.site_dir) / "search" / "search_index.json"
+    index = json.loads(path.read_text("utf-8"))
+    index["docs"] += searched(explorer())
+    path.write_text(json.dumps(index, ensure_ascii=False), encoding="utf-8")
+
+
+def searched(of: Explorer) -> list[dict[str, str]]:
+    """The entries of boards and methods in the search: their names, titles and findings."""
+    boards = [
+        {
+            "location": f"boards/{name}.html",
+            "title": board["title"],
+            "text": " ".join([board["finding"], board["summary"], *_names(board["methods"])]),
+        }
+        for name, board in of.boards.items()
+    ]
+    methods = [
+        {
+            "location": f"boards/method-{one['of']}.html",
+            "title": f"Method: {one['title']}",
+            "text": " ".join([one["about"], one["source"], *_names(one["rows"])]),
+        }
+        for one in of.index["methods"]
+    ]
+    return boards + methods
+
+
+def _names(rows: Sequence[Mapping[str, Any]]) -> set[str]:
+    return {f"{row['name']} {row['title']}" for row in rows}
+
+
+def _matrix() -> str:
+    table = html(explorer().matrix, lambda kind, name: f"boards/{page_of(kind, name)}")
+    return f"<style>{matrix_style()}</style>{table}"
 
 
 def _chooser() -> str:

@@ -1,4 +1,8 @@
 "use strict";
+document.querySelector("[data-md-component=search]")?.setAttribute("aria-label", "Search");
+addEventListener("load", () => { // what scrolls can be reached by the keyboard
+  for (const one of document.querySelectorAll(".md-typeset__scrollwrap, .uq-output")) one.tabIndex = 0;
+});
 // The chooser: the answers to all choices are on the page, one is shown.
 (() => {
   const form = document.getElementById("uq-chooser");

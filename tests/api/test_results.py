@@ -143,7 +143,7 @@ def test_runs_are_indexed_filtered_and_added(results, copied):
     assert len(results["toy", results.boards[0].name].runs) == len(results.runs) == 4
     both = own + uqbench.load(copied).filter(tasks="short")
     assert len(both.metrics("reward")) == 2 * len(own.metrics("reward"))
-    with pytest.raises(UqbenchError, match="expected both to be of runs"):
+    with pytest.raises(UqbenchError, match="only results of one kind"):
         _ = own + uqbench.load(BOARDS)
 
 

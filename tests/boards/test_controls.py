@@ -91,7 +91,8 @@ def test_a_coverage_stands_beside_those_of_width_zero_and_of_the_best_constant_w
 
     said = board_of(plan, value).told
     assert "they hold 50 % of true values." in said.headline
-    assert "would hold 40 % with width zero and 90 % with the best constant width." in said.note
+    assert "Intervals of width zero would hold 40 %, those of the best constant" in said.note
+    assert "width would hold 90 % of true values." in said.note
 
 
 def test_boards_of_runs_from_before_controls_are_as_they_were(plan):

@@ -57,10 +57,15 @@ def _of_first(said, board, methods, by, ranks):
     ranked = methods[methods["rank_low"].notna()]
     first = set(ranked.index[ranked["rank_low"] == 1])
     whole = (ranked["rank_low"] == 1) & (ranked["rank_high"] == len(ranked))
-    if one := re.match(rf"((?:\S+ \({NUMBER}\)(?:, | or )?)+) is best of (\d+) methods", said):
+    if one := re.match(
+        rf"((?:\S+ \({NUMBER}\)(?:, | or )?)+) (?:is|alone may be) best of (\d+) methods", said
+    ):
         named = dict(re.findall(rf"(\S+) \(({NUMBER})\)", one[1]))
         if {*named} != first or int(one[2]) != len(ranked):
             yield f"first: {named} of {one[2]}, and in the table {first} of {len(ranked)}"
+        sure = len(first) > 1 or ranked["rank_high"][list(first)].max() == 1
+        if sure == (" alone may be best" in one[0]):
+            yield f"{one[0]}, and the ranks of the first are another set"
         wrong = [n for n, v in named.items() if not rounds(board[by].get(n, np.nan), v)]
         yield from (f"score of {name}" for name in wrong)
     elif some := re.match(
@@ -71,7 +76,7 @@ def _of_first(said, board, methods, by, ranks):
         if some[3] not in first or ranked.loc[[*first], by].max() != board.loc[some[3], by]:
             yield f"{some[3]} does not lead"
     elif re.match(
-        r"(The two methods do not differ|No two of the \d+ methods differ|Runs tell none)", said
+        r"(The two methods do not differ|No two of \d+ methods differ|Runs tell none)", said
     ):
         if not whole.all():
             yield "some differ"

@@ -39,6 +39,7 @@ def lines(text: str) -> int:
 def test_it_takes_three_screens_and_the_first_has_the_picture():
     assert lines(FIRST) <= 3 * SCREEN
     above, demo, after = FIRST.partition("uqbench demo")
+    assert "git clone ADDRESS" in above  # a release has the address
     picture, _, _ = after.partition("\n\nPSRL (0.48) or BQL (0.42) is best")
     assert "drawn-worlds-demo.svg" in picture
     assert lines(above + demo + picture) <= SCREEN
@@ -87,8 +88,7 @@ def test_licences_and_citation_are_those_of_the_packages():
     assert fields["version"] == own["version"]
     said = " ".join(README.partition("Licence: ")[2].split())
     assert said.startswith(f"{own['license']}, except the plugins")
-    plugins = {
-        folder.name: project(folder)["license"] for folder in ROOT.glob("plugins/uqbench-*/")
-    }
+    folders = ROOT.glob("plugins/uqbench-*/")
+    plugins = {folder.name: project(folder)["license"] for folder in folders}
     others = {name: text for name, text in plugins.items() if text != own["license"]}
     assert dict(re.findall(r"`(uqbench-\w+)` \((\S+?),", said)) == others

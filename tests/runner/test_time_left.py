@@ -101,7 +101,13 @@ def test_the_time_left_is_said_with_the_total(groups, capsys, monkeypatch):
     with display.Terminal().watch(groups, known, 2) as show:
         clock.monotonic = lambda: 1600.0
         show(events.Finished(groups[0][0], 600.0, {}))
-    assert "; all runs: 0%, about 5 min left of 15 min\n" in capsys.readouterr().err
+        told = capsys.readouterr().err
+        assert told == "all runs: 0%, about 5 min left of 15 min\n"
+        for seconds, lines in ((59.0, 0), (1.0, 1), (1.0, 0), (300.0, 1)):
+            then = clock.monotonic() + seconds
+            clock.monotonic = lambda then=then: then
+            show(events.Started(groups[1][0]))
+            assert capsys.readouterr().err.count("all runs: ") == lines
 
 
 def test_a_second_of_real_steps_promises_the_whole_with_start_and_report(

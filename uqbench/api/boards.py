@@ -108,7 +108,7 @@ def _check_all(session: Session, root: Folder) -> Checked:
             lines.append(f"{folder}: {error}")
             good = False
     lines.append(f"Scored with older definitions: {', '.join(older) or 'none'}.")
-    lines.append(f"Of an earlier protocol: {', '.join(earlier) or 'none'}.")
+    lines.append(f"Boards of an earlier protocol: {', '.join(earlier) or 'none'}.")
     return Checked(good, tuple(lines))
 
 

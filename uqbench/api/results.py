@@ -99,8 +99,8 @@ class Results:
     def __add__(self, other: "Results") -> "Results":
         if bool(self.stored) != bool(other.stored) or self._only != other._only:
             raise UqbenchError(
-                f"{self!r} + {other!r}: expected both to be of runs, or both of stored boards, and "
-                f"to be filtered alike. pandas.concat takes frames of any."
+                f"{self!r} + {other!r}: only results of one kind, filtered alike, can be added; "
+                f"concatenate their frames instead."
             )
         origin = os.path.commonpath([self.origin.absolute(), other.origin.absolute()])
         both = self.stored + other.stored
@@ -198,7 +198,7 @@ class Results:
     def board(self) -> pd.DataFrame:
         """The leaderboard: one row per method, with its rank and statistics of its score.
 
-        Each has its 95 % interval. Of several boards, the columns that all of them have and that
+        Each has its 95 % interval. For several boards, the columns that all of them have and that
         are not empty, and ``calibration``, the word for the method's stated intervals, which is
         empty where a board asks for none. What a board says of other metrics is in
         :meth:`estimates`.

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from uqbench.contract.errors import UqbenchError
 
 MOST = 10_000
-"""Of seeds, processes and entries of a list: a zero too many is refused before it takes memory."""
+"""The most seeds, processes or entries of a list: a zero too many takes no memory."""
 LONGEST, LONGEST_NAME, LONGEST_PATH = 1000, 255, 4000
 """Characters of a name; bytes that a file system takes for a name, and for a path."""
 

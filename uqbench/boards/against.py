@@ -14,8 +14,6 @@ from uqbench.contract.errors import UqbenchError, unknown
 from uqbench.statistics.levels import ALPHA, MINIMUM_SEEDS
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from uqbench.boards.leaderboard import Board
     from uqbench.boards.stored import StoredBoard
 
@@ -53,28 +51,17 @@ def against(board: Board | StoredBoard, first: str, second: str) -> str:
     if pairs is None or scores is None:
         raise UqbenchError(f"{board.title} has no pairs.csv: write the board again from its runs.")
     seeds = scores[scores["method"] == first]["seed"].nunique()
-    return compared(pairs, first, second, board.title, what, seeds)
-
-
-def compared(
-    pairs: pd.DataFrame, first: str, second: str, title: str, what: str, seeds: int
-) -> str:
-    """The sentence of :func:`against`, of the rows of ``pairs.csv``.
-
-    Raises:
-        UqbenchError: they have no such pair of methods; says the nearest name.
-    """
     names = sorted({*pairs["first"], *pairs["second"]})
     for name, others in ((first, names), (second, [one for one in names if one != first])):
         if name not in others:
-            raise unknown(f"method of {title} with all of its runs", name, others)
+            raise unknown(f"method of {board.title} with all of its runs", name, others)
     pair = pairs.set_index(["first", "second"]).loc[tuple(sorted((first, second)))]
     sign = 1 if first < second else -1
     low, high = sorted(sign * pair[f"difference_{end}"] for end in ("low", "high"))
     if math.isnan(pair["p"]):
         shown = f"{sign * pair['difference']:+.3g} in {what}"
         why = "too few seeds to compare" if seeds < MINIMUM_SEEDS else "all runs of each are equal"
-        return f"{first} against {second} on {title}: {shown}, and no interval, since {why}."
+        return f"{first} against {second} on {board.title}: {shown}, and no interval, since {why}."
     family = 1 if math.isnan(pair["p_adjusted"]) else int(pairs["p_adjusted"].notna().sum())
     alpha, p, told = ALPHA / family, pair["p" if family == 1 else "p_adjusted"], ""
     found = Bracket(float(sign * pair["difference"]), float(low), float(high), seeds, alpha)
@@ -86,6 +73,6 @@ def compared(
         told = f"; if there is a difference, {price}; a second look is a second test"
         said = f"not {said}"
     return (
-        f"{first} is {said} on {title}: {found.estimate:+.3g} [{low:.3g}, {high:.3g}] in "
+        f"{first} is {said} on {board.title}: {found.estimate:+.3g} [{low:.3g}, {high:.3g}] in "
         f"{what}, p {p:.2g}{f' among {family} pairs' if family > 1 else ''}{told}."
     )

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 MOST_RUNS = 7_000
 FEWER_RUNS = 2_000
-"""Of more than the most, about so many runs' curves are kept, and files read for them."""
+"""Runs whose curves are kept, where there are more than the most, and files read for them."""
 STORED = ("reliability", "sparsification", "sparsification_best", "pit", "stated", "error")
 """The curves whose points are at the same places in all runs."""
 TRAINING, LEVEL = "training", 0.9

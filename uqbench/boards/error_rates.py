@@ -1,7 +1,7 @@
 """``errors.csv``: how often equal methods are told apart, and brackets miss, on boards like this.
 
 The rows of a drawn board have all the same mean, and else what the board's own runs show: as many,
-normal, of the same spread on each task, in a paired suite with the seeds' covariance. Of each row
+normal, of the same spread on each task, in a paired suite with the seeds' covariance. In each row
 the run that is furthest from its others is kept: every drawn run falls, or rises, as far with
 probability 1/n, that of a seed together. Where a metric has a range, runs are beta-distributed with
 the row's variance. Runs are not resampled: repeated ones make a correct procedure err in up to

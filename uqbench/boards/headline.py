@@ -124,18 +124,18 @@ class Told:
         if len(self.ranked) < 2:
             return "Fewer than two methods have all of their runs."
         of = f"of {len(self.ranked)} methods"
-        span = f"({_span(known, number)})"
         if self.methods.get(f"{self.ranking}_low", self.scores).isna().all():
-            which = f"{len(self.ranked)} methods apart {span}: they are too few, or all equal"
-            return f"Runs tell none of the {which}."
+            which = f"{len(self.ranked)} methods apart ({_span(known, number)})"
+            return f"Runs tell none of the {which}: they are too few, or all equal."
         if (self.ranked["rank_high"] - self.ranked["rank_low"] == len(self.ranked) - 1).all():
-            two = "The two" if len(self.ranked) == 2 else f"No two of the {len(self.ranked)}"
-            return f"{two} methods {'do not ' * (two == 'The two')}differ significantly {span}."
+            two = f"No two {of}" if len(self.ranked) > 2 else "The two methods do not"
+            return f"{two} differ significantly: they score {_span(known, number)}."
         if len(self.first) > MOST_NAMES:
             top = str(known[self.first].idxmax())
             return f"{len(self.first)} {of} may be best; {top} leads with {number(known[top])}."
         names = [f"{name} ({number(known[name])})" for name in self.first]
-        return f"{_names(names, 'or')} is best {of}."
+        sure = len(names) > 1 or self.ranked["rank_high"][self.first[0]] == 1
+        return f"{_names(names, 'or')} {'is' if sure else 'alone may be'} best {of}."
 
     @property
     def _leaders(self) -> str:
@@ -149,9 +149,10 @@ class Told:
         if not leads:
             return "The budget does not rank methods."
         most = max(leads, key=lambda name: len(leads[name]))
-        skills = count(sum(map(len, leads.values())), "skill")
+        rest = sum(map(len, leads.values())) - len(leads[most])
         of = len(leads[most]) if len(leads[most]) > MOST_NAMES else _names(leads[most], "and")
-        return f"No overall rank: {count(len(leads), 'leader')} in {skills}, {most} in {of}."
+        others = f", {count(len(leads) - 1, 'other method')} in {rest}" * (rest > 0)
+        return f"No overall rank: {most} leads in {of}{others}."
 
     @cached_property
     def words(self) -> dict[str, str]:
@@ -254,9 +255,8 @@ class Told:
             beside = column.replace("_mean", f"_{control}_mean")
             if column and beside in self.methods and self.methods[beside].notna().any():
                 of = list(self.words) or list(self.methods.index)
-                parts.append(f"{_span(100 * self.methods.loc[of, beside])} % with {said}")
-        whose = "Those methods' intervals" if self.words else "Intervals"
-        return f"{whose} would hold {' and '.join(parts)}." if parts else ""
+                parts.append(f"of {said} would hold {_span(100 * self.methods.loc[of, beside])} %")
+        return f"Intervals {', those '.join(parts)} of true values." if parts else ""
 
     @property
     def _skills(self) -> str:

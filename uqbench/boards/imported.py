@@ -183,7 +183,7 @@ def _normalized(
     for _, row in table[~(scale.abs() > 0)].iterrows():
         raise UqbenchError(
             f"{row['task']}: expected two scores that differ, for 0 and 1; got {row['zero']:g} and "
-            f"{row['one']:g}. Of tasks there are constants of {', '.join(known)}."
+            f"{row['one']:g}. There are constants for the tasks {', '.join(known)}."
         )
     ways = {"lower" if one < 0 else "higher" for one in scale}
     if better is not None and ways != {better}:

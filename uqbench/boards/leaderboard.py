@@ -181,9 +181,10 @@ class Board:
     @cached_property
     def pairs(self) -> tuple[Pair, ...]:
         """All pairs of fully scored rows."""
-        return self._pairs_on()
+        return self.pairs_on()
 
-    def _pairs_on(self, *tasks: str) -> tuple[Pair, ...]:
+    def pairs_on(self, *tasks: str) -> tuple[Pair, ...]:
+        """All pairs of fully scored rows by their runs on some tasks; on all if none is named."""
         return compare(
             self.on(tasks),
             self.ranking,
@@ -206,7 +207,7 @@ class Board:
         """Place of each fully scored method by its runs on some tasks; on all if none is named."""
         if not self.ranks:
             return {}
-        pairs = self._pairs_on(*tasks) if tasks else self.pairs
+        pairs = self.pairs_on(*tasks) if tasks else self.pairs
         return places(self.on(tasks, "method"), pairs, self.ranking)
 
     def on(self, tasks: Sequence[str], *roles: Role) -> dict[str, Matrix]:

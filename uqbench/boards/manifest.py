@@ -83,7 +83,7 @@ class Planned(BaseModel):
 
     @classmethod
     def of(cls, plan: Plan) -> Planned:
-        """Of a plan, and the plugins that are installed."""
+        """The contents of a plan, and of the plugins that are installed."""
         return cls(
             methods=tuple(sorted(m.name for m in plan.suite.methods_of(plan.budget_name))),
             runs={

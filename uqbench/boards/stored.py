@@ -359,16 +359,17 @@ class StoredBoard:
                     f"write the board again from its runs."
                 )
         if methods := tuple(sorted({cell.method for cell in scores.cells})):
-            own = replace(selection, methods=methods).plan(host, "cpu", say)
-            absent = sorted({cell.method.name for cell in plan.cells} - set(methods))
-            if absent:
+            standard, here = plan.standard, {cell.method.name for cell in plan.cells}
+            if here != {*methods}:
+                plan = replace(selection, methods=methods).plan(host, "cpu", say)
+            if absent := sorted(here - {*methods}):
                 say(
                     f"uqbench: {self.folder} has no runs of {', '.join(absent)}, which the suite "
                     f"has here: not judged."
                 )
             sent = self.submitted
             seeds = {cell.method: cell.seeds for cell in scores.cells if cell.method in sent}
-            plan = replace(reseeded(own, seeds), standard=plan.standard)
+            plan = replace(reseeded(plan, seeds), standard=standard)
         check_scores(scores, plan, str(path))
         made_by = (self.manifest.score_versions or {}) if self.has(MANIFEST) else {}
         dated = any(metric.margin for metric in plan.suite.metrics)

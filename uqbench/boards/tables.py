@@ -58,7 +58,7 @@ COLUMNS = {
     "iqm": Named("IQM", statistic=True),
     "mean": Named("mean", statistic=True),
     "median": Named("median", statistic=True),
-    "worst_quarter": Named("CVaR 0.25", statistic=True, usual=True),
+    "worst_quarter": Named("worst quarter of seeds", statistic=True),
     "optimality_gap": Named("optimality gap", statistic=True),
     IMPROVEMENT: Named("P(better than {})", usual=True),
     "tuning_gain": Named("gain by tuning", usual=True),

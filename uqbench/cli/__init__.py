@@ -84,7 +84,7 @@ def group() -> None:
 
     \b
     Example:
-      uqbench run --suite minatar --budget smoke
+      uqbench demo
     """
 
 

@@ -6,11 +6,11 @@ from uqbench.cli.terminal import say
 
 @takes(names={"name": "SUITE|METHOD"})
 def command(name: str) -> int:
-    """Print the papers of a suite, or of a method, as BibTeX.
+    """Print the papers of a suite or method.
 
-    A suite's are those of its tasks, methods and claims, and uqbench itself. A method is one of any
-    suite, or an agent or estimator. Citations without an entry are named on stderr; then the exit
-    code is 1.
+    As BibTeX. A suite's are those of its tasks, methods and claims, and uqbench itself. A method is
+    one of any suite, or an agent or estimator. Citations without an entry are named on stderr; then
+    the exit code is 1.
 
     \b
     Examples:

@@ -25,7 +25,9 @@ def command(
     name: str = "scores",
     as_json: bool = False,
 ) -> int:
-    """Rank methods by score files that you have, or say where two boards differ. Nothing is run.
+    """Rank methods by score files that you have.
+
+    Nothing is run. Given two folders of boards, say where they differ.
 
     Files: rliable's JSON; CSV, JSON lines, Parquet with a row a run (method, task, seed, score) or
     a step; W&B's exports; folders with monitor.csv or evaluations.npz of Stable-Baselines3, as
@@ -48,7 +50,7 @@ def command(
         paired: Methods met the same data set or world with the same seed.
         units: What is one observation: each task's run, or a seed with all its tasks.
         columns: A column by its role (method, task, seed, score, step), or =NAME; may be repeated.
-        window: Of curves, the last part of a task's steps, whose mean is the score.
+        window: For curves, the last part of a task's steps, whose mean is the score.
         horizon: The last step of every task; otherwise the largest that a run of it has.
         explain: Print the ledger first: of each file and run, what was read, used, or why not.
         pair: Say how much better method A is than B, of files or of a board.

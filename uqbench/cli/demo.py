@@ -9,7 +9,7 @@ from uqbench.cli.terminal import say, warn
 
 @takes("out")
 def command(options: Options) -> int:
-    """Rank five exploration methods in drawn worlds, and check what they claim to know.
+    """Rank five methods, and check their intervals.
 
     A minute of core time: the budget demo of the suite drawn-worlds, a new world for each of 200
     seeds, as uqbench run --suite drawn-worlds makes them.

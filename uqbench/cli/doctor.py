@@ -15,10 +15,10 @@ from uqbench.cli.terminal import say
 
 @takes("out")
 def command(options: Options) -> int:
-    """Check this installation: Python, torch, devices, plugins, suites, disk.
+    """Check this installation.
 
-    Exit 1 where something is wrong. Whether a GPU computes what the CPU does, and how fast:
-    python benchmarks/gpu_compare.py, in a checkout.
+    Python, torch, devices, plugins, suites, disk. Exit 1 where something is wrong. Whether a GPU
+    computes what the CPU does, and how fast: python benchmarks/gpu_compare.py, in a checkout.
 
     \b
     Example:

@@ -18,7 +18,7 @@ def command(
     rescore: Annotated[str | None, "SCORE"] = None,
     as_json: bool = False,
 ) -> int:
-    """Compute a suite's leaderboard from the stored runs.
+    """Compute a suite's board from stored runs.
 
     With --check, recompute the tables of a stored leaderboard from its scores, and compare its
     rows with those runs that are in OUT. Exit 1 where a byte differs. Without --suite every

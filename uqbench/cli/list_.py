@@ -11,7 +11,7 @@ from uqbench.contract.errors import unknown
 
 @takes(names={"kind": "KIND", "suite": "SUITE"})
 def command(kind: Kind | None = None, suite: Name | None = None, *, as_json: bool = False) -> None:
-    """List what is installed: suites, agents, environments and so on.
+    """List suites, methods, plugins and the like.
 
     KIND is suites, tasks, methods, claims, agents, estimators, environments, datasets, risks,
     scores, claim-kinds or plugins; all of them without one. Tasks, methods and claims may be those
@@ -50,6 +50,6 @@ def _line(entry: dict[str, Any]) -> str:
     parts = [str(entry["name"])]
     for key, value in entry.items():
         if key != "name" and value:
-            text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+            text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
             parts.append(text if key in ("summary", "version") else f"[{key}: {text}]")
     return "  ".join(parts)

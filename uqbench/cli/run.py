@@ -22,7 +22,7 @@ def command(
     dry_run: bool = False,
     beside: FolderThere | None = None,
 ) -> int:
-    """Run a suite: do what is missing, then print its leaderboard.
+    """Run a suite, and print its leaderboard.
 
     Safe to interrupt at any moment: run it again, and it does only what is missing. Unfinished runs
     resume from their last checkpoint, also on another machine that has a copy of --out. A run that

@@ -6,10 +6,11 @@ from uqbench.cli.terminal import print_json, records, say
 
 @takes()
 def command(file: FileThere, *, as_json: bool = False) -> int:
-    """Score predictions that you have: an .npz with targets and probs, mean and var, or members.
+    """Score predictions that you have.
 
-    95 % intervals are over points. The column calibrated is what a method would have whose
-    predictions are these and right: of n points, its calibration error is not 0, either.
+    An .npz with targets and probs, mean and var, or members. 95 % intervals are over points. The
+    column calibrated is what a method would have whose predictions are these and right: of n
+    points, its calibration error is not 0, either.
 
     \b
     Example:

@@ -9,10 +9,10 @@ from uqbench.cli.terminal import print_json, say
 
 @takes("out")
 def command(options: Options, *, as_json: bool = False) -> None:
-    """Show what is done, running and failed, with reasons and the time left.
+    """Show which runs are done, running or failed.
 
-    Reads run.json of each run, and the progress of what is executed; then asks a cluster's
-    scheduler about the jobs that you submitted to it.
+    With reasons and the time left. Reads run.json of each run, and the progress of what is
+    executed; then asks a cluster's scheduler about the jobs that you submitted to it.
 
     \b
     Example:

@@ -21,11 +21,12 @@ def command(
     beside: FolderThere | None = None,
     as_json: bool = False,
 ) -> int:
-    """Train a class of a Python file, or an installed one, on a suite, and print its row.
+    """Train a class of yours, and print its row.
 
-    The class derives from Agent, LoopAgent or Estimator; its constructor's parameter config is
-    annotated with a dataclass if there is something to set. No package is needed, and nothing is
-    kept; uqbench run --methods mine.py:Mine keeps its runs. The row is marked "local".
+    Beside the rows of a suite. The class, of a Python file or installed, derives from Agent,
+    LoopAgent or Estimator; its constructor's parameter config is annotated with a dataclass if
+    there is something to set. No package is needed, and nothing is kept; uqbench run --methods
+    mine.py:Mine keeps its runs. The row is marked "local".
 
     \b
     Examples:

@@ -13,12 +13,12 @@ from uqbench.cli.terminal import say, warn
     names={"suite": "SUITE"},
 )  # fmt: skip
 def command(suite: Name, options: Options, *, dry_run: bool = False, to: File | None = None) -> int:
-    """Try the settings that a suite names for its methods, on seeds that no board uses.
+    """Try the settings that a suite names.
 
-    The runs are those of the budget "tuning" and behave as any others: what is finished is not run
-    again. SUITE.tuning.csv gets the score and the cost of every setting; a budget that is tuned
-    takes the chosen ones from there. A method of yours is tried with the suite's search space, if
-    it has these fields, or with what --set names.
+    On seeds that no board uses. The runs are those of the budget "tuning" and behave as any others:
+    what is finished is not run again. SUITE.tuning.csv gets the score and the cost of every
+    setting; a budget that is tuned takes the chosen ones from there. A method of yours is tried
+    with the suite's search space, if it has these fields, or with what --set names.
 
     \b
     Examples:

@@ -97,7 +97,7 @@ class Agent(ABC):
 
         By default all but the attributes that say ``exported = False``, such as replay buffers.
 
-        Of a batch, a run keeps its lane's part: tensors have the lanes first, ``[L, …]`` or
+        From a batch, a run keeps its lane's part: tensors have the lanes first, ``[L, …]`` or
         ``[L·n, …]`` with the n rows of a lane together. What ``shared_by_lanes`` names, tensors
         without dimensions and whatever is no tensor are the same for all lanes.
         """

@@ -24,9 +24,9 @@ ROLES: tuple[Role, ...] = get_args(Role)
 Law = Literal["permutation", "chance"]
 Skill = Literal["prediction", "order", "detection"]
 LAWS: tuple[Law, ...] = get_args(Law)
-"""Of scores: a permutation of the points changes nothing; a statement that is the same for every
-point scores at chance. Two more need no word: no valid statement beats the truth where a score is
-proper, and what is no valid statement has no score, whatever the score makes of it."""
+"""Laws of scores: a permutation of points changes nothing; one statement for all scores at chance.
+Two more need no word: no valid statement beats the truth where a score is proper, and what is no
+valid statement has no score, whatever the score makes of it."""
 
 
 @dataclass(frozen=True)

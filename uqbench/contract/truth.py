@@ -39,7 +39,7 @@ class Truth:
     def from_samples(cls, returns: Tensor) -> Truth:
         """Means of R ≥ 2 sampled returns ``[L, M, A, R]``, with their standard errors.
 
-        Of a lane with fewer samples the last are NaN, of all states and actions alike.
+        In a lane with fewer samples the last are NaN, of all states and actions alike.
         """
         counts = (~returns[:, 0, 0].isnan()).sum(-1).tolist()
         own = [one[..., :samples] for one, samples in zip(returns, counts, strict=True)]

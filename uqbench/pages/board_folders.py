@@ -29,7 +29,7 @@ from uqbench.results.store import Store
 from uqbench.suites.reading import read_suites
 
 STATISTICS = "Agarwal et al. 2021"
-"""Of the interquartile mean, the optimality gap and the probability of improvement."""
+"""The source of the interquartile mean, the optimality gap and the probability of improvement."""
 
 
 def made_once(board: Board, host: Host) -> dict[str, bytes]:

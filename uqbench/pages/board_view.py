@@ -168,16 +168,16 @@ class BoardView:
         names = ["rank"] * ranked + ["method", self.ranking, *beside, *self.named, "runs"]
         return list(dict.fromkeys(names))
 
-    def column(self, name: str) -> Column:
+    def column(self, name: str, letters: int = 999) -> Column:
         """A column by its name in ``leaderboard.csv``.
 
-        Ranks are sets such as 1–3, names have their remarks, and estimates their intervals;
-        ``runs`` are those scored of those planned.
+        Ranks are sets such as 1–3, names have their remarks, in ``letters`` at most, and estimates
+        their intervals; ``runs`` are those scored of those planned.
         """
         if name == "rank":
             texts = ["" if x.place is None else str(x.place) for x in self.lines]
         elif name == "method":
-            texts = [x.method + x.remark for x in self.lines]
+            texts = [shortened(x.method, letters - len(x.remark)) + x.remark for x in self.lines]
         elif name == "calibration":
             texts = [x.word for x in self.lines]
         elif name == "runs":
@@ -192,6 +192,12 @@ def header(name: str) -> str:
     """The header of a column of ``leaderboard.csv``."""
     text = label(name)
     return text if text != name else name.replace("_", " ").removesuffix(" mean")
+
+
+def shortened(name: str, letters: int) -> str:
+    """A name of so many letters at most, six or more: its begin and its end."""
+    half = max(letters, 6) // 2
+    return name if len(name) <= 2 * half else f"{name[:half]}…{name[1 - half :]}"
 
 
 def number(value: float) -> str:

@@ -10,7 +10,7 @@ from rich.text import Text
 from uqbench.contract.wording import visible
 
 PIPE_WIDTH = 160
-"""Of a file or a pipe, which has no width to keep to."""
+"""The width of a file or a pipe, which has no width to keep to."""
 PADDING = 2
 
 
@@ -24,7 +24,7 @@ class Shown(NamedTuple):
 
     @property
     def width(self) -> int:
-        """Of its widest line, with the space behind it."""
+        """The width of its widest line, with the space behind it."""
         return max(map(len, (*self.header.split("\n"), *self.cells))) + PADDING
 
 

@@ -19,10 +19,9 @@ from uqbench.suites.suite import Suite
 
 SHOWN_LIBRARIES = ("python", "torch", "numpy", "uqbench")
 INTRODUCTION = """\
-What `tox -e leaderboard-SUITE-BUDGET` wrote; `docs/results.md` explains the files. Budgets that
-need data of yours (of `ood-mnist`, `ood-imagenet` and `predictive`) have a board here only where we
-had the data: `uqbench run`, then `uqbench leaderboard --to leaderboards`. Anyone can recompute the
-tables from `scores.csv.gz`:
+Written by `tox -e leaderboard-SUITE-BUDGET`; `docs/results.md` explains the files. Budgets that
+need your own data (`ood-mnist`, `ood-imagenet`, some of `predictive`) have a board only where we
+had that data. Anyone can recompute the tables from `scores.csv.gz`:
 
 ```
 uqbench leaderboard --suite minatar --budget quick --to leaderboards --check
@@ -68,7 +67,7 @@ def page(
         _ranking(board, view),
         missing_note(board.scores, board.planned),
         f"Score: `{board.primary.name}`, {board.primary.summary}; 0 = {normalization.zero}, "
-        f"1 = {normalization.one}. {ranked}`CVaR 0.25`: mean of the worst quarter of seeds."
+        f"1 = {normalization.one}. {ranked}".rstrip()
         + (" The budget does not rank methods." if not board.ranks else ""),
         errors_sentence(errors),
         board.told.note,

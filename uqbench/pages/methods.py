@@ -8,36 +8,46 @@ from uqbench.boards.stored import StoredBoard
 from uqbench.contract.errors import UqbenchError
 from uqbench.registry.definitions import source, summary
 from uqbench.registry.plugins import Host
+from uqbench.suites.suite import Suite
 
 SYMBOLS = {"zeta": "ζ", "lam": "λ", "epsilon": "ε", "alpha": "α", "beta": "β"}
 MOST_SETTINGS = 2
 """Settings that a name has room for; with more the method's own name tells."""
 MOST_LETTERS = 24
-"""Of a title in a sentence or a picture; a longer one gives way to the method's own name."""
+"""The most letters of a title in a sentence or picture; a longer one gives way to the name."""
 
 
-def names_of(board: StoredBoard, host: Host) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Each method of a board, in its order, with what the installed plugins say of it.
+def names_of(
+    board: StoredBoard, host: Host, suite: Suite | None
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each method of a board, in its order, with what its suite and the plugins say of it.
 
-    ``name``, ``of`` (the agent or estimator that it is a setting of), ``title`` (such as ``UBE,
-    ζ = 1``), ``family`` (the title without settings), ``about``, ``source``, ``code`` (its module
-    and name in it) and ``config``.
+    ``name``, ``of`` (the method that it is a setting of: of the row's own paper, else its agent or
+    estimator), ``title`` (such as ``UBE, ζ = 1``), ``family`` (the title without settings),
+    ``about``, ``source``, ``code`` (its module and name in it) and ``config``.
     """
+    rows = {row.name: row for row in suite.methods} if suite is not None else {}
     made = {cell.rsplit("/", 1)[1]: of for cell, of in sorted(board.configs.items(), reverse=True)}
+    facts: dict[str, dict[str, Any]] = {}
     for name in board.methods:
         of = str(made[name].get("agent") or made[name].get("estimator") or name)
-        alike = [one["config"] for one in made.values() if of in (one["agent"], one["estimator"])]
         family, about, paper, code = _described(of, host)
-        title = family or name
-        if len(alike) > 1:
-            title += f", {setting_apart(name, made[name]['config'], alike)}" if family else ""
-        facts = {"name": name, "of": of, "title": title, "family": family or of, "code": code}
-        yield name, {**facts, "about": about, "source": paper, "config": made[name]["config"]}
+        if (row := rows.get(name)) and row.title:
+            of, family, about = row.title.lower().replace(" ", "-"), row.title, row.summary
+            paper = row.source or paper
+        told = {"family": family or of, "about": about, "source": paper, "code": code}
+        facts[name] = {"name": name, "of": of, **told, "config": made[name]["config"]}
+    for name, own in facts.items():
+        title = own["family"] if own["family"] != own["of"] else name
+        alike = [one["config"] for one in facts.values() if one["of"] == own["of"]]
+        if len(alike) > 1 and title != name:
+            title += f", {setting_apart(name, own['config'], alike)}"
+        yield name, {**own, "title": title}
 
 
-def entitled(board: StoredBoard, host: Host) -> StoredBoard:
+def entitled(board: StoredBoard, host: Host, suite: Suite | None = None) -> StoredBoard:
     """The board whose frames, finding and figures call methods by short titles."""
-    titles = {name: own["title"] for name, own in names_of(board, host)}
+    titles = {name: own["title"] for name, own in names_of(board, host, suite)}
     own = list(titles.values())
     short = {n: t for n, t in titles.items() if len(t) <= MOST_LETTERS and own.count(t) == 1}
     return replace(board, names=short)

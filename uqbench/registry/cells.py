@@ -74,8 +74,8 @@ def _source(of: type | FunctionType) -> str:
                 first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
                 return textwrap.dedent("".join(lines[first - 1 : node.end_lineno]))
     raise UqbenchError(
-        f"{of.__name__} is of no file, and no cell that was run defines it: expected a class of "
-        f"either, as of a file that begins a cell with '%%writefile mine.py': 'mine.py:CLASS'."
+        f"the source of {of.__name__} was not found: define it in a cell or a file, such as a cell "
+        f"that begins with '%%writefile mine.py', and say 'mine.py:CLASS'."
     )
 
 

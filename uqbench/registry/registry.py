@@ -14,7 +14,7 @@ S = TypeVar("S", bound=Spec)
 
 SLOW_SECONDS = 2.0
 NAME = r"[a-z0-9][a-z0-9_.-]*"
-"""Of what plugins register: it is written in suites, in ``--set`` and in risk measures' names."""
+"""The name of what plugins register, as suites, ``--set`` and risk measures have it."""
 
 
 @dataclass(frozen=True)

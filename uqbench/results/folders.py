@@ -155,7 +155,7 @@ class Folder:
         return True
 
     def signatures(self, *names: str) -> list[Signature | None]:
-        """Of regular files; None where there is none of that name."""
+        """Signatures of regular files; None where there is none of that name."""
         with suppress(OSError):
             folder = self._way()
             return [_signature(folder / name) for name in names]

@@ -13,7 +13,7 @@ from pydantic.dataclasses import dataclass
 SCHEMA_VERSION: Literal[4] = 4
 
 MOST_BYTES = 64 << 20
-"""Of a record; a larger file is none. One of a hundred metrics has some ten thousand."""
+"""The most bytes of a record; one of a hundred metrics has some ten thousand."""
 
 
 def _moment(text: str) -> str:

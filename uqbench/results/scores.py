@@ -148,7 +148,7 @@ class Scores:
 
     @classmethod
     def of(cls, rows: Scores | Iterable[Score]) -> Scores:
-        """Of rows in any order."""
+        """Scores of rows in any order."""
         if isinstance(rows, Scores):
             return rows
         ordered = sorted(rows, key=_cell)

@@ -43,7 +43,7 @@ __all__ = [
 BOARDS = "leaderboards"
 """Folder of the boards of a store's runs."""
 DEPTH = 5
-"""Of a run's folder: suite, budget, task, method, run."""
+"""Parts of a run's folder: suite, budget, task, method, run."""
 NO_SUITES = {BOARDS, "logs"}
 TRAINED = (tables.AGENT, tables.TRAINING)
 """Files of a run's training."""

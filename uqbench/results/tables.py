@@ -67,9 +67,9 @@ RESULTS = "results"
 """Among a record's digests: that of the numbers in its tables."""
 
 MOST_BYTES = 4 << 30
-"""Of one of these files, and of what is in a table when it is decompressed."""
+"""The most bytes of one of these files, and of a table when it is decompressed."""
 MOST_ROWS = 50_000_000
-"""Of a table."""
+"""The most rows of a table."""
 
 
 def names(digests: Mapping[str, str]) -> list[str]:

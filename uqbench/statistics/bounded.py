@@ -4,7 +4,7 @@ A rare failure moves a mean, and the variance of the other runs tells nothing of
 of the values says how much. The bounds are Gaffke's (2005, Three test statistics for a
 nonparametric one-sided hypothesis on the mean of a nonnegative variable; Learned-Miller & Thomas
 2020): each run has a random weight, as in the Bayesian bootstrap, and so has one run more, which is
-as bad as may be for the lower bound and as good for the upper one. Of successes and failures they
+as bad as may be for the lower bound and as good for the upper one. For successes and failures they
 are Clopper & Pearson's (1934). That they are right for every distribution is not proved; none is
 known for which they are wrong, and ``docs/coverage.md`` has what they came to.
 
@@ -67,7 +67,7 @@ class BoundedMean:
     def of(
         cls, values: NDArray[np.float64], ranges: Sequence[Interval], *, clustered: bool = False
     ) -> BoundedMean:
-        """The mean of values and the range on each task.
+        """Bounds of values and the range on each task.
 
         Args:
             values: ``[runs, tasks]``.
@@ -121,7 +121,10 @@ class Apart:
         return self.first.runs + self.second.runs
 
     def interval(self, alpha: float, seeds: int | None = None) -> Interval:
-        """Of the draws' differences, or ratios; all numbers, where a denominator may be zero."""
+        """The interval of the draws' differences, or ratios.
+
+        All numbers, where a denominator may be zero.
+        """
         if self.ratio:
             least, most = self.second.interval(alpha, seeds)
             if least <= 0 <= most:
@@ -228,9 +231,11 @@ def _student(of: Location, draws: int, stream: int) -> Draws:
 
 
 def _sizes(runs: int) -> Draws:
-    """Of groups of runs, in ascending order, that share one weight: one each, of up to ``MANY``.
+    """Sizes of groups of runs, in ascending order, that share one weight.
 
-    Of more, the least and the greatest quarter of ``MANY`` have weights of their own, since the
+    One each, of up to ``MANY``.
+
+    Among more, the least and the greatest quarter of ``MANY`` have weights of their own, since the
     rare ones matter; those between are in groups of neighbors, which hardly differ.
     """
     ends = np.ones(min(runs, MANY) // 4)

@@ -123,7 +123,7 @@ def _concordant(groups: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float6
 
 
 def _log_arrangements(groups: tuple[int, ...]) -> float:
-    """Of the number of orders of the runs' groups."""
+    """The logarithm of the number of orders of the runs' groups."""
     return math.lgamma(sum(groups) + 1) - sum(math.lgamma(n + 1) for n in groups)
 
 

@@ -5,7 +5,7 @@ MINIMUM_SEEDS = 3
 """With fewer there is no interval, and no claim is decided."""
 
 DRAWS = 9_999
-"""Of what is known by chance alone."""
+"""Random draws of what is known by chance alone."""
 
 MOST_SEEDS = 10_000
 """As far as a number of seeds that would decide is searched for."""

@@ -2,7 +2,7 @@
 
 Each pair has its own interval (:mod:`uqbench.statistics.location`; of runs that may fail, and of
 shares, :mod:`uqbench.statistics.bounded`) at the level 1 − 0.05/pairs, so that all of them hold
-together with 95 %, however the pairs go together (Bonferroni). Baselines that learn nothing are
+together with 95 %, however the pairs go together (Bonferroni). Baselines are
 compared with each method, too, and count among the pairs. Two methods differ where their interval
 leaves out zero: then, and only then, the adjusted p-value, the pair's own times the number of
 pairs, is at most 0.05. A method's best possible rank is 1 + the number of methods that are better,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 TAIL = 0.25
-"""Of a task's runs, the share whose mean, over tasks, is ``worst_quarter`` (CVaR 0.25)."""
+"""The share of a task's runs whose mean, over tasks, is ``worst_quarter`` (CVaR 0.25)."""
 
 
 def point(name: str, scores: NDArray[np.float64]) -> float:

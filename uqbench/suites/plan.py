@@ -26,7 +26,7 @@ SELF_RUN = "self-run"
 Stage = Literal["train", "judge"]
 """One of a run's two stages, where a command does not do both."""
 RowRole = Role | Literal["imported"]
-"""Of a row; *imported* ones nobody ran here, and have no rank beside those that were run."""
+"""A row's role; *imported* ones were not run here, and have no rank beside those that were."""
 
 
 @dataclass(frozen=True)

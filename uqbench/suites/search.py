@@ -63,8 +63,8 @@ def rows_under(suite: Suite, name: str, method: Method, host: Host) -> list[str]
     default, *others = _defaults(suite, name, method, host, of.values)
     if any(other != default for other in others):
         raise UqbenchError(
-            f"{suite.name}: {method.name} has other defaults of {', '.join(default)} by task, so "
-            f"that they are no row: expected tuned = 'only' in budgets.{name}."
+            f"{suite.name}: the defaults of {method.name} for {', '.join(default)} differ by task, "
+            f"so they are not one setting: expected tuned = 'only' in budgets.{name}."
         )
     other = variant_name(method.name, default)
     return [method.name] if default == of.values else [method.name, other]

@@ -213,6 +213,10 @@ class Budget(Table):
         )
 
 
+INHERITED = ("role", "source", "title", "summary", "agent", "estimator")
+"""Values of a method that its variants have where they say nothing else."""
+
+
 class Method(Table):
     """An agent or an estimator, with a config, under the name that leaderboards show.
 
@@ -227,11 +231,14 @@ class Method(Table):
     scaled by its schedule either.
     ``role`` replaces its agent's: ``trivial`` for one that its config keeps from learning.
     ``unranked`` are the budgets whose boards show it without a rank. ``source`` is the paper whose
-    method the row is, where that is not its agent's or estimator's own.
+    method the row is, where that is not its agent's or estimator's own; ``title`` is then that
+    method's name, and ``summary`` a line about it.
     """
 
     name: Name
     source: str | None = None
+    title: str = ""
+    summary: str = ""
     role: Role | None = None
     unranked: tuple[BudgetName, ...] = ()
     base: str | None = None
@@ -252,11 +259,8 @@ class Method(Table):
     def on(self, base: Method) -> Method:
         """This variant with what it inherits from its ``base``."""
         inherited = {
-            "role": self.role or base.role,
-            "source": self.source or base.source,
+            **{of: getattr(self, of) or getattr(base, of) for of in INHERITED},
             "base": None,
-            "agent": base.agent,
-            "estimator": base.estimator,
             "config": base.config | self.config,
             "tasks": _merged(base.tasks, self.tasks),
             "budget_config": _merged(base.budget_config, self.budget_config),

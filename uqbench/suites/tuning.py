@@ -163,7 +163,7 @@ class Tuned:
 def _outcome(rows: Sequence[Tried]) -> Tuned | None:
     """The outcome for the method of some rows; None where no setting has all of its runs.
 
-    Of equal means the one with the smaller rate is chosen, then the earlier one. Where standard
+    Among equal means the smaller rate is chosen, then the earlier one. Where standard
     errors are known, the default is kept unless the best is :data:`SPREADS` of them above it.
     """
     rung = max((row.rung or 1 for row in rows), default=1)

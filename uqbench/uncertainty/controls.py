@@ -25,7 +25,7 @@ from uqbench.suites.metrics import TRUTH_ERROR
 from uqbench.uncertainty import epistemic
 
 SEED = 0
-"""Of the order of shuffled widths, and of the halves of the states."""
+"""The seed of the order of shuffled widths, and of the halves of the states."""
 
 
 def stored_scores(columns: Columns | None) -> dict[str, float | None]:

@@ -46,8 +46,8 @@ class Predictions:
         std: stated standard deviation of Q; NaN where none is.
         difference_std: stated, of Q minus the Q of the state's stated greedy action, or the mean Q
             of those that are stated to be equally good; NaN for these. Independent errors are
-            supposed where no posterior samples are stated. Of few networks that of the normal whose
-            90 % interval is Student's.
+            supposed where no posterior samples are stated. With few networks it is that of the
+            normal whose 90 % interval is Student's.
         truth: ``Q^π``, or one return.
         truth_se: its standard error; NaN of one return.
         deviation_se: standard error of the truth less the mean of its state's actions, whose
@@ -168,7 +168,7 @@ def resolved(noise: Tensor, estimated: Tensor) -> Tensor:
 def _difference_coverage(of: Predictions) -> Mapping[str, float]:
     """Share of Q(s, a) − Q(s, a′) in their 90 % intervals, a′ being the stated greedy action.
 
-    Of actions that are stated to be equally good none is the greedy one: Q(s, a′) is their mean. A
+    No action is the greedy one among equally good ones: Q(s, a′) is their mean. A
     statement that is the same for all actions has no difference, and no score. NaN where the truth
     does not resolve them (:func:`resolved`).
     """

@@ -20,9 +20,9 @@ from uqbench.uncertainty.epistemic import reaches
 from uqbench.uncertainty.validity import is_valid
 
 LEVELS = (0.50, 0.90, 0.95)
-"""Of the central intervals whose coverage is recorded."""
+"""Levels of the central intervals whose coverage is recorded."""
 SHARPNESS_LEVEL = 0.95
-"""Of the interval whose width and interval score are recorded."""
+"""The level of the interval whose width and interval score are recorded."""
 PREFIX = "uncertainty/"
 
 
@@ -111,7 +111,7 @@ def wasserstein(atoms: Tensor, probs: Tensor, others: Tensor, other_probs: Tenso
 def central_interval(predicted: Uncertainty, level: float) -> tuple[Tensor, Tensor] | None:
     """The predicted central interval of probability ``level``, each end ``[L, M, A]`` float64.
 
-    Of posterior samples where their extremes lie outside of it; else of a mean and a variance,
+    From posterior samples where their extremes lie outside of it; else of a mean and a variance,
     which stand for a normal distribution, the samples' own where only they are predicted. None
     where neither is.
 

@@ -55,7 +55,10 @@ class MonteCarloSource:
         self._truth: Truth | None = None
 
     def obs(self, agent: Queried, step: int) -> Tensor | None:
-        """Of states that the agent's policy visits now; None for an agent that states nothing."""
+        """Observations of states that the agent's policy visits now.
+
+        None for an agent that states nothing.
+        """
         shape = (len(self._runs), self._episodes)
         numbers = range(self._episodes)
         env = self._make([
@@ -100,7 +103,7 @@ class MonteCarloSource:
         return kept[:, :EACH].reshape(len(self._runs), self._episodes * EACH, *kept.shape[2:])
 
     def truth(self, agent: Queried, step: int) -> Truth:
-        """Of the states that were visited last."""
+        """Monte Carlo truth at the states that were visited last."""
         assert self._truth is not None
         return self._truth
 

@@ -44,7 +44,7 @@ FURTHER = ("set", "unit", "target", "reference", "members", "nearest")
 """The other columns: ``members`` holds the models' numbers in a row, ``nearest`` the distance to
 the nearest training input."""
 ROWS = 1024
-"""Of distances at once."""
+"""Rows of distances at once."""
 
 
 def check_size(name: str, dataset: Dataset, sets: Mapping[str, EvaluationSet]) -> None:

@@ -66,7 +66,7 @@ def score_queries(
 ) -> list[QueryScores]:
     """The scores of every lane; none of one about which no truth is known, or that is invalid.
 
-    Of single returns, which have no standard error, there are only the scores that need
+    Single returns, which have no standard error, there are only the scores that need
     none. What an agent does not state has no score: those of the return distribution need
     ``return_atoms``, those of its standard deviation ``aleatoric_var``, and those of the epistemic
     uncertainty a mean, with a variance or posterior samples.
@@ -310,7 +310,7 @@ def _expected_crps(
 def _return_std(truth: Truth) -> tuple[Tensor, Tensor]:
     """Standard deviations of the true returns, ``[K]``, and their squared standard errors.
 
-    Of R samples it is unbiased, with its error, for normal returns (``c₄`` of quality control).
+    With R samples it is unbiased, with its error, for normal returns (``c₄`` of quality control).
     """
     var = truth.return_variance
     if truth.returns is None or truth.probs is not None or truth.return_var is not None:

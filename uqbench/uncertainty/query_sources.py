@@ -109,11 +109,11 @@ class ExactSource:
         self.counter = None if exact.of_lanes else Visits(exact.obs, lanes)
 
     def obs(self, agent: Queried, step: int) -> Tensor:
-        """Of every state."""
+        """Observations of every state."""
         return self._obs
 
     def truth(self, agent: Queried, step: int) -> Truth:
-        """Of the policy's actions in every state."""
+        """The truth about the policy's actions in every state."""
         truth = self._evaluate(self._actions(agent))
         known = {name: x.to(self._obs.device) for name, x in vars(truth).items() if x is not None}
         return replace(truth, **known)
@@ -198,7 +198,7 @@ class RolloutSource:
         self._early = queries.early_states or queries.states
 
     def obs(self, agent: Queried, step: int) -> Tensor:
-        """Of the first states, fewer before the end of training."""
+        """Observations of the first states, fewer before the end of training."""
         obs = self._standing[0][: self._asked(step)]
         return obs.expand(len(self._runs), *obs.shape)
 

@@ -165,7 +165,7 @@ def _set(name: str, where: str, own: dict[str, Tensor]) -> Predictions:
 
 
 def _entropy(probs: Tensor) -> Tensor:
-    """Of the last dimension, in nats."""
+    """Entropy over the last dimension, in nats."""
     of: Tensor = torch.special.entr(probs).sum(-1)
     return of
 

@@ -19,7 +19,7 @@ from uqbench.contract.estimator import Predictions, PredictiveUncertainty
 
 VARIANCES = ("epistemic_var", "quantile_epistemic_var", "aleatoric_var", "oracle_var")
 VALUES = ("mean", "epistemic_dof", *VARIANCES)
-"""Of an agent: one number an action."""
+"""An agent's values: one number an action."""
 UNBOUNDED = ("epistemic_var", "quantile_epistemic_var", "oracle_var", "epistemic_dof")
 """May be infinite, where nothing was ever seen (O'Donoghue et al. 2018, section 4: the local
 uncertainty β² / n of what was never visited); degrees of freedom where a variance is exact."""
@@ -65,7 +65,7 @@ class Speaker:
 
 
 SCORE = Speaker("scored", "statement", "", "wrong-uncertainty")
-"""Of checks whose sentence nobody reads: what is invalid has no score."""
+"""The speaker of checks whose sentence nobody reads: what is invalid has no score."""
 
 
 PLAIN = (Tensor, Parameter)
@@ -285,7 +285,7 @@ def _unlike(mean: Tensor, probs: Tensor, count: int) -> Tensor:
 
 
 def _largest(value: Tensor) -> Tensor:
-    """Of each lane ``[L, 1, …]``: a lane answers for itself."""
+    """The largest value of each lane ``[L, 1, …]``: a lane answers for itself."""
     largest = value.nan_to_num(posinf=0.0).flatten(1).amax(1)
     return largest.view(-1, *[1] * (value.dim() - 1))
 

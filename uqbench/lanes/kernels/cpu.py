@@ -48,7 +48,7 @@ def _digest(*packages: str) -> str:
 def compile_for(function: Any, arguments: tuple[Any, ...], wait: float = -1.0) -> None:
     """Compile a function for its arguments, or load it from the cache: one process at a time.
 
-    Of several processes that start together, one compiles, and the others find it in the cache.
+    When several processes start together, one compiles, and the others find it in the cache.
 
     Args:
         function: of numba.

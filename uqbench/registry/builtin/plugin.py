@@ -8,7 +8,7 @@ from uqbench.contract.specs import AgentSpec, ExecutorSpec, Spec
 
 @hookimpl
 def uqbench_agents() -> Iterable[AgentSpec]:
-    """Agents that learn nothing, for every environment."""
+    """Baselines for every environment."""
     here = "uqbench.registry.builtin"
     named = {"uniform-random": "UniformRandom", "constant-action": "ConstantAction"}
     return [

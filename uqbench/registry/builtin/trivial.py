@@ -1,4 +1,4 @@
-"""Agents that learn nothing: the floor that every method has to beat.
+"""Baselines: the floor that every method has to beat.
 
 :class:`FixedPolicy` is also the base class of the scripted and planning agents that plugins
 register for their environments.

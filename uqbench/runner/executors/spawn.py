@@ -21,7 +21,7 @@ from types import ModuleType
 from typing import Any
 
 MOST_BYTES = 64 << 20
-"""Of a message: a hundred times those of a batch of 1,000 lanes."""
+"""The most bytes of a message: a hundred times those of a batch of 1,000 lanes."""
 HEADER = struct.Struct("!8sII")
 CHUNK = 1 << 20
 

@@ -17,7 +17,7 @@ COLUMNS = (
     "must_be_below", "comparison_is", "runs", "difference", "difference_low", "difference_high",
     "readings", "calibrated_on", "sentence", "source",
 )  # fmt: skip
-"""Of ``claims.csv``; ``difference`` is of means; ``calibrated_on`` of earlier versions."""
+"""Columns of ``claims.csv``; ``difference`` is of means; ``calibrated_on`` of earlier versions."""
 
 
 def rows(judgements: Sequence[Judgement]) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ from uqbench_cluster.orders import stored_orders
 def jobs(out: Path) -> list[str]:
     """Sentences on the jobs that were submitted: how many are in which state, and why.
 
-    An executor is made, and asked, for orders whose files are this user's own. Of others, and
+    An executor is made, and asked, for orders whose files are this user's own. For others, and
     where it cannot be made or asked here, a sentence says so.
     """
     by_place: dict[tuple[str, bool], list[Order]] = {}

@@ -33,7 +33,7 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
 
 @hookimpl
 def uqbench_agents() -> Iterable[AgentSpec]:
-    """A script and a planner, which learn nothing."""
+    """A script and a planner: baselines."""
     return [
         AgentSpec(
             name="highway-keep-right",

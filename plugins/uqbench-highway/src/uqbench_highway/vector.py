@@ -30,7 +30,7 @@ class HighwayVectorEnv(LaneVectorEnv):
     """``num_envs`` roads stepped by one compiled call.
 
     Observations ``[num_envs, observed_vehicles, 5]`` and the five meta-actions are highway-v0's.
-    Of an episode that ended, ``infos["final_info"]`` has ``crashed``.
+    For an episode that ended, ``infos["final_info"]`` has ``crashed``.
 
     Args:
         num_envs: number of environments.

@@ -79,7 +79,7 @@ class Functions(ABC):
     info: EnvironmentInfo
 
     def __hash__(self) -> int:
-        """Of the config: a space has no hash."""
+        """The hash of the config: a space has no hash."""
         return hash((type(self), self.config))
 
     @abstractmethod
@@ -207,7 +207,7 @@ class JaxAgent(Agent):
         ]
 
     def _each(self, *tensors: Tensor) -> Any:
-        """Of each lane its state, its seed, and its part of each tensor."""
+        """Each lane's state and seed, and its part of each tensor."""
         return zip(self._states, self._seeds, *map(by_lane, tensors), strict=True)
 
     def _valid(self, obs: Tensor, valid: Tensor | None) -> Tensor:

@@ -45,7 +45,7 @@ class RandomizedPriorConfig:
     def gradient_steps(self, steps: int) -> int:
         """How many gradient steps a run takes in its first ``steps`` environment steps.
 
-        Of a traced number, too.
+        For a traced number, too.
         """
         taken = -(-steps // self.learn_period) - -(-self.learning_starts // self.learn_period)
         return taken * (taken > 0)

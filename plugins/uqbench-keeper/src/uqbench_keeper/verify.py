@@ -2,9 +2,9 @@
 
 Where the methods of a board meet different worlds, the keeper draws the seeds. Where all meet the
 same ones, the seeds are the board's, which are public; the keeper's are run beside them, and rows
-that score better with the public ones are refused. Of a method to which a seed is a seed both kinds
-can be exchanged, so that a permutation test refuses it with a probability of 1 %, whatever the
-distribution of its scores.
+that score better with the public ones are refused. Where a method treats all seeds alike, both
+kinds can be exchanged, so that a permutation test refuses it with a probability of 1 %, whatever
+the distribution of its scores.
 """
 
 import json

@@ -35,7 +35,7 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
 
 @hookimpl
 def uqbench_agents() -> Iterable[AgentSpec]:
-    """Scripts, which learn nothing."""
+    """Scripts: baselines."""
     return [
         AgentSpec(
             name="minatar-script",

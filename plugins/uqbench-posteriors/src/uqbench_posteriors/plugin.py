@@ -31,18 +31,21 @@ def uqbench_agents() -> Iterable[AgentSpec]:
         ),
         AgentSpec(
             name="epinet-dqn",
+            title="Epinet DQN",
             version="2",
             factory="uqbench_posteriors.epinet:EpinetDQN",
             config="uqbench_posteriors.config:EpinetConfig",
         ),
         AgentSpec(
             name="hypermodel-dqn",
+            title="Hypermodel DQN",
             version="2",
             factory="uqbench_posteriors.hypermodel:HypermodelDQN",
             config="uqbench_posteriors.config:HypermodelConfig",
         ),
         AgentSpec(
             name="iqn",
+            title="IQN",
             version="2",
             factory="uqbench_posteriors.iqn:IQN",
             config="uqbench_posteriors.config:IQNConfig",

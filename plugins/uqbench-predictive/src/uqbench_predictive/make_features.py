@@ -38,7 +38,7 @@ WEIGHTS = (
 )
 """SHA-256 of the encoders' weights, which are read as tensors alone."""
 MEAN, DEVIATION, SIDE = 0.498, 0.502, 96
-"""Of the encoders' inputs, and their pixels a side."""
+"""Moments of the encoders' inputs, and their pixels a side."""
 
 
 def drawings(archive: bytes, vendor: str, names: Sequence[str]) -> NDArray[np.float32]:
@@ -110,8 +110,8 @@ def features(made: Any, images: NDArray[np.float32]) -> NDArray[np.float32]:
 def write(folder: Path, encoders: Sequence[Any], files: Mapping[str, bytes]) -> list[Path]:
     """Write each encoder's features of what both vendors draw, and return the files.
 
-    Of emoji that the first vendor draws alike there is the first alone, so that no drawing is both
-    learned and asked about. Each has one of fifteen corruptions, the same at every strength.
+    Only the first of the emoji that the first vendor draws alike is there, so that no drawing is
+    both learned and asked about. Each has one of fifteen corruptions, the same at every strength.
     """
     emoji = listed(files["google"])
     names = [one["image"] for one in emoji]

@@ -199,6 +199,7 @@ def uqbench_estimators() -> Iterable[EstimatorSpec]:
         ),
         EstimatorSpec(
             name="ensemble-plus",  # has prior functions: a search space of its own
+            title="Ensemble+",
             version="1",
             factory="uqbench_predictive.baselines.deep_ensemble:DeepEnsemble",
             config="uqbench_predictive.baselines.deep_ensemble:DeepEnsembleConfig",
@@ -234,14 +235,15 @@ def uqbench_estimators() -> Iterable[EstimatorSpec]:
         *(
             EstimatorSpec(
                 name=name,
+                title=title,
                 version="1",
                 factory=f"uqbench_predictive.baselines.indexed:{kind}",
                 config=f"uqbench_predictive.baselines.indexed:{config}",
             )
-            for name, kind, config in (
-                ("bbb", "BayesByBackprop", "IndexedConfig"),
-                ("hypermodel", "Hypermodel", "PriorIndexedConfig"),
-                ("epinet", "Epinet", "PriorIndexedConfig"),
+            for name, title, kind, config in (
+                ("bbb", "Bayes by Backprop", "BayesByBackprop", "IndexedConfig"),
+                ("hypermodel", "Hypermodel", "Hypermodel", "PriorIndexedConfig"),
+                ("epinet", "Epinet", "Epinet", "PriorIndexedConfig"),
             )
         ),
         EstimatorSpec(
@@ -277,6 +279,7 @@ def uqbench_estimators() -> Iterable[EstimatorSpec]:
         ),
         EstimatorSpec(
             name="reference-entropy",
+            title="Reference entropy",
             version="1",
             factory="uqbench_predictive.baselines.reference_entropy:ReferenceEntropy",
             config="uqbench_predictive.baselines.reference_entropy:ReferenceEntropyConfig",
@@ -305,6 +308,7 @@ def uqbench_estimators() -> Iterable[EstimatorSpec]:
         ),
         EstimatorSpec(
             name="nngp",
+            title="NNGP",
             version="2",  # draws go by the order of all points
             factory="uqbench_predictive.baselines.nngp:NNGP",
             config="uqbench_predictive.baselines.nngp:NNGPConfig",

@@ -85,7 +85,7 @@ def aleatoric_calibration(stated: Law, truth: Law, reference: Law) -> Tensor:
 
 
 def climatology() -> Law:
-    """Of a reward of a state seen often, before anything is known of it, ``[C]``."""
+    """The law of a reward of a state seen often, before anything is known of it, ``[C]``."""
     many = [kind for kind in KINDS if kind.data == MANY]
     modes = [(kind, sign) for kind in many for sign in (-1.0, 1.0)]
     return Law(

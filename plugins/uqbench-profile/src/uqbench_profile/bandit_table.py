@@ -77,7 +77,7 @@ class Table:
         return values[self.kind][..., None]
 
     def laws(self) -> Law:
-        """Of the rewards, ``[L, S, A, 2]``."""
+        """Laws of the rewards, ``[L, S, A, 2]``."""
         gap = self.of_kind("gap")[..., None] * torch.tensor([-1.0, 1.0], dtype=torch.float64)
         means = self.mu[..., None] + gap
         stds = self.of_kind("noise")[..., None].expand_as(means)

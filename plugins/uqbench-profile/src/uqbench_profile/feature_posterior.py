@@ -19,7 +19,7 @@ from uqbench_profile.config import FeatureConfig
 from uqbench_profile.feature_worlds import ACTIONS, SIGMA, FeatureWorld, mean_reward, slope
 
 CHAINS, DRAWS, DROPPED = 16, 320, 20
-"""Of the sampler: chains, draws of each, and how many of these do not count."""
+"""The sampler's constants: chains, draws of each, and how many of these do not count."""
 LEAPS, STRIDE = 6, (0.2, 0.4)
 """Steps of a trajectory, and their length, drawn between these, in standard deviations."""
 
@@ -73,7 +73,9 @@ class Seen:
 
 
 def linear_posterior(seen: Seen, basis: Tensor) -> Known:
-    """Of values ``B w`` with the basis B ``[L, K, A · F]`` (Bishop 2006, equations 3.53 and 3.54).
+    """The posterior of values ``B w`` with the basis B ``[L, K, A · F]``.
+
+    By Bishop 2006, equations 3.53 and 3.54.
 
     ``Σ_a = (I + Φ_aᵀ Φ_a / σ²)⁻¹``, ``m_a = Σ_a Φ_aᵀ r_a / σ²``.
     """
@@ -126,7 +128,7 @@ def turn_of(obs: Tensor, following: Tensor) -> Tensor:
 def sampled_posterior(
     config: FeatureConfig, seen: Seen, asked: Tensor, seeds: Sequence[int]
 ) -> Known:
-    """Of ``μ = g(φᵀ w_a)``, by draws of the weights; ``asked`` is ``[L, M, F]``."""
+    """The posterior of ``μ = g(φᵀ w_a)``, by draws of the weights; ``asked`` is ``[L, M, F]``."""
     weights = draws_of_weights(config, seen, seeds)  # [L, A, C, S, F]
     linear = torch.einsum("lmf,lacsf->lcsma", asked, weights)
     draws = mean_reward(config, linear).flatten(3).flatten(1, 2)
@@ -136,7 +138,7 @@ def sampled_posterior(
 
 
 def draws_of_weights(config: FeatureConfig, seen: Seen, seeds: Sequence[int]) -> Tensor:
-    """Of the posterior of w_a, ``[L, A, CHAINS, DRAWS − DROPPED, F]``.
+    """Draws of the posterior of w_a, ``[L, A, CHAINS, DRAWS − DROPPED, F]``.
 
     Hamiltonian Monte Carlo (Neal 2011, section 3), in coordinates where a normal approximation of
     the posterior is standard normal.

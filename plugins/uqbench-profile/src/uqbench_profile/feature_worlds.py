@@ -40,7 +40,7 @@ CLUSTERS, SPREAD = (4, 4, 8, 8, 24, 24, 72, 72), 0.15
 ARCS = (8, 16, 48, 144)
 """Rewards of each action on each quarter of the ring."""
 HARMONICS, SMOOTH = 4, 0.6
-"""Of the ring's features, and the length over which rewards are alike, in radians."""
+"""Harmonics of the ring's features, and the length over which rewards are alike, in radians."""
 TURN = 2 * math.pi / 16
 """Where a state of the ring leads."""
 
@@ -83,7 +83,7 @@ class FeatureWorld:
 
 
 def mean_reward(config: FeatureConfig, linear: Tensor) -> Tensor:
-    """Of a state and action whose ``φᵀ w_a`` is ``linear`` ``[...]``."""
+    """The mean reward of a state and action whose ``φᵀ w_a`` is ``linear`` ``[...]``."""
     return functional.softplus(2 * linear) if config.family == "softplus" else linear
 
 
@@ -169,7 +169,7 @@ def _lane(rng: np.random.Generator, of: _States, config: FeatureConfig) -> tuple
 class FeatureLanes(LaneEnv):
     """Rewards of states that have features, each once and of one valid action; then rest.
 
-    Every step is an episode of its own. Of bandits it ends there; on the ring it is cut, and the
+    Every step is an episode of its own. In bandits it ends there; on the ring it is cut, and the
     next state, where the policy's action is valid, follows. In rest observations are zero.
 
     Source: uqbench; Bayesian linear regression, Bishop 2006, section 3.3

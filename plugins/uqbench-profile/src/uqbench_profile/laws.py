@@ -26,7 +26,7 @@ class Law(NamedTuple):
 def mean_distance(one: Law, other: Law) -> Tensor:
     """``E|X − Y|`` of independent X and Y, ``[...]``.
 
-    Of normal laws: with ``d = μ − μ'`` and ``s² = σ² + σ'²``, ``d (2Φ(d/s) − 1) + 2 s φ(d/s)``.
+    For normal laws: with ``d = μ − μ'`` and ``s² = σ² + σ'²``, ``d (2Φ(d/s) − 1) + 2 s φ(d/s)``.
     """
     d = one.means[..., :, None] - other.means[..., None, :]
     s = (one.stds[..., :, None].square() + other.stds[..., None, :].square()).sqrt()

@@ -63,7 +63,7 @@ class OfflineBayes(Agent):
         return greedy(obs.new_zeros(*obs.shape[:2], self._n_actions), valid)
 
     def uncertainty(self, obs: Tensor) -> Uncertainty | None:
-        """Of the states and policies of ``obs`` ``[L, M, F + K]``."""
+        """Uncertainty of the states and policies of ``obs`` ``[L, M, F + K]``."""
         if not self._logged:
             return None
         seen = Seen(self._obs, self._action, self._reward)

@@ -16,7 +16,7 @@ from torch import Tensor
 
 CAUTIOUS, BOLD = ACTIONS = range(2)
 OUTCOMES = 2
-"""Of every action, at most."""
+"""Outcomes of every action, at most."""
 
 
 class Bet(NamedTuple):
@@ -43,7 +43,7 @@ BETS = (
     Bet(0.5, -0.2, 0.2, sure=0.3, p_bad=0.5, bad=-0.7, good=0.3),  # the sure thing always is
 )
 SLIPS = (0.12, 0.02)
-"""Of each ledge: the probability of a fall in one stretch of it; the second is firm enough."""
+"""Each ledge's probability of a fall in one stretch; the second is firm enough."""
 STRETCHES, FALL, DETOUR = 3, -1.4, -0.3
 """A ledge has three stretches. A fall ends the walk; the way around a stretch costs a detour."""
 

@@ -1,5 +1,6 @@
 """``uqbench.write_report``: one HTML file about results, leaderboards, or a single board."""
 
+from collections.abc import Callable, Iterable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from uqbench.boards.stored import board_folders
 from uqbench.contract.errors import Say, UqbenchError, warn
 from uqbench.registry.load_host import load_host
 from uqbench.results.files import write_output
+from uqbench.results.folders import Folder
 from uqbench.suites.reading import read_suites
 
 LIBRARIES = ("altair", "vl_convert")
@@ -30,16 +32,22 @@ def require(extra: str, *libraries: str) -> None:
         )
 
 
-def write_report(folder: Place, output: Place = "report.html", say: Say = warn) -> Path:
+def write_report(
+    folder: Place,
+    output: Place = "report.html",
+    say: Say = warn,
+    follow: Callable[[Sequence[Folder]], Iterable[Folder]] = iter,
+) -> Path:
     """Write a report: one file that requests nothing, to be opened with a browser.
 
     Args:
         folder: of results, of leaderboards, or of one board.
-        output: the file to write.
+        output: the file to write; ``.html`` is added to a name without an ending.
         say: called with the boards that are damaged and the plugins that failed.
+        follow: gives the boards' folders one by one, and may show how far they are.
 
     Returns:
-        ``output``.
+        The file that was written.
 
     Raises:
         UqbenchError: the extra ``uqbench[report]`` is not installed, or a board is damaged.
@@ -56,8 +64,10 @@ def write_report(folder: Place, output: Place = "report.html", say: Say = warn) 
         )
     host = load_host()
     suites = read_suites(host, check=()).suites
-    explorer = Explorer(folders, suites, host)
-    write_output(Path(output), explorer.file().encode())
+    explorer = Explorer(folders, suites, host, follow=follow)
+    path = Path(output)
+    path = path if path.suffix else path.with_suffix(".html")
+    write_output(path, explorer.file().encode())
     for problem in explorer.problems:
         say(f"uqbench: {problem}")
-    return Path(output)
+    return path

@@ -253,14 +253,49 @@ def test_two_methods_are_compared_in_a_sentence_and_task_by_task(visit: Visit, e
     visit.go("deepsea-paper")
     visit.page.select_option("#two-0", "psrl")
     visit.page.select_option("#two-1", "bql")
-    (pair,) = [
-        p for p in explorer.boards["deepsea-paper"]["pairs"] if {*p["of"]} == {"psrl", "bql"}
-    ]
+    data = explorer.boards["deepsea-paper"]
+    names = [one["name"] for one in data["methods"]]
+    two = {names.index("psrl"), names.index("bql")}
+    (pair,) = [of for of in data["pairs"] if {*of[:2]} == two]
     text = visit.page.inner_text("[aria-live]")
-    assert text.startswith(pair["said"][pair["of"].index("psrl")])
-    assert text.startswith("psrl is significantly better than bql")
-    assert f"{1 - pair['improvement'][0]:.3f}" in text
+    assert text.startswith("PSRL against BQL on deepsea · paper: ")
+    assert "PSRL is better" in text
+    assert f"{abs(pair[2][0]):.3f}" in text
     assert visit.page.locator("[aria-live] svg circle").count() == 2 * 5
+    visit.page.select_option("#c-tasks", "only:deepsea-10")
+    text = visit.page.inner_text("[aria-live]")
+    (pair,) = [of for of in data["apart"]["deepsea-10"] if {*of[:2]} == two]
+    assert text.startswith("PSRL against BQL on deepsea-10: ")
+    assert f"{abs(pair[2][0]):.3f}" in text
+    assert visit.page.locator("[aria-live] svg circle").count() == 2
+
+
+def test_three_questions_are_two_clicks_from_the_front(visit: Visit):
+    visit.go("front")
+    page = visit.page
+    assert page.locator(".matrix tbody tr").count() > 20  # which methods state right intervals?
+    page.click("text=What does a run cost?")
+    costs = page.locator("#methods tbody td[data-column=cost]").all_inner_texts()
+    assert costs[0].endswith(" s")
+    visit.go("front")
+    page.click("text=UA-DQN against QR-DQN on Asterix")
+    assert page.inner_text("[aria-live]").startswith("UA-DQN against QR-DQN on asterix: ")
+    visit.go("front")
+    page.click(".matrix td:not(.e) a >> nth=0")
+    assert page.locator("#rows").count() == 1
+
+
+def test_the_choice_of_a_task_changes_headline_words_and_picture(visit: Visit, explorer):
+    visit.go("night")
+    page, before = visit.page, explorer.boards["minatar-cpu"]["finding"]
+    words = "#rows tr[data-row=ua-dqn] td[data-column=intervals]"
+    assert page.inner_text(".finding >> nth=0") == before.replace(" %", "\u00a0%")
+    whole = page.inner_text(words)
+    assert page.is_visible(".f-trust")
+    page.select_option("#c-tasks", "only:asterix")
+    assert "asterix" in page.inner_text(".finding >> nth=0")
+    assert page.inner_text(words) != whole
+    assert page.is_hidden(".f-trust")
 
 
 def test_a_link_leads_to_exactly_this_state(visit: Visit):
@@ -361,7 +396,12 @@ def test_a_phone_shows_trust_and_claims_whole_with_letters_of_ten_pixels(
     page = browser.new_page(viewport={"width": 390, "height": 844})
     page.goto(f"{file.resolve().as_uri()}#board={board}")
     page.wait_for_selector("h1")
-    sizes = page.evaluate(LETTERS)
+    wider = (
+        "[...document.querySelectorAll('.scroll')].filter((of) => of.scrollWidth > of.clientWidth)"
+    )
+    assert page.evaluate(f"{wider}.length") == 0  # nothing scrolls sideways
+    page.evaluate("document.querySelectorAll('.figures figure > div').forEach((of) => of.click())")
+    sizes = page.evaluate(LETTERS)  # pictures are whole, and grow by a tap
     hidden = page.evaluate(
         "[...document.querySelectorAll('.f-trust .scroll, .card .scroll')]"
         ".map((of) => of.scrollWidth - of.clientWidth)"

@@ -3,8 +3,9 @@
 import csv
 import json
 import re
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from dataclasses import replace
+from gzip import decompress
 from hashlib import sha256
 from html.parser import HTMLParser
 from pathlib import Path
@@ -14,10 +15,13 @@ import pytest
 from packed import read_scores, write_scores
 from uqbench_claims.judged import by_paper, distinct, judged_claims
 from uqbench_claims.verdict import Verdict
-from uqbench_report.explorer.page import Explorer
+from uqbench_report.explorer.matrix import KINDS, MARKS, html
+from uqbench_report.explorer.page import Explorer, page_of
 from uqbench_report.explorer.ranks import places_by
 
-from uqbench.boards.stored import StoredBoard
+from uqbench.boards.calibration import coverage_column
+from uqbench.boards.stored import StoredBoard, board_folders
+from uqbench.pages.methods import names_of
 from uqbench.registry.load_host import load_host
 from uqbench.results.folders import Folder
 from uqbench.suites.reading import read_suites
@@ -174,7 +178,7 @@ def test_one_file_requests_nothing_and_runs_its_own_script_alone(explorer):
     assert f"script-src 'sha256-{digest}'" in policy
     assert policy.startswith("default-src 'none'")
     assert "connect-src" not in policy
-    assert set(json.loads(data)) == {"index", "uncertainty-toy-paper"}
+    assert set(json.loads(decompress(b64decode(data)))) == {"index", "uncertainty-toy-paper"}
     assert not re.search(r"fetch\(|XMLHttpRequest|import\(|eval\(", script)
 
 
@@ -286,6 +290,64 @@ def test_the_finding_and_the_pictures_say_the_names_of_papers(deepsea):
     assert "Moment matching" in drawn
     for key in ("mm", "ube-zeta-1"):
         assert not re.search(rf"(?<![\w-]){key}(?![\w-])", data["finding"] + " " + drawn)
+
+
+def test_two_methods_on_one_task_have_the_interval_of_their_difference_there(deepsea, host):
+    data = deepsea.boards["deepsea-demo"]
+    names = [one["name"] for one in data["methods"]]
+    board = StoredBoard.read(BOARDS / "deepsea" / "demo")
+    computed = board.board(
+        Selection("deepsea", "demo").plan(host, "cpu"), Selection("deepsea", "demo"), host
+    )
+    assert set(data["apart"]) == set(board.tasks["task"])
+    for task, pairs in data["apart"].items():
+        known = {(of.first, of.second): of for of in computed.pairs_on(task)}
+        assert len(pairs) == len(known)
+        for first, second, apart, better in pairs:
+            own = known[names[first], names[second]]
+            assert apart[0] == pytest.approx(own.difference.value, rel=1e-5, abs=1e-9)
+            assert better[0] == pytest.approx(own.improvement.value, rel=1e-5, abs=1e-9)
+
+
+def test_a_cell_of_the_matrix_is_a_boards_word_and_leads_to_it(deepsea):
+    data, table = deepsea.boards["deepsea-demo"], html(deepsea.matrix, page_of)
+    assert deepsea.matrix["inside"] == ["DeepSea"]
+    for row in deepsea.matrix["rows"]:
+        (cell,) = row["inside"]["DeepSea"][:1]
+        one = next(
+            of for of in data["methods"] if f"{data['title']}, {of['name']}" == cell["title"]
+        )
+        k = data["methods"].index(one)
+        assert cell["word"] == one["word"]
+        assert cell["text"] == f"{100 * data['values']['coverage_90_mean'][k][0]:.0f}"
+        assert f'href="deepsea-demo.html">{MARKS[cell["word"]]}{cell["text"]}</a>' in table
+    assert table.count('<td class="m-') == len(deepsea.matrix["rows"])
+
+
+def test_every_suite_with_intervals_has_a_kind_of_world_and_there_are_twelve_at_most():
+    assert len(KINDS) <= 12
+    named = {suite for suites in KINDS.values() for suite in suites}
+    for folder in board_folders(BOARDS):
+        board = StoredBoard.read(folder)
+        column = coverage_column(map(str, board.leaderboard))
+        assert column is None or column[1] != 0.9 or board.suite in named, board.title
+
+
+def test_a_row_of_another_paper_is_a_method_of_its_own(host, suites):
+    """SNGP is no setting of Laplace, by whose estimator it is made."""
+    board, suite = StoredBoard.read(BOARDS / "regression" / "paper"), suites["regression"]
+    told = dict(names_of(board, host, suite))
+    assert told["sngp"]["of"] == "sngp"
+    assert told["sngp"]["title"] == "SNGP"
+    assert told["sngp"]["source"].startswith("Liu, Lin et al. 2020")
+    assert told["laplace"]["title"] == "Laplace"
+    assert "laplace" in told["sngp"]["code"]  # the estimator that implements it
+
+
+@pytest.mark.parametrize("name", ["fashion", "frozen", "predictive", "regression", "ood-digits"])
+def test_every_row_with_a_paper_of_its_own_has_a_title_and_a_line_about_it(suites, name):
+    for row in suites[name].methods:
+        assert row.source is None or (row.title and row.summary), row.name
 
 
 def test_a_method_has_its_cost_configuration_and_code(deepsea):

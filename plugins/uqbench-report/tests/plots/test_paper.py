@@ -50,7 +50,7 @@ def test_a_printed_figure_is_as_wide_as_the_paper_with_letters_of_7_points(figur
 
 
 def test_names_that_do_not_fit_a_column_are_refused():
-    with pytest.raises(UqbenchError, match=r"pairs has too much in a row .* or --width text"):
+    with pytest.raises(UqbenchError, match=r"pairs has too many panels .* or --width text"):
         svg(pairs.figure(NIGHT), width="column")
     assert min(letters(svg(pairs.figure(NIGHT), width="text"))) >= 7
 

@@ -208,7 +208,7 @@ class Sentinel(Capturable, Agent):
         return project(values, self.of_action(own, best), self.support)
 
     def of_action(self, values: Tensor, action: Tensor) -> Tensor:
-        """Of the networks' ``[L, K, A, B, N]`` those of actions ``[L, G, B]``: ``[L, K, B, N]``."""
+        """The networks' values ``[L, K, A, B, N]`` of actions ``[L, G, B]``: ``[L, K, B, N]``."""
         index = action[:, :, None, :, None].expand(
             -1, self.config.members, -1, -1, values.shape[-1]
         )

@@ -18,9 +18,9 @@ from uqbench.lanes import Clock
 class Bootstrap:
     """The data sets D_1 to D_K of every lane, of the transitions still in the replay buffer.
 
-    The list is a ring as long as the buffer, with one place more for what is in no data set. Of all
-    slots ever appended for a member, the first
-    ``expired`` are overwritten in the buffer; the rest are its data set.
+    The list is a ring as long as the buffer, with one place more for what is in no data set. Among
+    all slots ever appended for a member, the first ``expired`` are overwritten in the buffer; the
+    rest are its data set.
 
     Args:
         lanes: L.

@@ -1,4 +1,4 @@
-"""Agents that know CartPole and learn nothing: a script and a controller."""
+"""Baselines that know CartPole: a script and a controller."""
 
 from __future__ import annotations
 

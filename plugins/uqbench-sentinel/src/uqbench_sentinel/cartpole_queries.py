@@ -40,7 +40,7 @@ def query_states(_: CartPoleConfig) -> QueryStates:
 def fallen(obs: Tensor) -> Tensor:
     """Poles ``[*, 4]`` whose tilt is exchanged for the largest of their four numbers.
 
-    Of the same norm; beyond 12°, where every episode has ended, but for the first few steps.
+    They have the same norm; beyond 12°, where every episode has ended, but for the first few steps.
     """
     largest = obs.abs().argmax(-1, keepdim=True)
     tilt = torch.full_like(largest, TILT)

@@ -11,7 +11,7 @@ from uqbench import AgentSpec, DatasetSpec, EnvironmentSpec, EstimatorSpec, Spec
 
 @hookimpl
 def uqbench_agents() -> Iterable[AgentSpec]:
-    """SENTINEL-K, and what learns nothing on CartPole."""
+    """SENTINEL-K, and baselines on CartPole."""
     return [
         AgentSpec(
             name="sentinel-k",

@@ -20,7 +20,7 @@ PUBLISHED_TERMS = {"reward_term": (7e-4, 1.4e-2), "q_max_term": (0.26, 3.3)}
 """Smallest and largest bars of the supplement's chart: ζ = 1, N = 4, one run; read off."""
 TERMS = {"reward_term": "variance of the mean reward", "q_max_term": "term of Q_max"}
 CHART = "deepsea-4", "ube-zeta-1"
-"""Of which task and method the chart is."""
+"""Task and method of the chart."""
 
 
 def published_panels(board: StoredBoard, suite: Suite) -> Iterator[Figure]:

@@ -71,7 +71,7 @@ def check(
     NAME is that of a plugin or its distribution, DISTRIBUTION:NAME of one thing that it registers,
     or FILE[:CLASS]. Exits with 1 if a required rule is broken, or if there was nothing to check.
 
-    Of a suite file (.toml), or one of tables that extend others, all names, keys and values are
+    For a suite file (.toml), or one of tables that extend others, all names, keys and values are
     checked; what it names must be installed, or in a file of --plugin.
 
     \b

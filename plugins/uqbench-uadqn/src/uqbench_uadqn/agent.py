@@ -120,7 +120,10 @@ class UADQN(DeepQ):
 
     @property
     def start_outputs(self) -> Tensor:
-        """Of the main network: a standard normal law's quantiles, whose mean is 0."""
+        """Outputs of the main network at the start.
+
+        A standard normal law's quantiles, whose mean is 0.
+        """
         return centered_quantiles(self.config.quantiles)
 
     def q_values(self, outputs: Tensor) -> Tensor:

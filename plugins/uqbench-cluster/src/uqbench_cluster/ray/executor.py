@@ -142,7 +142,7 @@ class Ray:
         return None
 
     def _name(self, order: str) -> str:
-        """Of an order's task: another results folder may have the same order."""
+        """The name of an order's task: another results folder may have the same order."""
         return f"{order}-{digest_of(str(self._root))[:16]}"
 
     def _check_shared(self, nodes: Mapping[str, str]) -> None:

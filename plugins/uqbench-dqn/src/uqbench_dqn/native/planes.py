@@ -20,7 +20,7 @@ from uqbench_dqn.native.products import H_STEP
 from uqbench_dqn.native.vectors import WIDTH, add, load, rectified, splat, store
 
 FILTERS = WIDTH
-"""Of the convolution: one vector."""
+"""The convolution's filters: one vector."""
 BYTES = 4
 """That are read at once, to skip what is not set."""
 

@@ -1,1 +1,1 @@
-"""Agents that know highway-v0 and learn nothing: a script and a planner."""
+"""Baselines that know highway-v0: a script and a planner."""

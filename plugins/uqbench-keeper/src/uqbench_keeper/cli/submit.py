@@ -7,11 +7,11 @@ from uqbench.cli.terminal import say
 
 @takes("suite", "budget", "methods", "out", names={"wheel": "WHEEL"})
 def command(options: Options, wheel: FileThere, *, to: File | None = None) -> int:
-    """Put the scores of a method, and the digest of its package, into one file.
+    """Write a method's scores as a submission.
 
-    WHEEL is the package's. The runs must be done, with the code that is installed, and the method
-    pass the required checks, which are made now: a minute or so. CONTRIBUTING.md says how the file
-    becomes a row.
+    One file, with the digest of the method's package. WHEEL is the package's. The runs must be
+    done, with the code that is installed, and the method pass the required checks, which are made
+    now: a minute or so. CONTRIBUTING.md says how the file becomes a row.
 
     \b
     Example:

@@ -18,7 +18,7 @@ def command(
     require_sandbox: bool = False,
     as_json: bool = False,
 ) -> int:
-    """Make all runs of a submitted row here, and add it to a board.
+    """Rerun a submission, and add it to a board.
 
     SUBMISSION is what uqbench submit made, WHEEL the package of its method, which is installed
     into a new environment; it is imported here, too. Its runs are made in bubblewrap where that is

@@ -1,1 +1,1 @@
-"""Agents that know the games and learn nothing."""
+"""Baselines that know the games."""

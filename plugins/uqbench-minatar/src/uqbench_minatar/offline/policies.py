@@ -34,7 +34,10 @@ def taken(scripted_action: Tensor, policy: Tensor, explores: Tensor, which: Tens
 
 
 def probabilities(scripted_action: Tensor) -> Tensor:
-    """Of every policy and action, ``[*, K, A]`` float64, in states with these actions ``[*]``."""
+    """Probabilities of every policy and action, ``[*, K, A]`` float64.
+
+    The states are those with the actions ``[*]``.
+    """
     epsilon = torch.tensor(EPSILONS, dtype=torch.float64)[:, None]
     sure = torch.nn.functional.one_hot(scripted_action, N_ACTIONS).double()[..., None, :]
     return (1 - epsilon) * sure + epsilon / N_ACTIONS

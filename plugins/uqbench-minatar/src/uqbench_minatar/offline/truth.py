@@ -47,7 +47,7 @@ class Table:
 
 @cache
 def table(game: str) -> Table:
-    """Of a game, from its file."""
+    """A game's table, from its file."""
     with (
         as_file(files("uqbench_minatar") / "offline" / f"{game}.npz") as path,
         np.load(path, allow_pickle=False) as arrays,

@@ -23,7 +23,7 @@ from uqbench_minatar.lanes import MinAtarLanes
 EPSILONS = (1.0,) * 12 + (0.3,) * 10 + (0.02,) * 10
 STEPS, PLACES = 150, 8
 ROLLOUTS, HORIZON, LOSS = 8, 12, 1.0
-"""Of the planner; ``LOSS`` is what the end of an episode costs."""
+"""Constants of the planner; ``LOSS`` is what the end of an episode costs."""
 
 
 class Planner:

@@ -68,7 +68,7 @@ class Player(Protocol):
         """Actions ``[1, M]``."""
 
     def uncertainty(self, obs: Tensor) -> Uncertainty | None:
-        """Of ``[1, M, A]``."""
+        """Uncertainty of shape ``[1, M, A]``."""
 
 
 @dataclass(frozen=True)
@@ -105,9 +105,12 @@ CONDITIONS = {
     "hidden": Condition(hides=True),
 }
 Signal = Callable[[Tensor, Tensor], Tensor | None]
-"""Of observations ``[M, C, 10, 10]`` and actions ``[M]``: ``[M]``; None where none is stated."""
+"""A signal of observations ``[M, C, 10, 10]`` and actions ``[M]``.
+
+Its shape is ``[M]``; None where none is stated.
+"""
 HandsOver = Callable[[Tensor, Tensor], Tensor]
-"""Of the same, where the script plays instead, ``[M]``."""
+"""A signal of the same, where the script plays instead, ``[M]``."""
 
 
 @dataclass(frozen=True)

@@ -108,7 +108,7 @@ class DeepEnsemble(Estimator):
             self.temperature = temperature(self.sample.outputs(held.inputs), held.targets, prior)
 
     def _network(self) -> Network:
-        """Of an input, or of the part of it that a member sees."""
+        """The network of an input, or of the part of it that a member sees."""
         config, problem = self.trainer.config, self.trainer.problem
         if config.parts == 1:
             return self.trainer.network

@@ -198,7 +198,7 @@ class BayesByBackprop(Indexed[IndexedConfig]):
         return means | {f"{name}.rho": torch.full_like(t, rho) for name, t in means.items()}
 
     def outputs(self, learned: Weights, index: Tensor, inputs: Tensor) -> Tensor:
-        """Of networks with weights ``μ + σ z``."""
+        """Outputs of networks with weights ``μ + σ z``."""
         sizes = [prod(shape) for shape in self.network.shapes.values()]
         parts = zip(self.network.shapes.items(), index.split(sizes, -1), strict=True)
         drawn = {
@@ -249,7 +249,7 @@ class Hypermodel(Indexed[PriorIndexedConfig]):
         }
 
     def outputs(self, learned: Weights, index: Tensor, inputs: Tensor) -> Tensor:
-        """Of networks with weights ``b + A z``, and of the prior's with ``A₀ z/√D``."""
+        """Outputs of networks with weights ``b + A z``, and of the prior's with ``A₀ z/√D``."""
         own = {
             name: learned[name][:, None] + combined(index, learned[f"{name}.along"])
             for name in self.network.shapes

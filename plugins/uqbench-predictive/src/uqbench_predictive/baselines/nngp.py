@@ -52,7 +52,7 @@ class NNGPConfig:
 class NNGP(Estimator):
     """Regression of each class's indicator on the inputs, made probabilities by a temperature.
 
-    The kernel is that of fully connected ReLU networks of infinite width. Of each class's value a
+    The kernel is that of fully connected ReLU networks of infinite width. For each class's value a
     sample is drawn at each input by itself; the validation data choose the temperature.
 
     Source: Jaehoon Lee et al. 2018, "Deep neural networks as Gaussian processes"

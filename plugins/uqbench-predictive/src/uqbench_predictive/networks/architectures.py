@@ -27,7 +27,7 @@ class Drop(Protocol):
     """Dropout: applied to activations where the network has it."""
 
     def __call__(self, x: Tensor) -> Tensor:
-        """Of all networks of the stack, ``[S, B, H]``."""
+        """Outputs of all networks of the stack, ``[S, B, H]``."""
 
     def of(self, index: int) -> Callable[[Tensor], Tensor]:
         """That of one network, ``[B, ...]``."""
@@ -43,7 +43,7 @@ HEAD = ("head.weight", "head.bias")
 FOURIER = 256
 """Random features of a Gaussian process on a network's features."""
 BOUND, LENGTH = 0.95, 2.0
-"""Of a spectral norm, and of the process's kernel; not tuned."""
+"""Bound of a spectral norm, and length of the process's kernel; not tuned."""
 
 
 class Network(ABC):

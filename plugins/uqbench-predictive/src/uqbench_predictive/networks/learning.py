@@ -202,7 +202,7 @@ class Dropout:
     shared: bool = False
 
     def __call__(self, x: Tensor) -> Tensor:
-        """Of all networks, ``[S, B, H]``."""
+        """Outputs of all networks, ``[S, B, H]``."""
         kept = torch.stack([self._kept(x.shape[1:], g) for g in self.generators])
         return x * kept.to(x) / (1 - self.probability)
 

@@ -22,11 +22,11 @@ class Parts(Network):
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Of the network."""
+        """Shapes of the network's weights."""
         return self.network.shapes
 
     def features(self, weights: Weights, inputs: Tensor, drop: Drop | None = None) -> Tensor:
-        """Of each network's part."""
+        """Features of each network's part."""
         return self.network.features(weights, self._seen(inputs), drop)
 
     def __call__(self, weights: Weights, inputs: Tensor, drop: Drop | None = None) -> Tensor:

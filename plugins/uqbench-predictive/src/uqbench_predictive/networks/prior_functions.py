@@ -34,11 +34,11 @@ class WithPrior(Network):
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Of the network that learns."""
+        """Shapes of the network that learns."""
         return self.network.shapes
 
     def features(self, weights: Weights, inputs: Tensor, drop: Drop | None = None) -> Tensor:
-        """Of the network that learns."""
+        """Features of the network that learns."""
         return self.network.features(weights, inputs, drop)
 
     def __call__(self, weights: Weights, inputs: Tensor, drop: Drop | None = None) -> Tensor:

@@ -31,7 +31,7 @@ TESTED = 100
 """Images on either side of a detection problem; for errors, twice as many test images."""
 VALIDATED = 100
 MOST_TRAINED = 1_000
-"""Of the 1,443 images of the learned digits, with those for tests and validation set aside."""
+"""Training images; of the 1,443 of the learned digits, others are for tests and validation."""
 REFERENCE_STEPS = 300
 REFERENCE = TrainingConfig(hidden=(50, 50), learning_rate=5e-3, weight_decay=1e-3)
 REFERENCE_DROPOUT = 0.2

@@ -54,7 +54,7 @@ KNOWN = (
 NEAR, FAR = "Food & Drink", "Flags"
 SHIFTED = tuple(f"strength-{strength}" for strength in range(1, STRENGTHS + 1))
 TRAINED, VALIDATED, TESTED = 800, 150, 250
-"""Of the 1,276 emoji of the learned categories."""
+"""Numbers of emoji, of the 1,276 emoji of the learned categories."""
 
 
 @dataclass(frozen=True, kw_only=True)

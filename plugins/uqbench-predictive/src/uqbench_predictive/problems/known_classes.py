@@ -15,7 +15,7 @@ from uqbench_predictive.uncertainty import divergence, entropy
 WIDTH = 2
 """Inputs; with the bias, three weights."""
 PRIOR_VAR = 2.0
-"""Of each weight: that of a difference of two logits whose weights have variance 1."""
+"""The variance of each weight: that of a difference of two logits whose weights have variance 1."""
 REACH, STEP = 10.0, 0.75
 """Nodes of the quadrature, in standard deviations of the posterior's normal approximation."""
 NEGLIGIBLE = 1e-9
@@ -88,7 +88,7 @@ class LogisticPosterior:
         )
 
     def divergences(self, inputs: Tensor, said: PredictiveUncertainty) -> tuple[Tensor, ...]:
-        """Of the classes' probabilities, and of how often class 1 comes at each input of a pair.
+        """Divergences of class probabilities, and of the counts of class 1 at a pair of inputs.
 
         Raises:
             ValueError: the method predicts no probabilities.

@@ -15,7 +15,7 @@ from uqbench_predictive.problems.testbed import TOGETHER, Testbed
 from uqbench_predictive.uncertainty import gaussian_divergence
 
 NOISE_VAR = 0.09
-"""Of the targets."""
+"""The targets' noise."""
 SCALES = (2.0, 2.0)
 """Two hidden layers of ReLUs; weights have variance 2 / inputs of the layer, biases 1."""
 JITTER = 1e-10
@@ -78,10 +78,10 @@ class GaussianProcess:
         )
 
     def divergences(self, inputs: Tensor, said: PredictiveUncertainty) -> tuple[Tensor, ...]:
-        """Of normals with the method's mean and epistemic variance and the problem's noise.
+        """Divergences of normals with the method's mean and variance, and the problem's noise.
 
         As in the neural testbed the noise is known: a method's own estimate of it is not scored.
-        The joint normal has the covariance of the members. Of τ/2 targets at an input only their
+        The joint normal has the covariance of the members. With τ/2 targets at an input only their
         mean depends on the function; how they scatter about it is the noise's, which is known.
 
         Raises:

@@ -22,7 +22,7 @@ POINTS = 21
 """Per class."""
 CENTERS = ((-4.0, -2.0), (4.0, -2.0), (0.0, 2 * 2**0.5))
 DEVIATION = 1.5
-"""Of each coordinate, as in the released code. The text says that 1.5 is the variance."""
+"""Deviation of each coordinate, as in the released code. The text says that 1.5 is the variance."""
 QUERY = (-6.0, 2.0)
 """The test point, between the first and the third class, far from the second."""
 REMOTE = 1

@@ -74,11 +74,11 @@ class RealConfig:
 
     Attributes:
         name: of scikit-learn's: ``digits`` 0 to 7, ``breast-cancer`` and ``wine`` are
-            classifications, ``diabetes`` is a regression. Of statsmodels', all regressions:
+            classifications, ``diabetes`` is a regression. From statsmodels, all regressions:
             ``engel``, what a household spends on food, by its income; ``grunfeld``, a firm's
             investment, by its value, its capital, the year and the firm; ``randhie``, log(1 +
             visits to a doctor), by health and insurance; ``star98``, the share of a district's
-            pupils above the national median. Targets of regressions are standardized. Of R's
+            pupils above the national median. Targets of regressions are standardized. From R's
             mlbench and kernlab, in :data:`FILES`, classifications: ``letter``, 26 capitals by 16
             numbers of their images; ``satellite``, six soils by 36 gray values; ``dna``, the three
             kinds of a splice junction by 180 bits; ``spam``, by 57 frequencies of words.
@@ -101,8 +101,9 @@ class Real(Dataset):
 
     These are ``corrupted`` test images, ``near`` (digits 8 and 9) and ``far`` (uniform noise).
 
-    Of rows with equal inputs a split has one, drawn by the seed: a person of ``randhie`` has a row
-    a year, and a test row must be of a person who was not trained on. (``engel`` has a few, too.)
+    A split has one of the rows with equal inputs, drawn by the seed: a person of ``randhie`` has a
+    row a year, and a test row must be of a person who was not trained on. (``engel`` has a few,
+    too.)
     """
 
     members = 50  # all of every method's: joint likelihoods are of all
@@ -169,7 +170,7 @@ class Real(Dataset):
 def around_a_gap(values: Array, index: NDArray[np.int64]) -> NDArray[np.int64]:
     """The index with its middle third by value last, in the places of test rows.
 
-    Of rows of equal value the ones that the index has first are the lower ones.
+    Among rows of equal value, those first in the index are the lower ones.
     """
     ranked = index[np.argsort(values[index], kind="stable")]
     outside = round(GAP_SHARES[1] * len(index))

@@ -30,10 +30,10 @@ TEST = "test"
 TOGETHER = (10, 100)
 """τ, targets that are predicted together, half of them at each of two inputs."""
 PAIRS = 20
-"""Of inputs, for each problem."""
+"""Pairs of inputs, for each problem."""
 
 SCORES = ("kl", "joint_kl", "joint_kl_100")
-"""Of a target, and of each τ."""
+"""Scores of a target, and of each τ."""
 
 Inputs = NDArray[np.float64]
 
@@ -45,7 +45,7 @@ class Posterior(Protocol):
         """The posterior predictive at ``[M, D]``, with members, as a prediction of one lane."""
 
     def divergences(self, inputs: Tensor, said: PredictiveUncertainty) -> tuple[Tensor, ...]:
-        """Of what a method said for ``inputs`` ``[M, D]``, one lane, in nats.
+        """Divergences of what a method said for ``inputs`` ``[M, D]``, one lane, in nats.
 
         Returns:
             That of a target at each input ``[M]``, and for each τ of :data:`TOGETHER` that of τ

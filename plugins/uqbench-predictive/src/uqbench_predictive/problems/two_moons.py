@@ -24,7 +24,7 @@ POINTS = 100
 NOISE = 0.1
 """Standard deviation of the normal noise on each coordinate."""
 TEST_EVERY = 5
-"""Of 100 fresh points, predictions are tested on twenty: every point costs a search."""
+"""Every fifth of 100 fresh points tests predictions: every point costs a search."""
 REFERENCE_STEPS = 500
 REFERENCE = TrainingConfig(hidden=(100, 100), learning_rate=1e-2, weight_decay=1e-3)
 
@@ -44,8 +44,8 @@ class TwoMoonsConfig:
 class TwoMoons(Dataset):
     """Two interleaving half circles; epistemic uncertainty against HMC's.
 
-    Of radius 1, one per class, 50 noisy points each. The paper's network has two hidden layers of
-    100 units.
+    They have radius 1, one per class, 50 noisy points each. The paper's network has two hidden
+    layers of 100 units.
 
     Source: Schweighofer et al. 2023, Figures 3 and C.3
     """

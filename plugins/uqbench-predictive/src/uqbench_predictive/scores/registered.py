@@ -22,9 +22,9 @@ from uqbench_predictive.scores.detection import detection, mean_of_most_certain,
 Given = Mapping[str, Predictions]
 TEST = "test"
 BINS = 15
-"""Of the calibration error: as many points in each."""
+"""Bins of the calibration error: as many points in each."""
 MASS = 0.9
-"""Of prediction sets and intervals."""
+"""Mass of prediction sets and intervals."""
 NORMAL_90 = 1.6448536269514722
 """A normal's 95 % quantile."""
 TOGETHER = 10
@@ -36,9 +36,9 @@ ROWS = 1_000
 LEAST = 1e-12
 """A probability of zero would make one point decide the whole."""
 ROUNDING = 1e-6
-"""Of sums of float32 probabilities."""
+"""Rounding of sums of float32 probabilities."""
 AGREEMENT = 1e-2
-"""Of models' mean and what is predicted: a thousand draws of a posterior have 0.004, twenty 0.1."""
+"""How far models' mean may be from predictions; a thousand draws have 0.004, twenty 0.1."""
 
 
 def nll(given: Given, name: str = TEST) -> float:
@@ -102,7 +102,7 @@ def aurc(given: Given, name: str = TEST) -> float:
 def coverage_90(given: Given, name: str = TEST) -> float:
     """Share of targets in the 90 % prediction sets or intervals.
 
-    Of equally probable classes, not all of which are in the set, each is in that part of it.
+    Equally probable classes, not all of which are in the set, are each in that part of it.
     """
     return _covered_and_width(given[name])[0]
 
@@ -273,7 +273,10 @@ def _classes(one: Predictions) -> tuple[Tensor | None, Tensor]:
 
 
 def _log_likelihood(one: Predictions) -> Tensor:
-    """Of every target, ``[M]``: of classes, or of a normal with the total variance."""
+    """Log likelihood of every target, ``[M]``.
+
+    By classes, or by a normal with the total variance.
+    """
     probs, targets = _classes(one)
     if probs is not None:
         return _log_probability(probs, targets)
@@ -283,7 +286,10 @@ def _log_likelihood(one: Predictions) -> Tensor:
 
 
 def _log_probability(probs: Tensor, targets: Tensor) -> Tensor:
-    """Of each target, ``[..., C]`` and ``[...]``: a sum beyond one gains nothing."""
+    """Log probability of each target, ``[..., C]`` and ``[...]``.
+
+    A sum beyond one gains nothing.
+    """
     total = probs.sum(-1)
     total = total.where((total - 1).abs() > ROUNDING, 1.0)
     return (probs.gather(-1, targets[..., None]).squeeze(-1) / total).clamp(min=LEAST).log()
@@ -307,7 +313,10 @@ def _log_normal(value: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
 
 
 def _covered_and_width(one: Predictions) -> tuple[float, float]:
-    """Of 90 % sets: those that are stated, or the most probable classes, or a normal's interval."""
+    """Coverage and width of 90 % sets.
+
+    The given ones, or the most probable classes, or a normal's interval.
+    """
     probs, targets = _classes(one)
     said = one.predicted
     if probs is not None:
@@ -328,7 +337,7 @@ def _covered_and_width(one: Predictions) -> tuple[float, float]:
 def _most_probable(probs: Tensor) -> Tensor:
     """How far each class is among the fewest with 90 % of the probability, ``[M, C]``: 0 to 1.
 
-    Of k equally probable ones, j of which are needed, each is by j/k.
+    Each of k equally probable ones, j of which are needed, is by j/k.
     """
     ordered = probs.sort(dim=-1, descending=True).values
     count = (ordered.cumsum(-1) - ordered < MASS - ROUNDING).sum(-1, keepdim=True)

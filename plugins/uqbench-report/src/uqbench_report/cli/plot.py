@@ -23,13 +23,14 @@ def command(
     width: Literal["column", "text"] | None = None,
     to: Folder | None = None,
 ) -> int:
-    """Draw figures of a leaderboard: BOARD is its folder, or that of a run with --keep-agents.
+    """Draw figures of a leaderboard, or of a run.
 
-    Figures: trust, coverage, intervals, pairs, curves, reliability, pit, training, errors,
-    claim-NAME of each claim, and those that the plugin of the suite adds. Files are named
-    SUITE-BUDGET-FIGURE and have the same bytes every time; the CSV has the numbers that are drawn.
-    A method has the same color in all figures of its board. Of a run it is a map of what its agent
-    believes in every state, beside the truth where that is exact.
+    FOLDER is a board's, or that of a run with --keep-agents. Figures: trust, coverage, intervals,
+    pairs, curves, reliability, pit, training, errors, claim-NAME of each claim, and those that the
+    plugin of the suite adds. Files are named SUITE-BUDGET-FIGURE and have the same bytes every
+    time; the CSV has the numbers that are drawn. A method has the same color in all figures of its
+    board. Given a run, it maps the agent's beliefs in every state, beside the exact truth where
+    that is exact.
 
     \b
     Examples:
@@ -90,7 +91,7 @@ def _figures(folder: Path, what: list[str], methods: list[str], tasks: list[str]
     suite = read_suites(host, check=()).suites.get(board.suite)
     if what != ["all"]:
         return [draw(board, name, suite, host) for name in what]
-    figures, lacking = drawable(entitled(board, host))
+    figures, lacking = drawable(entitled(board, host, suite))
     added, problems = further(board, suite, host)
     for why in [*(f"left out: {one}" for one in lacking), *problems]:
         say(f"uqbench: {why}", err=True)

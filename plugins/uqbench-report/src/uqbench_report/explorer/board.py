@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from uqbench_claims.judged import judged_claims
 
-from uqbench.boards.against import compared
 from uqbench.boards.calibration import band, coverage_column
 from uqbench.boards.controls import BEYOND, above_controls
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.protocol import departures, versions_here
 from uqbench.boards.stored import StoredBoard
-from uqbench.boards.tables import label
 from uqbench.contract.errors import UqbenchError, contained
 from uqbench.contract.figure import Figure
 from uqbench.pages.board_view import BoardView, Line, header, stored_estimate
@@ -22,6 +20,8 @@ from uqbench.pages.methods import entitled, names_of
 from uqbench.registry.plugins import Host
 from uqbench.statistics.estimate import Estimate
 from uqbench.statistics.ranks import Place
+from uqbench.statistics.ranks import places as places_of
+from uqbench.suites.plan import make_plan
 from uqbench.suites.selection import Selection
 from uqbench.suites.suite import Suite
 from uqbench_report.explorer.ranks import estimates_on, places_by
@@ -32,12 +32,18 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Data = dict[str, Any]
+SKILLS = ("proper", "information")
+"""Skills of stated widths: the first that a board has stands for them, else its own score."""
 PHONE = 0.7
 """Panels of trust and claims are so many times as wide as usual; a wide page enlarges them."""
 
 
 def board_data(
-    board: StoredBoard, suite: Suite | None, host: Host, root: str
+    board: StoredBoard,
+    suite: Suite | None,
+    host: Host,
+    root: str,
+    left_out: Collection[str] = (),
 ) -> tuple[Data, list[str]]:
     """A board's data, as JSON has them, and a message for each figure that could not be drawn.
 
@@ -49,6 +55,7 @@ def board_data(
         suite: as it is installed; None where it is not.
         host: the plugins.
         root: the folder of boards in the commands that the page prints.
+        left_out: names of figures that are not drawn.
 
     Raises:
         UqbenchError: a file of the board is damaged.
@@ -60,7 +67,7 @@ def board_data(
     hidden = {"rank", *(f"{name}{end}" for name in reached for end in ("_mean", BEYOND))}
     columns = [name for name in _with_ends(board.leaderboard) if name not in hidden]
     added, problems = catalog.plugin_figures(board, suite, host)
-    figures = [*added, *catalog.drawable(told := entitled(board, host))[0]]
+    figures = [*added, *catalog.drawable(told := entitled(board, host, suite), left_out)[0]]
     drawn, panels = [], claims.figures(board, claims.published_numbers(suite))
     for figure in sorted(figures, key=lambda one: one.name != "trust"):
         width = PHONE if figure.name == "trust" else 1.0
@@ -82,7 +89,9 @@ def board_data(
         "coverage": coverage and [*coverage, *band(coverage[1])],
         "seeds": int(board.tasks["runs_planned"].max()),
         "runs": [board.manifest.runs["finished"], sum(board.manifest.runs.values())],
-        "methods": [_method(board, lines[name], facts) for name, facts in names_of(board, host)],
+        "methods": [
+            _method(board, lines[name], facts) for name, facts in names_of(board, host, suite)
+        ],
         "columns": [
             {
                 "name": name,
@@ -94,9 +103,11 @@ def board_data(
         ],
         "values": {c: [_estimate(lines[n].estimates.get(c)) for n in names] for c in columns},
         "ranks": {"": [_place(lines[name].place) for name in names]},
+        "skill": _skill(board, lines),
         "sets": {},
+        "apart": {},
         "tasks": _by_task(board, names),
-        "pairs": _pairs(board),
+        "pairs": _pairs(board, names),
         "claims": [
             {
                 **{key: str(of) for key, of in vars(claim).items() if key != "board"},
@@ -109,7 +120,11 @@ def board_data(
     }
     try:
         selection = Selection(board.suite, budget["name"])
-        plan = selection.plan(host, "cpu", lambda _: None)
+        if suite is None:
+            raise UqbenchError(f"The suite {board.suite} is not installed.")
+        if changed:
+            raise UqbenchError("The board is of an earlier protocol.")
+        plan = make_plan(suite, host, budget["name"], device="cpu")
         _rank(data, board.board(plan, selection, host, lambda _: None), names)
     except UqbenchError as error:  # of an earlier protocol, or not installed here
         data["unranked"] = str(error)
@@ -132,10 +147,29 @@ def commands(board: StoredBoard, root: str) -> dict[str, str]:
     }
 
 
+def _skill(board: StoredBoard, lines: Mapping[str, Line]) -> Data | None:
+    """The skill beyond its controls that stands for a board, with an estimate a method."""
+    for name in (*SKILLS, board.primary["name"]):
+        own = [_estimate(lines[of].estimates.get(f"{name}{BEYOND}")) for of in board.methods]
+        if any(own):
+            return {"name": name.replace("_", " "), "values": own}
+    return None
+
+
 def _rank(data: Data, board: Board, names: list[str]) -> None:
-    """Add the ranks and values on single tasks, without each, and the ranks by other scores."""
+    """Add ranks, values and pairs on single tasks, ranks without each, and by other scores."""
     for (how, task), tasks in board.subsets.items():
-        values, places = estimates_on(board, *tasks), board.places_on(*tasks)
+        values, pairs = estimates_on(board, *tasks), board.pairs_on(*tasks)
+        places = places_of(board.on(tasks, "method"), pairs, board.ranking) if board.ranks else {}
+        if how == "only":
+            data["apart"][task] = [
+                [
+                    names.index(of.first),
+                    names.index(of.second),
+                    *map(_estimate, (of.difference, of.improvement)),
+                ]
+                for of in pairs
+            ]
         data["sets"][f"{how}:{task}"] = [_estimate(values.get(name)) for name in names]
         data["ranks"][f"{how}:{task}"] = [_place(places.get(name)) for name in names]
     for column in board.columns if board.ranks else ():
@@ -190,22 +224,14 @@ def _with_ends(table: pd.DataFrame) -> list[str]:
     return [name for name in known if {f"{name}_low", f"{name}_high"} <= {*known}]
 
 
-def _pairs(board: StoredBoard) -> list[Data]:
-    """Each pair of methods with the sentence that says who is better, from either side."""
-    what, seeds = label(board.ranking), board.tasks.groupby("method")["runs_planned"].max()
-
-    def said(first: str, second: str) -> str:
-        return compared(board.pairs, first, second, board.title, what, int(seeds[first]))
-
+def _pairs(board: StoredBoard, names: list[str]) -> list[list[Any]]:
+    """Each pair of methods: both indices, the difference, and the probability of improvement."""
     return [
-        {
-            "of": [one, other],
-            "improvement": _estimate(stored_estimate(row, "improvement")),
-            "difference": _estimate(stored_estimate(row, "difference")),
-            "said": [said(one, other), said(other, one)],
-        }
+        [
+            *(names.index(str(row[of])) for of in ("first", "second")),
+            *(_estimate(stored_estimate(row, of)) for of in ("difference", "improvement")),
+        ]
         for row in board.pairs.to_dict("records")
-        for one, other in [(str(row["first"]), str(row["second"]))]
     ]
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import sha256
 from html import escape
 from importlib import resources
@@ -25,15 +26,25 @@ from uqbench.registry.plugins import Host
 from uqbench.results.folders import Folder
 from uqbench.suites.suite import Suite
 from uqbench_report.explorer.board import Data, board_data
+from uqbench_report.explorer.matrix import html, matrix
 from uqbench_report.plots import catalog
 from uqbench_report.plots.render import DARK, render
 from uqbench_report.plots.theme import SIGNS
 
 LISTED = ("id", "suite", "title", "summary", "finding", "earlier", "runs")
-"""Of each board, in the index."""
+"""A board's values in the index."""
+FEW = 5
+"""Boards, up to which each has its picture of all pairs: the choice of two shows the same."""
 LINKS = {"doi": "https://doi.org/{}", "eprint": "https://arxiv.org/abs/{}", "url": "{}"}
 """The fields of BibTeX that lead to a paper, and where."""
 QUESTION = "Which method is best, and can its uncertainty be trusted?"
+EXAMPLE = {
+    "board": "minatar-cpu",
+    "tasks": "only:asterix",
+    "compare": "ua-dqn,qr-dqn",
+    "said": "UA-DQN against QR-DQN on Asterix",
+}
+"""A comparison of two methods on one task, where its board is shown."""
 
 
 class Explorer:
@@ -49,6 +60,7 @@ class Explorer:
         suites: the installed ones, by name.
         host: the plugins.
         root: what commands on the page call the folder of the boards; None for where each is.
+        follow: gives the folders one by one, and may show how far they are.
 
     Raises:
         UqbenchError: every board is damaged.
@@ -60,29 +72,36 @@ class Explorer:
         suites: dict[str, Suite],
         host: Host,
         root: str | None = None,
+        follow: Callable[[Sequence[Folder]], Iterable[Folder]] = iter,
     ) -> None:
+        left_out = ("pairs",) if len(folders) > FEW else ()
         self.boards: dict[str, Data] = {}
         self.problems: list[str] = []
         self.stored: dict[str, StoredBoard] = {}
         # without Altair's checks of every chart, a second of them: `uqbench plot` makes them
         with debug_mode(False):
-            for folder in folders:
+            for folder in follow(folders):
                 try:
                     board = StoredBoard.read(folder)
                     place, here = board.folder.parents[1], Path.cwd()
                     if place.is_relative_to(here):
                         place = place.relative_to(here)
-                    data, why = board_data(board, suites.get(board.suite), host, root or str(place))
+                    suite = suites.get(board.suite)
+                    data, why = board_data(board, suite, host, root or str(place), left_out)
                 except UqbenchError as error:  # it costs itself, and no other
                     self.problems.append(str(error))
                     continue
                 self.problems += why
-                self.boards[data["id"]], self.stored[data["id"]] = data, entitled(board, host)
+                self.boards[data["id"]], self.stored[data["id"]] = (
+                    data,
+                    entitled(board, host, suite),
+                )
         if not self.boards:
             raise UqbenchError("\n".join(self.problems))
         claims = [one for board in self.stored.values() for one in judged_claims(board)]
         papers = [*by_paper(claims), Counted("all papers", tuple(distinct(claims)))]
         methods = list(_methods(self.boards))
+        self.matrix = matrix(self.boards, methods)
         self.index: Data = {
             "boards": [{key: of[key] for key in LISTED} for of in self.boards.values()],
             "methods": methods,
@@ -91,6 +110,7 @@ class Explorer:
             "verdicts": WORDS,
             "signs": SIGNS,
             "front": self.front,
+            "example": EXAMPLE if EXAMPLE["board"] in self.boards else None,
         }
 
     @property
@@ -106,8 +126,10 @@ class Explorer:
 
     def file(self) -> str:
         """All of it as one HTML file that requests nothing."""
-        data = json.dumps({"index": self.index, **self.boards}, allow_nan=False)
-        data = data.replace("<", "\\u003c")  # so that no text in it ends its element
+        table = html(self.matrix, lambda kind, name: f"#{kind}={name}")
+        index = {**self.index, "matrix": table}
+        text = json.dumps({"index": index, **self.boards}, allow_nan=False, separators=(",", ":"))
+        data = base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
         script = _part("explorer.js")
         digest = base64.b64encode(sha256(script.encode()).digest()).decode()
         return _page(
@@ -115,9 +137,9 @@ class Explorer:
             said=QUESTION,
             page="boards",
             scripts=f"'sha256-{digest}'",
-            sheet=f"<style>{_part('explorer.css') + DARK}</style>",
+            sheet=f"<style>{style()}</style>",
             further="",
-            code=f'<script type="application/json" id="data">{data}</script>'
+            code=f'<script type="application/gzip" id="data">{data}</script>'
             f"<script>{script}</script>",
         )
 
@@ -128,9 +150,10 @@ class Explorer:
             address: at which the folder will be, as link previews need it; empty for a folder.
             home: of the site around it, from here; empty for none.
         """
-        yield "explorer.css", _part("explorer.css") + DARK
+        yield "explorer.css", style()
         yield "explorer.js", _part("explorer.js")
-        yield "data/index.js", _assigned("index", {**self.index, "home": home})
+        table = html(self.matrix, page_of)
+        yield "data/index.js", _assigned("index", {**self.index, "matrix": table, "home": home})
         for name, data in self.boards.items():
             yield f"data/{name}.js", _assigned(name, {**data, "figures": data["figures"][:1]})
             further = {"figures": data["figures"][1:]}
@@ -162,6 +185,21 @@ class Explorer:
                     code="".join(f'<script defer src="{at}"></script>' for at in sources),
                 ),
             )
+
+
+def page_of(kind: str, name: str) -> str:
+    """The page of a board or method in a folder of pages."""
+    return f"{name}.html" if kind == "board" else f"{kind}-{name}.html"
+
+
+def style() -> str:
+    """The style sheet of all pages."""
+    return _part("explorer.css") + matrix_style() + DARK
+
+
+def matrix_style() -> str:
+    """The part of the style sheet for the matrix."""
+    return _part("matrix.css")
 
 
 def links(host: Host, sources: list[str]) -> dict[str, str]:

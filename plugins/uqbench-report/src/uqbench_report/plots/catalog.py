@@ -36,7 +36,7 @@ def draw(board: StoredBoard, what: str, suite: Suite | None, host: Host) -> Figu
         UqbenchError: there is no such figure, or the board lacks what it shows.
     """
     if what in FIGURES:
-        return FIGURES[what](entitled(board, host))
+        return FIGURES[what](entitled(board, host, suite))
     added, problems = further(board, suite, host)
     for figure in added:
         if figure.name == what:
@@ -45,10 +45,12 @@ def draw(board: StoredBoard, what: str, suite: Suite | None, host: Host) -> Figu
     raise UqbenchError("\n".join(map(str, [error, *problems])))
 
 
-def drawable(board: StoredBoard) -> tuple[list[Figure], list[str]]:
+def drawable(board: StoredBoard, left_out: Container[str] = ()) -> tuple[list[Figure], list[str]]:
     """Those of :data:`FIGURES` that a board has, and why it has not the others."""
     figures, lacking = [], []
     for name, make in FIGURES.items():
+        if name in left_out:
+            continue
         try:
             figures.append(make(board))
         except NotDrawableError as error:

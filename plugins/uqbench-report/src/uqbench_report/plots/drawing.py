@@ -9,7 +9,7 @@ from pathlib import Path
 def main() -> None:
     """Draw what comes, until nobody asks any more.
 
-    Of a font that this machine has, too, the renderer would read the file some 30 times a text. It
+    If this machine has the font, too, the renderer would read the file some 30 times a text. It
     looks for fonts when it first draws.
     """
     os.environ["FONTCONFIG_FILE"] = str(Path(__file__).with_name("fonts.conf"))

@@ -51,7 +51,7 @@ def fitted(
         wide = max(wide + (room - SLACK / 2 - pixels) / rise, 0.3)
     if not best:
         raise UqbenchError(
-            f"--width {width}: {name} has too much in a row for letters of 7 points; choose by "
+            f"--width {width}: {name} has too many panels in a row for 7-point text; choose by "
             f"--methods or --tasks{', or --width text' if width == 'column' else ''}."
         )
     size = [f"{POINT * float(pixels):.2f}pt" for pixels in SIZE.findall(best)[0]]

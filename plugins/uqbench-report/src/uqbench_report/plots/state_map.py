@@ -67,6 +67,6 @@ def figure(states: StateMap, beliefs: Beliefs, title: str, truth: Beliefs | None
     )
     text = (
         f"Standard deviation of each state's greedy action, and that action: {'; '.join(means)}. "
-        f"Of a ratio, orange: too little is stated; blue: too much."
+        f"For a ratio, orange: too little is stated; blue: too much."
     )
     return Figure("state-map", title, text, data, chart)

@@ -46,7 +46,7 @@ ON_DARK_GROUND = {
 """The colors that are others on a dark ground."""
 
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
-"""Of the same widths on every machine: the first ships with the renderer."""
+"""A font of the same widths on every machine: the first ships with the renderer."""
 
 SIGNS = {
     "holds": "●",

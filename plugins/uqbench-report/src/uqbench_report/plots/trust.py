@@ -29,7 +29,7 @@ UNIT = 260
 TOP = 1.04
 BELOW = 0.085
 """Height of a row of a method that states no intervals, below the axis."""
-LETTER, BESIDE = 6.2, 64
+LETTER, BESIDE = 6.9, 64
 """Pixels of a letter of the title, and of the axis beside the panel."""
 MARKS = {
     CALIBRATED: (theme.GREEN, "circle"),

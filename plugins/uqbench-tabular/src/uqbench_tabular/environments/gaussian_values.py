@@ -28,7 +28,7 @@ CIRCUIT = ((0, 0), (1, 1), (3, 1), (1, 0), (2, 0), (3, 0), (0, 1), (2, 1))
 actions lead one and two states further."""
 PAIRS = len(CIRCUIT)
 PLACE = [CIRCUIT.index((state, action)) for state in range(STATES) for action in range(ACTIONS)]
-"""Of each pair, in the order of states and actions, in the circuit."""
+"""The place in the circuit of each pair, in the order of states and actions."""
 
 
 class GaussianValues(LaneEnv):
@@ -100,7 +100,7 @@ def drawn_rewards(config: GaussianValuesConfig, seeds: Sequence[int]) -> Tensor:
 
 
 def mean_rewards(seeds: Sequence[int]) -> Tensor:
-    """Of each pair, in the order of the circuit, ``[L, 8]`` float64."""
+    """Mean rewards of each pair, in the order of the circuit, ``[L, 8]`` float64."""
     return Normal(seeds, "gaussian values/world", (PAIRS,), torch.device("cpu")).at(0).double()
 
 

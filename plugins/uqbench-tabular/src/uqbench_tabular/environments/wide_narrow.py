@@ -15,7 +15,7 @@ from uqbench_tabular.planning import MDP
 def wide_narrow(config: WideNarrowConfig) -> World:
     """The exact model: a cycle of 2N + 1 states in which every second one has W actions.
 
-    Every transition leads to the next state for certain. Of a wide state's actions the first pays
+    Every transition leads to the next state for certain. The first of a wide state's actions pays
     μ_h on average; all other actions pay μ_l. The last state leads to the first and pays 0 without
     noise. Narrow states and the last have one action.
     """

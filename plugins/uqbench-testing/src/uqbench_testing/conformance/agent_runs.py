@@ -26,7 +26,7 @@ from uqbench_testing.worlds import RotatingPixels
 QUESTIONS = 4
 """Number of observations on which predictions are compared."""
 SEEDS = (3, 5)
-"""Of the run that others are compared with."""
+"""Seeds of the run that others are compared with."""
 ACTORS = 3
 """K of the runs with several actors."""
 FORMS = ((1, 1), (1, 5), (3, 1), (3, 5))
@@ -100,7 +100,7 @@ class Trace:
 
 
 Disturbance = Literal["read", "overwrite", "long", "among"]
-"""Of a run: see :meth:`AgentSubject.difference`."""
+"""A disturbance of a run: see :meth:`AgentSubject.difference`."""
 
 
 @dataclass(kw_only=True)

@@ -15,7 +15,10 @@ EXPERIMENTS = 60
 LARGE = 4_000
 ALPHA = 0.05
 STANDARD_ERRORS = 4.0
-"""Of the count of misses: a false alarm in one of 30,000 checks of an exact interval."""
+"""Standard errors of the count of misses.
+
+A false alarm in one of 30,000 checks of an exact interval.
+"""
 
 
 @dataclass(kw_only=True)

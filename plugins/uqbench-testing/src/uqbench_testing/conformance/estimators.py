@@ -104,7 +104,7 @@ def lanes(subject: EstimatorSubject) -> None:
 def scale(subject: EstimatorSubject) -> str:
     """Ten times the targets make ten times the `mean` and a hundred times the `epistemic` variance.
 
-    Of a regression, at its first training inputs, within a factor of three; a variance of noise
+    For a regression, at its first training inputs, within a factor of three; a variance of noise
     that is known may leave it as it is.
 
     Fix:
@@ -183,7 +183,7 @@ def dataset_seeds(subject: DatasetSubject) -> None:
 def dataset_scores(subject: DatasetSubject) -> None:
     """It computes the scores that its DatasetSpec declares, one a lane, whatever the others are.
 
-    Of an estimator that knows nothing; lane 1 alone, and among others.
+    For an estimator that knows nothing; lane 1 alone, and among others.
 
     Fix:
         Return exactly the declared names, each [L]; raise ValueError for an estimator that it

@@ -43,7 +43,7 @@ class FigureSubject(Subject):
 def draws(subject: FigureSubject) -> str:
     """A board of one method draws, and one whose runs have all failed; or what lacks is said.
 
-    Of every suite: two seeds of a method, in the middle of each score's range.
+    For every suite: two seeds of a method, in the middle of each score's range.
 
     Fix:
         Yield no figure where the board has nothing to show, or raise NotDrawableError.

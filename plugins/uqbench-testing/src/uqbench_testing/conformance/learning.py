@@ -38,12 +38,18 @@ WRONG = 0.25
 CONVERGED = 0.2
 """Movement in the second half, relative to the first, of values that are learned."""
 SCALE, FACTOR = 10.0, 3.0
-"""Of the rewards, and by which its square may be missed: SCALE itself misses it."""
+"""Scale of the rewards, and the factor by which its square may be missed.
+
+SCALE itself misses it.
+"""
 LANES, TOLD_LANES, PLANTED_STEPS = 64, 16, 240
 MOST_VARIANCE = 1e12
 LEVELS = (0.5, 0.9)
 STANDARD_ERRORS = 4.0
-"""Of a share of lanes, at each level: false alarms in fewer than one of 8,000 checks."""
+"""Standard errors of a share of lanes, at each level.
+
+False alarms in fewer than one of 8,000 checks.
+"""
 Said = dict[int, Uncertainty]
 AFTER = ("uncertainty-forms", "agent-repeats", "agent-learns", "loop-agent-repeats")
 

@@ -13,7 +13,7 @@ from uqbench.registry.registry import Plugin
 from uqbench_testing.conformance.check import Subject, applies, check, expect
 
 IMPORT_SECONDS = 0.5
-"""Of a processor, beyond what importing uqbench itself takes."""
+"""Seconds of a processor, beyond what importing uqbench itself takes."""
 IMPORT = """import importlib, json, sys, time, uqbench
 began = time.process_time()
 importlib.import_module(sys.argv[1])

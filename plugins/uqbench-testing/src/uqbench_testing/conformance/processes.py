@@ -18,7 +18,7 @@ SECONDS = 300.0
 UNKNOWN = 3
 """Exit code where the class is of no module that the process can import."""
 HASH_SEEDS = ("1", "2")
-"""Of the other processes: in each, sets of strings have another order."""
+"""Hash seeds of the other processes: in each, sets of strings have another order."""
 
 
 @check(AgentSubject, "agent-hash-seed", after=("agent-repeats",))

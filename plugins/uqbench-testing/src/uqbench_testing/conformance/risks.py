@@ -119,7 +119,7 @@ def neutral(subject: RiskSubject) -> None:
 def averse(subject: RiskSubject) -> None:
     """Returns, not costs: a measure grows with all returns, and looks at the lower tail.
 
-    Of 200 distributions, and of these plus one; on average it is at most the mean.
+    Over 200 distributions, and these plus one; on average it is at most the mean.
 
     Fix:
         Turn the sign, or the tail, round: worse returns have the smaller value. A measure that is

@@ -254,7 +254,7 @@ def instance(what: object) -> Subject:
     if isinstance(what, Dataset):
         scores = getattr(what, "scores", ())
         return DatasetSubject(name=kind.__name__, dataset=what, scores=scores)
-    raise UqbenchError(f"{what!r}: expected its class, of which every run makes one of its own.")
+    raise UqbenchError(f"{what!r}: pass the class, not an instance: each run creates its own.")
 
 
 MAKERS: dict[str, Callable[[str, Host, Catalog], Subject | None]] = {

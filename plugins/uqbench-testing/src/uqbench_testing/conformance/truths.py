@@ -107,7 +107,10 @@ def optimal_return(subject: EnvironmentSubject) -> None:
 
 
 def _returns(subject: EnvironmentSubject, fixed: int | None) -> Tensor:
-    """Of the episodes that end, with random actions, or with one; none where that is masked."""
+    """Returns of the episodes that end, with random actions, or with one.
+
+    None where that is masked.
+    """
     env = subject.make(range(LANES), subject.limit)
 
     def constant(_: int, valid: Tensor | None) -> Tensor | None:

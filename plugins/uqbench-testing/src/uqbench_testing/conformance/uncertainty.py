@@ -21,7 +21,7 @@ def forms(subject: Learner) -> None:
     """Predictions are what a run takes: finite floats of the right shape, variances, probabilities.
 
     Values [L, M, A], return distributions [L, M, A, N], samples [L, M, A, S]; epistemic variances
-    may be infinite, where nothing was seen. Of agents written for lanes shapes for L = 1, 3 and
+    may be infinite, where nothing was seen. Agents written for lanes have shapes for L = 1, 3 and
     M = 1, 5, at the start and after learning; of others [1, M, …], M = 1, 8, after learning.
 
     Fix:

@@ -1,4 +1,4 @@
-"""The way around the ledge, as an agent that learns nothing."""
+"""The way around the ledge, as a baseline."""
 
 from __future__ import annotations
 

@@ -1,8 +1,13 @@
 "use strict";
 // Boards, methods and claims from the data beside or inside the page. The address is the state.
-(() => {
+(async () => {
   const main = document.getElementById("main"), inside = document.getElementById("data");
-  const data = inside ? JSON.parse(inside.textContent) : globalThis.uqbench, index = data.index;
+  if (inside && !globalThis.DecompressionStream) {
+    main.textContent = "This page needs a browser of 2023 or later.";
+    return;
+  }
+  const unpacked = (text) => new Response(new Blob([Uint8Array.from(atob(text), (char) => char.charCodeAt(0))]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
+  const data = inside ? await unpacked(inside.textContent) : globalThis.uqbench, index = data.index;
   const WORDS_TRUSTED = ["calibrated"];
   // The shape of a word for stated intervals, so that a grey print tells them apart.
   const MARKS = { calibrated: "●", "too wide": "▲", "too narrow": "▼", open: "◆" };
@@ -125,7 +130,7 @@
       el("tbody", {}, body.map(([row, button]) => el("tr", { "data-row": more.name ? more.name(row) : null },
         columns.map((one, k) => one.key === (more.first || columns[0].key)
           ? el("th", { scope: "row" }, one.cell(row), button && button())
-          : el("td", { className: one.text ? "" : "n", "data-column": one.key }, one.cell(row))))))));
+          : el("td", { className: one.text ? "" : "n", "data-column": one.key, "data-header": one.header }, one.cell(row))))))));
   }
 
   function csv(columns, rows) {
@@ -143,7 +148,7 @@
 
   function figure(of) {
     return el("figure", { className: `figure f-${of.name}` },
-      scroll(`Picture: ${of.title}`, drawing(of.svg)),
+      el("div", { onclick: (event) => event.currentTarget.classList.toggle("whole") }, scroll(`Picture: ${of.title}`, drawing(of.svg))),
       el("figcaption", {}, el("b", {}, of.title), " ", of.text),
       of.numbers && el("details", {}, el("summary", {}, "In words"), el("p", {}, of.numbers)));
   }
@@ -153,21 +158,25 @@
   const dagger = (of) => of.earlier && [" ", el("abbr", { className: "earlier", title: `earlier protocol: ${of.earlier}` }, "‡")];
 
   function boards() {
-    const listed = el("div", {});
+    const listed = el("div", {}), on = {};
+    for (const one of index.methods) for (const row of one.rows) on[row.board] = `${on[row.board] || ""} ${row.name} ${row.title}`;
     const columns = [
       { key: "board", header: "board", about: "A suite of tasks and methods, and how long its runs are. ‡: of an earlier protocol.", text: true, sort: (of) => of.title,
         cell: (of) => [el("a", { href: address("board", of.id) }, of.title), dagger(of), el("small", {}, of.summary)] },
       { key: "finding", header: "finding", about: "Who is first, what does not beat a baseline, and whose stated intervals hold the truth.", text: true, sort: (of) => of.finding, cell: (of) => el("span", { className: "said" }, unbroken(of.finding)) },
       { key: "runs", header: "runs", about: "Finished runs.", sort: (of) => of.runs[0], cell: (of) => of.runs[0].toLocaleString("en") },
     ];
-    const again = () => listed.replaceChildren(table("boards and what they come to", columns, index.boards.filter((of) => words(of.title + of.summary + of.finding)), { again, id: "boards" }));
+    const again = () => listed.replaceChildren(table("boards and what they come to", columns, index.boards.filter((of) => words(of.title + of.summary + of.finding + (on[of.id] || ""))), { again, id: "boards" }));
     again();
+    const matrix = index.boards.length > 1 && index.matrix.includes("<tr><th scope=\"row\"");
     const earlier = index.boards.filter((of) => of.earlier).length, of = index.front, all = index.claims.at(-1);
     return [
-      el("div", { className: "top" },
-        el("div", {}, el("h1", {}, "Which method is best, and can its uncertainty be trusted?"),
+      matrix ? el("h1", {}, "Which methods know what they do not know?") : el("div", { className: "top" },
+        el("div", {}, el("h1", {}, "Which method is best, and can its intervals be trusted?"),
           el("p", { className: "finding" }, el("a", { href: address("board", of.id) }, of.title), ": ", unbroken(of.said))),
         of.svg && el("figure", { className: "figure f-trust" }, scroll(`Picture: ${of.title}`, drawing(of.svg)))),
+      el("p", {}, el("a", { href: address("methods", "", { sort: "cost:up" }) }, "What does a run cost?"), index.example && [" · ", el("a", { href: address("board", index.example.board, { tasks: index.example.tasks, compare: index.example.compare }) }, index.example.said)]),
+      matrix && drawing(index.matrix),
       el("h2", {}, "Boards"),
       el("p", { className: "lead" }, `${index.boards.length} board${index.boards.length > 1 ? "s" : ""}, ${index.methods.length} methods, ${all.claims.length} claims of papers.`, earlier > 0 && ` ‡: ${earlier} are of an earlier protocol than their suite has now.`),
       index.boards.length > 5 && searched("filter boards", again), listed,
@@ -214,10 +223,10 @@
 
   // Rows of dots with intervals on one axis; a band behind each is where it should lie.
   function dots(rows, domain, label) {
-    const wide = 240, row = 22, at = (x) => Math.round(10 * (wide - 8) * Math.min(1, Math.max(0, (x - domain[0]) / (domain[1] - domain[0] || 1)))) / 10 + 4;
+    const wide = 240, row = 22, scale = (ends) => (x) => Math.round(10 * (wide - 8) * Math.min(1, Math.max(0, (x - ends[0]) / (ends[1] - ends[0] || 1)))) / 10 + 4;
     const made = sv("svg", { viewBox: `0 0 ${wide} ${row * rows.length + 18}`, width: wide, height: row * rows.length + 18, role: "img", "aria-label": label, class: "dots" });
     rows.forEach((of, k) => {
-      const y = row * k + row / 2;
+      const y = row * k + row / 2, at = scale(domain || of.own);
       if (of.band) made.append(sv("rect", { x: at(of.band[0]), width: at(of.band[1]) - at(of.band[0]), y: y - 9, height: 18, class: "band" }));
       for (const [one, kind] of of.values) {
         if (!one) continue;
@@ -229,7 +238,7 @@
       }
     });
     const y = row * rows.length + 13;
-    made.append(sv("text", { x: 0, y }, number(domain[0])), sv("text", { x: wide, y, "text-anchor": "end" }, number(domain[1])));
+    if (domain) made.append(sv("text", { x: 0, y }, number(domain[0])), sv("text", { x: wide, y, "text-anchor": "end" }, number(domain[1])));
     return made;
   }
 
@@ -239,15 +248,20 @@
       for (const row of of.rows) if (row.kind) counts[row.kind] = (counts[row.kind] || 0) + 1;
       return Object.entries(counts).sort((a, b) => b[1] - a[1]);
     };
+    const cost = (one) => {
+      const known = one.rows.map((row) => row.seconds).filter((x) => x !== null && x !== undefined).sort((a, b) => a - b);
+      return known.length ? known[known.length >> 1] : null;
+    };
     const of = (key) => (one) => new Set(one.rows.map((row) => row[key])).size;
     const columns = [
       { key: "method", header: "method", about: "Its settings are on its page.", text: true, sort: (one) => one.title.toLowerCase(), cell: (one) => [el("a", { href: address("method", one.of) }, one.title), el("small", {}, one.about)] },
       { key: "source", header: "paper", about: "Where it is from.", text: true, sort: (one) => one.source, cell: (one) => el("span", { className: "said" }, cited(one.source)) },
       { key: "settings", header: "settings", about: "With which it is on a board.", sort: of("name"), cell: (one) => String(of("name")(one)) },
       { key: "boards", header: "boards", about: "On which it is.", sort: of("board"), cell: (one) => String(of("board")(one)) },
-      { key: "intervals", header: "stated intervals", about: "Words for its intervals, over boards and settings.", text: true, sort: (one) => one.rows.filter((row) => WORDS_TRUSTED.includes(row.kind)).length, cell: (one) => el("span", { className: "said" }, kinds(one).map(([word, n]) => `${word} ${n}`).join(", ")) },
+      { key: "intervals", header: "stated intervals", about: "Words for its intervals, over boards and settings.", text: true, sort: (one) => one.rows.filter((row) => WORDS_TRUSTED.includes(row.kind)).length, cell: (one) => el("span", { className: "said" }, kinds(one).map(([word, n]) => `${MARKS[word] || ""} ${word} ${n}`.trim()).join(", ")) },
+      { key: "cost", header: "cost of a run", about: "Core time, on a GPU device time: the median over boards and settings.", sort: cost, cell: (one) => span(cost(one)) },
     ];
-    const again = () => listed.replaceChildren(table("methods", columns, index.methods.filter((one) => words(one.title + one.of + one.about + one.source)), { again, id: "methods" }));
+    const again = () => listed.replaceChildren(table("methods", columns, index.methods.filter((one) => words(`${one.title} ${one.of} ${one.about} ${one.source} ${one.rows.map((row) => `${row.name} ${row.title}`).join(" ")}`)), { again, id: "methods" }));
     again();
     return [el("h1", {}, "Methods"), el("p", { className: "lead" }, `${index.methods.length} methods in ${new Set(index.methods.flatMap((one) => one.rows.map((row) => row.name))).size} settings.`), searched("filter methods", again), listed];
   }
@@ -317,6 +331,7 @@
     const ranked = of.columns.filter((one) => of.ranks[`by:${one.name}`]);
     const values = (name) => (row) => of.values[name][row.k];
     const stated = of.coverage && of.coverage[0];
+    const finding = el("p", { className: "finding", role: "status" }), picture = of.figures.length > 0 && figure(of.figures[0]);
     const area = el("div", {}), against = el("div", { "aria-live": "polite" }), note = el("p", { className: "legend", role: "status" });
 
     // What is chosen: a score, some tasks. Ranks are shown where Python computed them.
@@ -327,7 +342,7 @@
       const one = !subset ? of.values[by || of.ranking] : !by && of.sets[subset];
       const metric = by ? by.replace(/_mean$|_iqm$/, "") : primary;
       const own = subset.startsWith("only:") ? [subset.slice(5)] : subset.startsWith("without:") ? tasks.filter((task) => task !== subset.slice(8)) : list("of").filter((task) => tasks.includes(task));
-      return { by, ranks, own: !by && !subset, one, metric, tasks: own, name: by ? spoken(by) : `${column[of.ranking].header} score` };
+      return { by, ranks, subset, own: !by && !subset, one, metric, tasks: own, name: by ? spoken(by) : `${column[of.ranking].header} score` };
     }
 
     function columns(now) {
@@ -337,14 +352,36 @@
         cell: (row) => el("span", { className: now.own && row.leads ? "place first" : "place" }, places(now.ranks[row.k])), csv: (row) => (now.ranks[row.k] || ["", "", ""]).slice(0, 3) });
       made.push({ key: "method", header: "method", about: "As its paper calls it; below, its name on the board.", text: true, sort: (row) => row.title.toLowerCase(), csv: (row) => [row.name],
         cell: (row) => [row.role === "method" ? el("a", { href: address("method", row.of), title: `${row.about}. ${row.source}` }, row.title) : row.title,
-          [...row.notes, ...(row.beaten ? ["not above trivial"] : [])].map((word) => el("small", { className: "role" }, ` ${word}`)), el("small", {}, el("code", {}, row.name))] });
+          [...row.notes, ...(row.beaten && !now.subset ? ["not above trivial"] : [])].map((word) => el("small", { className: "role" }, ` ${word}`)), el("small", {}, el("code", {}, row.name))] });
       if (now.one) made.push(est("value", now.name, of.score, (row) => now.one[row.k]));
       else for (const task of now.tasks) made.push(est(task, task, `${now.metric} on ${task}, mean over seeds`, (row) => of.tasks[now.metric] && of.tasks[now.metric][task][row.k]));
-      if (rows.some((row) => row.word)) made.push({ key: "intervals", header: "intervals", about: "Whether the stated intervals hold as many true values as they say.", text: true, sort: (row) => row.kind, cell: (row) => (row.word ? el("span", { className: `w-${slug(row.kind)}`, title: row.word }, `${MARKS[row.kind] || ""} ${row.shown}`.trim()) : ""), csv: (row) => [row.word] });
-      for (const name of wanted()) if (column[name]) made.push(est(name, column[name].header, name, values(name)));
-      made.push({ key: "runs", header: "runs", about: "Scored of planned.", sort: (row) => row.runs[0], cell: (row) => row.runs.join("/"), csv: (row) => [row.runs[0]] });
+      if (rows.some((row) => row.word) && (!now.subset || now.subset.startsWith("only:"))) {
+        const worded = now.subset ? (row) => wordOn(row, now.subset.slice(5)) : (row) => [row.kind, row.shown];
+        made.push({ key: "intervals", header: "intervals", about: "Whether the stated intervals hold as many true values as they say.", text: true, sort: (row) => worded(row)[0], cell: (row) => { const [word, said] = worded(row); return word ? el("span", { className: `w-${slug(word)}`, title: word }, `${MARKS[word] || ""} ${said}`.trim()) : ""; }, csv: (row) => [worded(row)[0]] });
+      }
+      for (const name of now.subset ? [] : wanted()) if (column[name]) made.push(est(name, column[name].header, name, values(name)));
+      if (!now.subset) made.push({ key: "runs", header: "runs", about: "Scored of planned.", sort: (row) => row.runs[0], cell: (row) => row.runs.join("/"), csv: (row) => [row.runs[0]] });
       if (rows.some((row) => row.seconds !== undefined && row.seconds !== null)) made.push({ key: "seconds", header: "cost of a run", about: "Core time, on a GPU device time.", sort: (row) => row.seconds, cell: (row) => span(row.seconds), csv: (row) => [row.seconds ?? ""] });
       return made;
+    }
+
+    // The word for a row's intervals on one task, by the rule of all: the side of the band.
+    function wordOn(row, task) {
+      const of90 = of.tasks[stated.replace(/_mean$/, "")], share = of90 && of90[task] && of90[task][row.k];
+      if (!share || !row.word) return ["", ""];
+      const [, , least, most] = of.coverage, [value, low, high] = share;
+      const word = low === null ? "open" : high < least ? "too narrow" : low > most ? "too wide" : low >= least && high <= most ? "calibrated" : "open";
+      return [word, `${word} ${Math.round(100 * value)} %${low === null ? "" : ` [${Math.round(100 * low)}, ${Math.round(100 * high)}]`}`];
+    }
+
+    // The headline of a choice of tasks: its ranks say who may be best there.
+    function headline(now) {
+      if (!now.subset || !now.ranks) return now.subset ? `No ranks on ${now.subset.replace(":", " ") || "this choice"}.` : of.finding;
+      const best = rows.filter((row) => row.role === "method" && now.ranks[row.k] && now.ranks[row.k][1] === 1).sort((a, b) => now.ranks[a.k][0] - now.ranks[b.k][0]);
+      const on = now.subset.replace("only:", "").replace("without:", "all tasks but "), named = best.map((row) => `${row.title} (${number(now.one[row.k][0])})`);
+      const floor = rows.filter((row) => row.role === "trivial" && now.one[row.k]).sort((a, b) => now.one[b.k][0] - now.one[a.k][0])[0];
+      if (best.length && floor && now.one[floor.k][0] >= now.one[best[0].k][0]) return `On ${on}, no method's mean is above that of ${floor.title} (${number(now.one[floor.k][0])}): the highest is ${named[0]}.`;
+      return best.length > 3 ? `On ${on}, ${best.length} methods may be best; ${named[0]} leads.` : `On ${on}, ${named.join(" or ")} is best.`;
     }
 
     function wanted() {
@@ -384,6 +421,8 @@
       const now = chosen(), shown = columns(now), kept = filtered();
       const order = (row) => (now.ranks && now.ranks[row.k] ? now.ranks[row.k][0] : now.one && now.one[row.k] ? 1000 : 2000);
       if (!state.sort && now.ranks && (state.by || state.tasks)) kept.sort((a, b) => order(a) - order(b));
+      finding.textContent = unbroken(headline(now));
+      if (picture) picture.hidden = Boolean(now.subset);
       area.replaceChildren(table(`Leaderboard of ${of.title}`, shown, kept, { again, fold, first: "method", name: (row) => row.name, id: "rows" }));
       const few = kept.length < rows.length ? ` ${kept.length} of ${rows.length} rows.` : "";
       note.textContent = now.ranks && now.ranks.some(Boolean)
@@ -393,20 +432,24 @@
     }
     let saved = () => "";
 
+    // Two methods on all tasks or on the chosen one, with the interval of their difference.
     function compare() {
       const [a, b] = list("compare").map((name) => rows.find((row) => row.name === name));
       if (!a || !b || a === b) return against.replaceChildren();
-      const pair = of.pairs.find((one) => one.of.includes(a.name) && one.of.includes(b.name)), swap = pair && pair.of[0] !== a.name;
-      const turned = (one, whole) => one && (swap ? [whole - one[0], one[2] === null ? null : whole - one[2], one[1] === null ? null : whole - one[1]] : one);
-      const metric = of.tasks[primary] || {}, both = tasks.map((task) => [task, (metric[task] || [])[a.k], (metric[task] || [])[b.k]]).filter(([, x, y]) => x && y);
-      const ends = both.flatMap(([, x, y]) => [...x, ...y]).filter((x) => x !== null);
+      const one = state.tasks.startsWith("only:") ? state.tasks.slice(5) : "";
+      const pair = (one ? of.apart[one] || [] : of.pairs).find(([i, j]) => (i === a.k && j === b.k) || (i === b.k && j === a.k));
+      const turned = (was, whole) => (!was || pair[0] === a.k ? was : [whole - was[0], was[2] === null ? null : whole - was[2], was[1] === null ? null : whole - was[1]]);
+      const metric = of.tasks[primary] || {}, both = (one ? [one] : tasks).map((task) => [task, (metric[task] || [])[a.k], (metric[task] || [])[b.k]]).filter(([, x, y]) => x && y);
+      const axis = (x, y) => { const ends = [...x, ...y, 0].filter((z) => z !== null); return [Math.min(...ends), Math.max(...ends)]; };
+      const where = one ? `on ${one}` : `on ${of.title}`, apart = pair && turned(pair[2], 0);
+      const said = !pair ? "" : apart[1] === null ? "the runs give no interval" : apart[1] > 0 ? `${a.title} is better` : apart[2] < 0 ? `${b.title} is better` : "the two do not differ significantly";
       against.replaceChildren(
-        el("p", { className: "finding" }, pair ? pair.said[swap ? 1 : 0] : `${a.title} and ${b.title} were not compared: one has no runs.`),
-        pair && el("p", {}, `P(a run of ${a.title} beats one of ${b.title}): `, estimate(turned(pair.improvement, 1)), `; difference in ${column[of.ranking].header}: `, estimate(turned(pair.difference, 0)), "."),
-        both.length > 0 ? el("div", { className: "pair" },
+        el("p", { className: "finding" }, pair ? [`${a.title} against ${b.title} ${where}: `, estimate(apart), ` in ${column[of.ranking].header}; ${said}.`] : `${a.title} and ${b.title} were not compared ${where}: one has no runs.`),
+        ...(pair ? [el("p", {}, `P(a run of ${a.title} beats one of ${b.title}): `, estimate(turned(pair[3], 1)), ". Intervals hold together with those of all pairs.")] : []),
+        ...(both.length > 0 ? [el("div", { className: "pair" },
           el("ol", { className: "rows" }, both.map(([task, x, y]) => el("li", {}, task, el("small", {}, number(x[0]), " · ", number(y[0]))))),
-          dots(both.map(([task, x, y]) => ({ label: task, values: [[x, "a"], [y, "b"]] })), [Math.min(...ends), Math.max(...ends)], `${primary} of ${a.title} and ${b.title} by task`)) : "",
-        both.length > 0 ? el("p", { className: "legend" }, el("span", { className: "k-a" }, "● "), a.title, " ", el("span", { className: "k-b" }, "● "), `${b.title}: ${primary} by task, mean over seeds with 95 % intervals.`) : "");
+          dots(both.map(([task, x, y]) => ({ label: task, own: axis(x, y), values: [[x, "a"], [y, "b"]] })), null, `${primary} of ${a.title} and ${b.title} by task`)),
+        el("p", { className: "legend" }, el("span", { className: "k-a" }, "● "), a.title, " ", el("span", { className: "k-b" }, "● "), `${b.title}: ${primary} by task, mean over seeds with 95 % intervals; each task on a scale of its own, which includes zero.`)] : []));
     }
 
     const choice = (label, key, options, then) => el("label", {}, label, " ", el("select", { id: `c-${key}`, onchange: (event) => { change({ [key]: event.target.value, sort: "" }); then(); } }, options));
@@ -417,7 +460,7 @@
     const controls = el("div", { className: "controls" },
       of.columns.length > 1 && choice("Rank by", "by", [option("", `${column[of.ranking].header} score (${primary})`, state.by), ...of.columns.filter((one) => ranked.includes(one)).map((one) => option(one.name, one.header, state.by)),
         ...of.columns.filter((one) => !ranked.includes(one) && one.group).map((one) => option(one.name, `${one.header} (no ranks)`, state.by))], again),
-      every.length > 0 && choice("on", "tasks", [option("", "all tasks", state.tasks), ...every.map((key) => option(key, key.replace(":", " "), state.tasks)), option("of", "choose …", state.tasks)], () => { picked.hidden = state.tasks !== "of"; again(); }),
+      every.length > 0 && choice("on", "tasks", [option("", "all tasks", state.tasks), ...every.map((key) => option(key, key.replace(":", " "), state.tasks)), option("of", "choose …", state.tasks)], () => { picked.hidden = state.tasks !== "of"; again(); compare(); }),
       Object.entries(FILTERS).map(([name, [about, keep]]) => el("label", { className: "chip", title: about }, el("input", { type: "checkbox", disabled: !rows.some(keep), checked: list("filter").includes(name), onchange: (event) => { toggled("filter", name, event.target.checked); again(); } }), ` ${name}`)),
       rows.length > 5 && searched("filter rows", again));
     const chooser = el("details", { className: "columns" }, el("summary", {}, "Columns and settings"),
@@ -443,9 +486,9 @@
         el("div", {}, el("p", { className: "crumb" }, el("a", { href: address("boards") }, "Boards"), " ›"),
           el("h1", {}, of.title, dagger(of)), el("p", { className: "lead" }, of.summary),
           of.earlier && el("p", { className: "note" }, el("strong", {}, "‡ Of an earlier protocol"), ` than the suite has now: ${of.earlier}. It is shown as it was written.`),
-          el("p", { className: "finding" }, unbroken(of.finding)),
+          finding,
           el("p", { className: "about" }, of.about && `${of.about} `, `Score: ${of.score}. ${of.runs[0].toLocaleString("en")} of ${of.runs[1].toLocaleString("en")} runs finished.`)),
-        of.figures.length > 0 && figure(of.figures[0])),
+        picture),
       el("h2", {}, "Leaderboard"), controls, picked, note, area, chooser,
       el("p", { className: "actions" }, save, " ", el("a", { className: "here", href: here() }, "link to this view")),
       of.commands.run && el("div", { className: "boxes" },
