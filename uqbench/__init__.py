@@ -38,6 +38,7 @@ from uqbench.contract.version import __version__
 if sys.platform == "win32":
     raise ImportError("uqbench runs on Linux and macOS; on Windows use it in WSL (wsl --install).")
 if TYPE_CHECKING:
+    from uqbench_predictive.score import score
     from uqbench_report.report import write_report
 
     from uqbench.api.boards import check_leaderboard, leaderboard, rewrite_leaderboard
@@ -50,7 +51,6 @@ if TYPE_CHECKING:
     from uqbench.api.record import evaluate, record
     from uqbench.api.results import Results
     from uqbench.api.run import plan, run
-    from uqbench.api.score import score
     from uqbench.api.status import status
     from uqbench.suites.variants import grid
 
@@ -62,7 +62,11 @@ __all__ = [
     "rewrite_leaderboard", "run", "score", "status", "verdicts", "write_report",
 ]  # fmt: skip
 
-_LAZY = {"profile": "uqbench_profile.profile", "write_report": "uqbench_report.report"} | {
+_LAZY = {
+    "profile": "uqbench_profile.profile",
+    "score": "uqbench_predictive.score",
+    "write_report": "uqbench_report.report",
+} | {
     name: f"uqbench.{module}"
     for module, names in {
         "api.boards": ("check_leaderboard", "leaderboard", "rewrite_leaderboard"),
@@ -75,7 +79,6 @@ _LAZY = {"profile": "uqbench_profile.profile", "write_report": "uqbench_report.r
         "api.record": ("evaluate", "record"),
         "api.results": ("Results",),
         "api.run": ("plan", "run"),
-        "api.score": ("score",),
         "api.status": ("status",),
         "suites.variants": ("grid",),
     }.items()

@@ -14,6 +14,7 @@ from uqbench.contract.errors import UqbenchError
 COMMANDS, MODULES, DRIVERS = "uqbench.commands", "uqbench.modules", "uqbench.drivers"
 PACKAGES = {
     COMMANDS: {
+        "score": "uqbench-predictive",
         "plot": "uqbench-report",
         "report": "uqbench-report",
         "submit": "uqbench-keeper",
