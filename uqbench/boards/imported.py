@@ -34,6 +34,8 @@ METRIC = "imported_score"
 Ranking = Literal["iqm", "mean", "median"]
 Units = Literal["run", "seed"]
 Better = Literal["higher", "lower"]
+MINIMUM_TASKS = 3
+"""Of an IQM: of five equal runs on one task its intervals miss too often."""
 Constants = Mapping[str, tuple[float, float]]
 """The raw scores that are 0 and 1, by task."""
 _PREFIX, _SUFFIX = re.compile(r"^ALE/"), re.compile(r"((NoFrameskip|Deterministic)?-v\d+)$")
@@ -43,7 +45,7 @@ def imported_board(
     table: pd.DataFrame,
     constants: Constants | None = None,
     *,
-    by: Ranking = "iqm",
+    by: Ranking | None = None,
     better: Better | None = None,
     paired: bool = False,
     units: Units = "run",
@@ -59,7 +61,7 @@ def imported_board(
     Args:
         table: ``method``, ``task``, ``seed``, ``score``, perhaps ``zero`` and ``one``.
         constants: the scores that are 0 and 1, of rows that do not say so themselves.
-        by: the statistic that ranks.
+        by: the statistic that ranks; None for the IQM, or for the mean of fewer than three tasks.
         better: whether higher or lower scores are better; None where constants say so, and
             otherwise higher. A board's scores are so that more is better: lower ones are negated.
         paired: whether the methods met the same worlds of a seed.
@@ -73,8 +75,7 @@ def imported_board(
         UqbenchError: a name cannot be shown, a task has no constants, 0 and 1 are one score, or
             are the other way round than ``better`` says.
     """
-    table = _normalized(table.copy(), constants, better)
-    table = table.assign(**{of: _named(table[of], of) for of in ("method", "task")})
+    table = normalized(table.copy(), constants, better)
     table = _by_seed(table) if units == "seed" else table
     methods, tasks = (list(dict.fromkeys(table[column])) for column in ("method", "task"))
     ends = dict.fromkeys(tasks, NormalizationConstants(zero=0.0, one=1.0))
@@ -86,7 +87,7 @@ def imported_board(
         summary="Scores that were imported: not run by uqbench.",
         primary=METRIC,
         baseline=methods[0],
-        ranks_by=by,
+        ranks_by=by or ("iqm" if len(tasks) >= MINIMUM_TASKS else "mean"),
         paired=paired,
         tasks=tuple(Task.model_construct(name=task, dataset=IMPORTED) for task in tasks),
         methods=tuple(Method.model_construct(name=of, estimator=IMPORTED) for of in methods),
@@ -163,9 +164,14 @@ def beside(stored: StoredBoard, plan: Plan) -> tuple[list[Cell], Scores]:
     return cells, Scores.of(kept)
 
 
-def _normalized(
+def normalized(
     table: pd.DataFrame, constants: Constants | None, better: Better | None
 ) -> pd.DataFrame:
+    """The table with its scores between 0 and 1 of their tasks, and names that can be shown.
+
+    Raises:
+        UqbenchError: see :func:`imported_board`.
+    """
     bare = table["zero"].isna() if "zero" in table else pd.Series(constants is None, table.index)
     if constants is None and bare.any() and not bare.all():
         own, other = (next(iter(table.loc[which, "method"])) for which in (bare, ~bare))
@@ -189,7 +195,8 @@ def _normalized(
             f"better={better!r}, and by the constants {' or '.join(sorted(ways))} is: expected the "
             f"better score as 1."
         )
-    return table.assign(score=(table["score"] - table["zero"]) / scale)
+    names = {of: _named(table[of], of) for of in ("method", "task")}
+    return table.assign(score=(table["score"] - table["zero"]) / scale, **names)
 
 
 def _named(names: pd.Series, what: str) -> pd.Series:

@@ -12,7 +12,7 @@ def command(
     what: tuple[Annotated[str, "FILE|FOLDER…"], ...],
     *,
     constants: Annotated[str | None, "SUITE"] = None,
-    by: Literal["iqm", "mean", "median"] = "iqm",
+    by: Literal["iqm", "mean", "median"] | None = None,
     better: Literal["higher", "lower"] | None = None,
     paired: bool = False,
     units: Literal["run", "seed"] = "run",
@@ -43,7 +43,7 @@ def command(
 
     Args:
         constants: An installed suite with the scores of each task that are 0 and 1, e.g. atari.
-        by: The statistic that ranks.
+        by: The statistic that ranks: the IQM, or the mean of fewer than three tasks.
         better: Whether higher or lower scores are better; lower ones are shown negated.
         paired: Methods met the same data set or world with the same seed.
         units: What is one observation: each task's run, or a seed with all its tasks.

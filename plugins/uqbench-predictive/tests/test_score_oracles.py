@@ -80,4 +80,6 @@ def test_calibration_errors_of_equal_width_are_netcals(classes):
     probs, targets = classes
     for bins in (10, 15, 20):
         rows = uqbench.score(probs=probs, targets=targets, bins=bins)["value"]
-        assert rows["ece_width"] == pytest.approx(netcal.ECE(bins).measure(probs, targets), abs=1e-9)
+        assert rows["ece_width"] == pytest.approx(
+            netcal.ECE(bins).measure(probs, targets), abs=1e-9
+        )

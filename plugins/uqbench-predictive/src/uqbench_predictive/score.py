@@ -164,7 +164,9 @@ def scored(
     if math.isnan(value):
         return none, none, none, none
     # of joint scores neighbors count: whole groups of ten stay together
-    labels = {name: _labels(of.predicted.total.shape[1], one.joint) for name, of in predictions.items()}
+    labels = {
+        name: _labels(of.predicted.total.shape[1], one.joint) for name, of in predictions.items()
+    }
     count = min(int(of.max()) for of in labels.values()) + 1
     left = [
         one.value({name: of_points(of, labels[name] != k) for name, of in predictions.items()})

@@ -27,7 +27,7 @@ LEAST_POINTS = 20
 ATOMS = 200
 """Samples that stand for a climatology."""
 FORMS: Mapping[str, tuple[str, ...]] = {
-    "targets": ("M", "M, C"), "probs": ("M, C", "M"), "logits": ("M, C", "M", "S, M, C"),
+    "targets": ("M", "M, 1", "M, C"), "probs": ("M, C", "M"), "logits": ("M, C", "M", "S, M, C"),
     "mean": ("M", "M, 1"), "std": ("M", "M, 1"), "var": ("M", "M, 1"), "noise": ("M", "M, 1"),
     "samples": ("S, M",), "members": ("S, M, C", "S, M"), "quantiles": ("M, K",),
     "levels": ("K",), "interval": ("M, 2",), "classes": ("M, C",), "score": ("M",),
@@ -197,7 +197,9 @@ def _tensor(where: str, name: str, value: Any) -> Tensor:
         raise UqbenchError(f"{where}: expected numbers in {name}; {error}") from None
     forms = FORMS[name.removeprefix(OUTSIDE)]
     for form in (form.split(", ") for form in forms):
-        if found.dim() == len(form) and (not form[-1].isdigit() or found.shape[-1] == int(form[-1])):
+        if found.dim() == len(form) and (
+            not form[-1].isdigit() or found.shape[-1] == int(form[-1])
+        ):
             return found[:, 0] if form[-1] == "1" else found
     raise UqbenchError(
         f"{where}: {name} is of shape {tuple(found.shape)}; expected [{'] or ['.join(forms)}]."
@@ -310,7 +312,9 @@ def _values(own: Mapping[str, Tensor], count: int, by: Speaker) -> Stated:
     if mean is not None and by_law:
         none = int((total <= 0).sum()) or (members is not None) * int((aleatoric <= 0).sum())
         if none:
-            lacks |= dict.fromkeys(("density", "models"), f"a variance above 0 at all points; {none} have none")
+            lacks |= dict.fromkeys(
+                ("density", "models"), f"a variance above 0 at all points; {none} have none"
+            )
         says |= {"normal", "set", "law"} | (set() if none else {"density", "models"})
     elif members is not None:
         why = "the noise of targets around the members' means (noise, or var for the total)"

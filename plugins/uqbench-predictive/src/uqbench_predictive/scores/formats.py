@@ -174,7 +174,10 @@ def crps(given: Given, name: str = TEST) -> float:
 
 
 def interval_score_90(given: Given, name: str = TEST) -> float:
-    """``u − l + 20 (l − y)⁺ + 20 (y − u)⁺``, a mean over points (Gneiting & Raftery 2007, eq. 43)."""
+    """Mean of ``u − l + 20 (l − y)⁺ + 20 (y − u)⁺`` over points.
+
+    Source: Gneiting & Raftery 2007, equation 43
+    """
     said, targets = given[name].predicted, given[name].targets
     if targets is None:
         return nan
