@@ -97,12 +97,11 @@ def test_nothing_is_interpolated_across_a_gap_or_beyond_a_runs_ends():
 
 def test_steps_of_many_runs_are_thinned_to_fifty():
     generator = np.random.default_rng(1)
+    drawn = [np.sort(generator.choice(9999, 400, replace=False)) for _ in range(6)]
     rows = [
-        pd.DataFrame(
-            {"method": m, "task": "t", "seed": seed, "step": np.sort(generator.choice(9999, 400, replace=False)), "score": 1.0}
-        )
-        for m in "ab" for seed in range(3)
-    ]  # fmt: skip
+        pd.DataFrame({"method": "aaabbb"[k], "task": "t", "seed": k, "step": own, "score": 1.0})
+        for k, own in enumerate(drawn)
+    ]
     grid, own = on_one_grid(pd.concat(rows))
     assert len(grid) == 50
     assert own["a"].shape == (3, 1, 50)

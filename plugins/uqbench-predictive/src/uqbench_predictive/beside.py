@@ -17,6 +17,7 @@ from uqbench.contract.identity import Run
 from uqbench.registry.plugins import Host
 from uqbench.results.files import stored_text
 from uqbench.results.folders import Folder
+from uqbench.results.scores import Score
 from uqbench.runner.train.estimators import dataset_seeds
 from uqbench.suites.configs import task_config
 from uqbench.suites.controls import control_of
@@ -46,41 +47,38 @@ def stored_rows(
     """
     board = _board(beside)
     plan = Selection(board.suite, board.name).plan(host, "cpu", say)
+    names = {
+        metric.statistic: metric.name
+        for metric in plan.suite.metrics
+        if metric.kind == "predictions" and control_of(metric) is None
+    }
     path = board.folder / "scores.csv"
-    cells = from_csv(stored_text(board.checked(path.name), path), str(path)).cells
-    seeds = {(one.task, one.seed) for cell in cells for one in cell}
-    sizes = []
+    stored = from_csv(stored_text(board.checked(path.name), path), str(path)).cells
+    rows = [one for cell in stored for one in cell]
+    there, sizes = {(one.task, one.seed) for one in rows}, dict[str, int]()
     for cell in {cell.task.name: cell for cell in plan.cells if cell.task.dataset}.values():
-        runs = [run for run in cell.runs if (run.task, run.seed) in seeds]
+        runs = [run for run in cell.runs if (run.task, run.seed) in there]
         with contained(say, f"the data of the task {cell.task.name} cannot be read: "):
             for run, known in _test_targets(cell, runs, host):
-                if len(sizes) == 0 or sizes[-1] != f"{cell.task.name} {len(known)}":
-                    sizes.append(f"{cell.task.name} {len(known)}")
+                sizes[run.task] = len(known)
                 if known.shape != targets.shape:
                     break  # the data sets of a task are of one size
                 if torch.equal(known.float(), targets.float()):
-                    rows = {
-                        of.method: one.values for of in cells for one in of
-                        if (one.task, one.seed) == (run.task, run.seed)
-                    }  # fmt: skip
-                    names = {
-                        metric.statistic: metric.name for metric in plan.suite.metrics
-                        if metric.kind == "predictions" and control_of(metric) is None
-                    }  # fmt: skip
+                    own = [one for one in rows if (one.task, one.seed) == (run.task, run.seed)]
                     said = f"{board.title}: task {run.task}, data set {run.seed}"
-                    return said, {
-                        row: {
-                            score: float(values[name])
-                            for score, name in names.items()
-                            if values.get(name) is not None
-                        }
-                        for row, values in rows.items()
-                    }
+                    return said, {one.method: _values(one, names) for one in own}
+    read = ", ".join(f"{task} {size}" for task, size in sizes.items())
     raise UqbenchError(
         f"beside: no task of {board.title} has these {len(targets)} targets in this order as its "
-        f"test set; the points of those that can be read here: {', '.join(sizes) or 'none'}. "
+        f"test set; the points of those that can be read here: {read or 'none'}. "
         f"Without beside, the columns calibrated and climatology say what the scores are worth."
     )
+
+
+def _values(one: Score, names: Mapping[str, str]) -> dict[str, float]:
+    """A stored run's scores, by registered name."""
+    known = {score: one.values.get(name) for score, name in names.items()}
+    return {score: value for score, value in known.items() if value is not None}
 
 
 def _test_targets(cell: Cell, runs: list[Run], host: Host) -> Iterator[tuple[Run, Tensor]]:

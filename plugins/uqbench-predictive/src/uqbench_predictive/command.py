@@ -1,14 +1,12 @@
 """``uqbench score``: stored predictions by every score; nothing is run."""
 
 from itertools import groupby
+from operator import itemgetter
 from typing import Annotated
 
 from uqbench.cli.options import FileThere, takes
 from uqbench.cli.terminal import print_json, records, say
 from uqbench_predictive.scores.registered import BINS
-
-MOST_NAMED = 8
-"""Absent scores of one reason that are named."""
 
 
 @takes()
@@ -50,10 +48,11 @@ def command(
         shown = shown.sort_values(first, ascending=best == "min")
         shown = shown.rename(index={YOURS: f"> {YOURS}"})
     say(*shown.to_string(float_format="{:.4g}".format, na_rep="").splitlines())
-    reasons = sorted(rows.attrs["absent"].items(), key=lambda pair: pair[1])
-    for why, own in groupby(reasons, key=lambda pair: pair[1]):
-        names = [name for name, _ in own]
-        more = f" and {len(names) - MOST_NAMED} more" * (len(names) > MOST_NAMED)
-        say(f"absent: {', '.join(names[:MOST_NAMED])}{more}: {why}")
+    of_sets = "needs the set "
+    reasons = [pair for pair in rows.attrs["absent"].items() if not pair[1].startswith(of_sets)]
+    for why, own in groupby(sorted(reasons, key=itemgetter(1)), key=itemgetter(1)):
+        say(f"absent: {', '.join(name for name, _ in own)}: {why}")
+    if more := len(rows.attrs["absent"]) - len(reasons):
+        say(f"absent: {more} scores of other sets than test")
     say(*rows.attrs["notes"])
     return 0

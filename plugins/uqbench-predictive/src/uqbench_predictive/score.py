@@ -143,6 +143,8 @@ def score(
         said, stored = stored_rows(
             known_targets[0], str(given("beside", beside, Name | Place)), host, notes.append
         )
+        if not any({*of} & {*table.index} for of in stored.values()):
+            notes.append(f"The rows of {said} have none of these scores.")
         table = _beside(table, stored)
         notes.append(f"Stored rows are of {said}.")
     table.attrs = {"absent": absent, "notes": notes}
