@@ -7,8 +7,6 @@ each score stands what it comes to where the targets are drawn from the predicti
 (Bröcker & Smith 2007), and what the best constant comes to.
 """
 
-from __future__ import annotations
-
 import io
 import math
 from collections.abc import Mapping
