@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from uqbench_predictive.scores.registered import NORMAL_90
 from uqbench_report.state_map import beliefs_at, map_beliefs, map_truth
 
 from uqbench.api.agents import ExportedAgent, restore
@@ -36,7 +37,6 @@ from uqbench.runner.train.loop import interact
 from uqbench.runner.train.recorder import Recorder
 from uqbench.suites.selection import Selection
 from uqbench.uncertainty.rollouts import rollout_returns
-from uqbench.uncertainty.stated import NORMAL_90
 
 ROOT = Path(__file__).resolve().parents[1]
 WORLDS = (

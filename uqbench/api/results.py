@@ -200,7 +200,7 @@ class Results:
     def board(self) -> pd.DataFrame:
         """The leaderboard: a row a method; its rank, name, mean and the trust in it come first.
 
-        Means have their 95 % interval. Of several boards, the columns that all of them have and
+        Means have their 95 % interval. For several boards, the columns that all of them have and
         that are not empty. ``calibration`` is the word for the method's stated intervals, which is
         empty where a board asks for none. What a board says of other metrics is in
         :meth:`estimates`.

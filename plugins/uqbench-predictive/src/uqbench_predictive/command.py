@@ -17,17 +17,18 @@ def command(
     bins: int = BINS,
     as_json: bool = False,
 ) -> int:
-    """Score predictions that you have: an .npz with targets and what was predicted of them.
+    """Score predictions that you have.
 
-    That is probs, logits, mean with std or var, samples, members (with noise), quantiles with
-    levels, an interval or a detector's score. 95 % intervals are over points. The column calibrated
-    is what a method would have whose predictions are these and right, climatology what the best
-    constant has.
+    An .npz has targets and what was predicted of them: probs, logits, mean with std or var,
+    samples, members (with noise), quantiles with levels, an interval or a detector's score. 95 %
+    intervals are over points. The column calibrated is what a method would have whose predictions
+    are these and right, climatology what the best constant has.
 
     \b
     Examples:
       uqbench score predictions.npz
-      uqbench score predictions.npz --beside testbed --bins 10
+      uqbench score predictions.npz --beside regression
+      uqbench score predictions.npz --bins 10
 
     Args:
         beside: Show the stored rows, too, of the task of this suite whose test set it is.
@@ -44,8 +45,8 @@ def command(
         shown = rows.drop(columns="summary").rename(columns={"low": "95 % from", "high": "to"})
     else:
         shown = rows["value"].unstack(0)[[*dict.fromkeys(rows.index.get_level_values(0))]]
-        first, best = shown.columns[0], rows["better"].iloc[0]
-        shown = shown.sort_values(first, ascending=best == "min")
+        by = "nll" if "nll" in shown else shown.columns[0]
+        shown = shown.sort_values(by, ascending=rows["better"][by].iloc[0] == "min")
         shown = shown.rename(index={YOURS: f"> {YOURS}"})
     say(*shown.to_string(float_format="{:.4g}".format, na_rep="").splitlines())
     of_sets = "needs the set "

@@ -163,7 +163,6 @@ def scored(
     value, none = float(one.value(predictions)), math.nan
     if math.isnan(value):
         return none, none, none, none
-    # of joint scores neighbors count: whole groups of ten stay together
     labels = {
         name: _labels(of.predicted.total.shape[1], one.joint) for name, of in predictions.items()
     }

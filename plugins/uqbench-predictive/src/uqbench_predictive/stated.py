@@ -241,6 +241,7 @@ def _targets(given: Tensor, count: int, n_classes: int, by: Speaker) -> Tensor:
 
 
 def _classes(own: Mapping[str, Tensor], where: str) -> Stated:
+    """Statement on classes."""
     probs, members, parts = own.get("probs"), own.get("members"), {}
     if (logits := own.get("logits")) is not None:
         if logits.dim() == 1:
@@ -269,7 +270,7 @@ def _classes(own: Mapping[str, Tensor], where: str) -> Stated:
 
 
 def _values(own: Mapping[str, Tensor], count: int, by: Speaker) -> Stated:
-    """Of a regression, or of a detector alone."""
+    """Statement on values, or of a detector alone."""
     zero, says, lacks = torch.zeros(count, dtype=torch.float64), set[str](), dict[str, str]()
     mean, members, interval = (own.get(name) for name in ("mean", "members", "interval"))
     variance, noise = own.get("var"), own.get("noise")
@@ -354,6 +355,6 @@ def _rising(quantiles: Tensor, levels: Tensor, by: Speaker) -> tuple[Tensor, Ten
 
 
 def _entropy(probs: Tensor) -> Tensor:
-    """Of the last dimension, in nats."""
+    """Entropy over the last dimension, in nats."""
     of: Tensor = torch.special.entr(probs).sum(-1)
     return of
