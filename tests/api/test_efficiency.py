@@ -124,6 +124,37 @@ def test_constants_and_the_direction_hold_for_curves_too():
     assert np.allclose(first[["value", "low", "high"]], expected[["value", "low", "high"]])
 
 
+def test_the_same_curves_in_every_form_are_the_same_to_the_bit(tmp_path):
+    own = curves(3, runs=4, tasks=3, frames=6)
+    rows = [
+        (m, f"task-{t + 1}", str(s), k + 1, of[s, t, k])
+        for m, of in own.items() for s, t, k in np.ndindex(of.shape)
+    ]  # fmt: skip
+    frame = pd.DataFrame(rows, columns=["method", "task", "seed", "step", "score"])
+    wide = frame.pivot(index=["method", "seed", "step"], columns="task", values="score")
+    np.savez(tmp_path / "all.npz", **own)
+    frame.to_csv(tmp_path / "all.csv", index=False)
+    frame.to_parquet(tmp_path / "all.parquet")
+    frame[::-1].to_feather(tmp_path / "all.feather")
+    forms = {
+        "rows": uqbench.compare(frame.sample(frac=1, random_state=0).sort_values("method")),
+        "levels": uqbench.compare(frame.set_index(["method", "task", "seed", "step"])["score"]),
+        "wide": uqbench.compare(wide.reset_index(), columns={"task": "*"}),
+        **{
+            ending: uqbench.compare(tmp_path / f"all.{ending}")
+            for ending in ("npz", "csv", "parquet", "feather")
+        },
+    }
+    first = uqbench.compare(own)
+    for name, found in forms.items():
+        for table, keys in (("efficiency", ["method", "step"]), ("area", ["method"])):
+            one, other = (
+                getattr(of, table).sort_values(keys, ignore_index=True) for of in (first, found)
+            )
+            pd.testing.assert_frame_equal(one, other, check_exact=True, obj=name)
+        assert found.profile()["share"].sum() == first.profile()["share"].sum()
+
+
 def test_a_method_that_lacks_runs_has_no_curve():
     own = curves()
     frame = pd.concat(

@@ -24,7 +24,7 @@ Outcome = tuple[dict[str, Any] | None, str]
 
 
 def outcome(paths: Sequence[Path], names: dict[str, str] | None = None, **options: Any) -> Outcome:
-    """Ranks, pairs and intervals to the bit, or the refusal; then what the board lacks."""
+    """Ranks, pairs, intervals, profile and curves to the bit, or the refusal; what is lacking."""
     try:
         found = uqbench.compare(list(paths), **options)
     except UqbenchError as error:
@@ -37,6 +37,13 @@ def outcome(paths: Sequence[Path], names: dict[str, str] | None = None, **option
         table = getattr(found, name).replace(names or {})
         if name == "intervals":  # over the method that the first file has: it is among the pairs
             table = table[~table["statistic"].str.startswith("improvement")]
+        tables[name] = table.sort_values(keys).to_json(orient="records", double_precision=15)
+    further = {"profile": found.profile()}
+    if len(found.curves):
+        further |= {"efficiency": found.efficiency, "area": found.area}
+    for name, table in further.items():
+        table = table.replace({"method": names or {}})
+        keys = ["method", *table.columns.intersection(["threshold", "step"])]
         tables[name] = table.sort_values(keys).to_json(orient="records", double_precision=15)
     return tables, repr(found)
 

@@ -7,6 +7,7 @@ from uqbench.runner import display
 
 def test_lines_go_to_stderr_where_rich_sees_a_notebook(monkeypatch, capsys):
     shown = []
+    monkeypatch.setenv("FORCE_COLOR", "1")  # ipykernel's stderr says that it is a terminal
     monkeypatch.setattr(rich.console, "_is_jupyter", lambda: True)
     monkeypatch.setattr("rich.jupyter.display", lambda *line: shown.append(line))
     made = display.Console
@@ -20,8 +21,9 @@ def test_lines_go_to_stderr_where_rich_sees_a_notebook(monkeypatch, capsys):
 
     monkeypatch.setattr(display, "Console", console)
     with watcher.watch([], {}, 1):
-        consoles[0].print("started")
-        consoles[0].print("done")
+        assert not consoles[-1].is_terminal
+        consoles[-1].print("started")
+        consoles[-1].print("done")
     watcher.say("written")
     assert shown == []
     assert capsys.readouterr().err.split() == ["started", "done", "written"]

@@ -31,7 +31,9 @@ class Terminal(Watcher):
         self, groups: Sequence[BatchGroup], expected: Forecast, processes: int
     ) -> Iterator[Callable[[events.Event], None]]:
         """Show progress while groups are executed."""
-        console = Console(stderr=True, force_jupyter=False)  # one output of a cell, not one a line
+        console = Console(stderr=True)
+        if console.is_jupyter:  # each line by rich would be an output of the cell, and bars many
+            console = Console(stderr=True, force_jupyter=False, force_terminal=False)
         text = "{task.percentage:>3.0f}%  {task.fields[speed]}  {task.fields[eta]}"
         bar = BarColumn(bar_width=None, table_column=Column(min_width=20, max_width=40))
         named = Column(overflow="ellipsis", no_wrap=True, ratio=1)
