@@ -106,7 +106,7 @@ class Compared:
         if thresholds is None:
             every = np.concatenate([np.ravel(of) for of in scores.values()] or [np.zeros(1)])
             thresholds = np.linspace(every.min(), every.max(), MOST_POINTS).tolist()
-        return profile(scores, np.asarray(thresholds, float))
+        return profile(scores, np.asarray(thresholds, float), paired=self._paired)
 
     @cached_property
     def efficiency(self) -> pd.DataFrame:

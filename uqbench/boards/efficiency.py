@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from uqbench.statistics.bounded import share
+from uqbench.statistics.bounded import mean_of
 from uqbench.statistics.estimate import Estimate, estimate
 from uqbench.statistics.ranks import Matrix, Pair, measure, places
 
@@ -27,16 +27,20 @@ Grid = tuple[NDArray[np.float64], Curves]
 """Steps, and curves at them."""
 
 
-def profile(matrices: Mapping[str, Matrix], thresholds: NDArray[np.float64]) -> pd.DataFrame:
+def profile(
+    matrices: Mapping[str, Matrix], thresholds: NDArray[np.float64], *, paired: bool
+) -> pd.DataFrame:
     """A row a method and threshold: the ``share`` of runs above it (Agarwal et al. 2021, eq. 4).
 
-    ``low`` to ``high`` is its 95 % interval, of each threshold by itself; a seed with all its tasks
-    is one observation.
+    ``low`` to ``high`` is its 95 % interval, of each threshold by itself; where methods are paired,
+    a seed with all its tasks is one observation.
     """
     rows = []
     for method, scores in matrices.items():
         for tau in thresholds:
-            of = Estimate.of(share((scores > tau).astype(float)), len(scores))
+            above = (scores > tau).astype(float)
+            shares = mean_of(above, [(0.0, 1.0)] * scores.shape[1], clustered=paired)
+            of = Estimate.of(shares, len(scores))
             rows.append((method, tau, of.value, of.low, of.high))
     columns = ["method", "threshold", "share", "low", "high"]
     return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(columns[1:], float))

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 OF_BOARDS = ("intervals", "pairs")
 FIGURES = (*OF_BOARDS, "profile", "efficiency", "area", "steps")
 """Those of a comparison."""
+MOST_BANDS = 8
+"""Methods whose bands can be told apart."""
 MOST_ROWS = 40
 """Pairs that a subplot has a row for."""
 INTERVAL = ["method", "estimate", "low", "high"]
@@ -87,8 +89,8 @@ def _curve(found: Compared, what: str) -> tuple[pd.DataFrame, str, str, str, str
     ranking = label(found.board.ranking)
     if what == "profile":
         text = (
-            "Share of runs above a score, by method, with pointwise 95 % bands; a seed with all "
-            "its tasks is one observation."
+            "Share of runs above a score, by method, with pointwise 95 % bands (of at most eight "
+            "methods)."
         )
         return found.profile(), "threshold", "share", "share of runs above", text
     text = (
@@ -130,7 +132,9 @@ def _lines(data: pd.DataFrame, methods: Sequence[str], x: str, y: str, title: st
     across = alt.X(f"{x}:Q", title=x if x == "step" else "score", axis=ticks)
     zero = alt.Scale(zero=x != "step")
     base = alt.Chart(width=320, height=220).encode(across, color)
-    band = base.mark_area(opacity=0.14).encode(alt.Y("low:Q"), alt.Y2("high:Q"))
+    band = base.mark_area(opacity=0.14 * (len(methods) <= MOST_BANDS)).encode(
+        alt.Y("low:Q"), alt.Y2("high:Q")
+    )
     line = base.mark_line(strokeWidth=2).encode(
         alt.Y(f"{y}:Q", title=title, scale=zero, axis=theme.up(5)), dash
     )
@@ -141,12 +145,15 @@ def _on(ax: Any, found: Compared, what: str, threshold: float | None) -> Any:
     """The same on matplotlib's axes, in their own style."""
     if what in ("profile", "efficiency"):
         data, x, y, title, _ = _curve(found, what)
-        for method in _methods(found):
+        methods = _methods(found)
+        for method in methods:
             own = data[data["method"] == method]
             grid = pd.Index(np.unique(data[x]))
             own = own.set_index(x).reindex(grid)  # a line breaks where it has no value
             [line] = ax.plot(own.index, own[y], label=method)
-            ax.fill_between(own.index, own["low"], own["high"], alpha=0.15, color=line.get_color())
+            if len(methods) <= MOST_BANDS:
+                color = line.get_color()
+                ax.fill_between(own.index, own["low"], own["high"], alpha=0.15, color=color)
         ax.set_xlabel(x if x == "step" else "score")
         ax.set_ylabel(title)
         ax.legend(frameon=False)
