@@ -18,8 +18,9 @@ from uqbench.statistics.ranks import Matrix, Pair, measure, places
 
 MOST_POINTS = 50
 """Steps, and thresholds, of a curve: of more, so many are taken, evenly."""
-GAP, LEAST_GAP = 2.0, 0.05
-"""A gap is longer than so many of a run's usual distances, and than this part of its steps."""
+GAP, IRREGULAR = 1.5, 0.05
+"""A gap is longer than so many of a run's usual distances; where most are others, as of episodes,
+than twice the median and than this part of its steps."""
 RANKED = ("value", "low", "high", "rank", "rank_low", "rank_high")
 Curves = Mapping[str, NDArray[np.float64]]
 """By method ``[runs, tasks, steps]``, NaN where a run has no value."""
@@ -72,7 +73,9 @@ def _along(run: pd.DataFrame, grid: NDArray[np.float64]) -> NDArray[np.float64]:
     found = np.interp(grid, steps, scores, left=np.nan, right=np.nan)
     distances = np.diff(steps)
     if len(distances):
-        longest = max(GAP * np.median(distances), LEAST_GAP * steps[-1])
+        usual = float(np.median(distances))
+        regular = np.isclose(distances, usual).mean() > 0.5
+        longest = GAP * usual if regular else max(2 * usual, IRREGULAR * steps[-1])
         after = np.clip(np.searchsorted(steps, grid), 1, len(steps) - 1)
         found[(distances[after - 1] > longest) & ~np.isin(grid, steps)] = np.nan
     return found
