@@ -39,6 +39,7 @@ if sys.platform == "win32":
     raise ImportError("uqbench runs on Linux and macOS; on Windows use it in WSL (wsl --install).")
 if TYPE_CHECKING:
     from uqbench_claims.api import judge_claims, verdicts
+    from uqbench_predictive.score import score
     from uqbench_report.report import write_report
 
     from uqbench.api.boards import check_leaderboard, leaderboard, rewrite_leaderboard
@@ -50,7 +51,6 @@ if TYPE_CHECKING:
     from uqbench.api.record import evaluate, record
     from uqbench.api.results import Results
     from uqbench.api.run import plan, run
-    from uqbench.api.score import score
     from uqbench.api.status import status
     from uqbench.suites.variants import grid
 
@@ -65,6 +65,7 @@ __all__ = [
 _LAZY = {
     "judge_claims": "uqbench_claims.api",
     "profile": "uqbench_profile.profile",
+    "score": "uqbench_predictive.score",
     "verdicts": "uqbench_claims.api",
     "write_report": "uqbench_report.report",
 } | {
@@ -79,7 +80,6 @@ _LAZY = {
         "api.record": ("evaluate", "record"),
         "api.results": ("Results",),
         "api.run": ("plan", "run"),
-        "api.score": ("score",),
         "api.status": ("status",),
         "suites.variants": ("grid",),
     }.items()

@@ -64,10 +64,11 @@ def test_predictions_are_scored(tmp_path, capsys, monkeypatch):
     np.savez(path, interval=np.tile([0.0, 1.0], (40, 1)), targets=np.linspace(0, 1.2, 40))
     code, out, _ = call(capsys, monkeypatch, "score", path)
     assert code == 0
-    assert out.splitlines()[0].split() == ["value", "95", "%", "from", "to", "calibrated", "better"]
-    rows = {
-        row["score"]: row
-        for row in json.loads(call(capsys, monkeypatch, "score", path, "--json")[1])
-    }
+    head = out.splitlines()[0].split()
+    assert head == ["value", "95", "%", "from", "to", "calibrated", "climatology", "better"]
+    assert "absent: rmse: needs a mean" in out.splitlines()
+    found = json.loads(call(capsys, monkeypatch, "score", path, "--json")[1])
+    assert found["absent"]["rmse"] == "needs a mean"
+    rows = {row["score"]: row for row in found["scores"]}
     assert rows["width_90"]["value"] == 1
     assert rows["width_90"]["low"] is None

@@ -53,9 +53,16 @@ def leaderboard(
             score, the board has a folder of its own.
         say: called with what stops nothing.
 
+    Returns:
+        The board, and the folder that it is in.
+
     Raises:
         UqbenchError: the measure or the score is unknown, or does not follow from what is stored;
             or nothing has run.
+
+    Example:
+        >>> import uqbench
+        >>> uqbench.leaderboard(uqbench.Options.of("windy-cliff", "smoke"))  # doctest: +SKIP
     """
     session = Session(options, say=say)
     plan, host, store = session.plan(), session.host, session.store
@@ -79,6 +86,22 @@ def check_leaderboard(options: Options, to: Path | None = None, say: Say = warn)
 
     Without a suite every board below the folder is checked, but for selections and what is of an
     earlier protocol; the last lines list those that are scored with older definitions.
+
+    Args:
+        options: which board.
+        to: folder of leaderboards; None for that of the results.
+        say: called with what stops nothing.
+
+    Returns:
+        Whether all is as its scores say, and what is not, in words.
+
+    Raises:
+        UqbenchError: there is no such board, or it is damaged.
+
+    Example:
+        >>> import pathlib, uqbench
+        >>> options = uqbench.Options.of("windy-cliff", "paper")
+        >>> uqbench.check_leaderboard(options, pathlib.Path("leaderboards")).good  # doctest: +SKIP
     """
     session, lines = Session(options, say=say), list[str]()
     if options.selection == Selection(""):
@@ -118,6 +141,22 @@ def rewrite_leaderboard(
     """Write a stored board's tables anew from its scores; return its folder, what changed.
 
     Rows whose runs are in the results folder get the controls of what these stored.
+
+    Args:
+        options: which board.
+        to: folder of leaderboards; None for that of the results.
+        say: called with what stops nothing.
+
+    Returns:
+        The board's folder, and the files that changed.
+
+    Raises:
+        UqbenchError: there is no such board, or its scores are damaged.
+
+    Example:
+        >>> import pathlib, uqbench
+        >>> options = uqbench.Options.of("windy-cliff", "paper")
+        >>> uqbench.rewrite_leaderboard(options, pathlib.Path("leaderboards"))  # doctest: +SKIP
     """
     session = Session(options, say=say)
     stored, result = session.stored(session.plan(), to)

@@ -1,6 +1,5 @@
 """``uqbench.compare``: scores that somebody has, ranked as a board ranks runs; nothing is run."""
 
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple
 from functools import cached_property
@@ -9,11 +8,14 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from uqbench.api.values import Name, Part, Place, given
 from uqbench.boards.against import against
 from uqbench.boards.detectable import detectable
+from uqbench.boards.efficiency import MOST_POINTS, Grid, areas, by_step, on_one_grid, profile
+from uqbench.boards.efficiency import steps_to as first_steps
 from uqbench.boards.imported import (
     METRIC,
     Better,
@@ -22,13 +24,13 @@ from uqbench.boards.imported import (
     Units,
     constants_of,
     imported_board,
+    normalized,
 )
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.manifest import missing_note
-from uqbench.boards.stored import StoredBoard, board_folder
+from uqbench.boards.stored import board_folder
 from uqbench.boards.tables import RANKS, label
 from uqbench.contract.errors import UqbenchError
-from uqbench.contract.figure import Figure
 from uqbench.contract.wording import count
 from uqbench.pages.board_folders import all_files, write_files
 from uqbench.pages.board_view import BoardView, shown
@@ -36,7 +38,7 @@ from uqbench.pages.notebook import board_html
 from uqbench.registry.load_host import load_host
 from uqbench.results.folders import Folder
 from uqbench.results.score_files import from_objects, read_scores
-from uqbench.results.score_table import Ledger, looks_like_a_cost, score_table
+from uqbench.results.score_table import RUN, USED, Ledger, looks_like_a_cost, score_table
 from uqbench.suites.reading import read_suites
 
 
@@ -46,10 +48,11 @@ class Compared:
     Args:
         board: of the scores.
         ledger: of what was read for it: each value, used or why not.
+        curves: of its runs, normalized: ``method``, ``task``, ``seed``, ``step``, ``score``.
     """
 
-    def __init__(self, board: Board, ledger: Ledger) -> None:
-        self.board, self.ledger = board, ledger
+    def __init__(self, board: Board, ledger: Ledger, curves: pd.DataFrame) -> None:
+        self.board, self.ledger, self.curves = board, ledger, curves
 
     @cached_property
     def ranks(self) -> pd.DataFrame:
@@ -74,13 +77,14 @@ class Compared:
     def intervals(self) -> pd.DataFrame:
         """A row a method and statistic: ``value``, and its 95 % interval ``low`` to ``high``.
 
-        IQM, mean, median, optimality gap (Agarwal et al. 2021) and the worst quarter of the runs.
+        IQM, mean, median, of normalized scores the optimality gap (Agarwal et al. 2021), and the
+        worst quarter of the runs.
         """
         rows = [
             (method, name, *astuple(of))
             for method, own in self.board.estimates.items()
             for name, of in own.items()
-            if of is not None
+            if of is not None and (name != "optimality_gap" or self._scaled)
         ]
         return pd.DataFrame(rows, columns=["method", "statistic", "value", "low", "high"])
 
@@ -92,8 +96,82 @@ class Compared:
         """
         return against(self.board, first, second)
 
-    def plot(self, what: str = "intervals") -> Figure:
-        """A figure of the scores, such as ``intervals`` or ``pairs``; a notebook draws it.
+    def profile(self, thresholds: Sequence[float] | None = None) -> pd.DataFrame:
+        """Performance profile: a row a method and threshold, the ``share`` of runs above it.
+
+        Args:
+            thresholds: scores; None for fifty from the least to the greatest that a run has.
+        """
+        scores = self.board.matrices
+        if thresholds is None:
+            every = np.concatenate([np.ravel(of) for of in scores.values()] or [np.zeros(1)])
+            thresholds = np.linspace(every.min(), every.max(), MOST_POINTS).tolist()
+        return profile(scores, np.asarray(thresholds, float), paired=self._paired)
+
+    @cached_property
+    def efficiency(self) -> pd.DataFrame:
+        """Sample efficiency: a row a step and method, its statistic, interval and rank set.
+
+        Steps are those of all runs' union at which each run of the method has a value; nothing is
+        interpolated across a gap. Intervals and rank sets are of each step by itself.
+
+        Raises:
+            UqbenchError: the scores have no steps.
+        """
+        return by_step(*self._grid, self.board.ranking, paired=self._paired)
+
+    @cached_property
+    def area(self) -> pd.DataFrame:
+        """A row a method: the mean height of its runs' curves, with interval and rank set.
+
+        Over the steps at which all methods have values.
+
+        Raises:
+            UqbenchError: the scores have no steps.
+        """
+        return areas(*self._grid, self.board.ranking, paired=self._paired)
+
+    def steps_to(self, threshold: float) -> pd.DataFrame:
+        """A row a method: the ``steps`` at which its curve first is at a threshold; inf if never.
+
+        Args:
+            threshold: a score, normalized as the board's are.
+
+        Raises:
+            UqbenchError: the scores have no steps.
+        """
+        return first_steps(self.efficiency, threshold)
+
+    @cached_property
+    def _grid(self) -> Grid:
+        own = self.curves[self.curves["method"].isin([*self.board.matrices])]
+        if own.empty:
+            raise UqbenchError(
+                "expected scores by step, in a column step or arrays [runs, tasks, frames], of "
+                "methods that have all of their runs; there are none."
+            )
+        return on_one_grid(own)
+
+    @property
+    def _scaled(self) -> bool:
+        """Whether 1 is a score that means something."""
+        return self.board.plan.suite.normalization[METRIC].zero not in (AS_GIVEN, NEGATED)
+
+    @property
+    def _paired(self) -> bool:
+        return bool(self.board.plan.suite.paired)
+
+    def plot(self, what: str = "intervals", ax: Any = None, threshold: float | None = None) -> Any:
+        """A figure of the scores, which a notebook draws, or the same in a matplotlib subplot.
+
+        Args:
+            what: ``intervals``, ``pairs``, ``profile``; of scores by step ``efficiency``, ``area``
+                or, with a threshold, ``steps``.
+            ax: matplotlib's axes to draw on; None for a :class:`uqbench.figure.Figure` (SVG).
+            threshold: of ``steps``.
+
+        Returns:
+            The figure, or ``ax``.
 
         Raises:
             UqbenchError: there is no such figure, or a library of ``uqbench[plots]`` is missing.
@@ -102,12 +180,9 @@ class Compared:
         from uqbench.report import require
 
         require("plots", "altair", "vl_convert")
-        from uqbench.plots.catalog import draw
+        from uqbench.plots.compared import draw
 
-        with tempfile.TemporaryDirectory() as folder:
-            board = StoredBoard.read(self.write(folder))
-            figure: Figure = draw(board, what, None, load_host())
-        return figure
+        return draw(self, what, ax, threshold)
 
     def write(self, folder: str | PathLike[str]) -> Path:
         """Write a board below a folder of leaderboards; return its folder.
@@ -136,12 +211,11 @@ class Compared:
             runs = min(cell.scored for cell in board.scores.cells if cell.method in board.places)
             parts.append(detectable(together, runs, runs))
         lacking = missing_note(board.scores, board.planned).replace("*", "").replace("`", "")
-        zero = board.plan.suite.normalization[METRIC].zero
         parts += [lacking and f"{lacking} Such a method has no rank."]
         parts += [f"R{str(self.ledger)[1:]}.", board.together]
-        if zero == NEGATED:
+        if board.plan.suite.normalization[METRIC].zero == NEGATED:
             parts.append("Lower scores are better: they are shown negated.")
-        if tasks > 1 and zero in (AS_GIVEN, NEGATED):
+        if tasks > 1 and not self._scaled:
             parts.append("Scores are as they were given: normalize those of unlike tasks.")
         return " ".join(filter(None, parts))
 
@@ -224,12 +298,33 @@ def compare(
         scale = "each task's zero", "its one"
     elif better is None:
         _check_direction(ledger)
+    better = better and given("better", better, Better)
     board = imported_board(
-        table, constants, by=by, better=better and given("better", better, Better), paired=paired,
+        table, constants, by=by, better=better, paired=paired,
         units=given("units", units, Units), name=given("name", name, Name), files=digests,
         scale=scale,
     )  # fmt: skip
-    return Compared(board, ledger)
+    return Compared(board, ledger, _curves(ledger, table, constants, better, board))
+
+
+def _curves(
+    ledger: Ledger,
+    table: pd.DataFrame,
+    constants: Constants | None,
+    better: Better | None,
+    board: Board,
+) -> pd.DataFrame:
+    """Normalized scores by step of the runs that have a score; seeds' means over tasks, if so."""
+    runs = table[table["score"].notna()].drop(columns="score")
+    own = ledger.values.dropna(subset=["step", "score"]).merge(runs, on=RUN)
+    own = own[own["why"].eq(USED) | own["why"].str.startswith("before")]
+    if own.empty:
+        return own
+    curves, tasks = normalized(own, constants, better), [of.name for of in board.plan.suite.tasks]
+    if {*curves["task"]} <= {*tasks}:
+        return curves
+    means = curves.groupby(["method", "seed", "step"], as_index=False)["score"]
+    return means.mean()[means.count()["score"] == curves["task"].nunique()].assign(task=tasks[0])
 
 
 def _check_direction(ledger: Ledger) -> None:

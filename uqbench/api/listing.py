@@ -12,6 +12,9 @@ from uqbench.suites.reading import read_suites
 def list_suites() -> pd.DataFrame:
     """The installed suites: ``name``, ``version``, ``summary``, budgets, tasks and methods.
 
+    Returns:
+        A row a suite.
+
     Example:
         >>> import uqbench
         >>> uqbench.list_suites().query("name.str.startswith('deep')")  # doctest: +SKIP
@@ -20,7 +23,15 @@ def list_suites() -> pd.DataFrame:
 
 
 def list_agents() -> pd.DataFrame:
-    """The installed agents: ``name``, ``version``, ``summary``, ``source``, ``plugin``."""
+    """The installed agents: ``name``, ``version``, ``summary``, ``source``, ``plugin``.
+
+    Returns:
+        A row an agent.
+
+    Example:
+        >>> import uqbench
+        >>> uqbench.list_agents()["name"]  # doctest: +SKIP
+    """
     return pd.DataFrame(listing("agents")["agents"])
 
 
@@ -30,8 +41,15 @@ def list_methods(suite: str) -> pd.DataFrame:
     Args:
         suite: its name.
 
+    Returns:
+        A row a method.
+
     Raises:
         UqbenchError: there is no such suite; says the nearest.
+
+    Example:
+        >>> import uqbench
+        >>> uqbench.list_methods("minatar")  # doctest: +SKIP
     """
     host, rows = load_host(), []
     for method in read_suites(host, check=()).suite(given("suite", suite, Name)).methods:
@@ -47,8 +65,15 @@ def list_budgets(suite: str) -> pd.DataFrame:
     Args:
         suite: its name.
 
+    Returns:
+        A row a budget.
+
     Raises:
         UqbenchError: there is no such suite; says the nearest.
+
+    Example:
+        >>> import uqbench
+        >>> uqbench.list_budgets("minatar")  # doctest: +SKIP
     """
     own = read_suites(load_host(), check=()).suite(given("suite", suite, Name))
     rows = [

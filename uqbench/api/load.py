@@ -18,6 +18,9 @@ def load(results: Place = "results") -> Results:
         results: a results folder (``--out`` of ``uqbench run``), a folder of leaderboards, or one
             leaderboard's folder.
 
+    Returns:
+        The results, read when they are asked for.
+
     Raises:
         UqbenchError: there are neither runs nor leaderboards.
 

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 AnyBoard = Board | StoredBoard
 POINTS = ("task", "method", "step", "metric", "value", "low", "high", "runs")
 """Columns of the curves that stored boards keep."""
+FIRST = ("rank", "method", "mean", "mean_low", "mean_high", "calibration")
+"""Columns that a notebook shows before it hides some."""
 PAIR = {"method": ("first", "second")}
 """Further columns of a name: a pair of methods stays where one of them does."""
 DIGESTS = ("results_digest", "content")
@@ -196,20 +198,21 @@ class Results:
         )  # fmt: skip
 
     def board(self) -> pd.DataFrame:
-        """The leaderboard: one row per method, with its rank and statistics of its score.
+        """The leaderboard: a row a method; its rank, name, mean and the trust in it come first.
 
-        Each has its 95 % interval. For several boards, the columns that all of them have and that
-        are not empty, and ``calibration``, the word for the method's stated intervals, which is
+        Means have their 95 % interval. For several boards, the columns that all of them have and
+        that are not empty. ``calibration`` is the word for the method's stated intervals, which is
         empty where a board asks for none. What a board says of other metrics is in
         :meth:`estimates`.
         """
         tables = [(one, one.table("leaderboard.csv")) for one in self.boards]
         known = [(one, table) for one, table in tables if table is not None]
         if len(known) == 1:
-            return self._joined([(one, summary(table)) for one, table in known])
+            return _first(self._joined([(one, summary(table)) for one, table in known]), FIRST)
         said = [(one, of.assign(calibration=of.get("calibration", ""))) for one, of in known]
         joined = self._joined([(one, summary(table)) for one, table in said], join="inner")
-        return joined.dropna(axis="columns", how="all").fillna({"calibration": ""})
+        shown = joined.dropna(axis="columns", how="all").fillna({"calibration": ""})
+        return _first(shown, ("suite", "board", *FIRST))
 
     def estimates(self) -> pd.DataFrame:
         """Estimates of each method, long: ``metric``, ``value``, ``low``, ``high``.
@@ -331,6 +334,12 @@ class Results:
             return pd.DataFrame(columns=["suite", "board", *columns])
         joined = parts[0] if len(parts) == 1 else pd.concat(parts, join=join)
         return joined.reset_index(drop=True)
+
+
+def _first(frame: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+    """The frame with some of its columns before the others."""
+    known = [name for name in names if name in frame]
+    return frame[[*known, *frame.columns.difference(known, sort=False)]]
 
 
 def _found(

@@ -81,6 +81,9 @@ def plan(suite: str, budget: str | None = None, **options: Any) -> Planned:
         budget: name of the budget; None for the suite's default.
         options: of :class:`~uqbench.api.options.Options`.
 
+    Returns:
+        The plan: its methods, tasks, runs and the time that they take.
+
     Raises:
         UqbenchError: a name is unknown or a value is wrong; says what was expected.
 

@@ -21,6 +21,12 @@ def status(out: Place = "results") -> list[dict[str, Any]]:
     Args:
         out: the results folder.
 
+    Returns:
+        A dictionary a run: its folder, state, reason, steps and seconds left.
+
+    Raises:
+        UqbenchError: the folder cannot be read.
+
     Example:
         >>> import pandas, uqbench
         >>> pandas.DataFrame(uqbench.status("results"))  # doctest: +SKIP

@@ -75,8 +75,7 @@ def imported_board(
         UqbenchError: a name cannot be shown, a task has no constants, 0 and 1 are one score, or
             are the other way round than ``better`` says.
     """
-    table = _normalized(table.copy(), constants, better)
-    table = table.assign(**{of: _named(table[of], of) for of in ("method", "task")})
+    table = normalized(table.copy(), constants, better)
     table = _by_seed(table) if units == "seed" else table
     methods, tasks = (list(dict.fromkeys(table[column])) for column in ("method", "task"))
     ends = dict.fromkeys(tasks, NormalizationConstants(zero=0.0, one=1.0))
@@ -165,9 +164,14 @@ def beside(stored: StoredBoard, plan: Plan) -> tuple[list[Cell], Scores]:
     return cells, Scores.of(kept)
 
 
-def _normalized(
+def normalized(
     table: pd.DataFrame, constants: Constants | None, better: Better | None
 ) -> pd.DataFrame:
+    """The table with its scores between 0 and 1 of their tasks, and names that can be shown.
+
+    Raises:
+        UqbenchError: see :func:`imported_board`.
+    """
     bare = table["zero"].isna() if "zero" in table else pd.Series(constants is None, table.index)
     if constants is None and bare.any() and not bare.all():
         own, other = (next(iter(table.loc[which, "method"])) for which in (bare, ~bare))
@@ -191,7 +195,8 @@ def _normalized(
             f"better={better!r}, and by the constants {' or '.join(sorted(ways))} is: expected the "
             f"better score as 1."
         )
-    return table.assign(score=(table["score"] - table["zero"]) / scale)
+    names = {of: _named(table[of], of) for of in ("method", "task")}
+    return table.assign(score=(table["score"] - table["zero"]) / scale, **names)
 
 
 def _named(names: pd.Series, what: str) -> pd.Series:

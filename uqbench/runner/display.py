@@ -36,6 +36,8 @@ class Terminal(Watcher):
     ) -> Iterator[Callable[[events.Event], None]]:
         """Show progress while groups are executed."""
         console = Console(stderr=True)
+        if console.is_jupyter:  # each line by rich would be an output of the cell, and bars many
+            console = Console(stderr=True, force_jupyter=False, force_terminal=False)
         bar = BarColumn(bar_width=None, table_column=Column(min_width=10, max_width=30))
         columns = TextColumn("all runs"), bar, TextColumn("{task.description}")
         with Progress(*columns, console=console, disable=not console.is_terminal) as bars:

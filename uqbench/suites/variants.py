@@ -26,10 +26,21 @@ class Grid:
 
 
 def grid(*values: Any) -> Grid:
-    """Several values of a setting, as in ``{"dqn": {"learning_rate": uqbench.grid(1e-4, 3e-4)}}``.
+    """Several values of a setting, one variant of the method for each.
+
+    Args:
+        values: of the setting.
+
+    Returns:
+        They, to stand for a value in ``settings``.
 
     Raises:
         UqbenchError: there are none.
+
+    Example:
+        >>> import uqbench
+        >>> settings = {"dqn": {"learning_rate": uqbench.grid(1e-4, 3e-4)}}
+        >>> uqbench.run("windy-cliff", "smoke", settings=settings)  # doctest: +SKIP
     """
     if not values:
         raise UqbenchError("grid() has no values; expected some, such as grid(1e-4, 3e-4).")

@@ -70,6 +70,16 @@ def judge_claims(
         options: which runs.
         boards: folder of leaderboards; None for the runs of the results folder.
         say: called with what stops nothing.
+
+    Returns:
+        A judgement a claim: its verdict, and the comparisons that it follows from.
+
+    Raises:
+        UqbenchError: there is no such suite or board, or it is damaged.
+
+    Example:
+        >>> import uqbench
+        >>> uqbench.judge_claims(uqbench.Options.of("windy-cliff", None))  # doctest: +SKIP
     """
     session = Session(options, say=say)
     return _judged(session, session.selection, boards)
@@ -85,6 +95,13 @@ def verdicts(options: Options, boards: Path | None = None, say: Say = warn) -> l
 
     Returns:
         An entry a suite with claims; that of the selected suite alone, if one is.
+
+    Raises:
+        UqbenchError: there is no such suite.
+
+    Example:
+        >>> import pathlib, uqbench
+        >>> uqbench.verdicts(uqbench.Options(""), pathlib.Path("leaderboards"))  # doctest: +SKIP
     """
     session, judgements = Session(options, say=say), []
     wanted, suites = session.selection, read_suites(session.host, check=())

@@ -51,6 +51,10 @@ def write_report(
 
     Raises:
         UqbenchError: the extra ``uqbench[report]`` is not installed, or a board is damaged.
+
+    Example:
+        >>> import uqbench
+        >>> uqbench.write_report("results", "report.html")  # doctest: +SKIP
     """
     folder, output = given("folder", folder, Place), given("output", output, Place)
     require("report", *LIBRARIES)

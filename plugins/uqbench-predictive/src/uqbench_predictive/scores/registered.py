@@ -61,7 +61,7 @@ def accuracy(given: Given, name: str = TEST) -> float:
     return nan if probs is None else float(_right(probs, targets).mean())
 
 
-def ece(given: Given, name: str = TEST) -> float:
+def ece(given: Given, name: str = TEST, bins: int = BINS) -> float:
     """Calibration error of the most probable class over bins of equally many points.
 
     ``Σ_b |B_b|/M |accuracy(B_b) − confidence(B_b)|``, fifteen bins. Points of the same confidence
@@ -77,7 +77,7 @@ def ece(given: Given, name: str = TEST) -> float:
         return nan
     confidence = probs.amax(-1)
     gap = tie_means(_right(probs, targets) - confidence, confidence)
-    parts = gap[confidence.argsort()].tensor_split(BINS)
+    parts = gap[confidence.argsort()].tensor_split(bins)
     return sum(abs(float(part.sum())) for part in parts) / len(gap)
 
 

@@ -1,0 +1,63 @@
+"""Somebody's predictions of a task's test set, beside the stored rows of that data set."""
+
+import numpy as np
+import pytest
+import uqbench_boards
+from uqbench_predictive.beside import _test_targets
+
+import uqbench
+from uqbench.boards.scores import from_csv
+from uqbench.boards.stored import StoredBoard
+from uqbench.contract.errors import UqbenchError
+from uqbench.registry.load_host import load_host
+from uqbench.results.folders import Folder
+from uqbench.suites.selection import Selection
+
+BOARD = uqbench_boards.folder() / "regression" / "paper"
+
+
+@pytest.fixture(scope="module")
+def known() -> np.ndarray:
+    """The test targets of diabetes, data set 3."""
+    host = load_host()
+    plan = Selection("regression", "paper").plan(host, "cpu", print)
+    cell = next(cell for cell in plan.cells if cell.task.name == "diabetes")
+    runs = [run for run in cell.runs if run.seed == 3]
+    [(_, targets)] = _test_targets(cell, runs, host)
+    return targets.numpy()
+
+
+def stored(method: str) -> dict[str, float]:
+    cells = from_csv(StoredBoard.read(Folder(BOARD)).checked("scores.csv").decode(), "here").cells
+    [one] = [
+        one for cell in cells for one in cell
+        if (one.task, one.method, one.seed) == ("diabetes", method, 3)
+    ]  # fmt: skip
+    return one.values
+
+
+def test_the_rows_of_the_same_data_set_stand_beside_the_best_first(known):
+    given = {"mean": np.full(len(known), known.mean()), "std": np.full(len(known), known.std())}
+    rows = uqbench.score(**given, targets=known, beside="regression")
+    nll = rows.loc["nll", "value"]
+    assert list(nll) == sorted(nll)
+    assert {"yours", "climatology", "deep-ensemble"} <= {*nll.index}
+    assert nll["deep-ensemble"] == stored("deep-ensemble")["nll"]
+    assert nll["yours"] == pytest.approx(nll["climatology"], rel=1e-9)
+    assert nll["climatology"] == pytest.approx(stored("deep-ensemble")["nll_shares"], rel=1e-6)
+    assert "regression · paper: task diabetes, data set 3" in rows.attrs["notes"][-1]
+    alone = uqbench.score(**given, targets=known)
+    assert rows.loc[("rmse", "yours"), "low"] == alone.loc["rmse", "low"]
+    assert rows.attrs["absent"] == alone.attrs["absent"]
+    by_folder = uqbench.score(**given, targets=known, beside=BOARD)
+    assert by_folder.equals(rows)
+
+
+def test_other_targets_or_another_order_have_no_rows(known):
+    given = {"mean": known, "std": np.ones(len(known))}
+    with pytest.raises(UqbenchError, match=r"no task of regression .* diabetes \d+"):
+        uqbench.score(**given, targets=known[::-1], beside="regression")
+    with pytest.raises(UqbenchError, match=r"no stored board of 'regresion'.*regression"):
+        uqbench.score(**given, targets=known, beside="regresion")
+    with pytest.raises(UqbenchError, match="expected targets, to find the task"):
+        uqbench.score(score=known, outside_score=known, beside="regression")

@@ -1,0 +1,251 @@
+"""Predictions that somebody has: the registered scores, intervals over points, one validator."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from scipy import stats
+from uqbench_predictive.score import scored
+from uqbench_predictive.scores import registered
+from uqbench_predictive.scores.formats import Score
+from uqbench_predictive.stated import stated
+
+import uqbench
+from uqbench.contract.errors import UqbenchError
+
+
+def spec(name: str) -> Score:
+    return Score(getattr(registered, name), "min", name, joint=name == "joint_nll")
+
+
+def classes(seed: int, count: int = 200, sharp: float = 1.0) -> dict[str, np.ndarray]:
+    """Calibrated probabilities of three classes where ``sharp`` is 1."""
+    generator = np.random.default_rng(seed)
+    probs = generator.dirichlet(np.ones(3), count)
+    targets = [generator.choice(3, p=p) for p in probs]
+    stated = probs**sharp / (probs**sharp).sum(1, keepdims=True)
+    return {"probs": stated, "targets": np.array(targets)}
+
+
+def test_scores_are_those_of_the_formulas(tmp_path):
+    given = classes(0)
+    rows = uqbench.score(**given)
+    said = given["probs"][np.arange(200), given["targets"]]
+    assert rows.loc["nll", "value"] == pytest.approx(-np.log(said).mean(), rel=1e-9)
+    right = given["probs"].argmax(1) == given["targets"]
+    assert rows.loc["accuracy", "value"] == pytest.approx(right.mean(), rel=1e-9)
+    assert {"brier", "ece", "aurc", "coverage_90", "ece_width"} <= {*rows.index}
+    assert "crps" not in rows.index
+    assert rows.attrs["absent"]["crps"] == "needs a mean with a variance, or samples"
+    assert rows.attrs["absent"]["joint_nll"].startswith("needs members, without which")
+    np.savez(tmp_path / "p.npz", **given)
+    assert uqbench.score(tmp_path / "p.npz").equals(rows)
+
+
+def test_members_say_how_much_is_epistemic_and_a_second_set_is_detected():
+    generator = np.random.default_rng(1)
+    members = generator.dirichlet([90.0, 5.0, 5.0], (8, 100))
+    foreign = generator.dirichlet(np.full(3, 0.5), (8, 100))
+    rows = uqbench.score(members=members, targets=np.zeros(100, int), outside_members=foreign)
+    assert rows.loc["auroc", "value"] > 0.99
+    assert math.isnan(rows.loc["auroc", "calibrated"])  # it reads no targets
+    means = generator.normal(size=(8, 100))
+    given = stated({"members": means, "var": np.full(100, 9.0), "targets": np.zeros(100)}, "here")
+    said = given["test"].predicted
+    assert torch.allclose(said.epistemic[0], torch.from_numpy(means.var(0)))
+    assert torch.allclose(said.total, said.aleatoric + said.epistemic)
+
+
+def test_the_interval_of_a_mean_is_students_of_its_groups():
+    """Fifty groups of four: left out one at a time, a mean's are as good as kept one at a time."""
+    given = stated(classes(2), "here")
+    value, low, high, _ = scored(spec("nll"), given)
+    losses = -given["test"].predicted.probs[0].gather(1, given["test"].targets[0][:, None]).log()
+    generator = torch.Generator().manual_seed(
+        uqbench.contract.seeding.derive_seed("points") % 2**63
+    )
+    labels = torch.randperm(200, generator=generator) % 20
+    groups = np.array([float(losses[labels == k].mean()) for k in range(20)])
+    half = stats.t.ppf(0.975, 19) * groups.std(ddof=1) / math.sqrt(20)
+    assert (value - low, high - value) == pytest.approx((half, half), rel=1e-6)
+
+
+@pytest.mark.parametrize("name", ["nll", "accuracy", "rmse", "joint_nll"])
+def test_intervals_cover_as_often_as_they_say(name):
+    """100 sets; below 87 of intervals that cover with 95 % has probability 5e-4 (binomial)."""
+
+    def drawn(seed: int, count: int = 150):
+        if name != "rmse":
+            return classes(seed, count)
+        noise = np.random.default_rng(seed).normal(size=count)
+        return {"mean": np.zeros(count), "var": np.ones(count), "targets": noise}
+
+    truth = scored_alone(name, drawn(10**6, 60_000))
+    inside = 0
+    for seed in range(100):
+        _, low, high, _ = scored(spec(name), stated(drawn(seed), "here"))
+        inside += low <= truth <= high
+    assert inside >= 87
+
+
+def scored_alone(name: str, arrays: dict[str, np.ndarray]) -> float:
+    return float(getattr(registered, name)(stated(arrays, "here")))
+
+
+def test_a_calibrated_method_of_few_points_has_a_calibration_error():
+    """A coin that is stated as such: E|heads/n − ½| of n tosses, binomial."""
+    count = 60
+    given = {"probs": np.full((count, 2), 0.5), "targets": np.arange(count) % 2}
+    # equal probabilities: half of a point is right whatever comes, and the error is zero
+    assert (
+        scored(spec("ece"), stated(given, "here"))[3]
+        != scored(spec("ece"), stated(given, "here"))[3]
+    )
+    given["probs"] = np.tile([0.6, 0.4], (count, 1))
+    heads = np.arange(count + 1)
+    expected = (abs(heads / count - 0.6) * stats.binom.pmf(heads, count, 0.6)).sum()
+    spread = math.sqrt(0.24 / count * (1 - 2 / math.pi) / 20)
+    found = scored(spec("ece"), stated(given, "here"))[3]
+    assert abs(found - expected) < 4 * spread
+    over = uqbench.score(**classes(3, 500, sharp=3.0))
+    assert over.loc["nll", "low"] > over.loc["nll", "calibrated"]
+
+
+HALVES, ZEROS = [[0.5, 0.5]] * 40, [0] * 40
+MEANS = [0.0] * 40
+
+
+@pytest.mark.parametrize(
+    ("arrays", "said"),
+    [
+        ({"probs": np.full((40, 3), 0.5), "targets": ZEROS}, r"sum to one .*1\.5 at point 0"),
+        ({"probs": HALVES, "targets": [0, 1, 2, *ZEROS[3:]]}, "no class .* 2 at point 2"),
+        ({"probs": HALVES, "targets": [0, 1]}, r"as many points .* probs \(40, 2\)"),
+        ({"probs": np.full((2, 40), 0.5), "targets": ZEROS}, r"as many points .* probs \(2, 40\)"),
+        ({"mean": MEANS, "var": [-1.0] * 40, "targets": MEANS}, "total is negative"),
+        ({"mean": MEANS, "std": [-1.0] * 40, "targets": MEANS}, "std is negative"),
+        ({"mean": MEANS, "std": MEANS, "var": MEANS, "targets": MEANS}, "one of std, var"),
+        ({"probs": HALVES, "logits": HALVES, "targets": ZEROS}, "one of logits, probs"),
+        ({"probs": HALVES, "std": MEANS, "targets": ZEROS}, "std beside probabilities"),
+        ({"classes": HALVES, "targets": ZEROS}, "expected probs, logits or members"),
+        ({"targets": ZEROS}, "say no law.*expected probs, logits"),
+        ({"probs": HALVES}, r"expected targets \[M\]"),
+        ({"probs": HALVES, "targets": [0.5, *ZEROS[1:]]}, "no class .* 0.5 at point 0"),
+        ({"probs": HALVES, "targets": np.ones((40, 2))}, "no class .* 2 at point 0"),
+        ({"probs": HALVES[:4], "targets": ZEROS[:4]}, "at least 20 points .* got 4"),
+        ({"probs": [["a", "b"]] * 4, "targets": ZEROS[:4]}, "expected numbers in probs"),
+        ({"logit": HALVES, "targets": ZEROS}, "no array of .* 'logit'. Did you mean 'logits'"),
+        ({"quantiles": HALVES, "targets": MEANS}, "quantiles and levels are not both there"),
+        ({"quantiles": HALVES, "levels": [0.5, 1.5], "targets": MEANS}, "between 0 and 1"),
+        (
+            {"quantiles": [[1.0, 0.0]] * 40, "levels": [0.1, 0.9], "targets": MEANS},
+            "quantiles fall .* at point 0",
+        ),
+        ({"interval": np.zeros((40, 3)), "targets": MEANS}, r"interval is of .* \[M, 2\]"),
+        ({"members": np.zeros((3, 40)), "var": [-1.0] * 40, "targets": MEANS}, "negative"),
+    ],
+)
+def test_what_a_run_may_not_state_is_not_scored(arrays, said):
+    with pytest.raises(UqbenchError, match=said):
+        uqbench.score(**{name: np.array(value) for name, value in arrays.items()})
+
+
+def drawn_values(seed: int = 3, count: int = 60) -> dict[str, np.ndarray]:
+    generator = np.random.default_rng(seed)
+    mean = generator.normal(size=count)
+    return {"mean": mean, "targets": mean + generator.normal(size=count)}
+
+
+def test_formats_that_say_the_same_have_the_same_scores():
+    probs = classes(4, 60)["probs"]
+    targets = classes(4, 60)["targets"]
+    rows = uqbench.score(probs=probs, targets=targets)
+    for given in (
+        {"logits": np.log(probs) + 3.0, "targets": targets},
+        {"probs": torch.from_numpy(probs), "targets": np.eye(3)[targets]},
+        {"probs": probs.tolist(), "targets": [[t] for t in targets]},
+    ):
+        again = uqbench.score(**given)
+        assert list(again.index) == list(rows.index)
+        assert np.allclose(again["value"], rows["value"], rtol=1e-12)
+    two = {"targets": (targets == 0).astype(int)}
+    both = uqbench.score(probs=np.stack([1 - probs[:, 0], probs[:, 0]], 1), **two)
+    for given in ({"probs": probs[:, 0]}, {"logits": np.log(probs[:, 0] / (1 - probs[:, 0]))}):
+        assert np.allclose(uqbench.score(**given, **two)["value"], both["value"], rtol=1e-9)
+    values, ones = drawn_values(), np.ones(60)
+    normal = uqbench.score(**values, var=ones)
+    assert uqbench.score(**values, std=ones[:, None]).equals(normal)
+    alike = np.tile(values["mean"], (3, 1))
+    noisy = uqbench.score(members=alike, noise=ones, targets=values["targets"])
+    assert np.allclose(noisy["value"].reindex(normal.index), normal["value"])
+    assert noisy.loc["joint_nll", "value"] == pytest.approx(normal.loc["nll", "value"])
+
+
+def test_what_a_format_cannot_say_is_absent_with_its_reason():
+    values, generator = drawn_values(), np.random.default_rng(5)
+    means = values["mean"] + 0.1 * generator.normal(size=(4, 60))
+    rows = uqbench.score(members=means, targets=values["targets"])
+    assert {*rows.index} == {"rmse", "aurc"}
+    for name in ("nll", "joint_nll", "crps", "coverage_90"):
+        assert "noise of targets around the members" in rows.attrs["absent"][name]
+    drawn = values["mean"] + generator.normal(size=(30, 60))
+    rows = uqbench.score(samples=drawn, targets=values["targets"])
+    assert rows.attrs["absent"]["nll"] == "needs a density, which samples have not"
+    assert {"crps", "quantile_loss", "coverage_90", "interval_score_90", "rmse"} <= {*rows.index}
+    var = np.where(np.arange(60) == 7, 0.0, 1.0)
+    rows = uqbench.score(**values, var=var)
+    assert rows.attrs["absent"]["nll"] == "needs a variance above 0 at all points; 1 have none"
+    rows = uqbench.score(**values)
+    assert list(rows.index) == ["rmse"]
+    levels, at = [0.05, 0.5, 0.95], stats.norm.ppf([0.05, 0.5, 0.95])
+    given = {"quantiles": values["mean"][:, None] + at, "targets": values["targets"]}
+    rows = uqbench.score(**given, levels=levels)
+    assert {*rows.index} == {"quantile_loss", "coverage_90", "width_90", "interval_score_90"}
+    given["quantiles"] = given["quantiles"][:, ::-1]
+    assert uqbench.score(**given, levels=levels[::-1]).equals(rows)
+    rows = uqbench.score(score=drawn[0], outside_score=drawn[1] + 2)
+    assert list(rows.index) == ["auroc", "aupr", "fpr95"]
+    with pytest.raises(UqbenchError, match="at least 20 points of the set 'outside'"):
+        uqbench.score(score=drawn[0], outside_score=[1.0])
+
+
+def test_intervals_end_where_the_scores_range_does():
+    for seed in range(3):
+        rows = uqbench.score(**classes(seed, 60))
+        assert rows.loc["ece", "low"] >= 0
+        inside = rows.loc[["accuracy", "ece", "ece_width", "coverage_90"], ["low", "high"]]
+        assert (inside.dropna().to_numpy() >= 0).all()
+        assert (inside.dropna().to_numpy() <= 1).all()
+
+
+def test_bins_are_chosen_and_named():
+    rows = uqbench.score(**classes(6, 60), bins=5)
+    assert "5 bins of equal mass" in rows.loc["ece", "summary"]
+    assert "5 bins of equal width" in rows.loc["ece_width", "summary"]
+    assert "15 bins" in uqbench.score(**classes(6, 60)).loc["ece", "summary"]
+    with pytest.raises(UqbenchError, match="bins=0: expected a whole number"):
+        uqbench.score(**classes(6, 60), bins=0)
+
+
+def test_the_best_constant_stands_beside():
+    given = classes(7, 60)
+    rows = uqbench.score(**given)
+    shares = np.bincount(given["targets"]) / 60
+    entropy = -(shares * np.log(shares)).sum()
+    assert rows.loc["nll", "climatology"] == pytest.approx(entropy, rel=1e-9)
+    values = drawn_values()
+    rows = uqbench.score(**values, std=np.ones(60))
+    assert rows.loc["rmse", "climatology"] == pytest.approx(values["targets"].std(), rel=1e-9)
+
+
+def test_a_probability_of_zero_is_counted_and_said():
+    given = classes(8, 60)
+    given["probs"][0] = np.roll([1.0, 0.0, 0.0], given["targets"][0] + 1)
+    assert uqbench.score(**given).attrs["notes"][0].startswith("1 targets have a probability below")
+
+
+def test_no_pickle_in_a_file_is_opened(tmp_path):
+    np.savez(tmp_path / "p.npz", probs=np.array([None], object), targets=[0])
+    with pytest.raises(UqbenchError, match="damaged"):
+        uqbench.score(tmp_path / "p.npz")

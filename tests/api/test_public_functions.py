@@ -1,0 +1,69 @@
+"""Docstrings and signatures of all that ``import uqbench`` offers."""
+
+import inspect
+import re
+
+import pytest
+from uqbench_predictive.stated import FORMS
+
+import uqbench
+
+FUNCTIONS = [
+    name for name in uqbench.__all__
+    if callable(of := getattr(uqbench, name)) and inspect.unwrap(of) and inspect.isfunction(of)
+]  # fmt: skip
+
+
+def sections(name: str) -> dict[str, str]:
+    text = inspect.getdoc(getattr(uqbench, name)) or ""
+    parts = re.split(r"\n(Args|Returns|Raises|Example):\n", text)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def test_functions_are_found():
+    assert {"compare", "score", "record", "run", "grid", "list_suites", "status"} <= {*FUNCTIONS}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_says_its_arguments_its_result_its_errors_and_an_example(name):
+    said, parameters = sections(name), inspect.signature(getattr(uqbench, name)).parameters
+    assert {"Returns", "Example"} <= {*said}
+    assert ">>> import" in said["Example"]
+    assert "uqbench" in said["Example"]
+    if parameters:
+        assert {"Args", "Raises"} <= {*said}
+        described = re.findall(r"^    (\w+): ", said["Args"], re.M)
+        assert described == [*parameters]
+        assert "Error: " in said["Raises"]
+
+
+def test_a_function_without_a_section_is_seen(monkeypatch):
+    def bare(one: int) -> int:
+        """A number."""
+        return one
+
+    monkeypatch.setattr(uqbench, "grid", bare)
+    with pytest.raises(AssertionError):
+        test_a_function_says_its_arguments_its_result_its_errors_and_an_example("grid")
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_argument_and_result_has_a_type(name):
+    of = inspect.signature(getattr(uqbench, name))
+    assert of.return_annotation is not of.empty
+    assert all(one.annotation is not one.empty for one in of.parameters.values())
+
+
+def test_score_names_its_arrays():
+    assert {*FORMS} <= {*inspect.signature(uqbench.score).parameters}
+
+
+def test_a_board_begins_with_rank_method_mean_and_trust():
+    """Pandas shows a notebook the first ten columns, and the last ten."""
+    import uqbench_boards
+
+    boards = uqbench.load(uqbench_boards.folder())
+    first = ["rank", "method", "mean", "mean_low", "mean_high", "calibration"]
+    assert [*boards["minatar", "cpu"].board()][:6] == first
+    assert [*boards.board()][:8] == ["suite", "board", *first]
+    assert "<th>calibration</th>" in boards["minatar", "cpu"].board()._repr_html_()

@@ -1,0 +1,147 @@
+"""Scores by threshold and by step: performance profiles, sample efficiency, and its rank sets.
+
+A step counts where every run of a method has a value: observed, or between two steps of the run
+that are no gap. Before a run's first step, after its last, and across a gap nothing is made up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from uqbench.statistics.bounded import mean_of
+from uqbench.statistics.estimate import Estimate, estimate
+from uqbench.statistics.ranks import Matrix, Pair, measure, places
+
+MOST_POINTS = 50
+"""Steps, and thresholds, of a curve: of more, so many are taken, evenly."""
+GAP, IRREGULAR = 1.5, 0.05
+"""A gap is longer than so many of a run's usual distances; where most are others, as of episodes,
+than twice the median and than this part of its steps."""
+RANKED = ("value", "low", "high", "rank", "rank_low", "rank_high")
+Curves = Mapping[str, NDArray[np.float64]]
+"""By method ``[runs, tasks, steps]``, NaN where a run has no value."""
+Grid = tuple[NDArray[np.float64], Curves]
+"""Steps, and curves at them."""
+
+
+def profile(
+    matrices: Mapping[str, Matrix], thresholds: NDArray[np.float64], *, paired: bool
+) -> pd.DataFrame:
+    """A row a method and threshold: the ``share`` of runs above it (Agarwal et al. 2021, eq. 4).
+
+    ``low`` to ``high`` is its 95 % interval, of each threshold by itself; where methods are paired,
+    a seed with all its tasks is one observation.
+    """
+    rows = []
+    for method, scores in matrices.items():
+        for tau in thresholds:
+            above = (scores > tau).astype(float)
+            shares = mean_of(above, [(0.0, 1.0)] * scores.shape[1], clustered=paired)
+            of = Estimate.of(shares, len(scores))
+            rows.append((method, tau, of.value, of.low, of.high))
+    columns = ["method", "threshold", "share", "low", "high"]
+    return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(columns[1:], float))
+
+
+def on_one_grid(values: pd.DataFrame) -> Grid:
+    """The union of all runs' steps, and each method's runs on it.
+
+    Args:
+        values: ``method``, ``task``, ``seed``, ``step``, ``score``; of each method as many runs of
+            every task.
+    """
+    grid = np.unique(values["step"].to_numpy(float))
+    grid = grid[np.unique(np.linspace(0, len(grid) - 1, MOST_POINTS).round().astype(int))]
+    curves = {}
+    for method, own in values.groupby("method", sort=False):
+        tasks = [
+            np.array([_along(run, grid) for _, run in of_task.groupby("seed")])
+            for _, of_task in own.groupby("task")
+        ]
+        curves[str(method)] = np.stack(tasks, 1)
+    return grid, curves
+
+
+def _along(run: pd.DataFrame, grid: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A run's scores at other steps, between neighbors that are no gap; NaN elsewhere."""
+    ordered = run.sort_values("step")
+    steps, scores = ordered["step"].to_numpy(float), ordered["score"].to_numpy(float)
+    found = np.interp(grid, steps, scores, left=np.nan, right=np.nan)
+    distances = np.diff(steps)
+    if len(distances):
+        usual = float(np.median(distances))
+        regular = np.isclose(distances, usual).mean() > 0.5
+        longest = GAP * usual if regular else max(2 * usual, IRREGULAR * steps[-1])
+        after = np.clip(np.searchsorted(steps, grid), 1, len(steps) - 1)
+        found[(distances[after - 1] > longest) & ~np.isin(grid, steps)] = np.nan
+    return found
+
+
+def ranked(scores: Mapping[str, Matrix], by: str, *, paired: bool) -> pd.DataFrame:
+    """A row a method, by its scores ``[runs, tasks]``: :data:`RANKED`, the best first.
+
+    The rank sets are those of a board: all pairs' intervals hold together with 95 %.
+    """
+    seeds = min(map(len, scores.values()), default=0)
+    alike = paired and len({*map(len, scores.values())}) == 1
+    measured = measure(scores, by, None, seedwise=alike)
+    none = Estimate(np.nan, None, None)
+    pairs = [
+        Pair(first, second, none, Estimate.of(of, seeds, len(measured)), None)
+        for (first, second), of in measured.items()
+    ]
+    at = places(scores, pairs, by)
+    rows = []
+    for method, matrix in scores.items():
+        of, place = estimate(by, matrix, clustered=paired), at.get(method)
+        ranks = (1, 1, 1) if place is None else (place.rank, place.low, place.high)
+        rows.append((method, of.value, of.low, of.high, *ranks))
+    table = pd.DataFrame(rows, columns=["method", *RANKED])
+    return table.astype(dict.fromkeys(RANKED[:3], float)).sort_values("rank", ignore_index=True)
+
+
+def by_step(grid: NDArray[np.float64], curves: Curves, by: str, *, paired: bool) -> pd.DataFrame:
+    """A row a step and method: :func:`ranked` of the methods all of whose runs have a value."""
+    tables = []
+    for k, step in enumerate(grid):
+        known = {name: of[..., k] for name, of in curves.items() if np.isfinite(of[..., k]).all()}
+        if known:
+            tables.append(ranked(known, by, paired=paired).assign(step=step))
+    columns = ["method", "step", *RANKED]
+    return (
+        pd.concat(tables, ignore_index=True)[columns] if tables else pd.DataFrame(columns=columns)
+    )
+
+
+def areas(grid: NDArray[np.float64], curves: Curves, by: str, *, paired: bool) -> pd.DataFrame:
+    """A row a method: :func:`ranked` of the runs' mean height over steps that all methods have."""
+    all_runs = np.stack([np.isfinite(of).all((0, 1)) for of in curves.values()]).all(0)
+    width = np.diff(grid) * (all_runs[1:] & all_runs[:-1])
+    if not width.sum():
+        return pd.DataFrame(columns=["method", *RANKED])
+    means = {
+        name: np.nan_to_num((of[..., 1:] + of[..., :-1]) / 2) @ width / width.sum()
+        for name, of in curves.items()
+    }
+    return ranked(means, by, paired=paired)
+
+
+def steps_to(table: pd.DataFrame, threshold: float) -> pd.DataFrame:
+    """A row a method: the first ``steps`` at which its curve is at a threshold; inf where never.
+
+    ``low`` and ``high`` are those of the ends of its pointwise 95 % intervals.
+
+    Args:
+        table: of :func:`by_step`.
+        threshold: a score.
+    """
+    rows = []
+    for method, own in table.groupby("method", sort=False):
+        first = [own["step"][own[column] >= threshold].min() for column in ("value", "high", "low")]
+        rows.append((method, *(np.inf if step != step else step for step in first)))
+    found = pd.DataFrame(rows, columns=["method", "steps", "low", "high"])
+    return found.sort_values("steps", kind="stable", ignore_index=True)
