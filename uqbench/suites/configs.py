@@ -39,7 +39,8 @@ def method_config(
     """The typed config of a method on a task.
 
     In increasing precedence: the method's config and its values on the task, both scaled by the
-    budget's schedule; the budget's config; the method's values under the budget; ``--set``.
+    budget's schedule, and under one that ranks nothing with a warm-up of at most half of the steps,
+    so that it learns; the budget's config; the method's values under the budget; ``--set``.
 
     Args:
         method: the method.
@@ -64,6 +65,7 @@ def method_config(
         schedule=1.0 if budget is None else budget[1].schedule,
         overrides=fixed | dict(overrides or {}),
         risk_names=host.risk_names,
+        warm_up=None if budget is None or budget[1].ranks else max(1, budget[1].on(task).steps // 2),
     )
 
 
