@@ -52,9 +52,10 @@ def method_config(
     """
     spec = method.spec(host).load_config()
     table = method.config | method.tasks.get(task.name, {})
-    fixed: dict[str, Any] = {}
+    fixed, half = dict[str, Any](), None
     if budget is not None:
         name, table_of = budget
+        half = None if table_of.ranks else max(1, table_of.on(task).steps // 2)
         fields = field_names(method, host)
         fixed = {key: value for key, value in table_of.config.items() if key in fields}
         fixed |= method.budget_config.get(name, {})
@@ -65,7 +66,7 @@ def method_config(
         schedule=1.0 if budget is None else budget[1].schedule,
         overrides=fixed | dict(overrides or {}),
         risk_names=host.risk_names,
-        warm_up=None if budget is None or budget[1].ranks else max(1, budget[1].on(task).steps // 2),
+        warm_up=half,
     )
 
 
