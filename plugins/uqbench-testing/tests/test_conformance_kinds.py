@@ -754,6 +754,25 @@ def score(factory, **declared):
     return ScoreSubject(name="mine", spec=spec)
 
 
+class Ignores(Bayes):
+    def fit(self, data, reference_model, steps):
+        super().fit(Data(data.inputs, torch.zeros_like(data.targets)), reference_model, steps)
+
+
+class Swaps(Bayes):
+    def predict(self, inputs):
+        said = super().predict(inputs)
+        return replace(said, aleatoric=said.epistemic, epistemic=said.aleatoric)
+
+
+@dataclass(frozen=True)
+class MinusVariance(SoftWorst):
+    def __call__(self, values, probabilities, dim=-1):
+        mass = probabilities / probabilities.sum(dim, keepdim=True)
+        mean = (mass * values).sum(dim, keepdim=True)
+        return mean.squeeze(dim) - 0.1 * (mass * (values - mean).square()).sum(dim)
+
+
 class Unseeded(Together):
     def generator(self, seed):
         return np.random.default_rng()
@@ -776,6 +795,8 @@ MUTANTS = {
     "estimator-forms": lambda: estimator(Shapes),
     "estimator-pure": lambda: estimator(Noisy),
     "estimator-lanes": lambda: estimator(Pools),
+    "estimator-data": lambda: estimator(Ignores),
+    "estimator-more-data": lambda: estimator(Swaps),
     "dataset-forms": lambda: dataset(Classes),
     "dataset-seeds": lambda: dataset(Shared),
     "dataset-scores": lambda: dataset(Undeclared),
@@ -788,6 +809,7 @@ MUTANTS = {
     "risk-weights": lambda: risk(Unnormalized),
     "risk-order": lambda: risk(FirstMatters),
     "risk-averse": lambda: risk(Hopes),
+    "risk-monotone": lambda: risk(MinusVariance),
     "risk-shortcuts": lambda: risk(OtherSorted),
     "risk-neutral": lambda: risk(NotNeutral),
     "risk-coherent": lambda: risk(SaysCoherent),
