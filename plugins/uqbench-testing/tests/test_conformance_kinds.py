@@ -402,7 +402,7 @@ def variance(values, probabilities, dim):
 
 
 class SaysCoherent(SoftWorst):
-    coherent = True
+    coherent, monotone = True, False
 
     def __call__(self, values, probabilities, dim=-1):
         found = super().__call__(values, probabilities, dim)
@@ -410,6 +410,8 @@ class SaysCoherent(SoftWorst):
 
 
 class NoGradient(SoftWorst):
+    monotone = False
+
     def __call__(self, values, probabilities, dim=-1):
         found = super().__call__(values, probabilities, dim)
         return found - self.weight * variance(values, probabilities, dim).sqrt()
@@ -756,7 +758,7 @@ def score(factory, **declared):
 
 class Ignores(Bayes):
     def fit(self, data, reference_model, steps):
-        super().fit(Data(data.inputs, torch.zeros_like(data.targets)), reference_model, steps)
+        super().fit(Data(data.inputs, data.inputs.sum(-1)), reference_model, steps)
 
 
 class Swaps(Bayes):
@@ -765,12 +767,8 @@ class Swaps(Bayes):
         return replace(said, aleatoric=said.epistemic, epistemic=said.aleatoric)
 
 
-@dataclass(frozen=True)
-class MinusVariance(SoftWorst):
-    def __call__(self, values, probabilities, dim=-1):
-        mass = probabilities / probabilities.sum(dim, keepdim=True)
-        mean = (mass * values).sum(dim, keepdim=True)
-        return mean.squeeze(dim) - 0.1 * (mass * (values - mean).square()).sum(dim)
+class MinusVariance(SaysCoherent):
+    coherent, monotone = False, True
 
 
 class Unseeded(Together):
