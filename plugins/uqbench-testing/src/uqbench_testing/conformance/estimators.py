@@ -48,14 +48,18 @@ class EstimatorSubject(Subject):
     steps: int = 20
     role: Role = "method"
 
-    def fitted(self, seeds: Sequence[int], change: Changed | None = None) -> Estimator:
+    def fitted(
+        self, seeds: Sequence[int], change: Changed | None = None, validation: bool = True
+    ) -> Estimator:
         """An estimator that has learned from the data sets of the same seeds, as they are changed.
 
-        What changes is given inputs ``[L, n, *x]`` and targets ``[L, n]``, of validation data, too.
+        ``change`` is of inputs ``[L, n, *x]`` and targets ``[L, n]``, and of those of validation,
+        too, unless these are to stay.
         """
 
         def changed(part: Data) -> Data:
-            more = part.validation and changed(part.validation)
+            kept = part.validation
+            more = changed(kept) if kept and validation else kept
             return Data(*(change or as_it_is)(part.inputs, part.targets), more)
 
         made = self.make(self.dataset.problem, seeds)
@@ -195,7 +199,8 @@ def more_data(subject: EstimatorSubject) -> str:
     subject = subject.regression
     many, _, inputs = subject.predicted
     applies(many.unit == "variance", "it predicts no variance of a regression")
-    few = subject.fitted(SEEDS, lambda x, y: (_quarter(x), _quarter(y))).predict(inputs.clone())
+    fewer = subject.fitted(SEEDS, lambda x, y: (_quarter(x), _quarter(y)), validation=False)
+    few = fewer.predict(inputs.clone())
     names = ("aleatoric", "epistemic")
     before, after = ([getattr(of, name).median() for name in names] for of in (few, many))
     seen = all(float(value) > 0 for value in (*before, *after))
