@@ -42,6 +42,7 @@ def command(
     from uqbench.api.execute import execute
     from uqbench.api.session import Session
     from uqbench.contract.config import resolve
+    from uqbench.pages.learning import NONE
     from uqbench.pages.terminal import print_board
     from uqbench.registry import named
     from uqbench.runner.display import Terminal
@@ -56,10 +57,12 @@ def command(
     resolve(known[method].load_config(), values, where=what, risk_names=host.risk_names)
     done = execute(session, beside=beside)
     assert done.board is not None
+    told = done.learned.get(method, "")
     if as_json:
         print_json(done.board.rows())
-    else:
+    elif NONE not in told:
         print_board(done.board)
+    say(*filter(None, [told]), err=as_json)
     for run, reason in done.unfinished.items():
         say(f"{run.name}: {reason}", err=True)
-    return 1 if done.unfinished else 0
+    return 1 if done.unfinished or NONE in told else 0

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import sys
 from collections.abc import Callable, Mapping
 from typing import (
     Annotated,
@@ -81,6 +82,7 @@ def resolve(
     schedule: float = 1.0,
     overrides: Mapping[str, Any] | None = None,
     risk_names: RiskNames | None = None,
+    warm_up: int | None = None,
 ) -> Any:
     """Build a typed config from a table of a suite.
 
@@ -91,6 +93,7 @@ def resolve(
         schedule: factor on the fields that are :data:`Steps`.
         overrides: the user's ``--set`` values, applied unscaled after everything else.
         risk_names: reads the fields of :mod:`uqbench.contract.risk.config`, if the config has any.
+        warm_up: the most that :data:`WarmUpSteps` may be, unless ``overrides`` say so.
 
     Raises:
         UqbenchError: an unknown key or a value of the wrong type; names the key and what was
@@ -99,6 +102,7 @@ def resolve(
     if not dataclasses.is_dataclass(config):
         raise UqbenchError(f"{where}: the config type {config.__name__} is not a dataclass.")
     made = scaled(_read(config, table, where, risk_names), schedule)
+    made = made if warm_up is None else at_most(made, sys.maxsize, warm_up)
     if not overrides:
         return made
     return _read(config, as_table(made, risk_names) | dict(overrides), where, risk_names)

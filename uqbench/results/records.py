@@ -136,6 +136,10 @@ class RunRecord(_Part):
         scalars: final value of each metric; None where the run has none.
         metrics: definitions of the metrics behind the scalars.
         score_versions: of the scores behind them, by statistic, where it is not the first.
+        learning: proof that a network learned: ``gradient_steps`` by the method's own schedule,
+            ``moved``, how far weights went relative to where they began, and, under a budget that
+            ranks nothing, mean returns of evaluations ``trained`` and ``untrained``; empty of what
+            has no network that is seen.
         digests: sha256 of each data file, and of the numbers in them under ``results``; of a run
             that is not finished, of the files of its training.
         digest: sha256 of the file without this field; a record that is made has none.
@@ -157,6 +161,7 @@ class RunRecord(_Part):
     scalars: dict[str, Finite | None] = {}
     metrics: dict[str, dict[str, Any]] = {}
     score_versions: dict[str, str] = {}
+    learning: dict[str, Finite] = {}
     digests: dict[str, str] = {}
     digest: str = ""
 

@@ -172,6 +172,7 @@ class TimeLeft:
 
     Attributes:
         share: of the work that is done, when :meth:`left` was called last; it never falls.
+        seen: seconds of steps that were observed until then.
     """
 
     def __init__(
@@ -182,7 +183,7 @@ class TimeLeft:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.forecast, self._processes = forecast, max(1, processes)
-        self._clock, self.share = clock, 0.0
+        self._clock, self.share, self.seen = clock, 0.0, 0.0
         self._courses: dict[str, _Course] = {}
         for group in groups:
             self._add(group, len(group))
@@ -211,11 +212,6 @@ class TimeLeft:
                 del self._courses[batch.name]
                 self._add(event.parts, 1)
 
-    @property
-    def seen(self) -> float:
-        """Seconds of steps that were observed here."""
-        return sum(course.last[1] - course.first[1] for course in self._courses.values())
-
     def left(self) -> float:
         """Seconds until all is done."""
         spent, expected, little = (defaultdict[str, float](float) for _ in range(3))
@@ -224,6 +220,7 @@ class TimeLeft:
             spent[method] += (course.last[1] - course.first[1]) / course.together
             expected[method] += course.expected(course.first[0], course.last[0])
             little[method] += LITTLE * course.expected(course.start, batch.budget.steps)
+        self.seen = sum(spent.values())
         seen = [method for method in spent if expected[method]]
         # weighted by time, not by forecast: what takes none says nothing about the others
         ratios, weights = [spent[m] / expected[m] for m in seen], [spent[m] for m in seen]

@@ -58,6 +58,7 @@ class BatchWork:
         record: of each run, as it began; its identity, step and checkpoint are added.
         saved: the checkpoint that the records name.
         trained: the records of runs whose training is stored.
+        learning: of each lane, the proof that it learned, once it is judged.
         lanes: all that execute: the runs, and any others that the checkpoint holds, which are not
             stored.
     """
@@ -75,6 +76,7 @@ class BatchWork:
         self.blank = self.record = blank_record(plugins_of(batch, host), device_name(self.device))
         self.saved: Saved | None = None
         self.lanes, self.trained = batch.runs, dict[Run, RunRecord]()
+        self.learning: list[dict[str, float]] = []
 
     def steps(self, checkpoint_seconds: float, stop: Stop) -> Iterator[None]:
         """Do the work, yielding after every step; start over if what is stored cannot be used.
@@ -163,6 +165,7 @@ class BatchWork:
                 agent, files = training.ended()
                 goes_on = self._keep(files, checkpointer.spent, checkpoint_seconds)
             columns = measured.judged(agent) if goes_on else None
+            self.learning = training.learning() if goes_on else self.learning
         except (UnusableError, StorageError, GeneratorExit):
             raise  # the checkpoint is not to blame, or the caller handles it
         except BaseException as error:
@@ -309,7 +312,9 @@ class BatchWork:
         scalars = {}
 
         def store(run: Run) -> None:
-            left = columns[self.lanes.index(run)]
+            lane = self.lanes.index(run)
+            left = columns[lane]
+            done["learning"] = self.learning[lane] if self.learning else self.record.learning
             own = final_metrics(batch, self.host, left, timing)
             kept = self.trained[run].digests if keep and run in self.trained else {}
             record = self.record.model_copy(update={**done, "scalars": own, "digests": kept})

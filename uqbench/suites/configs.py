@@ -39,7 +39,8 @@ def method_config(
     """The typed config of a method on a task.
 
     In increasing precedence: the method's config and its values on the task, both scaled by the
-    budget's schedule; the budget's config; the method's values under the budget; ``--set``.
+    budget's schedule, and under one that ranks nothing with a warm-up of at most half of the steps,
+    so that it learns; the budget's config; the method's values under the budget; ``--set``.
 
     Args:
         method: the method.
@@ -51,9 +52,10 @@ def method_config(
     """
     spec = method.spec(host).load_config()
     table = method.config | method.tasks.get(task.name, {})
-    fixed: dict[str, Any] = {}
+    fixed, half = dict[str, Any](), None
     if budget is not None:
         name, table_of = budget
+        half = None if table_of.ranks else max(1, table_of.on(task).steps // 2)
         fields = field_names(method, host)
         fixed = {key: value for key, value in table_of.config.items() if key in fields}
         fixed |= method.budget_config.get(name, {})
@@ -64,6 +66,7 @@ def method_config(
         schedule=1.0 if budget is None else budget[1].schedule,
         overrides=fixed | dict(overrides or {}),
         risk_names=host.risk_names,
+        warm_up=half,
     )
 
 

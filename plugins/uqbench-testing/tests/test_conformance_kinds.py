@@ -402,7 +402,7 @@ def variance(values, probabilities, dim):
 
 
 class SaysCoherent(SoftWorst):
-    coherent = True
+    coherent, monotone = True, False
 
     def __call__(self, values, probabilities, dim=-1):
         found = super().__call__(values, probabilities, dim)
@@ -410,6 +410,8 @@ class SaysCoherent(SoftWorst):
 
 
 class NoGradient(SoftWorst):
+    monotone = False
+
     def __call__(self, values, probabilities, dim=-1):
         found = super().__call__(values, probabilities, dim)
         return found - self.weight * variance(values, probabilities, dim).sqrt()
@@ -754,6 +756,21 @@ def score(factory, **declared):
     return ScoreSubject(name="mine", spec=spec)
 
 
+class Ignores(Bayes):
+    def fit(self, data, reference_model, steps):
+        super().fit(Data(data.inputs, data.inputs.sum(-1)), reference_model, steps)
+
+
+class Swaps(Bayes):
+    def predict(self, inputs):
+        said = super().predict(inputs)
+        return replace(said, aleatoric=said.epistemic, epistemic=said.aleatoric)
+
+
+class MinusVariance(SaysCoherent):
+    coherent, monotone = False, True
+
+
 class Unseeded(Together):
     def generator(self, seed):
         return np.random.default_rng()
@@ -776,6 +793,8 @@ MUTANTS = {
     "estimator-forms": lambda: estimator(Shapes),
     "estimator-pure": lambda: estimator(Noisy),
     "estimator-lanes": lambda: estimator(Pools),
+    "estimator-data": lambda: estimator(Ignores),
+    "estimator-more-data": lambda: estimator(Swaps),
     "dataset-forms": lambda: dataset(Classes),
     "dataset-seeds": lambda: dataset(Shared),
     "dataset-scores": lambda: dataset(Undeclared),
@@ -788,6 +807,7 @@ MUTANTS = {
     "risk-weights": lambda: risk(Unnormalized),
     "risk-order": lambda: risk(FirstMatters),
     "risk-averse": lambda: risk(Hopes),
+    "risk-monotone": lambda: risk(MinusVariance),
     "risk-shortcuts": lambda: risk(OtherSorted),
     "risk-neutral": lambda: risk(NotNeutral),
     "risk-coherent": lambda: risk(SaysCoherent),

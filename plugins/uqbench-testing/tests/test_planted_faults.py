@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from uqbench_dqn.config import RandomizedPriorConfig
+from uqbench_dqn.config import DQNConfig, RandomizedPriorConfig
+from uqbench_dqn.dqn import DQN
 from uqbench_dqn.randomized_prior import RandomizedPriorDQN
 from uqbench_testing.conformance.agent_runs import AgentSubject
 from uqbench_testing.conformance.estimators import DatasetSubject, EstimatorSubject
@@ -197,6 +198,77 @@ def test_an_estimator_states_variances_in_squared_units_of_the_targets(kind, sta
     assert outcome(subject, "estimator-scale")[0] == status
     if status == "passed":
         assert all(result.ok for result in results([subject]))
+
+
+class OfBoth(Residuals):
+    """Classes, too, of which it states the shares."""
+
+    root = False
+
+    def fit(self, data, reference_model, steps):
+        self.classes = not data.targets.is_floating_point()
+        if self.classes:
+            self.shares = torch.nn.functional.one_hot(data.targets, 3).double().mean(1)
+        else:
+            super().fit(data, reference_model, steps)
+
+    def predict(self, inputs):
+        if self.classes:
+            probs = self.shares[:, None].expand(-1, inputs.shape[1], -1)
+            own = torch.special.entr(probs).sum(-1)
+            return PredictiveUncertainty(own, own, torch.zeros_like(own), probs, "nats")
+        said = super().predict(inputs)
+        epistemic = said.epistemic.sqrt() if self.root else said.epistemic
+        return replace(said, epistemic=epistemic, total=said.aleatoric + epistemic)
+
+
+class RootOfBoth(OfBoth):
+    root = True
+
+
+class Constant(OfBoth):
+    """Of values it learns nothing."""
+
+    def predict(self, inputs):
+        said = super().predict(inputs)
+        return said if self.classes else replace(said, mean=torch.zeros_like(said.mean))
+
+
+@pytest.mark.parametrize(
+    ("kind", "status"), [(OfBoth, "passed"), (RootOfBoth, "failed"), (Constant, "failed")]
+)
+def test_an_estimator_of_classes_is_tried_on_values_too(kind, status):
+    def make(problem, seeds):
+        return kind(problem, list(seeds), NoConfig(), CPU)
+
+    subject = EstimatorSubject(name="both", make=make, dataset=DrawnPoints(3))
+    assert outcome(subject, "estimator-scale")[0] == status
+
+
+class Slow(DQN):
+    """It learns in the last bits of its weights."""
+
+
+class Cuts(Slow):
+    """It takes the end of a time limit for the end of an episode."""
+
+    def observe(self, step):
+        super().observe(
+            replace(
+                step,
+                terminated=step.terminated | step.truncated,
+                truncated=torch.zeros_like(step.truncated),
+            )
+        )
+
+
+@pytest.mark.parametrize(("kind", "status"), [(Slow, "passed"), (Cuts, "failed")])
+def test_a_slow_learner_that_bootstraps_is_not_refused(kind, status):
+    config = DQNConfig(
+        hidden=(8,), learning_starts=20, batch_size=8, channels=2, learning_rate=1e-7
+    )
+    subject = AgentSubject(name="slow", factory=kind, config=config)
+    assert outcome(subject, "agent-truncation")[0] == status
 
 
 class Scored(DrawnPoints):

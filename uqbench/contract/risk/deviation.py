@@ -34,6 +34,11 @@ class MeanStd(RiskMeasure):
         """True only where it is the mean."""
         return self.weight == 0
 
+    @property
+    def monotone(self) -> bool:
+        """True only where it is the mean."""
+        return self.weight == 0
+
     def __call__(self, values: Tensor, probabilities: Tensor, dim: int = -1) -> Tensor:
         """``E[Z] − c √Var[Z]`` along ``dim``."""
         import torch

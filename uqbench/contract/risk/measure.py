@@ -30,6 +30,11 @@ class RiskMeasure(ABC):
         """
         return False
 
+    @property
+    def monotone(self) -> bool:
+        """Whether no return that rises lowers the measure; mean minus variance must say False."""
+        return True
+
     @abstractmethod
     def __call__(self, values: Tensor, probabilities: Tensor, dim: int = -1) -> Tensor:
         """Return the risk-adjusted value, with ``dim`` reduced; larger is better.

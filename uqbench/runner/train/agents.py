@@ -1,13 +1,15 @@
 """Training an agent, and judging it: the lanes of a batch, from the first step to their columns."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from functools import partial
 from typing import Any
 
 import torch
+from torch import Tensor, nn
 
 from uqbench.contract.agent import Agent, EnvironmentInfo, LoopAgent
+from uqbench.contract.config import CountsGradientSteps
 from uqbench.contract.environment import HasState, LaneEnv
 from uqbench.contract.errors import CannotSaveError
 from uqbench.lanes.networks import use_onednn
@@ -49,6 +51,7 @@ class Training:
         self._batch, self._measured, self._env = batch, measured, measured.env
         self._make = partial(make_agent, host=host, env=self._env, device=measured.device)
         self._agent, numerics = self._make(batch), batch.budget.numerics
+        self._first = [weight.clone() for weight in weights(self._agent)]
         execute_as(self._agent, numerics, notify)
         self._capture = capture_of(self._agent, self._env, measured.device, numerics)
         parts: dict[str, HasState | None] = {
@@ -106,6 +109,43 @@ class Training:
         self._measured.end(self._agent)
         how = self._agent, self._make, self._position.obs, self._measured
         return self._agent, partial(training_files, self._batch, *how)
+
+    def learning(self) -> list[dict[str, float]]:
+        """The proof of each lane that its network learned, once it is judged; empty without one.
+
+        Where runs are not ranked, which are short, an untrained agent is evaluated, too.
+        """
+        batch, lanes = self._batch, len(self._batch.runs)
+        if not self._first:
+            return [{}] * lanes
+        budget, config, measured = batch.budget, batch.cell.config, self._measured
+        proof: dict[str, Sequence[float]] = {
+            "moved": relative_change(self._first, weights(self._agent), lanes)
+        }
+        if isinstance(config, CountsGradientSteps):
+            proof["gradient_steps"] = [config.gradient_steps(budget.steps)] * lanes
+        if measured.returned is not None and not budget.ranks:
+            fresh = measured.episodes(self._make(batch))
+            proof |= {"trained": [*measured.returned], "untrained": [*fresh.returns.mean(1)]}
+        return [{name: float(of[lane]) for name, of in proof.items()} for lane in range(lanes)]
+
+
+def weights(agent: object) -> list[Tensor]:
+    """The parameters of the networks that an agent holds."""
+    networks = [part for part in vars(agent).values() if isinstance(part, nn.Module)]
+    return [weight.detach() for network in networks for weight in network.parameters()]
+
+
+def relative_change(before: list[Tensor], after: list[Tensor], lanes: int) -> list[float]:
+    """``‖w − w₀‖ / ‖w₀‖`` of each lane, weights being ``[L, …]``; others are all lanes'."""
+
+    def squares(each: Iterable[Tensor]) -> Tensor:
+        own = [one.double().square() for one in each if one.numel()]
+        return sum((one.flatten(1).sum(1) if len(one) == lanes else one.sum() for one in own), zero)
+
+    zero = torch.zeros(lanes, dtype=torch.float64, device=before[0].device)
+    moved = squares(one - first for one, first in zip(after, before, strict=True))
+    return [*(moved / squares(before).clamp(min=1e-30)).sqrt().tolist()]
 
 
 def untrained(batch: Batch, host: Host, env: LaneEnv) -> Agent | SinglePolicy:

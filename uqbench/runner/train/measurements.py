@@ -18,7 +18,7 @@ from uqbench.results.tables import Columns, RunColumns
 from uqbench.runner.batches import Batch
 from uqbench.runner.train.compiling import capture_of
 from uqbench.runner.train.environments import TaskEnvironment
-from uqbench.runner.train.evaluation import evaluate
+from uqbench.runner.train.evaluation import Evaluated, evaluate
 from uqbench.runner.train.guards import Checked, check_metrics
 from uqbench.runner.train.loop_agent import SinglePolicy
 from uqbench.runner.train.recorder import Recorder, passed
@@ -43,6 +43,7 @@ class Measurements:
         recorder: takes in every outcome.
         queries: asks the agents; None where the budget does not say so.
         latest: what was recorded last.
+        returned: mean returns ``[L]`` of the last evaluation.
     """
 
     def __init__(self, batch: Batch, host: Host, device: torch.device) -> None:
@@ -55,6 +56,7 @@ class Measurements:
         )
         self.queries = task.query_scorer()
         self.latest: Latest = {}
+        self.returned: NDArray[np.float64] | None = None
         self._last: Mapping[str, Tensor] = {}
         self._optimal_q = task.optimal_q()
 
@@ -97,13 +99,19 @@ class Measurements:
         return self._columns()
 
     def _evaluate(self, agent: Agent | SinglePolicy) -> None:
+        evaluated = self.episodes(agent)
+        self.returned = evaluated.returns.mean(1)
+        self.recorder.evaluation(evaluated)
+
+    def episodes(self, agent: Agent | SinglePolicy) -> Evaluated:
+        """The episodes of an evaluation, which nothing records."""
         plan, runs = self._batch.budget.evaluation, self._batch.runs
         assert plan is not None
         episodes = range(plan.episodes)
         new = self.task.lanes([run.evaluation_seed(m) for run in runs for m in episodes])
         capture = capture_of(agent, new, self.device, self._batch.budget.numerics)
         how = plan.max_steps, self.task.discount, self.task.spec.events, capture
-        self.recorder.evaluation(evaluate(agent, new, len(runs), plan.episodes, *how))
+        return evaluate(agent, new, len(runs), plan.episodes, *how)
 
     def _columns(self) -> list[RunColumns]:
         asked: list[tuple[Columns | None, Columns | None]] = [(None, None)] * len(self._batch.runs)

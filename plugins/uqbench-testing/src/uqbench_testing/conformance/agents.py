@@ -16,6 +16,7 @@ from uqbench.contract.config import is_scheduled, scaled
 from uqbench.contract.environment import Outcome
 from uqbench.contract.errors import UqbenchError
 from uqbench.lanes import ReplayBuffer
+from uqbench.runner.train.agents import weights
 from uqbench.runner.train.guards import check_action, check_metrics, check_range
 from uqbench.runner.train.loop import reset_by_actor
 from uqbench_testing.conformance import agent_runs
@@ -298,13 +299,15 @@ def terminal(subject: AgentSubject) -> None:
 def truncation(subject: AgentSubject) -> None:
     """A truncated episode bootstraps from next_obs: only terminated means nothing follows.
 
-    Another ``next_obs`` where an episode was cut off shows, as anywhere else.
+    Another ``next_obs`` where an episode was cut off shows, as anywhere else, be it in the last bit
+    of a weight: a slow learner is one.
 
     Fix:
         Use step.terminated, not step.terminated | step.truncated, in the target.
     """
-    applies(_with_another_next_obs(subject, "within"), "it does not learn from next_obs")
-    shows = _with_another_next_obs(subject, "truncated")
+    seen = _with_another_next_obs(subject, "within", exact=True)
+    applies(seen, "it does not learn from next_obs")
+    shows = _with_another_next_obs(subject, "truncated", exact=True)
     expect(shows, "another next_obs of truncated steps changes nothing: it does not bootstrap")
 
 
@@ -373,14 +376,18 @@ def _alike(difference: str, when: str) -> None:
     expect(not difference, f"{when}, {difference}")
 
 
-def _with_another_next_obs(subject: AgentSubject, where: str) -> str:
-    """The first difference in what it learns; empty where that other ``next_obs`` makes none."""
+def _with_another_next_obs(subject: AgentSubject, where: str, exact: bool = False) -> str:
+    """The first difference in what it learns; empty where that other ``next_obs`` makes none.
+
+    Beyond rounding, or, if ``exact``, any.
+    """
+    tolerance = 0.0 if exact else TOLERANCE
     ended = any(outcome.terminated.any() for *_, outcome in subject.alone.stream)
     tells(ended, "no episode ended in its world")
     plain = _learned(subject, "")
     for name, value in _learned(subject, where).items():
         one, other = value.double(), plain[name].double()
-        if not torch.allclose(one, other, TOLERANCE, TOLERANCE * 1e-3, equal_nan=True):
+        if not torch.allclose(one, other, tolerance, tolerance * 1e-3, equal_nan=True):
             return f"{name} differs"
     return ""
 
@@ -400,6 +407,7 @@ def _learned(subject: AgentSubject, where: str) -> dict[str, Tensor]:
     predicted = predictions(agent, trace.questions)
     policy = predicted.pop("policy")
     learned |= {f"the predicted {name}": value for name, value in predicted.items()}
+    learned |= {f"weight {i}": value.clone() for i, value in enumerate(weights(agent))}
     return learned or {"its actions": torch.stack(actions), "its policy": policy}
 
 

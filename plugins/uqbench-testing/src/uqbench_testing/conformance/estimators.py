@@ -1,7 +1,7 @@
 """Rules of every estimator, and of every data set."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import ClassVar, Literal
 
@@ -16,12 +16,22 @@ from uqbench.contract.estimator import (
     PredictiveUncertainty,
     Problem,
 )
+from uqbench.contract.specs import Role
 from uqbench.uncertainty.problems import check_data, check_scores
 from uqbench.uncertainty.validity import Speaker
-from uqbench_testing.conformance.check import Subject, applies, check, expect, tells, unchanged
+from uqbench_testing.conformance.check import (
+    Skipped,
+    Subject,
+    applies,
+    check,
+    expect,
+    tells,
+    unchanged,
+)
 from uqbench_testing.same_bits import same
-from uqbench_testing.worlds import asked_once
+from uqbench_testing.worlds import DrawnPoints, asked_once
 
+Changed = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
 WRONG = 0.25
 """Relative difference of means at two scales, from which on they are not learned."""
 SEEDS = (0, 1, 2)
@@ -36,17 +46,41 @@ class EstimatorSubject(Subject):
     make: Callable[[Problem, Sequence[int]], Estimator]
     dataset: Dataset
     steps: int = 20
+    role: Role = "method"
 
-    def fitted(self, seeds: Sequence[int], scale: int = 1) -> Estimator:
-        """An estimator that has learned from the data sets of the same seeds, of scaled targets."""
+    def fitted(
+        self, seeds: Sequence[int], change: Changed | None = None, validation: bool = True
+    ) -> Estimator:
+        """An estimator that has learned from the data sets of the same seeds, as they are changed.
 
-        def scaled(part: Data) -> Data:
-            more = part.validation and scaled(part.validation)
-            return Data(part.inputs, part.targets * scale, more)
+        ``change`` is of inputs ``[L, n, *x]`` and targets ``[L, n]``, and of those of validation,
+        too, unless these are to stay.
+        """
+
+        def changed(part: Data) -> Data:
+            kept = part.validation
+            more = changed(kept) if kept and validation else kept
+            return Data(*(change or as_it_is)(part.inputs, part.targets), more)
 
         made = self.make(self.dataset.problem, seeds)
-        made.fit(scaled(self.dataset.data(seeds)), self.dataset.reference_model(seeds), self.steps)
+        made.fit(changed(self.dataset.data(seeds)), self.dataset.reference_model(seeds), self.steps)
         return made
+
+    @cached_property
+    def regression(self) -> "EstimatorSubject":
+        """Itself on values: on its own problem, or in the plane where that one has classes.
+
+        Raises:
+            Skipped: it takes classes alone.
+        """
+        if not self.dataset.n_classes:
+            return self
+        other = replace(self, dataset=DrawnPoints(0))
+        try:
+            other.fitted(SEEDS)
+        except Exception:  # a plugin may raise anything: a data set's refusal
+            raise Skipped("it learns no values") from None
+        return other
 
     @cached_property
     def predicted(self) -> tuple[PredictiveUncertainty, Estimator, Tensor]:
@@ -110,10 +144,12 @@ def scale(subject: EstimatorSubject) -> str:
     Fix:
         State a variance, the square of a standard deviation, in squared units of the targets.
     """
+    subject = subject.regression
     small, _, inputs = subject.predicted
     applies(small.unit == "variance", "it predicts no variance of a regression")
-    large = subject.fitted(SEEDS, 10).predict(inputs.clone())
+    large = subject.fitted(SEEDS, lambda x, y: (x, 10 * y)).predict(inputs.clone())
     if small.mean is not None and large.mean is not None:
+        expect(large.mean.std() > 0, "its means are the same at all inputs: it learns none of them")
         off = float((large.mean - 10 * small.mean).norm() / (10 * small.mean).norm())
         tells(
             off <= WRONG, f"in {subject.steps} steps its means learn too little: off by {off:.0%}"
@@ -122,6 +158,66 @@ def scale(subject: EstimatorSubject) -> str:
     within = any(power / 3 <= ratio <= 3 * power for power in (1, 100))
     expect(within, f"its epistemic variance is multiplied by {ratio:.3g}; expected 100")
     return f"its epistemic variance is multiplied by {ratio:.3g}"
+
+
+@check(EstimatorSubject, "estimator-data", after=("estimator-pure",))
+def learns_from_data(subject: EstimatorSubject) -> None:
+    """Other targets make other predictions: a fit does not ignore its data.
+
+    Targets in another order, and half of them the first one's; of no trivial estimator, and of none
+    that is given a reference model.
+
+    Fix:
+        Learn in `fit`, from `data.targets`; a baseline that needs none has role="trivial".
+    """
+    applies(subject.role != "trivial", "it is trivial")
+    given = subject.dataset.reference_model(SEEDS)
+    applies(given is None, "it is asked about a reference model")
+
+    def others(inputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+        other = targets.roll(targets.shape[1] // 2, 1)
+        other[:, ::2] = targets[:, :1]
+        return inputs, other
+
+    said, _, inputs = subject.predicted
+    other = subject.fitted(SEEDS, others).predict(inputs.clone())
+    parts = ("total", "aleatoric", "epistemic", "mean", "probs", "score", "classes", "interval")
+    pairs = [(getattr(said, name, None), getattr(other, name, None)) for name in parts]
+    alike = all(one is None or (two is not None and torch.equal(one, two)) for one, two in pairs)
+    expect(not alike, "of other targets it predicts the same: its fit ignores them")
+
+
+@check(EstimatorSubject, "estimator-more-data", after=("estimator-pure",))
+def more_data(subject: EstimatorSubject) -> str:
+    """With more data epistemic variance falls, compared to aleatoric: the two are not swapped.
+
+    Four times the points of a regression, at the first of them; a factor of two is let pass.
+
+    Fix:
+        aleatoric is the noise, which data do not reduce; epistemic what more data would.
+    """
+    subject = subject.regression
+    many, _, inputs = subject.predicted
+    applies(many.unit == "variance", "it predicts no variance of a regression")
+    fewer = subject.fitted(SEEDS, lambda x, y: (_quarter(x), _quarter(y)), validation=False)
+    few = fewer.predict(inputs.clone())
+    names = ("aleatoric", "epistemic")
+    before, after = ([getattr(of, name).median() for name in names] for of in (few, many))
+    seen = all(float(value) > 0 for value in (*before, *after))
+    tells(seen, "it predicts no aleatoric variance, or no epistemic one")
+    noise, ignorance = (float(y / x) for x, y in zip(before, after, strict=True))
+    told = f"of four times the data aleatoric is × {noise:.2g}, epistemic × {ignorance:.2g}"
+    expect(2 * noise >= ignorance, f"{told}: they are swapped")
+    return told
+
+
+def as_it_is(inputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+    """Data without a change."""
+    return inputs, targets
+
+
+def _quarter(values: Tensor) -> Tensor:
+    return values[:, : max(2, values.shape[1] // 4)]
 
 
 @dataclass(kw_only=True)

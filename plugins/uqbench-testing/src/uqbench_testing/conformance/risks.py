@@ -134,6 +134,25 @@ def averse(subject: RiskSubject) -> None:
     expect(above <= ATOL, f"it lies {above:.3g} above the mean, on average: it seeks risk")
 
 
+@check(RiskSubject, "risk-monotone", after=("risk-order",))
+def monotone(subject: RiskSubject) -> None:
+    """A measure falls nowhere where a return rises, or says that it does.
+
+    The highest of nine returns, by up to a hundred times their spread, in 200 distributions.
+
+    Fix:
+        Return False from `monotone`, as a mean minus a multiple of the variance must: a rare high
+        return lowers it.
+    """
+    rho = subject.measure
+    applies(rho.monotone, "it says that it is not monotone")
+    values, probs = laws(4, 200)
+    value, highest = rho(values, probs), values == values.amax(-1, keepdim=True)
+    for rise in (1.0, 10.0, 300.0):
+        fallen = float((value - rho(values + rise * highest, probs)).max())
+        expect(fallen <= ATOL * rise, f"it falls by {fallen:.3g} where one return rises by {rise}")
+
+
 @check(RiskSubject, "risk-coherent", after=("risk-order",))
 def coherent(subject: RiskSubject) -> None:
     """A measure that says `coherent` obeys the four axioms.

@@ -197,10 +197,11 @@ def _estimator(name: str, host: Host, catalog: Catalog) -> Subject:
         return made
 
     if use is None:
-        return EstimatorSubject(name=name, make=make, dataset=_suited(make))
+        return EstimatorSubject(name=name, make=make, dataset=_suited(make), role=spec.role)
     suite, _, task = use
     steps = min(suite.budget("smoke").on(task).steps, 50)
-    return EstimatorSubject(name=name, make=make, dataset=_made(task, host), steps=steps)
+    dataset = _made(task, host)
+    return EstimatorSubject(name=name, make=make, dataset=dataset, steps=steps, role=spec.role)
 
 
 def _suited(make: Callable[[Problem, Sequence[int]], Estimator]) -> Dataset:
