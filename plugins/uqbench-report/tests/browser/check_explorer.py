@@ -319,7 +319,7 @@ def test_a_link_leads_to_exactly_this_state(visit: Visit):
         page.inner_text("[aria-live]"),
     )
     assert again == seen
-    assert "CVaR 0.25" in seen[1]
+    assert "worst quarter of seeds" in seen[1]
     assert "Moment matching" in page.inner_text("[aria-live]")
 
 
