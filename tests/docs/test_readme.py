@@ -87,8 +87,6 @@ def test_licences_and_citation_are_those_of_the_packages():
     assert fields["version"] == own["version"]
     said = " ".join(README.partition("Licence: ")[2].split())
     assert said.startswith(f"{own['license']}, except the plugins")
-    plugins = {
-        folder.name: project(folder)["license"] for folder in ROOT.glob("plugins/uqbench-*/")
-    }
+    plugins = {folder.name: project(folder)["license"] for folder in ROOT.glob("plugins/uqbench-*/")}
     others = {name: text for name, text in plugins.items() if text != own["license"]}
     assert dict(re.findall(r"`(uqbench-\w+)` \((\S+?),", said)) == others
