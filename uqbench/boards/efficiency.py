@@ -70,7 +70,7 @@ def _along(run: pd.DataFrame, grid: NDArray[np.float64]) -> NDArray[np.float64]:
     """A run's scores at other steps, between neighbors that are no gap; NaN elsewhere."""
     ordered = run.sort_values("step")
     steps, scores = ordered["step"].to_numpy(float), ordered["score"].to_numpy(float)
-    found = np.interp(grid, steps, scores, left=np.nan, right=np.nan)
+    found: NDArray[np.float64] = np.interp(grid, steps, scores, left=np.nan, right=np.nan)
     distances = np.diff(steps)
     if len(distances):
         usual = float(np.median(distances))
@@ -119,7 +119,8 @@ def by_step(grid: NDArray[np.float64], curves: Curves, by: str, *, paired: bool)
 
 def areas(grid: NDArray[np.float64], curves: Curves, by: str, *, paired: bool) -> pd.DataFrame:
     """A row a method: :func:`ranked` of the runs' mean height over steps that all methods have."""
-    all_runs = np.stack([np.isfinite(of).all((0, 1)) for of in curves.values()]).all(0)
+    each = np.array([np.isfinite(of).all((0, 1)) for of in curves.values()])
+    all_runs = np.logical_and.reduce(each)
     width = np.diff(grid) * (all_runs[1:] & all_runs[:-1])
     if not width.sum():
         return pd.DataFrame(columns=["method", *RANKED])
