@@ -119,7 +119,8 @@ def by_step(grid: NDArray[np.float64], curves: Curves, by: str, *, paired: bool)
 
 def areas(grid: NDArray[np.float64], curves: Curves, by: str, *, paired: bool) -> pd.DataFrame:
     """A row a method: :func:`ranked` of the runs' mean height over steps that all methods have."""
-    all_runs: NDArray[np.bool_] = np.isfinite(np.concatenate([*curves.values()])).all((0, 1))
+    each = np.array([np.isfinite(of).all((0, 1)) for of in curves.values()])
+    all_runs = np.logical_and.reduce(each)
     width = np.diff(grid) * (all_runs[1:] & all_runs[:-1])
     if not width.sum():
         return pd.DataFrame(columns=["method", *RANKED])

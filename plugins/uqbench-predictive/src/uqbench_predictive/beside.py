@@ -29,7 +29,7 @@ Rows = Mapping[str, Mapping[str, float]]
 
 
 def stored_rows(
-    targets: Tensor, beside: str, host: Host, say: Callable[[str], object]
+    targets: Tensor, beside: str, host: Host, say: Callable[[str], None]
 ) -> tuple[str, Rows]:
     """The stored rows' scores on the data set whose test targets these are.
 
@@ -54,7 +54,7 @@ def stored_rows(
     }
     path = board.folder / "scores.csv"
     stored = from_csv(stored_text(board.checked(path.name), path), str(path)).cells
-    rows = [one for cell in stored for one in cell]
+    rows = [cell[i] for cell in stored for i in range(len(cell.seeds))]
     there, sizes = {(one.task, one.seed) for one in rows}, dict[str, int]()
     for cell in {cell.task.name: cell for cell in plan.cells if cell.task.dataset}.values():
         runs = [run for run in cell.runs if (run.task, run.seed) in there]

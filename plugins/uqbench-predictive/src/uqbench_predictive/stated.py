@@ -242,7 +242,7 @@ def _targets(given: Tensor, count: int, n_classes: int, by: Speaker) -> Tensor:
 
 def _classes(own: Mapping[str, Tensor], where: str) -> Stated:
     """Statement on classes."""
-    probs, members, parts = own.get("probs"), own.get("members"), {}
+    probs, members, parts = own.get("probs"), own.get("members"), dict[str, Any]()
     if (logits := own.get("logits")) is not None:
         if logits.dim() == 1:
             logits = torch.stack([torch.zeros_like(logits), logits], -1)
