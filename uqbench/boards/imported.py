@@ -35,7 +35,7 @@ Ranking = Literal["iqm", "mean", "median"]
 Units = Literal["run", "seed"]
 Better = Literal["higher", "lower"]
 MINIMUM_TASKS = 3
-"""Of an IQM: of five equal runs on one task its intervals miss too often."""
+"""The fewest of an IQM: with five runs on one task its intervals miss too often."""
 Constants = Mapping[str, tuple[float, float]]
 """The raw scores that are 0 and 1, by task."""
 _PREFIX, _SUFFIX = re.compile(r"^ALE/"), re.compile(r"((NoFrameskip|Deterministic)?-v\d+)$")

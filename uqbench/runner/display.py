@@ -17,7 +17,7 @@ from uqbench.runner.watcher import Watcher
 
 LINE_SECONDS = 60.0
 SEEN_SECONDS = 1.0
-"""Of real steps, before it is said how long all takes: stored speeds are another machine's."""
+"""Real steps before it is said how long all takes: stored speeds are another machine's."""
 AFTERWARDS = 3.0
 """Times of board and report, by what the command took to read plugins and suites."""
 
