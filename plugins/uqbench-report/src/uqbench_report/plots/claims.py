@@ -64,7 +64,7 @@ def frame(claims: pd.DataFrame, published: Published | None = None) -> pd.DataFr
 
 def figures(board: StoredBoard, published: Published) -> dict[str, Figure]:
     """A figure for each claim that was compared, by the claim's name."""
-    if board.claims.empty:
+    if not board.has("claims.csv") or board.claims.empty:
         return {}
     return {
         str(claim): Figure(
