@@ -2,8 +2,10 @@
 
 import gzip
 import json
+import re
 import subprocess
 import sys
+from base64 import b64decode
 from pathlib import Path
 
 import numpy as np
