@@ -199,7 +199,7 @@ def test_a_lane_that_fails_does_not_take_the_others_with_it(tmp_path):
         tmp_path, "--tasks", "short", "--methods", "slow", "--set", "slow.wrong=range", "--set",
         "slow.only_below=0.5", "--seeds", "8", "--workers", "1", code=1,
     )  # fmt: skip
-    assert "retrying each run alone" in done.stderr
+    assert "retrying 1 run at a time" in done.stderr
     assert sorted(set(states(tmp_path).values())) == ["failed", "finished"]
 
 

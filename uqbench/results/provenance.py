@@ -2,6 +2,7 @@
 
 import platform
 import subprocess
+import sys
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
@@ -27,6 +28,8 @@ def provenance(plugins: Iterable[Plugin], device: str) -> Provenance:
         for name in plugin.requires:
             with suppress(metadata.PackageNotFoundError):  # an optional dependency
                 versions.setdefault(name, metadata.version(name))
+    if "torch" in sys.modules:  # an extra of uqbench's, so that no plugin need require it
+        versions.setdefault("torch", metadata.version("torch"))
     return Provenance(
         platform=f"{platform.system()} {platform.machine()}, {_processor()}",
         device=device,

@@ -596,7 +596,7 @@ def test_an_instance_is_checked_itself():
     testing.check(Line(LineConfig()), only="dataset-forms")
     with pytest.raises(AssertionError, match="seeks risk"):
         testing.check(Hopes(0.5), only="risk-averse")
-    with pytest.raises(UqbenchError, match="expected its class"):
+    with pytest.raises(UqbenchError, match="pass the class, not an instance"):
         testing.check(Walk(WalkConfig()))
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from uqbench.cli.options import FileThere, takes
 from uqbench.cli.terminal import print_json, records, say
-from uqbench_predictive.scores.registered import BINS
+from uqbench_predictive.scores import BINS
 
 
 @takes()

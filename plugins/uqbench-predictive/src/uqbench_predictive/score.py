@@ -29,8 +29,9 @@ from uqbench.statistics.levels import ALPHA
 from uqbench.statistics.quantiles import t_quantile
 from uqbench.uncertainty.validity import ROUNDING
 from uqbench_predictive.beside import stored_rows
+from uqbench_predictive.scores import BINS
 from uqbench_predictive.scores.formats import RANGES, Score, known_scores, lacking
-from uqbench_predictive.scores.registered import BINS, LEAST
+from uqbench_predictive.scores.registered import LEAST
 from uqbench_predictive.stated import Given, climatology, drawn, of_points, stated
 
 GROUPS, DRAWS, TEN = 50, 20, 10

@@ -42,7 +42,7 @@ def write_report(
 
     Args:
         folder: of results, of leaderboards, or of one board.
-        output: the file to write; ``.html`` is added to a name without an ending.
+        output: the file to write; ``.html`` is added to a new name without an ending.
         say: called with the boards that are damaged and the plugins that failed.
         follow: gives the boards' folders one by one, and may show how far they are.
 
@@ -70,7 +70,7 @@ def write_report(
     suites = read_suites(host, check=()).suites
     explorer = Explorer(folders, suites, host, follow=follow)
     path = Path(output)
-    path = path if path.suffix else path.with_suffix(".html")
+    path = path if path.suffix or path.exists() else path.with_suffix(".html")
     write_output(path, explorer.file().encode())
     for problem in explorer.problems:
         say(f"uqbench: {problem}")

@@ -17,12 +17,11 @@ from torch import Tensor
 from torch.nn.functional import one_hot
 
 from uqbench.contract.estimator import Predictions, PredictiveUncertainty
+from uqbench_predictive.scores import BINS
 from uqbench_predictive.scores.detection import detection, mean_of_most_certain, tie_means
 
 Given = Mapping[str, Predictions]
 TEST = "test"
-BINS = 15
-"""Bins of the calibration error: as many points in each."""
 MASS = 0.9
 """Mass of prediction sets and intervals."""
 NORMAL_90 = 1.6448536269514722
