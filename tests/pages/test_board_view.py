@@ -1,12 +1,15 @@
 """One view of a board: computed from its scores and read from its files, it says the same."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from uqbench.boards.calibration import word
 from uqbench.boards.stored import StoredBoard
-from uqbench.pages.board_view import BoardView, board_notes, shown
+from uqbench.pages.board_view import BoardView, Line, board_notes, shown
 from uqbench.pages.notebook import html
 from uqbench.registry.load_host import load_host
 from uqbench.statistics.estimate import Estimate
@@ -14,6 +17,22 @@ from uqbench.suites.plan import board_title
 from uqbench.suites.selection import Selection
 
 FOLDER = Path(__file__).parents[2] / "leaderboards" / "uncertainty-toy" / "paper"
+
+
+PRINTED = re.compile(r"(calibrated|too narrow|too wide|open) \d+ % \[([\d.]+), ([\d.]+)\]")
+
+
+def test_printed_ends_of_an_interval_lie_on_the_side_of_the_band_that_the_word_says():
+    """[0.848, 0.92] is open; printed as [85, 92] it would be calibrated."""
+    ends = np.linspace(0.84, 0.96, 61)
+    pairs = [(low, high) for low in ends for high in ends if low < high]
+    for low, high in [*pairs, (0.8487, 0.9218), (0.849999, 0.95), (0.925001, 0.97)]:
+        for level in (0.9, 0.95):
+            name, said = f"coverage_{100 * level:.0f}_mean", word(low, high, level)
+            share = Estimate((low + high) / 2, low, high)
+            line = Line("m", None, False, False, "method", "", "", (), 3, 3, said, {name: share})
+            _, least, most = PRINTED.fullmatch(line.word).groups()
+            assert word(float(least) / 100, float(most) / 100, level) == said, line.word
 
 
 @pytest.fixture(scope="module")

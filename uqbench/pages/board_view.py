@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from uqbench.boards.calibration import WORDS, band, coverage_column, worth
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.stored import StoredBoard
@@ -117,8 +119,8 @@ class Line:
         column = coverage_column(self.estimates)
         if column is None or self.calibration not in WORDS:
             return self.calibration
-        of = self.estimates[column[0]]
-        ends = ", ".join(_percent(end) for end in (of.low, of.high) if end is not None)
+        of, edges = self.estimates[column[0]], band(column[1])
+        ends = ", ".join(_percent(end, *edges) for end in (of.low, of.high) if end is not None)
         return f"{self.calibration} {_percent(of.value)} %" + f" [{ends}]" * bool(ends)
 
     @property
@@ -269,5 +271,9 @@ def _meant(board: Board) -> Iterator[str]:
         yield f"With {fewest} runs of a task, failures rarer than {rare} may go unseen."
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f}"
+def _percent(share: float, *edges: float) -> str:
+    """A share in percent, with decimals where rounded it would lie on an edge, or beyond it."""
+    texts = [f"{100 * share:.{digits}f}" for digits in range(7)]
+    sides = [np.sign(share - edge) for edge in edges]
+    same = (text for text in texts if [np.sign(float(text) / 100 - of) for of in edges] == sides)
+    return next(same, texts[-1])

@@ -371,7 +371,11 @@
       if (!share || !row.word) return ["", ""];
       const [, , least, most] = of.coverage, [value, low, high] = share;
       const word = low === null ? "open" : high < least ? "too narrow" : low > most ? "too wide" : low >= least && high <= most ? "calibrated" : "open";
-      return [word, `${word} ${Math.round(100 * value)} %${low === null ? "" : ` [${Math.round(100 * low)}, ${Math.round(100 * high)}]`}`];
+      const percent = (end) => { // with decimals where rounded it would lie on an edge, or beyond it
+        const texts = [0, 1, 2, 3, 4].map((digits) => (100 * end).toFixed(digits));
+        return texts.find((text) => [least, most].every((edge) => Math.sign(text / 100 - edge) === Math.sign(end - edge))) ?? texts[4];
+      };
+      return [word, `${word} ${Math.round(100 * value)} %${low === null ? "" : ` [${percent(low)}, ${percent(high)}]`}`];
     }
 
     // The headline of a choice of tasks: its ranks say who may be best there.
