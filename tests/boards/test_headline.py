@@ -267,6 +267,19 @@ def test_a_sentence_that_contradicts_its_board_is_found(board, said):
     assert contradictions(said, of.table("leaderboard.csv"), of.ranking, ranks=of.ranks)
 
 
+def test_nobody_leads_within_another_s_interval_or_where_more_is_not_better():
+    rows = [
+        ("a", "method", "", 0.9, 0.8, 1.0, 0.6, 0.5, 0.7, 2.0, 1.9, 2.1),
+        ("b", "method", "", 0.5, 0.4, 0.6, 0.5, 0.3, 0.65, 0.1, 0.0, 0.2),
+        ("c", "method", "no", 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0),
+        ("exact", "oracle", "", 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0),
+    ]
+    skills = [f"{skill}_mean{end}" for skill in "xyz" for end in ("", "_low", "_high")]
+    frame = pd.DataFrame(rows, columns=["method", "role", "beats_trivial", *skills])
+    told = Told(frame.assign(mean=np.nan), "mean", ranks=False)
+    assert told.headline.startswith("No overall rank: a leads in x.")
+
+
 def test_pages_have_the_headline_of_their_board():
     """Those of an earlier protocol are kept as they were written."""
     index = (BOARDS / "README.md").read_text("utf-8")

@@ -139,13 +139,22 @@ class Told:
 
     @property
     def _leaders(self) -> str:
-        """A sentence on the leaders by skill of a board that does not rank."""
+        """A sentence on the leaders by skill of a board that does not rank.
+
+        Nobody leads where another's interval reaches the leader's, nor above an oracle: there more
+        is not better, as of a scale.
+        """
         own, leads = self.methods[self.methods["beats_trivial"] != "no"], dict[str, list[str]]()
+        oracles = self.leaderboard[self.leaderboard["role"] == "oracle"]
         for name in (n for n in own if n.endswith("_mean") and f"{n}_low" in own):
             known = own.dropna(subset=[name, f"{name}_low"])
-            if known[f"{name}_low"].max() > known[f"{name}_high"].min():
+            if known.empty:
+                continue
+            leader = known[name].idxmax()
+            low, others = known.loc[leader, f"{name}_low"], known.drop(index=leader)
+            if low > others[f"{name}_high"].max() and not oracles[name].max() < low:
                 skill = name.removesuffix("_mean").replace("_", " ")
-                leads.setdefault(str(known[name].idxmax()), []).append(skill)
+                leads.setdefault(str(leader), []).append(skill)
         if not leads:
             return "The budget does not rank methods."
         most = max(leads, key=lambda name: len(leads[name]))
