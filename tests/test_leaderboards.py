@@ -61,7 +61,7 @@ def test_every_board_of_a_folder_is_checked_and_older_ones_are_listed(tmp_path):
     lines = done.stdout.splitlines()
     assert lines[-2:] == [
         "Scored with older definitions: deepsea/published-bql.",
-        "Of an earlier protocol: ood-digits/compute.",
+        "Boards of an earlier protocol: ood-digits/compute.",
     ]
     assert sum("byte for byte" in line for line in lines) == 1
     assert sum("compute-selection-1: not checked" in line for line in lines) == 1
@@ -70,7 +70,7 @@ def test_every_board_of_a_folder_is_checked_and_older_ones_are_listed(tmp_path):
     assert done.return_value == 1
     assert done.stdout.splitlines()[-2:] == [
         "Scored with older definitions: none.",
-        "Of an earlier protocol: ood-digits/compute.",
+        "Boards of an earlier protocol: ood-digits/compute.",
     ]
 
 

@@ -248,20 +248,18 @@ def test_two_processes_on_one_store_share_the_work_and_run_nothing_twice(tmp_pat
     command += ["--set", "slow.step_seconds=0.002", "--workers", "1"]
     both = [
         subprocess.Popen(
-            command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            command, env=environment() | {"TOY_LOG": str(tmp_path / f"log-{number}")},
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )
-        for _ in range(2)
-    ]
+        for number in range(2)
+    ]  # fmt: skip
     texts = [process.communicate(timeout=120) for process in both]
     assert [process.returncode for process in both] == [0, 0], texts
     assert list(states(tmp_path).values()) == ["finished"] * N_RUNS
-    done = [line.split(":")[0] for _, err in texts for line in err.splitlines() if ": done" in line]
-    runs = []
-    for cell, seeds in (line.rsplit("/", 1) for line in done):
-        first, _, last = seeds.partition("-")
-        runs += [f"{cell}/{seed}" for seed in range(int(first), int(last or first) + 1)]
-    assert sorted(runs) == sorted(set(runs))
-    assert len(runs) == N_RUNS
+    logs = [(tmp_path / f"log-{number}").read_text().splitlines() for number in range(2)]
+    runs = [line for log in logs for line in log if line.startswith("finished")]
+    assert all(logs)
+    assert len(set(runs)) == len(runs) == N_RUNS
     assert texts[0][0] == texts[1][0]  # both end with the whole leaderboard
 
 
