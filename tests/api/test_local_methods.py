@@ -266,7 +266,9 @@ def test_what_a_cell_s_class_names_and_no_text_can_say_is_refused(toy, notebook,
 
 def test_a_class_of_no_file_and_no_cell_is_refused_with_what_to_write(toy):
     cell = type("Nowhere", (), {"__module__": "builtins"})
-    with pytest.raises(UqbenchError, match=r"the source of Nowhere was not found: .*'mine\.py:CLASS'"):
+    with pytest.raises(
+        UqbenchError, match=r"the source of Nowhere was not found: .*'mine\.py:CLASS'"
+    ):
         _ = Options("toy", methods=[cell]).selection
 
 

@@ -219,9 +219,10 @@ def test_where_a_budget_does_not_rank_the_leaders_by_skill_are_named():
             for end, shift in (("", 0.0), ("_low", -0.1), ("_high", 0.1))
         }
 
-    rows = [of("a", 0.5), of("b", 0.45, 0.1), of("c", 0.2, 0.05)]
+    rows = [of("a", 0.7), of("b", 0.45, 0.1), of("c", 0.2, 0.05)]
     told = Told(pd.DataFrame(rows), "iqm", ranks=False).headline
     assert told.startswith("No overall rank: a leads in top speed.")
+    rows[0] = of("a", 0.5)  # apart from c alone
     rows[2] = of("c", 0.2, beats="no")  # what does not learn is told from the others by anything
     told = Told(pd.DataFrame([*rows, row("script", "trivial")]), "iqm", ranks=False).headline
     assert told.startswith("The budget does not rank methods.")

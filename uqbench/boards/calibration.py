@@ -40,7 +40,7 @@ def coverage_column(columns: Iterable[str]) -> tuple[str, float] | None:
 def band(level: float) -> tuple[float, float]:
     """Coverages that calibrated intervals may have: misses are off by half at most."""
     slack = (1 - level) / 2
-    return level - slack, level + slack
+    return round(level - slack, 4), round(level + slack, 4)  # 0.85, not a bit more
 
 
 def word(low: float, high: float, level: float) -> str:
