@@ -280,6 +280,13 @@ def test_nobody_leads_within_another_s_interval_or_where_more_is_not_better():
     assert told.headline.startswith("No overall rank: a leads in x.")
 
 
+def test_an_unranked_row_above_all_methods_stands_in_the_headline():
+    frame = StoredBoard.read(BOARDS / "minatar" / "quick").table("leaderboard.csv")
+    assert Told(frame, "mean", ranks=True).headline.endswith(" The unranked script has 0.33.")
+    below = frame.assign(mean=frame["mean"].where(frame["method"] != "script", 0.1))
+    assert "unranked" not in Told(below, "mean", ranks=True).headline
+
+
 def test_pages_have_the_headline_of_their_board():
     """Those of an earlier protocol are kept as they were written."""
     index = (BOARDS / "README.md").read_text("utf-8")

@@ -216,6 +216,10 @@ class Told:
     def _surprises(self) -> Iterator[str]:
         if not self.ranks:
             return
+        rest = self.leaderboard[self.leaderboard["role"] == "unranked"].set_index("method")
+        above = rest[self.ranking].dropna().astype(float)
+        if len(above) and above.max() > self.scores.max():
+            yield f"The unranked {above.idxmax()} has {number(above.max())}."
         if len(self._point):
             yield f"Those of width zero would hold {_span(self._point)} %."
         if self.nobody:
