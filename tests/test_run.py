@@ -80,6 +80,7 @@ def test_progress_goes_to_stderr_and_the_table_with_its_path_to_stdout(finished)
     lines = [line for line in stderr.splitlines() if line.startswith("all runs: ")]
     assert 1 <= len(lines) <= 3  # one a minute, and the last
     assert lines[-1].startswith("all runs: 100%, in ")
+    assert sum("100%" in line for line in lines) == 1
     assert "all runs" not in stdout
     *_, path, report = stdout.splitlines()
     assert path == str(out / "leaderboards/toy/paper/leaderboard.csv")

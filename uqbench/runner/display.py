@@ -1,5 +1,6 @@
 """Progress on stderr: one live line on a terminal, a line a minute elsewhere."""
 
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -84,9 +85,10 @@ class _Display:
         left = f"{share:.0%}, {speed}about {duration(rest)} left of {duration(rest + spent)}"
         said = left if share < 1 else f"100%, in {duration(spent)}"
         self._bars.update(self._whole, completed=share, description=said)
-        if not self._bars.console.is_terminal and (now >= self._next_line or share == 1):
+        last = share == 1 and self._next_line < math.inf  # events go on: evaluations, notices
+        if not self._bars.console.is_terminal and (now >= self._next_line or last):
             self._say(f"all runs: {said}")
-            self._next_line = now + LINE_SECONDS
+            self._next_line = math.inf if share == 1 else now + LINE_SECONDS
 
     def _say(self, text: str) -> None:
         to = self._bars.console  # a log keeps its lines whole
