@@ -27,9 +27,9 @@ def provenance(plugins: Iterable[Plugin], device: str) -> Provenance:
         versions[plugin.distribution] = plugin.version
         for name in plugin.requires:
             with suppress(metadata.PackageNotFoundError):  # an optional dependency
-                versions.setdefault(name, metadata.version(name))
+                versions.setdefault(name, _version(name))
     if "torch" in sys.modules:  # an extra of uqbench's, so that no plugin need require it
-        versions.setdefault("torch", metadata.version("torch"))
+        versions.setdefault("torch", _version("torch"))
     return Provenance(
         platform=f"{platform.system()} {platform.machine()}, {_processor()}",
         device=device,
@@ -39,6 +39,9 @@ def provenance(plugins: Iterable[Plugin], device: str) -> Provenance:
         },
         git_revision=_git_revision(),
     )
+
+
+_version = cache(metadata.version)  # a worker asks again for each batch
 
 
 @cache

@@ -70,11 +70,17 @@ def digests(store: Store, batch: Batch) -> list[str]:
     return [record.digests["results"] for record in records if record is not None]
 
 
+ONCE: list[list[str]] = []
+
+
 @pytest.fixture
 def unbroken(batch: Batch, host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    store = Store(tmp_path / "unbroken")
-    assert run(batch, store, host, monkeypatch) == 0
-    return digests(store, batch)
+    """The digests of the uninterrupted batch, which is executed once."""
+    if not ONCE:
+        store = Store(tmp_path / "unbroken")
+        assert run(batch, store, host, monkeypatch) == 0
+        ONCE.append(digests(store, batch))
+    return ONCE[0]
 
 
 def checkpoints(store: Store) -> list[Path]:

@@ -1,6 +1,7 @@
 """The corridor."""
 
 import os
+from functools import cache
 from typing import Any
 
 import gymnasium
@@ -60,13 +61,15 @@ def make(options: CorridorOptions) -> Corridor:
     return Unsavable(options) if "TOY_UNSAVABLE" in os.environ else Corridor(options)
 
 
+@cache
 def optimal_q(options: CorridorOptions, discount: float) -> OptimalQ:
-    """By value iteration; the end has no actions."""
+    """By value iteration until nothing changes; the end has no actions."""
     n, slip = options.length, options.slip
     q = torch.zeros(n, 2, dtype=torch.float64)
     here = torch.arange(n - 1)
-    for _ in range(1_000):
-        value = q.amax(-1)
+    before = torch.full_like(q, torch.nan)
+    while not torch.equal(q, before):
+        before, value = q.clone(), q.amax(-1)
         forward = discount * value[here + 1] + 10.0 * (here + 1 == n - 1) - 0.5
         back = discount * value[(here - 1).clamp(min=0)] - 0.5
         q[here, 0] = slip * forward + (1 - slip) * back

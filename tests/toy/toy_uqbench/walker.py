@@ -43,7 +43,8 @@ class Walker(Agent):
 
     def observe(self, step: Step) -> None:
         pace = os.environ.get("TOY_PACE")  # a file, so that a test can change it meanwhile
-        time.sleep(float(Path(pace).read_text()) if pace else self.config.step_seconds)
+        if seconds := float(Path(pace).read_text()) if pace else self.config.step_seconds:
+            time.sleep(seconds)
         if "TOY_STEPS" in os.environ:
             with Path(os.environ["TOY_STEPS"]).open("a") as file:
                 print(self.t, file=file)
