@@ -160,5 +160,5 @@ class SideBySide(LaneEnv):
         """A task's own part of padded observations or of an agent's state, in its ``shape``."""
 
     @abstractmethod
-    def asked(self, agent: Queried, task: int) -> Queried:
-        """An agent of all lanes, asked about the lanes of one task."""
+    def asked(self, agent: Queried, lanes: slice, total: int) -> Queried:
+        """An agent of ``total`` lanes, asked about those of one task."""

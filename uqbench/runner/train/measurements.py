@@ -158,9 +158,9 @@ class Measurements:
         self, agent: Agent | SinglePolicy, step: int
     ) -> Iterator[tuple[QueryScorer, Checked]]:
         """The scorer of each task, where there is one, with what it asks."""
-        for k, scorer in enumerate(self.queries):
-            env = self.env
-            asked = env.asked(agent, k) if isinstance(env, SideBySide) else agent
+        env, total = self.env, len(self._batch.runs)
+        for scorer, lanes in zip(self.queries, self._lanes, strict=False):
+            asked = env.asked(agent, lanes, total) if isinstance(env, SideBySide) else agent
             yield scorer, Checked(asked, env.n_actions, step)
 
     def _scores(self, agent: Agent | SinglePolicy, step: int, point: int) -> dict[str, Tensor]:

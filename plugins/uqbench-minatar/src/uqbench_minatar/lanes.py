@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -17,43 +17,6 @@ from uqbench_minatar import cpu, random
 from uqbench_minatar.config import N_ACTIONS, GameConfig
 from uqbench_minatar.games.board import WIDTH
 from uqbench_minatar.stepping import LaneArrays, Parameters
-
-
-class Exchanged(NamedTuple):
-    """Arrays that lanes and those who step them exchange; the first axis is the lanes."""
-
-    action: Tensor  # [L] int64
-    reward: Tensor  # [L] float32
-    terminated: Tensor  # [L] uint8
-    truncated: Tensor  # [L] uint8
-    obs: Tensor  # [L, C * 100] uint8
-    next_obs: Tensor  # [L, C * 100] uint8
-
-    @classmethod
-    def zeros(cls, lanes: int, planes: int, device: torch.device) -> Exchanged:
-        """Arrays for observations of so many planes."""
-        kinds = torch.int64, torch.float32, torch.uint8, torch.uint8
-        obs = torch.zeros(2, lanes, planes * WIDTH * WIDTH, dtype=torch.uint8, device=device)
-        return cls(*(torch.zeros(lanes, dtype=kind, device=device) for kind in kinds), *obs)
-
-    def outcome(self, planes: int) -> Outcome:
-        """Views of the arrays, with the first planes of observations."""
-        obs, next_obs = (
-            cells.view(torch.bool).view(len(cells), -1, WIDTH, WIDTH)[:, :planes]
-            for cells in (self.obs, self.next_obs)
-        )
-        terminated, truncated = (end.view(torch.bool) for end in (self.terminated, self.truncated))
-        return Outcome(self.reward, terminated, truncated, next_obs, obs)
-
-
-def game_of(config: GameConfig) -> Any:
-    """The module of a game."""
-    return import_module(f"uqbench_minatar.games.{config.game}")
-
-
-def space_of(planes: int) -> spaces.Box:
-    """The space of observations of so many planes."""
-    return spaces.Box(0, 1, (planes, WIDTH, WIDTH), cast(Any, np.bool_))  # the stubs lack bool
 
 
 class MinAtarLanes(KernelLanes):
@@ -71,31 +34,36 @@ class MinAtarLanes(KernelLanes):
         seeds: Sequence[int],
         time_limit: TimeLimit | None = None,
         device: torch.device | None = None,
-        exchanged: Exchanged | None = None,
     ) -> None:
-        self._game = game = game_of(config)
+        self._game = game = import_module(f"uqbench_minatar.games.{config.game}")
         n, cells, device = len(seeds), game.CHANNELS * WIDTH * WIDTH, device or torch.device("cpu")
-        shared = exchanged or Exchanged.zeros(n, game.CHANNELS, device)
 
         def zeros(dtype: torch.dtype, *shape: int) -> Tensor:
             return torch.zeros(n, *shape, dtype=dtype, device=device)
 
         self.n_actions = N_ACTIONS
-        self.observation_space = space_of(game.CHANNELS)
+        shape = (game.CHANNELS, WIDTH, WIDTH)
+        self.observation_space = spaces.Box(0, 1, shape, cast(Any, np.bool_))  # the stubs lack bool
         self._seeds = list(seeds)
         self.arrays = LaneArrays(
             states=zeros(torch.int32, game.SIZE),
             streams=zeros(torch.uint32, random.SIZE),
             last_action=zeros(torch.int64),
             length=zeros(torch.int64),
-            obs=shared.obs[:, :cells],
-            action=shared.action,
-            reward=shared.reward,
-            terminated=shared.terminated,
-            truncated=shared.truncated,
-            next_obs=shared.next_obs[:, :cells],
+            obs=zeros(torch.uint8, cells),
+            action=zeros(torch.int64),
+            reward=zeros(torch.float32),
+            terminated=zeros(torch.uint8),
+            truncated=zeros(torch.uint8),
+            next_obs=zeros(torch.uint8, cells),
         )
-        self.outcome = shared.outcome(game.CHANNELS)
+        self.outcome = Outcome(
+            reward=self.arrays.reward,
+            terminated=self.arrays.terminated.view(torch.bool),
+            truncated=self.arrays.truncated.view(torch.bool),
+            next_obs=self.arrays.next_obs.view(torch.bool).view(n, *shape),
+            obs=self.arrays.obs.view(torch.bool).view(n, *shape),
+        )
         self._parameters = Parameters(
             sticky_action_prob=float(config.sticky_action_prob),
             difficulty_ramping=config.difficulty_ramping,

@@ -10,25 +10,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
-from typing import Any
+from typing import Any, cast
 
+import numpy as np
 import torch
+from gymnasium import spaces
 from torch import Tensor
 
 from uqbench.contract.agent import Agent, Queried, Uncertainty
 from uqbench.contract.environment import Outcome, SideBySide, TimeLimit
 from uqbench_minatar.config import N_ACTIONS, GameConfig
-from uqbench_minatar.lanes import Exchanged, MinAtarLanes, game_of, space_of
+from uqbench_minatar.lanes import MinAtarLanes
 
 
 class GamesSideBySide(SideBySide):
     """Several games, each in lanes of its own; planes that a game does not have are zero.
 
-    A step is one kernel a game, in memory that all of them share.
+    A step is a kernel of each game, and copies.
 
     Args:
-        configs: of the games, on the backend ``lanes``.
+        configs: of the games.
         seeds: of the lanes of each.
         time_limit: of all.
         device: of the arrays.
@@ -43,32 +44,43 @@ class GamesSideBySide(SideBySide):
         time_limit: TimeLimit | None,
         device: torch.device,
     ) -> None:
-        counts = [len(own) for own in seeds]
-        self._own = [game_of(config).CHANNELS for config in configs]
-        self._planes = planes = max(self._own)
-        ends = accumulate(counts)
-        self._lanes = [slice(end - n, end) for n, end in zip(counts, ends, strict=True)]
-        self._exchanged = shared = Exchanged.zeros(sum(counts), planes, device)
-        parts = zip(*(array.split(counts) for array in shared), strict=True)
-        self._games = [
-            MinAtarLanes(config, own, time_limit, device, Exchanged(*part))
-            for config, own, part in zip(configs, seeds, parts, strict=True)
-        ]
-        self.n_actions, self.observation_space = N_ACTIONS, space_of(planes)
-        self._outcome = shared.outcome(planes)
+        pairs = zip(configs, seeds, strict=True)
+        self._games = [MinAtarLanes(config, own, time_limit, device) for config, own in pairs]
+        self._counts = [len(own) for own in seeds]
+        (*_, side, _), count = self._games[0].outcome.obs.shape, sum(self._counts)
+        self._own = [game.outcome.obs.shape[1] for game in self._games]
+        shape = max(self._own), side, side
+        self.n_actions = N_ACTIONS
+        self.observation_space = spaces.Box(0, 1, shape, cast(Any, np.bool_))  # the stubs lack bool
+
+        def zeros(*more: int, dtype: torch.dtype = torch.bool) -> Tensor:
+            return torch.zeros(count, *more, dtype=dtype, device=device)
+
+        reward, obs, next_obs = zeros(dtype=torch.float32), zeros(*shape), zeros(*shape)
+        self._outcome = Outcome(reward, zeros(), zeros(), next_obs, obs)
 
     def reset(self) -> tuple[Tensor, None]:
         """Seed every lane, clear the last actions and begin."""
         for game in self._games:
             game.reset()
+        self._copy("obs")
         return self._outcome.obs, None
 
     def step(self, action: Tensor) -> Outcome:
         """Take one action in every lane; the outcome is valid until the next call."""
-        self._exchanged.action.copy_(action)
-        for game in self._games:
-            game.kernels.step()
+        for game, own in zip(self._games, action.split(self._counts), strict=True):
+            game.step(own)
+        for name in ("reward", "terminated", "truncated"):
+            parts = [getattr(game.outcome, name) for game in self._games]
+            torch.cat(parts, out=getattr(self._outcome, name))
+        self._copy("next_obs")
+        self._copy("obs")
         return self._outcome
+
+    def _copy(self, name: str) -> None:
+        whole = getattr(self._outcome, name).split(self._counts)
+        for game, rows, planes in zip(self._games, whole, self._own, strict=True):
+            rows[:, :planes].copy_(getattr(game.outcome, name))
 
     def state_dict(self) -> dict[str, Any]:
         """Those of the games."""
@@ -78,6 +90,7 @@ class GamesSideBySide(SideBySide):
         """Restore from ``state_dict()``."""
         for game, own in zip(self._games, state["games"], strict=True):
             game.load_state_dict(own)
+        self._copy("obs")
 
     def begin(self, agent: Agent, own: Sequence[Mapping[str, Any]]) -> None:
         """Give an agent of all lanes the initial states of agents of each game."""
@@ -106,14 +119,13 @@ class GamesSideBySide(SideBySide):
         """A view of what is a game's own, with planes as a dimension where others have more."""
         for dim in reversed(range(whole.dim())):
             if whole.shape[dim] != shape[dim]:
-                whole = whole.unflatten(dim, (-1, self._planes))
+                whole = whole.unflatten(dim, (-1, max(self._own)))
                 whole = whole.narrow(dim + 1, 0, self._own[game])
         return whole
 
-    def asked(self, agent: Queried, task: int) -> Queried:
-        """An agent of all lanes, asked about those of one game."""
-        total = self._lanes[-1].stop
-        return OfGame(agent, self._lanes[task], total, self._planes)
+    def asked(self, agent: Queried, lanes: slice, total: int) -> Queried:
+        """An agent of ``total`` lanes, asked about those of one game."""
+        return OfGame(agent, lanes, total, max(self._own))
 
 
 @dataclass(frozen=True)
