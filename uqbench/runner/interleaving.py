@@ -125,7 +125,7 @@ def _form(batch: Batch, store: Store, host: Host) -> tuple[object, ...] | None:
     if not host.agents[str(method.agent)].makes("uqbench.lanes:Capturable"):
         return None
     checkpoints = named_in((run.folder for run in batch.runs), store)
-    trained = budget.model_copy(update={"queries": None})
+    trained = budget.model_copy(update={"queries": None}), budget.queries is None
     alike = batch.cell.config, trained, task.environment, task.discount, task.time_limit
     return *alike, task.time_limit_is, method.name, checkpoints
 

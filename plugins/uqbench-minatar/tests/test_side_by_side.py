@@ -184,11 +184,12 @@ def test_a_batch_of_several_games_resumes_from_its_checkpoint(host: Host, tmp_pa
     ("change", "alike"),
     [
         (lambda budget: {}, True),
-        (lambda budget: {"queries": None}, True),  # asked by task
+        (lambda budget: {"queries": budget.queries.model_copy(update={"states": 2})}, True),
+        (lambda budget: {"queries": None}, False),
         (lambda budget: {"steps": 2 * budget.steps}, False),
         (lambda budget: {"actors": 32}, False),
     ],
-    ids=["nothing", "queries", "steps", "actors"],
+    ids=["nothing", "what-is-asked", "whether-it-is-asked", "steps", "actors"],
 )
 def test_batches_that_differ_in_more_than_the_game_are_apart(
     change: Callable[[Any], dict[str, Any]], alike: bool, host: Host, tmp_path: Path
