@@ -102,8 +102,8 @@ def _check_place(record: RunRecord, folder: Folder, run: Run | None) -> None:
     if record.checkpoint is not None:
         named, (suite, budget, _, method, _) = record.checkpoint.folder, folder.names[-5:]
         before, after = (re.escape(part) for part in (f"{suite}/{budget}/", f"/{method}/"))
-        run_of_method = rf"{before}\w[^/]*{after}[0-9]+-[0-9a-f]{{8}}/{CHECKPOINT}"
-        if not re.fullmatch(run_of_method, named):
+        of_method = rf"[a-z0-9][a-z0-9_-]*{after}[0-9]+-[0-9a-f]{{8}}"
+        if not re.fullmatch(rf"{before}{of_method}/{CHECKPOINT}", named):
             raise DamagedError(
                 f"{RECORD} names the checkpoint {named!r}; expected "
                 f"{suite}/{budget}/<task>/{method}/<seed>-<8 hex digits>/{CHECKPOINT}"
