@@ -156,8 +156,8 @@ class SideBySide(LaneEnv):
         """
 
     @abstractmethod
-    def of_task(self, task: int, whole: Tensor, shape: Size) -> Tensor:
-        """A task's own part of padded observations or of an agent's state, in its ``shape``."""
+    def of_task(self, task: int, whole: Tensor, shape: Size | None) -> Tensor:
+        """A task's own part, in its shape, of an agent's state, or of padded observations: None."""
 
     @abstractmethod
     def asked(self, agent: Queried, lanes: slice, total: int) -> Queried:

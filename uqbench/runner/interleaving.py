@@ -103,16 +103,15 @@ def by_task(report: Callable[[Event], None]) -> Callable[[Event], None]:
 
 def joined(group: BatchGroup, store: Store, host: Host) -> list[Batch]:
     """The batches of a group, those of several tasks as one where these can step side by side."""
-    batches: list[Batch] = []
+    batches, forms = list[Batch](), list[tuple[object, ...] | None]()
     for batch in group:
-        like = _form(batch, store, host)
-        for place, other in enumerate(batches):
-            new = batch.cell.task.name not in [part.cell.task.name for part in other.parts]
-            if new and like is not None and like == _form(other, store, host):
-                batches[place] = replace(other, beside=(*other.beside, batch))
-                break
-        else:
+        form = _form(batch, store, host)
+        if form is None or form not in forms:
             batches.append(batch)
+            forms.append(form)
+        else:
+            at = forms.index(form)
+            batches[at] = replace(batches[at], beside=(*batches[at].beside, batch))
     return batches
 
 

@@ -59,7 +59,7 @@ class TaskEnvironment:
         return [run.actor_seed(k) for run in self._batch.runs for k in actors]
 
     def training_lanes(self) -> LaneEnv:
-        """Those that the runs are trained in, one for each run and actor, ``[L · K]``."""
+        """The lanes that the runs are trained in, ``[L · K]``."""
         return self.lanes(self.training_seeds)
 
     def optimal_q(self) -> OptimalQ | None:

@@ -23,7 +23,8 @@ from uqbench.runner.checkpoints import UnusableError, plain
 from uqbench.runner.train.loop_agent import SinglePolicy
 from uqbench.runner.train.measurements import Measurements
 
-Own = Callable[[Tensor, torch.Size], Tensor]
+AnyAgent = Agent | SinglePolicy
+Own = Callable[[Tensor, torch.Size | None], Tensor]
 
 
 def training_files(
@@ -45,30 +46,22 @@ def training_files(
     Raises:
         CannotSaveError: see :func:`exported_agent`; none is left out.
     """
-    files, env, alone_in = [], measured.env, measured.alone
+    files = []
     for lane, run in enumerate(batch.runs):
         try:
             alone = make(batch.of([run]))
         except Exception as error:  # a plugin may raise anything, and memory be short
             raise CannotSaveError(f"an agent of one lane: {in_words(error)}") from error
-        how: tuple[Any, ...] = ()
-        if isinstance(env, SideBySide):
-            of_task = partial(env.of_task, [*alone_in].index(run.task))
-            shape = alone_in[run.task].observation_space.shape or ()
-            how = of_task(obs, torch.Size((*obs.shape[:2], *shape))), of_task
-        own = exported_agent(agent, alone, lane, len(batch.runs), obs, *how)
-        files.append({AGENT: own, TRAINING: _file_of(measured.of_lane(lane))})
+        own = None
+        if isinstance(env := measured.env, SideBySide):
+            own = partial(env.of_task, [*measured.alone].index(run.task))
+        state = exported_agent(agent, alone, lane, len(batch.runs), obs, own)
+        files.append({AGENT: state, TRAINING: _file_of(measured.of_lane(lane))})
     return files
 
 
 def exported_agent(
-    agent: Agent | SinglePolicy,
-    single: Agent | SinglePolicy,
-    lane: int,
-    lanes: int,
-    obs: Tensor,
-    seen: Tensor | None = None,
-    own: Own | None = None,
+    agent: AnyAgent, single: AnyAgent, lane: int, lanes: int, obs: Tensor, own: Own | None = None
 ) -> bytes:
     """The state of one lane's agent, for ``torch.load(…, weights_only=True)``.
 
@@ -78,8 +71,8 @@ def exported_agent(
         lane: which.
         lanes: L.
         obs: ``[L, M, *obs]``, at which the two have to agree bit for bit.
-        seen: the same observations as ``single`` has them, where they are not the same.
-        own: cuts the task's own part out of the state of an agent of several tasks' lanes.
+        own: cuts a task's own part out of what is padded for several, in the shape that it has for
+            ``single``, where ``agent`` has lanes of several tasks (:class:`SideBySide`).
 
     Raises:
         CannotSaveError: there is no state, it cannot be divided by lanes, or does not act or answer
@@ -90,9 +83,9 @@ def exported_agent(
             state = agent.state_dict()
         else:
             whole, part = agent.exported_state(), single.exported_state()
-            state = _part(part, whole, lane, lanes, own, agent.shared_by_lanes)
+            state = _part(part, whole, (lane, lanes), own, agent.shared_by_lanes, "")
         single.load_state_dict(state)
-        asked = (obs if seen is None else seen)[lane : lane + 1]
+        asked = obs[lane : lane + 1] if own is None else own(obs[lane : lane + 1], None)
         chosen = single.policy(asked.clone())
         same = chosen.equal(agent.policy(obs.clone())[lane : lane + 1])
         said = single.uncertainty(asked.clone()), agent.uncertainty(obs.clone())
@@ -153,26 +146,20 @@ def _answers_alike(own: Uncertainty | None, of_all: Uncertainty | None, lane: in
 
 
 def _part(
-    single: Any,
-    whole: Any,
-    lane: int,
-    lanes: int,
-    own: Own | None,
-    shared: Sequence[str],
-    name: str = "",
+    single: Any, whole: Any, at: tuple[int, int], own: Own | None, shared: Sequence[str], name: str
 ) -> Any:
     """One lane's part of a value, whose tensors have L times the rows of an agent's alone."""
+    lane, lanes = at
     if name in shared:
         return whole
     if isinstance(whole, Mapping):
         return {
-            key: _part(single[key], value, lane, lanes, own, shared, f"{name}.{key}".lstrip("."))
+            key: _part(single[key], value, at, own, shared, f"{name}.{key}".lstrip("."))
             for key, value in whole.items()
         }
     if isinstance(whole, list | tuple):
         pairs = enumerate(zip(single, whole, strict=True))
-        each = (_part(s, w, lane, lanes, own, shared, f"{name}[{i}]") for i, (s, w) in pairs)
-        return type(whole)(each)
+        return type(whole)(_part(s, w, at, own, shared, f"{name}[{i}]") for i, (s, w) in pairs)
     if not isinstance(whole, Tensor) or not whole.dim():
         return whole
     if single.dim() and len(whole) == len(single) * lanes:

@@ -111,8 +111,10 @@ class GamesSideBySide(SideBySide):
                 at = self._at(game, row, part.shape)
                 at.copy_(part.view(at.shape))
 
-    def of_task(self, task: int, whole: Tensor, shape: torch.Size) -> Tensor:
-        """A game's numbers, in the shape that they have for it alone."""
+    def of_task(self, task: int, whole: Tensor, shape: torch.Size | None) -> Tensor:
+        """A game's weights, in the shape that it alone has; or its planes ``[L, M, *obs]``."""
+        if shape is None:
+            return whole[:, :, : self._own[task]]
         return self._at(task, whole, shape).reshape(shape)
 
     def _at(self, game: int, whole: Tensor, shape: torch.Size) -> Tensor:
