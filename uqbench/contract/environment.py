@@ -7,17 +7,14 @@ Autoreset happens in the same step: an :class:`Outcome` holds the last observati
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import gymnasium
-from torch import Size, Tensor
+from torch import Tensor
 
 from uqbench.contract.errors import CannotSaveError
-
-if TYPE_CHECKING:
-    from uqbench.contract.agent import Agent, Queried
 
 
 class HasState(Protocol):
@@ -138,27 +135,3 @@ class LaneEnv(ABC):
             CannotSaveError: lanes cannot be copied, which is the default.
         """
         raise CannotSaveError(f"{type(self).__name__} has no copy_lanes")
-
-
-class SideBySide(LaneEnv):
-    """Lanes of several tasks as one environment, those of a task together, without masks.
-
-    Observations are padded to one shape. An agent of all these lanes computes in each what an agent
-    of its task's lanes alone would.
-    """
-
-    @abstractmethod
-    def begin(self, agent: Agent, own: Sequence[Mapping[str, Any]]) -> None:
-        """Give an untrained agent of all lanes what untrained agents of each task export.
-
-        Raises:
-            Exception: the states do not fit; each task is a batch by itself then.
-        """
-
-    @abstractmethod
-    def of_task(self, task: int, whole: Tensor, shape: Size | None) -> Tensor:
-        """A task's own part, in its shape, of an agent's state, or of padded observations: None."""
-
-    @abstractmethod
-    def asked(self, agent: Queried, lanes: slice, total: int) -> Queried:
-        """An agent of ``total`` lanes, asked about those of one task."""

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_type_hint
 from uqbench.contract.errors import UqbenchError, did_you_mean, unknown
 
 if TYPE_CHECKING:  # imports torch, which would slow down listing plugins
-    from uqbench.contract.environment import OptimalQ, SideBySide
+    from uqbench.contract.environment import OptimalQ
     from uqbench.contract.pictures import StateMap
     from uqbench.contract.queries import QueryStates
+    from uqbench.contract.side_by_side import SideBySide
     from uqbench.contract.truth import ExactTruth
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -186,7 +187,7 @@ class EnvironmentSpec(Spec):
         state_map: from a config to a :class:`uqbench.contract.pictures.StateMap`, on which an
             agent's uncertainty about every state can be drawn.
         side_by_side: from several configs, the seeds of the lanes of each, a time limit and a
-            device to a :class:`uqbench.contract.environment.SideBySide`, each lane as from the
+            device to a :class:`uqbench.contract.side_by_side.SideBySide`, each lane as from the
             factory. A GPU learns the tasks of a method in one batch then, unless truth is exact.
     """
 

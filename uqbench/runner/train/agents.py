@@ -10,8 +10,9 @@ from torch import Tensor, nn
 
 from uqbench.contract.agent import Agent, EnvironmentInfo, LoopAgent
 from uqbench.contract.config import CountsGradientSteps
-from uqbench.contract.environment import HasState, LaneEnv, SideBySide
+from uqbench.contract.environment import HasState, LaneEnv
 from uqbench.contract.errors import CannotSaveError, in_words
+from uqbench.contract.side_by_side import SideBySide
 from uqbench.lanes.networks import use_onednn
 from uqbench.registry.plugins import Host
 from uqbench.runner.batches import Batch

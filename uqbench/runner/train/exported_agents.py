@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 
 from uqbench.contract.agent import Agent, Uncertainty
-from uqbench.contract.environment import SideBySide
 from uqbench.contract.errors import CannotSaveError, StorageError, in_words
+from uqbench.contract.side_by_side import SideBySide
 from uqbench.results.folders import Folder
 from uqbench.results.records import RunRecord
 from uqbench.results.tables import AGENT, TRAINING, read_checked

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from uqbench.contract.agent import Agent
-from uqbench.contract.environment import LaneEnv, SideBySide
+from uqbench.contract.environment import LaneEnv
+from uqbench.contract.side_by_side import SideBySide
 from uqbench.registry.plugins import Host
 from uqbench.results.tables import Columns, RunColumns
 from uqbench.runner.batches import Batch

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import torch
 
-from uqbench.contract.environment import LaneEnv, SideBySide, TimeLimit
+from uqbench.contract.environment import LaneEnv, TimeLimit
+from uqbench.contract.side_by_side import SideBySide
 from uqbench.lanes.adapters.gymnasium_lanes import GymnasiumLanes
 from uqbench_minatar.config import GameConfig
 

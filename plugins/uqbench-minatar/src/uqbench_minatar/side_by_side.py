@@ -18,7 +18,8 @@ from gymnasium import spaces
 from torch import Tensor
 
 from uqbench.contract.agent import Agent, Queried, Uncertainty
-from uqbench.contract.environment import Outcome, SideBySide, TimeLimit
+from uqbench.contract.environment import Outcome, TimeLimit
+from uqbench.contract.side_by_side import SideBySide
 from uqbench_minatar.config import N_ACTIONS, GameConfig
 from uqbench_minatar.lanes import MinAtarLanes
 
