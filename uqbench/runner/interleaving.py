@@ -116,7 +116,7 @@ def joined(group: BatchGroup, store: Store, host: Host) -> list[Batch]:
 
 
 def _form(batch: Batch, store: Store, host: Host) -> tuple[object, ...] | None:
-    """What batches have to have in common to be one; None of one that is always by itself."""
+    """The traits that batches need in common to be one; None of one that is always by itself."""
     task, method, budget = batch.cell.task, batch.cell.method, batch.budget
     spec = host.environments[task.environment] if task.environment and method.agent else None
     if spec is None or spec.side_by_side is None or spec.exact_truth or spec.optimal_q:
