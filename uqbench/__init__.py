@@ -92,7 +92,7 @@ IMPORT_NAMES = {
         (
             "agent", "board_table", "claim", "config", "environment", "errors", "estimator",
             "executor", "figure", "hookspecs", "identity", "pictures", "queries", "risk", "seeding",
-            "specs", "truth", "updates", "version", "wording",
+            "side_by_side", "specs", "truth", "updates", "version", "wording",
         ),
         "contract",
     ),

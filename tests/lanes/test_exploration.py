@@ -12,8 +12,6 @@ from uqbench.lanes import (
     Clock,
     EpsilonGreedy,
     Exploration,
-    Normal,
-    ThompsonSampling,
     Uniform,
     epsilon_greedy,
     greedy,
@@ -123,18 +121,6 @@ def test_epsilon_greedy_replaces_actions_by_its_own_draws_with_a_decaying_epsilo
         expected = epsilon_greedy(values, Uniform(seeds, "explore", (1, 2)).at(t), epsilon)
         assert torch.equal(exploration.explore(greedy(values), exploration.noise()), expected)
         clock.advance()
-
-
-def test_thompson_sampling_is_greedy_in_a_sample_that_is_new_at_every_step() -> None:
-    clock, seeds = Clock(torch.device("cpu")), [3, 4]
-    thompson = ThompsonSampling(seeds, 4, clock, scale=0.5)
-    mean, std = torch.randn(2, 2, 1, 4, generator=torch.Generator().manual_seed(0))
-    for t in range(20):
-        score = mean + 0.5 * Normal(seeds, "thompson", (1, 4)).at(t) * std.abs()
-        assert torch.equal(thompson.choose(mean, std.abs(), thompson.noise()), score.argmax(-1))
-        clock.advance()
-    only = torch.tensor([False, True, False, False])
-    assert (thompson.choose(mean, std.abs(), thompson.noise(), only) == 1).all()
 
 
 def test_no_exploration_leaves_actions_as_they_are() -> None:

@@ -25,11 +25,13 @@ from uqbench.api.run import plan as planned
 from uqbench.api.session import Session
 from uqbench.lanes import Capturable
 from uqbench.registry.plugins import Host
+from uqbench.results.store import Store
 from uqbench.runner.batches import Batch
 from uqbench.runner.executors.local import prepare_process
+from uqbench.runner.interleaving import joined
 from uqbench.runner.train.agents import make_agent
 from uqbench.runner.train.compiling import WARM_UP, capture_of, execute_as
-from uqbench.runner.train.environments import TaskEnvironment
+from uqbench.runner.train.environments import TaskEnvironment, environment
 from uqbench.runner.train.loop import interact
 from uqbench.runner.train.recorder import Recorder
 from uqbench.suites.plan import Plan
@@ -90,22 +92,31 @@ def method(options: dict[str, Any], name: str) -> dict[str, Any]:
     session, device = Session(Options(**options)), torch.device(options["device"])
     plan = session.plan(device.type)  # type: ignore[arg-type]
     before = held()
-    phases, keep = forced(plan, session.host, name, device)
-    return {"phases": phases, "bytes": held() - before, "kept": len(keep)}
+    phases, lanes, keep = forced(plan, session.host, name, device)
+    return {"phases": phases, "bytes": (held() - before) // lanes, "kept": len(keep)}
 
 
-def forced(plan: Plan, host: Host, name: str, device: torch.device) -> tuple[int, list[object]]:
-    """The number of phases of a method's steps on the first task, all taken; and what took them."""
-    cell = next(cell for cell in plan.cells if cell.method.name == name)
-    budget = plan.budget.on(cell.task)
-    batch = Batch(cell, budget, plan.suite.metrics, device.type).of(cell.runs[:1])  # type: ignore[arg-type]
-    if cell.owns_loop:
-        return 0, []
-    task = TaskEnvironment(batch, host, device)
-    env = task.training_lanes()
-    agent = make_agent(batch, host, env, device)
+def forced(
+    plan: Plan, host: Host, name: str, device: torch.device
+) -> tuple[int, int, list[object]]:
+    """The phases of a method's steps, all taken, its lanes, and what took the steps.
+
+    A run of each task where the tasks are one batch, else of the first task.
+    """
+    cells = [cell for cell in plan.cells if cell.method.name == name]
+    each = [
+        Batch(cell, plan.budget.on(cell.task), plan.suite.metrics, device.type)  # type: ignore[arg-type]
+        for cell in cells
+    ]
+    ones = tuple(batch.of(batch.runs[:1]) for batch in each)
+    batch, budget = joined(ones, Store(Path("nowhere")), host)[0], each[0].budget
+    if batch.cell.owns_loop:
+        return 0, 1, []
+    tasks = [TaskEnvironment(part, host, device) for part in batch.parts]
+    env = environment(tasks, [task.training_seeds for task in tasks])
+    agent, lanes = make_agent(batch, host, env, device), len(batch.runs)
     execute_as(agent, budget.numerics, lambda text: print(text, file=sys.stderr))
-    recorder = Recorder(1, budget.steps, task.spec.events, device, actors=budget.actors)
+    recorder = Recorder(lanes, budget.steps, tasks[0].spec.events, device, actors=budget.actors)
     stream = nullcontext() if device.type == "cpu" else torch.cuda.stream(torch.cuda.Stream())
     with stream:
         capture = capture_of(agent, env, device, budget.numerics)
@@ -119,7 +130,7 @@ def forced(plan: Plan, host: Host, name: str, device: torch.device) -> tuple[int
                 if isinstance(agent, Capturable):
                     agent.clock.load_state_dict({"t": t})
                 next(steps)
-    return len(first), [agent, env, recorder]
+    return len(first), lanes, [agent, env, recorder]
 
 
 def held() -> int:

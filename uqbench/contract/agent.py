@@ -75,8 +75,11 @@ class Agent(ABC):
         Raises:
             TypeError: an attribute is of another kind; override both methods then.
         """
+        return self._state_of(vars(self))
+
+    def _state_of(self, attributes: Mapping[str, Any]) -> dict[str, Any]:
         saved = {}
-        for name, value in vars(self).items():
+        for name, value in attributes.items():
             if callable(getattr(type(self), name, None)):
                 continue  # a method, replaced by its compiled version
             if hasattr(value, "state_dict") and hasattr(value, "load_state_dict"):
@@ -101,7 +104,10 @@ class Agent(ABC):
         ``[L·n, …]`` with the n rows of a lane together. What ``shared_by_lanes`` names, tensors
         without dimensions and whatever is no tensor are the same for all lanes.
         """
-        left_out = {n for n, value in vars(self).items() if not getattr(value, "exported", True)}
+        kept = {n: value for n, value in vars(self).items() if getattr(value, "exported", True)}
+        if type(self).state_dict is Agent.state_dict:  # a replay buffer is not even copied
+            return self._state_of(kept)
+        left_out = vars(self).keys() - kept
         return {name: part for name, part in self.state_dict().items() if name not in left_out}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:

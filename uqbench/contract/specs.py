@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # imports torch, which would slow down listing plugins
     from uqbench.contract.environment import OptimalQ
     from uqbench.contract.pictures import StateMap
     from uqbench.contract.queries import QueryStates
+    from uqbench.contract.side_by_side import SideBySide
     from uqbench.contract.truth import ExactTruth
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -185,6 +186,9 @@ class EnvironmentSpec(Spec):
             None.
         state_map: from a config to a :class:`uqbench.contract.pictures.StateMap`, on which an
             agent's uncertainty about every state can be drawn.
+        side_by_side: from several configs, the seeds of the lanes of each, a time limit and a
+            device to a :class:`uqbench.contract.side_by_side.SideBySide`, each lane as from the
+            factory. A GPU learns the tasks of a method in one batch then, unless truth is exact.
     """
 
     events: tuple[str, ...] = ()
@@ -197,6 +201,7 @@ class EnvironmentSpec(Spec):
     exact_truth: Callable[[Any, float, Sequence[int]], ExactTruth] | str | None = None
     queries: Callable[[Any], QueryStates | None] | str | None = None
     state_map: Callable[[Any], StateMap] | str | None = None
+    side_by_side: Callable[..., SideBySide] | str | None = None
 
     def __post_init__(self) -> None:
         if self.lanes + self.vector + self.has_state_dict > 1:

@@ -10,7 +10,6 @@ from uqbench.lanes.clock import Capturable, Clock
 from uqbench.lanes.exploration import (
     EpsilonGreedy,
     Exploration,
-    ThompsonSampling,
     epsilon_greedy,
     greedy,
     linear_schedule,
@@ -24,13 +23,13 @@ from uqbench.lanes.networks import (
     sync_target,
     target_copy,
 )
-from uqbench.lanes.optimizers import Adam, RMSProp
+from uqbench.lanes.optimizers import Adam
 from uqbench.lanes.random import DistinctIntegers, Normal, Uniform, generators
 from uqbench.lanes.replay_buffer import ReplayBuffer, TransitionBuffer
 
 __all__ = [
     "Adam", "Capturable", "Clock", "DistinctIntegers", "EpsilonGreedy", "Exploration",
-    "LaneConv2d", "LaneLinear", "Normal", "RMSProp", "ReplayBuffer", "ThompsonSampling",
-    "TransitionBuffer", "Uniform", "epsilon_greedy", "generators", "greedy", "initialize",
-    "initialize_uniform", "lane_generators", "linear_schedule", "sync_target", "target_copy",
+    "LaneConv2d", "LaneLinear", "Normal", "ReplayBuffer", "TransitionBuffer", "Uniform",
+    "epsilon_greedy", "generators", "greedy", "initialize", "initialize_uniform",
+    "lane_generators", "linear_schedule", "sync_target", "target_copy",
 ]  # fmt: skip

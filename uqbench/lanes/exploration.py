@@ -1,4 +1,4 @@
-"""Exploration: ε-greedy with ε decay, Thompson sampling, or none. An agent holds one such object.
+"""Exploration: ε-greedy with ε decay, or none. An agent holds one such object.
 
 Random numbers are drawn by ``noise`` and used by ``explore`` or ``choose``: compiled methods take
 tensors, so draw outside of them and use the draws inside.
@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from uqbench.lanes.clock import Clock
-from uqbench.lanes.random import FunctionOfStep, Normal, Uniform
+from uqbench.lanes.random import FunctionOfStep, Uniform
 
 
 def linear_schedule(t: Tensor, initial: float, final: float, start: int, steps: int) -> Tensor:
@@ -133,30 +133,3 @@ class EpsilonGreedy(Exploration):
     def metrics(self) -> Mapping[str, Tensor]:
         """The current ε."""
         return {"epsilon": self.epsilon.expand(self._lanes)}
-
-
-class ThompsonSampling(FunctionOfStep):
-    """Greedy with respect to a sample from a normal posterior of Q, a new one every step.
-
-    Args:
-        seeds: one per lane.
-        n_actions: A.
-        clock: the step, of K actors.
-        scale: of the noise.
-    """
-
-    def __init__(
-        self, seeds: Sequence[int], n_actions: int, clock: Clock, scale: float = 1.0
-    ) -> None:
-        self._clock, self._scale = clock, scale
-        self._zeta = Normal(seeds, "thompson", (clock.actors, n_actions), clock.tensor.device)
-
-    def noise(self) -> Tensor:
-        """ζ for the coming step, ``[L, K, A]`` standard normal."""
-        return self._zeta.at(self._clock)
-
-    def choose(
-        self, mean: Tensor, std: Tensor, noise: Tensor, valid: Tensor | None = None
-    ) -> Tensor:
-        """``argmax_a mean_a + scale · ζ_a · std_a``, ``[..., A] -> [...]``."""
-        return greedy(mean + self._scale * noise * std, valid)

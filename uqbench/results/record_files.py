@@ -100,11 +100,13 @@ def _check_place(record: RunRecord, folder: Folder, run: Run | None) -> None:
     if undefined:
         raise DamagedError(f"{RECORD}: scalars without a definition: {_short(str(undefined))}")
     if record.checkpoint is not None:
-        named, cell = record.checkpoint.folder, "/".join(folder.names[:-1])
-        if not re.fullmatch(rf"{re.escape(cell)}/[0-9]+-[0-9a-f]{{8}}/{CHECKPOINT}", named):
+        named, (suite, budget, _, method, _) = record.checkpoint.folder, folder.names[-5:]
+        before, after = (re.escape(part) for part in (f"{suite}/{budget}/", f"/{method}/"))
+        of_method = rf"[a-z0-9][a-z0-9_-]*{after}[0-9]+-[0-9a-f]{{8}}"
+        if not re.fullmatch(rf"{before}{of_method}/{CHECKPOINT}", named):
             raise DamagedError(
                 f"{RECORD} names the checkpoint {named!r}; expected "
-                f"{cell}/<seed>-<8 hex digits>/{CHECKPOINT}"
+                f"{suite}/{budget}/<task>/{method}/<seed>-<8 hex digits>/{CHECKPOINT}"
             )
 
 

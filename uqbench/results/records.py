@@ -68,8 +68,8 @@ class Saved(_Part):
     """The checkpoint that an unfinished run resumes from.
 
     Attributes:
-        folder: of the checkpoint, below the store's root: that of a run of the same suite, budget,
-            task and method; runs that execute together share one.
+        folder: of the checkpoint, below the store's root: that of a run of the same suite, budget
+            and method; runs that execute together share one.
         step: steps taken when it was written.
     """
 

@@ -26,7 +26,11 @@ MACHINES = 64
 
 @dataclass(frozen=True)
 class Batch:
-    """All that a worker needs to execute some runs of one cell."""
+    """All that a worker needs to execute some runs of one cell.
+
+    Attributes:
+        beside: batches of other tasks, alike in all else, whose lanes follow (:func:`joined`).
+    """
 
     cell: Cell
     budget: Budget
@@ -34,15 +38,27 @@ class Batch:
     device: DeviceKind
     keep_agents: bool = False
     stage: Stage | None = None
+    beside: tuple[Batch, ...] = ()
 
     @property
     def runs(self) -> tuple[Run, ...]:
-        """The runs, one per lane."""
-        return self.cell.runs
+        """The runs, one per lane, those of a task together."""
+        return tuple(run for part in (self, *self.beside) for run in part.cell.runs)
+
+    @property
+    def parts(self) -> tuple[Batch, ...]:
+        """The batch of each task."""
+        return replace(self, beside=()), *self.beside
 
     def of(self, runs: Sequence[Run]) -> Batch:
-        """The batch with these runs of its cell; lanes are independent, so no run changes."""
-        return replace(self, cell=replace(self.cell, runs=tuple(runs)))
+        """The batch with these runs of its cells; lanes are independent, so no run changes."""
+        own = [tuple(r for r in runs if r.task == part.cell.task.name) for part in self.parts]
+        parts = [
+            replace(part, cell=replace(part.cell, runs=of_task))
+            for part, of_task in zip(self.parts, own, strict=True)
+            if of_task
+        ]
+        return replace(parts[0], beside=tuple(parts[1:]))
 
     @property
     def name(self) -> str:

@@ -1,7 +1,8 @@
 """Executing a group of batches, whose steps are interleaved, in the calling process.
 
-A batch of several runs that fails is retried run by run: the retry of a batch begins here. One
-whose environment cannot be made is not.
+Those of one method whose tasks an environment steps side by side are one batch: one graph. A batch
+of several runs that fails is retried run by run: the retry of a batch begins here. One whose
+environment cannot be made is not.
 """
 
 import gc
@@ -10,6 +11,7 @@ import traceback
 from collections import deque
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, ExitStack, nullcontext
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -23,7 +25,8 @@ from uqbench.runner.batches import Batch, BatchGroup, registered
 from uqbench.runner.checkpoints import CHECKPOINT_SECONDS
 from uqbench.runner.events import Event, Finished, Notice, Split, Taken
 from uqbench.runner.process import Stop, Stopwatch
-from uqbench.runner.resume import failed
+from uqbench.runner.resume import failed, named_in
+from uqbench.runner.train.agents import ApartError
 from uqbench.runner.worker import BatchWork, NotMadeError
 
 
@@ -59,8 +62,11 @@ def execute(
     if "torch._dynamo" in sys.modules:
         torch.compiler.reset()  # code compiled for earlier agents keeps them alive
         gc.collect()
-    request, stopped = stop or Stop(), False
-    works = deque(_Work(batch, store, host, report, checkpoint_seconds, request) for batch in group)
+    request, stopped, report = stop or Stop(), False, by_task(report)
+    works = deque(
+        _Work(batch, store, host, report, checkpoint_seconds, request)
+        for batch in joined(group, store, host)
+    )
     process, alone = Surroundings(), len(works) == 1
     while works:
         work = works.popleft()
@@ -83,6 +89,44 @@ def execute(
     if stopped:
         raise SystemExit(1)
     return not process.changed()
+
+
+def by_task(report: Callable[[Event], None]) -> Callable[[Event], None]:
+    """A report of the same events, each of a batch of several tasks once for each of them."""
+
+    def tell(event: Event) -> None:
+        for part in event.batch.parts:
+            report(replace(event, batch=part))
+
+    return tell
+
+
+def joined(group: BatchGroup, store: Store, host: Host) -> list[Batch]:
+    """The batches of a group, those of several tasks as one where these can step side by side."""
+    batches, forms = list[Batch](), list[tuple[object, ...] | None]()
+    for batch in group:
+        form = _form(batch, store, host)
+        if form is None or form not in forms:
+            batches.append(batch)
+            forms.append(form)
+        else:
+            at = forms.index(form)
+            batches[at] = replace(batches[at], beside=(*batches[at].beside, batch))
+    return batches
+
+
+def _form(batch: Batch, store: Store, host: Host) -> tuple[object, ...] | None:
+    """The traits that batches need in common to be one; None of one that is always by itself."""
+    task, method, budget = batch.cell.task, batch.cell.method, batch.budget
+    spec = host.environments[task.environment] if task.environment and method.agent else None
+    if spec is None or spec.side_by_side is None or spec.exact_truth or spec.optimal_q:
+        return None
+    if not host.agents[str(method.agent)].makes("uqbench.lanes:Capturable"):
+        return None
+    checkpoints = named_in((run.folder for run in batch.runs), store)
+    trained = budget.model_copy(update={"queries": None}), budget.queries is None
+    alike = batch.cell.config, trained, task.environment, task.discount, task.time_limit
+    return *alike, task.time_limit_is, method.name, checkpoints
 
 
 class _Work:
@@ -174,6 +218,8 @@ def _failure(batch: Batch, store: Store, error: BaseException) -> Event:
     """The event of a batch that raised an error, which is being handled."""
     if isinstance(error, NotMadeError):
         return failed(batch, store, str(error), traceback.format_exc())
+    if isinstance(error, ApartError):
+        return Split(batch, f"the tasks are taken one by one: {error}", len(batch.runs))
     if len(batch.runs) > 1 and not isinstance(error, StorageError):
         too_many = isinstance(error, torch.OutOfMemoryError)  # for a GPU
         return Split(batch, in_words(error), (len(batch.runs) + 1) // 2 if too_many else 1)

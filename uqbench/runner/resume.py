@@ -66,7 +66,7 @@ def named_in(folders: Iterable[PurePosixPath], store: Store) -> set[Folder | Non
 def find_resume_point(
     runs: Sequence[Run], store: Store, provenance: Provenance
 ) -> ResumePoint | None:
-    """The resume point of some runs of one cell, or None if they have no checkpoint.
+    """The resume point of some runs of one batch, or None if they have no checkpoint.
 
     Raises:
         UnusableError: there is one, and it is damaged or does not fit.
@@ -80,11 +80,15 @@ def find_resume_point(
     folder = folders.pop()
     assert folder is not None
     about = read(folder)
-    lanes = tuple(
-        replace(runs[0], seed=seed, identity={**runs[0].identity, "seed": seed}, known_digest=None)
-        for seed in about.seeds
-    )
-    if tuple(run.digest for run in lanes) != about.runs or not set(runs) <= set(lanes):
+    of_tasks = {run.task: run for run in runs}.values()
+    known = {
+        (lane := replace(run, seed=k, identity={**run.identity, "seed": k}, known_digest=None))
+        .digest: lane
+        for run in of_tasks
+        for k in set(about.seeds)
+    }  # fmt: skip
+    lanes = tuple(known[digest] for digest in about.runs if digest in known)
+    if len(lanes) < len(about.runs) or not set(runs) <= set(lanes):
         raise UnusableError(f"{folder} belongs to other runs")
     for kind in ("versions", "content"):
         before, here = getattr(about.provenance, kind), getattr(provenance, kind)

@@ -280,7 +280,7 @@ class SelfRun(RecordedLanes):
 
     def _lanes_of(self, env: Any, batch: Batch) -> LaneEnv:
         """The loop's environment, with the seeds and the time limit of the run."""
-        task, own = self._measured.task, self._measured.env
+        task, own = self._measured.tasks[0], self._measured.env
         seeds = [self.run.actor_seed(k) for k in range(batch.budget.actors)]
         if not isinstance(env, gymnasium.Env | VectorEnv):
             raise UqbenchError(

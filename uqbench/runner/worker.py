@@ -6,7 +6,7 @@ is finished. An estimator's is one stage: it has no state (:class:`uqbench.contr
 """
 
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 
@@ -277,9 +277,10 @@ class BatchWork:
             clock = time.monotonic()
             if clock - reported >= REPORT_SECONDS:
                 reported = clock
-                places = [(run.seed, self.lanes.index(run)) for run in self.batch.runs]
-                shown = {s: {n: float(v[lane]) for n, v in latest.items()} for s, lane in places}
-                self.report(Progress(self.batch, step, clock - began, shown, first))
+                for part in self.batch.parts:
+                    places = [(run.seed, self.lanes.index(run)) for run in part.runs]
+                    shown = {k: {n: float(v[at]) for n, v in latest.items()} for k, at in places}
+                    self.report(Progress(part, step, clock - began, shown, first))
             if clock - beaten >= RECORD_SECONDS:
                 beaten = clock
                 try:
@@ -309,21 +310,22 @@ class BatchWork:
         done = {"status": "finished", "step": steps, "timing": timing, "metrics": metrics}
         done["score_versions"] = rule_versions(batch.metrics)
         keep = batch.keep_agents or self.record.scalars  # those of a run that is judged again
-        scalars = {}
+        scalars: dict[str, dict[int, Mapping[str, float | None]]] = {}
 
         def store(run: Run) -> None:
             lane = self.lanes.index(run)
             left = columns[lane]
             done["learning"] = self.learning[lane] if self.learning else self.record.learning
-            own = final_metrics(batch, self.host, left, timing)
+            own = final_metrics(batch.of([run]), self.host, left, timing)
             kept = self.trained[run].digests if keep and run in self.trained else {}
             record = self.record.model_copy(update={**done, "scalars": own, "digests": kept})
             self.store.finish(run, record, left)
-            scalars[run.seed] = own
+            scalars.setdefault(run.task, {})[run.seed] = own
 
         _each(store, batch.runs)
         self._tidy()
-        self.report(Finished(batch, timing.seconds, scalars))
+        for part in batch.parts:
+            self.report(Finished(part, timing.seconds, scalars[part.cell.task.name]))
 
     def _tidy(self) -> None:
         """Remove the checkpoint: the runs are stored, and need none."""

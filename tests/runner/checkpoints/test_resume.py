@@ -206,6 +206,8 @@ CELL = "toy/paper/long/fast"
         f"{CELL}/0-01234567/checkpoint/../../..",
         f"{CELL}/0-01234567/checkpoint\n",
         f"{CELL}/0-01234567",
+        "toy/paper/../paper/long/fast/0-01234567/checkpoint",
+        "toy/paper/../fast/0-01234567/checkpoint",
     ],
 )
 def test_a_record_that_names_any_other_folder_is_damaged_and_deletes_nothing(
@@ -221,7 +223,7 @@ def test_a_record_that_names_any_other_folder_is_damaged_and_deletes_nothing(
     rename_checkpoint(batch, store, named.format(outside=outside))
     found = store.find(batch.runs[0])
     assert found.state is RunState.DAMAGED
-    assert f"expected {CELL}/<seed>-<8 hex digits>/checkpoint" in str(found.reason)
+    assert "expected toy/paper/<task>/fast/<seed>-<8 hex digits>/check" in str(found.reason)
     told: list[Any] = []
     assert run(batch, store, host, monkeypatch, told=told) == 0
     assert all(path.read_text() == "the user's" for path in others)

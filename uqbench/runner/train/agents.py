@@ -11,7 +11,8 @@ from torch import Tensor, nn
 from uqbench.contract.agent import Agent, EnvironmentInfo, LoopAgent
 from uqbench.contract.config import CountsGradientSteps
 from uqbench.contract.environment import HasState, LaneEnv
-from uqbench.contract.errors import CannotSaveError
+from uqbench.contract.errors import CannotSaveError, in_words
+from uqbench.contract.side_by_side import SideBySide
 from uqbench.lanes.networks import use_onednn
 from uqbench.registry.plugins import Host
 from uqbench.runner.batches import Batch
@@ -24,6 +25,10 @@ from uqbench.runner.train.measurements import Latest, Measurements
 
 Ended = tuple[Agent | SinglePolicy, Callable[[], list[dict[str, bytes]]]]
 """The agent of a batch after its last step, and what makes the files of each run's training."""
+
+
+class ApartError(Exception):
+    """The tasks of a batch cannot be one; its message is the reason."""
 
 
 class Training:
@@ -49,21 +54,34 @@ class Training:
         notify: Callable[[str], None],
     ) -> None:
         self._batch, self._measured, self._env = batch, measured, measured.env
-        self._make = partial(make_agent, host=host, env=self._env, device=measured.device)
+        self._host = host
         self._agent, numerics = self._make(batch), batch.budget.numerics
         self._first = [weight.clone() for weight in weights(self._agent)]
         execute_as(self._agent, numerics, notify)
         self._capture = capture_of(self._agent, self._env, measured.device, numerics)
-        parts: dict[str, HasState | None] = {
+        self._parts: dict[str, HasState] = {
             "agent": self._agent,
             "environment": self._env,
             "recorder": measured.recorder,
-            "queries": measured.queries,
         }
-        self._parts = {name: part for name, part in parts.items() if part is not None}
+        self._parts |= {f"queries{k or ''}": asks for k, asks in enumerate(measured.queries)}
         self._position = None if saved is None else self._load(saved())
         if self._position is None:
             measured.begin(self._agent)
+
+    def _make(self, batch: Batch) -> Agent:
+        """The untrained agent of some of its runs; of several tasks' it begins as those of each."""
+        alone, device = self._measured.alone, self._measured.device
+        if not batch.beside:
+            return make_agent(batch, self._host, alone[batch.cell.task.name], device)
+        own = [self._make(part).exported_state() for part in batch.parts]
+        agent = make_agent(batch, self._host, self._env, device)
+        assert isinstance(self._env, SideBySide)
+        try:
+            self._env.begin(agent, own)
+        except Exception as error:  # a plugin may raise anything
+            raise ApartError(in_words(error)) from error
+        return agent
 
     def steps(self) -> Iterator[tuple[int, Latest]]:
         """Train to the end; yields the steps taken, and what was recorded last, after each step."""

@@ -31,6 +31,7 @@ class TaskEnvironment:
         spec: what it is registered as.
         discount: γ, the task's.
         limit: on the steps of an episode, the task's; None where it has none.
+        device: of its tensors.
     """
 
     def __init__(self, batch: Batch, host: Host, device: torch.device) -> None:
@@ -40,7 +41,7 @@ class TaskEnvironment:
         self.discount = float(task.discount or 0.0)
         limit = task.time_limit
         self.limit = None if limit is None else TimeLimit(limit, task.time_limit_is)
-        self._batch, self._device = batch, device
+        self._batch, self.device = batch, device
 
     @property
     def config(self) -> Any:
@@ -49,12 +50,17 @@ class TaskEnvironment:
 
     def lanes(self, seeds: Sequence[int]) -> LaneEnv:
         """New copies, one a seed."""
-        return lanes_of(self.spec, self.config, seeds, self.limit, self._device)
+        return lanes_of(self.spec, self.config, seeds, self.limit, self.device)
+
+    @property
+    def training_seeds(self) -> list[int]:
+        """Those of the lanes that the runs are trained in, one for each run and actor, L · K."""
+        actors = range(self._batch.budget.actors)
+        return [run.actor_seed(k) for run in self._batch.runs for k in actors]
 
     def training_lanes(self) -> LaneEnv:
-        """Those that the runs are trained in, one for each run and actor, ``[L · K]``."""
-        actors = range(self._batch.budget.actors)
-        return self.lanes([run.actor_seed(k) for run in self._batch.runs for k in actors])
+        """The lanes that the runs are trained in, ``[L · K]``."""
+        return self.lanes(self.training_seeds)
 
     def optimal_q(self) -> OptimalQ | None:
         """Ground truth for agents' predictions of Q, where it is known."""
@@ -63,7 +69,7 @@ class TaskEnvironment:
             return None
         solved = solve(self.config, self.discount)
         known = {name: part for name, part in vars(solved).items() if part is not None}
-        return OptimalQ(**{name: part.to(self._device) for name, part in known.items()})
+        return OptimalQ(**{name: part.to(self.device) for name, part in known.items()})
 
     def query_scorer(self) -> QueryScorer | None:
         """The scorer that asks the agents, where the budget says so.
@@ -82,7 +88,7 @@ class TaskEnvironment:
         source: QuerySource
         if exact_truth is not None:
             exact = exact_truth(self.config, discount, [run.environment_seed for run in runs])
-            source = ExactSource(exact, lanes, self._device)
+            source = ExactSource(exact, lanes, self.device)
         elif query_states is not None and (states := query_states(self.config)) is not None:
             source = RolloutSource(queries, states, runs, self.lanes, discount, budget.steps)
         elif queries.states is None or budget.evaluation is None:
@@ -95,6 +101,15 @@ class TaskEnvironment:
             asked, longest = (queries.states, queries.tail), budget.evaluation.max_steps
             source = MonteCarloSource(runs, self.lanes, discount, *asked, longest)
         return QueryScorer(source, lanes, budget.steps)
+
+
+def environment(tasks: Sequence[TaskEnvironment], seeds: Sequence[Sequence[int]]) -> LaneEnv:
+    """The environment of all lanes: of each task those of its seeds."""
+    first, *others = tasks
+    make = imported(first.spec.side_by_side) if others else None
+    if make is None:
+        return first.lanes(seeds[0])
+    return make([task.config for task in tasks], seeds, first.limit, first.device)
 
 
 def lanes_of(

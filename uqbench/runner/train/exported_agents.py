@@ -6,6 +6,7 @@ shared (:meth:`uqbench.contract.agent.Agent.exported_state`).
 
 import io
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -13,6 +14,7 @@ from torch import Tensor
 
 from uqbench.contract.agent import Agent, Uncertainty
 from uqbench.contract.errors import CannotSaveError, StorageError, in_words
+from uqbench.contract.side_by_side import SideBySide
 from uqbench.results.folders import Folder
 from uqbench.results.records import RunRecord
 from uqbench.results.tables import AGENT, TRAINING, read_checked
@@ -20,6 +22,9 @@ from uqbench.runner.batches import Batch
 from uqbench.runner.checkpoints import UnusableError, plain
 from uqbench.runner.train.loop_agent import SinglePolicy
 from uqbench.runner.train.measurements import Measurements
+
+AnyAgent = Agent | SinglePolicy
+Own = Callable[[Tensor, torch.Size | None], Tensor]
 
 
 def training_files(
@@ -47,13 +52,16 @@ def training_files(
             alone = make(batch.of([run]))
         except Exception as error:  # a plugin may raise anything, and memory be short
             raise CannotSaveError(f"an agent of one lane: {in_words(error)}") from error
-        own = exported_agent(agent, alone, lane, len(batch.runs), obs)
-        files.append({AGENT: own, TRAINING: _file_of(measured.of_lane(lane))})
+        own = None
+        if isinstance(env := measured.env, SideBySide):
+            own = partial(env.of_task, [*measured.alone].index(run.task))
+        state = exported_agent(agent, alone, lane, len(batch.runs), obs, own)
+        files.append({AGENT: state, TRAINING: _file_of(measured.of_lane(lane))})
     return files
 
 
 def exported_agent(
-    agent: Agent | SinglePolicy, single: Agent | SinglePolicy, lane: int, lanes: int, obs: Tensor
+    agent: AnyAgent, single: AnyAgent, lane: int, lanes: int, obs: Tensor, own: Own | None = None
 ) -> bytes:
     """The state of one lane's agent, for ``torch.load(…, weights_only=True)``.
 
@@ -63,6 +71,8 @@ def exported_agent(
         lane: which.
         lanes: L.
         obs: ``[L, M, *obs]``, at which the two have to agree bit for bit.
+        own: cuts a task's own part out of what is padded for several, in the shape that it has for
+            ``single``, where ``agent`` has lanes of several tasks (:class:`SideBySide`).
 
     Raises:
         CannotSaveError: there is no state, it cannot be divided by lanes, or does not act or answer
@@ -73,11 +83,12 @@ def exported_agent(
             state = agent.state_dict()
         else:
             whole, part = agent.exported_state(), single.exported_state()
-            state = _part(part, whole, lane, lanes, agent.shared_by_lanes)
+            state = _part(part, whole, (lane, lanes), own, agent.shared_by_lanes, "")
         single.load_state_dict(state)
-        own = single.policy(obs[lane : lane + 1].clone())
-        same = own.equal(agent.policy(obs.clone())[lane : lane + 1])
-        said = single.uncertainty(obs[lane : lane + 1].clone()), agent.uncertainty(obs.clone())
+        asked = obs[lane : lane + 1] if own is None else own(obs[lane : lane + 1], None)
+        chosen = single.policy(asked.clone())
+        same = chosen.equal(agent.policy(obs.clone())[lane : lane + 1])
+        said = single.uncertainty(asked.clone()), agent.uncertainty(obs.clone())
         same &= _answers_alike(*said, lane)
     except CannotSaveError:
         raise
@@ -135,23 +146,25 @@ def _answers_alike(own: Uncertainty | None, of_all: Uncertainty | None, lane: in
 
 
 def _part(
-    single: Any, whole: Any, lane: int, lanes: int, shared: Sequence[str], name: str = ""
+    single: Any, whole: Any, at: tuple[int, int], own: Own | None, shared: Sequence[str], name: str
 ) -> Any:
     """One lane's part of a value, whose tensors have L times the rows of an agent's alone."""
+    lane, lanes = at
     if name in shared:
         return whole
     if isinstance(whole, Mapping):
         return {
-            key: _part(single[key], value, lane, lanes, shared, f"{name}.{key}".lstrip("."))
+            key: _part(single[key], value, at, own, shared, f"{name}.{key}".lstrip("."))
             for key, value in whole.items()
         }
     if isinstance(whole, list | tuple):
         pairs = enumerate(zip(single, whole, strict=True))
-        return type(whole)(_part(s, w, lane, lanes, shared, f"{name}[{i}]") for i, (s, w) in pairs)
+        return type(whole)(_part(s, w, at, own, shared, f"{name}[{i}]") for i, (s, w) in pairs)
     if not isinstance(whole, Tensor) or not whole.dim():
         return whole
     if single.dim() and len(whole) == len(single) * lanes:
-        return whole[lane * len(single) : (lane + 1) * len(single)]
+        rows = whole[lane * len(single) : (lane + 1) * len(single)]
+        return rows if own is None else own(rows, single.shape)
     raise CannotSaveError(
         f"the agent's {name} is {tuple(whole.shape)} for {lanes} lanes and {tuple(single.shape)} "
         f"for one: expected the lanes first, or {name!r} in its shared_by_lanes"

@@ -4,7 +4,8 @@ The two are apart: what is measured in training is stored with the agents, and t
 the same process, or later, elsewhere, and again by other scores.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -13,16 +14,19 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from uqbench.contract.agent import Agent
+from uqbench.contract.environment import LaneEnv
+from uqbench.contract.side_by_side import SideBySide
 from uqbench.registry.plugins import Host
 from uqbench.results.tables import Columns, RunColumns
 from uqbench.runner.batches import Batch
 from uqbench.runner.train.compiling import capture_of
-from uqbench.runner.train.environments import TaskEnvironment
+from uqbench.runner.train.environments import TaskEnvironment, environment
 from uqbench.runner.train.evaluation import Evaluated, evaluate
 from uqbench.runner.train.guards import Checked, check_metrics
 from uqbench.runner.train.loop_agent import SinglePolicy
 from uqbench.runner.train.recorder import Recorder, passed
 from uqbench.uncertainty.interval_scores import score_return_distribution, score_uncertainty
+from uqbench.uncertainty.queries import QueryScorer
 
 Latest = Mapping[str, NDArray[np.float64]]
 """The metrics ``[L]`` that were recorded last, by name."""
@@ -38,23 +42,32 @@ class Measurements:
 
     Attributes:
         device: the same.
-        task: its environment.
+        tasks: the environment of each of its tasks.
         env: the lanes that the agents are trained in.
+        alone: an environment of each task by itself, for what it says of itself, by its name.
         recorder: takes in every outcome.
-        queries: asks the agents; None where the budget does not say so.
+        queries: ask the agents of each task; none where the budget does not say so.
         latest: what was recorded last.
         returned: mean returns ``[L]`` of the last evaluation.
     """
 
     def __init__(self, batch: Batch, host: Host, device: torch.device) -> None:
         self._batch, self.device = batch, device
-        self.task = task = TaskEnvironment(batch, host, device)
-        self.env = task.training_lanes()
-        lanes, budget, spec = len(batch.runs), batch.budget, task.spec
-        self.recorder = Recorder(
-            lanes, budget.steps, spec.events, device, task.discount, spec.name, budget.actors
-        )
-        self.queries = task.query_scorer()
+        self.tasks = [TaskEnvironment(part, host, device) for part in batch.parts]
+        counts = [len(part.runs) for part in batch.parts]
+        ends = accumulate(counts)
+        self._lanes = [slice(end - n, end) for n, end in zip(counts, ends, strict=True)]
+        self.env = environment(self.tasks, [task.training_seeds for task in self.tasks])
+        self.alone: dict[str, LaneEnv] = {
+            part.cell.task.name: task.lanes(task.training_seeds[:1]) if batch.beside else self.env
+            for part, task in zip(batch.parts, self.tasks, strict=True)
+        }
+        lanes, budget, task = len(batch.runs), batch.budget, self.tasks[0]
+        how = task.spec.events, device, task.discount, task.spec.name, budget.actors
+        self.recorder = Recorder(lanes, budget.steps, *how)
+        scorers = [one.query_scorer() for one in self.tasks]
+        self.queries = [scorer for scorer in scorers if scorer is not None]
+        self._points = frozenset().union(*(one.points for one in self.queries)) - {budget.steps}
         self.latest: Latest = {}
         self.returned: NDArray[np.float64] | None = None
         self._last: Mapping[str, Tensor] = {}
@@ -62,22 +75,21 @@ class Measurements:
 
     def begin(self, agent: Agent | SinglePolicy) -> None:
         """Before an agent's first step."""
-        if self.queries is not None:
-            self.queries.start(self._checked(agent, 0))
+        for scorer, asked in self._asked(agent, 0):
+            scorer.start(asked)
 
     def see(self, step: int, agent: Agent | SinglePolicy, obs: Tensor) -> None:
         """Note the observations of an agent after ``step`` steps, ``[L, M, *obs]``."""
         if self.recorder.due(step):
             self._checked(agent, step).uncertainty(obs)
-        if self.queries is not None:
-            self.queries.see(step, self.env, obs)
+        for scorer in self.queries:
+            scorer.see(step, self.env, obs)
 
     def measure(self, step: int, agent: Agent | SinglePolicy) -> None:
         """Record what is due after ``step`` steps, but for what :meth:`judged` measures."""
         budget, recorder, last = self._batch.budget, self.recorder, step == self._batch.budget.steps
-        if self.queries is not None:
-            for point in passed(self.queries.points - {budget.steps}, step, budget.actors):
-                recorder.add(self.queries.score(self._checked(agent, step), point), point)
+        for point in passed(self._points, step, budget.actors):
+            recorder.add(self._scores(agent, step, point), point)
         if not last and (records := recorder.due(step)):
             self.latest = recorder.record(self._metrics(agent, step), records)
         every = budget.evaluation and budget.evaluation.every
@@ -91,8 +103,7 @@ class Measurements:
     def judged(self, agent: Agent | SinglePolicy) -> list[RunColumns]:
         """The columns of each run, once its trained agent is asked and evaluated."""
         steps, recorder = self._batch.budget.steps, self.recorder
-        if self.queries is not None:
-            recorder.add(self.queries.score(self._checked(agent, steps), steps), steps)
+        recorder.add(self._scores(agent, steps, steps), steps)
         self.latest = recorder.record(self._last, recorder.due(steps))
         if self._batch.budget.evaluation is not None:
             self._evaluate(agent)
@@ -108,22 +119,32 @@ class Measurements:
         plan, runs = self._batch.budget.evaluation, self._batch.runs
         assert plan is not None
         episodes = range(plan.episodes)
-        new = self.task.lanes([run.evaluation_seed(m) for run in runs for m in episodes])
+        seeds = [
+            [run.evaluation_seed(m) for run in part.runs for m in episodes]
+            for part in self._batch.parts
+        ]
+        new = environment(self.tasks, seeds)
         capture = capture_of(agent, new, self.device, self._batch.budget.numerics)
-        how = plan.max_steps, self.task.discount, self.task.spec.events, capture
+        how = plan.max_steps, self.recorder.discount, self.recorder.events, capture
         return evaluate(agent, new, len(runs), plan.episodes, *how)
 
     def _columns(self) -> list[RunColumns]:
-        asked: list[tuple[Columns | None, Columns | None]] = [(None, None)] * len(self._batch.runs)
-        if (queries := self.queries) is not None:
-            asked = list(zip(queries.curves.finish(), queries.predictions.finish(), strict=True))
+        asked: list[tuple[Columns | None, Columns | None]] = [
+            drawn
+            for one in self.queries
+            for drawn in zip(one.curves.finish(), one.predictions.finish(), strict=True)
+        ]
+        asked = asked or [(None, None)] * len(self._batch.runs)
         recorded = zip(self.recorder.finish(), asked, strict=True)
         return [RunColumns(*own, *drawn) for own, drawn in recorded]
 
     def of_lane(self, lane: int) -> dict[str, Any]:
         """The state of one lane's measurements in training, for measurements of it alone."""
         last = {name: float(values[lane]) for name, values in self._last.items()}
-        asked = None if self.queries is None else self.queries.state_dict(lane)
+        asked = None
+        for scorer, lanes in zip(self.queries, self._lanes, strict=False):
+            if lane in range(lanes.start, lanes.stop):
+                asked = scorer.state_dict(lane - lanes.start)
         return {"last": last, "recorder": self.recorder.state_dict(lane), "queries": asked}
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -131,8 +152,25 @@ class Measurements:
         last = state["last"].items()
         self._last = {name: torch.tensor([value], dtype=torch.float64) for name, value in last}
         self.recorder.load_state_dict(state["recorder"])
-        if self.queries is not None:
-            self.queries.load_state_dict(state["queries"])
+        for scorer in self.queries:
+            scorer.load_state_dict(state["queries"])
+
+    def _asked(
+        self, agent: Agent | SinglePolicy, step: int
+    ) -> Iterator[tuple[QueryScorer, Checked]]:
+        """The scorer of each task, where there is one, with what it asks."""
+        env, total = self.env, len(self._batch.runs)
+        for scorer, lanes in zip(self.queries, self._lanes, strict=False):
+            asked = env.asked(agent, lanes, total) if isinstance(env, SideBySide) else agent
+            yield scorer, Checked(asked, env.n_actions, step)
+
+    def _scores(self, agent: Agent | SinglePolicy, step: int, point: int) -> dict[str, Tensor]:
+        """Scores ``[L]`` by name; NaN where a task's have none of a name."""
+        each = [scorer.score(asked, point) for scorer, asked in self._asked(agent, step)]
+        names = dict.fromkeys(name for scores in each for name in scores)
+        none = [torch.full((lanes.stop - lanes.start,), torch.nan) for lanes in self._lanes]
+        of = list(zip(each, none, strict=False))
+        return {name: torch.cat([own.get(name, no) for own, no in of]) for name in names}
 
     def _checked(self, agent: Agent | SinglePolicy, step: int) -> Checked:
         return Checked(agent, self.env.n_actions, step)

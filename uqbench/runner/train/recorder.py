@@ -49,6 +49,7 @@ class Recorder:
         actors: K.
 
     Attributes:
+        discount: the same.
         events: the same.
         actors: the same.
     """
@@ -64,7 +65,7 @@ class Recorder:
         actors: int = 1,
     ) -> None:
         self.actors, streams = actors, lanes * actors
-        self._discount, self._environment = discount, environment
+        self.discount, self._environment = discount, environment
         self._names = ("reward", *(f"events/{name}" for name in events))
         self.events = tuple(events)
         # by step: rewards, events, whether terminated, and whether truncated
@@ -201,7 +202,7 @@ class Recorder:
         lengths = sums_so_far(np.ones_like(ended, np.int64), self._lengths, ended)
         if len(self._powers) < (longest := lengths.max()):
             # not a running product: the same bits after a checkpoint
-            self._powers = self._discount ** np.arange(2 * longest + _BLOCK)
+            self._powers = self.discount ** np.arange(2 * longest + _BLOCK)
         discounted = self._powers[lengths - 1] * counts[:, 0]
         # + 0.0, since the sum of nothing but −0.0 is 0.0
         values = np.concatenate([counts[:, :1], discounted[:, None], counts[:, 1:]], 1) + 0.0

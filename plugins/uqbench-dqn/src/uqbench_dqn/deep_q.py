@@ -20,7 +20,6 @@ from uqbench.lanes import (
     Clock,
     EpsilonGreedy,
     Exploration,
-    RMSProp,
     TransitionBuffer,
     greedy,
     initialize,
@@ -30,6 +29,7 @@ from uqbench.lanes import (
 )
 from uqbench_dqn.config import DeepQConfig, EpsilonGreedyConfig
 from uqbench_dqn.networks import output_layer, q_network, start_at, start_paired
+from uqbench_dqn.rmsprop import RMSProp
 from uqbench_dqn.updates import (
     Draw,
     Periodic,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import torch
 
 from uqbench.contract.environment import LaneEnv, TimeLimit
+from uqbench.contract.side_by_side import SideBySide
 from uqbench.lanes.adapters.gymnasium_lanes import GymnasiumLanes
 from uqbench_minatar.config import GameConfig
 
@@ -32,3 +33,15 @@ def make(
     from uqbench_minatar.lanes import MinAtarLanes
 
     return MinAtarLanes(config, seeds, time_limit, device)
+
+
+def side_by_side(
+    configs: Sequence[GameConfig],
+    seeds: Sequence[Sequence[int]],
+    time_limit: TimeLimit | None,
+    device: torch.device,
+) -> SideBySide:
+    """Several games, each in lanes of its own, as one environment with the planes of the most."""
+    from uqbench_minatar.side_by_side import GamesSideBySide
+
+    return GamesSideBySide(configs, seeds, time_limit, device)

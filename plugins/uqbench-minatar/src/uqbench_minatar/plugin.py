@@ -21,6 +21,7 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             factory="uqbench_minatar.environment:make",
             config="uqbench_minatar.config:GameConfig",
             queries="uqbench_minatar.queries:query_states",
+            side_by_side="uqbench_minatar.environment:side_by_side",
         ),
         EnvironmentSpec(
             name="minatar-offline",

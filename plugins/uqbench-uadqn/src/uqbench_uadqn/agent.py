@@ -13,10 +13,11 @@ from torch import Tensor
 from uqbench_dqn.deep_q import DeepQ, of_action
 from uqbench_dqn.networks import q_network
 from uqbench_dqn.quantiles import centered_quantiles, midpoint_levels, quantile_loss
+from uqbench_dqn.thompson import ThompsonSampling
 
 from uqbench.contract.agent import EnvironmentInfo, Uncertainty
 from uqbench.contract.seeding import derive_seed
-from uqbench.lanes import ThompsonSampling, greedy, initialize, lane_generators
+from uqbench.lanes import greedy, initialize, lane_generators
 from uqbench_uadqn.anchor import Anchor
 from uqbench_uadqn.config import UADQNConfig
 from uqbench_uadqn.share import RecentShare

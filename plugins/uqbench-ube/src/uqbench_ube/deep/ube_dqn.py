@@ -15,10 +15,12 @@ import torch
 from torch import Tensor
 from uqbench_dqn.dqn import ScalarQ
 from uqbench_dqn.networks import QNetwork
+from uqbench_dqn.rmsprop import RMSProp
+from uqbench_dqn.thompson import ThompsonSampling
 
 from uqbench.contract.agent import EnvironmentInfo, Step, Uncertainty
 from uqbench.contract.seeding import derive_seed
-from uqbench.lanes import RMSProp, ThompsonSampling, initialize, lane_generators
+from uqbench.lanes import initialize, lane_generators
 from uqbench.lanes.numerics import dot
 from uqbench_ube.deep.config import UBEDQNConfig
 from uqbench_ube.deep.head import UncertaintyHead

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 from torch import nn
-
-from uqbench.lanes import RMSProp
+from uqbench_dqn.rmsprop import RMSProp
 
 
 def parameters(lanes: int, seed: int = 0) -> list[nn.Parameter]:

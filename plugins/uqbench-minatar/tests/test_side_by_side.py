@@ -1,0 +1,225 @@
+"""Games side by side in one batch, as a GPU has them: every lane is what it is alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from uqbench_minatar.config import GAMES, GameConfig
+from uqbench_minatar.lanes import MinAtarLanes
+from uqbench_minatar.side_by_side import GamesSideBySide
+
+from uqbench.contract.environment import TimeLimit
+from uqbench.contract.identity import Run
+from uqbench.registry.plugins import Host
+from uqbench.results.store import Store
+from uqbench.runner.batches import Batch
+from uqbench.runner.events import Event, Finished, Progress, Split, Started
+from uqbench.runner.interleaving import execute, joined
+from uqbench.runner.process import Stop
+from uqbench.runner.train.agents import Training
+from uqbench.runner.train.measurements import Measurements
+from uqbench.suites.plan import Plan, make_plan
+from uqbench.suites.reading import read_suites
+
+CPU = torch.device("cpu")
+STEPS = 64 * 40
+SHORT = {
+    "tasks": None, "tuned": None, "steps": STEPS, "schedule": 1.0, "ranks": False,
+    "config": {
+        "learn_period": 64, "target_sync_period": 640, "batch_size": 128, "learning_rate": 1e-3,
+        "learning_starts": 200,
+    },
+    "evaluation": {"episodes": 2, "max_steps": 40},
+    "queries": {
+        "states": 4, "early_states": 2, "rollouts": 2, "most_rollouts": 4, "tail": 0.8,
+    },
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def host() -> Host:
+    return Host.load()
+
+
+def planned(
+    host: Host, method: str, tasks: Sequence[str], numerics: str = "native", budget: str = "night"
+) -> tuple[Plan, tuple[Batch, ...]]:
+    """Two seeds of a method on some games, and the batch of each."""
+    suite = read_suites(host, check=()).suite("minatar")
+    table = suite.budget(budget).model_dump() | SHORT | {"numerics": numerics}
+    short = type(suite.budget(budget)).model_validate(table)
+    suite = suite.model_copy(update={"budgets": {**suite.budgets, budget: short}})
+    named = {"methods": [method], "tasks": list(tasks), "seeds": range(2)}
+    plan = make_plan(suite, host, budget, device="cpu", **named)
+    metrics = plan.suite.metrics
+    return plan, tuple(Batch(cell, short, metrics, "cpu", keep_agents=True) for cell in plan.cells)
+
+
+def done(store: Store, run: Run) -> dict[str, Any]:
+    """The files of a finished run, but for what time it took."""
+    folder = store.root / run.place
+    record = json.loads((folder / "run.json").read_text())
+    assert record["status"] == "finished", record["reason"]
+    del record["scalars"]["steps_per_s"]
+    files = {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "run.json"}
+    return {**files, "scalars": record["scalars"], "learning": record["learning"]}
+
+
+def test_a_game_beside_others_steps_as_alone_and_its_further_planes_are_zero() -> None:
+    configs = [GameConfig(game=game) for game in GAMES]
+    seeds = [[10 * k, 10 * k + 1] for k in range(len(GAMES))]
+    limit = TimeLimit(30, "truncation")
+    together = GamesSideBySide(configs, seeds, limit, CPU)
+    alone = [MinAtarLanes(c, own, limit) for c, own in zip(configs, seeds, strict=True)]
+    seen = [together.reset()[0]]
+    own = [env.reset()[0] for env in alone]
+    middle: dict[str, Any] = {}
+    for t in range(80):
+        for k, obs in enumerate(own):
+            part = seen[0][2 * k : 2 * k + 2]
+            assert part[:, : obs.shape[1]].equal(obs)
+            assert not part[:, obs.shape[1] :].any()
+        if t == 40:
+            middle = together.state_dict()
+        actions = torch.arange(10) * (t + 3) % 6
+        outcome = together.step(actions)
+        apart = [env.step(of) for env, of in zip(alone, actions.split(2), strict=True)]
+        for name in ("reward", "terminated", "truncated"):
+            of_each = torch.cat([getattr(one, name) for one in apart])
+            assert getattr(outcome, name).equal(of_each), (name, t)
+        for k, one in enumerate(apart):
+            ended = outcome.next_obs[2 * k : 2 * k + 2]
+            assert ended[:, : one.next_obs.shape[1]].equal(one.next_obs)
+        seen, own = [outcome.obs], [one.obs for one in apart]
+    last = seen[0].clone()
+    again = GamesSideBySide(configs, seeds, limit, CPU)
+    again.reset()
+    again.load_state_dict(middle)
+    for t in range(40, 80):
+        again.step(torch.arange(10) * (t + 3) % 6)
+    assert again.step(torch.zeros(10, dtype=torch.int64)).reward.equal(
+        together.step(torch.zeros(10, dtype=torch.int64)).reward
+    )
+    assert last.shape == (10, 10, 10, 10)
+
+
+@pytest.mark.parametrize(
+    ("method", "numerics"), [("dqn", "native"), ("dqn", "eager"), ("ube-dqn", "eager")]
+)
+def test_runs_of_several_games_in_one_batch_are_stored_as_alone_bit_for_bit(
+    method: str, numerics: str, host: Host, tmp_path: Path
+) -> None:
+    """Scores, episodes, records, predictions, and the agent: the network of one game."""
+    plan, batches = planned(host, method, ["asterix", "space_invaders"], numerics)
+    alone, together = Store(tmp_path / "alone"), Store(tmp_path / "together")
+    for batch in batches:
+        execute((batch,), alone, host, ignored, 0.0)
+    told: list[Event] = []
+    [whole] = joined(batches, together, host)
+    assert [run.task for run in whole.runs] == ["asterix"] * 2 + ["space_invaders"] * 2
+    execute(batches, together, host, told.append, 0.0)
+    for run in plan.runs:
+        found, expected = done(together, run), done(alone, run)
+        assert found == expected, run.name
+        assert found["learning"]["gradient_steps"] > 0
+        assert {"agent.pt", "training.pt", "predictions.parquet"} <= found.keys()
+    # whoever follows hears of the batch of each task
+    assert all(event.batch in batches for event in told)
+    assert [e.batch for e in told if isinstance(e, Finished)] == list(batches)
+    assert all(set(e.scalars) == {0, 1} for e in told if isinstance(e, Finished))
+
+
+def ignored(event: Event) -> None:
+    """Nobody follows."""
+
+
+def test_weights_of_planes_that_a_game_does_not_have_stay_zero(host: Host) -> None:
+    _, batches = planned(host, "qr-dqn", ["breakout", "seaquest"], "eager")
+    [whole] = joined(batches, Store(Path("nowhere")), host)
+    training = Training(whole, host, Measurements(whole, host, CPU), None, lambda text: None)
+    agent: Any = training._agent
+    weights = agent.online.convolutions[0].product.weight  # [L, 9 * 10, filters]
+    begun = weights.detach().clone().unflatten(1, (9, 10))
+    assert begun[:2, :, :4].abs().sum() > 0
+    for _ in training.steps():
+        pass
+    now = weights.detach().unflatten(1, (9, 10))
+    assert not now[:2, :, 4:].any()
+    assert not now[:2, :, :4].equal(begun[:2, :, :4])
+    assert not now[2:].equal(begun[2:])
+
+
+def test_a_batch_of_several_games_resumes_from_its_checkpoint(host: Host, tmp_path: Path) -> None:
+    plan, batches = planned(host, "dqn", ["asterix", "space_invaders"])
+    whole, parts = Store(tmp_path / "whole"), Store(tmp_path / "parts")
+    execute(batches, whole, host, ignored, 0.0)
+    stop, told = Stop(), list[Event]()
+
+    def halfway(event: Event) -> None:
+        told.append(event)
+        if isinstance(event, Progress) and event.step > STEPS // 2:
+            stop.asked = True  # as a signal does
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("uqbench.runner.worker.REPORT_SECONDS", 0.0)
+        with pytest.raises(SystemExit):
+            execute(batches, parts, host, halfway, 3600.0, stop)
+    again: list[Event] = []
+    execute(batches, parts, host, again.append, 3600.0)
+    begun = [event for event in again if isinstance(event, Started)]
+    assert [event.batch for event in begun] == list(batches), again
+    assert all(STEPS // 2 < event.step < STEPS and event.lanes == 4 for event in begun)
+    for run in plan.runs:
+        found, expected = done(parts, run), done(whole, run)
+        assert found == expected, run.name
+    assert not [*parts.root.glob("**/checkpoint.json")]
+
+
+@pytest.mark.parametrize(
+    ("change", "alike"),
+    [
+        (lambda budget: {}, True),
+        (lambda budget: {"queries": budget.queries.model_copy(update={"states": 2})}, True),
+        (lambda budget: {"queries": None}, False),
+        (lambda budget: {"steps": 2 * budget.steps}, False),
+        (lambda budget: {"actors": 32}, False),
+    ],
+    ids=["nothing", "what-is-asked", "whether-it-is-asked", "steps", "actors"],
+)
+def test_batches_that_differ_in_more_than_the_game_are_apart(
+    change: Callable[[Any], dict[str, Any]], alike: bool, host: Host, tmp_path: Path
+) -> None:
+    from dataclasses import replace
+
+    _, (one, other) = planned(host, "dqn", ["asterix", "space_invaders"])
+    budget = other.budget.model_copy(update=change(other.budget))
+    group = one, replace(other, budget=budget)
+    assert len(joined(group, Store(tmp_path), host)) == 2 - alike
+
+
+@pytest.mark.parametrize("method", ["script", "c51-support"])
+def test_a_method_with_another_config_on_each_game_or_no_clock_is_apart(
+    method: str, host: Host, tmp_path: Path
+) -> None:
+    _, batches = planned(host, method, ["asterix", "space_invaders"])
+    assert len(joined(batches, Store(tmp_path), host)) == 2
+
+
+def test_where_states_do_not_fit_each_game_is_a_batch(
+    host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def begin(env: GamesSideBySide, agent: Any, own: Any) -> None:
+        raise RuntimeError("the weights have no planes")
+
+    monkeypatch.setattr(GamesSideBySide, "begin", begin)
+    _, batches = planned(host, "dqn", ["asterix", "space_invaders"])
+    told: list[Event] = []
+    execute(batches, Store(tmp_path), host, told.append, 0.0)
+    split = [event for event in told if isinstance(event, Split)]
+    assert [part for event in split for part in event.parts] == list(batches)
+    assert all("the weights have no planes" in event.reason for event in split)
