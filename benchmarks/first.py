@@ -5,8 +5,7 @@
 Writes a column of ``first.csv``. The best method is a standard deviation better, half of one where
 paired (seeds' correlation is .8). ``alone``: on so many percent of boards the best alone may be
 first; ``excluded``: where all are equal, some method may not be. At revision 878c0fdb, by way of
-``PYTHONPATH``, it measures what was then: comparisons with the best alone, and with
-``--column "rank sets"`` rank sets by max-T.
+``PYTHONPATH``, it measures what was then: comparisons with the best alone (``--column before``).
 """
 
 import argparse
@@ -24,10 +23,10 @@ DESIGNS = (3, 5, 0), (5, 5, 0), (10, 5, 0), (10, 1, 0), (30, 1, 0), (10, 5, 1), 
 TABLE = Path(__file__).with_suffix(".csv")
 
 
-def firsts(board, paired, sets):
+def firsts(board, paired):
     """The methods that may be first."""
     scores = {str(k): runs for k, runs in enumerate(board)}
-    if util.find_spec("uqbench.statistics.first") and not sets:
+    if util.find_spec("uqbench.statistics.first"):
         from uqbench.statistics.first import may_be_first
 
         return [*may_be_first(scores, "mean", paired=paired)]
@@ -50,19 +49,19 @@ if __name__ == "__main__":
     parser.add_argument("--boards", type=int, default=100)
     parser.add_argument("--column", default="now")
     asked = parser.parse_args()
-    sets, rows = asked.column == "rank sets", []
+    known, rows = {}, []
     if TABLE.is_file():
         with TABLE.open(newline="", encoding="utf-8") as file:
-            rows = list(csv.DictReader(file))
+            known = dict(enumerate(csv.DictReader(file)))
     for k, (seeds, tasks, paired) in enumerate(DESIGNS):
         design = seeds, tasks, bool(paired)
-        alone = [firsts(x, bool(paired), sets) == ["0"] for x in boards(asked.boards, *design, 1)]
-        every = [len(firsts(x, bool(paired), sets)) for x in boards(asked.boards, *design, 0)]
+        alone = [firsts(x, bool(paired)) == ["0"] for x in boards(asked.boards, *design, 1)]
+        every = [len(firsts(x, bool(paired))) for x in boards(asked.boards, *design, 0)]
         row = {"seeds": seeds, "tasks": tasks, "paired": "yes" if paired else "no"}
-        row |= rows[k] if rows else {}
+        row |= known.get(k, {})
         row[f"alone, {asked.column}"] = f"{100 * np.mean(alone):.0f}"
         row[f"excluded, {asked.column}"] = f"{100 * np.mean(np.array(every) < METHODS):.0f}"
-        rows[k : k + 1] = [row]
+        rows.append(row)
         print(*row.values(), flush=True)
     with TABLE.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
