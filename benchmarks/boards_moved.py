@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 from planted_procedure import matrices
 
+from uqbench.statistics.location import Location
 from uqbench.statistics.quantiles import t_tail
 from uqbench.statistics.ranks import measure
 
@@ -60,6 +61,7 @@ def by_student(folder, family):
 
     def found(pair):
         of = known[pair]
+        assert isinstance(of, Location)
         t = abs(of.estimate) / np.sqrt(of.variance) if of.variance else 0.0
         return 2 * t_tail(t, of.degrees) * family <= 0.05 if of.variance else False
 
@@ -104,7 +106,7 @@ def moved(before, after):
             ends = [
                 of.loc[name, [f"{column}_low", f"{column}_high"]].to_numpy(float) for of in boards
             ]
-            same = np.allclose(*ends, atol=1e-5, equal_nan=True)
+            same = np.allclose(ends[0], ends[1], atol=1e-5, equal_nan=True)
             shown = f"[{ends[1][0]:.3f}, {ends[1][1]:.3f}] against {column.split('_')[-2]} %"
             yield "word", name, old, new, (PRINTED if same else NEW_INTERVAL).format(shown)
     trivial = was.index[was["role"] == "trivial"]

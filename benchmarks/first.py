@@ -10,7 +10,7 @@ first; ``excluded``: where all are equal, some method may not be. At revision 87
 
 import argparse
 import csv
-from importlib import util
+from importlib import import_module, util
 from pathlib import Path
 
 import numpy as np
@@ -27,9 +27,8 @@ def firsts(board, paired):
     """The methods that may be first."""
     scores = {str(k): runs for k, runs in enumerate(board)}
     if util.find_spec("uqbench.statistics.first"):
-        from uqbench.statistics.first import may_be_first
-
-        return [*may_be_first(scores, "mean", paired=paired)]
+        former = import_module("uqbench.statistics.first")
+        return [*former.may_be_first(scores, "mean", paired=paired)]
     pairs = ranks.compare(scores, "mean", paired=paired)
     return [name for name, of in ranks.places(scores, pairs, "mean").items() if of.low == 1]
 
