@@ -393,3 +393,17 @@ def test_fewer_than_three_tasks_are_ranked_by_the_mean_unless_asked_otherwise(ta
     assert uqbench.compare(scores).board.ranking == by
     assert uqbench.compare(scores, units="seed").board.ranking == "mean"
     assert uqbench.compare(scores, by="iqm").board.ranking == "iqm"
+
+
+@pytest.mark.parametrize(("levels", "by"), [(5, "mean"), (9, "mean"), (2_000, "iqm")])
+def test_runs_of_few_different_scores_are_ranked_by_the_mean_unless_asked_otherwise(levels, by):
+    """Success rates of few episodes, as of five runs on twenty tasks: quartiles jump."""
+    runs = np.random.default_rng(8).binomial(levels - 1, 0.5, (3, 5, 20)) / (levels - 1)
+    scores = dict(zip("abc", runs, strict=True))
+    found, asked = uqbench.compare(scores), uqbench.compare(scores, by="iqm")
+    assert found.board.ranking == by
+    assert "not to be trusted" not in repr(found)
+    assert asked.board.ranking == "iqm"
+    assert ("Rank by the mean" in repr(asked)) == (by == "mean")
+    one = {name: own[:, :1] for name, own in scores.items()}
+    assert "Rank by the mean" in repr(uqbench.compare(one, by="iqm"))

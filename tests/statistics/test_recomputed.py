@@ -6,6 +6,7 @@ runs with a known range are drawn, and are left to the boards' own tests.
 
 import json
 from itertools import combinations
+from math import comb, log
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +26,8 @@ NAMES = ["/".join(folder.parts[-2:]) for folder in FOLDERS]
 
 def matrices(folder):
     """The scores of each row with all of its runs, ``[seeds, tasks]``."""
-    scores = pd.read_csv(folder / "scores.csv.gz", dtype={"method": str, "task": str})
+    text = {"method": str, "task": str}
+    scores = pd.read_csv(folder / "scores.csv.gz", dtype=text, float_precision="round_trip")
     found = {}
     for method, own in scores.groupby("method"):
         table = own.pivot_table(index="seed", columns="task", values="score", aggfunc="first",
@@ -91,6 +93,30 @@ def mean(values, statistic, paired):
     v, w, third = moments(own, 1e-12 * np.abs(own).max(), kept(values, statistic))
     d = point(values, statistic)
     return (d, v, v**2 / w, third / v**1.5) if v > 0 else (d, 0.0, 1.0, 0.0)
+
+
+def better(a, b, alpha):
+    """P(a run of a beats one of b on a task), and its interval; NaN where there is none."""
+    (n, tasks), m = a.shape, len(b)
+    wins = (a[:, None] > b[None]) + (a[:, None] == b[None]) / 2
+    theta = wins.mean(axis=(0, 1)).mean()
+    if tasks * log(comb(n + m, n)) < log(2 / alpha) or min(n, m) < 3:
+        return theta, np.nan, np.nan
+    total, sizes = n + m, n**2 * (2 * n + 3) + m**2 * (2 * m + 3)
+    v0 = (total**2 * (2 * total + 3) - sizes) / 72 / (n * m) ** 2 / tasks
+    counts = (wins.sum(axis=1), n), (wins.sum(axis=0), m)
+    parts = [(k * of.var(axis=0, ddof=1) / (n * m * tasks) ** 2, k - 1) for of, k in counts]
+    v = sum(of.sum() for of, _ in parts)
+    w = sum((of**2).sum() / f for of, f in parts)
+    t = stats.t.isf(alpha / 2, v**2 / w) * np.sqrt(v) if v > 0 else 0.0
+    k, half = stats.norm.isf(alpha / 2) ** 2 * 4 * v0, 0.5 / (n * m * tasks)
+
+    def score(of, side):
+        e = min(1, max(0, of))
+        return (e + k / 2 + side * np.sqrt(k * e * (1 - e) + k**2 / 4)) / (1 + k)
+
+    low, high = min(score(theta - half, -1), theta - t), max(score(theta + half, 1), theta + t)
+    return (theta, low, high) if low > 0 or high < 1 else (theta, np.nan, np.nan)
 
 
 EARLIER = {"overconfident": "too narrow", "too narrow here": "too narrow", "undecided": "open",
@@ -172,3 +198,22 @@ def test_pairs_and_ranks_are_those_of_a_program_that_shares_no_code(folder):
     for name in ranked if best is not None else []:
         beats = board.loc[name, "beats_trivial"]
         assert pd.isna(beats) or (beats == "yes") == ((name, best) in better)
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=NAMES)
+def test_probabilities_of_improvement_are_those_of_a_program_that_shares_no_code(folder):
+    pairs = pd.read_csv(folder / "pairs.csv", dtype={"first": str, "second": str})
+    role = pd.read_csv(folder / "leaderboard.csv", dtype={"method": str}).set_index("method")[
+        "role"
+    ]
+    known = {name: of for name, of in matrices(folder).items() if len(of) < 300}
+    both = pairs[pairs["first"].isin([*known]) & pairs["second"].isin([*known])]
+    kinds = [{role[a], role[b]} for a, b in zip(pairs["first"], pairs["second"], strict=True)]
+    compared = [of <= {"method", "trivial"} and of != {"trivial"} for of in kinds]
+    family = pd.Series(np.where(compared, sum(compared), 1), pairs.index)
+    for row in both.itertuples():
+        found = better(known[row.first], known[row.second], 0.05 / family[row.Index])
+        ends = np.clip(found[1:], 0, 1)
+        assert row.improvement == pytest.approx(found[0], abs=2e-6)
+        stored = [row.improvement_low, row.improvement_high]
+        assert stored == pytest.approx([*ends], abs=2e-6, nan_ok=True)

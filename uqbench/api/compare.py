@@ -23,6 +23,7 @@ from uqbench.boards.imported import (
     Ranking,
     Units,
     constants_of,
+    few_values,
     imported_board,
     normalized,
 )
@@ -87,6 +88,18 @@ class Compared:
             if of is not None and (name != "optimality_gap" or self._scaled)
         ]
         return pd.DataFrame(rows, columns=["method", "statistic", "value", "low", "high"])
+
+    @cached_property
+    def notes(self) -> list[str]:
+        """Sentences on what the comparison takes for granted, where the scores speak against it."""
+        suite, notes = self.board.plan.suite, [self.board.together] * bool(self.board.together)
+        few = few_values(len(suite.tasks), self.board.matrices.values())
+        notes += [FEW_VALUES] * (few and self.board.ranking == "iqm")
+        if suite.normalization[METRIC].zero == NEGATED:
+            notes.append("Lower scores are better: they are shown negated.")
+        if len(suite.tasks) > 1 and not self._scaled:
+            notes.append("Scores are as they were given: normalize those of unlike tasks.")
+        return notes
 
     def sentence(self, first: str, second: str) -> str:
         """Sentence on how much better the first method is than the second, if it is.
@@ -212,17 +225,17 @@ class Compared:
             parts.append(detectable(together, runs, runs))
         lacking = missing_note(board.scores, board.planned).replace("*", "").replace("`", "")
         parts += [lacking and f"{lacking} Such a method has no rank."]
-        parts += [f"R{str(self.ledger)[1:]}.", board.together]
-        if board.plan.suite.normalization[METRIC].zero == NEGATED:
-            parts.append("Lower scores are better: they are shown negated.")
-        if tasks > 1 and not self._scaled:
-            parts.append("Scores are as they were given: normalize those of unlike tasks.")
+        parts += [f"R{str(self.ledger)[1:]}.", *self.notes]
         return " ".join(filter(None, parts))
 
     def _repr_html_(self) -> str:
         return f"<p>{escape(repr(self))}</p>{board_html(BoardView.of(self.board))}"
 
 
+FEW_VALUES = (
+    "Ranks by an IQM are not to be trusted here: with so few tasks or different scores up to 44 % "
+    "of comparisons of equal methods tell some apart, not 5 %. Rank by the mean."
+)
 MOST_METHODS = 200
 AS_GIVEN, NEGATED = "as given", "negated: lower is better"
 
@@ -251,7 +264,7 @@ def compare(
             name of an installed suite that has them, such as ``"atari"``; None for scores that are
             normalized already.
         by: the statistic that ranks: ``iqm``, ``mean`` or ``median``; None for the IQM, or for the
-            mean of fewer than three tasks, where an IQM of few runs errs too often.
+            mean of fewer than three tasks or of few different scores, where an IQM errs too often.
         better: ``higher`` or ``lower``; a score whose name is that of a cost, as ``nll`` or
             ``regret``, is refused without. Constants say it, too.
         paired: whether methods met the same data set or world with the same seed.

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import get_args
 
+from uqbench.boards.matrices import Matrix, MethodScores
 from uqbench.suites.controls import control_of
 from uqbench.suites.metrics import Group, Metric
 from uqbench.suites.plan import Plan
@@ -29,6 +30,10 @@ class Column:
     def name(self) -> str:
         """In ``leaderboard.csv``."""
         return f"{self.metric.name}_{self.statistic}"
+
+    def values(self, own: MethodScores) -> Matrix | None:
+        """Those of a method, ``[runs, tasks]``; None where some are missing."""
+        return own.normalized(self.metric) if self.normalized else own.raw(self.metric)
 
 
 def columns(plan: Plan) -> list[Column]:

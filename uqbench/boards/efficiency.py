@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from uqbench.statistics.bounded import mean_of
 from uqbench.statistics.estimate import Estimate, estimate
-from uqbench.statistics.ranks import Matrix, Pair, measure, places
+from uqbench.statistics.ranks import Matrix, compare, places
 
 MOST_POINTS = 50
 """Steps, and thresholds, of a curve: of more, so many are taken, evenly."""
@@ -86,16 +86,7 @@ def ranked(scores: Mapping[str, Matrix], by: str, *, paired: bool) -> pd.DataFra
 
     The rank sets are those of a board: all pairs' intervals hold together with 95 %.
     """
-    seeds = min(map(len, scores.values()), default=0)
-    alike = paired and len({*map(len, scores.values())}) == 1
-    measured = measure(scores, by, None, seedwise=alike)
-    none = Estimate(np.nan, None, None)
-    pairs = [
-        Pair(first, second, none, Estimate.of(of, seeds, len(measured)), None)
-        for (first, second), of in measured.items()
-    ]
-    at = places(scores, pairs, by)
-    rows = []
+    at, rows = places(scores, compare(scores, by, paired=paired), by), []
     for method, matrix in scores.items():
         of, place = estimate(by, matrix, clustered=paired), at.get(method)
         ranks = (1, 1, 1) if place is None else (place.rank, place.low, place.high)

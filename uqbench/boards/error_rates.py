@@ -225,6 +225,5 @@ def _beta(
 
 
 def _mean_range(ranges: Ranges) -> tuple[float, float]:
-    known = np.array([of for of in ranges if of is not None])
-    low, high = known.mean(axis=0).tolist()
+    low, high = np.mean([of for of in ranges if of is not None], axis=0).tolist()
     return low, high

@@ -7,11 +7,13 @@ and lists the digests of the files; no row of theirs is ranked with one that was
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
+import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.manifest import Planned
@@ -35,7 +37,7 @@ Ranking = Literal["iqm", "mean", "median"]
 Units = Literal["run", "seed"]
 Better = Literal["higher", "lower"]
 MINIMUM_TASKS = 3
-"""The fewest of an IQM: with five runs on one task its intervals miss too often."""
+"""The fewest of an IQM."""
 Constants = Mapping[str, tuple[float, float]]
 """The raw scores that are 0 and 1, by task."""
 _PREFIX, _SUFFIX = re.compile(r"^ALE/"), re.compile(r"((NoFrameskip|Deterministic)?-v\d+)$")
@@ -61,7 +63,7 @@ def imported_board(
     Args:
         table: ``method``, ``task``, ``seed``, ``score``, perhaps ``zero`` and ``one``.
         constants: the scores that are 0 and 1, of rows that do not say so themselves.
-        by: the statistic that ranks; None for the IQM, or for the mean of fewer than three tasks.
+        by: the statistic that ranks; None for the IQM, or for the mean where :func:`few_values`.
         better: whether higher or lower scores are better; None where constants say so, and
             otherwise higher. A board's scores are so that more is better: lower ones are negated.
         paired: whether the methods met the same worlds of a seed.
@@ -78,6 +80,7 @@ def imported_board(
     table = normalized(table.copy(), constants, better)
     table = _by_seed(table) if units == "seed" else table
     methods, tasks = (list(dict.fromkeys(table[column])) for column in ("method", "task"))
+    known = [own for _, own in table.dropna(subset="score").groupby("method")["score"]]
     ends = dict.fromkeys(tasks, NormalizationConstants(zero=0.0, one=1.0))
     text = "imported: not run by uqbench"
     budget = Budget(summary=text, steps=1, seeds=1, ranks=True, step_ms=1.0)
@@ -87,7 +90,7 @@ def imported_board(
         summary="Scores that were imported: not run by uqbench.",
         primary=METRIC,
         baseline=methods[0],
-        ranks_by=by or ("iqm" if len(tasks) >= MINIMUM_TASKS else "mean"),
+        ranks_by=by or ("mean" if few_values(len(tasks), known) else "iqm"),
         paired=paired,
         tasks=tuple(Task.model_construct(name=task, dataset=IMPORTED) for task in tasks),
         methods=tuple(Method.model_construct(name=of, estimator=IMPORTED) for of in methods),
@@ -110,6 +113,22 @@ def imported_board(
     ]
     plan = Plan(suite, IMPORTED, budget, tuple(cells), standard=True)
     return Board(plan, Scores.of(scores), Planned.of(plan), imported=dict(files or {}))
+
+
+def few_values(tasks: int, scores: Iterable[ArrayLike]) -> bool:
+    """Whether an IQM has no interval that can be trusted: of few tasks, or few different values.
+
+    That is with fewer than three tasks, or where more than a tenth of a method's runs, two at
+    least, have the score of one of its quartiles (``docs/coverage.md``).
+
+    Args:
+        tasks: that the scores are of.
+        scores: of each method.
+    """
+    ordered = [np.sort(own, axis=None) for own in scores]
+    cut = [(own, k) for own in ordered for k in (len(own) // 4, -1 - len(own) // 4)]
+    few = any((own == own[k]).sum() > max(1, len(own) / 10) for own, k in cut)
+    return few or tasks < MINIMUM_TASKS
 
 
 def _by_seed(table: pd.DataFrame) -> pd.DataFrame:

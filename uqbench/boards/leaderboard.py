@@ -25,7 +25,9 @@ from uqbench.boards.scores import gather, to_csv
 from uqbench.boards.standings import (
     TrivialBaseline,
     estimates,
+    improvements,
     ranges_by_task,
+    shown_statistics,
     trivial_baseline,
 )
 from uqbench.boards.tables import (
@@ -45,7 +47,6 @@ from uqbench.contract.specs import Role
 from uqbench.registry.local import is_local
 from uqbench.results.scores import Score, Scores
 from uqbench.results.store import RunState, Store
-from uqbench.statistics.bounded import Ranges
 from uqbench.statistics.estimate import Estimate, estimate
 from uqbench.statistics.levels import ALPHA, DRAWS, MINIMUM_SEEDS
 from uqbench.statistics.pairing import pairing_note
@@ -141,20 +142,17 @@ class Board:
 
     @cached_property
     def estimates(self) -> dict[str, dict[str, Estimate | None]]:
-        """By method, its estimates by their columns of ``leaderboard.csv``."""
-        name = self.plan.suite.baseline
-        return {
-            method: estimates(
-                self.plan,
-                self.columns,
-                own,
-                self.plan.roles[method],
-                None if method == name else self.matrices.get(name),
-            )
-            | beyond(self.plan, self.metrics, own)
-            | gains(self.plan, method, self.methods)
+        """By method, its estimates by their columns of ``leaderboard.csv``, of those with any."""
+        plan, over = self.plan, improvements(self.pairs, self.plan.suite.baseline)
+        rows = {
+            method: estimates(plan, self.columns, own, plan.roles[method], over.get(method))
+            | beyond(plan, self.metrics, own)
+            | gains(plan, method, self.methods)
             for method, own in self.methods.items()
         }
+        known = {*shown_statistics(plan)}
+        known |= {name for own in rows.values() for name, of in own.items() if of is not None}
+        return {row: {n: own[n] for n in own if n in known} for row, own in rows.items()}
 
     @property
     def primary(self) -> Metric:
@@ -168,8 +166,9 @@ class Board:
 
     @cached_property
     def columns(self) -> list[Column]:
-        """The columns next to the primary metric's."""
-        return [one for one in columns(self.plan) if one.metric in self.metrics]
+        """The columns next to the primary metric's that have a value."""
+        every, rows = columns(self.plan), self.methods.values()
+        return [one for one in every if any(one.values(own) is not None for own in rows)]
 
     @cached_property
     def metrics(self) -> tuple[Metric, ...]:
@@ -185,18 +184,15 @@ class Board:
 
     def pairs_on(self, *tasks: str) -> tuple[Pair, ...]:
         """All pairs of fully scored rows by their runs on some tasks; on all if none is named."""
+        of = sorted(tasks or {cell.task for cell in self.scores.cells})
         return compare(
             self.on(tasks),
             self.ranking,
             paired=self.plan.suite.paired,
             baselines=[name for name, role in self.plan.roles.items() if role == "trivial"],
             unranked=[n for n, role in self.plan.roles.items() if role not in COMPARED],
-            ranges=self._ranges_on(tasks),
+            ranges=ranges_by_task(self.plan.suite, self.primary, of),
         )
-
-    def _ranges_on(self, tasks: Sequence[str]) -> Ranges | None:
-        of = sorted(tasks or {cell.task for cell in self.scores.cells})
-        return ranges_by_task(self.plan.suite, self.primary, of)
 
     @cached_property
     def places(self) -> dict[str, Place]:
@@ -356,13 +352,12 @@ class Board:
                 "runs_planned": len(cell),
                 "runs_scored": cell.scored,
             }
-            learns = self.plan.roles[cell.method] == "method"
+            suite, learns = self.plan.suite, self.plan.roles[cell.method] == "method"
             for metric in (one for one in self.metrics if control_of(one) is None):
                 values = self.methods[cell.method].on(cell.task, metric)
-                ranges = ranges_by_task(
-                    self.plan.suite, metric, [cell.task], normalized=False, learns=learns
-                )
-                mean = None if values is None else estimate("mean", values, ranges)
+                ranges = ranges_by_task(suite, metric, [cell.task], normalized=False, learns=learns)
+                ends = metric.ends
+                mean = None if values is None else estimate("mean", values, ranges, limits=ends)
                 row |= cells(metric.name, mean)
             yield row
 

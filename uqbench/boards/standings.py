@@ -1,15 +1,14 @@
 """A board's estimates of each method, and the methods that beat what costs no learning."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from uqbench.boards.columns import Column
-from uqbench.boards.matrices import Matrix, MethodScores
+from uqbench.boards.matrices import MethodScores
 from uqbench.boards.tables import IMPROVEMENT, STATISTICS
 from uqbench.contract.claim import Interval
 from uqbench.statistics.bounded import Ranges, scaled, share
-from uqbench.statistics.estimate import Estimate, estimate, improvement
+from uqbench.statistics.estimate import Estimate, estimate
 from uqbench.statistics.ranks import Pair
 from uqbench.statistics.statistic import point
 from uqbench.suites.metrics import Metric
@@ -29,50 +28,40 @@ def shown_statistics(plan: Plan) -> tuple[str, ...]:
 
 
 def estimates(
-    plan: Plan, columns: Sequence[Column], own: MethodScores, role: RowRole, baseline: Matrix | None
+    plan: Plan, columns: Sequence[Column], own: MethodScores, role: RowRole, over: Estimate | None
 ) -> dict[str, Estimate | None]:
     """Estimates of a method by the columns of ``leaderboard.csv``; None where runs are missing.
 
     These are statistics of the normalized primary metric, of which the mean, the optimality gap and
     the one that ranks have intervals; the share of runs beyond its failure threshold; the
-    probability of improvement over the suite's baseline, adjusted for the number of methods; and
-    the other columns.
+    probability of improvement over the suite's baseline; and the other columns.
 
     Args:
         plan: of the board.
         columns: the other columns.
         own: the method's scores.
         role: its role; only methods that learn may fail to.
-        baseline: the baseline's; None where runs are missing, and for the baseline itself.
+        over: its improvement over the baseline, from the board's pairs (:func:`improvements`).
     """
-    suite, primary = plan.suite, plan.suite.primary_metric(plan.budget)
+    suite, primary, learns = plan.suite, plan.suite.primary_metric(plan.budget), role == "method"
     values, raw = own.normalized_primary, own.raw(primary)
     estimates: dict[str, Estimate | None] = dict.fromkeys(shown_statistics(plan))
     if values is not None:
-        ranges = ranges_by_task(suite, primary, own.tasks, learns=role == "method")
+        ranges = ranges_by_task(suite, primary, own.tasks, learns=learns)
         estimates |= {name: Estimate(point(name, values), None, None) for name in estimates}
-        ends = limits(suite, primary, own.tasks)
         for name in {"mean", "optimality_gap", suite.ranks_by}:
-            estimates[name] = estimate(
-                name, values, ranges, clustered=suite.paired, limits=None if name == "iqm" else ends
-            )
+            ends = limits(suite, primary, own.tasks, name)
+            estimates[name] = estimate(name, values, ranges, clustered=suite.paired, limits=ends)
     if (beyond := primary.fails_beyond) is not None:
         sign = 1 if primary.direction == "max" else -1
         fails = None if raw is None else (sign * raw < sign * beyond).astype(float)
         estimates["fail_share"] = fails if fails is None else Estimate.of(share(fails), len(fails))
-    over = None
-    if values is not None and baseline is not None:
-        comparisons = list(plan.roles.values()).count("method") - 1 if role == "method" else 1
-        over = improvement(values, baseline, max(comparisons, 1))
     estimates[f"{IMPROVEMENT}{suite.baseline}"] = over
     for column in columns:
-        metric, estimates[column.name] = column.metric, None
-        values = own.normalized(metric) if column.normalized else own.raw(metric)
-        if values is not None:
-            ranges = ranges_by_task(
-                suite, metric, own.tasks, normalized=column.normalized, learns=role == "method"
-            )
-            ends = limits(suite, metric, own.tasks, normalized=column.normalized)
+        metric, how, estimates[column.name] = column.metric, column.normalized, None
+        if (values := column.values(own)) is not None:
+            ranges = ranges_by_task(suite, metric, own.tasks, normalized=how, learns=learns)
+            ends = limits(suite, metric, own.tasks, column.statistic, normalized=how)
             estimates[column.name] = estimate(
                 column.statistic, values, ranges, clustered=suite.paired, limits=ends
             )
@@ -100,19 +89,29 @@ def ranges_by_task(
 
 
 def limits(
-    suite: Suite, metric: Metric, tasks: Sequence[str], *, normalized: bool = True
+    suite: Suite, metric: Metric, tasks: Sequence[str], statistic: str, *, normalized: bool = True
 ) -> Interval:
-    """The least and the greatest value that the mean over tasks of a metric can have."""
+    """The least and the greatest value that a statistic over tasks of a metric can have.
+
+    These are means over tasks of the metric's own, of an IQM or a median the furthest of them.
+    """
     constants = suite.normalization_constants(metric) if normalized else {}
-    least = -math.inf if metric.lowest is None else metric.lowest
-    most = math.inf if metric.highest is None else metric.highest
     ends = [
-        sorted(constants[task].normalize(end) if normalized else end for end in (least, most))
+        sorted(constants[task].normalize(end) if normalized else end for end in metric.ends)
         for task in tasks
         if metric.suits(suite.task(task))
     ]
+    if statistic in ("iqm", "median"):
+        return min(low for low, _ in ends), max(high for _, high in ends)
     low, high = (sum(own) / len(ends) for own in zip(*ends, strict=True))
     return low, high
+
+
+def improvements(pairs: Sequence[Pair], baseline: str) -> dict[str, Estimate]:
+    """Each row's probability of improvement over a baseline, as the pairs have it."""
+    ahead = {pair.first: pair.improvement for pair in pairs if pair.second == baseline}
+    behind = (pair for pair in pairs if pair.first == baseline)
+    return ahead | {pair.second: pair.improvement.against_one for pair in behind}
 
 
 @dataclass(frozen=True)

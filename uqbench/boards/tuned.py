@@ -41,8 +41,8 @@ def gains(
         tuned, before = own.normalized_primary, default.normalized_primary
         if tuned is not None and before is not None:
             gain = estimate("mean", tuned - before, clustered=plan.suite.paired)
-    alone = of is None or len(own.cells) < 2  # one task has no setting of its own
-    sensitivity = None if of is None or alone else Estimate(of.sensitivity, None, None)
+    one_task = len(own.cells) < 2  # it has no setting of its own
+    sensitivity = None if of is None or one_task else Estimate(of.sensitivity, None, None)
     return {"tuning_gain": gain, "sensitivity": sensitivity}
 
 

@@ -45,7 +45,7 @@ def command(
 
     Args:
         constants: An installed suite with the scores of each task that are 0 and 1, e.g. atari.
-        by: The statistic that ranks: the IQM, or the mean of fewer than three tasks.
+        by: The statistic that ranks: the IQM, or the mean of few tasks or few different scores.
         better: Whether higher or lower scores are better; lower ones are shown negated.
         paired: Methods met the same data set or world with the same seed.
         units: What is one observation: each task's run, or a seed with all its tasks.
@@ -94,7 +94,7 @@ def command(
     asked = found.ranks["method"][:2] if pair is None else names(pair)
     if len(asked) == 2:
         say(found.sentence(*asked))
-    say(str(found.ledger))
+    say(*found.notes, str(found.ledger))
     if write is not None:
         say(str(found.write(write)))
     return 0

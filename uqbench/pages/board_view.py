@@ -237,11 +237,10 @@ def _notes(board: Board, view: BoardView) -> Iterator[str]:
     if {line.calibration for line in view.lines} & {*WORDS}:
         yield from _meant(board)
     yield board.together
-    if board.plan.budget.tuned:
-        yield (
-            "Gain by tuning: tuned less default settings, on the same seeds. Sensitivity: a "
-            "setting for each task less one for all, on the seeds of the search."
-        )
+    if "tuning_gain" in view.named:
+        yield "Gain by tuning: tuned less default settings, on the same seeds."
+    if "sensitivity" in view.named:
+        yield ("Sensitivity: a setting for each task less one for all, on the seeds of the search.")
     kinds = {kind for own in board.origin.values() for kind in own} | {*board.plan.roles.values()}
     yield from (said for kind, said in FROM.items() if kind in kinds)
     if board.submitted:

@@ -55,7 +55,7 @@ def page(
     """
     plan, suite, view = board.plan, board.plan.suite, BoardView.of(board)
     several = len(view.lines) > 1
-    ranked = f"Ranked by {label(board.ranking)}; P(better) is adjusted for all methods. " * several
+    ranked = f"Ranked by {label(board.ranking)}; P(better) is adjusted for all pairs. " * several
     normalization = suite.normalization[board.primary.normalized_as or board.primary.name]
     parts = [
         GENERATED,

@@ -168,7 +168,7 @@ def mean_of(values: NDArray[np.float64], ranges: Ranges, *, clustered: bool = Fa
 
 
 def difference(
-    first: NDArray[np.float64], second: NDArray[np.float64], ranges: Ranges, *, seedwise: bool
+    first: NDArray[np.float64], second: NDArray[np.float64], ranges: Ranges, seedwise: bool
 ) -> Apart:
     """The difference of two methods' means, of runs ``[runs, tasks]`` each.
 

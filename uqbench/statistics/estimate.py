@@ -34,6 +34,12 @@ class Estimate:
     low: float | None
     high: float | None
 
+    @property
+    def against_one(self) -> Estimate:
+        """One minus it: a probability's of the opposite."""
+        low, high = (None if end is None else 1.0 - end for end in (self.high, self.low))
+        return Estimate(1.0 - self.value, low, high)
+
     @classmethod
     def of(cls, measured: Measurement, seeds: int, comparisons: int = 1) -> Estimate:
         """A measurement with its 95 % interval, which fewer than three seeds do not have.
@@ -50,7 +56,7 @@ def estimate(
     ranges: Ranges | None = None,
     *,
     clustered: bool = False,
-    limits: Interval | None = None,
+    limits: Interval = (-math.inf, math.inf),
 ) -> Estimate:
     """A statistic of ``values``, ``[runs, tasks]``, with its 95 % interval.
 
@@ -68,7 +74,7 @@ def estimate(
     if len(values) < MINIMUM_SEEDS or contributions(name, values) is None:
         return Estimate(value, None, None)
     if name == "optimality_gap":
-        limits = (0.0, math.inf)
+        limits = (max(0.0, 1.0 - limits[1]), 1.0 - limits[0])
         if ranges is not None:
             name, values = "mean", 1.0 - np.minimum(values, 1.0)
             ranges = [of and (1.0 - min(of[1], 1.0), 1.0 - min(of[0], 1.0)) for of in ranges]
@@ -76,7 +82,7 @@ def estimate(
         of_range = bounded.mean_of(values, ranges, clustered=clustered)
         return Estimate(value, *of_range.interval(ALPHA))
     of = Estimate.of(location(values, name, clustered=clustered), len(values))
-    if limits is None or of.low is None or of.high is None:
+    if of.low is None or of.high is None:
         return of
     return Estimate(value, max(of.low, limits[0]), min(of.high, limits[1]))
 

@@ -15,8 +15,7 @@ pair of equal methods is told apart.
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from itertools import combinations
+from itertools import combinations, permutations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,9 +51,7 @@ class Pair:
 
     def better(self, name: str) -> bool:
         """Whether that one of the two is better, as far as the interval says."""
-        low, high = self.difference.low, self.difference.high
-        if low is None or high is None:
-            return False
+        low, high = self.difference.low or 0.0, self.difference.high or 0.0
         return low > 0 if name == self.first else high < 0
 
 
@@ -108,10 +105,9 @@ def together(
 ) -> set[Names]:
     """The pairs whose intervals hold together: of methods, and of methods with baselines."""
     return {
-        names
-        for names in pairs
-        if not any(name in unranked for name in names)
-        and not all(name in baselines for name in names)
+        (a, b)
+        for a, b in pairs
+        if not (a in unranked or b in unranked or (a in baselines and b in baselines))
     }
 
 
@@ -127,11 +123,9 @@ def places(scores: Mapping[str, Matrix], pairs: Sequence[Pair], statistic: str) 
     """
     values = {name: point(statistic, matrix) for name, matrix in scores.items()}
     ordered = sorted(values, key=lambda name: (-values[name], name))
-    both = ((one.first, one.second, one) for one in pairs)
-    ways = [(a, b, one) for a, b, one in both if a in values and b in values]
-    ways += [(b, a, one) for a, b, one in ways]
-    wins = Counter(winner for winner, _, one in ways if one.better(winner))
-    losses = Counter(loser for winner, loser, one in ways if one.better(winner))
+    ways = ((a, b, one) for one in pairs for a, b in permutations((one.first, one.second)))
+    apart = [(a, b) for a, b, one in ways if a in values and b in values and one.better(a)]
+    wins, losses = (Counter(names[side] for names in apart) for side in (0, 1))
     return {
         name: Place(rank, 1 + losses[name], len(ordered) - wins[name])
         for rank, name in enumerate(ordered, start=1)
@@ -145,8 +139,7 @@ def measure(
     """The differences of all pairs."""
     pairs = combinations(sorted(scores), 2)
     if ranges is not None and all(ranges) and statistic == "mean":
-        bounded = partial(difference, ranges=ranges, seedwise=seedwise)
-        return {(a, b): bounded(scores[a], scores[b]) for a, b in pairs}
+        return {(a, b): difference(scores[a], scores[b], ranges, seedwise) for a, b in pairs}
     if seedwise:
         return {(a, b): paired_difference(scores[a], scores[b], statistic) for a, b in pairs}
     known = {name: location(matrix, statistic) for name, matrix in scores.items()}

@@ -11,14 +11,14 @@ from uqbench.uncertainty.scores import scoring_rule
 def estimates_on(board: Board, *tasks: str) -> dict[str, Estimate]:
     """The ranking statistic of each fully scored row by its runs on some of the tasks alone."""
     suite, primary, ranking = board.plan.suite, board.primary, board.ranking
-    ends = limits(suite, primary, tasks)
+    ends = limits(suite, primary, tasks, ranking)
     return {
         name: estimate(
             ranking,
             values,
             ranges_by_task(suite, primary, tasks, learns=board.plan.roles[name] == "method"),
             clustered=suite.paired,
-            limits=None if ranking == "iqm" else ends,
+            limits=ends,
         )
         for name, values in board.on(tasks).items()
     }
@@ -32,7 +32,7 @@ def places_by(board: Board, column: Column) -> dict[str, Place]:
         return {}
     sign = 1 if better == "max" else -1
     known = {
-        name: own.normalized(metric) if column.normalized else own.raw(metric)
+        name: column.values(own)
         for name, own in board.methods.items()
         if board.plan.roles[name] == "method"
     }
