@@ -272,6 +272,9 @@ DIGESTS = {
     "qr-dqn": "a897effc4dcd8945",
     "c51-support": "25c4c89ccfeca646",
     "ua-dqn": "34362b6c2ee47627",
+    "sentinel-4-support": "90b5fff0373802e8",
+    "epinet-dqn": "08626a7599918fa4",
+    "randomized-prior-dqn-centered": "d6014e9bcc031a13",
 }
 """Weights after a run of 30 updates, on every processor with fused multiply-add.
 

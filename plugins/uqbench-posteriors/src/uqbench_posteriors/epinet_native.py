@@ -54,7 +54,7 @@ class Numbers(NamedTuple):
 
     pixels: int
     features: int
-    index: int
+    size: int
     actions: int
     first: int
     second: int
@@ -133,13 +133,13 @@ def epinet_values(
     own = n.pixels + n.features
     for i in range(slots.size * each if apart else each):
         shift = splat(np.float32(0))
-        for d in range(n.index):
+        for d in range(n.size):
             shift = fma(splat(z[i * WIDTH + d]), load(seen, (own + d) * WIDTH), shift)
         store(at.shift, i * WIDTH, shift)
         for a in range(n.actions):
             row, end = splat(np.float32(0)), np.float32(0)
-            for d in range(a * n.index, (a + 1) * n.index):
-                factor = z[i * WIDTH + d - a * n.index]
+            for d in range(a * n.size, (a + 1) * n.size):
+                factor = z[i * WIDTH + d - a * n.size]
                 row = fma(splat(factor), load(last, d * WIDTH), row)
                 end += factor * ends[d]
             store(at.last, (i * n.actions + a) * WIDTH, row)
@@ -147,7 +147,7 @@ def epinet_values(
     step, n_words = step_of(n.actions), n.pixels // planes.BYTES
     for s in range(slots.size):
         count = planes.set_pixels(words, slots[s] * n_words, n_words, found)
-        x = load(seen, (own + n.index) * WIDTH)
+        x = load(seen, (own + n.size) * WIDTH)
         for k in range(count):
             x = add(x, load(seen, found[np.uintp(k)] * WIDTH))
         for j in range(n.features):
@@ -226,15 +226,15 @@ def epinet_losses(
             w = load(seen, (n.pixels + j) * WIDTH)
             feature = splat(features[np.uintp(s * Z_STEP + j)])
             store(seen, (n.pixels + j) * WIDTH, fma(feature, dx, w))
-        bias = (own + n.index) * WIDTH
+        bias = (own + n.size) * WIDTH
         store(seen, bias, add(load(seen, bias), dx))
     for i in range(each):
-        for d in range(n.index):
+        for d in range(n.size):
             factor, of_index = z[i * WIDTH + d], (own + d) * WIDTH
             w = load(seen, of_index)
             store(seen, of_index, fma(splat(factor), load(shift, i * WIDTH), w))
             for a in range(n.actions):
-                k = a * n.index + d
+                k = a * n.size + d
                 dy = load(row, (i * n.actions + a) * WIDTH)
                 store(last, k * WIDTH, fma(splat(factor), dy, load(last, k * WIDTH)))
                 ends[k] += factor * end[i * WIDTH + a]

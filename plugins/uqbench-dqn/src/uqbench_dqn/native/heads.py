@@ -181,11 +181,11 @@ class HeadSteps:
         self.settings = tuple(np.float32(x) for x in numbers)
         self.trunk, self.own = (Trained(part, agent.optimizer) for part in _parts(network))
         self.target_trunk, self.target = map(rows_of, _parts(target))
-        self.priors: tuple[list[Arrays], ...] = ()
+        self.networks: list[Arrays] = [(self.trunk.weights, self.own.weights, PLAIN)]
         if isinstance(agent.online, RandomizedPriors):
-            self.priors = tuple(map(rows_of, _parts(agent.online.priors)))
             centered = agent.config.prior_center == "actions"
-            self.scaled = np.float32(agent.config.prior_scale), centered
+            scaled = np.float32(agent.config.prior_scale), centered
+            self.networks.append((*map(rows_of, _parts(agent.online.priors)), scaled))
         self.lacking = tuple(zeros(2, batch, actions).reshape(2, -1) for _ in range(self.heads))
         most, block = whole(max(batch, CHUNK)), step_of(actions)
         self.h, self.next_h, self.dh = (zeros(most, H_STEP) for _ in range(3))
@@ -249,8 +249,8 @@ class HeadSteps:
             of_head = [self.all] * self.heads
             if masks is not None:
                 of_head = [mask.nonzero()[0] for mask in masks[lane].T]
-            if self.priors:
-                self._evaluate_priors(lane, slots, of_head)
+            for network in self.networks[1:]:
+                self._evaluate_priors(network, lane, slots, of_head)
             target, trunk = self.target_trunk[lane], self.trunk.weights[lane]
             convolved(*self._convolution(self.following, slots, target, self.next_h))
             convolved(*self._convolution(self.words, slots, trunk, self.h))
@@ -263,15 +263,17 @@ class HeadSteps:
         optimizer.count()
         return self.means
 
-    def _evaluate_priors(self, lane: int, slots: Any, of_head: Sequence[Any]) -> None:
+    def _evaluate_priors(
+        self, network: Arrays, lane: int, slots: Any, of_head: Sequence[Any]
+    ) -> None:
         """Leave what priors add to each head's outputs, in its rows of a minibatch."""
-        trunks, priors = self.priors
+        trunks, priors, scaled = network
         for n, words in enumerate((self.words, self.following)):
             convolved(*self._convolution(words, slots, trunks[lane], self.h))
             for head, rows in enumerate(of_head):
                 lacking, prior = self.lacking[head][n], priors[lane * self.heads + head]
                 lacking[:] = 0
-                values_of_head(*self._evaluation(rows, prior, lacking, self.scaled))
+                values_of_head(*self._evaluation(rows, prior, lacking, scaled))
 
     def values(self, obs: Tensor, heads: Tensor | None = None) -> Tensor:
         """Q-values ``[L, M, A]`` of heads ``[L, M]``, or the mean of all, in ``[L, M, *obs]``."""
@@ -280,10 +282,8 @@ class HeadSteps:
             part = slice(first * CHUNK, (first + 1) * CHUNK)
             few, to = obs[lane, part].contiguous(), flat(made[lane, part])
             slots = rows = np.arange(len(few))
-            words, networks = flat(few, np.uint32), [(self.trunk.weights, self.own.weights, PLAIN)]
-            if self.priors:
-                networks.append((*self.priors, self.scaled))
-            for trunks, layers_of, scaled in networks:
+            words = flat(few, np.uint32)
+            for trunks, layers_of, scaled in self.networks:
                 convolved(*self._convolution(words, slots, trunks[lane], self.h))
                 for head in range(self.heads):
                     if heads is not None:

@@ -222,7 +222,7 @@ def project(
 def cross_entropy(
     s: Any, slots: Any, ring: Any, sizes: Any, out: Any, discount: Any, support: Any, row: Any,
     p: Any, g: Any,
-) -> float:  # fmt: skip
+) -> Any:  # fmt: skip
     """A transition's cross-entropy with its projected target, of probabilities from ``row[p]`` on.
 
     Its gradients with respect to the N logits go to ``g``.
