@@ -164,7 +164,7 @@ def decided(agent: Any, index: Tensor) -> Tensor | None:
 
 @torch.no_grad()
 def next_values(agent: Any, index: Tensor) -> Tensor:
-    """What the next action is chosen by in transitions, ``[L, B, A]``."""
+    """Values ``[L, B, A]`` that the next action of transitions is chosen by."""
     obs = agent.replay.gather(index.flatten(1))["next_obs"]
     if hasattr(agent, "bootstrap"):
         laws = agent.target(obs[:, None]).softmax(-1)  # [L, K, A, B, N]

@@ -63,7 +63,7 @@ class Numbers(NamedTuple):
 
 
 class Pairs(NamedTuple):
-    """What there is of states and indices, rows of 16.
+    """Units and values of states with indices, in rows of 16.
 
     Attributes:
         first: units of the first hidden layer, ``[M · S, 16]``.
