@@ -1,32 +1,35 @@
-"""What a gradient step costs, with its acting and its environment steps, by actors and batch.
+"""What a gradient step costs, with its acting and environment steps, by actors, batch, numerics.
 
 Milliseconds of one run on one core: a vector step of K actors and one gradient step after it, as a
 budget with ``actors = K`` and ``learn_period = K`` has them. ``sb3-dqn`` and ``sb3-qr-dqn`` are
 measured the same way, with K as their ``n_envs``; ``jax-dqn`` and ``jax-qr-dqn`` are those of
-``jax_dqn.py`` with K copies of the game.
+``jax_dqn.py`` with K copies of the game. Numerics are not theirs: they are measured once.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import sys
 from functools import partial
-from pathlib import Path
+from importlib.util import find_spec
+from itertools import product
 
-from measure import Contestant, arguments, machine, positive, seconds, take_turns
+from measure import Contestant, Ratio, arguments, positive, report, seconds, take_turns
 
 from uqbench.runner.executors.local import ENVIRONMENT, prepare_process
 
 METHODS = ["dqn", "qr-dqn", "sb3-dqn", "sb3-qr-dqn", "jax-dqn", "jax-qr-dqn"]
+NEEDED = {"sb3": "uqbench_sb3", "jax": "jax"}
+"""Modules that the other libraries' methods need, by the beginning of their names."""
 WARM_UP = 20
 """Gradient steps before the clock starts: the first ones compile and allocate."""
 
 
 def measure(
-    options: argparse.Namespace, turn: int, *, method: str, actors: int, batch_size: int
-) -> float:
+    options: argparse.Namespace, turn: int, *, method: str, numerics: str, actors: int,
+    batch_size: int,
+) -> float:  # fmt: skip
     """Gradient steps per second of one run."""
     if method.startswith("jax-"):
         from jax_dqn import measure as of_jax
@@ -59,7 +62,7 @@ def measure(
             "actors": actors,
             "schedule": 1.0,
             "config": {**spent, "learning_rate": 1e-3, "target_sync_period": 50 * actors},
-            "numerics": options.numerics,
+            "numerics": numerics,
         }
     )
     own = {"update_period": actors, "target_sync_updates": 50}  # SENTINEL's words for these
@@ -95,7 +98,7 @@ def measure(
         train(agent, recorded, budget.steps, 0, actors)
     else:
         learner = make_agent(batch, host, env, device)
-        execute_as(learner, options.numerics, partial(print, file=sys.stderr))
+        execute_as(learner, numerics, partial(print, file=sys.stderr))
         for position in interact(learner, env, budget.steps, recorder, actors=actors):
             after(position.step)
     began, ended = times
@@ -108,32 +111,41 @@ def main() -> None:
     parser.add_argument("--methods", nargs="+", default=METHODS)
     parser.add_argument("--actors", nargs="+", type=positive, default=[1, 16, 64, 256])
     parser.add_argument("--batches", nargs="+", type=positive, default=[32, 128])
-    parser.add_argument("--numerics", choices=("eager", "compiled", "native"), default="eager")
+    parser.add_argument(
+        "--numerics", nargs="+", choices=("eager", "compiled", "native"), default=["eager"]
+    )
     parser.add_argument("--steps", type=positive, default=150, help="gradient steps timed")
     options = parser.parse_args()
-    cells = {
-        f"{method}, {actors}, {size}": (method, actors, size)
-        for method in options.methods
-        for actors in options.actors
-        for size in options.batches
-    }
+    for method in options.methods:
+        library, _, _ = method.partition("-")
+        if library in NEEDED and not find_spec(NEEDED[library]):
+            parser.error(f"{method} needs {NEEDED[library]}: install it, or leave it out")
+    cells = {}
+    for actors, size, method in product(options.actors, options.batches, options.methods):
+        other = method.partition("-")[0] in NEEDED
+        for numerics in options.numerics[:1] if other else options.numerics:
+            said = method if other else f"{method} {numerics}"
+            cells[f"{said}, {actors}, {size}"] = method, numerics, actors, size
     contestants = {
         name: Contestant(
-            partial(measure, method=method, actors=actors, batch_size=size), ENVIRONMENT
+            partial(measure, method=method, numerics=numerics, actors=actors, batch_size=size),
+            ENVIRONMENT,
         )
-        for name, (method, actors, size) in cells.items()
+        for name, (method, numerics, actors, size) in cells.items()
     }
     rates = take_turns(options, contestants)
-    print("| method | actors | batch | ms a gradient step | min | max | environment steps/s |")
-    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
-    for name, (method, actors, size) in cells.items():
+    print("| method, actors, batch | ms a gradient step | min | max | environment steps/s |")
+    print("| --- | ---: | ---: | ---: | ---: |")
+    firsts: dict[tuple[str, int, int], str] = {}
+    ratios = []
+    for name, (method, _, actors, size) in cells.items():
         ms = [1000 / rate for rate in rates[name]]
         said = f"{statistics.median(ms):.2f} | {min(ms):.2f} | {max(ms):.2f}"
-        frames = statistics.median(rates[name]) * actors
-        print(f"| {method} | {actors} | {size} | {said} | {frames:,.0f} |")
-    if options.json:
-        found = {"command": [Path(sys.argv[0]).name, *sys.argv[1:]], "rates": rates}
-        options.json.write_text(json.dumps(found | {"machine": machine()}, indent=2) + "\n")
+        print(f"| {name} | {said} | {statistics.median(rates[name]) * actors:,.0f} |")
+        alike = method.removeprefix("sb3-").removeprefix("jax-"), actors, size
+        if (first := firsts.setdefault(alike, name)) != name:
+            ratios.append(Ratio(f"{first} over {name}", first, [name]))
+    report(options, rates, ratios)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from copy import deepcopy
+from functools import cache
 from itertools import islice
 from typing import Any
 
@@ -25,7 +26,6 @@ from uqbench_dqn.qr_dqn import QRDQN
 
 from uqbench.contract.agent import EnvironmentInfo
 from uqbench.contract.errors import UqbenchError
-from uqbench.lanes import ReplayBuffer
 from uqbench.registry.plugins import Host
 from uqbench.runner.batches import Batch
 from uqbench.runner.executors.local import ENVIRONMENT
@@ -39,7 +39,8 @@ from uqbench.testing.worlds import RotatingPixels
 
 METHODS = [
     "dqn", "qr-dqn", "c51-support", "ua-dqn", "ube-dqn", "quam-dqn", "bdqn",
-    "bootstrapped-dqn-masks",
+    "bootstrapped-dqn-masks", "randomized-prior-dqn-centered", "sentinel-4-support",
+    "epinet-dqn",
 ]  # fmt: skip
 GAMES = ["asterix", "breakout", "freeway", "seaquest", "space_invaders"]  # 4, 4, 7, 10, 6 planes
 STATES = 20
@@ -47,6 +48,13 @@ WARM_UP = 20
 """Updates after which states are compared: Adam's first steps have the sign of a gradient, however
 small, and that of one that is nearly zero is its rounding's."""
 CPU = torch.device("cpu")
+
+
+@cache
+def known() -> tuple[Host, Any]:
+    """The plugins, and MinAtar's suite."""
+    host = Host.load()
+    return host, read_suites(host, check=()).suite("minatar")
 
 
 def training(
@@ -58,15 +66,15 @@ def training(
     Output layers start at zero, or at random: where units cancel in pairs, gradients of the layers
     below are roundings at first, and Adam makes them steps.
     """
-    host = Host.load()
-    suite = read_suites(host, check=()).suite("minatar")
+    host, suite = known()
     night = suite.budget("night").model_dump() | {"tasks": None}
     changed = {"steps": actors * updates + 192, "actors": actors, "numerics": numerics}
     short = {"learn_period": actors, "target_sync_period": 12 * actors, "batch_size": 128}
     night |= {"tuned": None, "evaluation": None, "queries": None, "schedule": 1.0, **changed}
     night["config"] = short | {"learning_starts": 130, "learning_rate": 1e-3}
     budget = type(suite.budget("night")).model_validate(night)
-    methods = tuple(at_night(one, start) if one.name == method else one for one in suite.methods)
+    own = {"start": start, "update_period": actors, "target_sync_updates": 12}
+    methods = tuple(at_night(one, own) if one.name == method else one for one in suite.methods)
     budgets = {**suite.budgets, "night": budget}
     suite = suite.model_copy(update={"budgets": budgets, "methods": methods})
     plan = make_plan(
@@ -79,13 +87,12 @@ def training(
     return made
 
 
-def at_night(method: Any, start: str) -> Any:
-    """``method`` at budget ``night``, also one of ``night-heads``, with a start of its outputs."""
+def at_night(method: Any, changed: dict[str, Any]) -> Any:
+    """``method`` at budget ``night``, also one of ``night-heads``, with other values."""
     found = method.budget_config.get("night", method.budget_config.get("night-heads", {}))
     found, own = ({**each} for each in (found, method.config))
     for config in (found, own):
-        if "start" in config:
-            config["start"] = start
+        config |= {name: value for name, value in changed.items() if name in config}
     return method.model_copy(update={"config": own, "budget_config": {"night": found}})
 
 
@@ -96,45 +103,37 @@ def learned(training: Training) -> list[Tensor]:
 
 
 def updates_compared(method: str, game: str, actors: int, seeds: Any) -> Iterator[float]:
-    """At states of an eager run: how far apart eager's next update and the native one end."""
-    eager, native = (
-        training(
-            method,
-            numerics,
-            game=game,
-            actors=actors,
-            seeds=seeds,
-            updates=WARM_UP + 4 * STATES,
-            start="random",  # from zero, actions are equal up to roundings for long
-        )
-        for numerics in ("eager", "native")
-    )
-    agent, other = eager._agent, native._agent
-    learn, taken, found = agent.learn, 0, []
+    """At states of a run: how far apart eager's next update and the native one end.
+
+    Native steps lead to the first of them, eager ones from there on.
+    """
+    updates = WARM_UP + 2 * STATES
+    # from zero, actions are equal up to roundings for long
+    runs = training(method, game=game, actors=actors, seeds=seeds, updates=updates, start="random")
+    agent: Any = runs._agent
+    native, optimizer, taken, found = agent.learn, agent.optimizer, 0, []
 
     def learn_both(index: Tensor) -> Tensor:
         nonlocal taken
         taken += 1
-        if taken <= WARM_UP or taken % 2:
-            return learn(index)
-        clear = decided(agent, index)
+        clear = decided(agent, index) if taken > WARM_UP else None
         if clear is None:
-            return learn(index)
-        index = clear
-        other.load_state_dict(agent.state_dict())
-        for part, buffer in vars(agent).items():
-            if isinstance(buffer, ReplayBuffer):
-                for name, ring in buffer.memory.items():
-                    getattr(other, part).memory[name].copy_(ring)  # this step's transitions, too
-        objective, mean = learn(index), other.learn(index)
-        torch.testing.assert_close(mean.mean(-1), objective.mean(-1), rtol=1e-5, atol=1e-6)
-        assert other.optimizer.state_dict()["step"] == agent.optimizer.state_dict()["step"]
-        pairs = zip(learned(native), learned(eager), strict=True)
+            return native(index)
+        before = deepcopy(learned(runs)), optimizer.state_dict()
+        mean = native(clear).mean(-1)
+        after, steps = deepcopy(learned(runs)), int(optimizer.state_dict()["step"])
+        for parameter, old in zip(learned(runs), before[0], strict=True):
+            parameter.copy_(old)
+        optimizer.load_state_dict(before[1])
+        objective = type(agent).learn(agent, clear)
+        torch.testing.assert_close(mean, objective.mean(-1), rtol=1e-5, atol=1e-6)
+        assert steps == optimizer.state_dict()["step"]
+        pairs = zip(after, learned(runs), strict=True)
         found.append(max((one - two).abs().max().item() for one, two in pairs))
         return objective
 
     agent.learn = learn_both
-    for _ in eager.steps():
+    for _ in runs.steps():
         yield from found
         found.clear()
 
@@ -147,23 +146,33 @@ def decided(agent: Any, index: Tensor) -> Tensor | None:
     Distributions of two actions with nearly the same mean are not nearly the same, and the gradient
     of a quantile's loss jumps where a target crosses it.
     """
-    batch = agent.minibatch(index)
-    with torch.no_grad():
-        values = agent.q_values(agent.target(batch["next_obs"]))
-    best = values.topk(2).values
+    if hasattr(agent, "directions"):
+        return index  # the highest values, of a network each index, have no jumps
+    best = next_values(agent, index).topk(2).values
     gap = best[..., 0] - best[..., 1]
     clear = gap > 1e-5
     if not hasattr(agent, "levels") and not hasattr(agent, "support"):
         clear |= gap == 0  # of two values that are equal either will do
-    for errors in errors_of_quantiles(agent, batch):
+    for errors in errors_of_quantiles(agent, index):
         clear &= errors.abs().amin((-2, -1)).unflatten(0, (len(clear), -1)).amin(1) > 3e-6
-    if not clear.any(1).all():
+    clear = clear.view_as(index)
+    if not clear.any(-1).all():
         return None
-    first = index.gather(1, clear.to(torch.uint8).argmax(1, keepdim=True))
+    first = index.gather(-1, clear.to(torch.uint8).argmax(-1, keepdim=True))
     return torch.where(clear, index, first)
 
 
-def errors_of_quantiles(agent: Any, batch: dict[str, Tensor]) -> list[Tensor]:
+@torch.no_grad()
+def next_values(agent: Any, index: Tensor) -> Tensor:
+    """Values ``[L, B, A]`` that the next action of transitions is chosen by."""
+    obs = agent.replay.gather(index.flatten(1))["next_obs"]
+    if hasattr(agent, "bootstrap"):
+        laws = agent.target(obs[:, None]).softmax(-1)  # [L, K, A, B, N]
+        return (laws @ agent.support).mean(1).mT
+    return agent.q_values(agent.target(obs))
+
+
+def errors_of_quantiles(agent: Any, index: Tensor) -> list[Tensor]:
     """Targets less predictions, all pairs, ``[lanes · networks, B, N, N]``, where there are any."""
     found: list[Tensor] = []
 
@@ -175,7 +184,7 @@ def errors_of_quantiles(agent: Any, batch: dict[str, Tensor]) -> list[Tensor]:
     if hasattr(agent, "levels"):
         agent.loss = loss
         with torch.no_grad():
-            agent.objective(batch)
+            agent.objective(agent.minibatch(index))
         del agent.loss
     return found
 
@@ -201,12 +210,12 @@ def test_an_update_is_the_one_that_the_class_defines(method, game, actors, seeds
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_lane_has_the_same_bits_alone_and_among_five(method):
-    alone, among = training(method, seeds=[3]), training(method, seeds=[0, 1, 2, 3, 4])
+    alone, among = (training(method, seeds=s, updates=10) for s in ([3], [0, 1, 2, 3, 4]))
     for runs in (alone, among):
         for _ in runs.steps():
             pass
     for one, five in zip(learned(alone), learned(among), strict=True):
-        assert torch.equal(one[0], five[3])
+        assert torch.equal(one, five.unflatten(0, (5, -1))[3])
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -233,7 +242,8 @@ def test_what_is_no_number_shows_as_it_does_in_eager(method, value):
         while agent.metrics()["loss"].isnan().any():
             next(steps)
         with torch.no_grad():
-            agent.online.layers[0].weight[0, :, 7] = value
+            network = getattr(agent.online, "base", agent.online)
+            network.layers[0].weight[0, ..., 7] = value  # of a unit, from all inputs
         shown = ""
         for _ in range(4):
             try:
@@ -244,11 +254,27 @@ def test_what_is_no_number_shows_as_it_does_in_eager(method, value):
         assert "not finite" in shown or not agent.metrics()["loss"].isfinite().all()
 
 
+def test_all_that_learns_in_the_night_of_several_networks_is_native():
+    host, suite = known()
+    plan = make_plan(suite, host, "night-heads", device="cpu", tasks=["breakout"], seeds=[0])
+    said = {}
+    for cell in plan.cells:
+        batch, notices = Batch(cell, suite.budget("night-heads"), suite.metrics, "cpu"), []
+        made = Training(batch, host, Measurements(batch, host, CPU), None, notices.append)
+        if hasattr(made._agent, "optimizer"):
+            said[cell.method.name] = notices
+    assert len(said) == 5
+    assert not any(said.values())
+
+
 DIGESTS = {
     "dqn": "95e5ce71a5df7721",
     "qr-dqn": "a897effc4dcd8945",
     "c51-support": "25c4c89ccfeca646",
     "ua-dqn": "34362b6c2ee47627",
+    "sentinel-4-support": "90b5fff0373802e8",
+    "epinet-dqn": "08626a7599918fa4",
+    "randomized-prior-dqn-centered": "d6014e9bcc031a13",
 }
 """Weights after a run of 30 updates, on every processor with fused multiply-add.
 

@@ -27,6 +27,7 @@ class RandomizedPriorDQN(BootstrappedDQN):
     """
 
     config: RandomizedPriorConfig
+    native = "uqbench_dqn.native.heads:native"
 
     def __init__(
         self,

@@ -90,6 +90,7 @@ class EpinetDQN(IndexedQ):
     """
 
     config: EpinetConfig
+    native = "uqbench_posteriors.epinet_native:native"
     online: EpinetNetwork
 
     def __init__(

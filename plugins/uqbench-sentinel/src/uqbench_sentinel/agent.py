@@ -49,6 +49,7 @@ class Sentinel(Capturable, Agent):
     """
 
     compiled = ("learn", "choose_action")
+    native = "uqbench_sentinel.native:native"
 
     shared_by_lanes = ("support",)
 
@@ -60,7 +61,7 @@ class Sentinel(Capturable, Agent):
         device: torch.device,
     ) -> None:
         self.config = config
-        self.discount = info.discount
+        self.discount, self.n_actions = info.discount, info.n_actions
         self.risk = config.risk
         self.clock = Clock(device, info.actors)
         self.support = support(config.atoms, config.v_min, config.v_max).to(device)

@@ -109,6 +109,7 @@ class Steps:
         values: what it chooses actions by, of the same.
         settings: the numbers, and arrays of them, that both read.
         last: an output layer that is not trained, of one number an action; none of its own.
+        networks: the online one and its target, where they are parts of the agent's.
     """
 
     def __init__(
@@ -118,11 +119,12 @@ class Steps:
         values: Callable[..., None],
         settings: Sequence[Any],
         last: Arrays = (),
+        networks: Sequence[QNetwork] = (),
     ) -> None:
         self.agent, self._loss, self._values = agent, loss, values
         numbers = (x if isinstance(x, np.ndarray) else np.float32(x) for x in settings)
         self.settings = tuple(numbers)
-        network: QNetwork = agent.online
+        network, target = networks or (agent.online, agent.target)
         ring, batch, actions = agent.replay.memory, agent.config.batch_size, agent.n_actions
         first, final = (cast(Any, network.layers[n]) for n in (0, -1))
         inputs, width = first.weight.shape[-2:]
@@ -134,7 +136,7 @@ class Steps:
         fields = (flat(ring[name]) for name in FIELDS)
         self.fields = tuple(x.view(np.uint8) if x.dtype == bool else x for x in fields)
         self.online = Trained(parameters_of(network), agent.optimizer)
-        self.target = rows_of(parameters_of(agent.target))
+        self.target = rows_of(parameters_of(target))
         rows, block = whole(batch), layers.step_of(actions * each)
         h, dh = zeros(rows, H_STEP), zeros(rows, H_STEP)
         self.pack = zeros(max(rows, CHUNK), Z_STEP)
@@ -189,12 +191,16 @@ class Steps:
 
     def step(self, lane: int, slots: NDArray[np.int64], rates: Arrays) -> None:
         """One gradient step of a run on the ring's rows ``slots`` ``[B]``."""
-        weights = self.online.weights[lane]
         layers.evaluate(*self.evaluation(self.following, slots, self.target[lane], self.other))
+        self.update(lane, slots, rates)
+
+    def update(self, row: int, slots: NDArray[np.int64], rates: Arrays) -> None:
+        """Move a network by its loss, whose target network's outputs are there."""
+        weights = self.online.weights[row]
         layers.evaluate(*self.evaluation(self.words, slots, weights, self.own))
-        self._loss(*self.losses(slots, flat(self.means[lane])))
+        self._loss(*self.losses(slots, flat(self.means[row])))
         layers.all_gradients(*self.descent(slots, weights))
-        layers.adam(*self.adam(self.online, lane, rates))
+        layers.adam(*self.adam(self.online, row, rates))
 
     @torch.no_grad()
     def learn(self, index: Tensor) -> Tensor:

@@ -1,7 +1,8 @@
 """Bootstrapped DQN by native steps: a convolution that heads share, each with its own layers.
 
 A head learns from the transitions that its mask lets through: rows of the others are left out of
-its products, where eager multiplies them by zero.
+its products, where eager multiplies them by zero. With randomized priors there is a second network
+of the same shape, which nothing changes.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from torch import Tensor
 from uqbench.lanes import greedy
 from uqbench.lanes.kernels import compiled
 from uqbench.lanes.kernels.cpu import compile_for, compiled_once
+from uqbench_dqn.bootstrapped_network import RandomizedPriors
 from uqbench_dqn.native import layers, planes, products
 from uqbench_dqn.native.agents import (
     CHUNK,
@@ -35,6 +37,7 @@ from uqbench_dqn.native.layers import (
     Sizes,
     Weights,
     hidden,
+    mean_of,
     output,
     output_gradients,
     step_of,
@@ -42,6 +45,9 @@ from uqbench_dqn.native.layers import (
 from uqbench_dqn.native.products import H_STEP, Z_STEP, whole
 from uqbench_dqn.native.steps import best_of
 from uqbench_dqn.native.vectors import UNROLLED, WIDTH, add, load, splat, store
+
+PLAIN = np.float32(1), False
+"""What all outputs but priors' are multiplied by, and whether less their mean over actions."""
 
 
 @compiled_once(PACKAGE)
@@ -72,27 +78,33 @@ def head_outputs(rows: Any, sizes: Any, head: Any, at: Any, pack: Any) -> None:
 
 @compiled_once(PACKAGE)
 def values_of_head(
-    rows: Any, sizes: Any, head: Any, h: Any, few: Any, pack: Any, values: Any
-) -> None:
-    """Q-values ``[M, A]`` of a head in those rows of H that are its own."""
+    rows: Any, sizes: Any, head: Any, h: Any, few: Any, pack: Any, scale: Any, centered: Any,
+    values: Any,
+) -> None:  # fmt: skip
+    """Add a head's Q-values to ``[M, A]`` in those rows of H that are its own, times ``scale``.
+
+    If ``centered``, less their mean over a row's actions.
+    """
     sizes, at = Sizes(*sizes), Layers(*few)
     picked(rows, rows.size, sizes.inputs, h, at.h)
     head_outputs(rows.size, sizes, head, at, pack)
     step = step_of(sizes.actions)
     for n in range(rows.size):
+        middle = mean_of(at.out, n * step, sizes.actions) if centered else np.float32(0)
         for a in range(sizes.actions):
-            values[rows[n] * sizes.actions + a] += at.out[n * step + a]
+            values[rows[n] * sizes.actions + a] += scale * (at.out[n * step + a] - middle)
 
 
 @compiled_once(PACKAGE)
 def head_gradients(
     rows: Any, slots: Any, ring: Any, sizes: Any, heads: Any, head: Any, target: Any, h: Any,
-    next_h: Any, few: Any, next_few: Any, gradients: Any, scratch: Any, dh: Any, taken: Any,
-    settings: Any, loss: Any,
+    next_h: Any, few: Any, next_few: Any, priors: Any, gradients: Any, scratch: Any, dh: Any,
+    taken: Any, settings: Any, loss: Any,
 ) -> None:  # fmt: skip
     """Gradients of a head, and of H, to which its own are added.
 
     Its part of the objective is the Huber loss over K; the mean is over the whole minibatch.
+    ``priors`` are what its outputs lack in the observations and in the next ones, ``[B, A]`` each.
     """
     (action, reward, terminated, valid), (discount, kappa) = ring, settings
     sizes, at, following = Sizes(*sizes), Layers(*few), Layers(*next_few)
@@ -105,13 +117,15 @@ def head_gradients(
     picked(rows, count, sizes.inputs, h, at.h)
     head_outputs(count, sizes, head, at, back.pack)
     summed = np.float32(0)
+    prior, next_prior = priors
     for n in range(count):
-        i = slots[rows[n]]
+        i, lacking = slots[rows[n]], rows[n] * actions
+        for a in range(actions):
+            following.out[n * step + a] += next_prior[lacking + a]
         continues = np.float32(0) if terminated[i] else discount
         best = best_of(following.out, n * step, valid, i, actions)
-        error = at.out[n * step + action[i]] - (
-            reward[i] + continues * following.out[n * step + best]
-        )
+        predicted = at.out[n * step + action[i]] + prior[lacking + action[i]]
+        error = predicted - (reward[i] + continues * following.out[n * step + best])
         size = abs(error)
         if size > kappa:
             summed += kappa * (size - np.float32(0.5) * kappa)
@@ -152,7 +166,8 @@ class HeadSteps:
 
     def __init__(self, agent: Any) -> None:
         self.agent = agent
-        network, ring, batch = agent.online, agent.replay.memory, agent.config.batch_size
+        network, target = (getattr(net, "heads", net) for net in (agent.online, agent.target))
+        ring, batch = agent.replay.memory, agent.config.batch_size
         actions, lanes = agent.n_actions, len(agent._loss)
         self.heads = agent.config.heads
         inputs, width = network.layers[0].weight.shape[-2:]
@@ -164,9 +179,14 @@ class HeadSteps:
         self.fields = tuple(x.view(np.uint8) if x.dtype == bool else x for x in fields)
         numbers = agent.discount, agent.config.kappa
         self.settings = tuple(np.float32(x) for x in numbers)
-        (trunk, own), (target_trunk, target) = map(_parts, (network, agent.target))
-        self.trunk, self.own = (Trained(part, agent.optimizer) for part in (trunk, own))
-        self.target_trunk, self.target = rows_of(target_trunk), rows_of(target)
+        self.trunk, self.own = (Trained(part, agent.optimizer) for part in _parts(network))
+        self.target_trunk, self.target = map(rows_of, _parts(target))
+        self.networks: list[Arrays] = [(self.trunk.weights, self.own.weights, PLAIN)]
+        if isinstance(agent.online, RandomizedPriors):
+            centered = agent.config.prior_center == "actions"
+            scaled = np.float32(agent.config.prior_scale), centered
+            self.networks.append((*map(rows_of, _parts(agent.online.priors)), scaled))
+        self.lacking = tuple(zeros(2, batch, actions).reshape(2, -1) for _ in range(self.heads))
         most, block = whole(max(batch, CHUNK)), step_of(actions)
         self.h, self.next_h, self.dh = (zeros(most, H_STEP) for _ in range(3))
         self.few, self.next_few = (
@@ -188,7 +208,7 @@ class HeadSteps:
         mean, rates = flat(self.means[0]), (np.float32(0),) * 5
         for kernel, *arguments in (
             (convolved, *self._convolution(self.words, self.all, self.trunk.weights[0], self.h)),
-            (values_of_head, *self._evaluation(self.all, 0, zeros(actions))),
+            (values_of_head, *self._evaluation(self.all, self.own.weights[0], zeros(actions))),
             (head_gradients, *self._descent(self.all, self.all, 0, mean)),
             (trunk_gradients, *self._trunk(self.all)),
             (layers.adam, *_adam(self.own, 0, few, rates)),
@@ -199,14 +219,15 @@ class HeadSteps:
     def _convolution(self, words: Any, slots: Any, trunk: Arrays, h: Any) -> Arrays:
         return words, slots, self.sizes, trunk, h, self.reach
 
-    def _evaluation(self, rows: Any, row: int, values: Any) -> Arrays:
-        return rows, self.sizes, self.own.weights[row], self.h, self.few, self.pack, values
+    def _evaluation(self, rows: Any, head: Arrays, values: Any, scaled: Arrays = PLAIN) -> Arrays:
+        return rows, self.sizes, head, self.h, self.few, self.pack, *scaled, values
 
     def _descent(self, rows: Any, slots: Any, row: int, mean: Any) -> Arrays:
         network = self.own.weights[row], self.target[row], self.h, self.next_h
+        lacking = tuple(self.lacking[row % self.heads])
         return (
             *(rows, slots, self.fields, self.sizes, self.heads, *network, self.few, self.next_few),
-            *(self.gradients, self.back, self.dh, self.taken, self.settings, mean),
+            *(lacking, self.gradients, self.back, self.dh, self.taken, self.settings, mean),
         )
 
     def _trunk(self, slots: Any) -> Arrays:
@@ -225,12 +246,16 @@ class HeadSteps:
         for lane, slots in enumerate(agent.replay.rows(index).numpy()):
             mean = flat(self.means[lane])
             mean[:], self.dh[:] = 0, 0
+            of_head = [self.all] * self.heads
+            if masks is not None:
+                of_head = [mask.nonzero()[0] for mask in masks[lane].T]
+            for network in self.networks[1:]:
+                self._evaluate_priors(network, lane, slots, of_head)
             target, trunk = self.target_trunk[lane], self.trunk.weights[lane]
             convolved(*self._convolution(self.following, slots, target, self.next_h))
             convolved(*self._convolution(self.words, slots, trunk, self.h))
-            for head in range(self.heads):
+            for head, rows in enumerate(of_head):
                 row = lane * self.heads + head
-                rows = self.all if masks is None else masks[lane, :, head].nonzero()[0]
                 head_gradients(*self._descent(rows, slots, row, mean))
                 layers.adam(*_adam(self.own, row, self.gradients[2:], rates))
             trunk_gradients(*self._trunk(slots))
@@ -238,21 +263,34 @@ class HeadSteps:
         optimizer.count()
         return self.means
 
+    def _evaluate_priors(
+        self, network: Arrays, lane: int, slots: Any, of_head: Sequence[Any]
+    ) -> None:
+        """Leave what priors add to each head's outputs, in its rows of a minibatch."""
+        trunks, priors, scaled = network
+        for n, words in enumerate((self.words, self.following)):
+            convolved(*self._convolution(words, slots, trunks[lane], self.h))
+            for head, rows in enumerate(of_head):
+                lacking, prior = self.lacking[head][n], priors[lane * self.heads + head]
+                lacking[:] = 0
+                values_of_head(*self._evaluation(rows, prior, lacking, scaled))
+
     def values(self, obs: Tensor, heads: Tensor | None = None) -> Tensor:
         """Q-values ``[L, M, A]`` of heads ``[L, M]``, or the mean of all, in ``[L, M, *obs]``."""
         made = torch.zeros(*obs.shape[:2], self.agent.n_actions)
         for lane, first in np.ndindex(len(obs), -(-obs.shape[1] // CHUNK)):
             part = slice(first * CHUNK, (first + 1) * CHUNK)
             few, to = obs[lane, part].contiguous(), flat(made[lane, part])
-            slots = np.arange(len(few))
-            words, trunk = flat(few, np.uint32), self.trunk.weights[lane]
-            convolved(*self._convolution(words, slots, trunk, self.h))
-            for head in range(self.heads):
-                if heads is not None:
-                    slots = (heads[lane, part] == head).numpy().nonzero()[0]
-                if len(slots):
-                    row = lane * self.heads + head
-                    values_of_head(*self._evaluation(slots, row, to))
+            slots = rows = np.arange(len(few))
+            words = flat(few, np.uint32)
+            for trunks, layers_of, scaled in self.networks:
+                convolved(*self._convolution(words, slots, trunks[lane], self.h))
+                for head in range(self.heads):
+                    if heads is not None:
+                        rows = (heads[lane, part] == head).numpy().nonzero()[0]
+                    if len(rows):
+                        own = layers_of[lane * self.heads + head]
+                        values_of_head(*self._evaluation(rows, own, to, scaled))
         return made if heads is not None else made / self.heads
 
     @torch.no_grad()
@@ -287,6 +325,7 @@ def native(agent: Any) -> str:
         return "actions are chosen by a risk measure, or targets are not each head's own"
     if config.noise_std > 0:
         return "targets are perturbed"
-    if reason := why_not(agent.online, agent.replay, agent.optimizer):
+    network = getattr(agent.online, "heads", agent.online)
+    if reason := why_not(network, agent.replay, agent.optimizer):
         return reason
     return replace(agent, HeadSteps(agent))

@@ -62,7 +62,7 @@ def reach(shape: tuple[int, int, int], kernel: int, stride: int) -> Reach:
 
 
 @compiled
-def _set_pixels(words: Any, first: Any, count: Any, found: Any) -> int:
+def set_pixels(words: Any, first: Any, count: Any, found: Any) -> int:
     """Find the bytes that are set, in ``count`` words; how many there are."""
     n = 0
     for i in range(count):
@@ -85,7 +85,7 @@ def forward(
     each, n_words = to.size // pixels, pixels // BYTES
     first = load(bias, 0)
     for s in range(batch):
-        n = _set_pixels(words, slots[np.uintp(s)] * n_words, n_words, found)
+        n = set_pixels(words, slots[np.uintp(s)] * n_words, n_words, found)
         row = s * H_STEP
         for i in range(0, inputs, WIDTH):
             store(h, row + i, first)
@@ -112,7 +112,7 @@ def backward(
         store(dw, i, zero)
     bias = zero
     for s in range(batch):
-        n = _set_pixels(words, slots[np.uintp(s)] * n_words, n_words, found)
+        n = set_pixels(words, slots[np.uintp(s)] * n_words, n_words, found)
         row = s * H_STEP
         for i in range(row, row + inputs, WIDTH):
             x = rectified(load(h, i), load(d, i))

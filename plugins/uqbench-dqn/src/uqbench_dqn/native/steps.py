@@ -218,32 +218,44 @@ def project(
         m[np.uintp(to + below + 1)] += above
 
 
+@compiled
+def cross_entropy(
+    s: Any, slots: Any, ring: Any, sizes: Any, out: Any, discount: Any, support: Any, row: Any,
+    p: Any, g: Any,
+) -> Any:  # fmt: skip
+    """A transition's cross-entropy with its projected target, of probabilities from ``row[p]`` on.
+
+    Its gradients with respect to the N logits go to ``g``.
+    """
+    (action, reward, terminated, _), each = ring, sizes.each
+    i, masses = slots[np.uintp(s)], sizes.actions * support.size
+    continues = np.float32(0) if terminated[np.uintp(i)] else discount
+    project(row, p, reward[np.uintp(i)], continues, each, support, row, masses)
+    at = s * step_of(sizes.actions * each) + action[np.uintp(i)] * each
+    top, whole = softmax(out, at, each, row, 0)
+    log = np.float32(np.log(np.float64(whole)))
+    loss, mass = np.float32(0), np.float32(0)
+    for j in range(each):
+        m = row[np.uintp(masses + j)]
+        loss -= m * (out[np.uintp(at + j)] - top - log)
+        mass += m
+    for j in range(each):
+        m = row[np.uintp(masses + j)]
+        g[np.uintp(s * each + j)] = (row[np.uintp(j)] * mass - m) / np.float32(sizes.batch)
+    return loss
+
+
 @compiled_once(PACKAGE)
 def cross_entropies(
     slots: Any, ring: Any, sizes: Any, out: Any, target: Any, settings: Any, row: Any, g: Any,
     mean: Any,
 ) -> None:  # fmt: skip
     """Cross-entropy with the projected target, of :class:`uqbench_dqn.c51.C51`."""
-    sizes, (action, reward, terminated, valid), (discount, support) = Sizes(*sizes), ring, settings
-    actions, each, batch = sizes.actions, sizes.each, np.float32(sizes.batch)
-    wide, step, summed = support.size, step_of(actions * each), np.float32(0)
-    masses, values = actions * wide, (actions + 1) * wide
+    sizes, (discount, support) = Sizes(*sizes), settings
+    actions, wide, summed = sizes.actions, support.size, np.float32(0)
+    values = (actions + 1) * wide
     for s in range(sizes.batch):
-        i = slots[np.uintp(s)]
         categorical_means(target, s, sizes, support, row, row, values)
-        best = best_of(row, values, valid, i, actions)
-        continues = np.float32(0) if terminated[np.uintp(i)] else discount
-        project(row, best * wide, reward[np.uintp(i)], continues, each, support, row, masses)
-        at = s * step + action[np.uintp(i)] * each
-        top, whole = softmax(out, at, each, row, 0)
-        log = np.float32(np.log(np.float64(whole)))
-        loss, mass = np.float32(0), np.float32(0)
-        for j in range(each):
-            m = row[np.uintp(masses + j)]
-            loss -= m * (out[np.uintp(at + j)] - top - log)
-            mass += m
-        summed += loss
-        for j in range(each):
-            m = row[np.uintp(masses + j)]
-            g[np.uintp(s * each + j)] = (row[np.uintp(j)] * mass - m) / batch
-    mean[0] = summed / batch
+        p = best_of(row, values, ring[3], slots[np.uintp(s)], actions) * wide
+        summed += cross_entropy(s, slots, ring, sizes, out, discount, support, row, p, g)
+    mean[0] = summed / np.float32(sizes.batch)
