@@ -22,12 +22,7 @@ from uqbench.boards.manifest import MANIFEST, SCHEMA_VERSION, Manifest, Planned
 from uqbench.boards.matrices import Matrix, MethodScores, by_method
 from uqbench.boards.provenance import contents
 from uqbench.boards.scores import gather, to_csv
-from uqbench.boards.standings import (
-    TrivialBaseline,
-    estimates,
-    ranges_by_task,
-    trivial_baseline,
-)
+from uqbench.boards.standings import TrivialBaseline, estimates, ranges_by_task, trivial_baseline
 from uqbench.boards.tables import (
     PAIR_COLUMNS,
     RANK_COLUMNS,
@@ -308,10 +303,12 @@ class Board:
         """The headline of the board: who is best, and whom to trust."""
         return self.told.headline
 
-    @property
+    @cached_property
     def told(self) -> Told:
         """The frames that its sentences are made of."""
-        return Told(self.leaderboard, self.ranking, self.ranks)
+        metric, tasks = (self.primary.name, self.primary.direction), self.frames["tasks.csv"]
+        settings = self.plan.budget.config
+        return Told(self.leaderboard, self.ranking, self.ranks, tasks, metric, settings)
 
     def rows(self) -> list[dict[str, str]]:
         """The lines of ``leaderboard.csv``, as text."""
