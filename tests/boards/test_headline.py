@@ -158,7 +158,7 @@ def _of_words(said, methods, tasks):
             yield f"{name} is called {printed} in the table, by its interval {word.get(name)}"
     of = {kind: {n for n, w in word.items() if w == kind} for kind in {*word.values()}}
     noisy = column.startswith("q_") and "truth_error" not in tasks and bool(word)
-    if noisy != ("of unknown noise" in said) or (noisy and re.search("[Tt]rust|[Oo]pen", said)):
+    if noisy != ("noise is unknown" in said) or (noisy and re.search("[Tt]rust|[Oo]pen", said)):
         yield "reference values are noisy, and trust does not depend on it, or the other way round"
     if low := re.search(r"Those of ([^;]+?) \([^)]*%\) may be too narrow", said):
         named, wanted = names_in(low[1], methods.index), of.get("open", set())
@@ -344,7 +344,7 @@ def test_the_note_says_what_a_budget_gives_to_all_methods():
 
 def test_a_mean_that_few_runs_move_stands_beside_that_of_its_middle_half():
     said = StoredBoard.read(BOARDS / "return-distribution" / "paper").finding
-    assert said.endswith(" Few runs move means: the middle half of c51's scores 0.87.")
+    assert said.endswith(" A few runs pull the mean; the middle half of c51's runs averages 0.87.")
 
 
 def test_pages_have_the_headline_of_their_board():

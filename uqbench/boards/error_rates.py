@@ -132,7 +132,8 @@ def some_differ(p: Sequence[float], family: int) -> bool:
 
 def errors_sentence(text: str) -> str:
     """A board's error rates in a sentence or two, from its ``errors.csv``; empty without any."""
-    if not (rows := list(csv.DictReader(io.StringIO(text)))):
+    rows = list(csv.DictReader(io.StringIO(text)))
+    if not rows or "above" not in rows[0]:  # older boards have the errors of resampled runs
         return ""
     with reading(ERRORS, KeyError, ValueError, TypeError):
         said = [f"{100 * float(row['wrong']):.0f} % {WRONG[row['printed']]}" for row in rows]

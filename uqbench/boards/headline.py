@@ -8,7 +8,6 @@ controls are for the note.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import pandas as pd
 
@@ -52,7 +51,7 @@ class Told:
     ranks: bool
     tasks: pd.DataFrame
     metric: tuple[str, str]
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def headline(self) -> str:
@@ -111,7 +110,7 @@ class Told:
     @property
     def _best(self) -> str:
         if self.methods.empty:
-            return "The board has no methods, only baselines."
+            return "The board has no methods, only trivial rows and oracles."
         if not self.ranks:
             return "No overall rank: compare methods skill by skill."
         if self.nobody:
@@ -192,7 +191,7 @@ class Told:
             return f"No method states {intervals}."
         if self.noisy:
             held = f"{intervals} cover {_span(self.shares)} %"
-            return f"Against reference values of unknown noise, {held}."
+            return f"{held} of reference values whose own noise is unknown."
         those = {
             word: [n for n, of in self.words.items() if of == word] for word in calibration.WORDS
         }
@@ -252,9 +251,9 @@ class Told:
             yield f"Another leads on {others} of {len(self.leads)} tasks."
         apart = (self.ranked["iqm"] - self.ranked["mean"]).abs()
         if self.ranking == "mean" and (apart > TAIL).any():
-            name = next((n for n in self.first if apart[n] > TAIL), str(apart.idxmax()))
-            half = number(self.ranked["iqm"][name])
-            yield f"Few runs move means: the middle half of {name}'s scores {half}."
+            of = next((n for n in self.first if apart[n] > TAIL), apart.idxmax())
+            own = f"the middle half of {of}'s runs averages {number(self.ranked['iqm'][of])}"
+            yield f"A few runs pull the mean; {own}."
         if not self.words and len(self.first) == 1 and len(self.ranked) > 1:
             second = str(self.ranked.index[1])
             yield f"Next is {second} ({number(self.scores[second])})."
@@ -263,8 +262,7 @@ class Told:
     def _point(self) -> pd.Series:
         """Percent that width zero would cover, where no method's stated intervals cover more."""
         zero = self.column[0].replace("_mean", "_zero_mean")
-        narrow = {*self.words.values()} == {NARROW}
-        if not narrow or len(self.words) < 2 or zero not in self.methods:
+        if {*self.words.values()} != {NARROW} or len(self.words) < 2 or zero not in self.methods:
             return self.scores[:0]
         point = 100 * self.methods.loc[list(self.words), zero]
         return point if (self.shares - point < 100 * NO_BETTER).all() else point[:0]
