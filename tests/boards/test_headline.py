@@ -118,7 +118,7 @@ def _of_trivial(said, board, methods, by):
     scored = methods[methods[by].notna()]
     nobody = len(scored) > 0 and (beats[scored.index] == "no").all()
     trivial = board[board["role"] == "trivial"][by].dropna()
-    if ("No method beats " in said) != nobody and "overall" not in said:
+    if ("No method beats " in said) != nobody and "does not rank" not in said:
         yield "† of every method, and no sentence on it, or the other way round"
     none = re.match(rf"No method beats the trivial (\S+) \({NUMBER}\); (\S+) comes closest", said)
     if none and (trivial.idxmax(), scored[by].idxmax()) != none.groups():

@@ -112,7 +112,7 @@ class Told:
         if self.methods.empty:
             return "The board has no methods, only trivial rows and oracles."
         if not self.ranks:
-            return "No overall rank: compare methods skill by skill."
+            return "The budget does not rank methods: read its columns one by one."
         if self.nobody:
             closest = f"{self.scores.idxmax()} comes closest ({number(self.scores.max())})"
             return f"No method beats {self.floor[0]}; {closest}."
@@ -249,7 +249,7 @@ class Told:
             yield f"{_names(self.beaten, 'and')} {said}"
         if len(self.first) == 1 and (others := (self.leads != self.first[0]).sum()):
             yield f"Another leads on {others} of {len(self.leads)} tasks."
-        apart = (self.ranked["iqm"] - self.ranked["mean"]).abs()
+        apart = (self.ranked["iqm"] - self.ranked[self.ranking]).abs()
         if self.ranking == "mean" and (apart > TAIL).any():
             of = next((n for n in self.first if apart[n] > TAIL), apart.idxmax())
             own = f"the middle half of {of}'s runs averages {number(self.ranked['iqm'][of])}"
