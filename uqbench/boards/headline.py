@@ -148,7 +148,7 @@ class Told:
         own = self.tasks[self.tasks["method"].isin(self.ranked.index)]
         table = own.pivot(index="task", columns="method", values=self.metric[0])
         better = table[self.ranked.index] * (1 if self.metric[1] == "max" else -1)
-        return better.idxmax(axis=1)[: len(table) * (self.ranking == "mean")]
+        return better[: len(table) * (self.ranking == "mean")].dropna(how="all").idxmax(axis=1)
 
     @cached_property
     def column(self) -> tuple[str, float]:
