@@ -52,4 +52,4 @@ def test_without_a_truth_only_what_is_stated_is_drawn(kept):
     elsewhere = type(states)(states.obs + 1, states.places, states.actions)
     assert map_truth(kept, elsewhere) == {}
     names = set(figure(states, beliefs, "cliff", {}).data["map"])
-    assert names == {"epistemic, stated", "aleatoric, stated"}
+    assert names == {"epistemic, predicted", "aleatoric, predicted"}
