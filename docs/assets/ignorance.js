@@ -28,7 +28,7 @@
       const lines = [of.seen.map(([sd]) => rms(sd)), of.seen.map(([, above]) => rms(above))], top = Math.max(...lines.flat());
       const path = (values) => values.map((value, k) => `${k ? "L" : "M"}${(120 * k) / last} ${(39 - 38 * Math.sqrt(value / top)).toFixed(1)}`).join("");
       const cursor = sv("line", { y1: 0, y2: 40, class: "ig-cursor" }), said = el("p", {});
-      const curve = sv("svg", { viewBox: "0 0 120 40", class: "ig-curve", role: "img", "aria-label": `${of.name}: stated, and off, over training` },
+      const curve = sv("svg", { viewBox: "0 0 120 40", class: "ig-curve", role: "img", "aria-label": `${of.name}: predicted width, and error, over training` },
         sv("path", { d: path(lines[0]), class: "ig-stated" }), sv("path", { d: path(lines[1]), class: "ig-off" }), cursor);
       const map = sv("svg", { viewBox: `0 0 ${wide} ${high}`, class: "ig-map", role: "img", "aria-label": `${of.name}: all states` }, ...cells);
       const row = el("section", {}, el("h3", {}, el("a", { href: `../boards/method-${of.of}.html`, text: of.name })), map, curve, said);
@@ -51,11 +51,11 @@
         inside += !out;
         cell.style.fillOpacity = Math.sqrt(sds[j] / most);
         cell.classList.toggle("out", out);
-        cell.firstChild.textContent = `${world.actions[actions[j]]}: stated ± ${sds[j]}, mean off by ${above[j]}${out ? ", true value outside" : ""}`;
+        cell.firstChild.textContent = `${world.actions[actions[j]]}: predicted ± ${sds[j]}, mean off by ${above[j]}${out ? ", true value outside" : ""}`;
       });
       cursor.setAttribute("x1", (120 * k) / last);
       cursor.setAttribute("x2", (120 * k) / last);
-      said.textContent = `${inside} of ${cells.length} true values inside; stated ${lines[0][k].toFixed(2)}, off by ${lines[1][k].toFixed(2)}`;
+      said.textContent = `${inside} of ${cells.length} true values inside; predicted ± ${lines[0][k].toFixed(2)}, off by ${lines[1][k].toFixed(2)}`;
     }
   }
 

@@ -45,7 +45,7 @@ def test_what_is_not_decided_is_told_with_the_seeds_that_would_decide_it():
     said = against(board(), "a", "b")
     assert said.startswith(
         "a is not significantly better than b on toy · paper: +0.02 [-0.02, 0.06] in IQM, p 0.8 "
-        "among 3 pairs; if there is a difference, about 38 more seeds would decide (80 % if "
+        "among 3 pairs; if there is a difference, about 38 more seeds would decide ("
     )
     other = against(board(), "b", "a")
     assert other.startswith(

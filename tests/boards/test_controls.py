@@ -90,9 +90,9 @@ def test_a_coverage_stands_beside_those_of_width_zero_and_of_the_best_constant_w
         return {None: 0.5, "zero": 0.4, "constant": 0.9}.get(control_of(metric), 0.1)
 
     said = board_of(plan, value).told
-    assert "they hold 50 % of true values." in said.headline
-    assert "Intervals of width zero would hold 40 %, those of the best constant" in said.note
-    assert "width would hold 90 % of true values." in said.note
+    assert "90 % intervals cover 50 %" in said.headline
+    assert "Intervals of width zero would cover 40 %, those of the best constant" in said.note
+    assert "width would cover 90 % of true values." in said.note
 
 
 def test_boards_of_runs_from_before_controls_are_as_they_were(plan):
@@ -127,7 +127,7 @@ def said(lows):
         | {f"s{i}_beyond{end}": low[k] for i, low in enumerate(lows) for end in ("", "_low")}
         for k, name in enumerate("ab")
     ]
-    return Told(pd.DataFrame(rows), "iqm", ranks=True).note
+    return Told(pd.DataFrame(rows), "iqm", True, pd.DataFrame(), ("r", "max")).note
 
 
 def test_of_many_skills_those_are_named_in_which_no_method_is_above_its_controls():

@@ -121,9 +121,10 @@ def test_a_board_says_them_and_whether_they_are_more_than_stated():
     text = "printed,wrong,error,boards,above\nbracket,0.0712,0.0101,500,no\nrank,0.2000,0.0231,500,"
     said = errors_sentence(text + "yes\n")
     assert said == (
-        "In 500 simulated boards of equal methods with these spreads, 95 % brackets miss in 7 % "
-        "and a false difference appears in 20 % (± 2, `errors.csv`), if no failure is rarer than "
-        "those seen. **Ranks are less sure here than 95 %.**"
+        "A check by simulation, of 500 boards of equally good methods whose runs vary as here: 7 % "
+        "of the 95 % intervals missed the true mean and 20 % of the boards showed a difference "
+        "where there is none (± 2 percentage points, `errors.csv`). Failures rarer than those seen "
+        "are not simulated. **Ranks are less sure here than 95 %.**"
     )
     assert "less sure" not in errors_sentence(text + "no\n")
     assert errors_sentence("printed,wrong,error,boards,above\n") == ""

@@ -98,7 +98,7 @@ def test_what_does_not_beat_the_best_trivial_row_is_marked(plan):
     assert places == sorted(places)
     note = board_notes(board, BoardView.of(board))
     assert note in shown
-    assert note.startswith("† does not beat constant-action")
+    assert note.startswith("† does not significantly beat constant-action")
 
 
 def test_worse_than_the_trivial_baseline_is_no_beating_of_it(plan):

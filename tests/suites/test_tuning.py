@@ -341,10 +341,10 @@ def test_the_note_of_a_board_says_which_methods_were_not_tuned(host):
         "mean": 0.5,
     }
     rows = pd.DataFrame([row | {"method": "a"}, row | {"method": "b"}])
-    assert Told(rows, "mean", ranks=True).note.startswith("No method was tuned")
-    assert "tuned" not in Told(rows, "mean", ranks=False).note
+    assert Told(rows, "mean", True, rows, ("mean", "max")).note.startswith("No method was tuned")
+    assert "tuned" not in Told(rows, "mean", False, rows, ("mean", "max")).note
     tuned = rows.assign(tuned=["tuned over 6 settings on 2 tasks", "default settings"])
-    assert "tuned" not in Told(tuned, "mean", ranks=True).note
+    assert "tuned" not in Told(tuned, "mean", True, rows, ("mean", "max")).note
 
 
 def rungs(

@@ -12,13 +12,11 @@ are worth is said once, below its table (:func:`worth`).
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
-import numpy as np
 import pandas as pd
 
 from uqbench.boards.matrices import MethodScores
-from uqbench.suites.metrics import TRUTH_ERROR, Metric
 from uqbench.suites.suite import Suite
 
 WORDS = CALIBRATED, NARROW, WIDE, OPEN = "calibrated", "too narrow", "too wide", "open"
@@ -66,53 +64,56 @@ def words(leaderboard: pd.DataFrame) -> dict[str, str]:
     if not column:
         return {}
     names = ["method", column, f"{column}_low", f"{column}_high"]
+    own = leaderboard.loc[leaderboard["role"] == "method", names].itertuples(index=False)
     return {
         str(name): word(low, high, level) if share == share else NO_WORD
-        for name, share, low, high in leaderboard.loc[
-            leaderboard["role"] == "method", names
-        ].itertuples(index=False)
+        for name, share, low, high in own
     }
 
 
 def with_words(leaderboard: pd.DataFrame) -> pd.DataFrame:
     """The leaderboard with the words of its methods, empty ones of baselines, if it has any."""
     said = words(leaderboard)
-    return (
-        leaderboard.assign(calibration=leaderboard["method"].map(said).fillna(""))
-        if said
-        else leaderboard
-    )
+    own = leaderboard["method"].map(said).fillna("") if said else None
+    return leaderboard if own is None else leaderboard.assign(calibration=own)
 
 
-def worth(suite: Suite, column: str, methods: Mapping[str, MethodScores]) -> str:
+def worth(
+    suite: Suite, column: str, methods: Mapping[str, MethodScores], tasks: pd.DataFrame
+) -> str:
     """A sentence on the worth of a board's words.
 
     Args:
         suite: of the board.
         column: that decides the words.
         methods: the scores of its methods.
+        tasks: its ``tasks.csv``.
     """
     metric = suite.metric(column.removesuffix("_mean"))
-    stating = [own for own in methods.values() if own.raw(metric) is not None]
-    if all(suite.task(name).worlds == "drawn" for own in stating for name in own.tasks):
-        return "Worlds are drawn from the prior, where exact intervals hold what they state."
+    stating = {name: own for name, own in methods.items() if own.raw(metric) is not None}
+    if all(suite.task(name).worlds == "drawn" for own in stating.values() for name in own.tasks):
+        return "Worlds are drawn from the prior, so exact intervals would cover what they say."
     if metric.kind != "queries":
-        return "In these fixed worlds even exact intervals need not hold what they state."
-    if all(exact_enough(suite, metric, own) for own in stating):
+        return "Worlds are fixed: even exact intervals may cover more or less than they say."
+    if exact_enough(tasks, stating):
         return "Reference values are more exact than the methods', so exact intervals would cover."
     return (
-        "Reference values are not known to be more exact than the methods' own, so the share also "
-        "shows their noise."
+        "The noise of the reference values is not known to be below the methods' errors: part of "
+        "what intervals miss may be noise."
     )
 
 
-def exact_enough(suite: Suite, metric: Metric, own: MethodScores) -> bool:
-    """Whether the truth about a method's own policy is more exact than what it states.
+def exact_enough(tasks: pd.DataFrame, methods: Collection[str]) -> bool:
+    """Whether the truth about these methods' own policies is more exact than what they state.
 
-    Where on every task its standard error is below the agent's root mean squared error (with that
-    noise taken off): else coverage is that of the truth's noise.
+    Where on every task its standard error is below the agent's root mean squared error, both means
+    over runs: else coverage is that of the truth's noise.
+
+    Args:
+        tasks: ``tasks.csv`` of their board.
+        methods: those that state intervals.
     """
-    known = {one.statistic: own.raw(one) for one in suite.metrics if one.kind == metric.kind}
-    both = [known.get(name) for name in (TRUTH_ERROR, "queries/q_error")]
-    noise, error = (None if of is None else np.square(of).mean(axis=0) for of in both)
-    return noise is not None and error is not None and bool((noise < error).all())
+    if not {"truth_error", "q_error"} <= {*tasks}:
+        return False
+    own = tasks[tasks["method"].isin(methods)]
+    return bool((own["truth_error"] < own["q_error"]).all())

@@ -99,16 +99,12 @@ class Needed:
 
     def told(self, seeds: int) -> str:
         """The number of seeds needed beyond those that are there, in words."""
-        if self.seeds is None or self.chance is None:
-            return f"if today's estimates were exact, {MOST_SEEDS:,} seeds would not decide"
+        if self.seeds is None:
+            return f"too close to call: {MOST_SEEDS:,} seeds would not decide"
         more = self.seeds - seeds
         low = more if self.low is None else self.low - seeds
         high = f"more than {MOST_SEEDS:,}" if self.high is None else f"{self.high - seeds:,}"
-        return (
-            f"about {more:,} more seed{'s'[: more > 1]} would decide ({100 * POWER:.0f} % if "
-            f"today's estimates were exact, {100 * self.chance:.0f} % over their error; {low:,} to "
-            f"{high})"
-        )
+        return f"about {more:,} more seed{'s'[: more > 1]} would decide ({low:,} to {high})"
 
 
 def seeds_needed(evidence: Evidence, findings: Sequence[Finding], seeds: int) -> Needed:

@@ -31,6 +31,10 @@ from uqbench.statistics.statistic import contributions
 ERRORS = "errors.csv"
 COLUMNS = ("printed", "wrong", "error", "boards", "above")
 BRACKET, RANK = "bracket", "rank"
+WRONG = {
+    BRACKET: "of the 95 % intervals missed the true mean",
+    RANK: "of the boards showed a difference where there is none",
+}
 BOARDS = 500
 FEWEST, WORK = 30, 500_000
 """Boards, and runs in all of them, where each run has thousands of weights: of known range."""
@@ -129,18 +133,16 @@ def some_differ(p: Sequence[float], family: int) -> bool:
 def errors_sentence(text: str) -> str:
     """A board's error rates in a sentence or two, from its ``errors.csv``; empty without any."""
     rows = list(csv.DictReader(io.StringIO(text)))
-    words = {BRACKET: "95 % brackets miss in", RANK: "a false difference appears in"}
+    if not rows or "above" not in rows[0]:  # older boards have the errors of resampled runs
+        return ""
     with reading(ERRORS, KeyError, ValueError, TypeError):
-        said = [f"{words[row['printed']]} {100 * float(row['wrong']):.0f} %" for row in rows]
-        if not said or "above" not in rows[0]:  # older boards have the errors of resampled runs
-            return ""
-        error = max(1.0, *(100 * float(row["error"]) for row in rows))
-        more = any(row["above"] == "yes" for row in rows)
+        said = [f"{100 * float(row['wrong']):.0f} % {WRONG[row['printed']]}" for row in rows]
+        error = max([1.0, *(100 * float(row["error"]) for row in rows)])
+        more = " **Ranks are less sure here than 95 %.**" * any(r["above"] == "yes" for r in rows)
     return (
-        f"In {rows[0]['boards']} simulated boards of equal methods with these spreads, "
-        f"{' and '.join(said)} (± {error:.0f}, `{ERRORS}`), if no failure is rarer than those seen."
-        + " **Ranks are less sure here than 95 %.**"
-        * more
+        f"A check by simulation, of {rows[0]['boards']} boards of equally good methods whose runs "
+        f"vary as here: {' and '.join(said)} (± {error:.0f} percentage points, `{ERRORS}`). "
+        f"Failures rarer than those seen are not simulated.{more}"
     )
 
 

@@ -5,37 +5,30 @@ with a number; and, where there is room, one surprise: of a control or an oracle
 controls are for the note.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import pandas as pd
 
-from uqbench.boards.calibration import (
-    CALIBRATED,
-    NARROW,
-    NO_WORD,
-    OPEN,
-    WIDE,
-    WORDS,
-    coverage_column,
-    words,
-)
+from uqbench.boards import calibration
 from uqbench.boards.controls import above_controls
 from uqbench.boards.tuned import UNTUNED
-from uqbench.contract.wording import count
 
+CALIBRATED, NARROW, WIDE, OPEN = calibration.WORDS
 MOST_NAMES = 3
 """Methods that a sentence names; of more it says how many."""
-MOST_WORDS = 35
-"""In a headline, which has at most three sentences."""
+MOST_WORDS, MOST_SENTENCES = 35, 3
+"""In a headline."""
 ALIKE = {
     NARROW: "Trust no method's {}",
-    OPEN: "Whether to trust stated {} is open",
-    CALIBRATED: "Stated {} are calibrated",
-    WIDE: "Stated {} are too wide",
+    OPEN: "Whether {} are right is open",
+    CALIBRATED: "The {} are calibrated",
+    WIDE: "The {} are too wide",
 }
 """Openings of the sentence on intervals that all have one word."""
+TAIL = 0.1
+"""Between mean and IQM, from where on a tail of runs decides the mean; anchors are 1 apart."""
 NO_BETTER = 0.05
 """Shares of true values that differ by less are as good as those of intervals of width zero."""
 
@@ -48,20 +41,25 @@ class Told:
         leaderboard: its ``leaderboard.csv``.
         ranking: the statistic that it is ranked by.
         ranks: whether its budget can rank methods.
+        tasks: its ``tasks.csv``.
+        metric: the primary one's name, and ``max`` or ``min``, which is better.
+        settings: that its budget gives all methods, for the note.
     """
 
     leaderboard: pd.DataFrame
     ranking: str
     ranks: bool
+    tasks: pd.DataFrame
+    metric: tuple[str, str]
+    settings: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def headline(self) -> str:
-        """The best methods, the ones to trust, and the first surprise that there is room for."""
+        """The best methods, the ones to trust, and the surprises that there is room for."""
         told = [sentence for sentence in (self._best, self._trust) if sentence]
         for surprise in self._surprises():
-            whole = " ".join([*told, surprise])
-            if words_of(whole) <= MOST_WORDS:
-                return whole
+            if len(told) < MOST_SENTENCES and words_of(" ".join([*told, surprise])) <= MOST_WORDS:
+                told.append(surprise)
         return " ".join(told)
 
     @property
@@ -92,11 +90,12 @@ class Told:
         return list(self.ranked.index[self.ranked["rank_low"] == 1])
 
     @cached_property
-    def baseline(self) -> tuple[str, float]:
-        """The best trivial row and its score; an empty name where there is none."""
+    def floor(self) -> tuple[str, float]:
+        """The best trivial row, as sentences have it, and its score; NaN where there is none."""
         known = self.leaderboard[self.leaderboard["role"] == "trivial"].set_index("method")
-        scores = known[self.ranking].dropna().astype(float)
-        return ("", 0.0) if scores.empty else (str(scores.idxmax()), float(scores.max()))
+        of = known[self.ranking].dropna().astype(float).nlargest(1)
+        told = [f"the trivial {name} ({number(score)})" for name, score in of.items()]
+        return "".join(told), float(of.max())
 
     @cached_property
     def beaten(self) -> list[str]:
@@ -111,104 +110,113 @@ class Told:
     @property
     def _best(self) -> str:
         if self.methods.empty:
-            return "The board has no methods, only baselines."
+            return "The board has no methods, only trivial rows and oracles."
         if not self.ranks:
-            return self._leaders
+            return "The budget does not rank methods: read its columns one by one."
         if self.nobody:
-            name, best = self.baseline[0], str(self.scores.idxmax())
-            beats = f"No method beats {name} ({number(self.baseline[1])})"
-            return f"{beats}: the highest mean is {number(self.scores[best])}, of {best}."
+            closest = f"{self.scores.idxmax()} comes closest ({number(self.scores.max())})"
+            return f"No method beats {self.floor[0]}; {closest}."
         known = self.scores.dropna()
         if len(self.methods) == 1 and len(known):
             return f"{known.index[0]}, the only method, scores {number(known.iloc[0])}."
         if len(self.ranked) < 2:
             return "Fewer than two methods have all of their runs."
         of = f"of {len(self.ranked)} methods"
-        if self.methods.get(f"{self.ranking}_low", self.scores).isna().all():
-            which = f"{len(self.ranked)} methods apart ({_span(known, number)})"
-            return f"Runs tell none of the {which}: they are too few, or all equal."
         if (self.ranked["rank_high"] - self.ranked["rank_low"] == len(self.ranked) - 1).all():
             two = f"No two {of}" if len(self.ranked) > 2 else "The two methods do not"
             return f"{two} differ significantly: they score {_span(known, number)}."
         if len(self.first) > MOST_NAMES:
-            top = str(known[self.first].idxmax())
-            return f"{len(self.first)} {of} may be best; {top} leads with {number(known[top])}."
+            return f"{len(self.first)} {of} may be best{self._highest}."
         names = [f"{name} ({number(known[name])})" for name in self.first]
-        sure = len(names) > 1 or self.ranked["rank_high"][self.first[0]] == 1
-        return f"{_names(names, 'or')} {'is' if sure else 'alone may be'} best {of}."
+        apart = len(names) > 1 or self.ranked["rank_high"].iloc[0] == 1
+        return f"{_names(names, 'or')}{'' if apart else ', which loses to none,'} is best {of}."
 
     @property
-    def _leaders(self) -> str:
-        """A sentence on the leaders by skill of a board that does not rank.
+    def _highest(self) -> str:
+        """Who leads: the first of the best, or the first on each of few tasks where they differ."""
+        top, of = str(self.scores[self.first].idxmax()), self.leads.groupby(self.leads).groups
+        if 1 < len(of) <= len(self.leads) <= MOST_NAMES:
+            told = [f"{name} leads on {_names([*tasks], 'and')}" for name, tasks in of.items()]
+            return f": {_names(told, 'and')}"
+        other = (self.leads != top).sum()
+        but = f", though not on {other} of {len(self.leads)} tasks" if other else ""
+        return f"; {top} leads ({number(self.scores[top])}){but}"
 
-        Nobody leads where another's interval reaches the leader's, nor above an oracle: there more
-        is not better, as of a scale.
-        """
-        own, leads = self.methods[self.methods["beats_trivial"] != "no"], dict[str, list[str]]()
-        oracles = self.leaderboard[self.leaderboard["role"] == "oracle"]
-        for name in (n for n in own if n.endswith("_mean") and f"{n}_low" in own):
-            known = own.dropna(subset=[name, f"{name}_low"])
-            if known.empty:
-                continue
-            leader = known[name].idxmax()
-            low, others = known.loc[leader, f"{name}_low"], known.drop(index=leader)
-            if low > others[f"{name}_high"].max() and not oracles[name].max() < low:
-                skill = name.removesuffix("_mean").replace("_", " ")
-                leads.setdefault(str(leader), []).append(skill)
-        if not leads:
-            return "The budget does not rank methods."
-        most = max(leads, key=lambda name: len(leads[name]))
-        rest = sum(map(len, leads.values())) - len(leads[most])
-        of = len(leads[most]) if len(leads[most]) > MOST_NAMES else _names(leads[most], "and")
-        others = f", {count(len(leads) - 1, 'other method')} in {rest}" * (rest > 0)
-        return f"No overall rank: {most} leads in {of}{others}."
+    @cached_property
+    def leads(self) -> pd.Series:
+        """The ranked method with the best mean on each task, by task, where the mean ranks."""
+        own = self.tasks[self.tasks["method"].isin(self.ranked.index)]
+        table = own.pivot(index="task", columns="method", values=self.metric[0])
+        better = table[self.ranked.index] * (1 if self.metric[1] == "max" else -1)
+        return better[: len(table) * (self.ranking == "mean")].dropna(how="all").idxmax(axis=1)
+
+    @cached_property
+    def column(self) -> tuple[str, float]:
+        """The column of shares of true values covered, and the level that intervals state."""
+        return calibration.coverage_column(map(str, self.methods)) or ("", 0.0)
 
     @cached_property
     def words(self) -> dict[str, str]:
         """The word for the intervals of each method that states any."""
-        return {name: word for name, word in words(self.methods).items() if word != NO_WORD}
+        return {
+            name: word
+            for name, word in calibration.words(self.methods).items()
+            if word != calibration.NO_WORD
+        }
 
     @cached_property
     def shares(self) -> pd.Series:
         """Percent of true values inside the stated intervals of each method that states any."""
-        column, _ = coverage_column(map(str, self.methods)) or ("", 0.0)
-        return 100 * self.methods.loc[list(self.words), column]
+        return 100 * self.methods.loc[list(self.words), self.column[0]]
+
+    @cached_property
+    def noisy(self) -> bool:
+        """Whether reference values may be less exact than what methods state."""
+        exact = self.column[0][:2] != "q_" or calibration.exact_enough(self.tasks, self.words)
+        return not exact
+
+    @cached_property
+    def shown(self) -> list[str]:
+        """The best methods whose intervals the headline tells, if they are few."""
+        told = [n for n in self.first or self.methods.index if n in self.words]
+        return told if not self.nobody and max(len(told), len(self.first)) <= MOST_NAMES else []
 
     @property
     def _trust(self) -> str:
-        column, level = coverage_column(map(str, self.methods)) or ("", 0.0)
+        column, level = self.column
         if not column or self.methods.empty:
             return ""
         intervals = f"{100 * level:.0f} % intervals"
         if not self.words:
             return f"No method states {intervals}."
-        those = {word: [n for n, of in self.words.items() if of == word] for word in WORDS}
-        told = [n for n in self.first or self.methods.index if n in self.words]
-        if self.nobody or len(self.first) > MOST_NAMES or len(told) > MOST_NAMES:
-            told = []
-        if len({*self.words.values()}) == 1 and (len(self.words) > 1 or not told):
-            held = f"they hold {_span(self.shares)} % of true values"
+        if self.noisy:
+            held = f"{intervals} cover {_span(self.shares)} %"
+            return f"{held} of reference values whose own noise is unknown."
+        those = {
+            word: [n for n, of in self.words.items() if of == word] for word in calibration.WORDS
+        }
+        if len({*self.words.values()}) == 1 and (len(self.words) > 1 or not self.shown):
+            held = f"they cover {_span(self.shares)} % of true values"
             return f"{ALIKE[next(iter(self.words.values()))].format(intervals)}: {held}."
-        right = [] if any(self.words[n] == CALIBRATED for n in told) else those[CALIBRATED]
-        wrong = [n for n in those[NARROW] if n not in told]
-        parts = []
-        if told:
-            inside = [f"{self.shares[n]:.0f} % ({self.words[n]})" for n in told]
-            whose = ("Its " if len(told) == 1 else "Their ") + intervals
-            if len(told) < len(self.first):
-                whose = f"{intervals} of {_names(told, 'and')}"
-            parts.append(f"{whose} hold {_names(inside, 'and')} of true values")
-        of = "those" if told else f"the {intervals}"
+        right = [] if any(self.words[n] == CALIBRATED for n in self.shown) else those[CALIBRATED]
+        wrong = [n for n in those[NARROW] if n not in self.shown]
+        of, parts = f"the {intervals}", list[str]()
+        if self.shown:
+            inside = dict.fromkeys(f"{self.shares[n]:.0f} % ({self.words[n]})" for n in self.shown)
+            whose = ("Its " if len(self.shown) == 1 else "Their ") + intervals
+            if len(self.shown) < len(self.first):
+                whose = f"{intervals} of {_names(self.shown, 'and')}"
+            what = " of true values" * (len(inside) == 1 or not right + wrong)
+            parts, of = [f"{whose} cover {_names([*inside], 'and')}{what}"], "those"
         if right:
-            but = f", not those of {self._shown(wrong)}" if wrong else ""
+            but = f", not of {self._shown(wrong)}" if wrong else ""
             parts.append(f"trust {of} of {self._shown(right)}{but}")
         elif wrong:
-            shown = self._shown(wrong, "" if told else " of true values inside")
+            shown = self._shown(wrong, "" if self.shown else " of true values covered")
             parts.append(f"do not trust {of} of {shown}")
-        elif not told:
+        elif not self.shown:
             parts.append(f"{intervals} of {self._shown(those[WIDE])} are too wide, others open")
-        said = "; ".join(parts)
-        return f"{said[0].upper()}{said[1:]}."
+        return f"{parts[0][0].upper()}{'; '.join(parts)[1:]}."
 
     def _shown(self, names: Sequence[str], said: str = "") -> str:
         return f"{_names(names, 'or')} ({_span(self.shares[names])} %{said})"
@@ -216,33 +224,44 @@ class Told:
     def _surprises(self) -> Iterator[str]:
         if not self.ranks:
             return
+        if NARROW in self.words.values() and not self.noisy:
+            least = 100 * calibration.band(self.column[1])[0]
+            rest = [n for n, of in self.words.items() if of == OPEN and n not in self.shown]
+            if low := [n for n in rest if self.shares[n] < least]:
+                yield f"Those of {self._shown(low)} may be too narrow."
         rest = self.leaderboard[self.leaderboard["role"] == "unranked"].set_index("method")
         above = rest[self.ranking].dropna().astype(float)
-        if len(above) and above.max() > self.scores.max():
+        if above.max() > self.scores.max():
             yield f"The unranked {above.idxmax()} has {number(above.max())}."
         if len(self._point):
-            yield f"Those of width zero would hold {_span(self._point)} %."
+            yield f"Intervals of width zero would cover {_span(self._point)} %."
         if self.nobody:
             oracles = self.leaderboard[self.leaderboard["role"] == "oracle"][self.ranking].dropna()
-            yield from [f"An oracle has {number(oracles.max())}."] * (len(oracles) > 0)
+            yield from (f"An oracle has {number(of)}." for of in oracles.nlargest(1))
             return
-        beat = f"beat {self.baseline[0]} ({number(self.baseline[1])})."
-        winners = [of for of in self.ranked.index if of not in self.beaten]
-        if few := len(winners) < min(len(self.beaten), MOST_NAMES + 1):
-            beats = beat.replace("beat", "beats", 1) if len(winners) == 1 else beat
-            yield f"Only {_names(winners, 'and')} {beats}"
-        if self.beaten and not few:
-            do = "does" if len(self.beaten) == 1 else "do"
-            yield f"{_names(self.beaten, 'and')} {do} not {beat}"
+        winners, (floor, least) = self.ranked.index.difference(self.beaten, sort=False), self.floor
+        if len(winners) < min(len(self.beaten), MOST_NAMES + 1):
+            yield f"Only {_names([*winners], 'and')} beat{'s' * (len(winners) == 1)} {floor}."
+        elif self.beaten:
+            do, reach = ("does", "reaches") if len(self.beaten) == 1 else ("do", "reach")
+            level = (self.scores[self.beaten] == least).all()
+            said = f"{reach} {floor}, and no more." if level else f"{do} not beat {floor}."
+            yield f"{_names(self.beaten, 'and')} {said}"
+        if len(self.first) == 1 and (others := (self.leads != self.first[0]).sum()):
+            yield f"Another leads on {others} of {len(self.leads)} tasks."
+        apart = (self.ranked["iqm"] - self.ranked[self.ranking]).abs()
+        if self.ranking == "mean" and (apart > TAIL).any():
+            of = next((n for n in self.first if apart[n] > TAIL), apart.idxmax())
+            own = f"the middle half of {of}'s runs averages {number(self.ranked['iqm'][of])}"
+            yield f"A few runs pull the mean; {own}."
         if not self.words and len(self.first) == 1 and len(self.ranked) > 1:
             second = str(self.ranked.index[1])
             yield f"Next is {second} ({number(self.scores[second])})."
 
     @property
     def _point(self) -> pd.Series:
-        """Percent that width zero would hold, where no method's stated intervals hold more."""
-        column, _ = coverage_column(map(str, self.methods)) or ("", 0.0)
-        zero = column.replace("_mean", "_zero_mean")
+        """Percent that width zero would cover, where no method's stated intervals cover more."""
+        zero = self.column[0].replace("_mean", "_zero_mean")
         if {*self.words.values()} != {NARROW} or len(self.words) < 2 or zero not in self.methods:
             return self.scores[:0]
         point = 100 * self.methods.loc[list(self.words), zero]
@@ -256,19 +275,20 @@ class Told:
             return ""
         untuned = own if "tuned" not in own else own[own["tuned"] == UNTUNED]
         if len(untuned) == len(own):
-            return "No method was tuned: all have their default settings."
+            given = ", ".join(f"{name} {value}" for name, value in self.settings.items())
+            but = f", but for what the budget gives to all: {given}" * bool(given)
+            return f"No method was tuned by itself: all have their default settings{but}."
         return "" if untuned.empty else f"Not tuned: {', '.join(untuned.index)}."
 
     @property
     def _widths(self) -> str:
-        """Shares of true values that intervals of the two controls of width would hold."""
-        column, _ = coverage_column(map(str, self.methods)) or ("", 0.0)
+        """Shares of true values that intervals of the two controls of width would cover."""
         parts = []
         for control, said in (("zero", "width zero"), ("constant", "the best constant width")):
-            beside = column.replace("_mean", f"_{control}_mean")
-            if column and beside in self.methods and self.methods[beside].notna().any():
+            beside = self.column[0].replace("_mean", f"_{control}_mean")
+            if beside in self.methods and self.methods[beside].notna().any():
                 of = list(self.words) or list(self.methods.index)
-                parts.append(f"of {said} would hold {_span(100 * self.methods.loc[of, beside])} %")
+                parts.append(f"of {said} would cover {_span(100 * self.methods.loc[of, beside])} %")
         return f"Intervals {', those '.join(parts)} of true values." if parts else ""
 
     @property
@@ -299,11 +319,7 @@ def number(value: float) -> str:
     return f"{round(value, digits) + 0.0:.{digits}f}"  # never −0
 
 
-def _percent(value: float) -> str:
-    return f"{value:.0f}"
-
-
-def _span(values: pd.Series, text: Callable[[float], str] = _percent) -> str:
+def _span(values: pd.Series, text: Callable[[float], str] = "{:.0f}".format) -> str:
     least, most = text(values.min()), text(values.max())
     return least if least == most else f"{least} to {most}"
 

@@ -304,10 +304,12 @@ class Board:
         """The headline of the board: who is best, and whom to trust."""
         return self.told.headline
 
-    @property
+    @cached_property
     def told(self) -> Told:
         """The frames that its sentences are made of."""
-        return Told(self.leaderboard, self.ranking, self.ranks)
+        metric, tasks = (self.primary.name, self.primary.direction), self.frames["tasks.csv"]
+        settings = self.plan.budget.config
+        return Told(self.leaderboard, self.ranking, self.ranks, tasks, metric, settings)
 
     def rows(self) -> list[dict[str, str]]:
         """The lines of ``leaderboard.csv``, as text."""

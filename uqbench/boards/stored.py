@@ -226,10 +226,11 @@ class StoredBoard:
         """The headline of the board: who is best, and whom to trust."""
         return self.told.headline
 
-    @property
+    @cached_property
     def told(self) -> Told:
         """The frames that its sentences are made of."""
-        return Told(self._whole, self.ranking, self.ranks)
+        tasks, of = self._stored("tasks.csv", "task", "method"), self.primary
+        return Told(self._whole, self.ranking, self.ranks, tasks, (of["name"], of["direction"]))
 
     @property
     def methods(self) -> list[str]:

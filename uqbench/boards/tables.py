@@ -22,16 +22,14 @@ if TYPE_CHECKING:
 Row = dict[str, str | float | None]
 NO_VALUE = ("", "none", "nan")
 """Cells without a number."""
-TEXT = frozenset(
-    {
-        "suite", "board", "task", "method", "role", "beats_trivial", "stored_in", "local",
-        "self_run", "submitted", "imported", "status", "device", "run", "results_digest", "digest",
-        "content", "first", "second", "equivalent", "tied", "may_be_first", "how", "claim",
-        "verdict", "reason", "tuned", "budget", "needs_budget", "kind", "comparison", "group",
-        "statistic", "calibration", "comparison_is", "readings", "calibrated_on", "sentence",
-        "source",
-    }
-)  # fmt: skip
+TEXT = frozenset({
+    "suite", "board", "task", "method", "role", "beats_trivial", "stored_in", "local",
+    "self_run", "submitted", "imported", "status", "device", "run", "results_digest", "digest",
+    "content", "first", "second", "equivalent", "tied", "may_be_first", "how", "claim",
+    "verdict", "reason", "tuned", "budget", "needs_budget", "kind", "comparison", "group",
+    "statistic", "calibration", "comparison_is", "readings", "calibrated_on", "sentence",
+    "source",
+})  # fmt: skip
 """Columns that are text, whatever is in them: a method may be called ``1``."""
 
 IMPROVEMENT = "improvement_over_"

@@ -18,15 +18,19 @@ from uqbench.boards.leaderboard import Board
 from uqbench.boards.stored import StoredBoard
 from uqbench.boards.tables import IMPROVEMENT, RANKS, label, usual
 from uqbench.statistics.estimate import Estimate
+from uqbench.statistics.levels import MINIMUM_SEEDS
 from uqbench.statistics.ranks import Place
 
 NONE = "–"
-FROM = {
+SAID = {
     "imported": "Imported rows were not run by uqbench, and are not ranked with runs.",
     "self_run": "Self-run rows are of loops that were recorded; who acted is not known.",
     "local": "Local rows are of code that is in no installed package: their versions are digests.",
+    "unranked": "Unranked rows aim at another score, or these runs are too short to judge them by.",
+    "tuning_gain": "Gain by tuning: tuned less default settings, on the same seeds.",
+    "sensitivity": "Sensitivity: a setting for each task less one for all, on the search's seeds.",
 }
-"""Sentences on rows by the columns of origin."""
+"""Sentences on rows by origin or role, and on columns."""
 MARK = "†"
 """Behind the name of a method that does not beat the best trivial row."""
 
@@ -231,18 +235,14 @@ def board_notes(board: Board, view: BoardView) -> str:
 def _notes(board: Board, view: BoardView) -> Iterator[str]:
     if board.trivial is not None and any(line.beaten for line in view.lines):
         yield (
-            f"{MARK} does not beat {board.trivial.best}, the best trivial baseline: the interval "
-            f"of the difference, which holds with those of all pairs, does not lie above zero."
+            f"{MARK} does not significantly beat {board.trivial.best}, the best trivial baseline "
+            f"(all pairs are compared at once)."
         )
     if {line.calibration for line in view.lines} & {*WORDS}:
         yield from _meant(board)
     yield board.together
-    if "tuning_gain" in view.named:
-        yield "Gain by tuning: tuned less default settings, on the same seeds."
-    if "sensitivity" in view.named:
-        yield ("Sensitivity: a setting for each task less one for all, on the seeds of the search.")
     kinds = {kind for own in board.origin.values() for kind in own} | {*board.plan.roles.values()}
-    yield from (said for kind, said in FROM.items() if kind in kinds)
+    yield from (said for kind, said in SAID.items() if kind in kinds | {*view.named})
     if board.submitted:
         sent = "; ".join(f"{method}, {said}" for method, said in sorted(board.submitted.items()))
         yield f"Submitted rows (submissions.json): {sent}."
@@ -252,22 +252,19 @@ def _notes(board: Board, view: BoardView) -> Iterator[str]:
 
 
 def _meant(board: Board) -> Iterator[str]:
-    """Sentences on the meaning of the words for stated intervals, and on their worth here."""
+    """Sentences on the meaning of the words for intervals, and on their worth here."""
     own = {name: of for name, of in board.methods.items() if board.plan.roles[name] == "method"}
-    column = coverage_column(map(str, board.leaderboard))
-    if column is not None:
-        name, level = column
-        least, most = (f"{100 * end:.3g}" for end in band(level))
-        yield (
-            f"Stated {100 * level:.0f} % intervals are calibrated where the whole 95 % interval of "
-            f"the share of true values inside lies in {least} to {most} %, too narrow or too wide "
-            f"where it lies below or above, else open."
-        )
-        yield worth(board.plan.suite, name, own)
-    fewest = min((len(cell) for cell in board.scores.cells), default=0)
-    if fewest >= 3:
-        rare = f"one in {fewest / 3:.0f}"
-        yield f"With {fewest} runs of a task, failures rarer than {rare} may go unseen."
+    name, level = coverage_column(map(str, board.leaderboard)) or ("", 0.0)
+    least, most = (f"{100 * end:.3g}" for end in band(level))
+    yield (
+        f"Intervals: the share of true values that a method's {100 * level:.0f} % intervals cover, "
+        f"with its 95 % confidence interval. Calibrated: all of that lies in {least} to {most} %; "
+        f"too narrow: below; too wide: above; open: too few runs to tell."
+    )
+    yield worth(board.plan.suite, name, own, board.frames["tasks.csv"])
+    if (fewest := min(map(len, board.scores.cells), default=0)) >= MINIMUM_SEEDS:
+        rare = 100 * (1 - 0.05 ** (1 / fewest))
+        yield f"{fewest} runs a task miss a failure in {rare:.2g} % of runs one time in 20."
 
 
 def _percent(share: float, *edges: float) -> str:

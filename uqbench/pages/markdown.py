@@ -10,7 +10,7 @@ from uqbench.boards.manifest import missing_note
 from uqbench.boards.protocol import departures, older_scores
 from uqbench.boards.provenance import MadeWith
 from uqbench.boards.stored import StoredBoard, boards_below
-from uqbench.boards.tables import label
+from uqbench.boards.tables import IMPROVEMENT, label
 from uqbench.contract.board_table import BoardTable
 from uqbench.contract.errors import UqbenchError
 from uqbench.pages.board_view import BoardView, board_notes
@@ -19,16 +19,14 @@ from uqbench.suites.suite import Suite
 
 SHOWN_LIBRARIES = ("python", "torch", "numpy", "uqbench")
 INTRODUCTION = """\
-Written by `tox -e leaderboard-SUITE-BUDGET`; `docs/results.md` explains the files. Budgets that
-need your own data (`ood-mnist`, `ood-imagenet`, some of `predictive`) have a board only where we
-had that data. Anyone can recompute the tables from `scores.csv.gz`:
+Written by `tox -e leaderboard-SUITE-BUDGET`; `docs/results.md` explains the files. Anyone can
+recompute the tables from `scores.csv.gz`:
 
 ```
 uqbench leaderboard --suite minatar --budget quick --to leaderboards --check
 ```"""
 EARLIER = """\
-‡ of an earlier protocol than the suite has now (other seeds, schedule or score; `--check` says
-which): kept as it was written until it is run again."""
+‡ Earlier protocol: the suite has changed since (`--check` says how); kept until it is run again."""
 FURTHER = """\
 Each task, other scores, pairs of methods, curves and figures: `uqbench report leaderboards` writes
 a page with all of them."""
@@ -55,7 +53,9 @@ def page(
     """
     plan, suite, view = board.plan, board.plan.suite, BoardView.of(board)
     several = len(view.lines) > 1
-    ranked = f"Ranked by {label(board.ranking)}; P(better) is adjusted for all pairs. " * several
+    better = any(name.startswith(IMPROVEMENT) for name in view.named)
+    adjusted = "; P(better) is adjusted for all pairs" * better
+    ranked = f"Ranked by {label(board.ranking)}{adjusted}. " * several
     normalization = suite.normalization[board.primary.normalized_as or board.primary.name]
     parts = [
         GENERATED,
@@ -88,7 +88,9 @@ def _ranking(board: Board, view: BoardView) -> str:
     columns = [view.column(name) for name in view.shown(beside)]
     texts = {column.name: column.texts for column in columns}
     texts["method"] = tuple(f"`{line.method}`{line.remark}" for line in view.lines)
-    return table([column.header for column in columns], list(zip(*texts.values(), strict=True)))
+    titles = {of.name: of.metric.title for of in board.columns if of.metric.title}
+    headers = [titles.get(column.name, column.header) for column in columns]
+    return table(headers, list(zip(*texts.values(), strict=True)))
 
 
 def _readings(board: Board) -> str:

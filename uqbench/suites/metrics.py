@@ -65,6 +65,7 @@ class Metric(Table):
             far as these ranges allow.
         beside: whether pages show it beside the score: the mean of normalized values if it has
             constants, else of raw ones.
+        title: the header of its column, where the name would mislead.
         margin: what matters in practice: differences of means below it, of scores where the metric
             is normalized, do not.
         margin_set: the day on which the margin was set; it counts for runs of later days.
@@ -87,6 +88,7 @@ class Metric(Table):
     fails_beyond: float | None = None
     may_fail: Mapping[TaskName, tuple[float, float]] = {}
     beside: Annotated[bool, Field(exclude=True)] = False
+    title: Annotated[str, Field(exclude=True)] = ""
     margin: Annotated[float, Field(gt=0)] | None = None
     margin_set: date | None = None
 

@@ -35,9 +35,9 @@ def test_a_map_has_what_is_stated_what_is_true_and_their_ratio(kept):
     drawn = figure(states, beliefs, "cliff", map_truth(kept, states))
     maps = {name: own["value"].to_numpy() for name, own in drawn.data.groupby("map", sort=False)}
     assert list(maps) == [
-        "epistemic, stated", "epistemic, error of the mean",
-        "epistemic, stated over error of the mean",
-        "aleatoric, stated", "aleatoric, true", "aleatoric, stated over true",
+        "epistemic, predicted", "epistemic, error of the mean",
+        "epistemic, predicted over error of the mean",
+        "aleatoric, predicted", "aleatoric, true", "aleatoric, predicted over true",
     ]  # fmt: skip
     stated, true, ratio = list(maps.values())[3:]
     noisy = true > 0
@@ -52,4 +52,4 @@ def test_without_a_truth_only_what_is_stated_is_drawn(kept):
     elsewhere = type(states)(states.obs + 1, states.places, states.actions)
     assert map_truth(kept, elsewhere) == {}
     names = set(figure(states, beliefs, "cliff", {}).data["map"])
-    assert names == {"epistemic, stated", "aleatoric, stated"}
+    assert names == {"epistemic, predicted", "aleatoric, predicted"}

@@ -23,6 +23,13 @@ from uqbench_claims.judged import (
 )
 from uqbench_claims.table import COLUMNS, rows
 
+BY = """
+
+A claim that one method is better than another compares by P(better), the probability that a run of
+one beats a run of the other, unless its paper names a statistic; ranks and `pairs.csv` compare
+means. So a claim may hold where rank sets overlap."""
+"""Below the claims, where any is judged by another statistic than the ranks."""
+
 
 @dataclass(frozen=True)
 class Claims:
@@ -47,7 +54,9 @@ class Claims:
             [_verdict(of), *map(cell, (of.claim.sentence, of.claim.source, of.reason))]
             for of in self.judgements
         ]
-        return titled("Claims", "verdict,claim,source,remark", shown)
+        by = {f.comparison.statistic for of in self.judgements for f in of.findings}
+        section = titled("Claims", "verdict,claim,source,remark", shown)
+        return section + BY * any("probability of improvement" in name for name in by)
 
     @staticmethod
     def entries(stored: StoredBoard) -> Sequence[JudgedClaim]:

@@ -15,9 +15,11 @@ import pytest
 from packed import read_scores, write_scores
 from uqbench_claims.judged import by_paper, distinct, judged_claims
 from uqbench_claims.verdict import Verdict
+from uqbench_report.explorer.board import board_data
 from uqbench_report.explorer.matrix import KINDS, MARKS, html
 from uqbench_report.explorer.page import Explorer, page_of
 from uqbench_report.explorer.ranks import places_by
+from uqbench_report.plots import catalog
 
 from uqbench.boards.calibration import coverage_column
 from uqbench.boards.stored import StoredBoard, board_folders
@@ -156,6 +158,15 @@ def test_a_board_of_an_earlier_protocol_says_why_it_is_not_ranked_anew(host, sui
     if data["earlier"]:  # once it is run again, it is of today's
         assert list(data["ranks"]) == [""]
         assert "earlier protocol" in data["unranked"]
+
+
+def test_a_column_whose_name_would_mislead_has_its_metrics_title(host, suites):
+    """``frozen``: ``shifted_nll`` is of corruptions, the score of another vendor's drawings."""
+    board = StoredBoard.read(BOARDS / "frozen" / "paper")
+    data, _ = board_data(board, suites["frozen"], host, "leaderboards", [*catalog.FIGURES])
+    headers = {one["name"]: one["header"] for one in data["columns"]}
+    assert headers["shifted_nll_mean"] == "NLL, corruptions"
+    assert headers["shifted_nll_beyond"] == "shifted nll beyond"
 
 
 def test_settings_of_a_method_have_its_name_and_what_sets_them_apart(deepsea):

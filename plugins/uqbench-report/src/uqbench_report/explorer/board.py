@@ -74,6 +74,7 @@ def board_data(
         with contained(problems.append, f"{board.title}: {figure.name}: "):  # a plugin's may fail
             drawn.append(_drawn(board, figure, width))
     coverage = coverage_column(columns)
+    titles = {f"{m.name}_mean": m.title for m in (suite.metrics if suite else ()) if m.title}
     by_groups = {name: group for group, of in (board.manifest.groups or {}).items() for name in of}
     budget = board.manifest.budget
     data: Data = {
@@ -95,7 +96,7 @@ def board_data(
         "columns": [
             {
                 "name": name,
-                "header": header(name),
+                "header": titles.get(name, header(name)),
                 "group": by_groups.get(name, ""),
                 "usual": name in view.named,
             }

@@ -55,7 +55,7 @@ def figure(board: StoredBoard) -> Figure:
         "coverage",
         f"{board.title}: coverage by task",
         f"Percent of the true values inside the stated {percent} intervals, mean over seeds: "
-        f"orange fewer than stated, blue more. Dot: the 95 % interval lies beyond {beyond} %.",
+        f"orange fewer than {percent}, blue more. Dot: the 95 % interval lies beyond {beyond} %.",
         data,
         chart(data, level, board.methods),
         f"{data['off'].sum()} of {len(data)} squares have a dot. "

@@ -37,10 +37,10 @@ def figure(states: StateMap, beliefs: Beliefs, title: str, truth: Beliefs | None
     maps, means = [], []
     for kind in kinds:
         stated, what = beliefs[kind][of_greedy], TRUE[kind]
-        values = {"stated": stated}
+        values = {"predicted": stated}
         if truth and kind in truth:
             values[what] = true = truth[kind][of_greedy]
-            values[f"stated over {what}"] = stated / np.where(true > 0, true, np.nan)
+            values[f"predicted over {what}"] = stated / np.where(true > 0, true, np.nan)
         most = max(*(own.max() for own in list(values.values())[:2]), 1e-12)
         for name, own in values.items():
             shade = np.log10(np.maximum(own, 0.1)) if "over" in name else own / most
@@ -67,6 +67,6 @@ def figure(states: StateMap, beliefs: Beliefs, title: str, truth: Beliefs | None
     )
     text = (
         f"Standard deviation of each state's greedy action, and that action: {'; '.join(means)}. "
-        f"For a ratio, orange: too little is stated; blue: too much."
+        f"For a ratio, orange: too small; blue: too large."
     )
     return Figure("state-map", title, text, data, chart)

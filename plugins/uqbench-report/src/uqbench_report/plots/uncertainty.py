@@ -16,7 +16,7 @@ from uqbench.contract.figure import Figure, NotDrawableError
 from uqbench_report.plots import theme
 
 KINDS = {
-    "reliability": ("stated level", "share covered", "Reliability", "gray is perfect"),
+    "reliability": ("level of the intervals", "share covered", "Reliability", "gray is perfect"),
     "pit": ("predicted probability", "share of returns below", "PIT", "gray is perfect"),
     "training": (
         "environment steps",

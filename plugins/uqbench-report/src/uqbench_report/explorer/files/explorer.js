@@ -163,7 +163,7 @@
     const columns = [
       { key: "board", header: "board", about: "A suite of tasks and methods, and how long its runs are. ‡: of an earlier protocol.", text: true, sort: (of) => of.title,
         cell: (of) => [el("a", { href: address("board", of.id) }, of.title), dagger(of), el("small", {}, of.summary)] },
-      { key: "finding", header: "finding", about: "Who is first, what does not beat a baseline, and whose stated intervals hold the truth.", text: true, sort: (of) => of.finding, cell: (of) => el("span", { className: "said" }, unbroken(of.finding)) },
+      { key: "finding", header: "finding", about: "Who is first, what does not beat a baseline, and whose intervals cover the truth.", text: true, sort: (of) => of.finding, cell: (of) => el("span", { className: "said" }, unbroken(of.finding)) },
       { key: "runs", header: "runs", about: "Finished runs.", sort: (of) => of.runs[0], cell: (of) => of.runs[0].toLocaleString("en") },
     ];
     const again = () => listed.replaceChildren(table("boards and what they come to", columns, index.boards.filter((of) => words(of.title + of.summary + of.finding + (on[of.id] || ""))), { again, id: "boards" }));
@@ -178,7 +178,7 @@
       el("p", {}, el("a", { href: address("methods", "", { sort: "cost:up" }) }, "What does a run cost?"), index.example && [" · ", el("a", { href: address("board", index.example.board, { tasks: index.example.tasks, compare: index.example.compare }) }, index.example.said)]),
       matrix && drawing(index.matrix),
       el("h2", {}, "Boards"),
-      el("p", { className: "lead" }, `${index.boards.length} board${index.boards.length > 1 ? "s" : ""}, ${index.methods.length} methods, ${all.claims.length} claims of papers.`, earlier > 0 && ` ‡: ${earlier} are of an earlier protocol than their suite has now.`),
+      el("p", { className: "lead" }, `${index.boards.length} board${index.boards.length > 1 ? "s" : ""}, ${index.methods.length} methods, ${all.claims.length} claims of papers.`, earlier > 0 && ` ‡: ${earlier} are of an earlier protocol: their suites have changed since.`),
       index.boards.length > 5 && searched("filter boards", again), listed,
     ];
   }
@@ -274,7 +274,7 @@
     const columns = [
       { key: "board", header: "board", about: "A suite, and how long its runs are.", text: true, sort: (row) => row.board, cell: (row) => el("a", { href: address("board", row.board) }, titles[row.board]) },
       { key: "setting", header: "setting", about: "Its name on the board.", text: true, sort: (row) => row.name, cell: (row) => [row.title, el("small", {}, el("code", {}, row.name))] },
-      { key: "rank", header: "ranks", about: "The ranks that the runs leave open.", sort: (row) => row.place && -row.place[0], cell: (row) => places(row.place) },
+      { key: "rank", header: "ranks", about: "The ranks that the runs cannot tell apart.", sort: (row) => row.place && -row.place[0], cell: (row) => places(row.place) },
       { key: "score", header: "score", about: "What the board ranks by.", sort: (row) => row.score && row.score[0], cell: (row) => estimate(row.score) },
       { key: "covered", header: "inside", about: "Share of the true values inside its stated intervals.", sort: (row) => row.covered && row.covered[0], cell: (row) => estimate(row.covered) },
       { key: "word", header: "intervals", about: "The word for its stated intervals.", text: true, sort: (row) => row.kind, cell: (row) => row.shown || "–" },
@@ -330,7 +330,7 @@
     const primary = of.score.split(":")[0], tasks = Object.keys(Object.values(of.tasks)[0] || {}).sort(new Intl.Collator("en", { numeric: true }).compare);
     const ranked = of.columns.filter((one) => of.ranks[`by:${one.name}`]);
     const values = (name) => (row) => of.values[name][row.k];
-    const stated = of.coverage && of.coverage[0];
+    const share90 = of.coverage && of.coverage[0];
     const finding = el("p", { className: "finding", role: "status" }), picture = of.figures.length > 0 && figure(of.figures[0]);
     const area = el("div", {}), against = el("div", { "aria-live": "polite" }), note = el("p", { className: "legend", role: "status" });
 
@@ -348,7 +348,7 @@
     function columns(now) {
       const est = (key, header, about, get) => ({ key, header, about, names: [key, `${key}_low`, `${key}_high`], sort: (row) => get(row) && get(row)[0], cell: (row) => estimate(get(row)), csv: (row) => get(row) || ["", "", ""] });
       const made = [];
-      if (now.ranks && rows.length > 1) made.push({ key: "rank", header: "ranks", about: "The ranks that the runs leave open; together they hold with 95 %. Marked: no other method is surely better.", names: ["rank", "rank_low", "rank_high"], text: true, sort: (row) => now.ranks[row.k] && -now.ranks[row.k][0],
+      if (now.ranks && rows.length > 1) made.push({ key: "rank", header: "ranks", about: "The ranks that the runs cannot tell apart, right together with 95 %. Marked: no other method is surely better.", names: ["rank", "rank_low", "rank_high"], text: true, sort: (row) => now.ranks[row.k] && -now.ranks[row.k][0],
         cell: (row) => el("span", { className: now.own && row.leads ? "place first" : "place" }, places(now.ranks[row.k])), csv: (row) => (now.ranks[row.k] || ["", "", ""]).slice(0, 3) });
       made.push({ key: "method", header: "method", about: "As its paper calls it; below, its name on the board.", text: true, sort: (row) => row.title.toLowerCase(), csv: (row) => [row.name],
         cell: (row) => [row.role === "method" ? el("a", { href: address("method", row.of), title: `${row.about}. ${row.source}` }, row.title) : row.title,
@@ -357,7 +357,7 @@
       else for (const task of now.tasks) made.push(est(task, task, `${now.metric} on ${task}, mean over seeds`, (row) => of.tasks[now.metric] && of.tasks[now.metric][task][row.k]));
       if (rows.some((row) => row.word) && (!now.subset || now.subset.startsWith("only:"))) {
         const worded = now.subset ? (row) => wordOn(row, now.subset.slice(5)) : (row) => [row.kind, row.shown];
-        made.push({ key: "intervals", header: "intervals", about: "Whether the stated intervals hold as many true values as they say.", text: true, sort: (row) => worded(row)[0], cell: (row) => { const [word, said] = worded(row); return word ? el("span", { className: `w-${slug(word)}`, title: word }, `${MARKS[word] || ""} ${said}`.trim()) : ""; }, csv: (row) => [worded(row)[0]] });
+        made.push({ key: "intervals", header: "intervals", about: "Whether its intervals cover as many true values as they say.", text: true, sort: (row) => worded(row)[0], cell: (row) => { const [word, said] = worded(row); return word ? el("span", { className: `w-${slug(word)}`, title: word }, `${MARKS[word] || ""} ${said}`.trim()) : ""; }, csv: (row) => [worded(row)[0]] });
       }
       for (const name of now.subset ? [] : wanted()) if (column[name]) made.push(est(name, column[name].header, name, values(name)));
       if (!now.subset) made.push({ key: "runs", header: "runs", about: "Scored of planned.", sort: (row) => row.runs[0], cell: (row) => row.runs.join("/"), csv: (row) => [row.runs[0]] });
@@ -367,7 +367,7 @@
 
     // The word for a row's intervals on one task, by the rule of all: the side of the band.
     function wordOn(row, task) {
-      const of90 = of.tasks[stated.replace(/_mean$/, "")], share = of90 && of90[task] && of90[task][row.k];
+      const of90 = of.tasks[share90.replace(/_mean$/, "")], share = of90 && of90[task] && of90[task][row.k];
       if (!share || !row.word) return ["", ""];
       const [, , least, most] = of.coverage, [value, low, high] = share;
       const word = low === null ? "open" : high < least ? "too narrow" : low > most ? "too wide" : low >= least && high <= most ? "calibrated" : "open";
@@ -384,17 +384,17 @@
       const best = rows.filter((row) => row.role === "method" && now.ranks[row.k] && now.ranks[row.k][1] === 1).sort((a, b) => now.ranks[a.k][0] - now.ranks[b.k][0]);
       const on = now.subset.replace("only:", "").replace("without:", "all tasks but "), named = best.map((row) => `${row.title} (${number(now.one[row.k][0])})`);
       const floor = rows.filter((row) => row.role === "trivial" && now.one[row.k]).sort((a, b) => now.one[b.k][0] - now.one[a.k][0])[0];
-      if (best.length && floor && now.one[floor.k][0] >= now.one[best[0].k][0]) return `On ${on}, no method's mean is above that of ${floor.title} (${number(now.one[floor.k][0])}): the highest is ${named[0]}.`;
+      if (best.length && floor && now.one[floor.k][0] >= now.one[best[0].k][0]) return `On ${on}, no method's mean is above that of the trivial ${floor.title} (${number(now.one[floor.k][0])}); ${named[0]} comes closest.`;
       return best.length > 3 ? `On ${on}, ${best.length} methods may be best; ${named[0]} leads.` : `On ${on}, ${named.join(" or ")} is best.`;
     }
 
     function wanted() {
-      const usual = [stated, ...of.columns.filter((one) => one.usual).map((one) => one.name)];
+      const usual = [share90, ...of.columns.filter((one) => one.usual).map((one) => one.name)];
       return state.columns ? list("columns") : usual.filter((name) => name && column[name]);
     }
 
     const FILTERS = {
-      trusted: ["Stated intervals hold as many true values as they say.", (row) => WORDS_TRUSTED.includes(row.kind)],
+      trusted: ["Its intervals cover as many true values as they say.", (row) => WORDS_TRUSTED.includes(row.kind)],
       verified: ["Run by the keeper of the board.", (row) => row.verified],
       tuned: ["Settings were searched for on this suite.", (row) => row.tuned && row.tuned !== "untuned" && row.tuned !== "default"],
       paper: ["From a paper, which its source cites by year.", (row) => /\b(18|19|20)\d\d\b/.test(row.source)],
@@ -430,7 +430,7 @@
       area.replaceChildren(table(`Leaderboard of ${of.title}`, shown, kept, { again, fold, first: "method", name: (row) => row.name, id: "rows" }));
       const few = kept.length < rows.length ? ` ${kept.length} of ${rows.length} rows.` : "";
       note.textContent = now.ranks && now.ranks.some(Boolean)
-        ? `Ranks by ${now.name}${state.tasks ? `, ${state.tasks.replace(":", " ")}` : ""}: sets that the runs leave open; together they hold with 95 %.${few}`
+        ? `Ranks by ${now.name}${state.tasks ? `, ${state.tasks.replace(":", " ")}` : ""}: sets that the runs cannot tell apart, right together with 95 %.${few}`
         : `No ranks for this choice: values and pairs only.${few} ${of.unranked || ""}`;
       saved = () => csv(shown, kept);
     }
@@ -449,7 +449,7 @@
       const said = !pair ? "" : apart[1] === null ? "the runs give no interval" : apart[1] > 0 ? `${a.title} is better` : apart[2] < 0 ? `${b.title} is better` : "the two do not differ significantly";
       against.replaceChildren(
         el("p", { className: "finding" }, pair ? [`${a.title} against ${b.title} ${where}: `, estimate(apart), ` in ${column[of.ranking].header}; ${said}.`] : `${a.title} and ${b.title} were not compared ${where}: one has no runs.`),
-        ...(pair ? [el("p", {}, `P(a run of ${a.title} beats one of ${b.title}): `, estimate(turned(pair[3], 1)), ". Intervals hold together with those of all pairs.")] : []),
+        ...(pair ? [el("p", {}, `P(a run of ${a.title} beats one of ${b.title}): `, estimate(turned(pair[3], 1)), ". Intervals of all pairs are right together with 95 %.")] : []),
         ...(both.length > 0 ? [el("div", { className: "pair" },
           el("ol", { className: "rows" }, both.map(([task, x, y]) => el("li", {}, task, el("small", {}, number(x[0]), " · ", number(y[0]))))),
           dots(both.map(([task, x, y]) => ({ label: task, own: axis(x, y), values: [[x, "a"], [y, "b"]] })), null, `${primary} of ${a.title} and ${b.title} by task`)),
@@ -500,7 +500,7 @@
         el("section", {}, el("h3", {}, "Check, run again"), el("p", {}, "The first recomputes every table from the stored scores; the second makes the runs."), el("pre", { className: "scroll", tabindex: "0" }, el("code", {}, `${of.commands.check}\n${of.commands.run}`)))),
       rows.length > 1 && [el("h2", {}, "Two methods"), el("p", { className: "controls" }, two(0), " against ", two(1)), against],
       (of.figures.length > 1 || !inside) && [el("h2", {}, "Figures"), pictures],
-      of.claims.length > 0 && [el("h2", {}, "Claims"), el("p", { className: "legend" }, "Shaded: where the number must lie. ", el("span", { className: "v-holds" }, "● true"), " ", el("span", { className: "v-does-not-hold" }, "✚ false"), " ", el("span", { className: "v-open" }, "◆ open"), " ■ equal, with intervals that hold together at 95 %. ❙ published."),
+      of.claims.length > 0 && [el("h2", {}, "Claims"), el("p", { className: "legend" }, "Shaded: where the number must lie. ", el("span", { className: "v-holds" }, "● true"), " ", el("span", { className: "v-does-not-hold" }, "✚ false"), " ", el("span", { className: "v-open" }, "◆ open"), " ■ equal; intervals are right together with 95 %. ❙ published."),
         el("div", { className: "cards" }, of.claims.map((claim) => card(claim, claim.svg)))],
     ];
   }
