@@ -39,11 +39,11 @@ if sys.platform == "win32":
     raise ImportError("uqbench runs on Linux and macOS; on Windows use it in WSL (wsl --install).")
 if TYPE_CHECKING:
     from uqbench_claims.api import judge_claims, verdicts
+    from uqbench_compare.compare import Compared, compare
     from uqbench_predictive.score import score
     from uqbench_report.report import write_report
 
     from uqbench.api.boards import check_leaderboard, leaderboard, rewrite_leaderboard
-    from uqbench.api.compare import Compared, compare
     from uqbench.api.listing import list_agents, list_budgets, list_methods, list_suites
     from uqbench.api.load import load
     from uqbench.api.options import Options
@@ -63,6 +63,8 @@ __all__ = [
 ]  # fmt: skip
 
 _LAZY = {
+    "Compared": "uqbench_compare.compare",
+    "compare": "uqbench_compare.compare",
     "judge_claims": "uqbench_claims.api",
     "profile": "uqbench_profile.profile",
     "score": "uqbench_predictive.score",
@@ -72,7 +74,6 @@ _LAZY = {
     name: f"uqbench.{module}"
     for module, names in {
         "api.boards": ("check_leaderboard", "leaderboard", "rewrite_leaderboard"),
-        "api.compare": ("Compared", "compare"),
         "api.listing": ("list_agents", "list_budgets", "list_methods", "list_suites"),
         "api.load": ("load",),
         "api.options": ("Options",),

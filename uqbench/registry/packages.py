@@ -15,6 +15,7 @@ COMMANDS, MODULES, DRIVERS = "uqbench.commands", "uqbench.modules", "uqbench.dri
 PACKAGES = {
     COMMANDS: {
         "claims": "uqbench-claims",
+        "compare": "uqbench-compare",
         "score": "uqbench-predictive",
         "plot": "uqbench-report",
         "report": "uqbench-report",

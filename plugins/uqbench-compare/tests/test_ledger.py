@@ -9,14 +9,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from uqbench_compare.numbers import numbers
+from uqbench_compare.score_table import Part, looks_like_a_cost, score_table
 
 import uqbench
 from uqbench.boards.stored import StoredBoard
 from uqbench.contract.errors import UqbenchError
-from uqbench.results.numbers import number, numbers
-from uqbench.results.score_table import Part, looks_like_a_cost, score_table
+from uqbench.results.numbers import number
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SCORES = {
     name: np.round(np.random.default_rng(k).normal(shift, 1, (5, 3)), 3) / 8
     for k, (name, shift) in enumerate({"dqn": 5.0, "ppo": 2.0, "C51": 4.0}.items())
@@ -191,7 +192,7 @@ def test_a_run_that_lacks_evaluations_of_its_last_steps_has_no_score():
 
 
 def test_a_value_that_is_neither_used_nor_left_out_is_refused(monkeypatch):
-    from uqbench.results import score_table as module
+    from uqbench_compare import score_table as module
 
     judged = module._judged
     monkeypatch.setattr(

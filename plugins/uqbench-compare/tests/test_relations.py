@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import score_forms as forms
+from score_forms import CURVES, FORMS, METHODS, SEEDS, STEPS, TASKS, Form
 
 import uqbench
-from tests.support import score_forms as forms
-from tests.support.score_forms import CURVES, FORMS, METHODS, SEEDS, STEPS, TASKS, Form
 from uqbench.contract.errors import UqbenchError
 
 TABLES = (

@@ -14,18 +14,6 @@ import pandas as pd
 from uqbench.api.values import Name, Part, Place, given
 from uqbench.boards.against import against
 from uqbench.boards.detectable import detectable
-from uqbench.boards.efficiency import MOST_POINTS, Grid, areas, by_step, on_one_grid, profile
-from uqbench.boards.efficiency import steps_to as first_steps
-from uqbench.boards.imported import (
-    METRIC,
-    Better,
-    Constants,
-    Ranking,
-    Units,
-    constants_of,
-    imported_board,
-    normalized,
-)
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.manifest import missing_note
 from uqbench.boards.stored import board_folder
@@ -37,9 +25,21 @@ from uqbench.pages.board_view import BoardView, shown
 from uqbench.pages.notebook import board_html
 from uqbench.registry.load_host import load_host
 from uqbench.results.folders import Folder
-from uqbench.results.score_files import from_objects, read_scores
-from uqbench.results.score_table import RUN, USED, Ledger, looks_like_a_cost, score_table
 from uqbench.suites.reading import read_suites
+from uqbench_compare.efficiency import MOST_POINTS, Grid, areas, by_step, on_one_grid, profile
+from uqbench_compare.efficiency import steps_to as first_steps
+from uqbench_compare.imported import (
+    METRIC,
+    Better,
+    Constants,
+    Ranking,
+    Units,
+    constants_of,
+    imported_board,
+    normalized,
+)
+from uqbench_compare.score_files import from_objects, read_scores
+from uqbench_compare.score_table import RUN, USED, Ledger, looks_like_a_cost, score_table
 
 
 class Compared:
@@ -246,7 +246,7 @@ def compare(
         scores: a dictionary by method, of arrays ``[runs, tasks]`` or ``[runs, tasks, frames]``,
             of ``{task: runs}``, or of frames, a row a run and a column a task; a frame, series or
             array of xarray with ``method``, ``task``, ``seed`` and ``score`` in columns or levels;
-            or files and folders, as :mod:`uqbench.results.score_files` reads.
+            or files and folders, as :mod:`uqbench_compare.score_files` reads.
         constants: the raw scores that are 0 and 1 of each task, ``{task: (zero, one)}``, or the
             name of an installed suite that has them, such as ``"atari"``; None for scores that are
             normalized already.

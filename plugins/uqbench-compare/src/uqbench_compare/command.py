@@ -58,13 +58,13 @@ def command(
         name: Suite of that board.
         as_json: Print JSON.
     """
-    from uqbench.api.compare import compare
     from uqbench.boards.against import against
     from uqbench.boards.manifest import MANIFEST
     from uqbench.boards.stored import StoredBoard
-    from uqbench.boards.two_boards import differences
     from uqbench.contract.errors import UqbenchError
     from uqbench.pages.terminal import print_board
+    from uqbench_compare.compare import compare
+    from uqbench_compare.two_boards import differences
 
     paths = [Path(one) for one in what]
     boards = [path for path in paths if (path / MANIFEST).is_file()]

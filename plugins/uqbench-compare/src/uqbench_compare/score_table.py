@@ -19,7 +19,7 @@ import pandas as pd
 
 from uqbench.contract.errors import UqbenchError, unknown
 from uqbench.contract.wording import count
-from uqbench.results.numbers import numbers
+from uqbench_compare.numbers import numbers
 
 COLUMNS = {
     "method": "method algorithm algo agent alg exp_name model",

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from rliable import library, metrics
+from uqbench_compare.efficiency import by_step, on_one_grid, ranked, steps_to
 
 import uqbench
-from uqbench.boards.efficiency import by_step, on_one_grid, ranked, steps_to
 from uqbench.contract.errors import UqbenchError
 
 

@@ -12,13 +12,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from rliable import metrics as rliable
+from uqbench_compare.two_boards import differences
 
 import uqbench
 from uqbench.boards.stored import StoredBoard
-from uqbench.boards.two_boards import differences
 from uqbench.contract.errors import UqbenchError
 
-TOY = Path(__file__).parents[1] / "toy"
+TOY = Path(__file__).parents[3] / "tests" / "toy"
 
 
 def drawn(seed: int, runs: int = 12, tasks: int = 5, shift: float = 0.0) -> np.ndarray:

@@ -25,9 +25,9 @@ import pandas as pd
 
 from uqbench.contract.errors import UqbenchError
 from uqbench.results.files import read_bytes, reading, unpacked
-from uqbench.results.numbers import numbers
-from uqbench.results.score_table import RUN, Part, find_columns
 from uqbench.results.tables import MOST_BYTES
+from uqbench_compare.numbers import numbers
+from uqbench_compare.score_table import RUN, Part, find_columns
 
 KINDS = (
     "rliable's JSON or .npz, a table with a row a run (columns method, task, seed, score) in CSV, "
@@ -50,7 +50,7 @@ def read_scores(
     Args:
         paths: files of different methods or tasks, or of all.
         columns: names of columns by their role, a key of
-            :data:`uqbench.results.score_table.COLUMNS`.
+            :data:`uqbench_compare.score_table.COLUMNS`.
 
     Raises:
         UqbenchError: a file is of no kind that is known, is damaged, or is given twice; names it
