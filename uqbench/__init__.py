@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from uqbench_claims.api import judge_claims, verdicts
     from uqbench_compare.compare import Compared, compare
     from uqbench_predictive.score import score
+    from uqbench_record.record import evaluate, record
     from uqbench_report.report import write_report
 
     from uqbench.api.boards import check_leaderboard, leaderboard, rewrite_leaderboard
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
     from uqbench.api.load import load
     from uqbench.api.options import Options
     from uqbench.api.plan import Planned
-    from uqbench.api.record import evaluate, record
     from uqbench.api.results import Results
     from uqbench.api.run import plan, run
     from uqbench.api.status import status
@@ -65,8 +65,10 @@ __all__ = [
 _LAZY = {
     "Compared": "uqbench_compare.compare",
     "compare": "uqbench_compare.compare",
+    "evaluate": "uqbench_record.record",
     "judge_claims": "uqbench_claims.api",
     "profile": "uqbench_profile.profile",
+    "record": "uqbench_record.record",
     "score": "uqbench_predictive.score",
     "verdicts": "uqbench_claims.api",
     "write_report": "uqbench_report.report",
@@ -78,7 +80,6 @@ _LAZY = {
         "api.load": ("load",),
         "api.options": ("Options",),
         "api.plan": ("Planned",),
-        "api.record": ("evaluate", "record"),
         "api.results": ("Results",),
         "api.run": ("plan", "run"),
         "api.status": ("status",),

@@ -10,7 +10,7 @@ import torch
 import uqbench
 from uqbench.contract.errors import UqbenchError
 
-TOY = Path(__file__).parents[1] / "toy"
+TOY = Path(__file__).parents[3] / "tests" / "toy"
 FORWARD = """\
 from uqbench.contract.agent import LoopAgent
 
@@ -189,7 +189,7 @@ def test_a_policy_that_chooses_no_action_is_refused(policy, match):
 
 
 def test_a_belief_of_another_name_is_refused(tmp_path):
-    from uqbench.runner.self_run import Own
+    from uqbench_record.self_run import Own
 
     with pytest.raises(UqbenchError, match=r"states 'value_sample'.* Did you mean 'value_samples'"):
         Own(None, lambda obs: {"value_sample": obs}).uncertainty(np.zeros((3, 2)))

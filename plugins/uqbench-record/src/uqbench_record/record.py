@@ -12,9 +12,9 @@ from uqbench.registry.load_host import load_host
 from uqbench.registry.plugins import Host
 from uqbench.results.store import Store
 from uqbench.runner.batches import Batch
-from uqbench.runner.self_run import Asked, Own, SelfRun, batch_of, evaluated
 from uqbench.runner.train.loop_agent import SingleEnv
 from uqbench.suites.selection import Selection
+from uqbench_record.self_run import Asked, Own, SelfRun, batch_of, evaluated
 
 
 def record(
