@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from uqbench.boards.calibration import with_words
-from uqbench.boards.error_rates import ERRORS
 from uqbench.boards.headline import Told
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.manifest import MANIFEST, SCHEMA_VERSION, Manifest, Planned, read_manifest
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
     from uqbench.registry.plugins import Host
     from uqbench.suites.plan import Plan
 
-PROVENANCE, PAGE = "made_with.json", "README.md"
+PROVENANCE, PAGE, ERRORS = "made_with.json", "README.md", "errors.csv"
 CURVES, UNCERTAINTY = "curves.parquet", "uncertainty.parquet"
 SCORES, PACKED = "scores.csv", "scores.csv.gz"
 """The scores as they follow from the runs, and as a board's folder keeps them; some of earlier

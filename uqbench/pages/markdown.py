@@ -1,19 +1,21 @@
 """``README.md`` of a board, and the index of boards."""
 
+import csv
+import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from uqbench.boards.cost import read_cost
-from uqbench.boards.error_rates import errors_sentence
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.manifest import missing_note
 from uqbench.boards.protocol import departures, older_scores
 from uqbench.boards.provenance import MadeWith
-from uqbench.boards.stored import StoredBoard, boards_below
+from uqbench.boards.stored import ERRORS, StoredBoard, boards_below
 from uqbench.boards.tables import label
 from uqbench.contract.board_table import BoardTable
 from uqbench.contract.errors import UqbenchError
 from uqbench.pages.board_view import BoardView, board_notes
+from uqbench.results.files import reading
 from uqbench.results.folders import Folder
 from uqbench.suites.suite import Suite
 
@@ -89,6 +91,28 @@ def _ranking(board: Board, view: BoardView) -> str:
     texts = {column.name: column.texts for column in columns}
     texts["method"] = tuple(f"`{line.method}`{line.remark}" for line in view.lines)
     return table([column.header for column in columns], list(zip(*texts.values(), strict=True)))
+
+
+BRACKET, RANK = "bracket", "rank"
+"""Rows of ``errors.csv``."""
+
+
+def errors_sentence(text: str) -> str:
+    """A board's error rates in a sentence or two, from its ``errors.csv``; empty without any."""
+    rows = list(csv.DictReader(io.StringIO(text)))
+    words = {BRACKET: "95 % brackets miss in", RANK: "a false difference appears in"}
+    with reading(ERRORS, KeyError, ValueError, TypeError):
+        said = [f"{words[row['printed']]} {100 * float(row['wrong']):.0f} %" for row in rows]
+        if not said or "above" not in rows[0]:  # older boards have the errors of resampled runs
+            return ""
+        error = max(1.0, *(100 * float(row["error"]) for row in rows))
+        more = any(row["above"] == "yes" for row in rows)
+    return (
+        f"In {rows[0]['boards']} simulated boards of equal methods with these spreads, "
+        f"{' and '.join(said)} (± {error:.0f}, `{ERRORS}`), if no failure is rarer than those seen."
+        + " **Ranks are less sure here than 95 %.**"
+        * more
+    )
 
 
 def _readings(board: Board) -> str:
@@ -176,7 +200,7 @@ def index_page(
         table(["board", "methods", "runs"], boards),
         *([EARLIER] if any("‡" in board[0] for board in boards) else []),
     ]
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(filter(None, parts)) + "\n"
 
 
 def _listed(board: StoredBoard, suite: Suite | None, versions: Mapping[str, str]) -> list[str]:

@@ -22,6 +22,7 @@ PACKAGES = {
         "submit": "uqbench-keeper",
         "verify": "uqbench-keeper",
         "plugin": "uqbench-testing",
+        "tune": "uqbench-tune",
     },
     MODULES: {"plots": "uqbench-report", "report": "uqbench-report", "testing": "uqbench-testing"},
     DRIVERS: {

@@ -8,9 +8,8 @@ the row's variance. Runs are not resampled: repeated ones make a correct procedu
 three times as many boards. What no run has shown, drawing cannot show: see ``docs/coverage.md``.
 """
 
-import csv
-import io
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -18,9 +17,8 @@ import pandas as pd
 from uqbench.boards.leaderboard import COMPARED, Board
 from uqbench.boards.matrices import Matrix
 from uqbench.boards.standings import ranges_by_task
-from uqbench.boards.tables import csv_text
 from uqbench.contract.seeding import derive_seed
-from uqbench.results.files import reading
+from uqbench.pages.markdown import BRACKET, RANK
 from uqbench.statistics.bounded import Ranges
 from uqbench.statistics.estimate import estimate
 from uqbench.statistics.levels import ALPHA, MINIMUM_SEEDS
@@ -28,9 +26,7 @@ from uqbench.statistics.location import by_seed
 from uqbench.statistics.ranks import measure, together
 from uqbench.statistics.statistic import contributions
 
-ERRORS = "errors.csv"
 COLUMNS = ("printed", "wrong", "error", "boards", "above")
-BRACKET, RANK = "bracket", "rank"
 BOARDS = 500
 FEWEST, WORK = 30, 500_000
 """Boards, and runs in all of them, where each run has thousands of weights: of known range."""
@@ -38,30 +34,49 @@ SURELY = 0.01
 """How rare so many errors are at 5 % where a board is said to have more."""
 
 
-def errors_csv(board: Board) -> str:
-    """The table: a row of what is printed; none of fewer than three seeds."""
-    suite, roles = board.plan.suite, board.plan.roles
-    tasks = sorted({cell.task for cell in board.scores.cells})
-    wrong = error_rates(
-        {name: of for name, of in board.matrices.items() if roles[name] in COMPARED},
-        board.ranking,
-        paired=suite.paired,
-        ranks=board.ranks,
-        ranges=ranges_by_task(suite, board.primary, tasks),
-        baselines=[name for name, role in roles.items() if role == "trivial"],
-    )
-    rows = [
-        {
-            "printed": what,
-            "wrong": f"{np.mean(shares):.4f}",
-            "error": f"{max(np.std(shares), len(shares) ** -0.5) / len(shares) ** 0.5:.4f}",
-            "boards": str(len(shares)),
-            "above": "yes" if what == RANK and is_above(shares) else "no",
-        }
-        for what, shares in wrong.items()
-        if shares
-    ]
-    return csv_text(pd.DataFrame(rows, columns=list(COLUMNS)))
+@dataclass(frozen=True)
+class Errors:
+    """The table ``errors.csv`` (:class:`uqbench.contract.board_table.BoardTable`)."""
+
+    board: Board
+    kept = True  # it takes seconds to minutes
+    section = ""
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """A row of what is printed; none of fewer than three seeds."""
+        board, roles = self.board, self.board.plan.roles
+        tasks = sorted({cell.task for cell in board.scores.cells})
+        wrong = error_rates(
+            {name: of for name, of in board.matrices.items() if roles[name] in COMPARED},
+            board.ranking,
+            paired=board.plan.suite.paired,
+            ranks=board.ranks,
+            ranges=ranges_by_task(board.plan.suite, board.primary, tasks),
+            baselines=[name for name, role in roles.items() if role == "trivial"],
+        )
+        rows = [
+            {
+                "printed": what,
+                "wrong": f"{np.mean(shares):.4f}",
+                "error": f"{max(np.std(shares), len(shares) ** -0.5) / len(shares) ** 0.5:.4f}",
+                "boards": str(len(shares)),
+                "above": "yes" if what == RANK and is_above(shares) else "no",
+            }
+            for what, shares in wrong.items()
+            if shares
+        ]
+        return pd.DataFrame(rows, columns=list(COLUMNS))
+
+    @staticmethod
+    def entries(_: object) -> Sequence[object]:
+        """Nothing that the index of boards counts."""
+        return ()
+
+    @staticmethod
+    def index(_: object) -> str:
+        """No section of the index."""
+        return ""
 
 
 def is_above(wrong: Sequence[float]) -> bool:
@@ -124,24 +139,6 @@ def error_rates(
 def some_differ(p: Sequence[float], family: int) -> bool:
     """Whether any pair of a family of so many differs, by the pairs' own p-values."""
     return min(p, default=1.0) * family <= ALPHA
-
-
-def errors_sentence(text: str) -> str:
-    """A board's error rates in a sentence or two, from its ``errors.csv``; empty without any."""
-    rows = list(csv.DictReader(io.StringIO(text)))
-    words = {BRACKET: "95 % brackets miss in", RANK: "a false difference appears in"}
-    with reading(ERRORS, KeyError, ValueError, TypeError):
-        said = [f"{words[row['printed']]} {100 * float(row['wrong']):.0f} %" for row in rows]
-        if not said or "above" not in rows[0]:  # older boards have the errors of resampled runs
-            return ""
-        error = max(1.0, *(100 * float(row["error"]) for row in rows))
-        more = any(row["above"] == "yes" for row in rows)
-    return (
-        f"In {rows[0]['boards']} simulated boards of equal methods with these spreads, "
-        f"{' and '.join(said)} (± {error:.0f}, `{ERRORS}`), if no failure is rarer than those seen."
-        + " **Ranks are less sure here than 95 %.**"
-        * more
-    )
 
 
 def equal_boards(

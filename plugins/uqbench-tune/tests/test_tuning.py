@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from uqbench_tune.search import search, tune
 
 import uqbench
 from uqbench.api.execute import execute
 from uqbench.api.options import Options
 from uqbench.api.session import Session
-from uqbench.api.tune import search, tune
 from uqbench.boards.headline import Told
 from uqbench.boards.leaderboard import board
 from uqbench.boards.protocol import departures
@@ -25,7 +25,7 @@ from uqbench.suites.plan import Plan
 from uqbench.suites.reading import parse_suite
 from uqbench.suites.tuning import Tables, Tried, outcomes, read_table, table
 
-TOY = Path(__file__).parents[1] / "toy"
+TOY = Path(__file__).parents[3] / "tests" / "toy"
 AGENT = """
 import dataclasses
 import math

@@ -5,24 +5,23 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-from uqbench.boards import error_rates as module
-from uqbench.boards.error_rates import (
-    BRACKET,
-    RANK,
+from uqbench_error_rates import rates as module
+from uqbench_error_rates.rates import (
+    Errors,
     Law,
     equal_boards,
     error_rates,
-    errors_csv,
-    errors_sentence,
     is_above,
 )
+
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.scores import gather
+from uqbench.boards.tables import csv_text
+from uqbench.pages.markdown import BRACKET, RANK, errors_sentence
 from uqbench.results.store import Store
 from uqbench.suites.selection import Selection
 
-BOARDS = Path(__file__).parents[2] / "leaderboards"
+BOARDS = Path(__file__).parents[3] / "leaderboards"
 KNOWN: frozenset[str] = frozenset()
 """Boards whose ranks are less sure than 95 %, and say so."""
 
@@ -133,7 +132,7 @@ def test_a_board_says_them_and_whether_they_are_more_than_stated():
 def test_a_board_without_runs_has_an_empty_table(host, tmp_path):
     plan = Selection("toy", "paper").plan(host, "cpu")
     board = Board.of(plan, gather(plan, Store(tmp_path)))
-    assert errors_csv(board) == "printed,wrong,error,boards,above\n"
+    assert csv_text(Errors(board).frame) == "printed,wrong,error,boards,above\n"
 
 
 def test_a_procedure_without_adjustment_would_be_found_on_every_board_of_several_pairs():

@@ -31,9 +31,9 @@ def command(suite: Name, options: Options, *, dry_run: bool = False, to: File | 
         to: The table; by default beside the suite's file, or beside yours.
     """
     from uqbench.api.execute import dry_run as preview
-    from uqbench.api.tune import search, tune
     from uqbench.cli.run import show_cost
     from uqbench.runner.display import Terminal
+    from uqbench_tune.search import search, tune
 
     options = replace(options, suite=suite)
     if dry_run:
