@@ -250,6 +250,13 @@ def read_table(path: Path) -> list[Tried]:
     return rows
 
 
+def joined(rows: Iterable[Tried], new: Sequence[Tried]) -> tuple[Tried, ...]:
+    """The rows with new ones; a method's replace those that it had of the rung, and of later."""
+    names = {row.method: row.rung or 1 for row in new}
+    kept = (r for r in rows if r.method not in names or (r.rung or 1) < names[r.method])
+    return (*kept, *new)
+
+
 @dataclasses.dataclass(frozen=True)
 class Tables:
     """The tables beside a suite's files, in one.

@@ -2,7 +2,6 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from uqbench.results.files import write_data
 from uqbench.runner.watcher import Watcher
 from uqbench.suites.search import check_space, default_of
 from uqbench.suites.suite import Suite
-from uqbench.suites.tuning import LAST, NAME, Tried, Tuned, outcomes, read_table, table
+from uqbench.suites.tuning import LAST, NAME, Tried, Tuned, joined, outcomes, read_table, table
 from uqbench.suites.variants import base_name
 
 
@@ -102,13 +101,6 @@ def tried_of(board: Board, host: Host) -> list[Tried]:
             replace(row, rung=rung, error=_number(error), default="yes" if is_default else None)
         )
     return tried
-
-
-def joined(rows: Iterable[Tried], new: Sequence[Tried]) -> tuple[Tried, ...]:
-    """The rows with new ones; a method's replace those that it had of the rung, and of later."""
-    names = {row.method: row.rung or 1 for row in new}
-    kept = (r for r in rows if r.method not in names or (r.rung or 1) < names[r.method])
-    return (*kept, *new)
 
 
 def _number(value: float) -> float | None:
