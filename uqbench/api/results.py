@@ -11,7 +11,6 @@ import pandas as pd
 from uqbench.api.run_tables import CELL, Found, data_frame, estimates, runs_frame, summary
 from uqbench.api.values import Name, Names, Place, given
 from uqbench.api.values import names as as_tuple
-from uqbench.boards.against import against
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.stored import StoredBoard, board_folder
 from uqbench.contract.errors import UqbenchError, unknown
@@ -20,6 +19,7 @@ from uqbench.pages.board_folders import write_board
 from uqbench.pages.board_view import BoardView
 from uqbench.pages.notebook import html
 from uqbench.registry.load_host import load_host
+from uqbench.registry.packages import MODULES, brought, missing
 from uqbench.results.folders import Folder
 from uqbench.results.store import CURVES, EPISODES, METRICS
 
@@ -244,7 +244,10 @@ class Results:
                 f"sentence: expected the results of one board, as in results['sine', 'paper']; got "
                 f"{count(len(self.boards), 'board')}."
             )
-        return against(self.boards[0], first, second)
+        if (brings := brought(MODULES).get("against")) is None:
+            raise missing(MODULES, "against")
+        said: str = brings.load().against(self.boards[0], first, second)
+        return said
 
     def claims(self) -> pd.DataFrame:
         """One row per comparison of a claim: estimate, interval, region and verdict."""

@@ -24,7 +24,12 @@ PACKAGES = {
         "plugin": "uqbench-testing",
         "tune": "uqbench-tune",
     },
-    MODULES: {"plots": "uqbench-report", "report": "uqbench-report", "testing": "uqbench-testing"},
+    MODULES: {
+        "against": "uqbench-claims",
+        "plots": "uqbench-report",
+        "report": "uqbench-report",
+        "testing": "uqbench-testing",
+    },
     DRIVERS: {
         "orders": "uqbench-cluster",
         "slurm": "uqbench-cluster",

@@ -58,7 +58,8 @@ def command(
         name: Suite of that board.
         as_json: Print JSON.
     """
-    from uqbench.boards.against import against
+    from uqbench_claims.against import against
+
     from uqbench.boards.manifest import MANIFEST
     from uqbench.boards.stored import StoredBoard
     from uqbench.contract.errors import UqbenchError

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from uqbench_claims.against import against
 
 from uqbench.api.values import Name, Part, Place, given
-from uqbench.boards.against import against
 from uqbench.boards.detectable import detectable
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.manifest import missing_note

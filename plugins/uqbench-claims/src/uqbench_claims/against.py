@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
-from uqbench.boards.decision import Finding, seeds_needed
 from uqbench.boards.tables import label
 from uqbench.contract.claim import Comparison, Evidence, Interval, Region
 from uqbench.contract.errors import UqbenchError, unknown
 from uqbench.statistics.levels import ALPHA, MINIMUM_SEEDS
+from uqbench_claims.decision import Finding, seeds_needed
 
 if TYPE_CHECKING:
     from uqbench.boards.leaderboard import Board

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 import pytest
-
-from uqbench.boards.against import Bracket, against
+from uqbench_claims.against import Bracket, against
 
 
 @dataclass(frozen=True)
