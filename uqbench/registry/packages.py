@@ -17,6 +17,7 @@ PACKAGES = {
         "claims": "uqbench-claims",
         "compare": "uqbench-compare",
         "score": "uqbench-predictive",
+        "leaderboard": "uqbench-leaderboard",
         "plot": "uqbench-report",
         "report": "uqbench-report",
         "submit": "uqbench-keeper",

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 from packed import read_scores
+from uqbench_leaderboard.command import command
 
 import uqbench
-from uqbench.cli.leaderboard import command
 from uqbench.results.store import Store
 from uqbench.results.tables import PREDICTIONS
 

@@ -13,7 +13,7 @@ from uqbench.api.execute import execute
 from uqbench.api.session import Session
 from uqbench.contract.errors import UqbenchError
 
-TOY = Path(__file__).parents[1] / "toy"
+TOY = Path(__file__).parents[3] / "tests" / "toy"
 
 
 @pytest.fixture(scope="module")

@@ -41,9 +41,9 @@ def command(
         rescore: Add a registered score, from the stored predictions of estimators; nothing is run.
         as_json: Print JSON.
     """
-    from uqbench.api.boards import check_leaderboard, leaderboard, rewrite_leaderboard
     from uqbench.contract.errors import UqbenchError
     from uqbench.pages.terminal import print_board
+    from uqbench_leaderboard.api import check_leaderboard, leaderboard, rewrite_leaderboard
 
     if (check, rewrite, risk is not None, rescore is not None).count(True) > 1:
         raise UqbenchError(

@@ -1,10 +1,13 @@
 """Is a stored board what follows from its scores? And the same board written anew from these."""
 
+import csv
+import io
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 
 from uqbench.boards.leaderboard import Board
-from uqbench.boards.manifest import MANIFEST, Planned, missing_note
+from uqbench.boards.manifest import MANIFEST, SCHEMA_VERSION, Planned, missing_note
 from uqbench.boards.protocol import check_as_run, older_scores
 from uqbench.boards.provenance import of_older_code, provenance_json
 from uqbench.boards.scores import gather
@@ -12,6 +15,7 @@ from uqbench.boards.stored import PACKED, PAGE, PROVENANCE, RECORDED, SCORES, St
 from uqbench.contract.errors import Say, UqbenchError
 from uqbench.pages.board_folders import all_files, made_once, write_files
 from uqbench.registry.plugins import Host
+from uqbench.results.files import stored_text
 from uqbench.results.scores import Score, Scores
 from uqbench.results.store import Store
 from uqbench.suites.controls import follows
@@ -33,14 +37,14 @@ def check(stored: StoredBoard, board: Board, store: Store, say: Say) -> bool:
     """
     folder, scores = stored.folder, board.scores
     known = stored.has(MANIFEST)
-    altered = stored.altered() if known else []
+    altered = altered_files(stored) if known else []
     for name in altered:
         say(f"{folder / name}: is not the file whose digest {MANIFEST} lists, or not there")
     listed = stored.manifest.sha256 if known else {}
     digests = {name: digest for name, digest in listed.items() if name in (*RECORDED, PAGE)}
     recorded = stored.recorded
     try:
-        expected = all_files(stored.own_claims(board), recorded, digests)
+        expected = all_files(of_own_claims(stored, board), recorded, digests)
     except UqbenchError as error:
         say(f"{folder}: {error}")
         return False
@@ -86,6 +90,28 @@ def check(stored: StoredBoard, board: Board, store: Store, say: Say) -> bool:
     return not (altered or differing)
 
 
+def altered_files(stored: StoredBoard) -> list[str]:
+    """Files of a board that are not those that its manifest lists, or that it lacks."""
+    listed, names = stored.manifest.sha256, (*RECORDED, PAGE)
+    has = [name for name in names if stored.has(name)]
+    there = {name: sha256(stored.unchecked(name)).hexdigest() for name in has}
+    listable = names if stored.manifest.schema_version == SCHEMA_VERSION else listed
+    return [name for name in names if name in listable and there.get(name) != listed.get(name)]
+
+
+def of_own_claims(stored: StoredBoard, board: Board) -> Board:
+    """A stored board with those claims alone that ``claims.csv`` has: others came later.
+
+    Raises:
+        UqbenchError: ``claims.csv`` is damaged.
+    """
+    path = stored.folder / "claims.csv"
+    text = stored_text(stored.unchecked(path.name), path) if stored.has(path.name) else ""
+    known = {row.get("claim") for row in csv.DictReader(io.StringIO(text))}
+    claims = tuple(pair for pair in board.plan.claims if pair[0].id in known)
+    return replace(board, plan=replace(board.plan, claims=claims))
+
+
 def _rerun(board: Board, store: Store) -> dict[tuple[str, str, int], Score]:
     """The scores of those of a board's runs that a store has, by task, method and seed."""
     return {(s.task, s.method, s.seed): s for s in gather(board.plan, store) if s.digest}
@@ -122,7 +148,9 @@ def rewrite(stored: StoredBoard, board: Board, host: Host) -> list[Path]:
             follow from the scores is not the one that the manifest lists.
     """
     check_as_run(board, stored.folder)
-    if stored.has(MANIFEST) and (altered := [name for name in stored.altered() if name != PAGE]):
+    if stored.has(MANIFEST) and (
+        altered := [name for name in altered_files(stored) if name != PAGE]
+    ):
         raise UqbenchError(
             f"{stored.folder / altered[0]} is not the file whose digest {MANIFEST} lists, and does "
             f"not follow from the scores: restore it, or write the board again from its runs."
