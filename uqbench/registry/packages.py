@@ -27,6 +27,7 @@ PACKAGES = {
     },
     MODULES: {
         "against": "uqbench-claims",
+        "agents": "uqbench-record",
         "plots": "uqbench-report",
         "report": "uqbench-report",
         "testing": "uqbench-testing",

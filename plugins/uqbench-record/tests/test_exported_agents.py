@@ -12,7 +12,7 @@ from uqbench.contract.agent import Agent
 from uqbench.contract.errors import CannotSaveError, UqbenchError
 from uqbench.runner.train.exported_agents import exported_agent
 
-TOY = Path(__file__).parents[1] / "toy"
+TOY = Path(__file__).parents[3] / "tests" / "toy"
 CPU = torch.device("cpu")
 
 
