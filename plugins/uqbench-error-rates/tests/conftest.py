@@ -13,7 +13,7 @@ TOY = Path(__file__).parents[3] / "tests" / "toy"
 
 @pytest.fixture
 def host(monkeypatch: pytest.MonkeyPatch) -> Host:
-    """The toy plugin, claims and what is built in."""
+    """The toy plugin, error rates and what is built in."""
     monkeypatch.syspath_prepend(str(TOY))
-    monkeypatch.setenv("UQBENCH_PLUGINS", "toy,builtin,claims")
+    monkeypatch.setenv("UQBENCH_PLUGINS", "toy,builtin,error-rates")
     return Host.load()

@@ -1,6 +1,7 @@
 """How often equal methods are told apart, on boards that are drawn to be like one."""
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from uqbench_error_rates.rates import (
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.scores import gather
 from uqbench.boards.tables import csv_text
+from uqbench.pages.board_folders import made_once
 from uqbench.pages.markdown import BRACKET, RANK, errors_sentence
 from uqbench.results.store import Store
 from uqbench.suites.selection import Selection
@@ -133,6 +135,14 @@ def test_a_board_without_runs_has_an_empty_table(host, tmp_path):
     plan = Selection("toy", "paper").plan(host, "cpu")
     board = Board.of(plan, gather(plan, Store(tmp_path)))
     assert csv_text(Errors(board).frame) == "printed,wrong,error,boards,above\n"
+
+
+def test_it_is_made_with_a_board_and_then_kept(host, tmp_path):
+    plan = Selection("toy", "paper").plan(host, "cpu")
+    board = Board.of(plan, gather(plan, Store(tmp_path)))
+    assert "errors.csv" not in board.tables  # which a check computes again
+    assert made_once(board, host)["errors.csv"] == csv_text(Errors(board).frame).encode()
+    assert "errors.csv" not in made_once(replace(board, plan=replace(plan, board_tables=())), host)
 
 
 def test_a_procedure_without_adjustment_would_be_found_on_every_board_of_several_pairs():
