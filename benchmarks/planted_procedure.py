@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from uqbench_error_rates import rates as module
-from uqbench_error_rates.rates import is_above
+from uqbench_leaderboard import error_rates as module
+from uqbench_leaderboard.error_rates import is_above
 
 from uqbench.boards.leaderboard import COMPARED
 from uqbench.pages.markdown import RANK

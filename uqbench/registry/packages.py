@@ -23,7 +23,7 @@ PACKAGES = {
         "submit": "uqbench-keeper",
         "verify": "uqbench-keeper",
         "plugin": "uqbench-testing",
-        "tune": "uqbench-tune",
+        "tune": "uqbench-leaderboard",
     },
     MODULES: {
         "against": "uqbench-claims",

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 from packed import read_scores
-from uqbench_leaderboard.command import command
+from uqbench_leaderboard.cli.leaderboard import command
 
 import uqbench
 from uqbench.results.store import Store

@@ -1,5 +1,6 @@
-"""Leaderboards of stored runs: computed, checked byte for byte, written anew, scored otherwise.
+"""Keeping boards: computing, checking, error rates, and the search of settings.
 
-Read ``api`` first (what the command does), then ``check`` (does a stored board follow from its
-scores?) and ``rescored`` (another risk measure, a further score of stored predictions).
+Read ``api`` first (what ``uqbench leaderboard`` does), then ``check`` (does a stored board follow
+from its scores?), ``rescored`` (another risk measure, a further score of stored predictions),
+``error_rates`` (a board's ``errors.csv``) and ``tune`` (what ``uqbench tune`` does).
 """

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from uqbench_tune.search import search, tune
+from uqbench_leaderboard.tune import search, tune
 
 import uqbench
 from uqbench.api.execute import execute

@@ -33,7 +33,7 @@ def command(suite: Name, options: Options, *, dry_run: bool = False, to: File | 
     from uqbench.api.execute import dry_run as preview
     from uqbench.cli.run import show_cost
     from uqbench.runner.display import Terminal
-    from uqbench_tune.search import search, tune
+    from uqbench_leaderboard.tune import search, tune
 
     options = replace(options, suite=suite)
     if dry_run:

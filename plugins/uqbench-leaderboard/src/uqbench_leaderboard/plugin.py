@@ -8,4 +8,6 @@ import uqbench
 @uqbench.hookimpl
 def uqbench_board_tables() -> Iterable[uqbench.Spec]:
     """The table ``errors.csv``."""
-    return [uqbench.Spec(name="errors", version="1", factory="uqbench_error_rates.rates:Errors")]
+    return [
+        uqbench.Spec(name="errors", version="1", factory="uqbench_leaderboard.error_rates:Errors")
+    ]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from uqbench_error_rates import rates as module
-from uqbench_error_rates.rates import (
+from uqbench_leaderboard import error_rates as module
+from uqbench_leaderboard.error_rates import (
     Errors,
     Law,
     equal_boards,
