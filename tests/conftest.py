@@ -20,5 +20,5 @@ sys.path.insert(0, str(Path(__file__).parent / "support"))
 def host(monkeypatch: pytest.MonkeyPatch) -> Host:
     """The toy plugin, claims and what is built in; a test that needs others has its own."""
     monkeypatch.syspath_prepend(str(TOY))
-    monkeypatch.setenv("UQBENCH_PLUGINS", "toy,builtin,claims")
+    monkeypatch.setenv("UQBENCH_PLUGINS", "toy,builtin,claims,leaderboard")
     return Host.load()

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from uqbench_record.agents import ExportedAgent
 from uqbench_report.state_map import map_beliefs, map_truth
 
-from uqbench.api.agents import ExportedAgent
 from uqbench.boards.stored import StoredBoard
 from uqbench.pages.methods import names_of
 from uqbench.registry.load_host import load_host

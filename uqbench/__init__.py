@@ -39,16 +39,16 @@ if sys.platform == "win32":
     raise ImportError("uqbench runs on Linux and macOS; on Windows use it in WSL (wsl --install).")
 if TYPE_CHECKING:
     from uqbench_claims.api import judge_claims, verdicts
+    from uqbench_compare.compare import Compared, compare
+    from uqbench_leaderboard.api import check_leaderboard, leaderboard, rewrite_leaderboard
     from uqbench_predictive.score import score
+    from uqbench_record.record import evaluate, record
     from uqbench_report.report import write_report
 
-    from uqbench.api.boards import check_leaderboard, leaderboard, rewrite_leaderboard
-    from uqbench.api.compare import Compared, compare
     from uqbench.api.listing import list_agents, list_budgets, list_methods, list_suites
     from uqbench.api.load import load
     from uqbench.api.options import Options
     from uqbench.api.plan import Planned
-    from uqbench.api.record import evaluate, record
     from uqbench.api.results import Results
     from uqbench.api.run import plan, run
     from uqbench.api.status import status
@@ -63,21 +63,25 @@ __all__ = [
 ]  # fmt: skip
 
 _LAZY = {
+    "Compared": "uqbench_compare.compare",
+    "compare": "uqbench_compare.compare",
+    "evaluate": "uqbench_record.record",
+    "check_leaderboard": "uqbench_leaderboard.api",
     "judge_claims": "uqbench_claims.api",
+    "leaderboard": "uqbench_leaderboard.api",
     "profile": "uqbench_profile.profile",
+    "record": "uqbench_record.record",
+    "rewrite_leaderboard": "uqbench_leaderboard.api",
     "score": "uqbench_predictive.score",
     "verdicts": "uqbench_claims.api",
     "write_report": "uqbench_report.report",
 } | {
     name: f"uqbench.{module}"
     for module, names in {
-        "api.boards": ("check_leaderboard", "leaderboard", "rewrite_leaderboard"),
-        "api.compare": ("Compared", "compare"),
         "api.listing": ("list_agents", "list_budgets", "list_methods", "list_suites"),
         "api.load": ("load",),
         "api.options": ("Options",),
         "api.plan": ("Planned",),
-        "api.record": ("evaluate", "record"),
         "api.results": ("Results",),
         "api.run": ("plan", "run"),
         "api.status": ("status",),

@@ -28,7 +28,7 @@ def toy():
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(TOY))
         patch.setenv("PYTHONPATH", str(TOY))
-        patch.setenv("UQBENCH_PLUGINS", "toy,builtin,claims")
+        patch.setenv("UQBENCH_PLUGINS", "toy,builtin,claims,leaderboard")
         yield
 
 

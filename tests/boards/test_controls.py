@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from packed import read_scores
+from uqbench_leaderboard.check import rewrite
 
 import uqbench
 from uqbench.api.session import Session
@@ -15,7 +16,6 @@ from uqbench.boards.controls import above_controls
 from uqbench.boards.headline import Told
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.scores import Score, from_csv, to_csv
-from uqbench.pages.check import rewrite
 from uqbench.registry.plugins import Host
 from uqbench.results.scores import Scores
 from uqbench.suites.controls import BESIDE, CONTROLS, control_of, follows, with_controls

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from packed import read_scores, write_scores
+from uqbench_leaderboard.check import altered_files, check, rewrite
 
 from uqbench.boards.cost import step_costs
 from uqbench.boards.leaderboard import Board
@@ -14,7 +15,6 @@ from uqbench.boards.scores import gather
 from uqbench.boards.stored import StoredBoard, board_at
 from uqbench.contract.errors import UqbenchError
 from uqbench.pages.board_folders import all_files, write_files
-from uqbench.pages.check import check, rewrite
 from uqbench.results.folders import Folder
 from uqbench.results.store import Store
 from uqbench.suites.selection import Selection
@@ -72,7 +72,7 @@ def test_a_board_of_schema_3_is_read_and_a_rewrite_adds_the_digests_of_all_files
     altered(folder, schema_version=3, sha256=tables, rliable={"reps": 2000})
     assert StoredBoard.read(folder).manifest.schema_version == 3
     assert StoredBoard.read(folder).leaderboard is not None
-    assert StoredBoard.read(folder).altered() == []
+    assert altered_files(StoredBoard.read(folder)) == []
     assert rewrite(*read(folder, host), host)[-1] == folder / "manifest.json"
     manifest = StoredBoard(board_at(folder)).manifest
     assert manifest.schema_version == SCHEMA_VERSION

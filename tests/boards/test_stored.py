@@ -13,6 +13,7 @@ from types import SimpleNamespace
 import pytest
 from packed import read_scores
 from uqbench_keeper.add import add
+from uqbench_leaderboard.check import check, rewrite
 
 import uqbench
 from uqbench.boards.leaderboard import Board
@@ -21,7 +22,6 @@ from uqbench.boards.stored import StoredBoard, board_at
 from uqbench.boards.with_stored import as_run_today
 from uqbench.contract.errors import UqbenchError
 from uqbench.pages.board_folders import all_files, write_files
-from uqbench.pages.check import check, rewrite
 from uqbench.pages.markdown import page
 from uqbench.results import files
 from uqbench.results.folders import Folder

@@ -108,7 +108,7 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     before = gc.get_threshold()
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(TOY))
-        patch.setenv("UQBENCH_PLUGINS", "toy,builtin,claims")
+        patch.setenv("UQBENCH_PLUGINS", "toy,builtin,claims,leaderboard")
         patch.setenv(local.VARIABLE, "[]")
         patch.chdir(folder)
         yield folder

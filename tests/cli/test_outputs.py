@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from uqbench_report.cli.report import command
+from uqbench_report.output import write_output
 
 from uqbench.contract.errors import UqbenchError
-from uqbench.results.files import write_output
 
 LIST = [sys.executable, "-m", "uqbench", "list", "risks"]
 

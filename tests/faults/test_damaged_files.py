@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from uqbench_leaderboard.check import check
 
 from uqbench.api.status import run_status
 from uqbench.boards.leaderboard import board
@@ -24,7 +25,6 @@ from uqbench.cli.terminal import warn
 from uqbench.contract.errors import StorageError, UqbenchError
 from uqbench.contract.identity import digest_of
 from uqbench.pages.board_folders import write_board
-from uqbench.pages.check import check
 from uqbench.registry.plugins import Host
 from uqbench.results import verified
 from uqbench.results.store import TO_DO, RunState, Store

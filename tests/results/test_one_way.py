@@ -15,7 +15,6 @@ DOORS = {
     "results/files.py": "files that the user names",
     "results/locks.py": "locks, which are files that nobody reads",
     "results/provenance.py": "/proc/cpuinfo",
-    "results/score_files.py": "files that the user names",
     "explorer/page.py": "a file of uqbench's own",
     "plots/drawing.py": "its own standard streams",
 }

@@ -4,14 +4,13 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Any, Literal
 
 import pandas as pd
 
 from uqbench.api.run_tables import CELL, Found, data_frame, estimates, runs_frame, summary
 from uqbench.api.values import Name, Names, Place, given
 from uqbench.api.values import names as as_tuple
-from uqbench.boards.against import against
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.stored import StoredBoard, board_folder
 from uqbench.contract.errors import UqbenchError, unknown
@@ -20,11 +19,9 @@ from uqbench.pages.board_folders import write_board
 from uqbench.pages.board_view import BoardView
 from uqbench.pages.notebook import html
 from uqbench.registry.load_host import load_host
+from uqbench.registry.packages import MODULES, brought, missing
 from uqbench.results.folders import Folder
 from uqbench.results.store import CURVES, EPISODES, METRICS
-
-if TYPE_CHECKING:
-    from uqbench.api.agents import ExportedAgent
 
 AnyBoard = Board | StoredBoard
 POINTS = ("task", "method", "step", "metric", "value", "low", "high", "runs")
@@ -244,7 +241,8 @@ class Results:
                 f"sentence: expected the results of one board, as in results['sine', 'paper']; got "
                 f"{count(len(self.boards), 'board')}."
             )
-        return against(self.boards[0], first, second)
+        said: str = _brought("against").against(self.boards[0], first, second)
+        return said
 
     def claims(self) -> pd.DataFrame:
         """One row per comparison of a claim: estimate, interval, region and verdict."""
@@ -258,8 +256,10 @@ class Results:
         """Any table of the boards by its file's name, such as ``cost.csv``, with all columns."""
         return self._joined([(one, one.table(name)) for one in self.boards])
 
-    def agent(self, run: str) -> "ExportedAgent":
+    def agent(self, run: str) -> Any:
         """The trained agent of a run that was made with ``keep_agents``.
+
+        A ``uqbench_record.agents.ExportedAgent``, of the package uqbench-record.
 
         Args:
             run: its folder, as the column ``run`` of :attr:`runs` has it.
@@ -268,12 +268,10 @@ class Results:
             UqbenchError: there is no such run, it kept none, its file is damaged, or it is of
                 another version.
         """
-        from uqbench.api.agents import restore
-
         stores = {str(folder): store for store, folder, _ in self._runs("Agents")}
         if run not in stores:
             raise unknown("run", run, stores)
-        return restore(stores[run], run, load_host())
+        return _brought("agents").restore(stores[run], run, load_host())
 
     def write(self, folder: Place) -> list[Path]:
         """Write the boards of these runs below a folder of leaderboards, for plots and reports.
@@ -334,6 +332,17 @@ class Results:
             return pd.DataFrame(columns=["suite", "board", *columns])
         joined = parts[0] if len(parts) == 1 else pd.concat(parts, join=join)
         return joined.reset_index(drop=True)
+
+
+def _brought(name: str) -> Any:
+    """A module of another package.
+
+    Raises:
+        UqbenchError: the package is not installed; says which it is.
+    """
+    if (module := brought(MODULES).get(name)) is None:
+        raise missing(MODULES, name)
+    return module.load()
 
 
 def _first(frame: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:

@@ -126,8 +126,8 @@ class Board:
 
     @cached_property
     def added(self) -> dict[str, BoardTable]:
-        """Tables of plugins, by their names."""
-        return {spec.name: spec.load_factory()(self) for spec in self.plan.board_tables}
+        """Tables of plugins, by the names of their files."""
+        return {f"{spec.name}.csv": spec.load_factory()(self) for spec in self.plan.board_tables}
 
     @cached_property
     def began(self) -> str:
@@ -270,7 +270,7 @@ class Board:
     def frames(self) -> dict[str, pd.DataFrame]:
         """The tables that follow from the scores, by the names of their files."""
         return {
-            **{f"{name}.csv": table.frame for name, table in self.added.items()},
+            **{name: of.frame for name, of in self.added.items() if not of.kept},
             "leaderboard.csv": with_words(made(self._rows())),
             "pairs.csv": made(map(pair_row, self.pairs), PAIR_COLUMNS),
             "ranks.csv": made(self._rank_rows(), RANK_COLUMNS),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,10 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from uqbench.boards.calibration import with_words
-from uqbench.boards.error_rates import ERRORS
 from uqbench.boards.headline import Told
 from uqbench.boards.leaderboard import Board
-from uqbench.boards.manifest import MANIFEST, SCHEMA_VERSION, Manifest, Planned, read_manifest
+from uqbench.boards.manifest import MANIFEST, Manifest, Planned, read_manifest
 from uqbench.boards.protocol import departures, versions_here
 from uqbench.boards.provenance import MadeWith, read_provenance
 from uqbench.boards.scores import check_scores, from_csv
@@ -36,7 +33,7 @@ if TYPE_CHECKING:
     from uqbench.registry.plugins import Host
     from uqbench.suites.plan import Plan
 
-PROVENANCE, PAGE = "made_with.json", "README.md"
+PROVENANCE, PAGE, ERRORS = "made_with.json", "README.md", "errors.csv"
 CURVES, UNCERTAINTY = "curves.parquet", "uncertainty.parquet"
 SCORES, PACKED = "scores.csv", "scores.csv.gz"
 """The scores as they follow from the runs, and as a board's folder keeps them; some of earlier
@@ -313,14 +310,6 @@ class StoredBoard:
         """Its files that do not follow from the scores, by name."""
         return {name: self.unchecked(name) for name in RECORDED if self.has(name)}
 
-    def altered(self) -> list[str]:
-        """Files that are not those that the manifest lists, or that it lacks."""
-        listed = self.manifest.sha256
-        names = (*RECORDED, PAGE)
-        there = {name: sha256(self.unchecked(name)).hexdigest() for name in names if self.has(name)}
-        listable = names if self.manifest.schema_version == SCHEMA_VERSION else listed
-        return [name for name in names if name in listable and there.get(name) != listed.get(name)]
-
     def board(self, plan: Plan, selection: Selection, host: Host, say: Say = warn) -> Board:
         """The board that its scores make, of the suite as it is installed.
 
@@ -383,18 +372,6 @@ class StoredBoard:
             made_by=made_by,
             first_run=began,
         )
-
-    def own_claims(self, board: Board) -> Board:
-        """Its board with those claims alone that ``claims.csv`` has: others came later.
-
-        Raises:
-            UqbenchError: ``claims.csv`` is damaged.
-        """
-        path = self.folder / "claims.csv"
-        text = stored_text(self.unchecked(path.name), path) if self.has(path.name) else ""
-        known = {row.get("claim") for row in csv.DictReader(io.StringIO(text))}
-        claims = tuple(pair for pair in board.plan.claims if pair[0].id in known)
-        return replace(board, plan=replace(board.plan, claims=claims))
 
     def frame(self, name: str, *columns: str) -> pd.DataFrame:
         """A CSV file that is to have some columns, as a frame of the methods and tasks shown.

@@ -20,7 +20,7 @@ from uqbench.registry import packages
 from uqbench.results.folders import NO_ROOM
 
 _NAMES = (
-    "list", "demo", "run", "try", "compare", "tune", "status", "leaderboard", "cite", "doctor",
+    "list", "demo", "run", "try", "status", "cite", "doctor",
 )  # fmt: skip
 COMMANDS = {name: f"{name}_" if name in ("list", "try") else name for name in _NAMES}
 """Modules, by command."""

@@ -15,6 +15,9 @@ class BoardTable(Protocol):
     Made as ``factory(board)`` from a ``uqbench.boards.leaderboard.Board``; ``NAME`` is the spec's.
     """
 
+    kept: bool
+    """Whether it is made with the board and then kept, as one that takes long to compute."""
+
     @property
     def frame(self) -> pd.DataFrame:
         """The table, a function of the board's plan and scores."""

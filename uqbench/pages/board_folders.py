@@ -8,7 +8,6 @@ from typing import Any
 
 from uqbench.boards.cost import cost_csv
 from uqbench.boards.curves import curve_files
-from uqbench.boards.error_rates import ERRORS, errors_csv
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.manifest import MANIFEST
 from uqbench.boards.protocol import versions_here
@@ -19,7 +18,8 @@ from uqbench.boards.provenance import (
     provenance_json,
     read_provenance,
 )
-from uqbench.boards.stored import PACKED, PAGE, PROVENANCE, RECORDED, SCORES
+from uqbench.boards.stored import ERRORS, PACKED, PAGE, PROVENANCE, RECORDED, SCORES
+from uqbench.boards.tables import csv_text
 from uqbench.pages.markdown import index_page, page
 from uqbench.registry.papers import cited
 from uqbench.registry.plugins import Host
@@ -33,11 +33,12 @@ STATISTICS = "Agarwal et al. 2021"
 
 
 def made_once(board: Board, host: Host) -> dict[str, bytes]:
-    """``papers.bib``, of a board's suite, methods and statistics, and ``errors.csv``."""
+    """``papers.bib``, of a board's suite, methods and statistics, and the tables that are kept."""
     plan = board.plan
     listed, _ = cited(host, [*plan.suite.sources(host, plan.roles), STATISTICS])
     papers = "\n".join(paper.bibtex for paper in listed)
-    return {"papers.bib": papers.encode(), ERRORS: errors_csv(board).encode()}
+    kept = {name: csv_text(of.frame).encode() for name, of in board.added.items() if of.kept}
+    return {"papers.bib": papers.encode(), **kept}
 
 
 def write_board(

@@ -1,19 +1,21 @@
 """``README.md`` of a board, and the index of boards."""
 
+import csv
+import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from uqbench.boards.cost import read_cost
-from uqbench.boards.error_rates import errors_sentence
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.manifest import missing_note
 from uqbench.boards.protocol import departures, older_scores
 from uqbench.boards.provenance import MadeWith
-from uqbench.boards.stored import StoredBoard, boards_below
+from uqbench.boards.stored import ERRORS, StoredBoard, boards_below
 from uqbench.boards.tables import IMPROVEMENT, label
 from uqbench.contract.board_table import BoardTable
 from uqbench.contract.errors import UqbenchError
 from uqbench.pages.board_view import BoardView, board_notes
+from uqbench.results.files import reading
 from uqbench.results.folders import Folder
 from uqbench.suites.suite import Suite
 
@@ -91,6 +93,30 @@ def _ranking(board: Board, view: BoardView) -> str:
     titles = {of.name: of.metric.title for of in board.columns if of.metric.title}
     headers = [titles.get(column.name, column.header) for column in columns]
     return table(headers, list(zip(*texts.values(), strict=True)))
+
+
+BRACKET, RANK = "bracket", "rank"
+WRONG = {
+    BRACKET: "of the 95 % intervals missed the true mean",
+    RANK: "of the boards showed a difference where there is none",
+}
+"""Rows of ``errors.csv``, in words."""
+
+
+def errors_sentence(text: str) -> str:
+    """A board's error rates in a sentence or two, from its ``errors.csv``; empty without any."""
+    rows = list(csv.DictReader(io.StringIO(text)))
+    if not rows or "above" not in rows[0]:  # older boards have the errors of resampled runs
+        return ""
+    with reading(ERRORS, KeyError, ValueError, TypeError):
+        said = [f"{100 * float(row['wrong']):.0f} % {WRONG[row['printed']]}" for row in rows]
+        error = max([1.0, *(100 * float(row["error"]) for row in rows)])
+        more = " **Ranks are less sure here than 95 %.**" * any(r["above"] == "yes" for r in rows)
+    return (
+        f"A check by simulation, of {rows[0]['boards']} boards of equally good methods whose runs "
+        f"vary as here: {' and '.join(said)} (± {error:.0f} percentage points, `{ERRORS}`). "
+        f"Failures rarer than those seen are not simulated.{more}"
+    )
 
 
 def _readings(board: Board) -> str:
@@ -178,7 +204,7 @@ def index_page(
         table(["board", "methods", "runs"], boards),
         *([EARLIER] if any("‡" in board[0] for board in boards) else []),
     ]
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(filter(None, parts)) + "\n"
 
 
 def _listed(board: StoredBoard, suite: Suite | None, versions: Mapping[str, str]) -> list[str]:

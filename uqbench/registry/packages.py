@@ -15,14 +15,23 @@ COMMANDS, MODULES, DRIVERS = "uqbench.commands", "uqbench.modules", "uqbench.dri
 PACKAGES = {
     COMMANDS: {
         "claims": "uqbench-claims",
+        "compare": "uqbench-compare",
         "score": "uqbench-predictive",
+        "leaderboard": "uqbench-leaderboard",
         "plot": "uqbench-report",
         "report": "uqbench-report",
         "submit": "uqbench-keeper",
         "verify": "uqbench-keeper",
         "plugin": "uqbench-testing",
+        "tune": "uqbench-leaderboard",
     },
-    MODULES: {"plots": "uqbench-report", "report": "uqbench-report", "testing": "uqbench-testing"},
+    MODULES: {
+        "against": "uqbench-claims",
+        "agents": "uqbench-record",
+        "plots": "uqbench-report",
+        "report": "uqbench-report",
+        "testing": "uqbench-testing",
+    },
     DRIVERS: {
         "orders": "uqbench-cluster",
         "slurm": "uqbench-cluster",

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from scipy import stats
+from uqbench_claims.decision import combine, find
 from uqbench_claims.judge import judge
 from uqbench_claims.kinds.band import Band, OverTasks
 from uqbench_claims.verdict import Verdict
 
-from uqbench.boards.decision import combine, find
 from uqbench.boards.scores import Score
 from uqbench.contract.claim import CannotCompareError, Observations
 from uqbench.registry.plugins import Host

@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy import stats
+from uqbench_claims.decision import combine, find, seeds_needed
 from uqbench_claims.kinds.band import Band
 from uqbench_claims.kinds.order import Order
 from uqbench_claims.kinds.share import Share as ShareClaim
 from uqbench_claims.verdict import Verdict, verdict
 
-from uqbench.boards.decision import combine, find, seeds_needed
 from uqbench.contract.claim import Comparison, Evidence, Observations, Region
 from uqbench.statistics.bounded import SHARE
 from uqbench.statistics.levels import ALPHA

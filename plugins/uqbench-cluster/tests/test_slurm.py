@@ -492,7 +492,7 @@ def test_a_search_for_settings_runs_there_and_chooses_what_it_chooses_locally(
     cluster: Cluster, tmp_path: Path
 ) -> None:
     """All but its hours: the same table."""
-    hill = runpy.run_path(str(TOY.parent / "suites" / "test_tuning.py"))
+    hill = runpy.run_path(str(TOY.parents[1] / "plugins/uqbench-leaderboard/tests/test_tuning.py"))
     (tmp_path / "agent.py").write_text(hill["AGENT"].replace("VERSION", "1"))
     toy = (TOY / "toy_uqbench" / "toy.toml").read_text().replace('name = "toy"', 'name = "hill"')
     (tmp_path / "hill.toml").write_text(toy.partition("[[claims]]")[0] + hill["TUNING"])

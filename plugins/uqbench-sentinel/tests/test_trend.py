@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from uqbench_claims.decision import find
 from uqbench_claims.verdict import Verdict, verdict
 from uqbench_sentinel.trend import Trend
 
-from uqbench.boards.decision import find
 from uqbench.contract.claim import CannotCompareError, Observations
 from uqbench.registry.plugins import Host
 

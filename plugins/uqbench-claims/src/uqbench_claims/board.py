@@ -36,6 +36,7 @@ class Claims:
     """The table ``claims.csv`` of a board (:class:`uqbench.contract.board_table.BoardTable`)."""
 
     board: Board
+    kept = False
 
     @cached_property
     def judgements(self) -> tuple[Judgement, ...]:

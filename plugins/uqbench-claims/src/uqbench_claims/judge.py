@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from uqbench.boards.decision import Finding, Needed, find, seeds_needed
 from uqbench.boards.leaderboard import Board
 from uqbench.contract.claim import CannotCompareError, ClaimKind, Evidence, Observations
 from uqbench.contract.errors import contained
@@ -15,6 +14,7 @@ from uqbench.results.store import RunState
 from uqbench.statistics.levels import MINIMUM_SEEDS
 from uqbench.suites.claims import Claim, Reading
 from uqbench.suites.plan import Plan
+from uqbench_claims.decision import Finding, Needed, find, seeds_needed
 from uqbench_claims.verdict import DECIDED, Verdict, verdict
 
 MOST_NAMED = 5

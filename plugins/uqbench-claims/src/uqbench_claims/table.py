@@ -4,10 +4,10 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from uqbench.boards.decision import Finding, Needed
 from uqbench.boards.tables import number
 from uqbench.contract.claim import Region
 from uqbench.statistics.levels import ALPHA
+from uqbench_claims.decision import Finding, Needed
 from uqbench_claims.judge import Judgement
 
 COLUMNS = (

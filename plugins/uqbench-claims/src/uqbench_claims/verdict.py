@@ -1,14 +1,14 @@
 """The verdict on a claim: what the decisions on its comparisons come to.
 
 A comparison is decided by its interval, at a level corrected for their number
-(:mod:`uqbench.boards.decision`); the error of a whole claim is at most 5 %.
+(:mod:`uqbench_claims.decision`); the error of a whole claim is at most 5 %.
 """
 
 import enum
 from collections.abc import Sequence
 
-from uqbench.boards.decision import Finding, combine
 from uqbench.contract.claim import Evidence
+from uqbench_claims.decision import Finding, combine
 
 
 class Verdict(enum.Enum):

@@ -8,9 +8,9 @@ from uqbench.api.values import Place, given
 from uqbench.boards.stored import board_folders
 from uqbench.contract.errors import Say, UqbenchError, warn
 from uqbench.registry.load_host import load_host
-from uqbench.results.files import write_output
 from uqbench.results.folders import Folder
 from uqbench.suites.reading import read_suites
+from uqbench_report.output import write_output
 
 LIBRARIES = ("altair", "vl_convert")
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import torch
 from torch import Tensor
+from uqbench_record.agents import ExportedAgent, restore
 
-from uqbench.api.agents import ExportedAgent, restore
 from uqbench.contract.agent import Uncertainty
 from uqbench.contract.errors import UqbenchError
 from uqbench.contract.figure import Figure

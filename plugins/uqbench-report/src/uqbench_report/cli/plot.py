@@ -50,7 +50,7 @@ def command(
     from uqbench_report.report import require
 
     require("plots", "altair", "vl_convert")
-    from uqbench.results.files import write_output
+    from uqbench_report.output import write_output
     from uqbench_report.plots.render import render
 
     folder = Path() if to is None else to

@@ -23,7 +23,7 @@ from uqbench_report.plots.catalog import draw as of_board
 from uqbench_report.plots.words import spelled
 
 if TYPE_CHECKING:
-    from uqbench.api.compare import Compared
+    from uqbench_compare.compare import Compared
 
 OF_BOARDS = ("intervals", "pairs")
 FIGURES = (*OF_BOARDS, "profile", "efficiency", "area", "steps")

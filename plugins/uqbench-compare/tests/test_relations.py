@@ -1,0 +1,329 @@
+"""Twelve changes of a score file: each leaves the result the same, or is refused by its name."""
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import score_forms as forms
+from score_forms import CURVES, FORMS, METHODS, SEEDS, STEPS, TASKS, Form
+
+import uqbench
+from uqbench.contract.errors import UqbenchError
+
+TABLES = (
+    "split in two", "permute rows", "permute columns", "add a column", "add W&B's columns",
+    "append the same", "rename to a number", "cut a tail", "drop a middle", "CRLF and mark",
+    "resume in two files", "one name twice",
+)  # fmt: skip
+Outcome = tuple[dict[str, Any] | None, str]
+
+
+def outcome(paths: Sequence[Path], names: dict[str, str] | None = None, **options: Any) -> Outcome:
+    """Ranks, pairs, intervals, profile and curves to the bit, or the refusal; what is lacking."""
+    try:
+        found = uqbench.compare(list(paths), **options)
+    except UqbenchError as error:
+        return None, str(error)
+    tables = {}
+    for name, keys in (
+        ("ranks", ["method"]), ("pairs", ["first", "second"]),
+        ("intervals", ["method", "statistic"]),
+    ):  # fmt: skip
+        table = getattr(found, name).replace(names or {})
+        if name == "intervals":  # over the method that the first file has: it is among the pairs
+            table = table[~table["statistic"].str.startswith("improvement")]
+        tables[name] = table.sort_values(keys).to_json(orient="records", double_precision=15)
+    further = {"profile": found.profile()}
+    if len(found.curves):
+        further |= {"efficiency": found.efficiency, "area": found.area}
+    for name, table in further.items():
+        table = table.replace({"method": names or {}})
+        keys = ["method", *table.columns.intersection(["threshold", "step"])]
+        tables[name] = table.sort_values(keys).to_json(orient="records", double_precision=15)
+    return tables, repr(found)
+
+
+def check(base: Outcome, made: Outcome, files: Sequence[str], *, lacks: str = "") -> None:
+    """The same, or refused with a file's name; where a run was cut, its method may lack a rank."""
+    assert base[0] is not None, base[1]
+    assert all(f'"{name}"' in base[0]["ranks"] for name in METHODS), base[1]
+    result, said = made
+    if result is None:
+        assert any(name in said for name in files), said
+    elif result != base[0]:
+        assert lacks, f"another result: {said}"
+        if result["ranks"] == base[0]["ranks"]:  # its curve has a hole, and no other value
+            assert has(result) < has(base[0])
+            return
+        assert f'"method":"{lacks}"' not in result["ranks"], said
+        assert re.search(rf"/{lacks} \(\d", said), said
+
+
+def has(tables: dict[str, Any]) -> set[tuple[Any, ...]]:
+    """The values of curves."""
+    rows = json.loads(tables["efficiency"])
+    return {tuple(row[name] for name in ("method", "step", "value", "low", "high")) for row in rows}
+
+
+def of_table(name: str, form: Form, root: Path) -> None:
+    table, options = form.table(), dict(form.options)
+    path = form.write(table, root / "whole" / "results")
+    base = outcome([path], **options)
+
+    def again(*frames: Any, at: Sequence[str] = ("one/results", "two/other")) -> list[Path]:
+        return [form.write(f, root / place) for f, place in zip(frames, at, strict=False)]
+
+    if name == "split in two":
+        half = len(table) // 2
+        for at in (("one/results", "two/other"), ("one/results", "two/results")):
+            paths = again(table[:half], table[half:], at=at)
+            check(base, outcome(paths, **options), [p.name for p in paths])
+        paths = again(table[::2], table[1::2])
+        check(base, outcome(paths, **options), [p.name for p in paths])
+    elif name == "append the same":
+        check(base, outcome([path, path], **options), [path.name])
+        for at in ("two/results", "two/other"):
+            copy = form.write(table, root / at)
+            check(base, outcome([path, copy], **options), [path.name, copy.name])
+        import pandas as pd
+
+        twice = again(pd.concat([table, table], ignore_index=True))
+        check(base, outcome(twice, **options), [twice[0].name])
+    elif name == "rename to a number":
+        for new in (("1.1", "1.10"), ("100000", "1e5"), ("07", "7")):
+            pairs = dict(zip(METHODS, new, strict=True))
+            if form.roles:
+                of = form.roles["method"]
+                changed = table.assign(**{of: table[of].replace(pairs)})
+            else:
+                names = [reduce(lambda c, p: c.replace(f"__{p[0]}__", f"__{p[1]}__"),
+                                pairs.items(), column) for column in table]  # fmt: skip
+                changed = table.set_axis(names, axis=1)
+            paths = again(changed)
+            back = {number: name for name, number in pairs.items()}
+            check(base, outcome(paths, back, **options), [paths[0].name])
+    elif name == "CRLF and mark":
+        forms.copied(root / "whole", root / "crlf")
+        forms.crlf(root / "crlf")
+        check(base, outcome([root / "crlf" / path.name], **options), [path.name])
+    elif name == "resume in two files":
+        resumed(form, table, base, again, options)
+    elif name == "one name twice":
+        two_names(form, table, base, again, options)
+    else:
+        for word, changed in forms.changed_rows(name, form, table):
+            paths = again(changed)
+            lacks = "dqn" if name in ("cut a tail", "drop a middle") else ""
+            try:
+                check(base, outcome(paths, **options), [paths[0].name], lacks=lacks)
+            except AssertionError as error:
+                raise AssertionError(f"{word}: {error}") from error
+
+
+def resumed(
+    form: Form, table: Any, base: Outcome, again: Callable[..., list[Path]], options: Any
+) -> None:
+    """One run goes on in a second file, from the step where it stopped or from one before."""
+    if not form.curves:
+        paths = again(table[:1], table[1:])
+        check(base, outcome(paths, **options), [p.name for p in paths])
+        return
+    for back in (0, 3):
+        if form.roles:
+            own = (table[form.roles["method"]] == "dqn") & (table[form.roles["seed"]] == "1")
+            step = table[form.roles["step"]].astype(int)
+            late = own & (step > STEPS[9 - back])
+            first, second = table[~(own & (step > STEPS[9]))], table[late]
+            if back:  # what was made again came to something else
+                score = form.roles["score"]
+                second = second.assign(**{score: [f"{float(x) + 50}" for x in second[score]]})
+                paths = again(first, second)
+                assert outcome(paths, **options)[0] is None, "old and new values are pooled"
+                check(base, outcome(paths, **options), [p.name for p in paths])
+                continue
+        else:
+            first, second = table[:10], table[10 - back :]
+        paths = again(first, second)
+        check(base, outcome(paths, **options), [p.name for p in paths])
+
+
+def two_names(
+    form: Form, table: Any, base: Outcome, again: Callable[..., list[Path]], options: Any
+) -> None:
+    """A folder a method, in each a file of one name; with a column of methods, and without."""
+    if not form.roles:
+        parts = [table[[c for c in table if f"__{m}__" in c or " - " not in c]] for m in METHODS]
+        paths = again(*parts, at=("dqn/results", "ppo/results"))
+        check(base, outcome(paths, **options), [p.name for p in paths])
+        return
+    of = form.roles["method"]
+    parts = [table[table[of] == m] for m in METHODS]
+    for given in (parts, [p.drop(columns=of) for p in parts]):
+        paths = again(*given, at=("dqn/results", "ppo/results"))
+        check(base, outcome(paths, **options), [p.name for p in paths])
+
+
+@pytest.mark.parametrize("relation", TABLES)
+@pytest.mark.parametrize("form", FORMS)
+def test_a_table_that_is_changed_says_the_same_or_is_refused(form, relation, tmp_path):
+    of_table(relation, FORMS[form], tmp_path)
+
+
+FOLDERS = {
+    "sb3 monitors": forms.monitors,
+    "rl-zoo of Atari": lambda root: forms.monitors(root, atari=True),
+    "sb3 evaluations": forms.evaluations,
+}
+
+
+def of_folders(name: str, write: Callable[[Path], list[Path]], root: Path) -> None:
+    paths = write(root / "whole")
+    base, logs = outcome(paths), forms.copied(root / "whole", root / "changed") / "logs"
+    changed = [logs / method for method in METHODS]
+    own = next((logs / "dqn").glob("*_1"))
+    monitor, stored = own / "0.monitor.csv", own / "evaluations.npz"
+    if monitor.exists():
+        head, columns, *rows = monitor.read_text().splitlines()
+        env = json.loads(head[1:])["env_id"]
+
+        def put(kept: list[str], name: str = "0.monitor.csv", t_start: float = 1.7e9) -> None:
+            forms.write_monitor(own / name, kept, env, t_start)
+
+        def timed(kept: list[str]) -> list[str]:
+            """The same episodes, with times from the start of another process."""
+            begun = float(kept[0].split(",")[2]) - 0.5
+            return [f"{r},{n},{float(t) - begun}" for r, n, t in (x.split(",") for x in kept)]
+    else:
+        with np.load(stored) as file:
+            steps, values = file["timesteps"], file["results"]
+
+    def keep(index: Any) -> None:
+        if monitor.exists():
+            put([rows[k] for k in index])
+        else:
+            np.savez(stored, timesteps=steps[index], results=values[index])
+
+    count = len(rows) if monitor.exists() else len(steps)
+    files, lacks = [own.name, "monitor.csv", "evaluations.npz", "dqn"], ""
+    if name in ("split in two", "resume in two files"):
+        half = count // 2
+        if monitor.exists():
+            put(rows[:half])
+            put(timed(rows[half:]), "1.monitor.csv", 1.7e9 + 9000)
+        else:
+            keep(range(half))
+            other = own.parent / "more" / own.name
+            other.mkdir(parents=True)
+            np.savez(other / stored.name, timesteps=steps[half:], results=values[half:])
+            lacks = "dqn"
+    elif name == "permute rows":
+        keep(np.random.default_rng(0).permutation(count))
+        if monitor.exists():
+            lacks = "dqn"
+    elif name == "permute columns":
+        if not monitor.exists():
+            pytest.skip("it has no columns")
+        flipped = [",".join(row.split(",")[::-1]) for row in rows]
+        monitor.write_text("\n".join([head, "t,l,r", *flipped]) + "\n")
+    elif name in ("add a column", "add W&B's columns"):
+        if monitor.exists():
+            more = "score,_step" if name == "add a column" else "r__MIN,r__MAX"
+            text = [head, f"{columns},{more}", *(f"{row},77,88" for row in rows)]
+            monitor.write_text("\n".join(text) + "\n")
+        else:
+            np.savez(stored, timesteps=steps, results=values, _step=steps, score=steps)
+    elif name == "append the same":
+        for more in (changed[:1], [logs]):
+            check(base, outcome([*changed, *more]), files)
+        if monitor.exists():
+            put(rows, "1.monitor.csv", 1.7e9 + 1)
+            (own / "1.monitor.csv").write_bytes(monitor.read_bytes())
+    elif name == "rename to a number":
+        for new in (("1.1", "1.10"), ("3", "51"), ("C51", "TD3")):
+            pairs = dict(zip(METHODS, new, strict=True))
+            at = forms.copied(root / "whole", root / "-".join(new)) / "logs"
+            given = [(at / m).rename(at / number) for m, number in pairs.items()]
+            check(base, outcome(given, {n: m for m, n in pairs.items()}), files)
+    elif name == "cut a tail":
+        lacks = "dqn"
+        for kept in (count // 3, count * 17 // 20):
+            keep(range(kept))
+            check(base, outcome(changed), files, lacks=lacks)
+    elif name == "drop a middle":
+        lacks = "dqn"
+        keep([*range(count // 3), *range(count * 2 // 3, count)])
+    elif name == "CRLF and mark":
+        forms.crlf(logs)
+    elif name == "one name twice":
+        pytest.skip("each folder has a file of this name: the other relations are about such")
+    check(base, outcome(changed), files, lacks=lacks)
+
+
+@pytest.mark.parametrize("relation", TABLES)
+@pytest.mark.parametrize("form", FOLDERS)
+def test_folders_that_are_changed_say_the_same_or_are_refused(form, relation, tmp_path):
+    of_folders(relation, FOLDERS[form], tmp_path)
+
+
+def of_rliable(name: str, root: Path) -> None:
+    paths = forms.rliable(root / "whole")
+    base = outcome(paths)
+    games = {path.stem: json.loads(path.read_text()) for path in paths}
+    files = [path.name for path in paths]
+
+    def put(at: str, table: Any) -> Path:
+        path = root / at
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(table))
+        return path
+
+    if name == "split in two":
+        halves = [{m: {t: own[t]} for m, own in games.items()} for t in TASKS]
+        check(base, outcome([put("a/x.json", halves[0]), put("b/x.json", halves[1])]), files)
+        parts = [put(f"{k}/dqn.json", {t: games["dqn"][t]}) for k, t in enumerate(TASKS)]
+        made = outcome([*parts, paths[1]])
+        assert made[0] is None or made[0]["ranks"].count("rank_low") <= 1, made[1]
+    elif name in ("permute rows", "permute columns"):
+        flipped = {m: dict(reversed(own.items())) for m, own in games.items()}
+        check(base, outcome([put(f"f/{m}.json", own) for m, own in flipped.items()]), files)
+        check(base, outcome([put("f/all.json", dict(reversed(flipped.items())))]), ["all.json"])
+    elif name == "add a column":
+        own = games["dqn"]
+        for extra in ({"score": [1.0] * 4}, {"method": "dqn"}, {"seed": 3}, {"info": {"a": [1]}}):
+            made = outcome([put("e/dqn.json", {**own, **extra}), paths[1]])
+            check(base, made, files, lacks="ppo")  # what is asked of all is a task more
+    elif name == "add W&B's columns":
+        pytest.skip("it has no columns")
+    elif name == "append the same":
+        check(base, outcome([*paths, paths[0]]), files)
+        check(base, outcome([*paths, put("again/dqn.json", games["dqn"])]), files)
+        check(base, outcome([put("a.json", games), put("b.json", games)]), ["a.json", "b.json"])
+    elif name == "rename to a number":
+        for new in (("1.1", "1.10"), ("3", "51")):
+            pairs = dict(zip(METHODS, new, strict=True))
+            back = {n: m for m, n in pairs.items()}
+            given = [put(f"n/{n}.json", games[m]) for m, n in pairs.items()]
+            check(base, outcome(given, back), [p.name for p in given])
+    elif name in ("cut a tail", "drop a middle"):
+        cut = {t: own[:-1] if t == TASKS[0] else own for t, own in games["dqn"].items()}
+        check(base, outcome([put("c/dqn.json", cut), paths[1]]), files, lacks="dqn")
+    elif name == "CRLF and mark":
+        forms.crlf(root / "whole")
+        check(base, outcome(paths), files)
+    elif name in ("resume in two files", "one name twice"):
+        given = [put(f"{m}/scores.json", own) for m, own in games.items()]
+        check(base, outcome(given), ["scores.json"])
+
+
+@pytest.mark.parametrize("relation", TABLES)
+def test_rliables_files_that_are_changed_say_the_same_or_are_refused(relation, tmp_path):
+    of_rliable(relation, tmp_path)
+
+
+def test_the_fixtures_have_the_numbers_that_they_are_about():
+    assert len(CURVES) == len(METHODS) * len(TASKS) * len(SEEDS)

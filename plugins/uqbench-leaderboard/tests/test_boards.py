@@ -1,0 +1,105 @@
+"""What the commands do, from Python: the same boards, verdicts and refusals."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from uqbench_claims.cli import claims as claims_command
+
+import uqbench
+from uqbench.api.execute import execute
+from uqbench.api.session import Session
+from uqbench.contract.errors import UqbenchError
+
+TOY = Path(__file__).parents[3] / "tests" / "toy"
+
+
+@pytest.fixture(scope="module")
+def toy():
+    """The toy plugin, here and in the workers."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(TOY))
+        patch.setenv("PYTHONPATH", str(TOY))
+        patch.setenv("UQBENCH_PLUGINS", "toy,builtin,claims,leaderboard")
+        yield
+
+
+@pytest.fixture(scope="module")
+def out(toy, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two seeds of two methods."""
+    out = tmp_path_factory.mktemp("experiment") / "results"
+    uqbench.run("toy", seeds=2, workers=1, out=out, progress=False)
+    return out
+
+
+@pytest.fixture
+def boards(out: Path, tmp_path: Path) -> Path:
+    """Their board, alone."""
+    boards = tmp_path / "boards"
+    uqbench.leaderboard(options(out), boards)
+    return boards
+
+
+def options(out: Path | None) -> uqbench.Options:
+    """Of the two seeds, and runs in ``out``."""
+    return uqbench.Options("toy", seeds=2, out=out)
+
+
+def tables(folder: Path) -> dict[str, bytes]:
+    (board,) = folder.glob("toy/*/manifest.json")
+    return {path.name: path.read_bytes() for path in board.parent.iterdir()}
+
+
+def test_a_board_is_that_of_the_run_and_passes_the_check(out, boards):
+    assert tables(boards) == tables(out / "leaderboards")
+    checked = uqbench.check_leaderboard(options(out), boards)
+    assert checked.good
+    assert "8 of its 8 rows compared" in checked.lines[0]
+
+
+def test_a_table_that_was_edited_is_named_and_rewritten(out, boards):
+    before = tables(boards)
+    (path,) = boards.glob("toy/*/leaderboard.csv")
+    path.write_bytes(path.read_bytes().replace(b"fast", b"last"))
+    checked = uqbench.check_leaderboard(options(out), boards)
+    assert not checked.good
+    assert "leaderboard.csv: differs" in checked.lines[0]
+    assert uqbench.rewrite_leaderboard(options(out), boards)[1] == [path]
+    assert tables(boards) == before
+
+
+def test_a_board_by_another_risk_measure_has_a_folder_of_its_own(out, tmp_path):
+    written = uqbench.leaderboard(options(out), tmp_path, risk="cvar(0.25)")
+    assert written.folder.name.endswith("-cvar-0-25")
+    assert written.board.primary.risk == "cvar(0.25)"
+
+
+def test_verdicts_of_all_suites_are_those_of_the_command(out):
+    all_suites = uqbench.verdicts(uqbench.Options(out=out))
+    (found,) = [one for one in all_suites if one.suite == "toy"]
+    shown = CliRunner().invoke(claims_command.command, ["--out", str(out), "--json"])
+    assert found.as_json() in json.loads(shown.stdout)
+    assert sum(found.verdicts.values()) == found.claims > 0
+    judged = uqbench.judge_claims(uqbench.Options("toy", out=out))
+    assert len(judged) == found.claims
+
+
+def test_a_copy_of_the_runs_is_listed(out, tmp_path):
+    shutil.copytree(out, tmp_path / "all")
+    listed = uqbench.status(tmp_path / "all")
+    assert {(row["state"], row["step"]) for row in listed} == {("finished", 600)}
+
+
+def test_nothing_is_kept_where_no_folder_is_given(toy, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    options = uqbench.Options("toy", methods="fast", tasks="short", seeds=[0], out=None, workers=1)
+    done = execute(Session(options))
+    assert done.folder is None
+    assert done.unfinished == {}
+    assert done.board is not None
+    assert [row["method"] for row in done.board.rows()] == ["fast"]
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(UqbenchError, match="expected a results folder"):
+        uqbench.leaderboard(options)

@@ -1,0 +1,420 @@
+"""Tuning: what is tried, what is chosen, and how a board says so."""
+
+import csv
+import io
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from uqbench_leaderboard.tune import search, tune
+
+import uqbench
+from uqbench.api.execute import execute
+from uqbench.api.options import Options
+from uqbench.api.session import Session
+from uqbench.boards.headline import Told
+from uqbench.boards.leaderboard import board
+from uqbench.boards.protocol import departures
+from uqbench.contract.errors import UqbenchError
+from uqbench.pages.board_view import BoardView
+from uqbench.pages.markdown import page
+from uqbench.suites.plan import Plan
+from uqbench.suites.reading import parse_suite
+from uqbench.suites.tuning import Tables, Tried, outcomes, read_table, table
+
+TOY = Path(__file__).parents[3] / "tests" / "toy"
+AGENT = """
+import dataclasses
+import math
+import uqbench
+from uqbench.contract.agent import Agent
+from uqbench.lanes import Uniform
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Config:
+    learning_rate: float = 1e-4
+    hesitation: float = 0.0
+
+class Climber(Agent):
+    '''Goes forward with a probability that is 1 for a learning rate of .01, less for any other.'''
+
+    def __init__(self, info, seeds, config: Config, device):
+        self.forward = 1 - 0.3 * abs(math.log10(config.learning_rate) + 2) - config.hesitation
+        self.uniform, self.t = Uniform(seeds, "climb", (info.actors,), device), 0
+
+    def act(self, obs, valid=None):
+        return (self.uniform.at(self.t) < self.forward).long()
+
+    def observe(self, step):
+        self.t += 1
+
+    def policy(self, obs, valid=None):
+        return (self.uniform.at(self.t) < self.forward).long()
+
+    def state_dict(self):
+        return {"t": self.t}
+
+    def load_state_dict(self, state):
+        self.t = state["t"]
+
+@uqbench.hookimpl
+def uqbench_agents():
+    return [uqbench.AgentSpec(name="climber", version="VERSION", factory=Climber, config=Config)]
+"""
+TUNING = """
+[tuning]
+budget = "smoke"
+first_seed = 10_000
+seeds = 2
+configurations = 6
+space = { learning_rate = [1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2] }
+
+[budgets.tuned]
+summary = "default and tuned"
+steps = 200
+seeds = 3
+ranks = true
+step_ms = 10.0
+tuned = "with-default"
+
+[[methods]]
+name = "climber"
+agent = "climber"
+"""
+RATES = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2)
+
+
+@pytest.fixture
+def options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Options:
+    monkeypatch.syspath_prepend(str(TOY))
+    monkeypatch.setenv("UQBENCH_PLUGINS", "toy,builtin")
+    monkeypatch.setenv("UQBENCH_LOCAL", "[]")
+    (tmp_path / "agent.py").write_text(AGENT.replace("VERSION", "1"))
+    toy = (TOY / "toy_uqbench" / "toy.toml").read_text().replace('name = "toy"', 'name = "hill"')
+    toy, claims, _ = toy.partition("[[claims]]")
+    assert claims
+    (tmp_path / "hill.toml").write_text(toy + TUNING)
+    plugins = [str(tmp_path / name) for name in ("agent.py", "hill.toml")]
+    return Options(suite="hill", plugins=plugins, out=str(tmp_path / "out"), workers=1)
+
+
+def tried(scores: dict[str, tuple[float | None, ...]], method: str = "m") -> list[Tried]:
+    return [
+        Tried(method, "1", setting, f"t{k}", score, 2, 0.5)
+        for setting, of in scores.items()
+        for k, score in enumerate(of)
+    ]
+
+
+def of(scores: dict[str, tuple[float | None, ...]]):
+    return outcomes(tried(scores)).get("m")
+
+
+def test_one_setting_is_chosen_for_all_tasks_and_sensitivity_is_what_one_for_each_would_gain():
+    # means .4, .5, .45; the best by task are .8 and .9, whose mean .85 is .35 above .5
+    came = of(
+        {"learning_rate=1": (0.8, 0.0), "learning_rate=2": (0.5, 0.5), "learning_rate=3": (0, 0.9)}
+    )
+    assert (came.setting, came.values) == ("learning_rate=2", {"learning_rate": 2})
+    assert came.sensitivity == pytest.approx(0.35)
+    assert came.words == "tuned over 3 settings on 2 tasks"
+
+
+def test_of_equal_scores_the_smaller_rate_is_chosen_then_the_earlier_setting():
+    assert of({"weight_decay=2": (1,), "weight_decay=1": (1,)}).setting == "weight_decay=1"
+    assert of({"n=2": (1,), "n=1": (1,)}).setting == "n=2"
+
+
+def test_a_setting_at_the_end_of_its_numbers_is_at_the_edge():
+    rates = {f"learning_rate={rate}": (float(rate),) for rate in (1, 2, 3)}
+    assert of(rates).words == "tuned over 3 settings on 1 task, at the edge of the grid"
+    assert not of(rates | {"learning_rate=2": (9.0,)}).at_edge
+    assert not of({"risk=a": (1.0,), "risk=b": (2.0,)}).at_edge  # words have no order
+    assert not of({"n=1": (1.0,)}).at_edge  # nor has a number that is the same in all
+
+
+def test_a_setting_with_a_failed_run_is_not_chosen():
+    assert of({"n=1": (9.0, None), "n=2": (0.0, 0.0)}).setting == "n=2"
+    assert of({"n=1": (9.0, None)}) is None
+
+
+ROWS = st.dictionaries(
+    st.sampled_from([f"learning_rate=1e-{k}" for k in range(1, 9)]),
+    st.tuples(st.none() | st.floats(-1e6, 1e6).map(lambda x: float(f"{x:.6g}")), st.floats(0, 1)),
+    min_size=1,
+)
+
+
+@settings(deadline=None)
+@given(ROWS)
+def test_a_table_reads_back_as_what_was_written(tmp_path_factory, rows):
+    scores = {name: (a, float(f"{b:.6g}")) for name, (a, b) in rows.items()}
+    path = tmp_path_factory.mktemp("table") / "a.csv"
+    path.write_text(table(tried(scores) + tried(scores, "other")))
+    read = read_table(path)
+    assert outcomes(read) == outcomes(tried(scores) + tried(scores, "other"))
+    assert [row.score for row in read[: 2 * len(rows)]] == [
+        s for own in scores.values() for s in own
+    ]
+
+
+def test_a_table_that_says_what_its_scores_do_not_is_refused(tmp_path):
+    path = tmp_path / "a.csv"
+    good = table(tried({"n=1": (1.0,), "n=2": (3.0,), "n=3": (2.0,)}))
+    path.write_text(good.replace(",yes", ","))
+    with pytest.raises(UqbenchError, match="choice do not follow from its scores"):
+        read_table(path)
+    path.write_text(good.replace("3,2,0.5", "nonsense,2,0.5"))
+    with pytest.raises(UqbenchError, match="is damaged"):
+        read_table(path)
+    path.write_text(good)
+    assert len(read_table(path)) == 3
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ("first_seed = 10_000", "first_seed = 9_999", "tuning.first_seed"),
+        ("seeds = 3", "seeds = 10_001", "seeds below 10000"),
+        (", 3e-2]", "]", "expected 6 to 6 settings"),
+        (", 3e-2]", ", 3e-2, 1e-1]", "expected 6 to 6 settings"),
+        ("space = { learning_rate", "space = { n", "of learning_rate or weight_decay"),
+        ("[tuning]", "[other]", "unknown key 'other'"),
+        ("configurations = 6", "configurations = 5", "tuning.configurations"),
+        ('budget = "smoke"', 'budget = "smok"', "smoke"),
+        ("[budgets.tuned]", "[budgets.tuning]", "its budget is called 'tuning'"),
+    ],
+)
+def test_a_search_that_is_small_or_meets_the_seeds_of_a_board_is_refused(
+    options, before, after, said
+):
+    path = Path(options.plugins[1])
+    text = path.read_text()
+    head, tuning = text[: text.index("[tuning]")], text[text.index("[tuning]") :]
+    assert before in tuning
+    path.write_text(head + tuning.replace(before, after))
+    with pytest.raises(UqbenchError, match=said.replace("[", "\\[")):
+        Session(options).plan()
+
+
+def test_a_tuned_budget_needs_a_search(host):
+    text = (TOY / "toy_uqbench" / "toy.toml").read_text()
+    text = text.replace("[budgets.paper]", '[budgets.paper]\ntuned = "only"')
+    with pytest.raises(UqbenchError, match=r"paper: it is tuned: expected \[tuning\], too"):
+        parse_suite(text, host, "toy.toml")
+
+
+def test_the_search_is_every_setting_on_seeds_of_its_own(options):
+    plan = search(options).plan()
+    assert (plan.name, plan.standard, plan.budget.ranks) == ("tuning", True, False)
+    assert {run.seed for run in plan.runs} == {10_000, 10_001}
+    assert {cell.method.name.partition("[")[0] for cell in plan.cells} == {"climber"}
+    assert {cell.config.learning_rate for cell in plan.cells} == {*RATES}
+    assert len(plan.runs) == 6 * 2 * 2
+    with pytest.raises(UqbenchError, match=r"those of \[tuning\]"):
+        search(replace(options, seeds=3))
+    with pytest.raises(UqbenchError, match="no search space for slow"):  # it has no such field
+        search(replace(options, methods=("slow",)))
+
+
+def test_an_empty_space_leaves_its_methods_untuned(options):
+    path = Path(options.plugins[1])
+    path.write_text(path.read_text() + "\n[search_spaces.climber]\n")
+    with pytest.raises(UqbenchError, match="no search space for climber"):
+        search(replace(options, methods=("climber",)))
+
+
+def test_a_space_of_nothing_that_there_is_is_refused(options):
+    path = Path(options.plugins[1])
+    path.write_text(path.read_text() + "\n[search_spaces.slow]\n")  # a method, not an agent
+    with pytest.raises(UqbenchError, match=r"search_spaces\.slow: there is no agent or estimator"):
+        search(options)
+
+
+def test_what_is_set_takes_the_place_of_the_space_within_the_same_number_of_settings(options):
+    values = uqbench.grid(1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
+    own = replace(options, settings={"climber": {"learning_rate": values}}, methods=("climber",))
+    assert {cell.config.learning_rate for cell in search(own).plan().cells} == {*values.values}
+    few = replace(own, settings={"climber": {"learning_rate": uqbench.grid(1.0, 2.0)}})
+    with pytest.raises(UqbenchError, match="expected 6 to 6 settings"):
+        search(few)
+
+
+def written(options: Options, scores: dict[str, tuple[float, float]], version: str = "1") -> None:
+    rows = [
+        Tried("climber", version, setting, task, score, 2, 0.1)
+        for setting, own in scores.items()
+        for task, score in zip(("short", "long"), own, strict=True)
+    ]
+    (Path(options.plugins[1]).parent / "hill.tuning.csv").write_text(table(rows))
+
+
+BEST = {"learning_rate=1e-4": (0.1, 0.1), "learning_rate=1e-2": (0.9, 0.7)}
+
+
+def planned(options: Options, *methods: str) -> Plan:
+    own = replace(options, budget="tuned", methods=methods or None)
+    return Session(own).plan()
+
+
+def test_a_tuned_budget_takes_the_chosen_setting_and_has_a_row_for_the_default(options):
+    before = planned(options)
+    written(options, BEST)
+    after = planned(options)
+    rates = {cell.method.name: getattr(cell.config, "learning_rate", 0) for cell in after.cells}
+    assert rates == {
+        "slow": 0, "fast": 0, "climber": 1e-2, "climber[learning_rate=1e-4]": 1e-4,
+    }  # fmt: skip
+    assert after.defaults == {"climber": "climber[learning_rate=1e-4]"}
+    assert (after.standard, after.as_written) == (True, True)
+    assert {*planned(options, "climber").roles} == {"climber"}  # as a submission needs it
+    run = {run.name: run for run in before.runs}["short/climber/0"]
+    assert run.digest not in {run.digest for run in after.runs}
+    assert {r.digest for r in before.runs if r.method == "slow"} == {
+        r.digest for r in after.runs if r.method == "slow"
+    }
+
+
+def test_a_default_that_was_chosen_is_one_row(options):
+    written(options, {name: tuple(-x for x in own) for name, own in BEST.items()})
+    assert {*planned(options).roles} == {"slow", "fast", "climber"}
+
+
+def test_settings_of_another_version_are_refused(options):
+    written(options, BEST, version="0")
+    with pytest.raises(UqbenchError, match="has settings for version 0 of climber"):
+        planned(options)
+
+
+def test_tuning_and_the_board_of_what_it_chose(options, tmp_path):
+    done = tune(options)
+    assert done.failed == {}
+    assert done.tables == (tmp_path / "hill.tuning.csv",)
+    came = done.tuned["climber"]
+    assert came.setting == "learning_rate=0.01"  # always forward: by construction the best
+    assert came.words == "tuned over 6 settings on 2 tasks"
+    text = done.tables[0].read_text()
+    assert tune(options).tuned == done.tuned  # nothing to do: from the store
+    assert done.tables[0].read_text() == text
+
+    made = execute(Session(replace(options, budget="tuned"))).board
+    rows = {
+        row["method"]: row for row in csv.DictReader(io.StringIO(made.files()["leaderboard.csv"]))
+    }
+    other = rows["climber[learning_rate=1e-4]"]
+    assert rows["climber"]["tuned"] == came.words
+    assert (other["tuned"], rows["slow"]["tuned"]) == ("default settings", "untuned")
+    gain = float(rows["climber"]["mean"]) - float(other["mean"])
+    assert float(rows["climber"]["tuning_gain"]) == pytest.approx(gain, abs=1e-5)
+    assert float(rows["climber"]["tuning_gain_low"]) > 0
+    assert float(rows["climber"]["sensitivity"]) == pytest.approx(came.sensitivity, abs=1e-5)
+    assert made.told.note.startswith("Not tuned: fast, slow.")
+    assert "`climber` (local, tuned over 6 settings on 2 tasks)" in page(made, [], "")
+    assert "gain by tuning" in page(made, [], "")
+    view = {line.method: line.notes for line in BoardView.of(made).lines}
+    assert view["slow"] == ("untuned",)
+
+
+def test_a_board_knows_that_its_table_is_another_by_now(options, tmp_path):
+    written(options, BEST)
+    plan = planned(options)
+    manifest = board(plan, Session(options).store).manifest({})
+    assert departures(manifest, plan.suite, {}) == []
+    path = tmp_path / "hill.tuning.csv"
+    path.write_text(path.read_text().replace(",2,0.1,", ",2,0.3,"))  # the hours that it took
+    assert departures(manifest, planned(options).suite, {}) == []
+    written(options, BEST | {"learning_rate=3e-3": (1.0, 1.0)})
+    assert departures(manifest, planned(options).suite, {}) == ["other settings by hill.tuning.csv"]
+
+
+def test_the_note_of_a_board_says_which_methods_were_not_tuned(host):
+    import pandas as pd
+
+    row = {
+        "role": "method",
+        "beats_trivial": "",
+        "rank_low": math.nan,
+        "rank_high": math.nan,
+        "mean": 0.5,
+    }
+    rows = pd.DataFrame([row | {"method": "a"}, row | {"method": "b"}])
+    assert Told(rows, "mean", True, rows, ("mean", "max")).note.startswith("No method was tuned")
+    assert "tuned" not in Told(rows, "mean", False, rows, ("mean", "max")).note
+    tuned = rows.assign(tuned=["tuned over 6 settings on 2 tasks", "default settings"])
+    assert "tuned" not in Told(tuned, "mean", True, rows, ("mean", "max")).note
+
+
+def rungs(
+    best: float, default: float, error: float, first: tuple[float, ...] = (0.1, 0.2, 0.3)
+) -> list[Tried]:
+    """Rows of a search of two rungs: n = 1, 2, 3, then 3 and the default 1, on two tasks each."""
+    made = [
+        replace(row, rung=1, error=0.01, default="yes" if row.setting == "n=1" else None)
+        for row in tried({f"n={n}": (x, x) for n, x in enumerate(first, 1)})
+    ]
+    return made + [
+        replace(row, rung=2, error=error, default="yes" if row.setting == "n=1" else None)
+        for row in tried({"n=3": (best, best), "n=1": (default, default)})
+    ]
+
+
+def test_the_last_rung_chooses_and_keeps_the_default_within_two_standard_errors():
+    # of a mean over two tasks the standard error is .1 √2 / 2, of a difference of two such .1
+    came = outcomes(rungs(0.5, 0.29, 0.1))["m"]
+    assert (came.setting, came.rung) == ("n=3", 2)
+    kept = outcomes(rungs(0.5, 0.31, 0.1))["m"]
+    assert (kept.setting, kept.at_edge) == ("n=1", False)
+    assert kept.words == "tuned over 3 settings on 2 tasks, search undecided, default kept"
+    assert outcomes(rungs(0.2, 0.5, 0.1))["m"].words == (
+        "tuned over 3 settings on 2 tasks, at the edge of the grid"
+    )
+
+
+def test_a_table_of_two_rungs_reads_back_and_marks_what_was_decided(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text(table(rungs(0.5, 0.31, 0.1)))
+    read = read_table(path)
+    assert {row.setting for row in read if row.chosen} == {"n=1"}
+    assert {row.chosen for row in read} == {None, "search undecided, default kept"}
+    assert [row.rung for row in read] == [1] * 6 + [2] * 4
+    assert "rung" not in table(tried({"n=1": (1.0,)}))  # as tables were before
+
+
+def test_a_search_of_which_the_last_rung_is_missing_tunes_nothing():
+    whole = rungs(0.5, 0.1, 0.1)
+    assert {*Tables(tuple(whole), None, 2).tuned} == {"m"}
+    assert {*Tables(tuple(whole[:6]), None, 2).tuned} == set()
+    assert Tables(tuple(whole), None, 2).kept("m", 2) == ["n=3", "n=2"]
+
+
+LAST_RUNG = """
+[tuning.last]
+budget = "tuned"
+
+[[search_spaces.climber]]
+learning_rate = [1e-4, 1e-3, 3e-3, 1e-2]
+
+[[search_spaces.climber]]
+hesitation = [0.1, 0.2]
+"""
+
+
+@pytest.mark.parametrize("named", [None, ("climber",)])
+def test_two_rungs_try_all_settings_and_then_the_best_beside_the_default(options, named):
+    path = Path(options.plugins[1])
+    path.write_text(path.read_text() + LAST_RUNG)
+    done = tune(replace(options, methods=named))
+    assert done.failed == {}
+    rows = read_table(done.tables[0])
+    assert len({row.setting for row in rows if row.rung == 1}) == 6
+    last = [row for row in rows if row.rung == 2]
+    # the best two by construction, 1e-2 forward always and 3e-3 .84 of the time, and the default;
+    # who hesitates is slower than the default, and the second grid has no rate of its own
+    assert {row.setting for row in last if not row.default} >= {"learning_rate=0.01"}
+    assert {row.setting for row in last if row.default} == {"learning_rate=1e-4"}
+    assert {row.runs for row in rows} == {2, 3}  # those of [tuning], those of the budget
+    assert done.tuned["climber"].setting == "learning_rate=0.01"
+    assert planned(options).defaults == {"climber": "climber[learning_rate=1e-4]"}
