@@ -28,7 +28,8 @@ def own_requirements(folder: Path, *, extras: bool = False) -> set[str]:
 
 
 def closure(folder: Path) -> set[str]:
-    found, waiting = set(), {folder.name}
+    """A package and what it needs, of this repository, apart from uqbench itself."""
+    found, waiting = set(), {folder.name} | own_requirements(ROOT)
     while waiting:
         name = waiting.pop()
         found.add(name)

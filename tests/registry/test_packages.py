@@ -3,10 +3,11 @@
 import os
 import subprocess
 import sys
-from importlib import import_module
+from importlib import import_module, metadata
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from uqbench import BROUGHT
 from uqbench.cli import COMMANDS as OWN
@@ -24,6 +25,11 @@ def test_what_is_brought_comes_of_the_package_that_would_be_named(group: str, na
     one = brought(group)[name]
     assert one.dist is not None
     assert one.dist.name == PACKAGES[group][name]
+
+
+def test_compare_is_installed_with_uqbench_alone() -> None:
+    needed = map(Requirement, metadata.requires("uqbench") or ())
+    assert "uqbench-compare" in {one.name for one in needed if one.marker is None}
 
 
 @pytest.mark.parametrize("name", MODULE_NAMES)

@@ -32,8 +32,8 @@ CARRIED = (
 FROM_SOURCE = ("rliable",)
 """More of them, in plain Python, that their authors publish no wheel of."""
 OWN = (".", *(f"plugins/uqbench-{name}" for name in (
-    "dqn", "minatar", "posteriors", "predictive", "profile", "quam", "sentinel", "tabular",
-    "testing", "uadqn", "ube",
+    "claims", "compare", "dqn", "minatar", "posteriors", "predictive", "profile", "quam",
+    "sentinel", "tabular", "testing", "uadqn", "ube",
 )))  # fmt: skip
 PYTHON, TAGS = "3.12", ("2_28", "2_27", "2_24", "2_17")
 MARKERS = {"python_version": PYTHON, "sys_platform": "linux", "extra": ""}
