@@ -14,6 +14,7 @@ from uqbench.boards.stored import ERRORS, StoredBoard, boards_below
 from uqbench.boards.tables import IMPROVEMENT, label
 from uqbench.contract.board_table import BoardTable
 from uqbench.contract.errors import UqbenchError
+from uqbench.contract.wording import count
 from uqbench.pages.board_view import BoardView, board_notes
 from uqbench.results.files import reading
 from uqbench.results.folders import Folder
@@ -110,11 +111,11 @@ def errors_sentence(text: str) -> str:
         return ""
     with reading(ERRORS, KeyError, ValueError, TypeError):
         said = [f"{100 * float(row['wrong']):.0f} % {WRONG[row['printed']]}" for row in rows]
-        error = max([1.0, *(100 * float(row["error"]) for row in rows)])
+        error = round(max([1.0, *(100 * float(row["error"]) for row in rows)]))
         more = " **Ranks are less sure here than 95 %.**" * any(r["above"] == "yes" for r in rows)
     return (
         f"A check by simulation, of {rows[0]['boards']} boards of equally good methods whose runs "
-        f"vary as here: {' and '.join(said)} (± {error:.0f} percentage points, `{ERRORS}`). "
+        f"vary as here: {' and '.join(said)} (± {count(error, 'percentage point')}, `{ERRORS}`). "
         f"Failures rarer than those seen are not simulated.{more}"
     )
 
