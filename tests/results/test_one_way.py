@@ -12,7 +12,6 @@ ROOMS = ("results", "boards", "pages")
 MODULES = ("runner/checkpoints.py", "runner/resume.py")
 DOORS = {
     "results/folders.py": "it is the one way",
-    "results/files.py": "files that the user names",
     "results/locks.py": "locks, which are files that nobody reads",
     "results/provenance.py": "/proc/cpuinfo",
     "explorer/page.py": "a file of uqbench's own",
