@@ -133,7 +133,7 @@ class Told:
 
     @property
     def _highest(self) -> str:
-        """The leader: the first of the best, or the first on each of few tasks where they differ."""
+        """The first of the best, or the leader of each of few tasks where they differ."""
         top, of = str(self.scores[self.first].idxmax()), self.leads.groupby(self.leads).groups
         if 1 < len(of) <= len(self.leads) <= MOST_NAMES:
             told = [f"{name} leads on {_names([*tasks], 'and')}" for name, tasks in of.items()]
