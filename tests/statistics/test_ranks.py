@@ -193,17 +193,17 @@ def test_worlds_that_methods_share_are_found_by_permutation():
     r, p = correlation(shared)
     assert 0.3 < r < 0.7
     assert p == 0.001
-    assert "Methods' runs of a seed go together" in pairing_note(shared, paired=False)
+    assert "Methods' scores of a seed are correlated" in pairing_note(shared, paired=False)
     assert pairing_note(shared, paired=True) == ""
     apart = [generator.normal(size=(10, 3)) for _ in range(6)]
     assert pairing_note(apart, paired=False) == ""
     few = [
         3 * world + generator.normal(size=(3, 5)) for world in [generator.normal(size=(3, 5))] * 8
     ]
-    assert "Methods' runs of a seed go together" in pairing_note(few, paired=False)
+    assert "Methods' scores of a seed are correlated" in pairing_note(few, paired=False)
     assert pairing_note([of[:2] for of in few], paired=False) == ""
     networks = [generator.normal(size=(10, 1)) + generator.normal(size=(10, 5)) for _ in range(6)]
-    assert "Tasks' runs of a seed go together" in pairing_note(networks, paired=False)
+    assert "Tasks' scores of a seed are correlated" in pairing_note(networks, paired=False)
 
 
 def test_a_correlation_by_chance_is_found_as_rarely_as_its_p_value_says():

@@ -14,6 +14,7 @@ are worth is said once, below its table (:func:`worth`).
 import re
 from collections.abc import Collection, Iterable, Mapping
 
+import numpy as np
 import pandas as pd
 
 from uqbench.boards.matrices import MethodScores
@@ -39,6 +40,14 @@ def band(level: float) -> tuple[float, float]:
     """Coverages that calibrated intervals may have: misses are off by half at most."""
     slack = (1 - level) / 2
     return round(level - slack, 4), round(level + slack, 4)  # 0.85, not a bit more
+
+
+def percent(share: float, *edges: float) -> str:
+    """A share in percent, with decimals where rounded it would lie on an edge, or beyond it."""
+    texts = [f"{100 * share:.{digits}f}" for digits in range(7)]
+    sides = [np.sign(share - edge) for edge in edges]
+    same = (text for text in texts if [np.sign(float(text) / 100 - of) for of in edges] == sides)
+    return next(same, texts[-1])
 
 
 def word(low: float, high: float, level: float) -> str:

@@ -13,6 +13,7 @@ import pandas as pd
 
 from uqbench.boards import calibration
 from uqbench.boards.controls import above_controls
+from uqbench.boards.tables import label
 from uqbench.boards.tuned import UNTUNED
 
 CALIBRATED, NARROW, WIDE, OPEN = calibration.WORDS
@@ -123,7 +124,9 @@ class Told:
             return "Fewer than two methods have all of their runs."
         of = f"of {len(self.ranked)} methods"
         if (self.ranked["rank_high"] - self.ranked["rank_low"] == len(self.ranked) - 1).all():
-            two = f"No two {of}" if len(self.ranked) > 2 else "The two methods do not"
+            two = f"No two {of}"
+            if len(self.ranked) == 2:
+                two = f"The {label(self.ranking)}s of the two methods do not"
             return f"{two} differ significantly: they score {_span(known, number)}."
         if len(self.first) > MOST_NAMES:
             return f"{len(self.first)} {of} may be best{self._highest}."
@@ -196,13 +199,15 @@ class Told:
             word: [n for n, of in self.words.items() if of == word] for word in calibration.WORDS
         }
         if len({*self.words.values()}) == 1 and (len(self.words) > 1 or not self.shown):
-            held = f"they cover {_span(self.shares)} % of true values"
+            held = f"they cover {_span(self.shares, self._percent)} % of true values"
             return f"{ALIKE[next(iter(self.words.values()))].format(intervals)}: {held}."
         right = [] if any(self.words[n] == CALIBRATED for n in self.shown) else those[CALIBRATED]
         wrong = [n for n in those[NARROW] if n not in self.shown]
         of, parts = f"the {intervals}", list[str]()
         if self.shown:
-            inside = dict.fromkeys(f"{self.shares[n]:.0f} % ({self.words[n]})" for n in self.shown)
+            inside = dict.fromkeys(
+                f"{self._percent(self.shares[n])} % ({self.words[n]})" for n in self.shown
+            )
             whose = ("Its " if len(self.shown) == 1 else "Their ") + intervals
             if len(self.shown) < len(self.first):
                 whose = f"{intervals} of {_names(self.shown, 'and')}"
@@ -213,13 +218,17 @@ class Told:
             parts.append(f"trust {of} of {self._shown(right)}{but}")
         elif wrong:
             shown = self._shown(wrong, "" if self.shown else " of true values covered")
-            parts.append(f"do not trust {of} of {shown}")
+            nor = "these, nor " if NARROW in map(self.words.get, self.shown) else ""
+            parts.append(f"do not trust {nor}{of} of {shown}")
         elif not self.shown:
             parts.append(f"{intervals} of {self._shown(those[WIDE])} are too wide, others open")
         return f"{parts[0][0].upper()}{'; '.join(parts)[1:]}."
 
     def _shown(self, names: Sequence[str], said: str = "") -> str:
-        return f"{_names(names, 'or')} ({_span(self.shares[names])} %{said})"
+        return f"{_names(names, 'or')} ({_span(self.shares[names], self._percent)} %{said})"
+
+    def _percent(self, share: float) -> str:
+        return calibration.percent(share / 100, *calibration.band(self.column[1]))
 
     def _surprises(self) -> Iterator[str]:
         if not self.ranks:
@@ -248,12 +257,13 @@ class Told:
             said = f"{reach} {floor}, and no more." if level else f"{do} not beat {floor}."
             yield f"{_names(self.beaten, 'and')} {said}"
         if len(self.first) == 1 and (others := (self.leads != self.first[0]).sum()):
-            yield f"Another leads on {others} of {len(self.leads)} tasks."
+            who = "Another leads" if self.leads.nunique() <= 2 else "Others lead"
+            yield f"{who} on {others} of {len(self.leads)} tasks."
         apart = (self.ranked["iqm"] - self.ranked[self.ranking]).abs()
         if self.ranking == "mean" and (apart > TAIL).any():
             of = next((n for n in self.first if apart[n] > TAIL), apart.idxmax())
             own = f"the middle half of {of}'s runs averages {number(self.ranked['iqm'][of])}"
-            yield f"A few runs pull the mean; {own}."
+            yield f"A few runs or tasks pull the mean; {own}."
         if not self.words and len(self.first) == 1 and len(self.ranked) > 1:
             second = str(self.ranked.index[1])
             yield f"Next is {second} ({number(self.scores[second])})."

@@ -11,9 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from uqbench.boards.calibration import WORDS, band, coverage_column, worth
+from uqbench.boards.calibration import WORDS, band, coverage_column, percent, worth
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.stored import StoredBoard
 from uqbench.boards.tables import IMPROVEMENT, RANKS, label, usual
@@ -124,8 +122,8 @@ class Line:
         if column is None or self.calibration not in WORDS:
             return self.calibration
         of, edges = self.estimates[column[0]], band(column[1])
-        ends = ", ".join(_percent(end, *edges) for end in (of.low, of.high) if end is not None)
-        return f"{self.calibration} {_percent(of.value)} %" + f" [{ends}]" * bool(ends)
+        ends = ", ".join(percent(end, *edges) for end in (of.low, of.high) if end is not None)
+        return f"{self.calibration} {percent(of.value, *edges)} %" + f" [{ends}]" * bool(ends)
 
     @property
     def remark(self) -> str:
@@ -264,12 +262,7 @@ def _meant(board: Board) -> Iterator[str]:
     yield worth(board.plan.suite, name, own, board.frames["tasks.csv"])
     if (fewest := min(map(len, board.scores.cells), default=0)) >= MINIMUM_SEEDS:
         rare = 100 * (1 - 0.05 ** (1 / fewest))
-        yield f"{fewest} runs a task miss a failure in {rare:.2g} % of runs one time in 20."
-
-
-def _percent(share: float, *edges: float) -> str:
-    """A share in percent, with decimals where rounded it would lie on an edge, or beyond it."""
-    texts = [f"{100 * share:.{digits}f}" for digits in range(7)]
-    sides = [np.sign(share - edge) for edge in edges]
-    same = (text for text in texts if [np.sign(float(text) / 100 - of) for of in edges] == sides)
-    return next(same, texts[-1])
+        yield (
+            f"With {fewest} runs a task, a failure that strikes {rare:.2g} % of runs goes unseen "
+            f"one time in 20."
+        )

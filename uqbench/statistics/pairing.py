@@ -62,7 +62,7 @@ def pairing_note(scores: Sequence[NDArray[np.float64]], *, paired: bool) -> str:
     one = "one run has all of a seed's tasks, a seed is one observation (`units = 'seed'`)"
     found = ("Methods'", correlation(scores), worlds), ("Tasks'", correlation(by_task), one)
     return " ".join(
-        f"{what} runs of a seed go together (correlation {r:.2f}): if {then}."
+        f"{what} scores of a seed are correlated ({r:.2f}): if {then}."
         for what, (r, p), then in found
         if p <= SURELY
     )

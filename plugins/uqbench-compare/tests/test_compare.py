@@ -350,9 +350,9 @@ def test_one_network_that_is_scored_on_many_tasks_is_one_observation():
             apart[units] += bool((found.pairs["p_adjusted"] <= 0.05).any())
     assert apart["run"] >= 9
     assert apart["seed"] <= 2
-    assert "Tasks' runs of a seed go together" in repr(uqbench.compare(own, by="mean"))
+    assert "Tasks' scores of a seed are correlated" in repr(uqbench.compare(own, by="mean"))
     once = uqbench.compare(own, by="mean", units="seed")
-    assert "go together" not in repr(once)
+    assert "are correlated" not in repr(once)
     values = once.intervals.set_index(["method", "statistic"])["value"]
     assert values["m0", "mean"] == pytest.approx(own["m0"].mean())
 
