@@ -81,7 +81,7 @@ def _of_first(said, board, methods, by, ranks):
         top = re.match(rf".*? best; (\S+) leads \(({NUMBER})\)", said)
         if top and ranked.loc[[*first], by].max() != board[by].get(top[1]):
             yield f"{top[1]} does not lead"
-    elif re.match(r"(The \w+s of the two methods|No two of \d+ methods differ)", said):
+    elif re.match(r"(The \w+s of the two methods|No two of|Runs tell none)", said):
         if not whole.all():
             yield "some differ"
     elif ranks and len(ranked) > 1 and not said.startswith("No method beats "):

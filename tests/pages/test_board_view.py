@@ -19,7 +19,7 @@ from uqbench.suites.selection import Selection
 FOLDER = Path(__file__).parents[2] / "leaderboards" / "uncertainty-toy" / "paper"
 
 
-PRINTED = re.compile(r"(calibrated|too narrow|too wide|open) \d+ % \[([\d.]+), ([\d.]+)\]")
+PRINTED = re.compile(r"(calibrated|too narrow|too wide|open) [\d.]+ % \[([\d.]+), ([\d.]+)\]")
 
 
 def test_printed_ends_of_an_interval_lie_on_the_side_of_the_band_that_the_word_says():

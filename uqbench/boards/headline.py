@@ -122,6 +122,9 @@ class Told:
             return f"{known.index[0]}, the only method, scores {number(known.iloc[0])}."
         if len(self.ranked) < 2:
             return "Fewer than two methods have all of their runs."
+        if self.methods.get(f"{self.ranking}_low", self.scores).isna().all():
+            which = f"{len(self.ranked)} methods apart ({_span(known, number)})"
+            return f"Runs tell none of the {which}: they are too few, or all equal."
         of = f"of {len(self.ranked)} methods"
         if (self.ranked["rank_high"] - self.ranked["rank_low"] == len(self.ranked) - 1).all():
             two = f"No two {of}"
