@@ -9,6 +9,7 @@ from rliable import metrics as rliable_metrics
 
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.scores import from_csv, to_csv
+from uqbench.pages.markdown import page
 from uqbench.registry.plugins import Host
 from uqbench.results.scores import Score, Scores
 from uqbench.statistics.location import location
@@ -163,6 +164,27 @@ def test_places_on_a_task_are_those_of_a_board_of_that_task(plan, scores):
     turned = [replace(s, score=-s.score) if s.task == "freeway" else s for s in scores]
     whole, alone = Board.of(plan, turned), Board.of(*on_one_task(plan, turned))
     assert whole.places_on("freeway") == alone.places != whole.places_on("breakout")
+
+
+def test_ranks_by_a_further_metric_are_those_of_a_board_by_that_metric_alone(plan, scores):
+    constants = plan.suite.normalization_constants(plan.suite.metric("late_return"))
+    late = {(s.method, s.seed): s.seed + 3.0 * (s.method == "dqn") for s in scores}
+    worse = [replace(s, values=s.values | {"late_return": late[s.method, s.seed]}) for s in scores]
+    budget = plan.budget.model_copy(update={"also_ranked_by": ("late_return",)})
+    board = Board.of(replace(plan, budget=budget), worse)
+    alone = Board.of(
+        replace(plan, budget=plan.budget.model_copy(update={"primary": "late_return"})),
+        [replace(s, score=constants[s.task].normalize(s.values["late_return"])) for s in worse],
+    )
+    assert board.further_places == {"late_return": alone.places}
+    assert board.pairs_by(plan.suite.metric("late_return")) == alone.pairs
+    assert [of.places["dqn"].rank for of in (board, alone)] == [2, 1]
+    row = next(row for row in rows(board, "leaderboard.csv") if row["method"] == "dqn")
+    assert row["late_return_rank"] == row["late_return_rank_low"] == "1"
+    names = " is best of 2 methods by "
+    told = [sentence.split(" (")[0] for sentence in board.finding.split(". ") if names in sentence]
+    assert told == ["qr-dqn", "dqn"]
+    assert "late return rank" in page(board, [], "")
 
 
 def test_a_suite_says_by_what_it_ranks(plan, scores):

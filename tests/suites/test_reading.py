@@ -106,6 +106,16 @@ def test_a_suite_is_read(host):
         ),
         ('primary = "online_return"', 'primary = "x"', "primary: there is no metric 'x'"),
         ('default_budget = "paper"', 'default_budget = "p"', "there is no budget 'p'"),
+        (
+            "[budgets.smoke]",
+            '[budgets.smoke]\nalso_ranked_by = ["onlin_return"]',
+            "there is no metric 'onlin_return'. Did you mean 'online_return'",
+        ),
+        (
+            "[budgets.smoke]",
+            '[budgets.smoke]\nalso_ranked_by = ["evaluation_return"]',
+            "its ranking metric 'evaluation_return' needs an 'evaluation' table here",
+        ),
         ("[budgets.smoke]", "[budgets.other]", "every suite needs smoke and paper"),
         ("[budgets.smoke]", '[budgets."../../evil"]', "budgets.../../evil.[key]: String should"),
         ("[budgets.smoke]", '[budgets."/tmp"]', "budgets./tmp.[key]: String should match"),

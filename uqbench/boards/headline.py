@@ -1,19 +1,20 @@
 """The headline of a board and the note below it, from the frames that its tables and files are.
 
-The headline says who is best, or that nobody beats a trivial baseline; whose intervals to trust,
-with a number; and, where there is room, one surprise: of a control or an oracle. Tuning and
-controls are for the note.
+The headline says who is best, or that nobody beats a trivial baseline, and who is by each further
+metric that ranks; whose intervals to trust, with a number; and, where there is room, one surprise:
+of a control or an oracle. Tuning and controls are for the note.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Self
 
 import pandas as pd
 
 from uqbench.boards import calibration
 from uqbench.boards.controls import above_controls
-from uqbench.boards.tables import label
+from uqbench.boards.tables import PLACE, label
 from uqbench.boards.tuned import UNTUNED
 
 CALIBRATED, NARROW, WIDE, OPEN = calibration.WORDS
@@ -45,6 +46,8 @@ class Told:
         tasks: its ``tasks.csv``.
         metric: the primary one's name, and ``max`` or ``min``, which is better.
         settings: that its budget gives all methods, for the note.
+        by: names the metric where several rank.
+        further: whether it is not the primary one, of which the headline says more.
     """
 
     leaderboard: pd.DataFrame
@@ -53,11 +56,16 @@ class Told:
     tasks: pd.DataFrame
     metric: tuple[str, str]
     settings: Mapping[str, object] = field(default_factory=dict)
+    by: str = ""
+    further: bool = False
 
     @property
     def headline(self) -> str:
         """The best methods, the ones to trust, and the surprises that there is room for."""
-        told = [sentence for sentence in (self._best, self._trust) if sentence]
+        further = [str(c).removesuffix(PLACE) for c in self.leaderboard if str(c).endswith(PLACE)]
+        own = replace(self, by=_by(self.metric[0])) if further else self
+        best = [own._best, *(self._of(metric)._best for metric in further)]
+        told = [sentence for sentence in (*best, self._trust) if sentence]
         for surprise in self._surprises():
             if len(told) < MOST_SENTENCES and words_of(" ".join([*told, surprise])) <= MOST_WORDS:
                 told.append(surprise)
@@ -67,6 +75,15 @@ class Told:
     def note(self) -> str:
         """Sentences on tuning, and on the worth of stated widths beyond their controls."""
         return " ".join(filter(None, [self._tuning, self._widths, self._skills]))
+
+    def _of(self, metric: str) -> Self:
+        """The same by a further metric that ranks, without a trivial row to beat."""
+        ends = ("", "_low", "_high")
+        score = {f"{metric}_{self.ranking}{end}": f"{self.ranking}{end}" for end in ends}
+        rank = {f"{metric}{PLACE}{end}": f"rank{end}" for end in ends}
+        kept = self.leaderboard.drop(columns=[*score.values(), *rank.values()])
+        own = kept.rename(columns=score | rank).assign(beats_trivial="")
+        return replace(self, leaderboard=own, by=_by(metric), further=True)
 
     @cached_property
     def methods(self) -> pd.DataFrame:
@@ -116,7 +133,7 @@ class Told:
             return "The budget does not rank methods: read its columns one by one."
         if self.nobody:
             closest = f"{self.scores.idxmax()} comes closest ({number(self.scores.max())})"
-            return f"No method beats {self.floor[0]}; {closest}."
+            return f"No method beats {self.floor[0]}{self.by}; {closest}."
         known = self.scores.dropna()
         if len(self.methods) == 1 and len(known):
             return f"{known.index[0]}, the only method, scores {number(known.iloc[0])}."
@@ -124,18 +141,20 @@ class Told:
             return "Fewer than two methods have all of their runs."
         if self.methods.get(f"{self.ranking}_low", self.scores).isna().all():
             which = f"{len(self.ranked)} methods apart ({_span(known, number)})"
-            return f"Runs tell none of the {which}: they are too few, or all equal."
+            return f"Runs tell none of the {which}{self.by}: they are too few, or all equal."
         of = f"of {len(self.ranked)} methods"
         if (self.ranked["rank_high"] - self.ranked["rank_low"] == len(self.ranked) - 1).all():
             two = f"No two {of}"
             if len(self.ranked) == 2:
                 two = f"The {label(self.ranking)}s of the two methods do not"
-            return f"{two} differ significantly: they score {_span(known, number)}."
+            return f"{two} differ significantly{self.by}: they score {_span(known, number)}."
         if len(self.first) > MOST_NAMES:
-            return f"{len(self.first)} {of} may be best{self._highest}."
+            leads = "" if self.further else self._highest
+            return f"{len(self.first)} {of} may be best{self.by}{leads}."
         names = [f"{name} ({number(known[name])})" for name in self.first]
         apart = len(names) > 1 or self.ranked["rank_high"].iloc[0] == 1
-        return f"{_names(names, 'or')}{'' if apart else ', which loses to none,'} is best {of}."
+        who = f"{_names(names, 'or')}{'' if apart else ', which loses to none,'}"
+        return f"{who} is best {of}{self.by}."
 
     @property
     def _highest(self) -> str:
@@ -330,6 +349,10 @@ def number(value: float) -> str:
     """A score in a headline: two digits behind the point, three of less than a tenth."""
     digits = 2 if abs(value) >= 0.095 else 3
     return f"{round(value, digits) + 0.0:.{digits}f}"  # never −0
+
+
+def _by(metric: str) -> str:
+    return f" by {metric.replace('_', ' ')}"
 
 
 def _span(values: pd.Series, text: Callable[[float], str] = "{:.0f}".format) -> str:

@@ -32,6 +32,7 @@ from uqbench.boards.standings import (
 )
 from uqbench.boards.tables import (
     PAIR_COLUMNS,
+    PLACE,
     RANK_COLUMNS,
     Row,
     cells,
@@ -39,6 +40,7 @@ from uqbench.boards.tables import (
     made,
     pair_row,
     place_cells,
+    placed,
     read,
 )
 from uqbench.boards.tuned import gains, how_tuned
@@ -148,6 +150,7 @@ class Board:
             method: estimates(plan, self.columns, own, plan.roles[method], over.get(method))
             | beyond(plan, self.metrics, own)
             | gains(plan, method, self.methods)
+            | {f"{name}{PLACE}": placed(of.get(method)) for name, of in self.further_places.items()}
             for method, own in self.methods.items()
         }
         known = {*shown_statistics(plan)}
@@ -184,14 +187,17 @@ class Board:
 
     def pairs_on(self, *tasks: str) -> tuple[Pair, ...]:
         """All pairs of fully scored rows by their runs on some tasks; on all if none is named."""
-        of = sorted(tasks or {cell.task for cell in self.scores.cells})
+        return self._compared(self.on(tasks), self.primary, *tasks)
+
+    def _compared(self, of: Mapping[str, Matrix], by: Metric, *tasks: str) -> tuple[Pair, ...]:
+        on = sorted(tasks or {cell.task for cell in self.scores.cells})
         return compare(
-            self.on(tasks),
+            of,
             self.ranking,
             paired=self.plan.suite.paired,
             baselines=[name for name, role in self.plan.roles.items() if role == "trivial"],
             unranked=[n for n, role in self.plan.roles.items() if role not in COMPARED],
-            ranges=ranges_by_task(self.plan.suite, self.primary, of),
+            ranges=ranges_by_task(self.plan.suite, by, on),
         )
 
     @cached_property
@@ -205,6 +211,28 @@ class Board:
             return {}
         pairs = self.pairs_on(*tasks) if tasks else self.pairs
         return places(self.on(tasks, "method"), pairs, self.ranking)
+
+    def pairs_by(self, metric: Metric) -> tuple[Pair, ...]:
+        """All pairs of rows that are fully scored by a further metric, by that metric."""
+        return self._compared(self._by(metric), metric)
+
+    @cached_property
+    def further_places(self) -> dict[str, dict[str, Place]]:
+        """By each further metric that the budget ranks by, the place of each method."""
+        further = self.plan.suite.ranking_metrics(self.plan.budget)[1:] if self.ranks else []
+        methods = {name for name, role in self.plan.roles.items() if role == "method"}
+        return {
+            by.name: places(
+                {name: of for name, of in self._by(by).items() if name in methods},
+                self.pairs_by(by),
+                self.ranking,
+            )
+            for by in further
+        }
+
+    def _by(self, metric: Metric) -> dict[str, Matrix]:
+        of = {name: own.normalized(metric) for name, own in self.methods.items()}
+        return {name: values for name, values in of.items() if values is not None}
 
     def on(self, tasks: Sequence[str], *roles: Role) -> dict[str, Matrix]:
         """The scores of some roles' rows on some of the tasks; of all where none is named."""

@@ -19,8 +19,8 @@ from uqbench.suites.tables import Task
 from uqbench.suites.variants import base_name
 from uqbench.uncertainty.scores import score_versions
 
-NOT_PROTOCOL = {"name", "summary", "step_ms", "gpu_step_ms", "lanes"}
-"""Fields of a budget that change no number."""
+NOT_PROTOCOL = {"name", "summary", "step_ms", "gpu_step_ms", "lanes", "also_ranked_by"}
+"""Fields of a budget that change no score."""
 
 
 def departures(manifest: Manifest, suite: Suite, versions: Mapping[str, str]) -> list[str]:

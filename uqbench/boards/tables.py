@@ -74,6 +74,8 @@ PAIR_COLUMNS = (
 )  # fmt: skip
 
 RANKS = ("rank", "rank_low", "rank_high", "may_be_first")
+PLACE = "_rank"
+"""Ends the name of the column of ranks by a further metric, whose interval is the rank set."""
 RANK_COLUMNS = ("how", "task", "method", *RANKS)
 
 
@@ -83,6 +85,11 @@ def place_cells(place: Place | None) -> Row:
         return {**dict.fromkeys(RANKS[:3]), RANKS[3]: ""}
     first = "yes" if place.low == 1 else "no"
     return dict(zip(RANKS, (place.rank, place.low, place.high, first), strict=True))
+
+
+def placed(place: Place | None) -> Estimate | None:
+    """A place as an estimate: a rank and the ends of its set."""
+    return None if place is None else Estimate(place.rank, place.low, place.high)
 
 
 def pair_row(pair: Pair) -> Row:

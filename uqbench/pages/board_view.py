@@ -14,7 +14,7 @@ from typing import Any
 from uqbench.boards.calibration import WORDS, band, coverage_column, percent, worth
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.stored import StoredBoard
-from uqbench.boards.tables import IMPROVEMENT, RANKS, label, usual
+from uqbench.boards.tables import IMPROVEMENT, PLACE, RANKS, label, usual
 from uqbench.statistics.estimate import Estimate
 from uqbench.statistics.levels import MINIMUM_SEEDS
 from uqbench.statistics.ranks import Place
@@ -186,6 +186,9 @@ class BoardView:
             texts = [x.word for x in self.lines]
         elif name == "runs":
             texts = [f"{x.scored}/{x.planned}" for x in self.lines]
+        elif name.endswith(PLACE):
+            known = [x.estimates.get(name) for x in self.lines]
+            texts = ["" if of is None else str(place_of(of)) for of in known]
         else:
             itself = name.removeprefix(IMPROVEMENT) if name.startswith(IMPROVEMENT) else None
             texts = ["" if x.method == itself else shown(x.estimates.get(name)) for x in self.lines]
@@ -216,6 +219,11 @@ def shown(estimate: Estimate | None) -> str:
     low, high = estimate.low, estimate.high
     around = "" if low is None or high is None else f" [{number(low)}, {number(high)}]"
     return number(estimate.value) + around
+
+
+def place_of(estimate: Estimate) -> Place:
+    """The place that a column of ranks has as an estimate."""
+    return Place(*(int(end or 0) for end in (estimate.value, estimate.low, estimate.high)))
 
 
 def stored_estimate(row: Mapping[str, Any], name: str) -> Estimate | None:

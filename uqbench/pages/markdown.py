@@ -11,13 +11,14 @@ from uqbench.boards.manifest import missing_note
 from uqbench.boards.protocol import departures, older_scores
 from uqbench.boards.provenance import MadeWith
 from uqbench.boards.stored import ERRORS, StoredBoard, boards_below
-from uqbench.boards.tables import IMPROVEMENT, label
+from uqbench.boards.tables import IMPROVEMENT, PLACE, label
 from uqbench.contract.board_table import BoardTable
 from uqbench.contract.errors import UqbenchError
 from uqbench.contract.wording import count
 from uqbench.pages.board_view import BoardView, board_notes
 from uqbench.results.files import reading
 from uqbench.results.folders import Folder
+from uqbench.suites.metrics import Metric
 from uqbench.suites.suite import Suite
 
 SHOWN_LIBRARIES = ("python", "torch", "numpy", "uqbench")
@@ -71,6 +72,7 @@ def page(
         missing_note(board.scores, board.planned),
         f"Score: `{board.primary.name}`, {board.primary.summary}; 0 = {normalization.zero}, "
         f"1 = {normalization.one}. {ranked}".rstrip()
+        + "".join(map(_further, map(suite.metric, board.further_places)))
         + (" The budget does not rank methods." if not board.ranks else ""),
         errors_sentence(errors),
         board.told.note,
@@ -88,12 +90,21 @@ def page(
 
 def _ranking(board: Board, view: BoardView) -> str:
     beside = [column.name for column in board.columns if column.metric.beside]
+    for metric in map(board.plan.suite.metric, board.further_places):
+        beside += [f"{metric.name}_{board.ranking}", metric.name + PLACE]
     columns = [view.column(name) for name in view.shown(beside)]
     texts = {column.name: column.texts for column in columns}
     texts["method"] = tuple(f"`{line.method}`{line.remark}" for line in view.lines)
     titles = {of.name: of.metric.title for of in board.columns if of.metric.title}
     headers = [titles.get(column.name, column.header) for column in columns]
     return table(headers, list(zip(*texts.values(), strict=True)))
+
+
+def _further(metric: Metric) -> str:
+    return (
+        f" Also ranked by `{metric.name}`, {metric.summary}: these rank sets hold together, too, "
+        f"apart from the others."
+    )
 
 
 BRACKET, RANK = "bracket", "rank"

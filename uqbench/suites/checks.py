@@ -182,17 +182,20 @@ def _budget(budget: Budget, suite: Suite, host: Host, _: str) -> None:
         raise ValueError("it is tuned: expected [tuning], too")
     if budget.first_seed < BOARD_SEEDS.stop < budget.first_seed + budget.seeds:
         raise ValueError(f"expected seeds below {BOARD_SEEDS.stop}, where those of [tuning] begin")
-    metric = suite.primary_metric(budget)
-    if metric.kind == "evaluation" and budget.evaluation is None:
-        raise ValueError(f"its primary metric {metric.name!r} needs an 'evaluation' table here")
+    for metric in suite.ranking_metrics(budget):
+        if metric.kind == "evaluation" and budget.evaluation is None:
+            raise ValueError(f"its ranking metric {metric.name!r} needs an 'evaluation' table here")
+        for task in suite.tasks_of(budget):
+            if not metric.suits(task):
+                raise ValueError(
+                    f"its ranking metric {metric.name!r} is not for task {task.name!r}"
+                )
+            if task.name not in suite.normalization_constants(metric):
+                raise ValueError(
+                    f"expected normalization.{metric.name}.constants.{task.name} = "
+                    f"{{ zero = …, one = … }}; scores cannot be aggregated without it"
+                )
     for task in suite.tasks_of(budget):
-        if not metric.suits(task):
-            raise ValueError(f"its primary metric {metric.name!r} is not for task {task.name!r}")
-        if task.name not in suite.normalization_constants(metric):
-            raise ValueError(
-                f"expected normalization.{metric.name}.constants.{task.name} = "
-                f"{{ zero = …, one = … }}; scores cannot be aggregated without it"
-            )
         if budget.queries is not None and task.environment is not None:
             spec = host.environments[task.environment]
             asked = budget.queries.states and budget.evaluation

@@ -191,6 +191,10 @@ class Suite(Table):
         """The metric that scores a budget's runs."""
         return self.metric(budget.primary or self.primary)
 
+    def ranking_metrics(self, budget: Budget) -> list[Metric]:
+        """The metrics that a budget ranks by, the primary one first."""
+        return [self.primary_metric(budget), *map(self.metric, budget.also_ranked_by)]
+
     def methods_of(self, budget: str) -> tuple[Method, ...]:
         """The methods included in a budget."""
         name = self.written(budget)

@@ -152,6 +152,7 @@ class Budget(Table):
             where a method has one for the network, and compiled elsewhere. Part of a run's
             identity, since the last bits may differ.
         primary: the metric to score, where it is not the suite's.
+        also_ranked_by: further metrics that methods are ranked by, each beside the primary one.
         tasks: the tasks included; None for all.
         step_ms: nominal milliseconds per step of one run on one core, for the time estimate where
             neither a run nor a stored board tells.
@@ -177,6 +178,7 @@ class Budget(Table):
     config: dict[str, Any] = {}
     numerics: Literal["eager", "compiled", "native"] = "eager"
     primary: MetricName | None = None
+    also_ranked_by: tuple[MetricName, ...] = ()
     tasks: tuple[TaskName, ...] | None = None
     task_steps: dict[TaskName, Count] = {}
     evaluation: Evaluation | None = None
@@ -190,6 +192,7 @@ class Budget(Table):
         """The table, without later keys that are not set: identities stay as they were."""
         later: dict[str, Any] = {"actors": 1, "gpu_step_ms": None, "first_seed": 0, "tuned": None}
         table: dict[str, Any] = serialize(self)
+        later["also_ranked_by"] = type(table.get("also_ranked_by", ()))()
         return {k: v for k, v in table.items() if k not in later or later[k] != v}
 
     @model_validator(mode="after")
