@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+from uqbench import OWN_LANES, lanes
 from uqbench.registry.plugins import Host
 
 ROOT = Path(__file__).parents[1]
@@ -37,6 +38,16 @@ def closure(folder: Path) -> set[str]:
     return found
 
 
+def toolkit_names(text: str) -> list[str]:
+    """What is imported of ``uqbench.lanes`` that is in the package uqbench-lanes."""
+    names = []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("uqbench.lanes"):
+            module = f"{node.module}.".split(".")[2]
+            names += [module or alias.name for alias in node.names]
+    return [name for name in names if name not in {*OWN_LANES, *lanes.__all__}]
+
+
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_every_package_of_this_repository_that_it_imports_is_declared(folder):
     text = "".join(path.read_text() for path in folder.glob("src/**/*.py"))
@@ -44,6 +55,8 @@ def test_every_package_of_this_repository_that_it_imports_is_declared(folder):
         name.replace("_", "-")
         for name in re.findall(r"^\s*(?:from|import) (uqbench_\w+)", text, re.M)
     }
+    if toolkit_names(text):
+        imported.add("uqbench-lanes")
     assert imported <= {folder.name} | own_requirements(folder, extras=True)
 
 

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
-from importlib.util import spec_from_loader
+from importlib.util import find_spec, spec_from_loader
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -101,14 +101,16 @@ IMPORT_NAMES = {
         "contract",
     ),
     "adapters": "lanes",
-    "kernels": "lanes",
     "builtin": "registry",
 }  # fmt: skip
 """Rooms by the name of what plugins import from here: ``uqbench.agent`` is the module
 ``uqbench.contract.agent``. So plugins need not know where a module lives."""
 
-BROUGHT = ("plots", "report", "testing")
+TOOLKIT = "lanes.toolkit"
+BROUGHT = ("kernels", TOOLKIT, "plots", "report", "testing")
 """Import names of modules that other packages bring (:mod:`uqbench.registry.packages`)."""
+OWN_LANES = ("", "adapters", "clock", "execution", "random")
+"""Modules of ``uqbench.lanes`` itself; all others are beside the :data:`TOOLKIT`."""
 
 
 class _ImportNames(MetaPathFinder, Loader):
@@ -143,6 +145,8 @@ def _own_name(name: str) -> str | None:
         ModuleNotFoundError: the package that brings it is not installed; says which it is.
     """
     first, dot, rest = name.partition(".")
+    if first == "lanes" and rest.partition(".")[0] not in OWN_LANES:
+        first = TOOLKIT
     if first in IMPORT_NAMES:
         return f"{__name__}.{IMPORT_NAMES[first]}.{name}"
     if first not in BROUGHT:
@@ -151,6 +155,9 @@ def _own_name(name: str) -> str | None:
 
     if (module := brought(MODULES).get(first)) is None:
         raise ModuleNotFoundError(str(missing(MODULES, first)), name=f"{__name__}.{first}")
+    if first == TOOLKIT:
+        own = f"{module.value.partition('.')[0]}.{rest}"
+        return own if find_spec(own) else None
     return f"{module.value}{dot}{rest}"
 
 

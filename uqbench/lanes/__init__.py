@@ -1,35 +1,25 @@
-"""A torch toolkit for batches of independent runs: one lane per run, the leading dimension.
+"""Batches of independent runs: one lane per run, the leading dimension of every tensor.
 
-Nothing here mixes lanes, so a lane's numbers do not depend on the other lanes of its batch. What
-that requires of sums, products and exponentials is in :mod:`uqbench.lanes.numerics`. Read
-``random`` and ``networks`` first, then ``replay_buffer``, ``exploration``, and ``clock``
-(steps as CUDA graphs).
+Nothing here mixes lanes, so a lane's numbers do not depend on the other lanes of its batch. Read
+``random`` first, then ``clock`` (steps as CUDA graphs). Layers, replay buffers and exploration are
+in the package uqbench-lanes, by the names that they have there: ``uqbench.lanes.LaneLinear``.
 """
 
-from uqbench.lanes.clock import Capturable, Clock
-from uqbench.lanes.exploration import (
-    EpsilonGreedy,
-    Exploration,
-    epsilon_greedy,
-    greedy,
-    linear_schedule,
-)
-from uqbench.lanes.networks import (
-    LaneConv2d,
-    LaneLinear,
-    initialize,
-    initialize_uniform,
-    lane_generators,
-    sync_target,
-    target_copy,
-)
-from uqbench.lanes.optimizers import Adam
-from uqbench.lanes.random import DistinctIntegers, Normal, Uniform, generators
-from uqbench.lanes.replay_buffer import ReplayBuffer, TransitionBuffer
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-__all__ = [
-    "Adam", "Capturable", "Clock", "DistinctIntegers", "EpsilonGreedy", "Exploration",
-    "LaneConv2d", "LaneLinear", "Normal", "ReplayBuffer", "TransitionBuffer", "Uniform",
-    "epsilon_greedy", "generators", "greedy", "initialize", "initialize_uniform",
-    "lane_generators", "linear_schedule", "sync_target", "target_copy",
-]  # fmt: skip
+from uqbench.lanes.clock import Capturable, Clock
+from uqbench.lanes.random import DistinctIntegers, Normal, Uniform, generators
+
+if TYPE_CHECKING:
+    from uqbench_lanes.toolkit import *  # noqa: F403
+
+__all__ = ["Capturable", "Clock", "DistinctIntegers", "Normal", "Uniform", "generators"]
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("_"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.toolkit"), name)
+    globals()[name] = value
+    return value

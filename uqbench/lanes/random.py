@@ -198,3 +198,12 @@ def distinct(u: NDArray[np.float64], pool: NDArray[np.int64]) -> NDArray[np.int6
         rows[repeated, k] = last[again[repeated], k]
     chosen[again] = rows
     return chosen
+
+
+def random_action(u: Tensor, n_actions: int, valid: Tensor | None = None) -> Tensor:
+    """A uniformly random valid action from each ``u`` ``[...]``, uniform in [0, 1)."""
+    if valid is None:
+        return (u * n_actions).long()
+    nth = (u * valid.sum(-1)).long() + 1
+    # argmax of a bool is the first true entry: the n-th valid action
+    return (valid.cumsum(-1) >= nth[..., None]).to(torch.uint8).argmax(-1)

@@ -28,6 +28,8 @@ PACKAGES = {
     MODULES: {
         "against": "uqbench-claims",
         "agents": "uqbench-record",
+        "kernels": "uqbench-lanes",
+        "lanes.toolkit": "uqbench-lanes",
         "plots": "uqbench-report",
         "report": "uqbench-report",
         "testing": "uqbench-testing",

@@ -90,6 +90,7 @@ class Host:
                 version=plugin.digest[:8],
                 load=load,
                 package=f"{local.PREFIX}{plugin.name}",
+                requires=("uqbench-lanes",),  # it may
                 local_digest=plugin.digest or None,
             )
         return host

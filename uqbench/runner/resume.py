@@ -155,7 +155,7 @@ def device_name(device: torch.device) -> str:
         import torch
 
         return torch.cuda.get_device_name(device)
-    from uqbench.lanes.products import library  # it imports torch
+    from uqbench.lanes.execution import library  # it imports torch
 
     processor = platform.processor() or platform.machine()
     branch = os.environ.get(MKL, "not pinned")

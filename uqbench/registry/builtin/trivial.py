@@ -13,8 +13,7 @@ from torch import Tensor
 
 from uqbench.contract.agent import Agent, EnvironmentInfo, Step
 from uqbench.contract.errors import UqbenchError
-from uqbench.lanes.exploration import random_action
-from uqbench.lanes.random import Uniform
+from uqbench.lanes.random import Uniform, random_action
 from uqbench.registry.builtin.configs import ConstantActionConfig, UniformRandomConfig
 
 

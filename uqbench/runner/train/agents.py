@@ -13,7 +13,7 @@ from uqbench.contract.config import CountsGradientSteps
 from uqbench.contract.environment import HasState, LaneEnv
 from uqbench.contract.errors import CannotSaveError, in_words
 from uqbench.contract.side_by_side import SideBySide
-from uqbench.lanes.networks import use_onednn
+from uqbench.lanes.execution import use_onednn
 from uqbench.registry.plugins import Host
 from uqbench.runner.batches import Batch
 from uqbench.runner.checkpoints import UnusableError

@@ -7,8 +7,9 @@ replace its methods by kernels of its own; where it has none it is compiled.
 """
 
 from collections import Counter
-from collections.abc import Callable, Hashable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
 from pkgutil import resolve_name
 
 import torch
@@ -17,7 +18,7 @@ from uqbench.contract.agent import Agent
 from uqbench.contract.environment import LaneEnv, Outcome
 from uqbench.contract.errors import UqbenchError
 from uqbench.lanes import Capturable
-from uqbench.lanes.networks import orthogonal_by
+from uqbench.lanes.execution import NUMERICS
 
 WARM_UP = 3
 """Steps of a phase that run from Python before its capture: they compile and allocate."""
@@ -32,22 +33,23 @@ Capture = Callable[[Callable[[], None]], Graph]
 """Records what a function does to tensors without doing it."""
 
 
-def initial_weights(numerics: str) -> AbstractContextManager[None]:
-    """The way in which initial weights are made: native runs', alike on every processor.
+@contextmanager
+def initial_weights(numerics: str) -> Iterator[None]:
+    """Have layers make their initial weights as a budget's numerics do.
 
     Raises:
-        UqbenchError: there is no Numba.
+        UqbenchError: native ones need Numba, which is not there.
     """
-    if numerics != "native":
-        return nullcontext()
-    try:
-        from uqbench.lanes.kernels.orthogonal import orthogonal
-    except ModuleNotFoundError as error:
+    if numerics == "native" and find_spec("numba") is None:
         raise UqbenchError(
-            f"numerics = 'native' needs {error.name}, which is not installed here: pip install "
-            f"numba, or use a budget with numerics = 'eager'"
-        ) from error
-    return orthogonal_by(orthogonal)
+            "numerics = 'native' needs numba, which is not installed here: pip install "
+            "numba, or use a budget with numerics = 'eager'"
+        )
+    token = NUMERICS.set(numerics)
+    try:
+        yield
+    finally:
+        NUMERICS.reset(token)
 
 
 def execute_as(agent: Agent, numerics: str, notify: Callable[[str], None]) -> None:

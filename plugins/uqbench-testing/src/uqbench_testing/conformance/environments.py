@@ -19,7 +19,7 @@ from uqbench.contract.environment import LaneEnv, OptimalQ, Outcome, TimeLimit
 from uqbench.contract.errors import CannotSaveError
 from uqbench.lanes import Uniform
 from uqbench.lanes.adapters.gymnasium_lanes import GymnasiumLanes
-from uqbench.lanes.exploration import random_action
+from uqbench.lanes.random import random_action
 from uqbench.runner.train.guards import GuardedLanes, copied
 from uqbench_testing.conformance.agent_runs import copy_of, through_a_file
 from uqbench_testing.conformance.check import Subject, applies, check, expect, unchanged

@@ -48,6 +48,8 @@ def render(name: str, kinds: Collection[str]) -> dict[str, str]:
     values = {"name": name, "package": package, "version": __version__}
     values |= {"series": f"{major}.{minor}", "next": f"{major}.{int(minor) + 1}"}
     values["extra"] = "[report]" if "figure" in chosen else ""
+    needed = f', "uqbench-lanes>={values["series"]},<{values["next"]}"'
+    values["lanes"] = needed if chosen & {"agent", "lane-environment"} else ""
     made = {f"src/{package}/py.typed": ""}
     for path in sorted(root.rglob("*.tmpl")):
         kind = path.name.partition(".")[0].replace("_", "-")

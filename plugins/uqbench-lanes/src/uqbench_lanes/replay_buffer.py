@@ -12,7 +12,7 @@ from torch import Tensor
 
 from uqbench.contract.agent import EnvironmentInfo, Step, observation_dtype, observation_shape
 from uqbench.lanes.clock import Clock
-from uqbench.lanes.frame_stacks import FrameStacks
+from uqbench_lanes.frame_stacks import FrameStacks
 
 
 class ReplayBuffer:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim.adam import adam
 
-from uqbench.lanes.numerics import whole_vectors
+from uqbench_lanes.numerics import whole_vectors
 
 
 class Adam:

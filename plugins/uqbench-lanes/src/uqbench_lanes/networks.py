@@ -4,15 +4,14 @@ Shapes: ``L`` lanes, ``E`` members of an ensemble (an optional second dimension)
 """
 
 import copy
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
 
-from uqbench.lanes.products import library, product
+from uqbench.lanes.execution import NUMERICS
+from uqbench_lanes.products import product
 
 M = TypeVar("M", bound=nn.Module)
 
@@ -27,7 +26,7 @@ class LaneLinear(nn.Module):
         ensemble: E, or None for a layer without that dimension.
 
     Attributes:
-        onednn: whether products are oneDNN's where these are faster (:func:`use_onednn`).
+        onednn: whether products are oneDNN's where these are faster (``use_onednn``).
     """
 
     onednn = False
@@ -108,36 +107,18 @@ class LaneConv2d(nn.Module):
         return self.rows * self.columns * self.channels
 
 
-def use_onednn(networks: Iterable[object]) -> None:
-    """Let the layers of those that are modules use oneDNN's products, where they are faster."""
-    for network in networks:
-        for layer in network.modules() if isinstance(network, nn.Module) else ():
-            if isinstance(layer, LaneLinear):
-                layer.onednn = library() == "oneDNN"
-
-
 def lane_generators(seeds: Sequence[int]) -> list[torch.Generator]:
     """One CPU generator per lane, for drawing initial weights."""
     return [torch.Generator().manual_seed(seed) for seed in seeds]
 
 
-_orthogonal: ContextVar[Callable[..., object]] = ContextVar(
-    "orthogonal", default=nn.init.orthogonal_
-)
+def _orthogonal() -> Callable[..., object]:
+    """The function that makes orthogonal weights; native runs' are alike on every processor."""
+    if NUMERICS.get() != "native":
+        return nn.init.orthogonal_
+    from uqbench_lanes.kernels.orthogonal import orthogonal  # it imports Numba
 
-
-@contextmanager
-def orthogonal_by(function: Callable[..., object]) -> Iterator[None]:
-    """Make orthogonal weights by another function meanwhile, in place of torch's QR.
-
-    Args:
-        function: called as ``nn.init.orthogonal_`` is.
-    """
-    token = _orthogonal.set(function)
-    try:
-        yield
-    finally:
-        _orthogonal.reset(token)
+    return orthogonal
 
 
 def initialize(module: nn.Module, generators: Sequence[torch.Generator], gain: float) -> None:
@@ -145,12 +126,13 @@ def initialize(module: nn.Module, generators: Sequence[torch.Generator], gain: f
 
     Saxe et al. 2014. Layers are drawn in the order of ``module.modules()``, their members in order.
     """
+    orthogonal = _orthogonal()
     for layer in module.modules():
         if isinstance(layer, LaneLinear):
             with torch.no_grad():
                 for lane, generator in zip(layer.weight, generators, strict=True):
                     for weight in lane.view(-1, *lane.shape[-2:]):
-                        _orthogonal.get()(weight, gain, generator=generator)
+                        orthogonal(weight, gain, generator=generator)
                 layer.bias.zero_()
 
 

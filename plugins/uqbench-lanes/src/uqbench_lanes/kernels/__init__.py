@@ -2,8 +2,8 @@
 
 A plugin writes the step of one lane in plain Python, on rows of arrays whose leading dimension is
 the lanes, decorates it with :func:`compiled` or :func:`inlined`, and passes a loop and a kernel
-over all lanes to :class:`uqbench.lanes.kernels.cpu.CpuKernels` and
-:class:`uqbench.lanes.kernels.cuda.CudaKernels`. The environment's tensors share those arrays.
+over all lanes to :class:`uqbench_lanes.kernels.cpu.CpuKernels` and
+:class:`uqbench_lanes.kernels.cuda.CudaKernels`. The environment's tensors share those arrays.
 Examples: ``uqbench-minatar`` and ``uqbench-highway``. Read ``cpu`` first, then ``cuda`` and
     ``lanes``.
 

@@ -1,35 +1,18 @@
 """Batched products by oneDNN, twice as fast as MKL's on AMD, where MKL uses no AVX-512.
 
-Where MKL takes a branch of Intel's it is the faster one: :func:`library`. oneDNN's products round
-otherwise than ``torch.bmm``, so runs with one actor, whose bits are published, keep to
-that. Every product of a batch is a call of its own, so a lane's bits do not depend on the others.
+Where MKL takes a branch of Intel's it is the faster one: ``uqbench.lanes.execution.library``.
+oneDNN's products round otherwise than ``torch.bmm``, so runs with one actor, whose bits are
+published, keep to that. Every product of a batch is a call of its own, so a lane's bits do not
+depend on the others.
 """
 
-import os
 from typing import Any
 
 import torch
 from torch import Tensor
 
-AVAILABLE = torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
-"""Whether this torch has oneDNN's products."""
-
-MKL_FASTER = ("AVX512_E1", "AVX512", "AVX2")
-"""Branches of ``MKL_CBWR`` in which MKL's products are the faster ones.
-
-Forward, to weights and to inputs of 128 × 1,024 × 128, milliseconds of oneDNN and of MKL: with
-AVX512_E1 .30 .61 .50 and .23 .35 .28 (Sapphire Rapids), with both at AVX2 .65 .71 .55 and .49 .47
-.46. A worker pins the branch by its processor's flags, so that two starts on a machine agree, which
-a measurement at each start would not.
-"""
-
 LEAST, MOST = 4e6, 1_024
 """Floating-point operations of a product from which it pays, and terms of its sums up to which."""
-
-
-def library() -> str:
-    """The library that products with many actors are of: ``oneDNN`` or ``MKL``."""
-    return "oneDNN" if AVAILABLE and os.environ.get("MKL_CBWR") not in MKL_FASTER else "MKL"
 
 
 _LIBRARY = torch.library.Library("uqbench", "FRAGMENT")

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from uqbench.lanes.kernels.cpu import compiled_once
+from uqbench_lanes.kernels.cpu import compiled_once
 
 WIDTH = 16
 """Partial sums, which processors with any vectors make alike."""
@@ -27,7 +27,7 @@ def orthogonal(weight: Tensor, gain: float, *, generator: torch.Generator) -> No
     weight.copy_(made if short is drawn else made.mT).mul_(gain)
 
 
-@compiled_once("uqbench.lanes.kernels")
+@compiled_once("uqbench_lanes.kernels")
 def orthonormalize(rows: Any, sums: Any) -> None:
     """Make rows ``[n, m]``, n ≤ m, orthonormal, in place; ``sums`` is scratch for 16 numbers."""
     n, m = rows.shape

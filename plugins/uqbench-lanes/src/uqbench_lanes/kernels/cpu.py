@@ -12,7 +12,7 @@ from numba import typeof
 from numba.core.dispatcher import Dispatcher
 
 from uqbench.contract.errors import UqbenchError
-from uqbench.lanes.kernels import compiled
+from uqbench_lanes.kernels import compiled
 
 
 def compiled_once(
@@ -39,7 +39,7 @@ def compiled_once(
 
 
 def _digest(*packages: str) -> str:
-    """Digest of the packages' sources and of ``uqbench.lanes.kernels``."""
+    """Digest of the packages' sources and of ``uqbench_lanes.kernels``."""
     folders = *(Path(str(files(package))) for package in packages), Path(__file__).parent
     sources = [path.read_bytes() for folder in folders for path in sorted(folder.rglob("*.py"))]
     return hashlib.sha256(b"".join(sources)).hexdigest()[:16]

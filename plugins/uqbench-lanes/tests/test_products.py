@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from uqbench.lanes import LaneLinear
-from uqbench.lanes.networks import use_onednn
-from uqbench.lanes.products import AVAILABLE, library, product
+from uqbench.lanes.execution import AVAILABLE, library, use_onednn
+from uqbench.lanes.products import product
 
 pytestmark = pytest.mark.skipif(not AVAILABLE, reason="this torch has no oneDNN")
 SHAPES = [(128, 1024, 128), (67, 641, 129), (128, 128, 300)]

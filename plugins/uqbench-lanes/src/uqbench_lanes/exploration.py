@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from uqbench.lanes.clock import Clock
-from uqbench.lanes.random import FunctionOfStep, Uniform
+from uqbench.lanes.random import FunctionOfStep, Uniform, random_action
 
 
 def linear_schedule(t: Tensor, initial: float, final: float, start: int, steps: int) -> Tensor:
@@ -55,15 +55,6 @@ def epsilon_random(
     The other arguments are those of ``epsilon_greedy``; ``n_actions`` is A.
     """
     return torch.where(u[..., 0] < epsilon, random_action(u[..., 1], n_actions, valid), action)
-
-
-def random_action(u: Tensor, n_actions: int, valid: Tensor | None = None) -> Tensor:
-    """A uniformly random valid action from each ``u`` ``[...]``, uniform in [0, 1)."""
-    if valid is None:
-        return (u * n_actions).long()
-    nth = (u * valid.sum(-1)).long() + 1
-    # argmax of a bool is the first true entry: the n-th valid action
-    return (valid.cumsum(-1) >= nth[..., None]).to(torch.uint8).argmax(-1)
 
 
 class Exploration(FunctionOfStep):
