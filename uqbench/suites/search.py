@@ -88,6 +88,15 @@ def default_of(
     return None
 
 
+def own_values(
+    suite: Suite, budget: str, method: Method, host: Host, tried: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Any]:
+    """The method's own values of what is tried, without those that differ by task."""
+    keys = dict.fromkeys(key for values in tried.values() for key in values)
+    first, *others = _defaults(suite, budget, method, host, keys)
+    return {key: value for key, value in first.items() if all(of[key] == value for of in others)}
+
+
 def _defaults(
     suite: Suite, name: str, method: Method, host: Host, keys: Collection[str]
 ) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ import csv
 import dataclasses
 import io
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -29,6 +29,7 @@ FEWEST = 6  # settings of a method
 RATES = ("learning_rate", "weight_decay")  # one of these is in every search space
 BOARD_SEEDS = range(10_000)  # the budgets' own, and those that a keeper draws
 EDGE = "at the edge of the grid"
+YES = "yes"
 UNDECIDED = "search undecided, default kept"
 SPREADS = 2.0  # standard errors of a difference that a choice needs, where they are known
 Grid = dict[str, tuple[Any, ...]]  # values by field; the settings are all combinations
@@ -111,7 +112,8 @@ class Tried:
             that the search decided nothing.
         rung: 1, or 2 for the last one of a search that has two.
         error: standard error of the score; None where the search has one rung.
-        default: ``yes`` of the method's own setting, where the search has two rungs.
+        default: of the method's own setting, where the search has two rungs, its values of what
+            other settings set, ``epsilon_final=0.03``; ``yes`` where they set nothing else.
     """
 
     method: str
@@ -167,6 +169,7 @@ def _outcome(rows: Sequence[Tried]) -> Tuned | None:
     errors are known, the default is kept unless the best is :data:`SPREADS` of them above it.
     """
     rung = max((row.rung or 1 for row in rows), default=1)
+    grids = _numbers(rows)
     tried, rows = len({row.setting for row in rows}), [r for r in rows if (r.rung or 1) == rung]
     scores: dict[str, dict[str, float | None]] = {}
     errors: dict[str, float] = {}
@@ -185,10 +188,7 @@ def _outcome(rows: Sequence[Tried]) -> Tuned | None:
     least = SPREADS * math.hypot(errors[best], errors[default]) / len(whole[best])
     undecided = best != default and means[best] - means[default] < least
     best = default if undecided else best
-    at_edge = not undecided and any(
-        _is_end(value, [of[k] for of in values.values() if k in of])
-        for k, value in values[best].items()
-    )
+    at_edge = not undecided and any(_is_end(v, grids.get(k, ())) for k, v in values[best].items())
     top = [max(of) for of in zip(*whole.values(), strict=True)]
     many = f"{tried} settings on {len(top)} task{'s'[: len(top) > 1]}"
     note = f", {UNDECIDED}" * undecided + f", {EDGE}" * at_edge
@@ -197,10 +197,19 @@ def _outcome(rows: Sequence[Tried]) -> Tuned | None:
     return Tuned(rows[0].version, best, means, at_edge, gain, words, rows[0].rung)
 
 
-def _is_end(value: Any, tried: Sequence[Any]) -> bool:
+def _numbers(rows: Sequence[Tried]) -> dict[str, set[float]]:
+    """The numbers that were tried of each field, on any rung, with the method's own."""
+    grids: dict[str, set[float]] = {}
+    for text in {*(row.setting for row in rows), *(row.default or "" for row in rows)} - {"", YES}:
+        for key, value in values_of(f"[{text}]").items():
+            if isinstance(value, int | float):
+                grids.setdefault(key, set()).add(value)
+    return grids
+
+
+def _is_end(value: Any, tried: Collection[float]) -> bool:
     """Whether a number is the least or the largest of several."""
-    several = isinstance(value, int | float) and len({*tried}) > 1
-    return several and value in (min(tried), max(tried))
+    return value in tried and len(tried) > 1 and value in (min(tried), max(tried))
 
 
 def outcomes(rows: Iterable[Tried]) -> dict[str, Tuned]:
@@ -222,7 +231,7 @@ def table(rows: Sequence[Tried]) -> str:
     for row in rows:
         of, marked = came.get(row.method), dataclasses.replace(row, mean=None, chosen=None)
         if of is not None and row.rung == of.rung:
-            how = UNDECIDED if UNDECIDED in of.words else EDGE if of.at_edge else "yes"
+            how = UNDECIDED if UNDECIDED in of.words else EDGE if of.at_edge else YES
             chosen = how if row.setting == of.setting else None
             marked = dataclasses.replace(row, mean=of.means.get(row.setting), chosen=chosen)
         cells = vars(marked).items()

@@ -373,6 +373,18 @@ def test_the_last_rung_chooses_and_keeps_the_default_within_two_standard_errors(
     )
 
 
+def test_the_edge_is_that_of_all_numbers_tried_and_of_the_methods_own():
+    # n = 3 is the largest of both rungs; with its own m = 9 beyond 3, m = 3 is inside of 1, 3, 9
+    assert outcomes(rungs(0.5, 0.1, 0.1))["m"].at_edge
+    own = [
+        replace(row, setting=row.setting.replace("n=1", "k=1").replace("n", "m"))
+        for row in rungs(0.5, 0.1, 0.1)
+    ]
+    assert outcomes(own)["m"].at_edge
+    with_default = [replace(row, default="m=9" if row.default else None) for row in own]
+    assert not outcomes(with_default)["m"].at_edge
+
+
 def test_a_table_of_two_rungs_reads_back_and_marks_what_was_decided(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text(table(rungs(0.5, 0.31, 0.1)))

@@ -17,10 +17,22 @@ from uqbench.registry import local
 from uqbench.registry.plugins import Host
 from uqbench.results.files import write_data
 from uqbench.runner.watcher import Watcher
-from uqbench.suites.search import check_space, default_of
+from uqbench.suites.plan import Plan
+from uqbench.suites.search import check_space, default_of, own_values
 from uqbench.suites.suite import Suite
-from uqbench.suites.tuning import LAST, NAME, Tried, Tuned, joined, outcomes, read_table, table
-from uqbench.suites.variants import base_name
+from uqbench.suites.tables import Method
+from uqbench.suites.tuning import (
+    LAST,
+    NAME,
+    YES,
+    Tried,
+    Tuned,
+    joined,
+    outcomes,
+    read_table,
+    table,
+)  # fmt: skip
+from uqbench.suites.variants import base_name, variant_name
 
 
 @dataclass(frozen=True)
@@ -93,14 +105,21 @@ def tried_of(board: Board, host: Host) -> list[Tried]:
         error = scores.std(ddof=1) / np.sqrt(len(scores)) if several else np.nan
         version, took = cell.runs[0].identity["method"]["version"], hours.get((task, name), 0.0)
         setting = name.partition("[")[2][:-1]
-        setting_of = {name: board.plan.settings.get(name, {})}
-        budget = board.plan.budget_name
-        is_default = rung and default_of(suite, budget, cell.method, host, setting_of)
         row = Tried(base_name(name), version, setting, task, _number(mean), len(cell.runs), took)
-        tried.append(
-            replace(row, rung=rung, error=_number(error), default="yes" if is_default else None)
-        )
+        default = _default(board.plan, cell.method, host) if rung else None
+        tried.append(replace(row, rung=rung, error=_number(error), default=default))
     return tried
+
+
+def _default(plan: Plan, method: Method, host: Host) -> str | None:
+    """The method's values of what other settings set, if its own are its defaults; else None."""
+    own, every = plan.settings.get(method.name, {}), plan.settings.items()
+    if not default_of(plan.suite, plan.budget_name, method, host, {method.name: own}):
+        return None
+    tried = {name: of for name, of in every if base_name(name) == base_name(method.name)}
+    values = own_values(plan.suite, plan.budget_name, method, host, tried)
+    others = {key: value for key, value in values.items() if key not in own}
+    return variant_name("", others)[1:-1] or YES
 
 
 def _number(value: float) -> float | None:
