@@ -15,7 +15,7 @@ def headings(page: Path) -> set[str]:
     return {re.sub(r"\s+", "-", re.sub(r"[^\w\s-]", "", of).strip().lower()) for of in found}
 
 
-def test_every_anchor_is_that_of_a_heading():
+def test_every_anchor_is_that_of_a_heading() -> None:
     pointed = [
         (page.parent / to if to else page, anchor)
         for page in PAGES
