@@ -3,7 +3,6 @@
 Those of a suite's earlier protocol cannot; the index says so.
 """
 
-import csv
 import gzip
 import math
 import re
@@ -23,10 +22,6 @@ from uqbench.suites.reading import read_suites
 
 LEADERBOARDS = Path(__file__).parents[1] / "leaderboards"
 INDEX = LEADERBOARDS / "README.md"
-SHOWN = {
-    "minatar/cpu": ("rank", "method", "mean", "intervals", "P(better than dqn)"),
-}
-"""The boards that docs/start.md shows, and their columns there."""
 BOARDS = [path.parent for path in sorted(LEADERBOARDS.glob("*/*/scores.csv.gz"))]
 FOLLOWING = [
     path for path in BOARDS if "/".join(path.parts[-2:]) + "/README.md) ‡" not in INDEX.read_text()
@@ -163,29 +158,6 @@ def table(text, *columns):
     head = next(k for k, cells in enumerate(lines) if set(columns) <= set(cells))
     rows = takewhile(lambda cells: len(cells) == len(lines[head]), lines[head + 2 :])
     return [tuple(row[lines[head].index(column)] for column in columns) for row in rows]
-
-
-@pytest.mark.parametrize(("board", "columns"), SHOWN.items())
-def test_the_start_page_shows_the_boards_as_they_are(board, columns):
-    shown = table((LEADERBOARDS.parent / "docs" / "start.md").read_text(), *columns)
-    assert len(shown) > 7
-    assert shown == table((LEADERBOARDS / board / "README.md").read_text(), *columns)
-
-
-def hours(board):
-    with (LEADERBOARDS / board / "cost.csv").open() as file:
-        return sum(float(row["device_hours"]) for row in csv.DictReader(file))
-
-
-def test_the_times_of_the_start_page_are_half_of_what_the_boards_cost():
-    text = (LEADERBOARDS.parent / "docs" / "start.md").read_text()
-    rows = re.findall(
-        r"^\| ((?:`[\w-]+` ?)+)\|.*\| (\d+) min(?: for all.*| \(`(\w+)`\))? \|$", text, re.M
-    )
-    assert len(rows) > 15
-    for suites, minutes, budget in rows:
-        boards = [f"{suite}/{budget or 'paper'}" for suite in re.findall(r"`([\w-]+)`", suites)]
-        assert abs(int(minutes) - 30 * sum(map(hours, boards))) <= 1, suites
 
 
 def test_a_plain_file_of_scores_beside_the_packed_one_is_compared(tmp_path):

@@ -33,7 +33,7 @@ def uqbench(request, tmp_path_factory: pytest.TempPathFactory):
     ``__init__`` imports torch, as may be.
     """
     folder = tmp_path_factory.mktemp("page")
-    files = {name: text for name, text in FENCED.findall(PAGE) if name != "tensorboard_log.py"}
+    files = {name: text for name, text in FENCED.findall(PAGE) if name != "log.py"}
     source = "src/my_method"
     files |= {f"{source}/{module}.py": first_block(name) for name, module in TUTORIALS.items()}
     files[f"{source}/__init__.py"] = ""

@@ -4,12 +4,22 @@ Three classes in a plane, inputs with a third coordinate that is noise of five t
 fourth cluster, of no class, is outside. 100 training points, 200 of each set, 40 runs; an estimator
 is above its controls in a skill where the mean over runs of what is beyond the best of them is
 three standard errors above zero: chance does so in one of 700.
+
+| beyond the best control | NLL | Brier | accuracy | AURC | AUROC, own score | AUROC, MSP |
+| --- | ---: | ---: | ---: | ---: | ---: | ---: |
+| exact posterior | 0.66 | 0.41 | 0.35 | 0.11 | 0.04 | −0.47 |
+| its uncertainties shuffled | 0.66 | 0.41 | 0.35 | −0.01 | −0.43 | −0.47 |
+| all of it shuffled | −2.91 | −0.58 | −0.20 | 0.00 | −0.43 | −0.46 |
+| label leak | 1.01 | 0.62 | 0.50 | 0.00 | −0.46 | −0.23 |
+| uniform | −0.07 | −0.05 | −0.16 | 0.00 | −0.46 | −0.46 |
+| class shares | 0.00 | 0.00 | 0.00 | −0.07 | −0.46 | −0.46 |
+| nearest | 0.00 | 0.00 | 0.00 | 0.00 | 0.00 | −0.46 |
+| posterior, nearest | 0.66 | 0.41 | 0.35 | −0.01 | 0.00 | −0.47 |
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -26,7 +36,6 @@ RUNS, POINTS, TRAINING = 40, 200, 100
 SKILLS = ("nll", "brier", "accuracy", "aurc", "auroc", "near_msp")
 PRIOR = np.array([0.5, 0.3, 0.2])
 CENTERS = np.array([[0.0, 0.0], [2.5, 0.0], [0.0, 2.5]])
-DOC = Path(__file__).parents[2] / "docs" / "uncertainty.md"
 
 
 def columns(run: int) -> dict[str, np.ndarray]:
@@ -140,7 +149,7 @@ def test_an_estimator_is_above_its_controls_where_it_knows_more_than_they_do(est
     row = " | ".join(
         f"{mean:.2f}".replace("-", "−").replace("−0.00", "0.00") for mean, _ in found.values()
     )
-    assert f"| {estimator} | {row} |" in DOC.read_text("utf-8"), row
+    assert f"| {estimator} | {row} |" in (__doc__ or ""), row
 
 
 def test_no_constant_is_more_likely_than_the_shares_of_the_targets(host):

@@ -6,7 +6,7 @@ nonparametric one-sided hypothesis on the mean of a nonnegative variable; Learne
 2020): each run has a random weight, as in the Bayesian bootstrap, and so has one run more, which is
 as bad as may be for the lower bound and as good for the upper one. For successes and failures they
 are Clopper & Pearson's (1934). That they are right for every distribution is not proved; none is
-known for which they are wrong, and ``docs/coverage.md`` has what they came to.
+known for which they are wrong, and ``docs/statistics.md`` has what they came to.
 
 Where runs may fail on some tasks alone, the others' means have Student's t distribution, and draws
 of both are added. The runs of all tasks with a range are taken together,

@@ -10,7 +10,7 @@ cuts off leave it as many degrees fewer (Yuen 1974, who takes off one or two mor
 A mean of skewed runs is off to one side more often than Student allows for. An interval, of a mean
 and of a difference alike, reaches as far as Hall's, too (1992, On the removal of skewness by
 transformation), whose cubic of t takes the skewness out; a p-value is the level at which that
-interval ends at zero. ``docs/coverage.md`` has what either covers.
+interval ends at zero. ``docs/statistics.md`` has what either covers.
 
 Runs that are all equal have no standard error: neither an interval, since none of zero width is
 right for a mean, nor a p-value.

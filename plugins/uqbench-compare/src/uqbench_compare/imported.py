@@ -116,7 +116,7 @@ def few_values(tasks: int, scores: Iterable[ArrayLike]) -> bool:
     """Whether an IQM has no interval that can be trusted: of few tasks, or few different values.
 
     That is with fewer than three tasks, or where more than a tenth of a method's runs, two at
-    least, have the score of one of its quartiles (``docs/coverage.md``).
+    least, have the score of one of its quartiles (``docs/statistics.md``).
 
     Args:
         tasks: that the scores are of.

@@ -5,7 +5,7 @@ normal, of the same spread on each task, in a paired suite with the seeds' covar
 the run that is furthest from its others is kept: every drawn run falls, or rises, as far with
 probability 1/n, that of a seed together. Where a metric has a range, runs are beta-distributed with
 the row's variance. Runs are not resampled: repeated ones make a correct procedure err in up to
-three times as many boards. What no run has shown, drawing cannot show: see ``docs/coverage.md``.
+three times as many boards. What no run has shown, drawing cannot show: see ``docs/statistics.md``.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -26,7 +26,7 @@ def command(
     """Draw figures of a leaderboard, or of a run.
 
     FOLDER is a board's, or that of a run with --keep-agents. Figures: trust, coverage, intervals,
-    pairs, curves, reliability, pit, training, errors, claim-NAME of each claim, and those that the
+    pairs, curves, reliability, pit, training, claim-NAME of each claim, and those that the
     plugin of the suite adds. Files are named SUITE-BUDGET-FIGURE and have the same bytes every
     time; the CSV has the numbers that are drawn. A method has the same color in all figures of its
     board. Given a run, it maps the agent's beliefs in every state, beside the exact truth where
