@@ -16,7 +16,7 @@ from scipy import stats
 from torch import Tensor
 
 from uqbench.lanes import DistinctIntegers, Normal, Uniform
-from uqbench.lanes.random import distinct
+from uqbench.lanes.distinct import distinct
 
 Source = Uniform | DistinctIntegers
 Maker = Callable[[list[int], str], Source]

@@ -15,7 +15,7 @@ from uqbench.statistics.bounded import share as share_of
 from uqbench.statistics.concordance import concordance, exchangeable_variance
 from uqbench.statistics.estimate import Estimate, estimate
 from uqbench.statistics.levels import ALPHA
-from uqbench.statistics.location import Ratio, location
+from uqbench.statistics.location import location
 from uqbench.statistics.location import paired_difference as paired
 from uqbench.statistics.ranks import compare
 from uqbench.statistics.statistic import contributions, point
@@ -194,30 +194,12 @@ def test_tasks_that_share_their_data_sets_are_no_further_evidence(statistic):
     assert (measured.runs, [part.seeds for part in measured.parts]) == (24, [12])
 
 
-def test_fiellers_interval_holds_the_ratios_that_a_t_test_does_not_reject():
-    generator = np.random.default_rng(5)
-    a, b = (location(generator.normal(m, 1, (8, 2)), "mean") for m in (2, 4))
-    ratio = Ratio(a, b)
-    for r in ratio.interval(0.05):
-        error = math.sqrt(a.variance + r**2 * b.variance)
-        squares = [of.variance**2 / 7 for of in a.parts]
-        squares += [(ratio.estimate**2 * of.variance) ** 2 / 7 for of in b.parts]
-        degrees = (a.variance + ratio.estimate**2 * b.variance) ** 2 / sum(squares)
-        p = 2 * stats.t.sf(abs(a.estimate - r * b.estimate) / error, degrees)
-        assert p == pytest.approx(0.05)
-
-
-def test_a_ratio_to_what_may_be_zero_is_unbounded():
-    a, b = (location(np.array(v)[:, None], "mean") for v in ([5.0, 6.0, 7.0], [-1.0, 0.0, 2.0]))
-    assert Ratio(a, b).interval(0.05) == (-math.inf, math.inf)
-
-
 @pytest.mark.parametrize("statistic", ["mean", "iqm", "median"])
 def test_no_interval_has_a_width_of_zero(statistic):
     """Seventy per cent zeros leave six equal runs one time in nine, and a mean of .3."""
     equal = location(np.full((40, 2), 0.1), statistic)
     assert equal.variance == 0.0
-    for of in (equal, equal.plus(-1.0, equal), Ratio(equal, equal)):
+    for of in (equal, equal.plus(-1.0, equal)):
         assert of.interval(0.05) is None
     rare = np.array([0.0] * 9 + [1.0])[:, None]
     assert location(rare, "iqm").variance == 0.0

@@ -23,6 +23,7 @@ from torch import Tensor
 from uqbench.api.options import Options
 from uqbench.api.run import plan as planned
 from uqbench.api.session import Session
+from uqbench.contract.identity import DeviceKind
 from uqbench.lanes import Capturable
 from uqbench.registry.plugins import Host
 from uqbench.results.store import Store
@@ -90,10 +91,15 @@ def method(options: dict[str, Any], name: str) -> dict[str, Any]:
         Exception: a step of one fails, or cannot be captured.
     """
     session, device = Session(Options(**options)), torch.device(options["device"])
-    plan = session.plan(device.type)  # type: ignore[arg-type]
+    plan = session.plan(kind_of(device))
     before = held()
     phases, lanes, keep = forced(plan, session.host, name, device)
     return {"phases": phases, "bytes": (held() - before) // lanes, "kept": len(keep)}
+
+
+def kind_of(device: torch.device) -> DeviceKind:
+    """The kind of a device, as a run's identity has it."""
+    return "cuda" if device.type == "cuda" else "cpu"
 
 
 def forced(
@@ -105,7 +111,7 @@ def forced(
     """
     cells = [cell for cell in plan.cells if cell.method.name == name]
     each = [
-        Batch(cell, plan.budget.on(cell.task), plan.suite.metrics, device.type)  # type: ignore[arg-type]
+        Batch(cell, plan.budget.on(cell.task), plan.suite.metrics, kind_of(device))
         for cell in cells
     ]
     ones = tuple(batch.of(batch.runs[:1]) for batch in each)

@@ -9,12 +9,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from uqbench.lanes.clock import Capturable, Clock
-from uqbench.lanes.random import DistinctIntegers, Normal, Uniform, generators
+from uqbench.lanes.random import Normal, Uniform, generators
 
 if TYPE_CHECKING:
     from uqbench_lanes.toolkit import *  # noqa: F403
 
-__all__ = ["Capturable", "Clock", "DistinctIntegers", "Normal", "Uniform", "generators"]
+__all__ = ["Capturable", "Clock", "Normal", "Uniform", "generators"]
 
 
 def __getattr__(name: str) -> Any:

@@ -105,7 +105,7 @@ def joined(group: BatchGroup, store: Store, host: Host) -> list[Batch]:
     """The batches of a group, those of several tasks as one where these can step side by side."""
     batches, forms = list[Batch](), list[tuple[object, ...] | None]()
     for batch in group:
-        form = _form(batch, store, host)
+        form = _form(batch, store, host) if len(group) > 1 else None
         if form is None or form not in forms:
             batches.append(batch)
             forms.append(form)

@@ -52,6 +52,33 @@ def tables(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in board.parent.iterdir()}
 
 
+def test_a_board_of_an_earlier_protocol_says_so_first_and_keeps_its_tables(out, boards):
+    (manifest,) = boards.glob("toy/*/manifest.json")
+    now = json.loads(manifest.read_text())["suite"]["version"]
+    own = f'"version": "{now}"'
+    text = manifest.read_text()
+    assert own in text.partition('"suite"')[2]
+    head, suite, rest = text.partition('"suite"')
+    manifest.write_text(head + suite + rest.replace(own, '"version": "0"', 1))
+    manifest.parent.rename(boards / "toy" / "paper")
+    before, every, whole = tables(boards), uqbench.Options(out=out), uqbench.Options("toy", out=out)
+    checked = uqbench.check_leaderboard(every, boards)
+    assert not checked.good
+    assert "its page does not say so first" in checked.lines[0]
+    _, changed = uqbench.rewrite_leaderboard(whole, boards)
+    after = tables(boards)
+    assert {path.name for path in changed} == {"README.md", "manifest.json"}
+    assert {name for name, data in after.items() if before[name] != data} == {
+        "README.md", "manifest.json"
+    }  # fmt: skip
+    title, said = after["README.md"].decode().split("\n\n")[1:3]
+    assert title.startswith("# ")
+    assert said.startswith(f"*Of an earlier protocol (suite version 0, now {now}")
+    assert after["README.md"].decode().replace(f"{said}\n\n", "") == before["README.md"].decode()
+    assert uqbench.check_leaderboard(every, boards).good
+    assert uqbench.rewrite_leaderboard(whole, boards)[1] == []
+
+
 def test_a_board_is_that_of_the_run_and_passes_the_check(out, boards):
     assert tables(boards) == tables(out / "leaderboards")
     checked = uqbench.check_leaderboard(options(out), boards)

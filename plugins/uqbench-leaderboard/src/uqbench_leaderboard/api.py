@@ -7,13 +7,14 @@ from uqbench.api.boards import Written, written
 from uqbench.api.options import Options
 from uqbench.api.session import Session
 from uqbench.boards.leaderboard import board
+from uqbench.boards.manifest import MANIFEST
 from uqbench.boards.protocol import departures, older_scores, versions_here
-from uqbench.boards.stored import StoredBoard, boards_below
+from uqbench.boards.stored import StoredBoard, board_folder, boards_below
 from uqbench.contract.errors import Say, UqbenchError, warn
 from uqbench.results.folders import Folder
 from uqbench.suites.reading import read_suites
 from uqbench.suites.selection import Selection
-from uqbench_leaderboard.check import check, with_controls
+from uqbench_leaderboard.check import check, mark_earlier, says_earlier, with_controls
 from uqbench_leaderboard.check import rewrite as rewrite_tables
 from uqbench_leaderboard.rescored import board_by, board_with, slug
 
@@ -112,6 +113,9 @@ def _check_all(session: Session, root: Folder) -> Checked:
                 lines.append(f"{folder}: not checked, as its suite has no budget of that name")
             elif departures(stored.manifest, suites[suite], here):
                 earlier.append(name)
+                if not says_earlier(stored):
+                    lines.append(f"{folder}: its page does not say so first: write it by --rewrite")
+                    good = False
             else:
                 plan = own.plan(host, "cpu", session.say)
                 board = stored.board(plan, own, host, session.say)
@@ -130,7 +134,8 @@ def rewrite_leaderboard(
 ) -> tuple[Path, list[Path]]:
     """Write a stored board's tables anew from its scores; return its folder, what changed.
 
-    Rows whose runs are in the results folder get the controls of what these stored.
+    Rows whose runs are in the results folder get the controls of what these stored. A board of an
+    earlier protocol keeps its tables, and its page says so first.
 
     Args:
         options: which board.
@@ -149,6 +154,12 @@ def rewrite_leaderboard(
         >>> uqbench.rewrite_leaderboard(options, pathlib.Path("leaderboards"))  # doctest: +SKIP
     """
     session = Session(options, say=say)
-    stored, result = session.stored(session.plan(), to)
+    plan = session.plan()
+    earlier = StoredBoard(board_folder(plan, session.boards(to)))
+    if earlier.has(MANIFEST) and (
+        changed := departures(earlier.manifest, plan.suite, versions_here(session.host))
+    ):
+        return earlier.folder, mark_earlier(earlier, changed)
+    stored, result = session.stored(plan, to)
     known = with_controls(result, session.store)
     return stored.folder, rewrite_tables(stored, known, session.host)

@@ -2,6 +2,8 @@
 
 import csv
 import io
+import re
+from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -88,6 +90,43 @@ def check(stored: StoredBoard, board: Board, store: Store, say: Say) -> bool:
     if changed := older_scores(board):
         say(f"{folder}: {changed}")
     return not (altered or differing)
+
+
+EARLIER = "*Of an earlier protocol ({}): kept as it was written, until it is run again.*"
+"""The first line of the page of a board whose suite has changed since."""
+SAID = re.compile(re.escape(EARLIER).replace(re.escape("{}"), ".*") + r"\n\n")
+
+
+def says_earlier(stored: StoredBoard) -> bool:
+    """Whether the page of a board says first that it is of an earlier protocol."""
+    return stored.has(PAGE) and bool(SAID.search(stored.unchecked(PAGE).decode()))
+
+
+def mark_earlier(stored: StoredBoard, changed: Sequence[str]) -> list[Path]:
+    """Say on a board's page, below its title, what of its suite changed since; no number moves.
+
+    Args:
+        stored: the board.
+        changed: by :func:`uqbench.boards.protocol.departures`.
+
+    Returns:
+        The files that changed.
+
+    Raises:
+        UqbenchError: the page is not the one that the manifest lists.
+    """
+    if PAGE in altered_files(stored):
+        raise UqbenchError(
+            f"{stored.folder / PAGE} is not the file whose digest {MANIFEST} lists: restore it."
+        )
+    page = stored.unchecked(PAGE)
+    title, rest = re.split(r"(?<=\n\n)(?=[^#<])", SAID.sub("", page.decode()), maxsplit=1)
+    said = f"{title}{EARLIER.format('; '.join(changed))}\n\n{rest}".encode()
+    then, now = (sha256(text).hexdigest().encode() for text in (page, said))
+    files = {PAGE: said, MANIFEST: stored.unchecked(MANIFEST).replace(then, now)}
+    for name, data in files.items():
+        stored.at.write(name, data)
+    return [stored.folder / name for name in files] if page != said else []
 
 
 def altered_files(stored: StoredBoard) -> list[str]:
