@@ -43,7 +43,7 @@ class LoopProof:
         self._hook.remove()
 
     def found(self, random: Callable[[], Agent]) -> dict[str, float]:
-        """What was proved, once the trained policy is judged."""
+        """The proof, once the trained policy is judged."""
         self.stop()
         found = returns(self._measured, self._untrained, random) | {"gradient_steps": [self._steps]}
         if self._steps or found.get("trained", 0) == found.get("untrained"):
