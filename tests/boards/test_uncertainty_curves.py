@@ -53,7 +53,7 @@ def board(tmp_path: Path) -> tuple[Any, list[Any], Store]:
             predicted = predictions(0.1 * run.seed) if run.seed < 3 else None
             record = make_record(run, status="finished", step=2)
             store.finish(run, record, RunColumns(METRICS, EPISODES, asked, predictions=predicted))
-            made = Making(None, "", "", record.provenance, record.metrics)
+            made = Making(None, "", "", record.provenance, record.metrics, {})
             score = replace(score, made=made, device="cpu")
         scores.append(score)
     plan = SimpleNamespace(runs=runs, cells=[SimpleNamespace(runs=runs)])

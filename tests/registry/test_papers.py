@@ -4,8 +4,8 @@ import re
 
 import pytest
 from click.testing import CliRunner
+from uqbench_claims.cli.cite import command
 
-from uqbench.cli.cite import command
 from uqbench.registry.papers import cited, papers
 from uqbench.registry.plugins import Host
 from uqbench.suites.reading import read_suites

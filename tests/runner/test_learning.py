@@ -7,7 +7,7 @@ from torch import nn
 from uqbench.contract.config import CountsGradientSteps, warm_up_field
 from uqbench.pages.learning import NONE, said
 from uqbench.registry.plugins import Host
-from uqbench.runner.train.agents import relative_change, weights
+from uqbench.runner.train.proof import LoopProof, relative_change, weights
 from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import read_suites
 
@@ -30,15 +30,50 @@ def test_each_lane_has_its_own_change_and_one_that_stands_still_has_none():
     assert relative_change(before, after, 3) == pytest.approx([0.0, 20**-0.5, (16 / 20) ** 0.5])
 
 
+def test_a_table_that_begins_at_zero_moved_by_all_that_it_is_and_scalars_are_all_lanes():
+    before = [torch.zeros(2, 3), torch.tensor(2.0)]
+    after = [torch.tensor([[1.0, 0, 0], [0, 0, 0]]), torch.tensor(2.0)]
+    # of lane 0: 1 of √(0 + 4); lane 1 stands still
+    assert relative_change(before, after, 2) == pytest.approx([0.5, 0.0])
+    assert relative_change(before[:1], after[:1], 2) == [1.0, 0.0]
+
+
 def test_the_least_of_the_runs_is_told_and_none_is_said_in_place_of_a_score():
     proofs = [
-        {"gradient_steps": 300.0, "moved": 0.2, "trained": 3.0, "untrained": 1.0},
-        {"gradient_steps": 300.0, "moved": 0.1, "trained": 5.0, "untrained": 1.0},
+        {"gradient_steps": 300.0, "moved": 0.2, "trained": 3.0, "untrained": 1.0, "random": 0.5},
+        {"gradient_steps": 300.0, "moved": 0.1, "trained": 5.0, "untrained": 1.0, "random": 0.5},
     ]
-    assert said(proofs) == "300 gradient steps, weights moved by 10.0%, return 4, untrained 1"
-    assert said([{"moved": 0.25}]) == "weights moved by 25.0%"
+    told = "300 gradient steps, parameters moved by 10.0%, return 4, untrained 1, random 0.5"
+    assert said(proofs) == told
+    assert said([{"moved": 0.25}]) == "parameters moved by 25.0%"
+    assert said([{"trained": 2.0, "random": 1.0}]) == "return 2, random 1"
     assert NONE in said([*proofs, {"gradient_steps": 300.0, "moved": 0.0}])
     assert NONE in said([{"gradient_steps": 0.0, "moved": 0.1}])
+    assert NONE in said([{"gradient_steps": 0.0, "moved": 0.0, "trained": 2.0, "untrained": 2.0}])
+    assert said([{"gradient_steps": 0.0}]) == "no optimizer of PyTorch was seen"
+
+
+class Unmeasured:
+    """Measurements under a budget that ranks: nothing stands beside."""
+
+    compares, returned = False, None
+
+
+def test_the_optimizer_of_a_loop_is_seen_from_its_first_step_on_and_no_longer_than_asked():
+    proof, network = LoopProof(Unmeasured()), nn.Linear(2, 1, bias=False)
+    nn.init.constant_(network.weight, 1.0)
+    optimizer = torch.optim.SGD(network.parameters(), lr=1.0)
+    for _ in range(3):
+        network.weight.grad = torch.full((1, 2), -1.0)
+        optimizer.step()
+    # from 1 to 4 in both: √(2 · 9) of √2
+    assert proof.found(lambda: None) == {"moved": pytest.approx(3.0), "gradient_steps": 3.0}
+    optimizer.step()
+    assert proof.found(lambda: None)["gradient_steps"] == 3.0
+
+
+def test_a_loop_without_an_optimizer_proves_nothing_where_nothing_is_compared():
+    assert LoopProof(Unmeasured()).found(lambda: None) == {"gradient_steps": 0.0}
 
 
 @pytest.mark.parametrize("suite", ["windy-cliff", "minatar", "deepsea"])

@@ -5,7 +5,7 @@ import tempfile
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -18,7 +18,6 @@ from uqbench.boards.leaderboard import Board, board
 from uqbench.boards.with_stored import read_reference
 from uqbench.contract.identity import Run
 from uqbench.contract.wording import count
-from uqbench.pages.learning import learned
 from uqbench.registry.packages import lacking
 from uqbench.results.folders import Folder
 from uqbench.results.records import RunState
@@ -48,14 +47,12 @@ class Completed:
         unfinished: the runs that did not finish, each with its reason.
         board: of the runs; None where an executor goes on with them.
         folder: of the board; None where nothing is kept.
-        learned: a sentence on each method whose runs have networks, by its name.
     """
 
     plan: Plan
     unfinished: Mapping[Run, str]
     board: Board | None
     folder: Path | None
-    learned: Mapping[str, str] = field(default_factory=dict)
 
 
 def execute(session: Session, *, rerun: bool = False, beside: Path | None = None) -> Completed:
@@ -101,7 +98,7 @@ def execute(session: Session, *, rerun: bool = False, beside: Path | None = None
         made = () if stored is None else stored.made
         kept = session.options.out is not None
         at = written(session, result, made=made).folder if kept else None
-        return Completed(plan, unfinished, result, at, learned(plan, store))
+        return Completed(plan, unfinished, result, at)
 
 
 def dry_run(session: Session, beside: Path | None = None) -> Planned:

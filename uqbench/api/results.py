@@ -17,6 +17,7 @@ from uqbench.contract.errors import UqbenchError, unknown
 from uqbench.contract.wording import count
 from uqbench.pages.board_folders import write_board
 from uqbench.pages.board_view import BoardView
+from uqbench.pages.learning import learned, without_score
 from uqbench.pages.notebook import html
 from uqbench.registry.load_host import load_host
 from uqbench.registry.packages import MODULES, brought, missing
@@ -298,7 +299,10 @@ class Results:
 
     def _repr_html_(self) -> str:
         states = {str(name): n for name, n in self.runs["state"].value_counts().items()}
-        return html(str(self.origin), states, list(map(BoardView.of, self.boards)))
+        told = [learned(one) if isinstance(one, Board) else {} for one in self.boards]
+        views = map(without_score, map(BoardView.of, self.boards), told)
+        sentences = [sentence for own in told for sentence in own.values()]
+        return html(str(self.origin), states, [*views], sentences)
 
     def _data(
         self, runs: Sequence[Found], file: str, column: str, only: tuple[str, ...] | None

@@ -54,12 +54,6 @@ class MethodScores:
             }
         )
 
-    def normalized_on(self, task: str, metric: Metric) -> Matrix | None:
-        """Normalized values on one task, ``[runs]``; None where a run has none."""
-        column = self._of(metric).get(task)
-        constants = self._suite.normalization_constants(metric)
-        return None if column is None else constants[task].normalize(column)
-
     def on(self, task: str, metric: Metric) -> Matrix | None:
         """Raw values on one task, ``[runs, 1]``; None, too, where the metric is not of the task."""
         return _stacked({task: self._of(metric).get(task)})

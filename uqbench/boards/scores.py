@@ -133,7 +133,7 @@ def score_of(
     return Score(
         task, method, record.identity["seed"], record.status, str(record.identity["device"]),
         scale.normalize(raw) if is_finite(raw) else None, values, place, digest, content,
-        made=Making(record.timing, *when, record.provenance, record.metrics),
+        made=Making(record.timing, *when, record.provenance, record.metrics, record.learning),
     )  # fmt: skip
 
 

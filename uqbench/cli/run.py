@@ -67,7 +67,6 @@ def command(
     if done.board is None:
         return 0
     print_board(done.board)
-    say(*done.learned.values())
     say(f"{done.folder}/leaderboard.csv")
     if done.folder is not None and can_report():
         with contained(warn, "the runs are done, and there is no report: "):

@@ -42,7 +42,7 @@ def command(
     from uqbench.api.execute import execute
     from uqbench.api.session import Session
     from uqbench.contract.config import resolve
-    from uqbench.pages.learning import NONE
+    from uqbench.pages.learning import NONE, learned
     from uqbench.pages.terminal import print_board
     from uqbench.registry import named
     from uqbench.runner.display import Terminal
@@ -57,12 +57,13 @@ def command(
     resolve(known[method].load_config(), values, where=what, risk_names=host.risk_names)
     done = execute(session, beside=beside)
     assert done.board is not None
-    told = done.learned.get(method, "")
+    told = learned(done.board).get(method, "")
     if as_json:
         print_json(done.board.rows())
     elif NONE not in told:
         print_board(done.board)
-    say(*filter(None, [told]), err=as_json)
+    if as_json or NONE in told:  # else the board has said it
+        say(*filter(None, [told]), err=as_json)
     for run, reason in done.unfinished.items():
         say(f"{run.name}: {reason}", err=True)
     return 1 if done.unfinished or NONE in told else 0

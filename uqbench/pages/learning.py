@@ -1,32 +1,47 @@
-"""Sentences under a board: the proof that each method's network learned."""
+"""Sentences under a board: the proof that each method learned."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from statistics import fmean
 
+from uqbench.boards.leaderboard import Board
 from uqbench.contract.wording import count
-from uqbench.results.store import Store
-from uqbench.suites.plan import Plan
-
-
-def learned(plan: Plan, store: Store) -> dict[str, str]:
-    """A sentence on each method whose finished runs have networks, by its name."""
-    found: dict[str, list[dict[str, float]]] = {}
-    for run in plan.runs:
-        if (record := store.read(run.folder).record) is not None and record.learning:
-            found.setdefault(run.method, []).append(record.learning)
-    return {name: f"{name}: {said(proofs)}." for name, proofs in found.items()}
-
-
-def said(proofs: Sequence[dict[str, float]]) -> str:
-    """The proofs of a method's runs in words; the least that any run learned comes first."""
-    steps, moved = (min(of.get(key, -1.0) for of in proofs) for key in ("gradient_steps", "moved"))
-    if not moved or not steps:
-        return "no gradient step was taken, so that its score is that of its first weights"
-    taken = f"{count(int(steps), 'gradient step')}, " if steps > 0 else ""
-    returns = [[of[key] for of in proofs if key in of] for key in ("trained", "untrained")]
-    both = "return {:.3g}, untrained {:.3g}".format(*map(fmean, returns)) if all(returns) else ""
-    return ", ".join(filter(None, [f"{taken}weights moved by {moved:.1%}", both]))
-
+from uqbench.pages.board_view import BoardView
 
 NONE = "no gradient step"
 """The words by which a sentence says that nothing was learned."""
+
+
+def learned(board: Board) -> dict[str, str]:
+    """A sentence on each method whose runs proved that they learned, or that they did not."""
+    found: dict[str, list[Mapping[str, float]]] = {}
+    for cell in board.scores.cells:
+        proofs = [made.learning for made in cell.made if made is not None and made.learning]
+        if proofs and board.plan.roles[cell.method] == "method":
+            found.setdefault(cell.method, []).extend(proofs)
+    return {name: f"{name}: {said(proofs)}." for name, proofs in found.items()}
+
+
+def without_score(view: BoardView, told: Mapping[str, str]) -> BoardView:
+    """A board's rows, without the scores of methods of which is told that they did not learn."""
+    none = {name for name, sentence in told.items() if NONE in sentence}
+    lines = [replace(x, place=None, estimates={}) if x.method in none else x for x in view.lines]
+    return replace(view, lines=tuple(lines))
+
+
+def said(proofs: Sequence[Mapping[str, float]]) -> str:
+    """The proofs of a method's runs in words; the least that any run learned comes first."""
+    names = dict.fromkeys(name for of in proofs for name in of)
+    known = {name: [of[name] for of in proofs if name in of] for name in names}
+    if "moved" in known and 0 in (*known["moved"], *known.get("gradient_steps", ())):
+        return f"{NONE} was seen, or none that moved a parameter: its score is of what it began as"
+    words: dict[str, Callable[[list[float]], str]] = {
+        "gradient_steps": lambda of: (
+            count(int(min(of)), "gradient step") if min(of) else "no optimizer of PyTorch was seen"
+        ),
+        "moved": lambda of: f"parameters moved by {min(of):.1%}",
+        "trained": lambda of: f"return {fmean(of):.3g}",
+        "untrained": lambda of: f"untrained {fmean(of):.3g}",
+        "random": lambda of: f"random {fmean(of):.3g}",
+    }
+    return ", ".join(say(known[name]) for name, say in words.items() if name in known)

@@ -15,13 +15,16 @@ MOST_BOARDS = 5
 """Shown in full; of others only the titles."""
 
 
-def html(origin: str, states: Mapping[str, int], boards: Sequence[BoardView]) -> str:
+def html(
+    origin: str, states: Mapping[str, int], boards: Sequence[BoardView], told: Sequence[str] = ()
+) -> str:
     """Results in HTML.
 
     Args:
         origin: where they are.
         states: how many runs are in each.
         boards: of the results.
+        told: sentences below them.
     """
     counts = ", ".join(f"{number} {state}" for state, number in states.items())
     parts = [f"<p><b>uqbench.Results</b> of {escape(origin)}: {escape(counts)}</p>"]
@@ -31,7 +34,7 @@ def html(origin: str, states: Mapping[str, int], boards: Sequence[BoardView]) ->
         parts.append(f"<p>{MARK} does not beat the best of the trivial rows</p>")
     if others:
         parts.append(f"<p>{count(len(others), 'more board')}: {escape(', '.join(others))}</p>")
-    return "\n".join(parts)
+    return "\n".join([*parts, *(f"<p>{escape(sentence)}</p>" for sentence in told)])
 
 
 def board_html(view: BoardView) -> str:

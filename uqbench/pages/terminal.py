@@ -9,6 +9,7 @@ from uqbench.boards.tables import IMPROVEMENT, label
 from uqbench.contract.wording import visible
 from uqbench.pages.board_view import BoardView
 from uqbench.pages.console import PADDING, Shown, stdout, table
+from uqbench.pages.learning import learned, without_score
 
 
 def print_board(board: Board, console: Console | None = None, said: str = "") -> None:
@@ -16,11 +17,12 @@ def print_board(board: Board, console: Console | None = None, said: str = "") ->
 
     ``said`` stands in place of the board's own finding.
     """
-    console, view = console or stdout(), BoardView.of(board)
+    console, told = console or stdout(), learned(board)
+    view = without_score(BoardView.of(board), told)
     title = ". ".join(filter(None, (view.title, older_scores(board))))
     console.print(visible(title), style="italic", highlight=False)
     console.print(table(fitting(view, console.width + PADDING)))
-    for text in (said or board.finding, *further(view), *lacking(board)):
+    for text in (said or board.finding, *further(view), *lacking(board), *told.values()):
         console.print(visible(text), highlight=False, markup=False)
 
 

@@ -15,6 +15,7 @@ COMMANDS, MODULES, DRIVERS = "uqbench.commands", "uqbench.modules", "uqbench.dri
 PACKAGES = {
     COMMANDS: {
         "claims": "uqbench-claims",
+        "cite": "uqbench-claims",
         "compare": "uqbench-compare",
         "score": "uqbench-predictive",
         "leaderboard": "uqbench-leaderboard",

@@ -136,10 +136,10 @@ class RunRecord(_Part):
         scalars: final value of each metric; None where the run has none.
         metrics: definitions of the metrics behind the scalars.
         score_versions: of the scores behind them, by statistic, where it is not the first.
-        learning: proof that a network learned: ``gradient_steps`` by the method's own schedule,
-            ``moved``, how far weights went relative to where they began, and, under a budget that
-            ranks nothing, mean returns of evaluations ``trained`` and ``untrained``; empty of what
-            has no network that is seen.
+        learning: proof that a run learned: ``gradient_steps`` by the method's own schedule, or as
+            its optimizers took them; ``moved``, how far weights or other parameters went relative
+            to where they began; and, under a budget that ranks nothing, mean returns of evaluations
+            ``trained``, ``untrained`` and ``random``.
         digests: sha256 of each data file, and of the numbers in them under ``results``; of a run
             that is not finished, of the files of its training.
         digest: sha256 of the file without this field; a record that is made has none.

@@ -24,6 +24,7 @@ class Making(NamedTuple):
     updated: str
     provenance: Provenance
     metrics: Mapping[str, Mapping[str, Any]]
+    learning: Mapping[str, float]
 
 
 @dataclass(frozen=True)

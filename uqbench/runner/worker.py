@@ -32,10 +32,11 @@ from uqbench.runner.resume import (
     named_in,
     tidy,
 )
-from uqbench.runner.train.agents import Training, train_loop_agent, untrained
+from uqbench.runner.train.agents import Training, random_agent, train_loop_agent, untrained
 from uqbench.runner.train.estimators import fit_estimator
 from uqbench.runner.train.exported_agents import load
 from uqbench.runner.train.measurements import Latest, Measurements
+from uqbench.runner.train.proof import LoopProof
 from uqbench.uncertainty.scores import rule_versions
 
 REPORT_SECONDS = 0.5
@@ -147,9 +148,11 @@ class BatchWork:
             return fitted, self.watch.spent.plus(began, -1)
         measured, on_step = self._measurements(batch), self._on_step(about.step)
         if batch.cell.owns_loop:
-            agent, files = train_loop_agent(batch, self.host, measured, on_step)
+            proof = LoopProof(measured)
+            agent, files = train_loop_agent(batch, self.host, measured, on_step, proof)
             goes_on = self._keep(files, self.watch.spent.plus(began, -1), checkpoint_seconds)
             columns = measured.judged(agent) if goes_on else None
+            self.learning = [proof.found(partial(random_agent, batch, measured))]
             return columns, self.watch.spent.plus(began, -1)
         checkpointer = self._checkpointer(about, origin, checkpoint_seconds, stop)
         saved = None

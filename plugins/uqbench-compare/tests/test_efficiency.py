@@ -63,19 +63,56 @@ def test_the_area_is_the_mean_height_of_the_trapezoids(found):
         assert table.loc[method, "low"] < table.loc[method, "value"] < table.loc[method, "high"]
 
 
-def test_steps_to_a_score_are_read_off_the_curve_and_its_band():
-    table = pd.DataFrame(
-        {
-            "method": ["a"] * 4 + ["b"] * 4,
-            "step": [1, 2, 3, 4] * 2,
-            "value": [0.1, 0.4, 0.6, 0.8, 0.1, 0.1, 0.2, 0.3],
-            "low": [0.0, 0.3, 0.4, 0.7, 0.0, 0.0, 0.1, 0.2],
-            "high": [0.2, 0.5, 0.8, 0.9, 0.2, 0.2, 0.3, 0.6],
-        }
-    )
-    rows = steps_to(table, 0.5).set_index("method")
-    assert tuple(rows.loc["a"]) == (3, 2, 4)
-    assert tuple(rows.loc["b"]) == (np.inf, 4, np.inf)
+def runs(method: str, steps, scores, count: int = 2) -> pd.DataFrame:
+    rows = {"method": method, "task": "t", "step": steps, "score": scores}
+    return pd.concat([pd.DataFrame(rows | {"seed": seed}) for seed in range(count)])
+
+
+def test_steps_to_a_score_are_the_first_of_the_curve_and_of_the_ends_of_its_band():
+    """Runs c, c ± .1 have a 95 % interval of c ± 4.3027 · .1/√3, by t of two degrees of freedom."""
+    steps = np.arange(1, 41)
+    both = [runs("a", steps, steps / 10 + off, 1).assign(seed=off) for off in (-0.1, 0, 0.1)]
+    grid = on_one_grid(pd.concat(both))
+    rows = steps_to(grid, 2.0, "mean", paired=False)
+    # high: s/10 + .2484 ≥ 2 from 18 on; low: s/10 − .2484 ≥ 2 from 23 on
+    assert rows.values.tolist() == [["a", 20, 18, 23]]
+    assert steps_to(grid, 4.1, "mean", paired=False).values.tolist() == [["a", np.inf, 39, np.inf]]
+
+
+def test_equal_runs_have_no_band_and_so_no_ends():
+    rows = uqbench.compare(runs("a", [1, 2, 3], [0.1, 0.5, 0.9])).steps_to(0.5)
+    assert rows["steps"].item() == 2
+    assert rows[["low", "high"]].isna().all(axis=None)
+
+
+def test_a_step_is_found_among_all_not_among_the_fifty_of_a_curve():
+    """Linear to 1 and to .9 in a thousand steps, and a spike of three steps."""
+    steps = np.arange(1, 1001)
+    spike = np.where((steps >= 334) & (steps <= 336), 1.0, 0.0)
+    known = [runs("a", steps, steps / 1000), runs("b", steps, 0.9 * steps / 1000)]
+    found = uqbench.compare(pd.concat([*known, runs("c", steps, spike)])).steps_to(0.5)
+    assert dict(zip(found["method"], found["steps"], strict=True)) == {"a": 500, "b": 556, "c": 334}
+
+
+def test_an_area_spans_no_gap_and_steps_may_be_even_in_their_logarithm():
+    gap = np.array([1, 2, 3, 4, 9, 10])
+    area = uqbench.compare(runs("a", gap, gap / 10)).area["value"].item()
+    assert area == pytest.approx((3 * 0.25 + 0.95) / 4)  # of 1 to 4 and 9 to 10
+    decades = 10.0 ** np.arange(6)
+    area = uqbench.compare(runs("a", decades, np.arange(6) / 5)).area["value"].item()
+    assert area == pytest.approx(np.trapezoid(np.arange(6) / 5, decades) / (decades[-1] - 1))
+
+
+def test_tasks_that_share_no_step_have_no_curve_and_a_threshold_is_a_number():
+    one = runs("a", [1, 2, 3], [0.1, 0.5, 0.9])
+    both = uqbench.compare(pd.concat([one, one.assign(task="u", step=one["step"] * 100)]))
+    with pytest.raises(UqbenchError, match=r"no step at which all runs .* t to 3, u to 300"):
+        _ = both.efficiency
+    for wrong in ("0.5", float("nan"), None):
+        with pytest.raises(UqbenchError, match="expected a score, a finite number"):
+            uqbench.compare(one).steps_to(wrong)
+    with pytest.raises(UqbenchError, match="expected a score"):
+        uqbench.compare(one).profile([0.5, float("inf")])
 
 
 def test_nothing_is_interpolated_across_a_gap_or_beyond_a_runs_ends():
@@ -83,14 +120,15 @@ def test_nothing_is_interpolated_across_a_gap_or_beyond_a_runs_ends():
         rows = {"method": method, "task": "t", "seed": "0", "step": steps}
         return pd.DataFrame(rows | {"score": [10.0 * step for step in steps]})
 
-    grid, own = on_one_grid(
+    grid = on_one_grid(
         pd.concat([run("a", [1, 2, 3, 4, 9, 10]), run("b", [0, 1.5, 2.5, 6, 8, 10, 11])])
     )
-    at = dict(zip(grid, own["a"][0, 0], strict=True))
+    steps, own, _ = grid
+    at = dict(zip(steps, own["a"][0, 0], strict=True))
     assert at[1.5] == 15  # between neighbors
     assert np.isnan([at[0.0], at[6.0], at[8.0], at[11.0]]).all()
     assert (at[4.0], at[9.0]) == (40, 90)
-    table = by_step(grid, own, "mean", paired=False)
+    table = by_step(grid, "mean", paired=False)
     assert set(table.query("step == 6")["method"]) == {"b"}
     assert set(table.query("step == 9")["method"]) == {"a", "b"}
 
@@ -102,9 +140,9 @@ def test_steps_of_many_runs_are_thinned_to_fifty():
         pd.DataFrame({"method": "aaabbb"[k], "task": "t", "seed": k, "step": own, "score": 1.0})
         for k, own in enumerate(drawn)
     ]
-    grid, own = on_one_grid(pd.concat(rows))
-    assert len(grid) == 50
-    assert own["a"].shape == (3, 1, 50)
+    grid = on_one_grid(pd.concat(rows))
+    assert len(grid.steps) == 50
+    assert grid.at["a"].shape == (3, 1, 50)
 
 
 def test_constants_and_the_direction_hold_for_curves_too():

@@ -1,5 +1,6 @@
 """A loop that its owner keeps is recorded as a run is; a trained agent is evaluated alone."""
 
+import json
 from pathlib import Path
 
 import gymnasium
@@ -260,3 +261,44 @@ def test_what_a_loop_raises_is_what_its_owner_sees(tmp_path):
         loop()
     assert raised.value.__context__ is None
     walked(record(tmp_path))
+
+
+def test_a_recorded_loop_proves_what_it_learned_by_its_optimizer_and_beside_others(
+    tmp_path, monkeypatch
+):
+    """A pole falls to one side: always the same push is worse than any, towards its fall better."""
+    monkeypatch.delenv("UQBENCH_PLUGINS")
+    network = torch.nn.Linear(4, 2)
+    with torch.no_grad():
+        network.weight.zero_()
+        network.bias.copy_(torch.tensor([1.0, 0.0]))
+    optimizer = torch.optim.SGD(network.parameters(), lr=1.0)
+
+    def loop(method: str, learns: bool) -> dict[str, float]:
+        env = uqbench.record(
+            None, "cartpole", "cartpole", method=method, budget="smoke", out=tmp_path / "out",
+            policy=lambda obs: int(network(torch.as_tensor(obs).float()).argmax()),
+        )  # fmt: skip
+        env.reset()
+        for t in range(env.steps):
+            *_, terminated, truncated, _ = env.step(1)
+            if learns and t == 0:
+                network.weight.grad = torch.tensor([[0.0] * 4, [0.0, 0.0, -1.0, -1.0]])
+                network.bias.grad = torch.tensor([1.0, 0.0])
+                optimizer.step()
+            if terminated or truncated:
+                env.reset()
+        env.close()
+        (at,) = (tmp_path / "out").glob(f"cartpole/smoke/cartpole/{method}/*/run.json")
+        return json.loads(at.read_text("utf-8"))["learning"]
+
+    idle, proof = loop("idle", False), loop("mine", True)
+    assert idle["trained"] == idle["untrained"]
+    assert idle["gradient_steps"] == idle["moved"] == 0
+    # √3 from a norm of 1
+    assert (proof["gradient_steps"], proof["moved"]) == (1, pytest.approx(3**0.5))
+    assert idle["trained"] < proof["random"] < proof["trained"]
+    shown = uqbench.load(tmp_path / "out")._repr_html_()
+    assert "mine: 1 gradient step, parameters moved by 173.2%, return" in shown
+    assert "idle: no gradient step was seen" in shown
+    assert shown.count("<td>–</td>") == 1  # the score of the one that learned nothing

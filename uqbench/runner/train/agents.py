@@ -1,12 +1,11 @@
 """Training an agent, and judging it: the lanes of a batch, from the first step to their columns."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from functools import partial
 from typing import Any
 
 import torch
-from torch import Tensor, nn
 
 from uqbench.contract.agent import Agent, EnvironmentInfo, LoopAgent
 from uqbench.contract.config import CountsGradientSteps
@@ -14,6 +13,8 @@ from uqbench.contract.environment import HasState, LaneEnv
 from uqbench.contract.errors import CannotSaveError, in_words
 from uqbench.contract.side_by_side import SideBySide
 from uqbench.lanes.execution import use_onednn
+from uqbench.registry.builtin.configs import UniformRandomConfig
+from uqbench.registry.builtin.trivial import UniformRandom
 from uqbench.registry.plugins import Host
 from uqbench.runner.batches import Batch
 from uqbench.runner.checkpoints import UnusableError
@@ -22,6 +23,7 @@ from uqbench.runner.train.exported_agents import training_files
 from uqbench.runner.train.loop import Position, interact
 from uqbench.runner.train.loop_agent import RecordedLanes, SinglePolicy, train
 from uqbench.runner.train.measurements import Latest, Measurements
+from uqbench.runner.train.proof import LoopProof, parameters, relative_change, returns, weights
 
 Ended = tuple[Agent | SinglePolicy, Callable[[], list[dict[str, bytes]]]]
 """The agent of a batch after its last step, and what makes the files of each run's training."""
@@ -56,7 +58,7 @@ class Training:
         self._batch, self._measured, self._env = batch, measured, measured.env
         self._host = host
         self._agent, numerics = self._make(batch), batch.budget.numerics
-        self._first = [weight.clone() for weight in weights(self._agent)]
+        self._first = [one.detach().clone() for one in parameters(self._agent)]
         execute_as(self._agent, numerics, notify)
         self._capture = capture_of(self._agent, self._env, measured.device, numerics)
         self._parts: dict[str, HasState] = {
@@ -129,41 +131,22 @@ class Training:
         return self._agent, partial(training_files, self._batch, *how)
 
     def learning(self) -> list[dict[str, float]]:
-        """The proof of each lane that its network learned, once it is judged; empty without one.
-
-        Where runs are not ranked, which are short, an untrained agent is evaluated, too.
-        """
-        batch, lanes = self._batch, len(self._batch.runs)
-        if not self._first:
+        """The proof of each lane that it learned, once it is judged; empty where none is seen."""
+        batch, measured, lanes = self._batch, self._measured, len(self._batch.runs)
+        moved = relative_change(self._first, parameters(self._agent), lanes)
+        if not weights(self._agent) and 0 in moved:  # it may learn where nobody looks
             return [{}] * lanes
-        budget, config, measured = batch.budget, batch.cell.config, self._measured
-        proof: dict[str, Sequence[float]] = {
-            "moved": relative_change(self._first, weights(self._agent), lanes)
-        }
-        if isinstance(config, CountsGradientSteps):
-            proof["gradient_steps"] = [config.gradient_steps(budget.steps)] * lanes
-        if measured.returned is not None and not budget.ranks:
-            fresh = measured.episodes(self._make(batch))
-            proof |= {"trained": [*measured.returned], "untrained": [*fresh.returns.mean(1)]}
+        fresh = measured.episodes(self._make(batch)) if measured.compares else None
+        proof = returns(measured, fresh, partial(random_agent, batch, measured)) | {"moved": moved}
+        if isinstance(batch.cell.config, CountsGradientSteps):
+            proof["gradient_steps"] = [batch.cell.config.gradient_steps(batch.budget.steps)] * lanes
         return [{name: float(of[lane]) for name, of in proof.items()} for lane in range(lanes)]
 
 
-def weights(agent: object) -> list[Tensor]:
-    """The parameters of the networks that an agent holds."""
-    networks = [part for part in vars(agent).values() if isinstance(part, nn.Module)]
-    return [weight.detach() for network in networks for weight in network.parameters()]
-
-
-def relative_change(before: list[Tensor], after: list[Tensor], lanes: int) -> list[float]:
-    """``‖w − w₀‖ / ‖w₀‖`` of each lane, weights being ``[L, …]``; others are all lanes'."""
-
-    def squares(each: Iterable[Tensor]) -> Tensor:
-        own = [one.double().square() for one in each if one.numel()]
-        return sum((one.flatten(1).sum(1) if len(one) == lanes else one.sum() for one in own), zero)
-
-    zero = torch.zeros(lanes, dtype=torch.float64, device=before[0].device)
-    moved = squares(one - first for one, first in zip(after, before, strict=True))
-    return [*(moved / squares(before).clamp(min=1e-30)).sqrt().tolist()]
+def random_agent(batch: Batch, measured: Measurements) -> Agent:
+    """Uniformly random actions in the environment of a batch."""
+    seeds, info = [run.agent_seed for run in batch.runs], _environment_info(batch, measured.env)
+    return UniformRandom(info, seeds, UniformRandomConfig(), measured.device)
 
 
 def untrained(batch: Batch, host: Host, env: LaneEnv) -> Agent | SinglePolicy:
@@ -178,6 +161,7 @@ def train_loop_agent(
     host: Host,
     measured: Measurements,
     on_step: Callable[[int, Latest], None],
+    proof: LoopProof,
 ) -> Ended:
     """Train the run of a batch whose method owns its loop, which cannot be taken step by step.
 
@@ -186,6 +170,7 @@ def train_loop_agent(
         host: the plugins.
         measured: its measurements, and the environment.
         on_step: called after every step, with the steps taken and what was recorded last.
+        proof: of what it learns.
     """
     env, steps = measured.env, batch.budget.steps
     make = partial(make_loop_agent, host=host, env=env)
@@ -193,6 +178,8 @@ def train_loop_agent(
     measured.begin(single)
 
     def after_step(step: int) -> None:
+        if step == batch.budget.actors:
+            proof.begin(single)
         measured.see(step, single, recorded.obs[None])
         measured.measure(step, single)
         on_step(step, measured.latest)

@@ -49,6 +49,7 @@ class Measurements:
         queries: ask the agents of each task; none where the budget does not say so.
         latest: what was recorded last.
         returned: mean returns ``[L]`` of the last evaluation.
+        compares: whether evaluations of agents that did not learn stand beside it.
     """
 
     def __init__(self, batch: Batch, host: Host, device: torch.device) -> None:
@@ -70,6 +71,7 @@ class Measurements:
         self._points = frozenset().union(*(one.points for one in self.queries)) - {budget.steps}
         self.latest: Latest = {}
         self.returned: NDArray[np.float64] | None = None
+        self.compares = budget.evaluation is not None and not budget.ranks
         self._last: Mapping[str, Tensor] = {}
         self._optimal_q = task.optimal_q()
 

@@ -4,12 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import astuple
 from functools import cached_property
 from html import escape
+from numbers import Real
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from uqbench_claims.against import against
 
 from uqbench.api.values import Name, Part, Place, given
@@ -26,7 +28,8 @@ from uqbench.pages.notebook import board_html
 from uqbench.registry.load_host import load_host
 from uqbench.results.folders import Folder
 from uqbench.suites.reading import read_suites
-from uqbench_compare.efficiency import MOST_POINTS, Grid, areas, by_step, on_one_grid, profile
+from uqbench_compare.efficiency import MOST_POINTS, MOST_STEPS, Grid, areas, by_step, on_one_grid
+from uqbench_compare.efficiency import profile as performance_profile
 from uqbench_compare.efficiency import steps_to as first_steps
 from uqbench_compare.imported import (
     METRIC,
@@ -119,7 +122,7 @@ class Compared:
         if thresholds is None:
             every = np.concatenate([np.ravel(of) for of in scores.values()] or [np.zeros(1)])
             thresholds = np.linspace(every.min(), every.max(), MOST_POINTS).tolist()
-        return profile(scores, np.asarray(thresholds, float), paired=self._paired)
+        return performance_profile(scores, _finite(thresholds), paired=self._paired)
 
     @cached_property
     def efficiency(self) -> pd.DataFrame:
@@ -131,7 +134,7 @@ class Compared:
         Raises:
             UqbenchError: the scores have no steps.
         """
-        return by_step(*self._grid, self.board.ranking, paired=self._paired)
+        return by_step(self._grid(), self.board.ranking, paired=self._paired)
 
     @cached_property
     def area(self) -> pd.DataFrame:
@@ -142,28 +145,37 @@ class Compared:
         Raises:
             UqbenchError: the scores have no steps.
         """
-        return areas(*self._grid, self.board.ranking, paired=self._paired)
+        return areas(self._grid(), self.board.ranking, paired=self._paired)
 
     def steps_to(self, threshold: float) -> pd.DataFrame:
         """A row a method: the ``steps`` at which its curve first is at a threshold; inf if never.
 
         Args:
-            threshold: a score, normalized as the board's are.
+            threshold: a score, normalized as the board's are; of costs, negated.
 
         Raises:
-            UqbenchError: the scores have no steps.
+            UqbenchError: the scores have no steps, or the threshold is no number.
         """
-        return first_steps(self.efficiency, threshold)
+        (at,) = _finite([threshold])
+        return first_steps(self._grid(MOST_STEPS), at, self.board.ranking, paired=self._paired)
 
-    @cached_property
-    def _grid(self) -> Grid:
+    def _grid(self, most: int = MOST_POINTS) -> Grid:
         own = self.curves[self.curves["method"].isin([*self.board.matrices])]
         if own.empty:
             raise UqbenchError(
                 "expected scores by step, in a column step or arrays [runs, tasks, frames], of "
                 "methods that have all of their runs; there are none."
             )
-        return on_one_grid(own)
+        grid = on_one_grid(own, most)
+        if not any(np.isfinite(of).all((0, 1)).any() for of in grid.at.values()):
+            ends = own.groupby("task")["step"].max()
+            told = ", ".join(f"{task} to {end:g}" for task, end in ends.items())
+            raise UqbenchError(
+                f"there is no step at which all runs of a method have a value; tasks have steps "
+                f"{told:.300}: expected steps that they share; compare tasks of unlike length one "
+                f"by one."
+            )
+        return grid
 
     @property
     def _scaled(self) -> bool:
@@ -230,6 +242,18 @@ class Compared:
 
     def _repr_html_(self) -> str:
         return f"<p>{escape(repr(self))}</p>{board_html(BoardView.of(self.board))}"
+
+
+def _finite(thresholds: Sequence[float]) -> NDArray[np.float64]:
+    """Thresholds, which are scores.
+
+    Raises:
+        UqbenchError: one is no finite number.
+    """
+    for one in thresholds:
+        if not isinstance(one, Real) or not np.isfinite(float(one)):
+            raise UqbenchError(f"threshold {one!r}: expected a score, a finite number.")
+    return np.asarray(thresholds, float)
 
 
 FEW_VALUES = (

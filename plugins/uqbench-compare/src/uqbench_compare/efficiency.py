@@ -7,6 +7,7 @@ that are no gap. Before a run's first step, after its last, and across a gap not
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -24,8 +25,16 @@ than twice the median and than this part of its steps."""
 RANKED = ("value", "low", "high", "rank", "rank_low", "rank_high")
 Curves = Mapping[str, NDArray[np.float64]]
 """By method ``[runs, tasks, steps]``, NaN where a run has no value."""
-Grid = tuple[NDArray[np.float64], Curves]
-"""Steps, and curves at them."""
+MOST_STEPS = 2_000
+"""As many where a single step is looked for."""
+
+
+class Grid(NamedTuple):
+    """Steps ``[n]``, curves at them, and curves between each and the next, ``[…, n − 1]``."""
+
+    steps: NDArray[np.float64]
+    at: Curves
+    between: Curves
 
 
 def profile(
@@ -47,23 +56,27 @@ def profile(
     return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(columns[1:], float))
 
 
-def on_one_grid(values: pd.DataFrame) -> Grid:
+def on_one_grid(values: pd.DataFrame, most: int = MOST_POINTS) -> Grid:
     """The union of all runs' steps, and each method's runs on it.
 
     Args:
         values: ``method``, ``task``, ``seed``, ``step``, ``score``; of each method as many runs of
             every task.
+        most: steps; of more, so many are taken, evenly.
     """
-    grid = np.unique(values["step"].to_numpy(float))
-    grid = grid[np.unique(np.linspace(0, len(grid) - 1, MOST_POINTS).round().astype(int))]
-    curves = {}
+    steps = np.unique(values["step"].to_numpy(float))
+    steps = steps[np.unique(np.linspace(0, len(steps) - 1, most).round().astype(int))]
+    middles = (steps[1:] + steps[:-1]) / 2
+    at: dict[str, NDArray[np.float64]] = {}
+    between: dict[str, NDArray[np.float64]] = {}
     for method, own in values.groupby("method", sort=False):
-        tasks = [
-            np.array([_along(run, grid) for _, run in of_task.groupby("seed")])
-            for _, of_task in own.groupby("task")
-        ]
-        curves[str(method)] = np.stack(tasks, 1)
-    return grid, curves
+        for found, where in ((at, steps), (between, middles)):
+            tasks = [
+                np.array([_along(run, where) for _, run in of_task.groupby("seed")])
+                for _, of_task in own.groupby("task")
+            ]
+            found[str(method)] = np.stack(tasks, 1)
+    return Grid(steps, at, between)
 
 
 def _along(run: pd.DataFrame, grid: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -71,14 +84,22 @@ def _along(run: pd.DataFrame, grid: NDArray[np.float64]) -> NDArray[np.float64]:
     ordered = run.sort_values("step")
     steps, scores = ordered["step"].to_numpy(float), ordered["score"].to_numpy(float)
     found: NDArray[np.float64] = np.interp(grid, steps, scores, left=np.nan, right=np.nan)
-    distances = np.diff(steps)
-    if len(distances):
-        usual = float(np.median(distances))
-        regular = np.isclose(distances, usual).mean() > 0.5
-        longest = GAP * usual if regular else max(2 * usual, IRREGULAR * steps[-1])
+    if len(steps) > 1:
         after = np.clip(np.searchsorted(steps, grid), 1, len(steps) - 1)
-        found[(distances[after - 1] > longest) & ~np.isin(grid, steps)] = np.nan
+        found[_gaps(steps)[after - 1] & ~np.isin(grid, steps)] = np.nan
     return found
+
+
+def _gaps(steps: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Whether each distance between neighbors is a gap; steps may be even in their logarithm."""
+    for of in (steps, np.log(steps)) if steps[0] > 0 else (steps,):
+        distances = np.diff(of)
+        usual = float(np.median(distances))
+        if np.isclose(distances, usual).mean() > 0.5:
+            return np.asarray(distances > GAP * usual)
+    distances = np.diff(steps)
+    longest = max(2 * float(np.median(distances)), IRREGULAR * float(steps[-1]))
+    return np.asarray(distances > longest)
 
 
 def ranked(scores: Mapping[str, Matrix], by: str, *, paired: bool) -> pd.DataFrame:
@@ -95,11 +116,11 @@ def ranked(scores: Mapping[str, Matrix], by: str, *, paired: bool) -> pd.DataFra
     return table.astype(dict.fromkeys(RANKED[:3], float)).sort_values("rank", ignore_index=True)
 
 
-def by_step(grid: NDArray[np.float64], curves: Curves, by: str, *, paired: bool) -> pd.DataFrame:
+def by_step(grid: Grid, by: str, *, paired: bool) -> pd.DataFrame:
     """A row a step and method: :func:`ranked` of the methods all of whose runs have a value."""
     tables = []
-    for k, step in enumerate(grid):
-        known = {name: of[..., k] for name, of in curves.items() if np.isfinite(of[..., k]).all()}
+    for k, step in enumerate(grid.steps):
+        known = {name: of[..., k] for name, of in grid.at.items() if np.isfinite(of[..., k]).all()}
         if known:
             tables.append(ranked(known, by, paired=paired).assign(step=step))
     columns = ["method", "step", *RANKED]
@@ -108,32 +129,42 @@ def by_step(grid: NDArray[np.float64], curves: Curves, by: str, *, paired: bool)
     )
 
 
-def areas(grid: NDArray[np.float64], curves: Curves, by: str, *, paired: bool) -> pd.DataFrame:
+def areas(grid: Grid, by: str, *, paired: bool) -> pd.DataFrame:
     """A row a method: :func:`ranked` of the runs' mean height over steps that all methods have."""
-    each = np.array([np.isfinite(of).all((0, 1)) for of in curves.values()])
-    all_runs = np.logical_and.reduce(each)
-    width = np.diff(grid) * (all_runs[1:] & all_runs[:-1])
+    each = [np.isfinite(of).all((0, 1)) for of in grid.between.values()]
+    width = np.diff(grid.steps) * np.logical_and.reduce(each)
     if not width.sum():
         return pd.DataFrame(columns=["method", *RANKED])
     means = {
         name: np.nan_to_num((of[..., 1:] + of[..., :-1]) / 2) @ width / width.sum()
-        for name, of in curves.items()
+        for name, of in grid.at.items()
     }
     return ranked(means, by, paired=paired)
 
 
-def steps_to(table: pd.DataFrame, threshold: float) -> pd.DataFrame:
+def steps_to(grid: Grid, threshold: float, by: str, *, paired: bool) -> pd.DataFrame:
     """A row a method: the first ``steps`` at which its curve is at a threshold; inf where never.
 
-    ``low`` and ``high`` are those of the ends of its pointwise 95 % intervals.
+    ``low`` and ``high`` are those of the ends of its pointwise 95 % intervals; NaN where it has
+    none.
 
     Args:
-        table: of :func:`by_step`.
+        grid: of steps.
         threshold: a score.
+        by: the statistic of a curve.
+        paired: whether a seed with all its tasks is one observation.
     """
     rows = []
-    for method, own in table.groupby("method", sort=False):
-        first = [own["step"][own[column] >= threshold].min() for column in ("value", "high", "low")]
-        rows.append((method, *(np.inf if step != step else step for step in first)))
+    for method, curves in grid.at.items():
+        known = np.flatnonzero(np.isfinite(curves).all((0, 1)))
+        of = [estimate(by, curves[..., k], clustered=paired) for k in known]
+        ends = [[one.value for one in of], [one.high for one in of], [one.low for one in of]]
+        first = []
+        for end in ends:
+            stated = np.array(end, float)
+            at = grid.steps[known[stated >= threshold]]
+            unknown = np.nan if np.isnan(stated).all() else np.inf
+            first.append(at.min() if len(at) else unknown)
+        rows.append((method, *first))
     found = pd.DataFrame(rows, columns=["method", "steps", "low", "high"])
     return found.sort_values("steps", kind="stable", ignore_index=True)

@@ -99,7 +99,11 @@ def tried_of(board: Board, host: Host) -> list[Tried]:
     rung = None if of.last is None else 1 + (board.plan.budget_name == LAST)
     for cell in sorted(board.plan.cells, key=lambda cell: order.index(cell.method.name)):
         name, task, own = cell.method.name, cell.task.name, board.methods[cell.method.name]
-        known = [values for m in metrics if (values := own.normalized_on(task, m)) is not None]
+        known = [
+            suite.normalization_constants(m)[task].normalize(values[:, 0])
+            for m in metrics
+            if (values := own.on(task, m)) is not None
+        ]
         scores = np.mean(known, axis=0) if len(known) == len(metrics) else np.array([np.nan])
         mean, several = scores.mean(), rung and len(scores) > 1
         error = scores.std(ddof=1) / np.sqrt(len(scores)) if several else np.nan

@@ -10,7 +10,7 @@ import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from inspect import signature
 from typing import Any
 from weakref import WeakValueDictionary
@@ -35,8 +35,10 @@ from uqbench.results.store import RunState, Store
 from uqbench.runner.batches import Batch
 from uqbench.runner.metric_values import final_metrics
 from uqbench.runner.process import Stopwatch
+from uqbench.runner.train.agents import random_agent
 from uqbench.runner.train.loop_agent import RecordedLanes, SinglePolicy, chosen
 from uqbench.runner.train.measurements import Measurements
+from uqbench.runner.train.proof import LoopProof
 from uqbench.runner.worker import BatchWork
 from uqbench.suites.metrics import Metric
 from uqbench.suites.plan import SELF_RUN, Plan
@@ -214,6 +216,7 @@ class SelfRun(RecordedLanes):
         _recording[place] = self
         self._lock, self._watch = lock, Stopwatch()
         self._begun, self._closed, self._left = False, False, False
+        self._proof, self._batch = LoopProof(self._measured), batch
         self._work = BatchWork(batch, store, host, lambda _: None, self._watch)
         self._work.begin(None)
         super().__init__(lanes, batch.budget.steps, self._measured.recorder, self._after)
@@ -251,13 +254,17 @@ class SelfRun(RecordedLanes):
             self._measured.measure(self.steps, self._agent)
             self._measured.end(self._agent)
             columns = self._measured.judged(self._agent)
+            random = partial(random_agent, self._batch, self._measured)
+            self._work.learning = [self._proof.found(random)]
             self._work.finish(columns, self._work.timing(self._watch.spent))
         finally:
+            self._proof.stop()
             self._lock.release()
 
     def leave(self) -> None:
         """Record nothing more, and store nothing."""
         self._left = True
+        self._proof.stop()
         if not self._closed:
             self._closed = True
             self._lock.release()
@@ -275,6 +282,8 @@ class SelfRun(RecordedLanes):
         return outcome
 
     def _after(self, step: int) -> None:
+        if step == self._batch.budget.actors:
+            self._proof.begin(self._agent)
         self._measured.see(step, self._agent, self.obs[None])
         self._measured.measure(step, self._agent)
 

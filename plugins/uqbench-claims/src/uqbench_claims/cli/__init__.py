@@ -1,1 +1,1 @@
-"""The command ``uqbench claims``."""
+"""The commands ``uqbench claims`` and ``uqbench cite``."""

@@ -19,7 +19,7 @@ from uqbench.contract.specs import ScoreSpec
 from uqbench.registry.definitions import summary
 from uqbench_predictive.scores import BINS, registered
 from uqbench_predictive.scores.detection import detection
-from uqbench_predictive.scores.registered import MASS, NORMAL_90, TEST, Given
+from uqbench_predictive.scores.registered import MASS, TEST, Given
 from uqbench_predictive.stated import Stated
 
 PARTS = {
@@ -178,16 +178,10 @@ def interval_score_90(given: Given, name: str = TEST) -> float:
 
     Source: Gneiting & Raftery 2007, equation 43
     """
-    said, targets = given[name].predicted, given[name].targets
-    if targets is None:
+    ends, targets = registered.interval_90(given[name].predicted), given[name].targets
+    if ends is None or targets is None:
         return nan
-    if said.interval is not None:
-        low, high = said.interval[0].unbind(-1)
-    elif said.mean is not None:
-        half = NORMAL_90 * said.total[0].clamp(min=0).sqrt()
-        low, high = said.mean[0] - half, said.mean[0] + half
-    else:
-        return nan
+    low, high = ends
     missed = (low - targets[0]).clamp(min=0) + (targets[0] - high).clamp(min=0)
     return float((high - low + 2 / (1 - MASS) * missed).mean())
 

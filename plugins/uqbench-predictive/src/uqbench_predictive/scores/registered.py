@@ -322,15 +322,23 @@ def _covered_and_width(one: Predictions) -> tuple[float, float]:
         stated = _most_probable(probs) if said.classes is None else (said.classes[0] > 0).double()
         covered = stated.gather(-1, targets[:, None])
         return float(covered.mean()), float(stated.sum(-1).mean())
+    if (ends := interval_90(said)) is None:
+        return nan, nan
+    low, high = ends
+    inside = (low <= targets) & (targets <= high)
+    return float(inside.double().mean()), float((high - low).mean())
+
+
+def interval_90(said: PredictiveUncertainty) -> tuple[Tensor, Tensor] | None:
+    """Ends ``[M]`` of the 90 % intervals that are given, or that a normal has; None of classes."""
     if said.interval is not None:
         low, high = said.interval[0].unbind(-1)
     elif said.mean is not None:
         half = NORMAL_90 * said.total[0].clamp(min=0).sqrt()
         low, high = said.mean[0] - half, said.mean[0] + half
     else:
-        return nan, nan
-    inside = (low <= targets) & (targets <= high)
-    return float(inside.double().mean()), float((high - low).mean())
+        return None
+    return low, high
 
 
 def _most_probable(probs: Tensor) -> Tensor:

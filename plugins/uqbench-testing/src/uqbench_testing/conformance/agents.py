@@ -16,9 +16,9 @@ from uqbench.contract.config import is_scheduled, scaled
 from uqbench.contract.environment import Outcome
 from uqbench.contract.errors import UqbenchError
 from uqbench.lanes import ReplayBuffer
-from uqbench.runner.train.agents import weights
 from uqbench.runner.train.guards import check_action, check_metrics, check_range
 from uqbench.runner.train.loop import reset_by_actor
+from uqbench.runner.train.proof import weights
 from uqbench_testing.conformance import agent_runs
 from uqbench_testing.conformance.agent_runs import ACTORS, FORMS, SEEDS, AgentSubject, predictions
 from uqbench_testing.conformance.check import applies, check, expect, once, tells

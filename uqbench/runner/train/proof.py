@@ -1,0 +1,103 @@
+"""The proof that a run learned: its updates, what they changed, and returns beside its own.
+
+Agents for lanes are looked into: networks, or, without any, tables and the like. Of a method that
+owns its loop the optimizers of PyTorch are seen, and what its policy returns.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import is_dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.optim.optimizer import Optimizer, register_optimizer_step_pre_hook
+
+from uqbench.contract.agent import Agent
+from uqbench.runner.train.evaluation import Evaluated
+from uqbench.runner.train.loop_agent import SinglePolicy
+from uqbench.runner.train.measurements import Measurements
+
+
+class LoopProof:
+    """The proof of a method that owns its loop, seen from outside from its first step on.
+
+    Its gradient steps are those of all PyTorch optimizers of the process. Without any it may still
+    learn, as tables do: only where its evaluations return what they did before is that said.
+    """
+
+    def __init__(self, measured: Measurements) -> None:
+        self._measured, self._steps = measured, 0
+        self._first: dict[Tensor, Tensor] = {}
+        self._untrained: Evaluated | None = None
+        self._hook = register_optimizer_step_pre_hook(self._before)
+
+    def begin(self, agent: SinglePolicy) -> None:
+        """Evaluate a policy after its first step, before it learned from any."""
+        if self._measured.compares:
+            # a loop may make its policy as it learns: then that is not known
+            with torch.random.fork_rng(devices=()), suppress(Exception):
+                self._untrained = self._measured.episodes(agent)
+
+    def stop(self) -> None:
+        """Watch no more."""
+        self._hook.remove()
+
+    def found(self, random: Callable[[], Agent]) -> dict[str, float]:
+        """The proof, once the trained policy is judged."""
+        self.stop()
+        found = returns(self._measured, self._untrained, random) | {"gradient_steps": [self._steps]}
+        if self._steps or found.get("trained", 0) == found.get("untrained"):
+            after = [weight.detach() for weight in self._first]
+            found["moved"] = relative_change([*self._first.values()], after, 1)
+        return {name: float(of[0]) for name, of in found.items()}
+
+    def _before(self, optimizer: Optimizer, *_: object) -> None:
+        self._steps += 1
+        for weight in (one for group in optimizer.param_groups for one in group["params"]):
+            if weight not in self._first:
+                self._first[weight] = weight.detach().clone()
+
+
+def returns(
+    measured: Measurements, untrained: Evaluated | None, random: Callable[[], Agent]
+) -> dict[str, Sequence[float]]:
+    """Mean returns ``[L]`` of evaluations: trained, untrained and of random actions.
+
+    Only where runs are not ranked, which are short; a board that ranks has rows for that.
+    """
+    if not measured.compares or measured.returned is None:
+        return {}
+    known = {"untrained": untrained, "random": measured.episodes(random())}
+    means = {name: [*of.returns.mean(1).tolist()] for name, of in known.items() if of is not None}
+    return {"trained": measured.returned.tolist(), **means}
+
+
+def weights(agent: object) -> list[Tensor]:
+    """The parameters of the networks that an agent holds."""
+    networks = [part for part in vars(agent).values() if isinstance(part, nn.Module)]
+    return [weight.detach() for network in networks for weight in network.parameters()]
+
+
+def parameters(agent: object) -> list[Tensor]:
+    """The weights of an agent, or, without networks, the real numbers that it holds as tensors."""
+    held = [vars(one).values() if is_dataclass(one) else [one] for one in vars(agent).values()]
+    own = [one for part in held for one in part if isinstance(one, Tensor)]
+    return weights(agent) or [one for one in own if one.is_floating_point()]
+
+
+def relative_change(before: list[Tensor], after: list[Tensor], lanes: int) -> list[float]:
+    """``‖w − w₀‖ / ‖w₀‖`` of each lane, 1 from zero; parameters are ``[L, …]``, or all lanes'.
+
+    One of another shape than it began with has moved by all that it is.
+    """
+
+    def squares(each: Iterable[Tensor]) -> Tensor:
+        own = [one.double().square().cpu() for one in each if one.numel()]
+        rows = [len(one) if one.dim() and len(one) == lanes else 1 for one in own]
+        sums = [one.reshape(n, -1).sum(1) for one, n in zip(own, rows, strict=True)]
+        return sum(sums, torch.zeros(lanes, dtype=torch.float64))
+
+    pairs = zip(after, before, strict=False)
+    moved = squares(one - first if one.shape == first.shape else one for one, first in pairs)
+    began = squares(before)
+    return [*(moved / torch.where(began > 0, began, moved.clamp(min=1e-30))).sqrt().tolist()]
