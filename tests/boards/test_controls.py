@@ -52,7 +52,7 @@ def planted(method, metric, seed):
     if not metric.statistic.endswith("/information"):
         return 0.5 + drawn
     if control_of(metric) is not None:
-        return (0.3 if control_of(metric) == "conformal" else 0.2) + drawn
+        return (0.3 if control_of(metric) == "constant" else 0.2) + drawn
     return {"bootstrapped-dqn-masks": 0.4, "ua-dqn": 0.2}.get(method, 0.1) + drawn
 
 
@@ -98,7 +98,7 @@ def test_a_coverage_stands_beside_those_of_width_zero_and_of_the_best_constant_w
 def test_boards_of_runs_from_before_controls_are_as_they_were(plan):
     board = board_of(plan, lambda _, metric, seed: None if follows(metric) else 0.5)
     names = {metric.name for metric in plan.suite.metrics if follows(metric)}
-    assert len(names) == 3 * (1 + len(CONTROLS)) - 2 + len(BESIDE) + 3
+    assert len(names) == 3 * len(CONTROLS) + 1 + len(BESIDE) + 3
     header = board.tables["scores.csv"].decode().splitlines()[0].split(",")
     assert not names & {*header}
     columns = [*board.rows()[0]]
@@ -154,7 +154,7 @@ def test_a_board_from_before_controls_gets_those_of_its_runs_and_keeps_them(tmp_
     folder = uqbench.leaderboard(options(out), boards).folder
     names = ("scores.csv.gz", "leaderboard.csv", "README.md")
     whole = {name: (folder / name).read_bytes() for name in names}
-    assert "proper_conformal" in read_scores(folder)
+    assert "proper_constant" in read_scores(folder)
     session = Session(options(out))
     stored, board = session.stored(session.plan(), boards)
     later = [metric.name for metric in board.metrics if follows(metric)]
@@ -164,10 +164,10 @@ def test_a_board_from_before_controls_gets_those_of_its_runs_and_keeps_them(tmp_
     ]
     before = replace(board, gathered=Scores.of(rows))
     assert rewrite(stored, before, session.host)
-    assert "conformal" not in read_scores(folder)
+    assert "_constant" not in read_scores(folder)
     assert uqbench.check_leaderboard(options(out), boards).good
     uqbench.rewrite_leaderboard(options(tmp_path / "none"), boards)
-    assert "conformal" not in read_scores(folder)
+    assert "_constant" not in read_scores(folder)
     for of in (out, tmp_path / "none"):
         uqbench.rewrite_leaderboard(options(of), boards)
         assert {name: (folder / name).read_bytes() for name in names} == whole

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from rliable import metrics as rliable_metrics
 from scipy import stats
-from uqbench_claims.kinds.ratio import Ratio
 
 from uqbench.statistics import bounded
 from uqbench.statistics.bounded import SHARE, Apart, BoundedMean, mean_of, scaled

@@ -57,7 +57,7 @@ def world(run: int) -> dict[str, np.ndarray]:
     }
 
 
-def conformal(of: dict[str, np.ndarray]) -> np.ndarray:
+def one_width(of: dict[str, np.ndarray]) -> np.ndarray:
     """One width, known from a run of its own: that of the 90 % quantile of errors."""
     other = world(1_000 + int(of["visits"].sum()))
     error = np.abs(other["mean"] - other["truth"])
@@ -75,7 +75,7 @@ AGENTS = {
     "s/√n, ten times too sure": lambda of: of["ignorance"] / 10,
     "counts": lambda of: 1 / np.sqrt(1 + of["visits"]),
     "constant": lambda of: np.full_like(of["mean"], 0.3),
-    "conformal": conformal,
+    "one width, known": one_width,
     "distance": lambda of: np.abs(of["mean"] - of["mean"].mean()),
     "gap": gap,
     "negated": lambda of: of["ignorance"].max() - of["ignorance"],
@@ -87,7 +87,7 @@ AGENTS = {
 
 def beyond(agent: str) -> dict[str, tuple[float, float]]:
     """By skill: the mean over runs of what it is worth beyond its best control, and its error."""
-    own, controls = [], []
+    own, runs = [], []
     for run in range(RUNS):
         of = world(run)
         of["std"] = AGENTS[agent](of)
@@ -95,19 +95,21 @@ def beyond(agent: str) -> dict[str, tuple[float, float]]:
         stated = Predictions(**known, deviation_se=known["truth_se"])
         scores = score_predictions(stated) | {"correlation": correlation(stated)}
         own.append([scores[name] for name in SKILLS])
-        found = stored_scores(of)
+        runs.append(of)
+    every = stored_scores(runs)
+    for found, scores in zip(every, own, strict=True):
         stored = found["queries/correlation"]
-        assert (stored is None) == np.isnan(own[-1][2])
-        assert stored is None or stored == pytest.approx(own[-1][2], rel=1e-5)
-        controls.append(
-            [
-                [found.get(f"queries/{control}/{name}", -np.inf) for name in SKILLS]
-                for control in CONTROLS
-            ]
-        )
-    values, others = np.array(own), np.array(controls)
+        assert (stored is None) == np.isnan(scores[2])
+        assert stored is None or stored == pytest.approx(scores[2], rel=1e-5)
+    others = np.array(
+        [
+            [[found.get(f"queries/{c}/{name}", -np.inf) for name in SKILLS] for c in CONTROLS]
+            for found in every
+        ],
+        float,
+    )
     best = others.mean(0).argmax(0)
-    gain = values - others[:, best, range(len(SKILLS))]
+    gain = np.array(own) - others[:, best, range(len(SKILLS))]
     errors = gain.std(0, ddof=1) / RUNS**0.5
     return dict(zip(SKILLS, zip(gain.mean(0), errors, strict=True), strict=True))
 
@@ -133,18 +135,49 @@ def _cell(mean: float, error: float) -> str:
     return "–" if np.isnan(mean) else f"{mean:.2f}".replace("-", "−").replace("−0.00", "0.00")
 
 
-def test_half_of_the_states_say_the_bias_and_the_width_of_the_other_half():
-    """With errors of the same law everywhere, of mean .1 and deviation .5, coverage is 90 %."""
-    of = world(0)
-    rng = np.random.default_rng(0)
-    of["mean"] = of["truth"] + 0.1 + 0.5 * rng.standard_normal(len(of["truth"]))
+def errors_of(size: float, run: int, bias: float = 0.0) -> dict[str, np.ndarray]:
+    """A world in which all errors have one law; no width is stated."""
+    of, rng = world(run), np.random.default_rng(1_000 + run)
+    of["mean"] = of["truth"] + bias + size * rng.standard_normal(len(of["truth"]))
     of["std"] = np.full_like(of["mean"], np.nan)
-    found = stored_scores(of)
-    assert found["queries/conformal/proper"] > found["queries/constant/proper"]
-    assert found["queries/constant/coverage_90"] == pytest.approx(0.9, abs=0.06)
-    assert found["queries/zero/coverage_90"] == 0
-    assert found["queries/start_bias"] == pytest.approx(0.1, abs=0.1)
-    assert found["queries/truth_error"] == 0
+    return of
+
+
+def test_the_size_of_a_control_is_that_of_the_other_runs():
+    """With errors of deviation ½ in all runs coverage is 90 %; of a run with 50 it is next to none.
+
+    A control that saw that run's own truth would cover nine in ten there, too.
+    """
+    found = stored_scores([errors_of(0.5, run, 0.1) for run in range(8)])
+    covered = [of["queries/constant/coverage_90"] for of in found]
+    assert np.mean(covered) == pytest.approx(0.9, abs=0.03)
+    assert found[0]["queries/zero/coverage_90"] == 0
+    assert found[0]["queries/start_bias"] == pytest.approx(0.1, abs=0.1)
+    assert found[0]["queries/truth_error"] == 0
+    one = stored_scores([errors_of(50.0, 0), *(errors_of(0.5, run) for run in range(1, 9))])
+    assert one[0]["queries/constant/coverage_90"] < 0.1
+    changed = errors_of(0.5, 0)
+    changed["truth"] = changed["truth"] + 100
+    another = stored_scores([changed, *(errors_of(0.5, run) for run in range(1, 9))])
+    assert another[0]["queries/constant/epistemic_std"] == one[0]["queries/constant/epistemic_std"]
+
+
+def test_a_method_s_own_widths_are_worth_the_same_at_every_size_once_others_chose_it():
+    """Ten times too sure, or too wide: after the factor both are s/√n; alone, as it is stated."""
+    said = {}
+    for factor in (0.1, 1.0, 10.0):
+        runs = [world(run) for run in range(6)]
+        for of in runs:
+            of["std"] = factor * of["ignorance"]
+        said[factor] = [of["queries/sized/proper"] for of in stored_scores(runs)]
+        (alone,) = stored_scores(runs[:1])
+        known = {
+            name: torch.from_numpy(runs[0][name]).double() for name in runs[0] if name in FIELDS
+        }
+        own = score_predictions(Predictions(**known, deviation_se=known["truth_se"]))
+        assert alone["queries/sized/proper"] == pytest.approx(own["proper"], rel=1e-5)
+    assert said[0.1] == pytest.approx(said[1.0], abs=1e-4)
+    assert said[10.0] == pytest.approx(said[1.0], abs=1e-4)
 
 
 def test_controls_are_of_the_end_of_training_and_the_bias_is_that_of_the_start():
@@ -154,7 +187,7 @@ def test_controls_are_of_the_end_of_training_and_the_bias_is_that_of_the_start()
     for of in (early, late):
         of["std"] = of["ignorance"]
     both = {name: np.concatenate([early[name], late[name]]) for name in early}
-    found, last = stored_scores(both), stored_scores(late)
+    (found,), (last,) = stored_scores([both]), stored_scores([late])
     start = "queries/start_bias"
     assert found[start] == pytest.approx(5.1, abs=0.2)
     assert {**found, start: 0} == {**last, start: 0}

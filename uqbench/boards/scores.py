@@ -27,9 +27,9 @@ from uqbench.results.records import RunRecord
 from uqbench.results.scores import CellScores, DigestOf, Making, Score, Scores, Values
 from uqbench.results.store import RunState, Store, StoredRun
 from uqbench.results.tables import PREDICTIONS, columns_digest
-from uqbench.suites.controls import follows
+from uqbench.suites.controls import SIZED, follows, of_other_runs
 from uqbench.suites.metrics import Metric, NormalizationConstants
-from uqbench.suites.plan import Plan
+from uqbench.suites.plan import Cell, Plan
 
 DEVICES: tuple[DeviceKind, ...] = ("cpu", "cuda")
 _FIXED = ("task", "method", "seed", "status", "device", "score")
@@ -77,8 +77,9 @@ def gather(plan: Plan, store: Store) -> Scores:
     """The scores of all planned runs, from the store; runs of either kind of device count."""
     rows = _rows(plan, store)
     scores = Scores(
-        CellScores(cell.task.name, cell.method.name, islice(rows, len(cell.runs)))
+        CellScores(cell.task.name, cell.method.name, _with_stored(own, cell, plan, store))
         for cell in plan.cells
+        for own in ([*islice(rows, len(cell.runs))],)
     )
     store.save_index()
     return scores
@@ -89,8 +90,6 @@ def _rows(plan: Plan, store: Store) -> Iterator[Score]:
     primary = plan.suite.primary_metric(plan.budget)
     constants = plan.suite.normalization_constants(primary)
     definitions = {metric.name: metric.definition() for metric in plan.suite.metrics}
-    later = {metric.name: metric.statistic for metric in plan.suite.metrics if follows(metric)}
-    host: Host | None = None  # which few boards need
     known: RunRecord | None = None  # of the last run, with which others of its cell share much
     content = ""
     for planned in plan.runs:
@@ -106,20 +105,38 @@ def _rows(plan: Plan, store: Store) -> Iterator[Score]:
             content = " ".join(f"{name}:{value[:8]}" for name, value in packages)
         known, digest = record, record.digests.get("results")
         digest = digest or columns_digest(*store.columns(run))
-        constant = constants[run.task]
-        score = score_of(record, run.place, definitions, primary.name, constant, digest, content)
-        if PREDICTIONS in record.digests and later.keys() - score.values.keys():
-            from uqbench.uncertainty.controls import stored_scores  # they import torch
-            from uqbench.uncertainty.predicted_controls import predicted_scores
+        scale = constants[run.task]
+        yield score_of(record, run.place, definitions, primary.name, scale, digest, content)
 
-            table = store.table(run, PREDICTIONS)
-            if not (found := stored_scores(table)):
-                host = host or Host.load()
-                suited = [m for m in plan.suite.metrics if m.suits(plan.suite.task(run.task))]
-                found = predicted_scores(suited, table, host)
-            own = {name: found[of] for name, of in later.items() if of in found}
-            score = replace(score, values={**score.values, **own})
-        yield score
+
+def _with_stored(rows: list[Score], cell: Cell, plan: Plan, store: Store) -> list[Score]:
+    """The scores of a cell, with those of what its runs store, of some of all runs together."""
+    suited = [metric for metric in plan.suite.metrics if metric.suits(cell.task)]
+    later = {metric.name: metric for metric in suited if follows(metric)}
+    made = [i for i, row in enumerate(rows) if row.made]
+    together = any(map(of_other_runs, later.values()))
+    if not (together or any(later.keys() - rows[i].values.keys() for i in made)):
+        return rows
+    from uqbench.uncertainty.controls import of_sizes, stored_scores  # they import torch
+    from uqbench.uncertainty.predicted_controls import predicted_scores
+
+    runs = [cell.runs[i].on_device("cuda" if rows[i].device == "cuda" else "cpu") for i in made]
+    tables = [store.table(run, PREDICTIONS) for run in runs]
+    found: list[dict[str, float | None]] = stored_scores(tables)
+    if any(tables) and not any(found):
+        host = Host.load()
+        found = [predicted_scores(suited, table, host) for table in tables]
+    for metric in (m for m in later.values() if m.statistic.startswith(SIZED)):
+        for i, value in of_sizes(metric, [store.columns(run)[0] for run in runs]).items():
+            found[i][metric.statistic] = value
+    primary = plan.suite.primary_metric(plan.budget)
+    scale = plan.suite.normalization_constants(primary)[cell.task.name]
+    for i, own in zip(made, found, strict=True):
+        told = {name: own[m.statistic] for name, m in later.items() if m.statistic in own}
+        raw = (values := {**rows[i].values, **told}).get(primary.name)
+        score = scale.normalize(raw) if is_finite(raw) else None
+        rows[i] = replace(rows[i], values=values, score=score)
+    return rows
 
 
 def score_of(

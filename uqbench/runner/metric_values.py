@@ -149,7 +149,7 @@ def final_metrics(
     from uqbench.uncertainty.predicted_controls import predicted_scores
 
     values: dict[str, float | None] = {}
-    stored = stored_scores(left.predictions)
+    (stored,) = stored_scores([left.predictions])
     stored |= predicted_scores(batch.metrics, left.predictions, host)
     truth = truth_of(batch.cell.task, host)
     for metric in batch.metrics:

@@ -1,4 +1,4 @@
-"""Means of runs, their differences and ratios, with t intervals: how sure a number of a board is.
+"""Means of runs and their differences, with t intervals: how sure a number of a board is.
 
 A statistic is the mean over tasks of the tasks' means (of each run's contribution to it:
 :func:`uqbench.statistics.statistic.contributions`). Its variance is the sum of the tasks' own, each

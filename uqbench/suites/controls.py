@@ -10,10 +10,14 @@ from typing import Any
 from uqbench.contract.specs import Skill
 from uqbench.suites.metrics import TRUTH_ERROR, Metric
 
-CONTROLS = ("zero", "constant", "shuffled", "conformal", "distance", "gap", "counts")
-"""Widths of zero; the best constant one; the method's, shuffled among the queries; with the bias of
-the mean taken off, those of the other half of the states; widths that grow as the mean's distance
-from the average mean, or from its state's greatest; and that fall with the visits."""
+CONTROLS = ("zero", "constant", "shuffled", "distance", "gap", "counts")
+"""Widths of zero; a constant one; the method's, shuffled among the queries; widths that grow as the
+mean's distance from the average mean, or from its state's greatest; and that fall with the
+visits. Sizes are those that are best in the other runs of the task."""
+OF_OTHERS = ("constant", "distance", "gap", "counts")
+SIZED = "queries/sized/"
+"""Begins the statistic of a score of the method's own widths, times the factor that is best in the
+other runs of the task; of a single run as they are stated."""
 OF_PREDICTIONS: Mapping[Skill, tuple[str, ...]] = {
     "prediction": ("shares",),
     "order": ("constant", "nearest"),
@@ -41,8 +45,10 @@ def with_controls(metrics: Sequence[Metric], skills: Mapping[str, Skill]) -> tup
         skills: by name, of registered scores of predictions.
     """
     known = {metric.statistic for metric in metrics if metric.kind == "queries"}
-    own = [_stored(name.partition("/")[2], name) for name in OWN if name not in known]
-    every = (*metrics, *(own if known & {*SKILLS, COVERAGE} else []))
+    acts = any(metric.kind in ("online", "evaluation") for metric in metrics)  # not in a log
+    asked = [name for name in OWN if name not in known and (acts or name != START_BIAS)]
+    own = [_stored(name.partition("/")[2], name) for name in asked]
+    every = (*metrics, *(own if known & {*SKILLS} else own[:1] if COVERAGE in known else ()))
     return tuple(one for metric in every for one in (metric, *_controls(metric, skills)))
 
 
@@ -56,7 +62,13 @@ def control_of(metric: Metric) -> str | None:
 
 def follows(metric: Metric) -> bool:
     """Whether a metric is of what runs store, so that older runs may be without it."""
-    return metric.statistic in (*OWN, DIFFERENCES) or control_of(metric) is not None
+    stored = metric.statistic in (*OWN, DIFFERENCES) or of_other_runs(metric)
+    return stored or control_of(metric) is not None
+
+
+def of_other_runs(metric: Metric) -> bool:
+    """Whether a metric's value depends on the other runs of its cell."""
+    return metric.statistic.startswith(SIZED) or control_of(metric) in OF_OTHERS
 
 
 def _controls(metric: Metric, skills: Mapping[str, Skill]) -> list[Metric]:

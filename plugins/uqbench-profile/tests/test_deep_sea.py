@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 from uqbench_profile.config import DeepSeaConfig
-from uqbench_profile.deep_sea import DeepSea, exploration_score, right_actions
+from uqbench_profile.deep_sea import DeepSea, exploration_score, observations, right_actions
 from uqbench_profile.deep_sea_truth import cells, exact_truth
 from uqbench_profile.psrl import DeepSeaPSRL
 
@@ -216,3 +216,27 @@ def test_settings_that_make_no_sense_are_refused() -> None:
     env.reset()
     with pytest.raises(ValueError, match="expected actions 0 to 1, got"):
         env.step(torch.tensor([0, 2]))
+
+
+@pytest.mark.parametrize("observed", ["pixels", "features"])
+def test_cells_that_look_alike_are_told_apart_and_a_dive_pays_what_it_pays_one_hot(observed):
+    """Same seeds, same actions: the same rewards and ends; each lane's looks are its own."""
+    plain, other = DeepSeaConfig(size=6), DeepSeaConfig(size=6, observed=observed)
+    seen = observations(other, [3, 4])
+    for lane in seen:
+        assert len(torch.unique(lane.mul(1e4).round(), dim=0)) == 36
+        assert (lane @ lane.mT).fill_diagonal_(0).max() > 0.5
+    assert not torch.equal(seen[0], seen[1])
+    assert torch.equal(observations(other, [4])[0], seen[1])
+    one, two = DeepSea(plain, [3, 4]), DeepSea(other, [3, 4])
+    first, second = one.reset()[0], two.reset()[0]
+    generator = torch.Generator().manual_seed(0)
+    for _ in range(60):
+        assert torch.equal(second, seen[torch.arange(2), first.argmax(-1)])
+        action = torch.randint(2, (2,), generator=generator)
+        a, b = one.step(action), two.step(action)
+        assert torch.equal(a.reward, b.reward)
+        assert torch.equal(a.terminated, b.terminated)
+        first, second = a.obs, b.obs
+    truth = exact_truth(other, 0.99, [3, 4])
+    assert torch.equal(truth.obs, seen[:, torch.tensor(cells(6))])

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch import Tensor
+from uqbench_dqn.sizes import SIZES
 from uqbench_profile.config import OfflineBayesConfig, OfflineConfig
 from uqbench_profile.feature_worlds import ACTIONS, SIGMA, WIDTH
 from uqbench_profile.offline_agents import OfflineBayes
@@ -92,14 +95,20 @@ def test_the_oracle_knows_the_posterior_from_what_it_sees_and_its_intervals_cove
     scored = truth.scores(stated, torch.zeros(0))
     assert scored["shape"].min() > 0.999
     assert scored["scale"].abs().max() < 1e-3
+    assert scored["skill"].min() > 0.99  # of rounding to float32
+    middle = len(SIZES) // 2
+    assert torch.equal(scored[f"skill@{middle}"], scored["skill"])
+    assert scored[f"skill@{middle - 4}"].max() < 0.99
+    wrong = replace(stated, mean=stated.mean + 1e6, value_samples=None)
+    far = truth.scores(wrong, torch.zeros(0))["skill"]
+    assert -1 <= far.min() < -0.999
     agent.config = OfflineBayesConfig(width="constant")
     constant = truth.scores(agent.uncertainty(truth.obs), torch.zeros(0))
     assert constant["shape"].abs().max() < 1e-6
     agent.config = OfflineBayesConfig(width="silent")
-    assert truth.scores(agent.uncertainty(truth.obs), torch.zeros(0)).keys() == {
-        "selection_by_mean",
-        "pessimism_by_mean",
-    }
+    silent = truth.scores(agent.uncertainty(truth.obs), torch.zeros(0))
+    names = {name for name in silent if "@" not in name}
+    assert names == {"selection_by_mean", "pessimism_by_mean", "skill"}
 
 
 def test_each_transition_is_shown_once_for_every_policy_with_that_policy_s_next_action():

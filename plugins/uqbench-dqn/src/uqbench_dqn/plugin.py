@@ -8,7 +8,7 @@ from importlib.resources.abc import Traversable
 
 from uqbench import AgentSpec, hookimpl
 
-SUITES = ("features", "minatar", "noise-and-ignorance", "offline-values", "profile")
+SUITES = ("exploration", "features", "minatar", "noise-and-ignorance", "offline-values", "profile")
 
 
 @hookimpl
@@ -21,6 +21,14 @@ def uqbench_agents() -> Iterable[AgentSpec]:
             version="2",
             factory="uqbench_dqn.dqn:DQN",
             config="uqbench_dqn.config:DQNConfig",
+        ),
+        AgentSpec(
+            name="one-width-dqn",
+            title="DQN, one width",
+            version="1",
+            factory="uqbench_dqn.one_width:OneWidth",
+            config="uqbench_dqn.config:DQNConfig",
+            role="trivial",
         ),
         AgentSpec(
             name="rnd-dqn",

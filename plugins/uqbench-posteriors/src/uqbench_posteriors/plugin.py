@@ -8,7 +8,7 @@ from importlib.resources.abc import Traversable
 
 from uqbench import AgentSpec, hookimpl
 
-SUITES = ("features", "minatar", "noise-and-ignorance", "offline-values", "profile")
+SUITES = ("exploration", "features", "minatar", "noise-and-ignorance", "offline-values", "profile")
 
 
 @hookimpl

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor
+from uqbench_dqn.sizes import at_sizes
 
 from uqbench.contract.agent import Uncertainty
 from uqbench.contract.specs import NoConfig
@@ -146,7 +147,11 @@ def exact_truth(_config: NoConfig, _discount: float, seeds: Sequence[int]) -> Ex
     var = (table.of_kind("noise").square() + table.of_kind("gap").square()).expand_as(q)
     truth = Truth(q, torch.zeros_like(q), return_var=var)
     obs = torch.eye(STATES, STATES + 1)
-    return ExactTruth(obs, None, lambda _: truth, scores=lambda stated, _: scores(table, stated))
+
+    def scored(stated: Uncertainty, _: Tensor) -> Mapping[str, Tensor]:
+        return at_sizes(lambda said: scores(table, said), stated, ("decisions",))
+
+    return ExactTruth(obs, None, lambda _: truth, scores=scored)
 
 
 def _epistemic_std(known: Mapping[str, Tensor]) -> Tensor | None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
+
+from uqbench.contract.config import LATER
 
 Family = Literal["linear", "ring", "softplus"]
 """How values follow from features: bandits, linear or not, and a ring of states, linear."""
@@ -20,11 +22,15 @@ class DeepSeaConfig:
         size: N, rows and columns.
         noise: σ of the reward of an episode's last step.
         television: whether there is a third action, which leads to the left and pays N(0, 1).
+        observed: cells are ``one-hot``; ``pixels``, a cell and its neighbours lit, in an order of
+            pixels drawn for each seed; or ``features``, row and column, turned by a rotation drawn
+            for each seed: there what is learned of a cell says something of others.
     """
 
     size: int = 8
     noise: float = 0.0
     television: bool = False
+    observed: Literal["one-hot", "pixels", "features"] = field(default="one-hot", metadata=LATER)
 
     def __post_init__(self) -> None:
         if self.size < 2:

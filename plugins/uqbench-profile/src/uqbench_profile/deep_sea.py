@@ -28,6 +28,24 @@ def right_actions(config: DeepSeaConfig, seeds: Sequence[int]) -> Tensor:
     return torch.from_numpy(np.stack(drawn))
 
 
+def observations(config: DeepSeaConfig, seeds: Sequence[int]) -> Tensor:
+    """What each cell looks like, ``[L, N², D]`` float32, D being N², or 2 N of ``features``."""
+    size = config.size
+    cells = torch.eye(size * size)
+    if config.observed == "one-hot":
+        return cells.expand(len(seeds), -1, -1)
+    drawn = generators(seeds, "observations", 0)
+    if config.observed == "pixels":
+        row, column = torch.arange(size * size) // size, torch.arange(size * size) % size
+        away = (row[:, None] - row).abs() + (column[:, None] - column).abs()
+        image = (away <= 1).float()
+        return torch.stack([image[:, one.permutation(size * size)] for one in drawn])
+    one_hot = torch.eye(size).double()
+    both = torch.cat([one_hot.repeat_interleave(size, 0), one_hot.repeat(size, 1)], -1)
+    normal = torch.from_numpy(np.stack([one.standard_normal((2 * size,) * 2) for one in drawn]))
+    return (both @ torch.linalg.qr(normal).Q).float()
+
+
 def exploration_score(config: DeepSeaConfig, episodes: int) -> float:
     """``log(T_d / T) / log(T_d / T_p)``, at least 0, of a sea solved by episode T.
 
@@ -44,8 +62,9 @@ class DeepSea(LaneEnv):
     In every cell one of the actions 0 and 1, drawn for each cell and lane, leads to the right and
     costs 0.01 / N, the other to the left; the right one in the last cell on the diagonal pays 1,
     and no other way pays. Observations are cells, one-hot, ``[L, N²]``; the last one of an episode
-    is the cell of the last row above which it ended. Events: ``goals``, and ``exploration``, the
-    :func:`exploration_score`, once, on the step that solves the sea.
+    is the cell of the last row above which it ended; or each cell is what ``observed`` makes of it.
+    Events: ``goals``, and ``exploration``, the :func:`exploration_score`, once, on the step that
+    solves the sea.
 
     Source: Osband et al. 2018, "Randomized prior functions for deep reinforcement learning"
     """
@@ -59,7 +78,10 @@ class DeepSea(LaneEnv):
     ) -> None:
         self.config = config
         self.n_actions = config.n_actions
-        self.observation_space = spaces.Box(0, 1, (config.size**2,), np.float32)
+        self._seen = observations(config, seeds).to(device or torch.device("cpu"))
+        low = -2 if config.observed == "features" else 0
+        high = 2 if config.observed == "features" else 1
+        self.observation_space = spaces.Box(low, high, self._seen.shape[2:], np.float32)
         self._limit = time_limit
         self._device = device or torch.device("cpu")
         self._right = right_actions(config, seeds).to(self._device)
@@ -125,8 +147,7 @@ class DeepSea(LaneEnv):
 
     def _observed(self, row: int) -> Tensor:
         size = self.config.size
-        cell = row * size + self._column
-        return torch.nn.functional.one_hot(cell, size * size).float()
+        return self._seen[self._lane, row * size + self._column]
 
     def state_dict(self) -> dict[str, Any]:
         """Where the divers are, how their last episodes ended, and the step."""

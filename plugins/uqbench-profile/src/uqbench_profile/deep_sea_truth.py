@@ -9,7 +9,7 @@ from torch import Tensor
 
 from uqbench.contract.truth import ExactTruth, Truth
 from uqbench_profile.config import DeepSeaConfig
-from uqbench_profile.deep_sea import MOVE_COST, TELEVISION, right_actions
+from uqbench_profile.deep_sea import MOVE_COST, TELEVISION, observations, right_actions
 
 
 def cells(size: int) -> list[int]:
@@ -34,7 +34,10 @@ def exact_truth(config: DeepSeaConfig, discount: float, seeds: Sequence[int]) ->
     def score(_: object, actions: Tensor) -> Mapping[str, Tensor]:
         return {"score": dives_to_the_goal(right, everywhere(actions)).double()}
 
-    return ExactTruth(torch.eye(config.size**2)[reached], None, evaluate, scores=score)
+    if config.observed == "one-hot":
+        return ExactTruth(torch.eye(config.size**2)[reached], None, evaluate, scores=score)
+    obs = observations(config, seeds)[:, reached]
+    return ExactTruth(obs, None, evaluate, scores=score, of_lanes=True)
 
 
 def dives_to_the_goal(right: Tensor, actions: Tensor) -> Tensor:

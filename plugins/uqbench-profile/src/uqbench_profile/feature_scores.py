@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor
+from uqbench_dqn.sizes import at_sizes
 
 from uqbench.contract.agent import Uncertainty
 from uqbench.contract.truth import Climatology, ExactTruth, Truth
@@ -108,7 +109,9 @@ def exact_truth(config: FeatureConfig, discount: float, seeds: Sequence[int]) ->
         world.asked.float(),
         None,
         lambda _: truth,
-        scores=lambda stated, _: scores(stated, exact, never),
+        scores=lambda stated, _: at_sizes(
+            lambda said: scores(said, exact, never), stated, ("score", "decisions", "joint")
+        ),
         climatology=Climatology(mean, std, (std**2 + noise) ** 0.5),
         of_lanes=True,
     )

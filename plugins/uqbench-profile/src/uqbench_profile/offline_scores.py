@@ -10,12 +10,14 @@ from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor
+from uqbench_dqn.sizes import at_sizes
 
 from uqbench.contract.agent import Uncertainty
 from uqbench.contract.truth import Climatology, ExactTruth, Truth
 from uqbench_profile.config import OfflineConfig
 from uqbench_profile.feature_posterior import Known, Seen, linear_posterior
 from uqbench_profile.feature_worlds import ACTIONS, SIGMA
+from uqbench_profile.laws import Law, excess
 from uqbench_profile.offline_worlds import (
     POLICIES,
     STATES,
@@ -89,8 +91,19 @@ def best_value(world: OfflineWorld, discount: float) -> Tensor:
     return value_of(world, actions, discount)
 
 
+def distance(mean: Tensor, std: Tensor, exact: Known) -> Tensor:
+    """Mean over pairs of the CRPS of ``N(mean, std²)`` beyond the exact posterior's, ``[L]``.
+
+    Expected by the posterior: no truth is drawn (Gneiting & Raftery 2007, eq. 22).
+    """
+    one = torch.ones_like(exact.mean)[..., None]
+    own, known = (Law(one, m[..., None], s[..., None]) for m, s in
+                  ((mean, std), (exact.mean, exact.std)))  # fmt: skip
+    return excess(own, known).mean(-1)
+
+
 def scores(
-    stated: Uncertainty, exact: Known, world: OfflineWorld, discount: float
+    stated: Uncertainty, exact: Known, world: OfflineWorld, discount: float, prior_std: Tensor
 ) -> Mapping[str, Tensor]:
     """Scores ``[L]`` by name; none of what is not stated.
 
@@ -99,7 +112,10 @@ def scores(
     - ``pessimism``: V of acting by the lower bound of that policy's Q; 0 the average policy, 1 the
       best policy there is;
     - ``pessimism_by_mean``: V of acting by the mean of Q of the policy chosen by means;
-    - ``shape`` and ``scale`` of the widths, against the exact posterior's.
+    - ``shape`` and ``scale`` of the widths, against the exact posterior's;
+    - ``skill``: ``(R − D) / (R + D)`` of D, the mean distance of what is stated of each Q from the
+      exact posterior (the CRPS beyond its own, expected by it), and R, the prior's: 1 for the exact
+      posterior, 0 for the prior, above −1 however far off a statement is.
     """
     known = {name: x.double().cpu() for name, x in vars(stated).items() if x is not None}
     if "mean" not in known:
@@ -123,6 +139,10 @@ def scores(
 
     by_mean = chosen(mean, torch.zeros_like(mean), None, world.policies)
     found = {"selection_by_mean": selected(by_mean), "pessimism_by_mean": gained(mean, by_mean)}
+    nothing = torch.zeros_like(mean) if var is None else var.clamp(min=0).sqrt()
+    own = distance(mean.flatten(1), nothing.flatten(1), exact)
+    prior = distance(torch.zeros_like(exact.mean), prior_std.expand_as(exact.mean), exact)
+    found["skill"] = (prior - own) / (prior + own)
     if var is None:
         return {name: value.clamp(min=LOWEST) for name, value in found.items()}
     std = var.clamp(min=0).sqrt().unflatten(1, form)
@@ -144,13 +164,16 @@ def exact_truth(config: OfflineConfig, discount: float, seeds: Sequence[int]) ->
     noise = SIGMA**2 / (1 - discount**2)
     truth = Truth(q, torch.zeros_like(q), return_var=torch.full_like(q, noise))
     one = OfflineWorld.drawn(config, [0])
+    prior_std = basis(world.features, world.successor, world.policies, discount).norm(dim=-1)
     of = basis(one.features, one.successor, one.policies, discount)
     std = float(of.square().sum(-1).mean().sqrt())
     return ExactTruth(
         observed(world.features).flatten(1, 2).float(),
         None,
         lambda _: truth,
-        scores=lambda stated, _: scores(stated, exact, world, discount),
+        scores=lambda stated, _: at_sizes(
+            lambda said: scores(said, exact, world, discount, prior_std), stated, ("skill",)
+        ),
         climatology=Climatology(0.0, std, (std**2 + noise) ** 0.5),
         of_lanes=True,
     )

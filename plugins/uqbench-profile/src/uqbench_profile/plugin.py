@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from uqbench.contract.figure import Figure
 
 
+SUITES = ("profile", "features", "offline-values", "exploration")
+
+
 @hookimpl
 def uqbench_environments() -> Iterable[EnvironmentSpec]:
     """A sea to explore, bandits and rings with a known posterior, and bets to be careful in."""
@@ -97,9 +100,9 @@ def uqbench_agents() -> Iterable[AgentSpec]:
 
 @hookimpl
 def uqbench_suites() -> Iterable[Traversable]:
-    """The suites ``profile``, ``features`` and ``offline-values``."""
+    """The suites ``profile``, ``features``, ``offline-values`` and ``exploration``."""
     suites = files("uqbench_profile") / "suites"
-    return [suites / f"{name}.toml" for name in ("profile", "features", "offline-values")]
+    return [suites / f"{name}.toml" for name in SUITES]
 
 
 @hookimpl

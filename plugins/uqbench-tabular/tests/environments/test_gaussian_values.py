@@ -17,6 +17,7 @@ from uqbench_tabular.environments.gaussian_values import (
     GaussianValues,
     exact_truth,
     posterior,
+    reference_of,
     values_of_rewards,
 )
 from uqbench_tabular.environments.posterior_scores import score_posterior
@@ -28,6 +29,11 @@ from uqbench.testing.worlds import step_of_actors
 
 CPU = torch.device("cpu")
 WORLDS = range(2_000)
+ZEROS = {
+    "g0-s2-n4": 0.454836, "g9-s05-n4": 4.757756, "g9-s05-n16": 2.859739, "g9-s05-n64": 0.441109,
+    "g9-s2-n4": 0.627297, "g9-s2-n16": 1.248684, "g9-s2-n64": 0.462392,
+}  # fmt: skip
+"""Nats, by task."""
 CONFIG = GaussianValuesConfig(sigma=2.0, fours=1)
 
 
@@ -78,11 +84,14 @@ def test_the_agent_that_counts_rewards_has_the_posterior_in_closed_form(discount
     scores = score_posterior(stated, exact)
     for name in ("sd_ratio", "joint_kl_1", "joint_kl_10"):
         assert scores[name].abs().max() < 1e-6
+    assert scores["skill"] == pytest.approx(torch.ones(20).double(), abs=1e-5)
     far = score_posterior(
         Uncertainty(mean=stated.mean, epistemic_var=9 * stated.epistemic_var), exact
     )
     assert far["sd_ratio"] == pytest.approx(torch.full((20,), 3.0).double().log10())
     assert (far["joint_kl_10"] > far["joint_kl_1"]).all()
+    wrong = Uncertainty(mean=stated.mean + 1e4, epistemic_var=stated.epistemic_var)
+    assert -1 < score_posterior(wrong, exact)["skill"].min() < -0.99
 
 
 @pytest.mark.parametrize("discount", [0.0, 0.9])
@@ -131,7 +140,6 @@ def test_a_score_of_zero_is_the_better_of_the_prior_and_of_certainty(monkeypatch
     """Expectations over worlds, whose means are normal; scores of 200 have a 5 % error."""
     monkeypatch.setenv("UQBENCH_PLUGINS", "tabular,ube,dqn")
     suite = read_suites(Host.load(), check=("noise-and-ignorance",)).suite("noise-and-ignorance")
-    zeros = suite.normalization_constants(suite.metric("joint_kl_10"))
     drawn = torch.randint(PAIRS, (100, 10), generator=torch.Generator().manual_seed(10))
     for task in suite.tasks:
         config = GaussianValuesConfig(**task.config)
@@ -154,7 +162,8 @@ def test_a_score_of_zero_is_the_better_of_the_prior_and_of_certainty(monkeypatch
         ):
             traces = torch.linalg.solve(own, exact + block(apart)).diagonal(dim1=1, dim2=2).sum(1)
             told.append((traces - 10 + torch.logdet(own) - torch.logdet(exact)).mean().item() / 2)
-        assert min(told) == pytest.approx(zeros[task.name].zero, abs=1e-5)
+        assert reference_of(config, task.discount) == pytest.approx(min(told), rel=1e-9)
+        assert min(told) == pytest.approx(ZEROS[task.name], abs=1e-5)
         if config.n == 16:
             world = posterior(config, task.discount, range(200))
             scored = score_posterior(Uncertainty(mean=world.fitted), world)["joint_kl_10"]

@@ -20,6 +20,7 @@ SUITES = (
     "atari",
     "noise-and-ignorance",
     "profile",
+    "exploration",
     "features",
     "offline-values",
 )

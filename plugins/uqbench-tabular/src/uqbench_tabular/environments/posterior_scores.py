@@ -28,12 +28,14 @@ class Posterior:
         covariance: of all pairs, the same in all lanes, ``[M · A, M · A]``.
         fitted: what a network predicts that fits all data and nothing else, ``[L, M, A]``.
         noise: variance of what is predicted jointly, Q seen with it.
+        reference: the KL divergence at ten pairs that a skill of 0 has.
     """
 
     mean: Tensor
     covariance: Tensor
     fitted: Tensor
     noise: float
+    reference: float
 
 
 def score_posterior(stated: Uncertainty, exact: Posterior) -> Mapping[str, Tensor]:
@@ -42,6 +44,8 @@ def score_posterior(stated: Uncertainty, exact: Posterior) -> Mapping[str, Tenso
     - ``fit_error``: root mean square of the stated mean minus what fits all data, over the
       posterior's standard deviation: how far optimization is from its end.
     - ``sd_ratio``: log10 of stated over exact standard deviations, mean over pairs; 0 is right.
+    - ``skill``: ``(R − K) / (R + K)`` of K, ``joint_kl_10``, and the reference R: 1 for the exact
+      posterior, 0 for the reference, above −1 however far off a statement is;
     - ``joint_kl_1``, ``joint_kl_10``: Kullback–Leibler divergence in nats, of the joint prediction
       of Q at τ pairs, seen with the posterior's ``noise``, from the exact one (Osband et al. 2022,
       "The neural testbed", section 3). Samples state a covariance; variances alone, independence.
@@ -66,14 +70,20 @@ def score_posterior(stated: Uncertainty, exact: Posterior) -> Mapping[str, Tenso
         scores["sd_ratio"] = (stated_sd / sd).log10().mean(1)
     difference = mean - exact.mean.flatten(1).to(mean)
     for size in JOINT:
-        drawn = torch.randint(pairs, (DRAWS, size), generator=torch.Generator().manual_seed(size))
-        drawn = drawn.to(mean.device)
+        drawn = drawn_pairs(pairs, size).to(mean.device)
         noise = exact.noise * torch.eye(size, dtype=mean.dtype, device=mean.device)
         block = (drawn[:, :, None], drawn[:, None])
         scores[f"joint_kl_{size}"] = _divergence(
             difference[:, drawn], own[:, *block] + noise, covariance[block] + noise
         ).mean(1)
-    return scores
+    kl = scores[f"joint_kl_{JOINT[-1]}"]
+    return scores | {"skill": (exact.reference - kl) / (exact.reference + kl)}
+
+
+def drawn_pairs(pairs: int, size: int) -> Tensor:
+    """The sets of ``size`` pairs that are predicted together, ``[DRAWS, size]``."""
+    generator = torch.Generator().manual_seed(size)
+    return torch.randint(pairs, (DRAWS, size), generator=generator)
 
 
 def _divergence(difference: Tensor, own: Tensor, exact: Tensor) -> Tensor:

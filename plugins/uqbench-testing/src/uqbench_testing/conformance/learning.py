@@ -23,8 +23,8 @@ from uqbench.runner.train.loop import reset_by_actor
 from uqbench.runner.train.loop_agent import RecordedLanes, SinglePolicy, train
 from uqbench.runner.train.recorder import Recorder
 from uqbench.suites.controls import SKILLS
-from uqbench.uncertainty.controls import controls, skills
-from uqbench.uncertainty.epistemic import Predictions
+from uqbench.uncertainty import epistemic
+from uqbench.uncertainty.controls import controls, correlation
 from uqbench.uncertainty.interval_scores import central_interval
 from uqbench_testing.conformance.agent_runs import SEEDS, AgentSubject, Learner, copy_of, step_of
 from uqbench_testing.conformance.check import Failed, Skipped, applies, check, expect, once, tells
@@ -222,21 +222,39 @@ def worth(subject: Learner) -> str:
     """
     states = _states(subject)
     tells(len(states) > 2, "its world has too few observations for widths to differ")
-    shape, rows = (len(states), subject.info.n_actions), []
+    shape, runs = (len(states), subject.info.n_actions), []
     truth = Normal(range(TOLD_LANES), "conformance/told", shape).at(0)
     for said, planted in _planted(subject, states, truth, torch.logspace(-1, 1, len(states))):
         if said.mean is None or said.epistemic_var is None:
             raise Skipped("it does not predict mean and epistemic_var")
         for own, var, known in zip(said.mean, said.epistemic_var, planted, strict=True):
             stated = as_predictions(own, var.clamp(max=MOST_VARIANCE).sqrt(), known)
-            others = (one for _, one in controls(stated, torch.full_like(stated.mean, math.nan)))
-            rows.append([skills(one) for one in (stated, *others)])
-    values = torch.tensor(rows)
+            runs.append((stated, torch.full_like(stated.mean, math.nan)))
+    others = [of for name, of in controls(runs) if name != "sized"]
+    every = zip([stated for stated, _ in runs], *others, strict=True)
+    values = torch.tensor([[skills(one) for one in of] for of in every])
     best = values[:, 1:].mean(0).argmax(0)
     gain = values[:, 0] - values[:, 1 + best, range(len(SKILLS))]
     above = gain.mean(0) > STANDARD_ERRORS * gain.std(0) / len(gain) ** 0.5
     names = [name.partition("/")[2] for name, one in zip(SKILLS, above, strict=True) if one]
     return f"its widths are above their controls in {', '.join(names) or 'no column'}"
+
+
+def skills(of: epistemic.Predictions) -> list[float]:
+    """The scores of :data:`uqbench.suites.controls.SKILLS`, in their order."""
+    scores = epistemic.score_predictions(of)
+    return [scores["proper"], scores["information"], correlation(of)]
+
+
+def as_predictions(mean: Tensor, std: Tensor, truth: Tensor) -> epistemic.Predictions:
+    """Statements ``[n, A]`` about n states, and the exact truth; the climatology is N(0, 1)."""
+    own, width, known = (one.flatten().double() for one in (mean, std, truth))
+    state, action = torch.ones(mean.shape).nonzero().unbind(1)
+    zero = torch.zeros_like(own)
+    se = climatology = zero
+    return epistemic.Predictions(
+        state, action, own, width, zero / 0, known, se, se, climatology, climatology + 1
+    )
 
 
 def _planted(

@@ -1,0 +1,44 @@
+"""Statements at every size, for an environment's own scores of widths.
+
+Such a score is of a width's form and of its size. A suite's metric ``queries/sized/NAME`` is of the
+form: each run is scored at the size that is the best in the other runs of its task.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from torch import Tensor
+
+from uqbench.contract.agent import Uncertainty
+
+SIZES = [10 ** (k / 8) for k in range(-20, 21)]
+"""Factors of the stated widths, from 1/316 to 316; the middle one is 1."""
+
+
+def at_sizes(
+    score: Callable[[Uncertainty], Mapping[str, Tensor]], stated: Uncertainty, names: Sequence[str]
+) -> Mapping[str, Tensor]:
+    """Scores ``[L]`` of a statement, and those of some names as ``NAME@k`` of it at ``SIZES[k]``.
+
+    Args:
+        score: of a statement, by name.
+        stated: by the agent.
+        names: of the scores that depend on sizes.
+    """
+    found = dict(score(stated))
+    for k, size in enumerate(SIZES if found.keys() & {*names} else ()):
+        of = score(_times(stated, size))
+        found |= {f"{name}@{k}": of[name] for name in names}
+    return found
+
+
+def _times(stated: Uncertainty, size: float) -> Uncertainty:
+    """The statement with all widths times ``size``, about the same means."""
+    var, samples = stated.epistemic_var, stated.value_samples
+    if samples is not None:
+        middle = samples.double().mean(-1, keepdim=True)
+        samples = middle + size * (samples - middle)
+    var = None if var is None else size**2 * var.double()
+    return replace(stated, epistemic_var=var, value_samples=samples)

@@ -1,0 +1,143 @@
+"""A column is for methods only where exact Bayes closes half of what its best control leaves.
+
+Controls state exact Bayes's own means, with widths that know nothing of a pair: zero, the best
+constant, its own in another order. What is scored, and what a perfect score is, the suites say:
+every column with a range, or that is proper. A column that no width changes is about means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import Tensor
+from uqbench_dqn import sizes
+
+from uqbench.contract.agent import Uncertainty
+from uqbench.registry.plugins import Host
+from uqbench.runner.batches import make_batch_groups
+from uqbench.runner.train.agents import make_agent
+from uqbench.runner.train.environments import TaskEnvironment
+from uqbench.suites.plan import make_plan
+from uqbench.suites.reading import read_suites
+from uqbench.testing.worlds import act, as_step
+from uqbench.uncertainty.query_scores import score_queries
+
+CPU, SEED, WORLDS, HALF = torch.device("cpu"), 3_000, 10, 0.5
+"""Seeds that no board has."""
+FACTORS = [10 ** (k / 8) for k in range(-8, 9)]
+SHOWN = {"offline-values": 2_400, "noise-and-ignorance": 300, "features": 432, "profile": 2_000}
+"""Steps after which all data are shown."""
+TASKS = [
+    ("features", "exact-posterior", "linear"),
+    ("features", "exact-posterior", "ring"),
+    ("offline-values", "exact-posterior", "expert"),
+    ("noise-and-ignorance", "exact-posterior", "g0-s2-n4"),
+    ("noise-and-ignorance", "exact-posterior", "g9-s05-n16"),
+    ("noise-and-ignorance", "exact-posterior", "g9-s2-n4"),
+    ("profile", "oracle", "bandit-table"),
+]
+
+
+@pytest.fixture(autouse=True)
+def as_stated(monkeypatch):
+    """Scores of what is stated alone, forty times as fast."""
+    monkeypatch.setattr(sizes, "SIZES", [])
+
+
+class Taught:
+    """What exact Bayes states after all data, and the scores of it and of other statements."""
+
+    def __init__(self, suite: str, row: str, task: str) -> None:
+        host = Host.load()
+        self.suite = read_suites(host, check=()).suite(suite)
+        seeds, of = range(SEED, SEED + WORLDS), {"methods": [row], "tasks": [task]}
+        budget = next(b for b in ("paper", "quick") if task in
+                      [t.name for t in self.suite.tasks_of(self.suite.budgets[b])])  # fmt: skip
+        plan = make_plan(self.suite, host, budget, seeds=seeds, device="cpu", **of)
+        ((batch,),) = make_batch_groups(plan, plan.runs, "cpu", lanes=WORLDS)
+        made = TaskEnvironment(batch, host, CPU)
+        env, scorer = made.training_lanes(), made.query_scorer()
+        agent = self.agent = make_agent(batch, host, env, CPU)
+        obs, valid = env.reset()
+        for _ in range(SHOWN[suite]):
+            action = act(agent, obs, valid)
+            out = env.step(action)
+            agent.observe(as_step(obs, action, out))
+            obs, valid = out.obs, out.valid
+        self.source, self.task = scorer.source, self.suite.task(task)
+        self.stated = agent.uncertainty(self.source.obs(agent, 0))
+
+    def scores(self, stated: Uncertainty) -> Mapping[str, float]:
+        """Means over worlds, the harness's two by CRPS too."""
+        own = self.source.own_scores(self.agent, stated)
+        found = {name: float(x.mean()) for name, x in own.items()}
+        truth = self.source.truth(self.agent, 0)
+        each = score_queries(stated, truth, self.source.climatology)
+        for name in ("proper", "information"):
+            found[name] = sum(one.scores[name] for one in each) / len(each)
+        return found
+
+    def controls(self) -> Iterator[Uncertainty]:
+        var = self.stated.epistemic_var
+        alone = replace(self.stated, value_samples=None)
+        unit = var.double().sqrt().mean()
+        order = torch.randperm(var[0].numel(), generator=torch.Generator().manual_seed(0))
+        for width in (0.0, *(float(unit) * size for size in FACTORS)):
+            yield replace(alone, epistemic_var=torch.full_like(var, width**2))
+        yield replace(alone, epistemic_var=shuffled(var, order))
+
+
+def shuffled(var: Tensor, order: Tensor) -> Tensor:
+    return var.flatten(1)[:, order].view_as(var)
+
+
+def closed(taught: Taught, names: Mapping[str, str]) -> dict[str, float]:
+    """The share of what the best control leaves that exact Bayes closes, by column about widths.
+
+    Args:
+        taught: exact Bayes.
+        names: of the scores, with ``max`` for those that are 1 at best and ``min`` for 0.
+    """
+    own = taught.scores(taught.stated)
+    others = [taught.scores(one) for one in taught.controls()]
+    found = {}
+    for name, better in names.items():
+        sign, perfect = (1, 1.0) if better == "max" else (-1, 0.0)
+        best = max(sign * of[name] for of in others)
+        if max(abs(of[name] - own[name]) for of in others) > 1e-9:
+            found[name] = (sign * own[name] - best) / (sign * perfect - best)
+    return found
+
+
+@pytest.mark.parametrize("suite", dict.fromkeys(suite for suite, *_ in TASKS))
+def test_exact_bayes_closes_half_of_what_the_best_control_leaves_in_every_column(suite):
+    """Mean over tasks; where γ = 0 all widths are one, and a constant is exact."""
+    found: dict[str, list[float]] = {}
+    for taught in (Taught(*one) for one in TASKS if one[0] == suite):
+        names = {}
+        stated = taught.scores(taught.stated)
+        for metric in taught.suite.metrics:
+            name = metric.statistic.removeprefix("queries/").removeprefix("sized/")
+            scored = metric.lowest is not None or metric.proper or name in SKILLS
+            if metric.kind == "queries" and metric.suits(taught.task) and scored:
+                names[name] = metric.direction
+        for name, share in closed(
+            taught, {n: of for n, of in names.items() if n in stated}
+        ).items():
+            found.setdefault(name, []).append(share)
+    means = {name: sum(shares) / len(shares) for name, shares in found.items()}
+    assert means
+    assert {name: share for name, share in means.items() if share < HALF} == {}
+
+
+SKILLS = ("proper", "information")
+
+
+def test_what_the_suites_dropped_does_not_pass():
+    """By CRPS against one true value exact Bayes is worth what a constant is worth."""
+    for suite, row, task in (TASKS[2], TASKS[3]):
+        found = closed(Taught(suite, row, task), dict.fromkeys(SKILLS, "max"))
+        assert max(found.values()) < HALF
