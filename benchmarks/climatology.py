@@ -39,7 +39,7 @@ def truth(suite_name: str, budget: str, method: str, task: str, queries: Queries
     environment = TaskEnvironment(batch, host, CPU)
     scorer = environment.query_scorer()
     assert scorer is not None
-    agent = make_agent(batch, host, environment.training_lanes(), CPU)
+    agent = make_agent(batch, host, environment.lanes(environment.training_seeds), CPU)
     return scorer.source.truth(agent, batch.budget.steps)
 
 

@@ -20,12 +20,13 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from uqbench_claims.ratio import Ratio
 
 from uqbench.contract.claim import Interval
 from uqbench.statistics.bounded import SHARE, Apart, BoundedMean, Ranges, mean_of, share
 from uqbench.statistics.concordance import concordance
 from uqbench.statistics.levels import ALPHA
-from uqbench.statistics.location import Ratio, location, paired_difference
+from uqbench.statistics.location import location, paired_difference
 
 TABLE = Path(__file__).with_suffix(".csv")
 SEEDS = (3, 5, 8, 10, 20)

@@ -85,7 +85,7 @@ def beliefs(suite: str, task: str, title: str, methods: Sequence[str], most: int
 def trained(batch: Batch, host: Host, moments: Sequence[int]) -> Iterator[ExportedAgent]:
     """The agent of a batch of one run, at each of some moments of its training."""
     task = TaskEnvironment(batch, host, CPU)
-    env = task.training_lanes()
+    env = task.lanes(task.training_seeds)
     agent = make_agent(batch, host, env, CPU)
     exported = ExportedAgent(batch.runs[0], agent, task, batch)
     recorder = Recorder(1, moments[-1], task.spec.events, CPU)

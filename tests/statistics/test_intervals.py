@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from rliable import metrics as rliable_metrics
 from scipy import stats
+from uqbench_claims.ratio import Ratio
 
 from uqbench.statistics import bounded
 from uqbench.statistics.bounded import SHARE, Apart, BoundedMean, mean_of, scaled
@@ -15,7 +16,7 @@ from uqbench.statistics.bounded import share as share_of
 from uqbench.statistics.concordance import concordance, exchangeable_variance
 from uqbench.statistics.estimate import Estimate, estimate
 from uqbench.statistics.levels import ALPHA
-from uqbench.statistics.location import Ratio, location
+from uqbench.statistics.location import location
 from uqbench.statistics.location import paired_difference as paired
 from uqbench.statistics.ranks import compare
 from uqbench.statistics.statistic import contributions, point

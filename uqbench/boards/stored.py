@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
@@ -18,7 +18,7 @@ from uqbench.boards.provenance import MadeWith, read_provenance
 from uqbench.boards.scores import check_scores, from_csv
 from uqbench.boards.submitted import NAME, Submitted, read_submitted, reseeded, states
 from uqbench.boards.tables import read
-from uqbench.contract.errors import Say, UqbenchError, see, unknown, warn
+from uqbench.contract.errors import Say, UqbenchError, see, warn
 from uqbench.contract.figure import NotDrawableError
 from uqbench.results.files import reading, stored_text, unpacked
 from uqbench.results.folders import Folder
@@ -90,19 +90,6 @@ class StoredBoard:
             )
         _ = stored.manifest
         return stored
-
-    def showing(self, methods: Collection[str], tasks: Collection[str]) -> StoredBoard:
-        """This board with frames of some methods and tasks; all of a kind where none is named.
-
-        Raises:
-            UqbenchError: it has no such method or task.
-        """
-        every = sorted({str(task) for task in self.scores["task"]})
-        for kind, names, known in (("method", methods, self.methods), ("task", tasks, every)):
-            for name in names:
-                if name not in known:
-                    raise unknown(f"{kind} of {self.title}", name, known)
-        return replace(self, shown=(tuple(methods), tuple(tasks)))
 
     @property
     def folder(self) -> Path:

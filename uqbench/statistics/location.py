@@ -1,4 +1,4 @@
-"""Means of runs, their differences and ratios, with t intervals: how sure a number of a board is.
+"""Means of runs and their differences, with t intervals: how sure a number of a board is.
 
 A statistic is the mean over tasks of the tasks' means (of each run's contribution to it:
 :func:`uqbench.statistics.statistic.contributions`). Its variance is the sum of the tasks' own, each
@@ -112,44 +112,6 @@ class Location:
         t, a = self.estimate / math.sqrt(self.variance), self.skewness
         g = t + a * t**2 / 3 + a**2 * t**3 / 27 + a / 6
         return min(1.0, 2 * t_tail(min(abs(t), math.copysign(1.0, t) * g), self.degrees))
-
-
-@dataclass(frozen=True)
-class Ratio:
-    """One statistic over another, of independent runs; see :class:`uqbench.claim.Measurement`."""
-
-    first: Location
-    second: Location
-
-    @property
-    def estimate(self) -> float:
-        """The ratio; not a number over zero."""
-        return self.first.estimate / self.second.estimate if self.second.estimate else math.nan
-
-    @property
-    def runs(self) -> int:
-        """Runs of both."""
-        return self.first.runs + self.second.runs
-
-    def interval(self, alpha: float, seeds: int | None = None) -> Interval | None:
-        """Every r with (a − r b)² ≤ t² (s²_a + r² s²_b), a's and b's squared errors (Fieller 1954).
-
-        All numbers, where b may be zero; None for runs without variance.
-        """
-        first, second = self.first.with_seeds(seeds), self.second.with_seeds(seeds)
-        if second.estimate == 0:
-            return -math.inf, math.inf
-        if first.variance + second.variance == 0:
-            return None
-        t = t_quantile(1 - alpha / 2, first.plus(-self.estimate, second).degrees)
-        # A r² − 2 B r + C ≤ 0
-        quadratic = second.estimate**2 - t**2 * second.variance
-        linear = first.estimate * second.estimate
-        constant = first.estimate**2 - t**2 * first.variance
-        if quadratic <= 0:
-            return -math.inf, math.inf
-        half = math.sqrt(max(0.0, linear**2 - quadratic * constant))
-        return (linear - half) / quadratic, (linear + half) / quadratic
 
 
 def location(values: NDArray[np.float64], statistic: str, *, clustered: bool = False) -> Location:

@@ -137,14 +137,6 @@ class Metric(Table):
         needed = self.fails_beyond is not None or self.bounds == (0.0, 1.0)
         return self.bounds if needed else None
 
-    def margin_before(self, began: str) -> float | None:
-        """The margin, where it was set on a day before the first run began; else None.
-
-        Args:
-            began: UTC time in ISO 8601; empty where it is not known.
-        """
-        return self.margin if str(self.margin_set) < began[:10] else None
-
     def suits(self, task: Task) -> bool:
         """Whether the metric applies to such a task."""
         supervised = self.kind in ("dataset", "predictions")

@@ -101,17 +101,6 @@ def skills(of: epistemic.Predictions) -> list[float]:
     return [scores["proper"], scores["information"], correlation(of)]
 
 
-def as_predictions(mean: Tensor, std: Tensor, truth: Tensor) -> epistemic.Predictions:
-    """Statements ``[n, A]`` about n states, and the exact truth; the climatology is N(0, 1)."""
-    own, width, known = (one.flatten().double() for one in (mean, std, truth))
-    state, action = torch.ones(mean.shape).nonzero().unbind(1)
-    zero = torch.zeros_like(own)
-    se = climatology = zero
-    return epistemic.Predictions(
-        state, action, own, width, zero / 0, known, se, se, climatology, climatology + 1
-    )
-
-
 def correlation(of: epistemic.Predictions) -> float:
     """Rank correlation of the stated width with the error, its mean taken off.
 

@@ -58,10 +58,6 @@ class TaskEnvironment:
         actors = range(self._batch.budget.actors)
         return [run.actor_seed(k) for run in self._batch.runs for k in actors]
 
-    def training_lanes(self) -> LaneEnv:
-        """The lanes that the runs are trained in, ``[L · K]``."""
-        return self.lanes(self.training_seeds)
-
     def optimal_q(self) -> OptimalQ | None:
         """Ground truth for agents' predictions of Q, where it is known."""
         solve = imported(self.spec.optimal_q)

@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 from uqbench_report.cli.plot import command
 from uqbench_report.plots import curves, render
+from uqbench_report.plots.catalog import showing
 
 from uqbench.boards.stored import StoredBoard
 from uqbench.contract.errors import UqbenchError
@@ -16,7 +17,7 @@ FOLDER = Path(__file__).parents[4] / "leaderboards" / "minatar" / "cpu"
 
 
 def test_a_figure_has_the_rows_of_the_selected_methods_and_tasks_alone():
-    board = StoredBoard.read(FOLDER).showing(["dqn", "qr-dqn"], ["breakout"])
+    board = showing(StoredBoard.read(FOLDER), ["dqn", "qr-dqn"], ["breakout"])
     data = curves.figure(board).data
     assert set(data["method"]) == {"dqn", "qr-dqn"}
     assert set(data["task"]) == {"breakout"}
@@ -25,7 +26,7 @@ def test_a_figure_has_the_rows_of_the_selected_methods_and_tasks_alone():
 
 def test_a_method_keeps_its_color_whichever_others_are_drawn():
     def color(names):
-        chart = curves.figure(StoredBoard.read(FOLDER).showing(names, ["breakout"])).chart
+        chart = curves.figure(showing(StoredBoard.read(FOLDER), names, ["breakout"])).chart
         scale = re.search(r"'domain': (\[.*?\]).*?'range': (\[.*?\])", str(chart.to_dict()))
         return dict(zip(*map(ast.literal_eval, scale.groups()), strict=True))["qr-dqn"]
 
@@ -34,7 +35,7 @@ def test_a_method_keeps_its_color_whichever_others_are_drawn():
 
 def test_an_unknown_method_is_refused_with_the_nearest_name():
     with pytest.raises(UqbenchError, match="qr-dqn"):
-        StoredBoard.read(FOLDER).showing(["qrdqn"], [])
+        showing(StoredBoard.read(FOLDER), ["qrdqn"], [])
 
 
 def test_a_png_is_written_of_some_methods(tmp_path):

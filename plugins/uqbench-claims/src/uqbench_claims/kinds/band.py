@@ -21,8 +21,9 @@ from uqbench.contract.claim import (
 )
 from uqbench.statistics.bounded import Apart, mean_of, scaled
 from uqbench.statistics.levels import ALPHA, MINIMUM_SEEDS
-from uqbench.statistics.location import Location, Ratio, location
+from uqbench.statistics.location import Location, location
 from uqbench_claims.kinds.per_task import TaskwiseKind, check_normalized
+from uqbench_claims.ratio import Ratio
 
 MINIMUM_TASKS = 3
 """The fewest that have a spread worth the name."""

@@ -80,14 +80,14 @@ def _figures(folder: Path, what: list[str], methods: list[str], tasks: list[str]
     from uqbench.boards.stored import StoredBoard
     from uqbench.pages.methods import entitled
     from uqbench.suites.reading import read_suites
-    from uqbench_report.plots.catalog import draw, drawable, further
+    from uqbench_report.plots.catalog import draw, drawable, further, showing
 
     host = load_host()
     if (folder / "run.json").is_file():
         from uqbench_report.state_map import state_map
 
         return [state_map(folder)]
-    board = StoredBoard.read(folder).showing(methods, tasks)
+    board = showing(StoredBoard.read(folder), methods, tasks)
     suite = read_suites(host, check=()).suites.get(board.suite)
     if what != ["all"]:
         return [draw(board, name, suite, host) for name in what]

@@ -1,6 +1,7 @@
 """Which figures there are, by name, and those that plugins add to boards of their suites."""
 
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Collection, Container, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -92,3 +93,17 @@ def _check(figure: object, taken: Container[str]) -> None:
         raise TypeError(f"expected a uqbench.figure.Figure, got {type(figure).__name__}")
     if figure.name in taken:
         raise ValueError(f"there is another figure {figure.name!r}; rename this one")
+
+
+def showing(board: StoredBoard, methods: Collection[str], tasks: Collection[str]) -> StoredBoard:
+    """The board with frames of some methods and tasks; all of a kind where none is named.
+
+    Raises:
+        UqbenchError: it has no such method or task.
+    """
+    every = sorted({str(task) for task in board.scores["task"]})
+    for kind, names, known in (("method", methods, board.methods), ("task", tasks, every)):
+        for name in names:
+            if name not in known:
+                raise unknown(f"{kind} of {board.title}", name, known)
+    return replace(board, shown=(tuple(methods), tuple(tasks)))

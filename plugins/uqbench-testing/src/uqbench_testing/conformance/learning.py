@@ -23,7 +23,8 @@ from uqbench.runner.train.loop import reset_by_actor
 from uqbench.runner.train.loop_agent import RecordedLanes, SinglePolicy, train
 from uqbench.runner.train.recorder import Recorder
 from uqbench.suites.controls import SKILLS
-from uqbench.uncertainty.controls import as_predictions, controls, skills
+from uqbench.uncertainty.controls import controls, skills
+from uqbench.uncertainty.epistemic import Predictions
 from uqbench.uncertainty.interval_scores import central_interval
 from uqbench_testing.conformance.agent_runs import SEEDS, AgentSubject, Learner, copy_of, step_of
 from uqbench_testing.conformance.check import Failed, Skipped, applies, check, expect, once, tells
@@ -227,7 +228,7 @@ def worth(subject: Learner) -> str:
         if said.mean is None or said.epistemic_var is None:
             raise Skipped("it does not predict mean and epistemic_var")
         for own, var, known in zip(said.mean, said.epistemic_var, planted, strict=True):
-            stated = as_predictions(own, var.clamp(max=MOST_VARIANCE).sqrt(), known)
+            stated = _as_predictions(own, var.clamp(max=MOST_VARIANCE).sqrt(), known)
             others = (one for _, one in controls(stated, torch.full_like(stated.mean, math.nan)))
             rows.append([skills(one) for one in (stated, *others)])
     values = torch.tensor(rows)
@@ -351,3 +352,14 @@ def _states(subject: Learner) -> Tensor:
 
 def _size(values: Tensor) -> float:
     return math.sqrt(float(values.double().square().mean()))
+
+
+def _as_predictions(mean: Tensor, std: Tensor, truth: Tensor) -> Predictions:
+    """Statements ``[n, A]`` about n states, and the exact truth; the climatology is N(0, 1)."""
+    own, width, known = (one.flatten().double() for one in (mean, std, truth))
+    state, action = torch.ones(mean.shape).nonzero().unbind(1)
+    zero = torch.zeros_like(own)
+    se = climatology = zero
+    return Predictions(
+        state, action, own, width, zero / 0, known, se, se, climatology, climatology + 1
+    )
