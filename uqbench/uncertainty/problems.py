@@ -33,9 +33,9 @@ def _anew(given: object, by: Speaker) -> object:
     if isinstance(given, Mapping):
         whens = {name: replace(by, when=f"of the set {name!r}") for name in given}
         return {name: _anew(given[name], when) for name, when in whens.items()}
-    if not isinstance(given, Data | EvaluationSet):
-        return given
-    return plain_parts(given, Data if isinstance(given, Data) else EvaluationSet, by)
+    if isinstance(given, EvaluationSet):
+        return plain_parts(given, EvaluationSet, by)
+    return plain_parts(given, Data, by) if isinstance(given, Data) else given
 
 
 def reference_log_probs(
