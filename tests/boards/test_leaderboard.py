@@ -10,6 +10,7 @@ from uqbench_leaderboard.check import same_result
 
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.scores import from_csv, to_csv
+from uqbench.contract.errors import UqbenchError
 from uqbench.registry.plugins import Host
 from uqbench.results.scores import Score, Scores
 from uqbench.statistics.location import location
@@ -336,3 +337,9 @@ def test_the_same_result_is_the_same_whatever_it_cost(plan, scores):
     assert not same_result(one, replace(one, digest="0"))
     assert same_result(one, replace(one, digest="0", digest_of="record"))
     assert not same_result(one, replace(one, values=one.values | {"online_return": 0.25}))
+
+
+def test_a_row_that_is_cut_before_its_score_is_named():
+    head = "task,method,seed,status,device,score,run,results_digest,content"
+    with pytest.raises(UqbenchError, match=r"scores\.csv"):
+        from_csv(f"{head}\nshort,fast,0,finished,cpu\n", "scores.csv")
