@@ -84,7 +84,8 @@ def measure(
     )
     (cell,) = plan.cells
     batch, device = Batch(cell, budget, suite.metrics, "cpu"), torch.device("cpu")
-    env = TaskEnvironment(batch, host, device).training_lanes()
+    task = TaskEnvironment(batch, host, device)
+    env = task.lanes(task.training_seeds)
     recorder = Recorder(1, budget.steps, (), device, 0.99, actors=actors)
     times: list[float] = []
 

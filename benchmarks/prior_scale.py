@@ -107,7 +107,7 @@ class Start:
         task = TaskEnvironment(batch, host, CPU)
         scorer = task.query_scorer()
         assert scorer is not None
-        self.env: LaneEnv = task.training_lanes()
+        self.env: LaneEnv = task.lanes(task.training_seeds)
         self.climatology = scorer.source.climatology
         asked = scorer.source.obs(make_agent(small(batch), host, self.env, CPU), 0)
         assert asked is not None

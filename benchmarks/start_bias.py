@@ -59,7 +59,7 @@ def biases(
     task = TaskEnvironment(batch, host, device)
     scorer = task.query_scorer()
     assert scorer is not None
-    env = without_rewards(task.training_lanes())
+    env = without_rewards(task.lanes(task.training_seeds))
     agent = make_agent(batch, host, env, device)
     capture = None
     if compiled and batch.budget.numerics == "compiled":

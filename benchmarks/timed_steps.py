@@ -39,7 +39,8 @@ def time_steps(batch: Batch, host: Host, least: float) -> float:
         least: shortest time to measure, in seconds.
     """
     batch, device = learning_at_once(batch), torch.device("cpu")
-    env = TaskEnvironment(batch, host, device).training_lanes()
+    task = TaskEnvironment(batch, host, device)
+    env = task.lanes(task.training_seeds)
     agent = make_agent(batch, host, env, device)
     execute_as(agent, batch.budget.numerics, partial(print, file=sys.stderr))
     actors, lanes, steps = batch.budget.actors, len(batch.runs), batch.budget.steps

@@ -6,9 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from rliable import metrics as rliable_metrics
+from uqbench_leaderboard.check import same_result
 
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.scores import from_csv, to_csv
+from uqbench.contract.errors import UqbenchError
 from uqbench.pages.markdown import page
 from uqbench.registry.plugins import Host
 from uqbench.results.scores import Score, Scores
@@ -350,10 +352,16 @@ def test_a_board_of_the_older_form_keeps_its_form(plan, scores):
 
 def test_the_same_result_is_the_same_whatever_it_cost(plan, scores):
     one = scores[0]
-    assert one.same_result(replace(one, content="uqbench:dddd"))
+    assert same_result(one, replace(one, content="uqbench:dddd"))
     slower = replace(one, values=one.values | {"steps_per_s": 1.0})
-    assert not one.same_result(slower)
-    assert one.same_result(slower, measured=["steps_per_s"])
-    assert not one.same_result(replace(one, digest="0"))
-    assert one.same_result(replace(one, digest="0", digest_of="record"))
-    assert not one.same_result(replace(one, values=one.values | {"online_return": 0.25}))
+    assert not same_result(one, slower)
+    assert same_result(one, slower, measured=["steps_per_s"])
+    assert not same_result(one, replace(one, digest="0"))
+    assert same_result(one, replace(one, digest="0", digest_of="record"))
+    assert not same_result(one, replace(one, values=one.values | {"online_return": 0.25}))
+
+
+def test_a_row_that_is_cut_before_its_score_is_named():
+    head = "task,method,seed,status,device,score,run,results_digest,content"
+    with pytest.raises(UqbenchError, match=r"scores\.csv"):
+        from_csv(f"{head}\nshort,fast,0,finished,cpu\n", "scores.csv")

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -37,6 +37,8 @@ from uqbench.suites.plan import make_plan
 from uqbench.suites.reading import read_suites
 
 STEPS = 12
+KEPT: list[int] = []
+"""As a module keeps what it has seen."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,10 +47,13 @@ class Config:
 
     deed: str = ""
     draws: bool = True
+    kept: ClassVar[list[int]] = []
 
 
 class Victim(Agent):
     """Learns by gradients, and looks at all that others may have changed."""
+
+    kept: ClassVar[dict[str, Tensor]] = {"scale": torch.ones(2)}
 
     def __init__(
         self, info: EnvironmentInfo, seeds: Sequence[int], config: Config, device: torch.device
@@ -136,6 +141,10 @@ CHANGES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "alarm": (lambda: signal.alarm(1000), "an alarm"),
     "locale": (lambda: locale.setlocale(locale.LC_ALL, "C.UTF-8"), "the locale"),
+    "a tensor of the class": (lambda: Victim.kept["scale"].mul_(2), "Victim.kept"),
+    "an attribute of the class": (lambda: setattr(Victim, "scale", 2.0), "Victim.scale"),
+    "a list of the config's class": (lambda: Config.kept.append(1), "Config.kept"),
+    "a list of the module": (lambda: KEPT.append(1), f"{__name__}.KEPT"),
 }  # fmt: skip
 """What each changes, and what the notice calls it."""
 SEEDS: dict[str, Callable[[], object]] = {

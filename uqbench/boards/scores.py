@@ -202,7 +202,7 @@ def from_csv(text: str, where: str) -> Scores:
         UqbenchError: a column is missing or a value is not a number.
     """
     rows = csv.DictReader(io.StringIO(text))
-    with reading(where, csv.Error, ValueError, TypeError):  # a cut row has None for a number
+    with reading(where, csv.Error, ValueError, TypeError, AttributeError):  # None in a cut row
         columns = rows.fieldnames or ()
         digest_of: DigestOf = "record" if "digest" in columns else "results"
         trace = ("run", _DIGEST_COLUMNS[digest_of], "content")

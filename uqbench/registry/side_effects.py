@@ -17,7 +17,7 @@ import signal
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, NamedTuple
@@ -97,10 +97,30 @@ def announced(who: str, then: str) -> Iterator[None]:
         late.cancel()
 
 
-class Surroundings:
-    """The process as it is now, to be compared with what it is later."""
+PLAIN = (int, float, complex, str, bytes, list, dict, set, tuple, type(None))
 
-    def __init__(self) -> None:
+
+def held(thing: object) -> dict[str, bytes]:
+    """The plain values and arrays that a class, with those it derives from, or a module has."""
+    found = {}
+    for owner in getattr(thing, "__mro__", (thing,)):
+        own = getattr(owner, "__name__", "it")
+        for name, value in getattr(owner, "__dict__", {}).items():
+            if not name.startswith("__") and (isinstance(value, PLAIN) or hasattr(value, "dtype")):
+                with suppress(Exception):  # one that cannot be read is not seen
+                    found[f"{own}.{name}"] = pickle.dumps(value)
+    return found
+
+
+class Surroundings:
+    """The process as it is now, to be compared with what it is later.
+
+    Args:
+        things: classes and modules whose plain values are compared, too.
+    """
+
+    def __init__(self, things: Iterable[object] = ()) -> None:
+        self._held = [(thing, held(thing)) for thing in things]
         self._numeric = [(state, state.value()) for state in _numeric()]
         self._others = [(state, state.value()) for state in _process()]
         self._random = [(state, state.value()) for state in _random()]
@@ -119,7 +139,10 @@ class Surroundings:
                 found = now | found
             if now != found and not (imported and state.name == FILTERS):
                 names.append(state.name)
-        return names
+        for thing, before in self._held:
+            after = held(thing)
+            names += [name for name in before | after if before.get(name) != after.get(name)]
+        return list(dict.fromkeys(names))
 
     def put_back_random(self) -> None:
         """Put the global random numbers back: to draw some is no change of a default."""

@@ -32,8 +32,6 @@ LONGEST = 255
 """Most bytes of a name on common file systems."""
 DEAD_SECONDS = 86_400.0
 """Age of a temporary file whose writer cannot be alive."""
-_OTHERS = 0o022
-"""Bits of a file's mode that let others write to it."""
 _NAME = re.compile(r"[^./\\\0][^/\\\0]*")
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -293,16 +291,6 @@ class Folder:
         (old / self.name).rename(new / target.name)
         _flush(new)
         _flush(old)
-
-
-def is_own(status: os.stat_result) -> bool:
-    """Whether this user wrote a file, and nobody else may: as a key of ``ssh``."""
-    return status.st_uid == os.geteuid() and not status.st_mode & _OTHERS
-
-
-def keep_own(file: BinaryIO) -> None:
-    """Let nobody else write to a file."""
-    os.fchmod(file.fileno(), os.fstat(file.fileno()).st_mode & ~_OTHERS)
 
 
 def _make(root: Path) -> None:

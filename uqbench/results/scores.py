@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, Literal, NamedTuple
@@ -54,27 +54,6 @@ class Score:
     content: str = ""
     digest_of: DigestOf = "results"
     made: Making | None = field(default=None, compare=False, repr=False)
-
-    def same_result(self, other: Score, measured: Sequence[str] = ()) -> bool:
-        """Whether another run came to the same, bit for bit.
-
-        Metrics that are ``measured`` (of cost) differ from run to run and do not count; neither
-        does the digest of a record, in which times are.
-        """
-        return self._result(measured) == other._result(measured) and (
-            self.digest == other.digest or "record" in (self.digest_of, other.digest_of)
-        )
-
-    def _result(self, measured: Sequence[str]) -> tuple[object, ...]:
-        """The values on which two equal runs agree; NaN equals NaN."""
-        known = {
-            name: repr(value)
-            for name, value in self.values.items()
-            # the older form does not tell what is missing from what has no value
-            if name not in measured and value is not None
-        }
-        score = None if self.score is None else repr(self.score)
-        return self.task, self.method, self.seed, self.status, self.device, score, self.run, known
 
 
 class CellScores:

@@ -67,7 +67,8 @@ def execute(
         _Work(batch, store, host, report, checkpoint_seconds, request)
         for batch in joined(group, store, host)
     )
-    process, alone = Surroundings(), len(works) == 1
+    things = [thing for work in works for thing in work.things]
+    process, alone = Surroundings(things), len(works) == 1
     while works:
         work = works.popleft()
         try:
@@ -142,7 +143,8 @@ class _Work:
         stop: Stop,
     ) -> None:
         self.batch, self._report, self._watch = batch, report, Stopwatch()
-        self._imported, self._finished = _import(batch, host), list[Event]()
+        self._finished = list[Event]()
+        self._imported, self.things = _import(batch, host)
         self._stream: AbstractContextManager[Any] = nullcontext()
         if batch.device == "cuda":  # of its own: batches overlap, and steps can be captured
             self._stream = torch.cuda.stream(torch.cuda.Stream())
@@ -227,15 +229,22 @@ def _failure(batch: Batch, store: Store, error: BaseException) -> Event:
     return failed(batch, store, in_words(error), traceback.format_exc(), full)
 
 
-def _import(batch: Batch, host: Host) -> list[str]:
+def _import(batch: Batch, host: Host) -> tuple[list[str], list[object]]:
     """Import what a batch is made of; returns the defaults that this changed, which are restored.
 
-    A library sets variables of the environment as it is imported, and not again: they stay. What
-    cannot be imported fails the batch later, under its own name.
+    And the classes that were imported, with the modules of methods and risk measures, which may
+    hold something between two runs. A library sets variables of the environment as it is imported,
+    and not again: they stay. What cannot be imported fails the batch later, under its own name.
     """
-    changed = list[str]()
+    changed, methods = list[str](), (host.agents, host.estimators, host.risk_measures)
+    names = host.risk_names.names_in(batch.cell.config, *(m.risk for m in batch.metrics))
+    parts = [*registered(batch, host), *((host.risk_measures, name) for name in names)]
+    things: list[object] = [type(batch.cell.config)]
     with watched(changed):
-        for registry, name in registered(batch, host):
+        for registry, name in parts:
             with contained(lambda _: None):
-                registry[name].load_factory()
-    return changed
+                made = registry[name].load_factory()
+                things.append(made)
+                if registry in methods:
+                    things.append(sys.modules[made.__module__])
+    return changed, things

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from uqbench.contract.errors import UqbenchError
 from uqbench.contract.risk import RiskMeasure
 from uqbench.contract.specs import imported
 from uqbench.registry.plugins import Host
@@ -97,11 +98,22 @@ def _value(
     if metric.event is not None:
         return _of_event(metric.event, episodes, counted)
     column = "return" if metric.statistic == "regret" else metric.statistic
+    value = _risk_adjusted(metric.risk, risk, episodes[column][counted].astype(np.float64))
+    return _known(truth.episode, metric) - value if metric.statistic == "regret" else value
+
+
+def _risk_adjusted(name: str, risk: RiskMeasure, values: NDArray[np.float64]) -> float:
+    """The measure of equally likely values; one that is no number is refused."""
     import torch  # where it computes: reading boards does not
 
-    values = torch.from_numpy(episodes[column][counted].astype(np.float64))
-    value = float(risk(values, torch.full_like(values, 1 / len(values))))
-    return _known(truth.episode, metric) - value if metric.statistic == "regret" else value
+    from uqbench.uncertainty.validity import PLAIN, form_of
+
+    given = torch.from_numpy(values)
+    said = risk(given, torch.full_like(given, 1 / len(given)))
+    if type(said) not in PLAIN or said.shape or said.is_complex():
+        found = f"the risk measure {name!r} returned {form_of(said)}"
+        raise UqbenchError(f"{found}; expected a torch.Tensor of one real number, without shape")
+    return float(said)
 
 
 def _collected(records: Columns, name: str, first: int, steps: int) -> float:

@@ -14,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from uqbench.contract.errors import UqbenchError, contained
+from uqbench.contract.errors import UqbenchError, contained, see
 from uqbench.contract.estimator import (
     Dataset,
     EvaluationSet,
@@ -29,6 +29,7 @@ from uqbench.registry.plugins import Host
 from uqbench.results.tables import Columns
 from uqbench.suites.controls import control_of
 from uqbench.suites.metrics import Metric
+from uqbench.uncertainty.problems import reference_log_probs
 from uqbench.uncertainty.validity import (
     Speaker,
     check_prediction,
@@ -99,9 +100,11 @@ def predict_once(
             for part, value in vars(said).items()
             if isinstance(value, Tensor)
         }
-        reference = None if reference_model is None else reference_model.log_probs(one.inputs)
+        when, reference = replace(by, when=f"for the set {name!r}"), None
+        if reference_model is not None:
+            asked = one.inputs, n_classes, when.when, see("wrong-data")
+            reference = reference_log_probs(reference_model, *asked)
         given = predictions[name] = Predictions(replace(said, **own), one.targets, reference)
-        when = replace(by, when=f"for the set {name!r}")
         check_prediction(given, (len(seeds), place.shape[1]), n_classes, when)
     return predictions
 

@@ -1,13 +1,59 @@
 """Checks of a data set, before anything is learned from it, and of its scores."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from uqbench.contract.estimator import Data, Dataset, EvaluationSet
-from uqbench.uncertainty.validity import Speaker, form_of
+from uqbench.contract.estimator import Data, Dataset, EvaluationSet, ReferenceModel
+from uqbench.uncertainty.validity import PLAIN, PROBABILITY, Speaker, form_of, plain_parts
+
+
+def drawn(
+    dataset: Dataset, seeds: Sequence[int], by: Speaker
+) -> tuple[Data, Mapping[str, EvaluationSet]]:
+    """The training data and evaluation sets of a data set, checked.
+
+    Each is made anew as soon as it is returned: whatever the data set writes later, also into the
+    seeds that it is given, is nobody else's.
+
+    Raises:
+        UqbenchError: they are not valid.
+    """
+    data: Any = _anew(dataset.data([*seeds]), replace(by, when="for training"))
+    sets: Any = _anew(dataset.evaluation_sets([*seeds]), by)
+    check_data(dataset, data, sets, len(seeds), by)
+    return data, sets
+
+
+def _anew(given: object, by: Speaker) -> object:
+    """A part in memory of its own; the check refuses what is none."""
+    if isinstance(given, Mapping):
+        whens = {name: replace(by, when=f"of the set {name!r}") for name in given}
+        return {name: _anew(given[name], when) for name, when in whens.items()}
+    if isinstance(given, EvaluationSet):
+        return plain_parts(given, EvaluationSet, by)
+    return plain_parts(given, Data, by) if isinstance(given, Data) else given
+
+
+def reference_log_probs(
+    model: ReferenceModel, inputs: Tensor, n_classes: int, when: str, see: str
+) -> Tensor:
+    """Log-probabilities ``[L, M, C]`` of the reference model for copies of inputs ``[L, M, *x]``.
+
+    Raises:
+        UqbenchError: they are no log-probabilities.
+    """
+    by = Speaker("reference model", type(model).__name__, when, see)
+    said, shape = model.log_probs(inputs.clone()), (*inputs.shape[:2], n_classes)
+    if type(said) not in PLAIN or said.shape != shape or not said.dtype.is_floating_point:
+        raise by.refusal(f"log_probs {when} are {form_of(said)}", f"floats of shape {shape}")
+    total = said.detach().double().exp().sum(-1)
+    off = ~((total - 1).abs() <= PROBABILITY)
+    by.refuse("probabilities do not sum to one", off, total, "a log_softmax over the classes")
+    return said.detach().clone()
 
 
 def check_data(
@@ -56,7 +102,7 @@ def check_scores(scores: object, declared: Iterable[str], lanes: int, by: Speake
         found = sorted(scores) if isinstance(scores, Mapping) else type(scores).__name__
         raise by.refusal(f"scores are {found}", f"those that its plugin declares: {names}")
     for name, value in scores.items():
-        if not isinstance(value, Tensor) or value.shape != (lanes,):
+        if type(value) not in PLAIN or value.shape != (lanes,) or value.is_complex():
             expected = f"a tensor of shape ({lanes},), a number for each lane"
             raise by.refusal(f"score {name!r} is {form_of(value)}", expected)
         if not value.isfinite().all():

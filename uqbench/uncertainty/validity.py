@@ -15,7 +15,7 @@ from torch.nn import Parameter
 
 from uqbench.contract.agent import Uncertainty
 from uqbench.contract.errors import UqbenchError
-from uqbench.contract.estimator import Predictions, PredictiveUncertainty
+from uqbench.contract.estimator import Data, EvaluationSet, Predictions, PredictiveUncertainty
 
 VARIANCES = ("epistemic_var", "quantile_epistemic_var", "aleatoric_var", "oracle_var")
 VALUES = ("mean", "epistemic_dof", *VARIANCES)
@@ -70,11 +70,11 @@ SCORE = Speaker("scored", "statement", "", "wrong-uncertainty")
 
 PLAIN = (Tensor, Parameter)
 """Another class's tensor computes with itself whatever it wants."""
-Stated = TypeVar("Stated", PredictiveUncertainty, Uncertainty)
+Stated = TypeVar("Stated", PredictiveUncertainty, Uncertainty, Data, EvaluationSet)
 
 
 def plain_parts(stated: object, kind: type[Stated], by: Speaker) -> Stated:
-    """A statement, made anew: its tensors' numbers, in memory that nobody else holds.
+    """A statement or data, made anew: its tensors' numbers, in memory that nobody else holds.
 
     Dense, contiguous and without gradient. What is checked, scored and stored is this object.
 
@@ -87,6 +87,8 @@ def plain_parts(stated: object, kind: type[Stated], by: Speaker) -> Stated:
     parts: dict[str, Any] = {}
     for name in (field.name for field in fields(kind)):
         value = parts[name] = getattr(stated, name)
+        if isinstance(value, Data):
+            parts[name] = plain_parts(value, Data, replace(by, when=f"for {name}"))
         if not isinstance(value, Tensor):
             continue
         if type(value) not in PLAIN or value.is_meta or value.layout != torch.strided:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections import UserDict
+from dataclasses import replace
 from pathlib import Path
 
 import gymnasium
@@ -110,7 +112,7 @@ BAD = {
     "reset without info": (begins(FIVE[0]), r"a ndarray; expected 2 values, \(obs, info\)"),
     "an empty mask": (
         returns(*FIVE, EMPTY),
-        r"environment returned a valid that allows no action.*Bad of .*lane 0, step 3\)",
+        r"environment returned a valid that allows no action.*Bad of .*lane 0, step 2\)",
     ),
     "an empty mask at first": (begins((FIVE[0], EMPTY)), "valid that allows no action"),
     "a mask of three": (
@@ -222,6 +224,72 @@ def test_lanes_are_checked_and_the_run_is_named_not_its_actor(changes, said):
     guarded.reset()
     with pytest.raises(UqbenchError, match=said):
         guarded.look(guarded.step(torch.zeros(4, dtype=torch.int64), 0), 0)
+
+
+class Own(torch.Tensor):
+    """A tensor that may compute with itself whatever it wants."""
+
+
+@pytest.mark.parametrize(
+    "count",
+    [torch.tensor(7.0), torch.zeros(4) + 1j, torch.zeros(4).as_subclass(Own), 1.0],
+    ids=["one number", "complex", "another class", "no tensor"],
+)
+def test_an_event_is_a_count_for_each_lane(count):
+    class Counts(Lanes):
+        def step(self, action):
+            return replace(super().step(action), events={"bumps": count})
+
+    with pytest.raises(UqbenchError, match=r"returned event 'bumps' as .*; expected counts \(4,\)"):
+        GuardedLanes(Counts(), ["bumps"]).step(torch.zeros(4, dtype=torch.int64), 0)
+
+
+@pytest.mark.parametrize("count", [[1.0, 2.0], 10**400, "1", 1j])
+def test_an_event_of_a_single_environment_is_a_number(count):
+    made = returns(*FIVE, {"events": {"bumps": count}}, bad_seed=0)
+    lanes = GymnasiumLanes(made, [0], events=("bumps",))
+    lanes.reset()
+    for _ in range(2):
+        lanes.step(torch.zeros(1, dtype=torch.int64))
+    with pytest.raises(UqbenchError, match=r"returned the bumps .*; expected a number"):
+        lanes.step(torch.zeros(1, dtype=torch.int64))
+
+
+def test_events_that_another_look_would_change_are_looked_at_once():
+    class Growing(UserDict):
+        looks = 0
+
+        def __getitem__(self, name):
+            Growing.looks += 1
+            return torch.full((4,), float(Growing.looks))
+
+    class Counts(Lanes):
+        def step(self, action):
+            return replace(super().step(action), events=Growing(bumps=0))
+
+    guarded = GuardedLanes(Counts(), ["bumps"])
+    outcome = guarded.step(torch.zeros(4, dtype=torch.int64), 0)
+    assert [outcome.events["bumps"].tolist() for _ in range(2)] == [[1.0] * 4] * 2
+
+
+def test_an_outcome_that_another_look_would_change_is_refused():
+    class Growing(Outcome):
+        pass
+
+    class Grows(Lanes):
+        def step(self, action):
+            return Growing(**vars(super().step(action)))
+
+    with pytest.raises(UqbenchError, match="returned a Growing; expected an Outcome itself"):
+        GuardedLanes(Grows()).step(torch.zeros(4, dtype=torch.int64), 0)
+
+
+@pytest.mark.parametrize("name", ["valid", "next_valid"])
+def test_a_mask_is_looked_at_in_every_step(name):
+    for mask, said in ((torch.ones(4, 2), "as torch.float32"), (NONE, "that allows no action")):
+        guarded = GuardedLanes(Lanes(**{name: mask}))
+        with pytest.raises(UqbenchError, match=rf"returned .*{name} {said}.* step 7"):
+            guarded.step(torch.zeros(4, dtype=torch.int64), 7)
 
 
 def test_what_is_no_outcome_is_named():

@@ -261,11 +261,12 @@ def test_an_estimator_is_told_plain_values_and_holds_no_data_set(tmp_path):
     assert all(isinstance(x, int | float | str | tuple | None) for x in vars(told[0]).values())
 
 
+class Own(torch.Tensor):
+    """A tensor that may compute with itself whatever it wants."""
+
+
 @pytest.mark.parametrize("kind", ["subclass", "sparse", "meta", "complex"])
 def test_a_part_that_is_no_plain_tensor_is_refused(kind, tmp_path):
-    class Own(torch.Tensor):
-        pass
-
     change = {
         "subclass": (lambda x: x.as_subclass(Own), "is a Own"),
         "sparse": (lambda x: x.to_sparse(), "is torch.float64 torch.sparse_coo"),
@@ -476,6 +477,22 @@ FAULTY = {
     ),
     "99 scores": ({"score": lambda s: {"own": torch.ones(99)}}, r"\(99,\); expected a tensor of"),
     "other scores": ({"score": lambda s: {"mine": s["own"]}}, r"scores are \['mine'\]; expected"),
+    "a complex score": (
+        {"score": lambda s: {"own": s["own"] + 1j}},
+        "score 'own' is torch.complex64",
+    ),
+    "a score of another class": (
+        {"score": lambda s: {"own": s["own"].as_subclass(Own)}},
+        "score 'own' is a Own",
+    ),
+    "inputs of another class": (
+        {"data": lambda d: replace(d, inputs=d.inputs.as_subclass(Own))},
+        "inputs for training is a Own; expected a torch.Tensor itself",
+    ),
+    "sparse targets of a set": (
+        {"evaluation_sets": on_test(lambda one: replace(one, targets=one.targets.to_sparse()))},
+        "targets of the set 'test' is torch.int64 torch.sparse_coo",
+    ),
     "no number of classes": ({"n_classes": -2}, "n_classes is -2; expected 2 or more, or 0"),
     "one class": ({"n_classes": 1}, "n_classes is 1"),
     "a regression with classes": (
@@ -492,6 +509,79 @@ def test_a_faulty_data_set_ends_its_runs_with_a_sentence(name, tmp_path):
     assert re.search(sentence, found), found
     assert "the dataset's" in found
     assert found.endswith("(Faulty of tests) [docs/errors.md#wrong-data]")
+
+
+class Reference:
+    """A reference model that says the same of every input."""
+
+    def __init__(self, change=lambda said: said, write=lambda inputs: None):
+        self.change, self.write = change, write
+
+    def log_probs(self, inputs):
+        self.write(inputs)
+        return self.change(torch.full((*inputs.shape[:2], C), -math.log(C)))
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda said: said[..., :1], r"log_probs for the set 'test' are .*\(1, 4, 1\); expected"),
+        (lambda said: said * math.nan, "probabilities do not sum to one for the set 'test': nan"),
+        (lambda said: said + 1, "expected a log_softmax over the classes"),
+        (lambda said: said.as_subclass(Own), "log_probs for the set 'test' are a Own"),
+    ],
+)
+def test_a_faulty_reference_model_ends_its_runs_with_a_sentence(change, sentence, tmp_path):
+    faulty = problem(reference_model=lambda _: Reference(change))
+    found = reason(tmp_path, problem=faulty)
+    assert re.search(sentence, found), found
+    assert "the reference model's" in found
+
+
+class Writes(Points):
+    """Spoils, each time that it is called, all that it was given or has returned before."""
+
+    def __init__(self, config=None):
+        self.returned = []
+
+    def spoil(self, seeds):
+        for tensor in self.returned:
+            tensor.zero_()
+        seeds.append(seeds.pop(0) + 1)
+
+    def data(self, seeds):
+        data = super().data(seeds)
+        self.spoil(seeds)
+        self.returned += [data.inputs, data.targets]
+        return data
+
+    def evaluation_sets(self, seeds):
+        sets = super().evaluation_sets(seeds)
+        self.spoil(seeds)
+        self.returned += [sets["test"].inputs, sets["test"].targets]
+        return sets
+
+    def reference_model(self, seeds):
+        self.spoil(seeds)
+        return Reference(write=torch.Tensor.zero_)
+
+    def score(self, seeds, predictions):
+        self.spoil(seeds)
+        for of in vars(predictions["test"].predicted).values():
+            if isinstance(of, torch.Tensor):
+                of.zero_()
+        return {"own": torch.ones(len(seeds))}
+
+
+def test_a_data_set_that_writes_into_what_it_gave_or_was_given_changes_no_result(tmp_path):
+    quiet = problem(reference_model=lambda _: Reference())
+    found = []
+    for name, one in (("quiet", quiet), ("writes", Writes)):
+        (tmp_path / name).mkdir()
+        assert reason(tmp_path / name, problem=one) == ""
+        ((_, stored),) = Store(tmp_path / name / "results").walk()
+        found.append(stored.record.digests["results"])
+    assert found[0] == found[1]
 
 
 def test_values_that_are_not_finite_are_named(tmp_path):

@@ -471,3 +471,21 @@ def test_a_recorder_loaded_from_a_file_goes_on_like_the_saved_one(at: int) -> No
         made.record({"loss": torch.arange(LANES) / 3})
     for expected, found in zip(unbroken.finish(), resumed.finish(), strict=True):
         assert columns_digest(*expected) == columns_digest(*found)
+
+
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [
+        (lambda values: values, r"torch.float64 of shape \(2,\)"),
+        (lambda values: values.sum() + 5j, r"torch.complex128 of shape \(\)"),
+        (lambda values: "12", "a str"),
+        (lambda values: 12.0, "a float"),
+    ],
+)
+def test_a_risk_measure_returns_one_number(said, found):
+    class Planted(Expectation):
+        def __call__(self, values, probabilities, dim=-1):
+            return said(values)
+
+    with pytest.raises(UqbenchError, match=rf"the risk measure .* returned {found}; expected"):
+        compute("evaluation", "return", risk=Planted())

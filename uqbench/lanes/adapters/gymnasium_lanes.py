@@ -112,7 +112,8 @@ class GymnasiumLanes(LaneEnv):
                     truncated[i] = True
             counted = info.get("events", {})
             for name in self._events:
-                events[name][i] = counted.get(name, 0)
+                count = counted.get(name, 0)
+                events[name][i] = returned.array(call, name, count, returned.NUMBERS, ())
             if self._counts_all and not counted.keys() <= set(self._events):
                 raise UqbenchError(_undeclared(env, counted, self._events))
             final_obs.append(obs)

@@ -23,8 +23,8 @@ from uqbench.uncertainty.predictions import (
     prediction_columns,
     score_rows,
 )
-from uqbench.uncertainty.problems import check_data, check_scores
-from uqbench.uncertainty.validity import Speaker
+from uqbench.uncertainty.problems import check_scores, drawn
+from uqbench.uncertainty.validity import Speaker, plain_parts
 
 NO_EPISODES = columns([()] * len(EPISODES), EPISODES)
 
@@ -50,20 +50,19 @@ def fit_estimator(
     dataset: Dataset = spec.load_factory()(deepcopy(config))
     make = host.estimators[str(batch.cell.method.estimator)].load_factory()
     seeds = dataset_seeds(dataset, runs, str(task.dataset))
-    data, sets, count = dataset.data(seeds), dataset.evaluation_sets(seeds), len(runs)
     problem = Speaker("dataset", named(dataset), "", see("wrong-data"))
-    check_data(dataset, data, sets, count, problem)
+    data, sets = drawn(dataset, seeds, problem)
     check_size(spec.name, dataset, sets)
-    model = dataset.reference_model(seeds)
+    model, count = dataset.reference_model([*seeds]), len(runs)
     own = [run.agent_seed for run in runs]
     estimator: Estimator = make(dataset.problem, own, deepcopy(batch.cell.config), device)
-    estimator.fit(copied(data), deepcopy(model), steps)
+    estimator.fit(plain_parts(data, Data, problem), deepcopy(model), steps)
     orders = [run.environment_seed for run in runs]
     by = Speaker("estimator", named(estimator), "", see("wrong-prediction"))
     classes = dataset.n_classes
     predictions = predict_once(estimator.predict, sets, orders, classes, model, by)
     stored = [prediction_columns(predictions, lane, dataset.members) for lane in range(count)]
-    scores = dataset.score(seeds, predictions)
+    scores = dataset.score([*seeds], predictions)
     check_scores(scores, spec.scores, count, problem)
     lanes = []
     for lane, columns_of_lane in enumerate(stored):
@@ -76,14 +75,6 @@ def fit_estimator(
         records = columns([[steps] * len(values), [*values], [*values.values()]], RECORD)
         lanes.append(RunColumns(records, NO_EPISODES, predictions=columns_of_lane))
     return lanes
-
-
-def copied(data: Data) -> Data:
-    """A dense copy of training data, of which an estimator may do whatever it wants."""
-    inputs, targets = (
-        x.clone(memory_format=torch.contiguous_format) for x in (data.inputs, data.targets)
-    )
-    return Data(inputs, targets, data.validation and copied(data.validation))
 
 
 def check_registered(scores: Mapping[str, float], lane: int, estimator: str) -> None:

@@ -5,7 +5,7 @@ Forms are checked at every step, which costs microseconds; values where the devi
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, overload
 
 import numpy as np
@@ -182,10 +182,10 @@ FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
 class GuardedLanes:
     """An environment whose answers are checked.
 
-    Forms are checked at every step, and so are the values of observations on a CPU, by one pass
-    over them, which costs microseconds. Elsewhere reading them would wait for the device: one step
-    in :data:`STRIDE` is looked at, and what is wrong between two looks passes. Masks are looked at
-    as seldom, and whenever the environment refuses an action, which may have been the mask's fault.
+    Forms are checked at every step, and so are the values of observations and masks on a CPU, by
+    one pass over them, which costs microseconds. Elsewhere reading them would wait for the device:
+    one step in :data:`STRIDE` is looked at, and what is wrong between two looks passes; masks also
+    whenever the environment refuses an action, which may have been the mask's fault.
     Rewards and counts are the recorder's: it checks each of them, a block at a time.
 
     Args:
@@ -228,14 +228,16 @@ class GuardedLanes:
         except Exception:
             self._check_mask("valid", self._valid, step)
             raise
+        if type(outcome) is Outcome and type(outcome.events) is not dict:
+            outcome = replace(outcome, events={**outcome.events})  # looked into once
         self.check(outcome, len(action), step)
         self._valid = outcome.valid
         return outcome
 
     def check(self, outcome: object, streams: int, step: int) -> None:
         """Check an outcome of so many lanes, L · K, as ``step`` does."""
-        if not isinstance(outcome, Outcome):
-            raise self._error(f"returned {form_of(outcome)}; expected an Outcome", step)
+        if type(outcome) is not Outcome:
+            raise self._error(f"returned {form_of(outcome)}; expected an Outcome itself", step)
         lanes, reward = (streams,), getattr(outcome.reward, "dtype", None)
         float_of_any_size = reward if reward in FLOATS else FLOATS[0]
         observation = self._low.dtype, (*lanes, *self._low.shape)
@@ -251,22 +253,25 @@ class GuardedLanes:
                     f"it counted {sorted(outcome.events)} ({named(self._env)}, step {step})"
                     f"{see('undeclared-event')}"
                 )
+            count = outcome.events[name]
+            if type(count) not in PLAIN or count.shape != lanes or count.is_complex():
+                what = f"returned event {name!r} as {form_of(count)}; expected counts {lanes}"
+                raise self._error(what, step)
         if outcome.obs.device.type == "cpu":
             self._check_observations(outcome, step)
 
     def look(self, outcome: Outcome, step: int) -> None:
         """Check what ``step`` leaves alone; cheap but for one step in :data:`STRIDE`."""
-        if step // self._actors % STRIDE:
-            return
-        self._check_observations(outcome, step)
-        self._check_mask("valid", outcome.valid, step)
-        # nothing is chosen in a terminal state
-        self._check_mask("next_valid", outcome.next_valid, step, outcome.terminated)
+        if not step // self._actors % STRIDE:
+            self._check_observations(outcome, step)
 
     def _check_observations(self, outcome: Outcome, step: int) -> None:
         self._check_values("next_obs", outcome.next_obs, step)
         if outcome.obs is not outcome.next_obs:
             self._check_values("obs", outcome.obs, step)
+        self._check_mask("valid", outcome.valid, step)
+        # nothing is chosen in a terminal state
+        self._check_mask("next_valid", outcome.next_valid, step, outcome.terminated)
 
     def _check_form(
         self, name: str, value: Any, dtype: torch.dtype, shape: tuple[int, ...], step: int

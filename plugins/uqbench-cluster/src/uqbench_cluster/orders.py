@@ -15,7 +15,7 @@ from uqbench.contract.executor import ORDERS, Order
 from uqbench.contract.identity import Run, digest_of
 from uqbench.registry.contents import content_hash, installed_content
 from uqbench.registry.plugins import Host
-from uqbench.results.folders import Folder, is_own, keep_own
+from uqbench.results.folders import Folder
 from uqbench.results.records import MOST_BYTES
 from uqbench.runner.batches import Batch, BatchGroup, plugins_of
 from uqbench.runner.drive import Where
@@ -57,7 +57,7 @@ def write_order(order: Order, root: Path) -> None:
     """
 
     def write(file: BinaryIO) -> None:
-        keep_own(file)
+        _keep_own(file)
         file.write((order.model_dump_json(indent=1) + "\n").encode())
 
     Folder(root, (ORDERS,)).write(order.path(root).name, write)
@@ -76,7 +76,7 @@ def _read(folder: Folder, path: Path) -> tuple[Order, bool]:
     """The order in a file of a folder, and whether the file is this user's own."""
     try:
         with folder.open(path.name, MOST_BYTES) as file:
-            return Order.model_validate_json(file.read()), is_own(os.fstat(file.fileno()))
+            return Order.model_validate_json(file.read()), _is_own(os.fstat(file.fileno()))
     except ValidationError as error:
         raise UqbenchError(f"{path} is no order: {explain(error)}") from error
     except (OSError, ValueError) as error:
@@ -163,3 +163,17 @@ def batches_of(order: Order, plan: Plan, cells: Cells) -> BatchGroup:
         whole = Batch(cell, budget, plan.suite.metrics, *how)
         batches.append(whole.of([cells[digest][1] for digest in digests]))
     return tuple(batches)
+
+
+_OTHERS = 0o022
+"""Bits of a file's mode that let others write to it."""
+
+
+def _is_own(status: os.stat_result) -> bool:
+    """Whether this user wrote a file, and nobody else may: as a key of ``ssh``."""
+    return status.st_uid == os.geteuid() and not status.st_mode & _OTHERS
+
+
+def _keep_own(file: BinaryIO) -> None:
+    """Let nobody else write to a file."""
+    os.fchmod(file.fileno(), os.fstat(file.fileno()).st_mode & ~_OTHERS)

@@ -33,12 +33,18 @@ CUSTOMIZE = ("sitecustomize", "usercustomize")
 
 
 @cache
+def why_no_sandbox() -> str:
+    """Why no process can be isolated here: no bubblewrap, or what it says; empty where one can."""
+    if shutil.which("bwrap") is None:
+        return "bubblewrap (bwrap) is not installed"
+    test = ["bwrap", "--ro-bind", "/", "/", "--unshare-all", "true"]
+    done = subprocess.run(test, check=False, capture_output=True, text=True)
+    return f"bubblewrap fails: {done.stderr.strip()}" if done.returncode else ""
+
+
 def has_sandbox() -> bool:
     """Whether processes can be isolated here."""
-    if shutil.which("bwrap") is None:
-        return False
-    test = ["bwrap", "--ro-bind", "/", "/", "--unshare-all", "true"]
-    return subprocess.run(test, check=False, capture_output=True).returncode == 0
+    return not why_no_sandbox()
 
 
 @contextmanager

@@ -66,7 +66,7 @@ def check(stored: StoredBoard, board: Board, store: Store, say: Say) -> bool:
     for score in scores:
         own = rerun.get((score.task, score.method, score.seed))
         absent = [name for name in later if name not in score.values]
-        if own is not None and not score.same_result(own, measured + absent + others):
+        if own is not None and not same_result(score, own, measured + absent + others):
             differing.append(score.run)
             say(
                 f"{folder / 'scores.csv'}: the row of {score.run} differs from the run in "
@@ -171,7 +171,7 @@ def with_controls(board: Board, store: Store) -> Board:
     rerun, (measured, later), rows = _rerun(board, store), _not_results(board), []
     for row in board.scores:
         own = rerun.get((row.task, row.method, row.seed))
-        if own is not None and row.same_result(own, measured + later):
+        if own is not None and same_result(row, own, measured + later):
             found = {name: own.values[name] for name in later if name in own.values}
             row = replace(row, values={**row.values, **found})
         rows.append(row)
@@ -211,3 +211,26 @@ def rewrite(stored: StoredBoard, board: Board, host: Host) -> list[Path]:
     paths = changed()
     write_files(files, stored.at, host)
     return paths
+
+
+def same_result(one: Score, other: Score, measured: Sequence[str] = ()) -> bool:
+    """Whether two runs came to the same, bit for bit.
+
+    Metrics that are ``measured`` (of cost) differ from run to run and do not count; neither
+    does the digest of a record, in which times are.
+    """
+    return _result(one, measured) == _result(other, measured) and (
+        one.digest == other.digest or "record" in (one.digest_of, other.digest_of)
+    )
+
+
+def _result(of: Score, measured: Sequence[str]) -> tuple[object, ...]:
+    """The values on which two equal runs agree; NaN equals NaN."""
+    known = {
+        name: repr(value)
+        for name, value in of.values.items()
+        # the older form does not tell what is missing from what has no value
+        if name not in measured and value is not None
+    }
+    score = None if of.score is None else repr(of.score)
+    return of.task, of.method, of.seed, of.status, of.device, score, of.run, known

@@ -370,14 +370,3 @@ def _states(subject: Learner) -> Tensor:
 
 def _size(values: Tensor) -> float:
     return math.sqrt(float(values.double().square().mean()))
-
-
-def as_predictions(mean: Tensor, std: Tensor, truth: Tensor) -> Predictions:
-    """Statements ``[n, A]`` about n states, and the exact truth; the climatology is N(0, 1)."""
-    own, width, known = (one.flatten().double() for one in (mean, std, truth))
-    state, action = torch.ones(mean.shape).nonzero().unbind(1)
-    zero = torch.zeros_like(own)
-    se = climatology = zero
-    return Predictions(
-        state, action, own, width, zero / 0, known, se, se, climatology, climatology + 1
-    )
