@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import statistics
 import sys
+from collections.abc import Iterable
 from functools import partial
 from importlib.util import find_spec
 from itertools import product
@@ -20,21 +21,32 @@ from measure import Contestant, Ratio, arguments, positive, report, seconds, tak
 from uqbench.runner.executors.local import ENVIRONMENT, prepare_process
 
 METHODS = ["dqn", "qr-dqn", "sb3-dqn", "sb3-qr-dqn", "jax-dqn", "jax-qr-dqn"]
-NEEDED = {"sb3": "uqbench_sb3", "jax": "jax"}
-"""Modules that the other libraries' methods need, by the beginning of their names."""
+NEEDED = {"sb3": ["uqbench-sb3"], "jax": ["jax", "flax", "gymnax", "optax"]}
+"""Packages that the other libraries' methods need, by the beginning of their names."""
+JAX_SEEDS = 1, 10, 30
+TARGETS = {
+    ("dqn", "sb3-dqn"): 4.0,
+    ("dqn", "jax-dqn"): 2.0,
+    ("qr-dqn", "sb3-qr-dqn"): 4.0,
+    ("qr-dqn", "jax-qr-dqn"): 2.0,
+    ("ua-dqn", "ua-dqn"): 2.0,
+    ("sentinel-4-support", "sentinel-4-support"): 2.0,
+    ("bootstrapped-dqn-masks", "bootstrapped-dqn-masks"): 2.5,
+}
+"""How many times as fast native steps are to be as another library's, or as compiled ones."""
 WARM_UP = 20
 """Gradient steps before the clock starts: the first ones compile and allocate."""
 
 
 def measure(
     options: argparse.Namespace, turn: int, *, method: str, numerics: str, actors: int,
-    batch_size: int,
+    batch_size: int, seeds: int = 1,
 ) -> float:  # fmt: skip
-    """Gradient steps per second of one run."""
+    """Gradient steps per second of one run; of all ``seeds`` of JAX together."""
     if method.startswith("jax-"):
         from jax_dqn import measure as of_jax
 
-        return of_jax(method.removeprefix("jax-"), 1, options.steps, turn, actors, batch_size)
+        return of_jax(method.removeprefix("jax-"), seeds, options.steps, turn, actors, batch_size)
 
     import torch
 
@@ -107,6 +119,34 @@ def measure(
     return rate
 
 
+def missing(methods: Iterable[str]) -> list[str]:
+    """Packages that methods need and that are not installed."""
+    needed = {name for method in methods for name in NEEDED.get(method.partition("-")[0], ())}
+    return sorted(name for name in needed if not find_spec(name.replace("-", "_")))
+
+
+def against_targets(options: argparse.Namespace) -> None:
+    """Measure what :data:`TARGETS` names, by turns, and print the ratios."""
+    contestants, ratios = {}, []
+    for (own, other), least in TARGETS.items():
+        if missing([other]):
+            continue
+        library, compared = other.partition("-")[0], []
+        numbers = JAX_SEEDS if library == "jax" else (1,)
+        said = other if library in NEEDED else f"{other} compiled"
+        sides = [(f"{own} native", own, "native", 1)]
+        for seeds in numbers:
+            compared.append(f"{said}, {seeds} seeds" if library == "jax" else said)
+            sides.append((compared[-1], other, "compiled", seeds))
+        for name, method, numerics, seeds in sides:
+            timed = partial(
+                measure, method=method, numerics=numerics, actors=64, batch_size=128, seeds=seeds
+            )
+            contestants[name] = Contestant(timed, ENVIRONMENT)
+        ratios.append(Ratio(f"{own} native over {said}", f"{own} native", compared, least))
+    report(options, take_turns(options, contestants), ratios)
+
+
 def main() -> None:
     parser = arguments(__doc__ or "", repeats=3)
     parser.add_argument("--methods", nargs="+", default=METHODS)
@@ -116,11 +156,20 @@ def main() -> None:
         "--numerics", nargs="+", choices=("eager", "compiled", "native"), default=["eager"]
     )
     parser.add_argument("--steps", type=positive, default=150, help="gradient steps timed")
+    parser.add_argument(
+        "--targets", action="store_true", help="native steps of 64 actors, batches of 128, alone"
+    )
     options = parser.parse_args()
-    for method in options.methods:
-        library, _, _ = method.partition("-")
-        if library in NEEDED and not find_spec(NEEDED[library]):
-            parser.error(f"{method} needs {NEEDED[library]}: install it, or leave it out")
+    asked = [name for pair in TARGETS for name in pair] if options.targets else options.methods
+    lacking = ", ".join(missing(asked))
+    how = "pip install -r benchmarks/requirements.txt plugins/uqbench-sb3"
+    if options.targets:
+        if lacking:
+            print(f"without {lacking}, whose ratios are left out: {how}", file=sys.stderr)
+        against_targets(options)
+        return
+    if lacking:
+        parser.error(f"{lacking} missing: {how}, or leave the methods of that library out")
     cells = {}
     for actors, size, method in product(options.actors, options.batches, options.methods):
         other = method.partition("-")[0] in NEEDED

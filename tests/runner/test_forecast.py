@@ -10,7 +10,7 @@ from uqbench_sentinel.config import SentinelConfig
 
 from uqbench.registry.plugins import Host
 from uqbench.results.folders import Folder
-from uqbench.runner.forecast import Forecast, StepCosts, rollouts_note, work
+from uqbench.runner.forecast import SCRIPT, Forecast, StepCosts, rollouts_note, work
 from uqbench.suites.plan import Plan, make_plan
 from uqbench.suites.reading import read_suites
 from uqbench.suites.tables import Queries
@@ -35,8 +35,8 @@ class Stored:
         return ((f"{suite}/{folder}", found) for folder, found in self.found.items())
 
 
-def timed(steps_per_s: float, device: str = "cpu", cpu_s: float | None = 1.0) -> SimpleNamespace:
-    timing = SimpleNamespace(steps_per_s=steps_per_s, cpu_seconds=cpu_s)
+def timed(steps_per_s: float, device: str = "cpu") -> SimpleNamespace:
+    timing = SimpleNamespace(steps_per_s=steps_per_s)
     record = SimpleNamespace(
         identity={"device": device}, timing=timing, checkpoint=None, trained=False
     )
@@ -108,12 +108,6 @@ def test_where_the_store_has_no_run_a_stored_board_tells(plan):
     assert by_run.basis == "the speed of earlier runs"
 
 
-def test_times_by_a_wall_clock_are_called_so(plan):
-    """Runs before there was process time, on a machine that may have been busy."""
-    found = {"paper/long/fast/7-a": timed(100.0, cpu_s=None)}
-    assert forecast(plan, found).basis == "the speed of earlier runs, by wall time"
-
-
 def test_a_board_of_another_device_tells_nothing(plan):
     board = {("long", "fast", "cuda"): (0.02, "boards/toy/paper/cost.csv")}
     assert forecast(plan, {}, board).seconds == seconds(plan, {})
@@ -141,6 +135,16 @@ def test_runs_of_something_else_tell_nothing(plan, found):
 def test_saved_steps_are_not_taken_again(plan):
     folder = plan.runs[0].folder.relative_to("toy")
     assert seconds(plan, {str(folder): saved(400)}) == pytest.approx(3_600 * 0.5e-3)
+
+
+def test_the_nominal_time_is_a_learners_where_some_learn_by_gradient_steps(plan):
+    learner, script = plan.cells[0], replace(plan.cells[0], runs=plan.runs[:1])
+    learner = replace(learner, config=SentinelConfig(), runs=plan.runs[1:])
+    both = replace(plan, cells=(learner, script))
+    costs = [forecast(both, {}).cost(run) for run in plan.runs]
+    units = work(learner.config, 1_000, 0, 1_000)
+    learning = 1_000 * 0.5e-3 / units
+    assert costs == pytest.approx([0.5e-3 * SCRIPT, learning, learning, learning])
 
 
 def test_dense_gradient_steps_are_counted(plan):

@@ -14,7 +14,7 @@ from uqbench_sentinel.config import SentinelConfig
 
 from uqbench.contract.identity import Run
 from uqbench.registry.plugins import Host
-from uqbench.runner import display, events
+from uqbench.runner import display, events, forecast
 from uqbench.runner.batches import BatchGroup, make_batch_groups
 from uqbench.runner.forecast import TimeLeft, seconds_left, work
 from uqbench.suites.plan import make_plan
@@ -36,8 +36,8 @@ class Known:
 
 
 def made(groups: Any, known: Known, processes: int, clock: Any) -> TimeLeft:
-    forecast: Any = known
-    return TimeLeft(groups, forecast, processes, clock)
+    expected: Any = known
+    return TimeLeft(groups, expected, processes, clock)
 
 
 @pytest.fixture
@@ -114,7 +114,7 @@ def test_a_second_of_real_steps_promises_the_whole_with_start_and_report(
     groups, capsys, monkeypatch
 ):
     """Forecast is a hundredth of what it takes: 24 batches of two methods, two at a time."""
-    clock = SimpleNamespace(monotonic=lambda: 1000.0, process_time=lambda: 2.0)
+    clock = SimpleNamespace(monotonic=lambda: 1000.0, process_time=lambda: 0.5)
     monkeypatch.setattr(display, "time", clock)
     batches = [batch for (batch,) in groups]
     known: Any = Known({"slow": 1e-3, "fast": 1e-3})
@@ -128,11 +128,55 @@ def test_a_second_of_real_steps_promises_the_whole_with_start_and_report(
             for batch in batches[:2]:
                 show(events.Progress(batch, part * step, 0.3 * part, {}))
     said = capsys.readouterr().err
-    assert said.count("in all, by a second of steps here.") == 1
-    # 4 s to start, 24 batches of 6 s, two at a time, three times the 2 s of before for the report
+    assert said.count("in all on free cores, by a second of CPU time of steps here.") == 1
+    # 4 s to start; 24 batches of 6 s and what is fixed, two at a time; board and report
     told = re.search(r"About (\d+) s in all", said)
     assert told is not None
-    assert int(told[1]) == pytest.approx(4 + 24 * 6 / 2 + 6, rel=0.05)
+    ends = 24 * 0.5 * (forecast.BATCH + 10 * forecast.RUN)
+    around = 0.5 * (display.AROUND + 240 * display.ROW)
+    assert int(told[1]) == pytest.approx(4 + (24 * 6 + ends) / 2 + around, rel=0.05)
+
+
+@pytest.mark.parametrize("waited", [1.0, 3.0])
+def test_a_busy_machine_and_a_stopped_process_are_no_work(groups, waited):
+    """Each step waits for a core for a while; once the process is stopped for a day."""
+    clock, computed = 0.0, 0.0
+    batch = groups[0][0]
+    steps, name = batch.budget.steps, batch.cell.method.name
+    time_left = made(groups[:1], Known({name: 1e-3}), 1, lambda: clock)
+    time_left.show(events.Started(batch))
+    for step in range(steps // 20, steps // 2 + 1, steps // 20):
+        took = 1e-3 * 10 * steps / 20 * 100
+        computed, clock = computed + took, clock + waited * took
+        clock += 3600.0 * 24 * (step == steps // 4)
+        time_left.show(events.Progress(batch, step, computed, {}))
+    assert time_left.left() == pytest.approx(waited * computed, rel=0.06)
+    assert time_left.busy == pytest.approx(waited, rel=0.03)
+
+
+def test_steps_of_what_takes_little_make_no_promise(groups):
+    """A script, which takes a hundredth of all, is seen for long; the learner waits."""
+    script = next(b for (b,) in groups if b.cell.method.name == "fast")
+    learner = next(b for (b,) in groups if b.cell.method.name == "slow")
+    steps, clock = script.budget.steps, 0.0
+    time_left = made([(script,), (learner,)], Known({"fast": 0.1, "slow": 10.0}), 1, lambda: clock)
+    for batch, seen in ((script, 0.0), (learner, 75.0)):
+        time_left.show(events.Started(batch))
+        for part in (4, 2, 1):
+            time_left.show(events.Progress(batch, steps // part, 100.0 / part, {}))
+        time_left.left()
+        assert time_left.seen == seen
+
+
+def test_the_last_batches_do_not_fill_all_processes(groups):
+    """Three equal batches, two processes: twice one of them, not one and a half."""
+    known = Known(dict.fromkeys(["slow", "fast"], 1.0))
+    free = []
+    for number in (1, 3):
+        time_left = made(groups[:number], known, 2, lambda: 0.0)
+        time_left.left()
+        free.append(time_left.free)
+    assert free == pytest.approx([10 * groups[0][0].budget.steps, 20 * groups[0][0].budget.steps])
 
 
 @pytest.mark.parametrize("slowdown", [0.5, 1.0, 3.0])
@@ -206,16 +250,17 @@ def test_the_pace_of_a_batch_alone_is_weighed_by_its_gradient_steps(groups):
 
 def test_batches_whose_steps_are_interleaved_share_the_time_that_is_left(groups):
     clock = 0.0
-    first, second = (batch for group in groups[:2] for batch in group)
+    # on a GPU, where batches are interleaved
+    first, second = (replace(batch, device="cuda") for group in groups[:2] for batch in group)
     steps = first.budget.steps
     known = Known(dict.fromkeys(["slow", "fast"], 1.0 / steps))
     time_left = made([[first, second]], known, 1, lambda: clock)
     for batch in first, second:
         time_left.show(events.Started(batch))
     for step in range(1, steps // 2 + 1):
-        for batch in first, second:
+        for batch in first, second:  # each says what its own steps took
             clock += 0.01
-            time_left.show(events.Progress(batch, step, clock, {}))
+            time_left.show(events.Progress(batch, step, 0.01 * step, {}))
     rest = 0.01 * 2 * (steps - steps // 2)
     assert time_left.left() == pytest.approx(rest, rel=0.02)
 

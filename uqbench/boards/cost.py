@@ -89,11 +89,6 @@ def read_cost(text: str) -> list[CellCost]:
         return _ROWS.validate_python([*csv.DictReader(io.StringIO(text))])
 
 
-def _by_wall_time(row: CellCost) -> str:
-    """Words for a core's time that a wall clock measured; empty for any other."""
-    return ", by wall time" if "cpu" in row.device and "wall" in row.clock else ""
-
-
 def step_costs(plan: Plan, roots: Iterable[Folder]) -> StepCosts:
     """The cost of a step of the runs of a budget's stored board.
 
@@ -109,7 +104,7 @@ def step_costs(plan: Plan, roots: Iterable[Folder]) -> StepCosts:
         except UqbenchError:  # there is none, or it is damaged: the run goes on
             continue
         return {
-            (r.task, r.method, r.device): (1 / r.steps_per_s, f"{where}{_by_wall_time(r)}")
+            (r.task, r.method, r.device): (1 / r.steps_per_s, str(where))
             for r in rows
             if r.steps_per_s
         }

@@ -64,7 +64,8 @@ class Started:
 class Progress:
     """A batch has taken ``step`` steps in every lane; ``metrics`` holds the latest by seed.
 
-    ``seconds`` have passed since this process began or resumed it, after step ``first``.
+    ``seconds`` were computed since this process began or resumed it, after step ``first``: of the
+    process on its cores, or by the clock on a GPU.
     """
 
     batch: Lanes

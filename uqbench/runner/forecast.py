@@ -21,6 +21,10 @@ from uqbench.suites.plan import Plan
 LITTLE = 0.03
 """Share of the work that is assumed to have gone as expected before anything is observed, so that a
 first batch of seconds does not predict hours."""
+SCRIPT, STOPPED = 0.05, 0.02
+"""A step of what does not learn, in a learner's; least share of a core without being stopped."""
+BATCH, RUN = 1.0, 0.03
+"""Times of a batch's start and of storing a run, by what it takes to read plugins and suites."""
 
 
 StepCosts = Mapping[tuple[str, str, str], tuple[float, str]]
@@ -38,11 +42,13 @@ def work(config: object, steps: int, first: int, last: int) -> int:
 
 
 def seconds_left(event: events.Progress) -> float | None:
-    """Until a batch is done, at its pace so far; None where none was seen."""
+    """Until a batch's steps are done, at their pace so far; None where none was seen.
+
+    Seconds of a core: on a busy machine the clock takes more.
+    """
     config, steps = event.batch.cell.config, event.batch.budget.steps
     done = work(config, steps, event.first, event.step)
-    left = work(config, steps, event.step, steps)
-    return event.seconds * left / done if done else None
+    return event.seconds * work(config, steps, event.step, steps) / done if done else None
 
 
 def rollouts_note(plan: Plan) -> str:
@@ -71,34 +77,30 @@ class Forecast:
     def __init__(self, plan: Plan, todo: Collection[Run], store: Store, board: StepCosts) -> None:
         self._plan, self.saved = plan, dict[str, int]()
         self._cells = {run: cell for cell in plan.cells for run in cell.runs if run in todo}
-        times: dict[tuple[str, str, str], list[float]] = {}
-        walls: set[tuple[str, str, str]] = set()
+        self._learn = any(isinstance(c.config, CountsGradientSteps) for c in self._cells.values())
+        times = defaultdict[tuple[str, str, str], list[float]](list)
         for place, stored in store.walk(plan.suite.name) if todo else ():
-            record = stored.record
-            if record is not None and record.trained:
+            if (record := stored.record) is None:
+                continue
+            if record.trained:
                 self.saved[place] = record.step
-            elif record is not None and record.checkpoint is not None:
+            elif record.checkpoint is not None:
                 self.saved[place] = saved_step(record, store) or 0
-            if record is not None and record.timing is not None:
-                _, budget, task, method, _ = place.split("/")
-                if budget == plan.budget_name:
-                    key = task, method, str(record.identity.get("device"))
-                    times.setdefault(key, []).append(1 / record.timing.steps_per_s)
-                    if key[2] == "cpu" and record.timing.cpu_seconds is None:
-                        walls.add(key)
-        said = "the speed of earlier runs"
-        own = {
-            key: (median(each), f"{said}, by wall time" if key in walls else said)
-            for key, each in times.items()
-        }
+            _, budget, task, method, _ = place.split("/")
+            if record.timing is not None and budget == plan.budget_name:
+                key = task, method, str(record.identity.get("device"))
+                times[key].append(1 / record.timing.steps_per_s)
+        own = {key: (median(each), "the speed of earlier runs") for key, each in times.items()}
         self._known = {**board, **own}
 
     def _step_s(self, run: Run) -> tuple[float, str]:
         """Seconds a step, and what they are derived from."""
         budget, device = self._plan.budget, str(run.identity["device"])
         ms = budget.step_ms if device == "cpu" else budget.gpu_step_ms or budget.step_ms
-        nominal = ms / 1000, f"a nominal {ms:g} ms a step"
-        return self._known.get((run.task, run.method, device), nominal)
+        if self._learn and not isinstance(self._cells[run].config, CountsGradientSteps):
+            ms *= SCRIPT  # the suite's is of learners
+        key = run.task, run.method, device
+        return self._known.get(key, (ms / 1000, f"a nominal {ms:g} ms a step"))
 
     @property
     def basis(self) -> str:
@@ -107,9 +109,8 @@ class Forecast:
 
     def cost(self, run: Run) -> float:
         """Seconds of a core or device for a unit of a run's work."""
-        cell = self._cells[run]
-        steps = self._plan.budget.on(cell.task).steps
-        return self._step_s(run)[0] * steps / work(cell.config, steps, 0, steps)
+        steps = self._plan.budget.on(self._cells[run].task).steps
+        return self._step_s(run)[0] * steps / work(self._cells[run].config, steps, 0, steps)
 
     @property
     def seconds(self) -> float:
@@ -132,9 +133,8 @@ class _Course:
 
     Attributes:
         cost: core seconds of a unit of its runs' work, as expected.
-        together: batches whose steps are interleaved with its own.
         start: steps, when it begins or resumes.
-        began: by the clock; None while it waits.
+        at: by the clock, when it was heard of last; None while it waits.
         first: steps, and seconds since it began, at its first report: what came before, such as
             loading and compiling, says nothing about its pace.
         last: the same at the latest report.
@@ -143,9 +143,8 @@ class _Course:
 
     batch: Batch
     cost: float
-    together: int
     start: int
-    began: float | None = None
+    at: float | None = None
     first: tuple[int, float] = (0, 0.0)
     last: tuple[int, float] = (0, 0.0)
     ended: bool = False
@@ -162,17 +161,24 @@ class TimeLeft:
     Methods differ in cost by more than tenfold, so a share of steps says little. What is left of a
     batch takes its forecast times the ratio of actual to forecast time of its method's batches, as
     far as they were observed; before that, times the mean ratio of the other methods, each weighted
-    by the time that it took.
+    by the time that it took. To it comes what follows a batch's steps.
+
+    Paces are of the time that a process computes. Waiting for a core is told apart
+    (:attr:`busy`), and a process that somebody stopped counts as neither.
 
     Args:
         groups: what will run; the batches of a group are interleaved in one process.
         forecast: of their runs.
         processes: number of concurrent processes.
         clock: returns seconds.
+        loading: core seconds that this process took to read plugins and suites: what is fixed
+            takes a multiple of it, on a slow machine and on a fast one.
 
     Attributes:
         share: of the work that is done, when :meth:`left` was called last; it never falls.
-        seen: seconds of steps that were observed until then.
+        seen: seconds of steps that were observed until then, of methods that take long.
+        busy: clock time over time of computing, while steps were observed.
+        free: seconds that would be left if every process had a core, then.
     """
 
     def __init__(
@@ -181,69 +187,72 @@ class TimeLeft:
         forecast: Forecast,
         processes: int,
         clock: Callable[[], float] = time.monotonic,
+        loading: float = 0.0,
     ) -> None:
-        self.forecast, self._processes = forecast, max(1, processes)
-        self._clock, self.share, self.seen = clock, 0.0, 0.0
-        self._courses: dict[str, _Course] = {}
-        for group in groups:
-            self._add(group, len(group))
+        self.forecast, self._processes, self._loading = forecast, max(1, processes), loading
+        self._clock, self.share, self.seen, self.busy, self.free = clock, 0.0, 0.0, 1.0, 0.0
+        self._courses, self._walls, self._owns = dict[str, _Course](), 0.1, 0.1
+        self._add(batch for group in groups for batch in group)
 
     def show(self, event: events.Event) -> None:
         """Process one event."""
         batch, now = event.batch, self._clock()
         if batch.name not in self._courses:
-            self._add([batch], 1)
+            self._add([batch])
         course = self._courses[batch.name]
         match event:
             case events.Started():
-                course = _Course(batch, course.cost, course.together, event.step, now)
-                self._courses[batch.name] = course
+                self._courses[batch.name] = _Course(batch, course.cost, event.step, now)
             case events.Progress():
-                course.last = event.step, event.seconds
+                gap, own = now - (course.at or 0.0), event.seconds - course.last[1]
+                if course.first[0] and batch.device == "cpu" and own > STOPPED * gap:
+                    self._walls, self._owns = self._walls + gap, self._owns + own
+                course.at, course.last = now, (event.step, event.seconds)
                 course.first = course.first if course.first[0] else course.last
             case events.Finished() | events.Failed() | events.Taken():
                 course.ended = True
                 if isinstance(event, events.Finished) and not course.last[0]:  # too short to report
-                    course.first, course.last = (
-                        (course.start, 0.0),
-                        (batch.budget.steps, event.seconds),
-                    )
+                    course.first = course.start, 0.0
+                    course.last = batch.budget.steps, event.seconds
             case events.Split():
                 del self._courses[batch.name]
-                self._add(event.parts, 1)
+                self._add(event.parts)
 
     def left(self) -> float:
-        """Seconds until all is done."""
+        """Seconds until all is done, with the machine as busy as it was."""
         spent, expected, little = (defaultdict[str, float](float) for _ in range(3))
         for course in self._courses.values():
             method, batch = course.batch.cell.method.name, course.batch
-            spent[method] += (course.last[1] - course.first[1]) / course.together
+            spent[method] += course.last[1] - course.first[1]
             expected[method] += course.expected(course.first[0], course.last[0])
             little[method] += LITTLE * course.expected(course.start, batch.budget.steps)
-        self.seen = sum(spent.values())
         seen = [method for method in spent if expected[method]]
         # weighted by time, not by forecast: what takes none says nothing about the others
         ratios, weights = [spent[m] / expected[m] for m in seen], [spent[m] for m in seen]
         usual = fmean([1.0, *ratios], [sum(little.values()) or 1.0, *weights])
-        whole = longest = total = 0.0
+        self.seen = sum(spent[m] for m in seen if little[m] >= fmean(little.values()))
+        self.busy, total = max(1.0, self._walls / self._owns), 0.0
+        rests = list[tuple[bool, float]]()
         for course in self._courses.values():
-            method, batch = course.batch.cell.method.name, course.batch
+            method, steps = course.batch.cell.method.name, course.batch.budget.steps
             factor = spent[method] + usual * little[method]
             factor /= expected[method] + little[method] or 1.0
-            total += factor * course.expected(course.start, batch.budget.steps)
-            at = batch.budget.steps if course.ended else course.last[0] or course.start
-            rest = factor * course.expected(at, batch.budget.steps)
-            if course.began is not None:
-                since = self._clock() - course.began - course.last[1]
-                rest = max(rest - since / course.together, 0.0)
-                longest = max(longest, rest)
-            whole += rest
-        if total:
-            self.share = max(self.share, 1.0 - whole / total)
-        return max(whole / self._processes, longest)
+            after = self._loading * (BATCH + RUN * len(course.batch.runs))
+            total += factor * course.expected(course.start, steps) + after
+            rest = factor * course.expected(course.last[0] or course.start, steps) + after
+            since = 0.0 if course.at is None else (self._clock() - course.at) / self.busy
+            if not course.ended:
+                rests.append((course.at is not None, max(rest - since, 0.0)))
+        whole, ends = sum(rest for _, rest in rests), [0.0] * self._processes
+        for _, rest in rests:
+            ends[ends.index(min(ends))] += rest
+        self.free = max(ends)
+        self.share = max(self.share, 1.0 - whole / total) if total else self.share
+        # on a busy machine the last process is faster than each of several
+        return self.busy * max(whole / self._processes, *(runs * rest for runs, rest in rests), 0.0)
 
-    def _add(self, batches: Iterable[Batch], together: int) -> None:
+    def _add(self, batches: Iterable[Batch]) -> None:
         for batch in batches:
             run = batch.runs[0]
             saved = self.forecast.saved.get(str(run.folder), 0)
-            self._courses[batch.name] = _Course(batch, self.forecast.cost(run), together, saved)
+            self._courses[batch.name] = _Course(batch, self.forecast.cost(run), saved)

@@ -272,18 +272,19 @@ class BatchWork:
 
     def _on_step(self, first: int) -> Callable[[int, Latest], None]:
         """Report progress since step ``first``, and rewrite the records now and then."""
-        began = reported = beaten = time.monotonic()
-        warned = False
+        reported = beaten = time.monotonic()
+        began, warned = self.watch.spent, False
 
         def on_step(step: int, latest: Latest) -> None:
             nonlocal reported, beaten, warned
             clock = time.monotonic()
             if clock - reported >= REPORT_SECONDS:
-                reported = clock
+                reported, spent = clock, self.watch.spent.plus(began, -1)
+                took = spent.cpu_seconds if self.device.type == "cpu" else spent.seconds
                 for part in self.batch.parts:
                     places = [(run.seed, self.lanes.index(run)) for run in part.runs]
                     shown = {k: {n: float(v[at]) for n, v in latest.items()} for k, at in places}
-                    self.report(Progress(part, step, clock - began, shown, first))
+                    self.report(Progress(part, step, took, shown, first))
             if clock - beaten >= RECORD_SECONDS:
                 beaten = clock
                 try:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from copy import deepcopy
 from functools import cache
 from itertools import islice
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -22,10 +23,12 @@ pytest.importorskip("numba")
 from uqbench_dqn.config import DQNConfig, QRDQNConfig
 from uqbench_dqn.dqn import DQN
 from uqbench_dqn.native import products
+from uqbench_dqn.native.agents import Steps
 from uqbench_dqn.qr_dqn import QRDQN
 
 from uqbench.contract.agent import EnvironmentInfo
 from uqbench.contract.errors import UqbenchError
+from uqbench.lanes import Clock, ReplayBuffer
 from uqbench.registry.plugins import Host
 from uqbench.runner.batches import Batch
 from uqbench.runner.executors.local import ENVIRONMENT
@@ -287,6 +290,15 @@ def digest_of(method: str) -> str:
     for _ in runs.steps():
         pass
     return hashlib.sha256(b"".join(x.numpy().tobytes() for x in learned(runs))).hexdigest()[:16]
+
+
+@pytest.mark.parametrize(("lanes", "actors"), [(1, 1), (1, 64), (5, 1), (5, 64)])
+def test_rows_of_the_ring_are_those_of_the_buffer(lanes, actors):
+    clock = Clock(CPU, actors)
+    buffer = ReplayBuffer(lanes, 1_000, {"reward": ((), torch.float32)}, clock)
+    index = torch.randint(buffer.capacity, (lanes, 128), generator=torch.manual_seed(0))
+    steps: Any = SimpleNamespace(agent=SimpleNamespace(clock=clock))
+    assert np.array_equal(Steps.rows(steps, index), buffer.rows(index).numpy())
 
 
 @pytest.mark.parametrize("method", DIGESTS)
