@@ -35,10 +35,8 @@ def check_data(
     parts: dict[str, object] = {"for training": data, "for validation": data.validation}
     if data.validation is None:
         del parts["for validation"]
-    for name, part in {
-        **parts,
-        **{f"of the set {name!r}": one for name, one in sets.items()},
-    }.items():
+    parts |= {f"of the set {name!r}": one for name, one in sets.items()}
+    for name, part in parts.items():
         if not isinstance(part, Data | EvaluationSet):
             found = f"part {name} is a {type(part).__name__}"
             raise by.refusal(found, "a Data or an EvaluationSet")
