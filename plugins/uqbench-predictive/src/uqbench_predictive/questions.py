@@ -102,7 +102,7 @@ class Questions:
         floor = max(trivial, key=lambda key: float(trivial[key].mean()), default=("", ""))
         for question, rows in every.items():
             ranked = {name: values for name, values in rows.items() if roles[name] != "trivial"}
-            if len(ranked) < 2:
+            if not rows:
                 continue
             control = {floor[0]: trivial[floor]} if floor in trivial else {}
             paired = self.board.plan.suite.paired
