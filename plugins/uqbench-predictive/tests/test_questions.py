@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from uqbench_predictive.questions import Questions
+from uqbench_predictive.questions import WORDS, Questions
+from uqbench_predictive.scores.registered import ORDERS
 
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.scores import Score
@@ -74,6 +75,10 @@ def test_the_sentence_names_method_and_question_and_is_the_tables(told):
     assert best["msp"] == ("msp", "random-forest")
     assert "Rows that beat nearest-input (0.7" in told.section
     assert "by some question: 2." in told.section
+
+
+def test_every_question_has_words():
+    assert {*WORDS} == {*ORDERS}
 
 
 def test_a_board_without_such_questions_has_no_table():

@@ -26,13 +26,12 @@ from uqbench.statistics.estimate import Estimate, estimate
 from uqbench.statistics.ranks import Place, compare, places
 from uqbench.suites.controls import control_of
 from uqbench.suites.metrics import Metric
-from uqbench_predictive.scores.registered import ORDERS
 
 WORDS: Mapping[str, str] = {
     "msp": "largest probability", "entropy": "entropy", "mi": "mutual information",
     "energy": "energy", "score": "own score",
 }  # fmt: skip
-"""Questions, for people."""
+"""Questions for people, by the names in :data:`uqbench_predictive.scores.registered.ORDERS`."""
 NO_ANSWER = 0.5
 """AUROC of a row that says the same of all inputs in every run: it does not answer the question."""
 
@@ -80,7 +79,7 @@ class Questions:
         asked: dict[str, dict[str, Metric]] = {}
         for metric in self.board.metrics:
             about, _, question = str(metric.statistic or "").rpartition("_")
-            if control_of(metric) is None and about.isalpha() and question in ORDERS:
+            if control_of(metric) is None and about.isalpha() and question in WORDS:
                 asked.setdefault(about, {})[question] = metric
         return tuple(one for about, of in asked.items() for one in self._told(about, of))
 
