@@ -298,7 +298,7 @@ class Board:
     def frames(self) -> dict[str, pd.DataFrame]:
         """The tables that follow from the scores, by the names of their files."""
         return {
-            **{name: of.frame for name, of in self.added.items() if not of.kept},
+            **{n: f for n, of in self.added.items() if not of.kept and len((f := of.frame).T)},
             "leaderboard.csv": with_words(made(self._rows())),
             "pairs.csv": made(map(pair_row, self.pairs), PAIR_COLUMNS),
             "ranks.csv": made(self._rank_rows(), RANK_COLUMNS),

@@ -20,7 +20,7 @@ class BoardTable(Protocol):
 
     @property
     def frame(self) -> pd.DataFrame:
-        """The table, a function of the board's plan and scores."""
+        """The table, a function of the board's plan and scores; without columns there is none."""
 
     @property
     def section(self) -> str:

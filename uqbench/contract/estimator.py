@@ -36,11 +36,15 @@ class Data:
     Attributes:
         validation: further data of the same kind, for choosing a method's settings; None where the
             problem has none.
+        groups: int64 ``[L, n]``: points of one number share a drawing, a person or a source, and
+            are in training data, validation data or evaluation sets, not in two of them. None where
+            no two points share anything. Methods are not told.
     """
 
     inputs: Tensor
     targets: Tensor
     validation: Data | None = None
+    groups: Tensor | None = None
 
 
 @dataclass(frozen=True)
@@ -104,10 +108,12 @@ class EvaluationSet:
     Attributes:
         inputs: ``[L, M, *x]``.
         targets: ``[L, M]``, classes or values; None where there are none.
+        groups: ``[L, M]``, numbers as in :class:`Data`.
     """
 
     inputs: Tensor
     targets: Tensor | None = None
+    groups: Tensor | None = None
 
 
 @dataclass(frozen=True)

@@ -68,6 +68,8 @@ class Claim(Table):
         readings: names of the suite's readings that the verdict depends on.
         under: by reading, the verdict under its alternative, where that was tried. Where it is
             another than the runs have, the claim is open.
+        differs: in what the suite's setting is not the paper's, where that may decide: the claim is
+            open then, whatever the runs say.
         least_tasks: of a statistic over tasks, such as the median over 57 games: with fewer tasks
             the claim is not run.
     """
@@ -81,6 +83,7 @@ class Claim(Table):
     kind: Annotated[str, known("claim kind")]
     readings: tuple[Annotated[Name, known("reading")], ...] = ()
     under: Mapping[Annotated[Name, known("reading")], Alternative] = {}
+    differs: str = ""
     least_tasks: Annotated[int, Field(gt=0)] | None = None
 
     @property

@@ -78,13 +78,9 @@ def check_data(
         raise by.refusal(f"data is a {type(data).__name__}", "a uqbench.estimator.Data")
     if not isinstance(sets, Mapping) or not sets:
         raise by.refusal(f"evaluation_sets are {sets!r}", "one EvaluationSet or more, by name")
-    parts: dict[str, object] = {"for training": data, "for validation": data.validation}
-    if data.validation is None:
-        del parts["for validation"]
-    for name, part in {
-        **parts,
-        **{f"of the set {name!r}": one for name, one in sets.items()},
-    }.items():
+    held = {} if data.validation is None else {"for validation": data.validation}
+    parts: dict[str, object] = {f"of the set {name!r}": one for name, one in sets.items()}
+    for name, part in {"for training": data, **held, **parts}.items():
         if not isinstance(part, Data | EvaluationSet):
             found = f"part {name} is a {type(part).__name__}"
             raise by.refusal(found, "a Data or an EvaluationSet")

@@ -37,7 +37,7 @@ def test_scores_are_those_of_the_formulas(tmp_path):
     assert rows.loc["accuracy", "value"] == pytest.approx(right.mean(), rel=1e-9)
     assert {"brier", "ece", "aurc", "coverage_90", "ece_width"} <= {*rows.index}
     assert "crps" not in rows.index
-    assert rows.attrs["absent"]["crps"] == "needs a mean with a variance, or samples"
+    assert rows.attrs["absent"]["crps"] == "needs a mean with a variance, members, or samples"
     assert rows.attrs["absent"]["joint_nll"].startswith("needs members, without which")
     np.savez(tmp_path / "p.npz", **given)
     assert uqbench.score(tmp_path / "p.npz").equals(rows)
@@ -186,8 +186,8 @@ def test_what_a_format_cannot_say_is_absent_with_its_reason():
     values, generator = drawn_values(), np.random.default_rng(5)
     means = values["mean"] + 0.1 * generator.normal(size=(4, 60))
     rows = uqbench.score(members=means, targets=values["targets"])
-    assert {*rows.index} == {"rmse", "aurc"}
-    for name in ("nll", "joint_nll", "crps", "coverage_90"):
+    assert {*rows.index} == {"rmse", "aurc", "crps"}
+    for name in ("nll", "joint_nll", "coverage_90"):
         assert "noise of targets around the members" in rows.attrs["absent"][name]
     drawn = values["mean"] + generator.normal(size=(30, 60))
     rows = uqbench.score(samples=drawn, targets=values["targets"])

@@ -70,6 +70,8 @@ def test_values_score_as_scoringrules_says(values):
     drawn = mean + std * np.random.default_rng(3).normal(size=(25, M))
     crps = uqbench.score(samples=drawn, targets=targets).loc["crps", "value"]
     assert crps == pytest.approx(rules.crps_ensemble(targets, drawn.T).mean(), abs=1e-9)
+    of_members = uqbench.score(members=drawn, targets=targets).loc["crps", "value"]
+    assert of_members == pytest.approx(crps, abs=1e-9)
     ends = np.stack([mean - std, mean + 2 * std], 1)
     found = uqbench.score(interval=ends, targets=targets).loc["interval_score_90", "value"]
     assert found == pytest.approx(rules.interval_score(targets, *ends.T, 0.1).mean(), abs=1e-9)

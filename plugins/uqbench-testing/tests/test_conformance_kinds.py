@@ -25,6 +25,7 @@ from uqbench_testing.conformance.scores import ScoreSubject
 from uqbench_testing.conformance.subjects import subjects
 from uqbench_testing.results import results
 from uqbench_testing.templates.render import KINDS, render
+from uqbench_testing.worlds import DrawnPoints
 
 from uqbench import testing
 from uqbench.contract.environment import OptimalQ, TimeLimit
@@ -346,6 +347,30 @@ class AsksWhatItTaught(Line):
         inputs = one.inputs.clone()
         inputs[:, 3] = self.data(seeds).inputs[:, 5]
         return {name: replace(one, inputs=inputs)}
+
+
+class AsksTwins(DrawnPoints):
+    """A test point is a training point, moved by a thousandth."""
+
+    def evaluation_sets(self, seeds):
+        (name, one), *_ = super().evaluation_sets(seeds).items()
+        inputs = one.inputs.clone()
+        inputs[:, 3] = self.data(seeds).inputs[:, 5] + 1e-3
+        return {name: replace(one, inputs=inputs)}
+
+
+class SharesGroups(Line):
+    """Test point 3 is of the group of training point 5."""
+
+    def data(self, seeds):
+        found = super().data(seeds)
+        return replace(found, groups=torch.arange(found.inputs.shape[1]).repeat(len(seeds), 1))
+
+    def evaluation_sets(self, seeds):
+        (name, one), *_ = super().evaluation_sets(seeds).items()
+        groups = torch.arange(one.inputs.shape[1]).repeat(len(seeds), 1) + 1_000
+        groups[:, 3] = 5
+        return {name: replace(one, groups=groups)}
 
 
 class OneForAll(Line):
@@ -802,6 +827,7 @@ MUTANTS = {
     "score-chance": lambda: score(largest, chance=0.5),
     "score-proper": lambda: score(likelihood, proper=True, chance=likelihood),
     "dataset-apart": lambda: dataset(AsksWhatItTaught),
+    "dataset-twins": lambda: DatasetSubject(name="points", dataset=AsksTwins(0)),
     "dataset-differs": lambda: dataset(OneForAll),
     "risk-forms": lambda: risk(LastOnly),
     "risk-weights": lambda: risk(Unnormalized),
@@ -824,6 +850,12 @@ MUTANTS = {
     "package-summaries": lambda: package(specs=[("agent", walker(""))]),
     "package-suites": lambda: package(problems=["there is no suite 'minatr'"]),
 }
+
+
+def test_a_group_is_on_one_side_of_a_split():
+    (found,) = results([dataset(SharesGroups)], "dataset-apart")
+    assert found.status == "failed"
+    assert "are of groups of the data for training" in found.message
 
 
 class Changed(Walk):

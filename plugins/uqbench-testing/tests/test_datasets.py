@@ -10,7 +10,7 @@ from uqbench_testing.results import results
 from uqbench.contract.errors import MissingDataError
 from uqbench.registry.plugins import Host
 
-RULES = ("dataset-forms", "dataset-apart", "dataset-differs")
+RULES = ("dataset-forms", "dataset-apart", "dataset-twins", "dataset-differs")
 HOST = Host.load()
 NAMES = [f"{HOST.datasets.origin(name).distribution}:{name}" for name in HOST.datasets]
 MOST = 3

@@ -17,6 +17,7 @@ from uqbench.suites.plan import Plan
 from uqbench_claims.decision import Finding, Needed, find, seeds_needed
 from uqbench_claims.verdict import DECIDED, Verdict, verdict
 
+HERE = {Verdict.HOLDS: "holds", Verdict.DOES_NOT_HOLD: "does not hold"}
 MOST_NAMED = 5
 """Runs that a reason names one by one."""
 
@@ -148,6 +149,11 @@ class _Case:
                 flips = f"{reached.value} as read here, {other.verdict} under {name!r}"
                 reason = "; ".join(filter(None, [f"{flips} ({other.found})", parts]))
                 return self._say(Verdict.OPEN, reason, findings)
+        if self.claim.differs:
+            here = (
+                f"another setting than the paper's: {self.claim.differs}; here it {HERE[reached]}"
+            )
+            return self._say(Verdict.OPEN, "; ".join(filter(None, [here, parts])), findings)
         if reached is Verdict.DOES_NOT_HOLD and self.kind.published:
             parts = "; ".join(filter(None, ["a published number", parts]))
         return self._say(reached, parts, findings)

@@ -40,6 +40,28 @@ WEIGHTS = (
 MEAN, DEVIATION, SIDE = 0.498, 0.502, 96
 """Moments of the encoders' inputs, and their pixels a side."""
 
+ONE_BASE = ("family", "heart")
+"""Subcategories whose emoji are one drawing in colours and numbers."""
+PERSON = 0x1F9D1
+PEOPLE = {PERSON, 0x1F468, 0x1F469, 0x1F466, 0x1F467, 0x1F9D2, 0x1F474, 0x1F475, 0x1F9D3}
+"""Adults, children and old people, of any gender."""
+MODIFIERS = {
+    0x200D, 0xFE0F, 0x2640, 0x2642, 0x27A1, 0x2194, 0x2195, *range(0x1F3FB, 0x1F400),
+    *range(0x1F9B0, 0x1F9B4),
+}  # fmt: skip
+"""Joiners, genders, directions, skins and hair."""
+SERIES = (
+    (0x1F550, 0x1F567), (0x1F311, 0x1F31E), (0x1F4D2, 0x1F4D9), (0x1F30D, 0x1F310),
+    (0x1F4EA, 0x1F4ED), (0x1F507, 0x1F50A), (0x1F446, 0x1F449), (0x1F44D, 0x1F44E),
+    (0x1F423, 0x1F425), (0x1F947, 0x1F949), (0x1F91B, 0x1F91C), (0x1FAF1, 0x1FAF4),
+    (0x1FAF7, 0x1FAF8), (0x1FAC3, 0x1FAC4), (0x1F50F, 0x1F513),
+    (0x1F324, 0x1F32A),
+)  # fmt: skip
+"""First and last code point of clocks, moons, books, globes, mailboxes, loudspeakers, pointing
+hands, thumbs, chicks, medals, fists, palms, pushing hands, pregnant people, locks and clouds."""
+ALIKE = {0x26C4: 0x2603, 0x1F47F: 0x1F608, 0x1F3C5: 0x1F947, 0x2601: 0x1F324}
+"""Further ones: snowmen, imps, medals and clouds."""
+
 
 def drawings(archive: bytes, vendor: str, names: Sequence[str]) -> NDArray[np.float32]:
     """A vendor's drawings on white, ``[N, 3, 64, 64]`` from 0 to 1.
@@ -71,6 +93,28 @@ def listed(archive: bytes) -> list[dict[str, Any]]:
         assert file is not None
         every = json.loads(file.read())
     return [one for one in every if one["has_img_google"] and one["has_img_twitter"]]
+
+
+def base(unified: str, subcategory: str) -> str:
+    """The base of an emoji: what it shares with emoji that are drawn like it.
+
+    Without skin, hair, gender and direction; with one person for man, woman and child, whose role
+    is the base. Families and hearts are one base each, and so are :data:`SERIES`. Of two emoji
+    joined otherwise (a polar bear is a bear and a snowflake) the first is the base.
+
+    Args:
+        unified: code points in hexadecimal, joined by hyphens.
+        subcategory: Unicode's.
+    """
+    if subcategory in ONE_BASE:
+        return subcategory
+    points = [int(one, 16) for one in unified.split("-")]
+    kept = [one for one in points if one not in MODIFIERS] or points  # a modifier by itself
+    points = [PERSON if one in PEOPLE else one for one in kept]
+    last = points[min(1, len(points) - 1)] if points[0] == PERSON else points[0]
+    last = ALIKE.get(last, last)
+    series = next((first for first, end in SERIES if first <= last <= end), last)
+    return f"{points[0]:X} {series:X}" if points[0] == PERSON else f"{series:X}"
 
 
 def encoder(number: int) -> torch.nn.Module:
@@ -123,11 +167,13 @@ def write(folder: Path, encoders: Sequence[Any], files: Mapping[str, bytes]) -> 
     for strength, name in enumerate(SHIFTED, 1):
         images[name] = corrupted_drawings(images["google"], kinds, strength)
     category = np.array([emoji[i]["category"] for i in first])
+    bases = [base(emoji[i]["unified"], emoji[i]["subcategory"]) for i in first]
+    group = np.unique(bases, return_inverse=True)[1]
     paths = []
     for number, made in enumerate(encoders):
         arrays = {name: features(made, some) for name, some in images.items()}
         paths.append(folder / FEATURES.format(number))
-        np.savez(paths[-1], category=category, **arrays)  # type: ignore[arg-type]
+        np.savez(paths[-1], category=category, group=group, **arrays)  # type: ignore[arg-type]
     return paths
 
 

@@ -7,7 +7,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Literal
 
-from uqbench import DatasetSpec, EstimatorSpec, ScoreSpec, hookimpl
+from uqbench import DatasetSpec, EstimatorSpec, ScoreSpec, Spec, hookimpl
 
 SCORES: dict[str, tuple[Literal["max", "min"], str]] = {
     "nll": ("min", "negative log-likelihood of the targets, nats"),
@@ -22,7 +22,6 @@ SCORES: dict[str, tuple[Literal["max", "min"], str]] = {
     "coverage_90": ("max", "share of targets in 90 % prediction sets"),
     "width_90": ("min", "size of 90 % prediction sets: classes, or width of the interval"),
     "joint_nll": ("min", "negative log-likelihood of ten points together, over ten, nats"),
-    "dyadic_nll": ("min", "negative log-likelihood of two inputs, five times each, over ten, nats"),
     "rmse": ("min", "root of the mean squared error of the mean"),
     "crps": ("min", "continuous ranked probability score of a normal"),
     "auroc": (
@@ -39,12 +38,21 @@ SCORES: dict[str, tuple[Literal["max", "min"], str]] = {
             ("inverted", "test inputs with black for white"),
         )
         for order, by in (
-            ("auroc", "a detector's score, else by the largest probability"),
             ("msp", "the largest probability"),
             ("entropy", "the entropy of the probabilities"),
             ("mi", "the mutual information of class and model"),
             ("energy", "the energy of the logits"),
+            ("score", "a score of the row's own, as a detector's or a distance"),
         )
+    },
+    **{
+        f"{outside}_{order}_gain": (
+            "max",
+            f"AUROC for telling {what} by {by}, less that by the "
+            "largest probability of the same row",
+        )
+        for outside, what in (("near", "held-out classes"), ("far", "inputs of other data"))
+        for order, by in (("energy", "the energy"), ("score", "the row's own score"))
     },
     "corrupted_nll": ("min", "negative log-likelihood on corrupted test inputs, nats"),
     "corrupted_ece": ("min", "calibration error on corrupted test inputs"),
@@ -60,13 +68,12 @@ SCORES: dict[str, tuple[Literal["max", "min"], str]] = {
 """Direction and summary of each function of :mod:`uqbench_predictive.scores.registered`."""
 SECOND = {
     "accuracy", "ece", "aurc", "coverage_90", "width_90", "joint_nll", "corrupted_ece",
-    "shifted_ece", "shifted_accuracy", "auroc", "near_auroc", "far_auroc", "rotated_auroc",
-    "inverted_auroc",
+    "shifted_ece", "shifted_accuracy", "auroc",
 }  # fmt: skip
 """Scores of version 2: ties are in no order, joint likelihoods are of all models, and inputs are
 ordered by the largest probability where a method is no detector."""
 PROPER = {
-    "nll", "brier", "accuracy", "joint_nll", "dyadic_nll", "rmse", "crps", "corrupted_nll",
+    "nll", "brier", "accuracy", "joint_nll", "rmse", "crps", "corrupted_nll",
     "shifted_nll", "shifted_accuracy", *(f"nll_{strength}" for strength in range(1, 6)),
 }  # fmt: skip
 SKILLS: dict[str, Literal["prediction", "order"]] = dict.fromkeys(PROPER, "prediction")
@@ -78,6 +85,9 @@ GROUPS = (
     "points of one group may change places, and groups, but exchanging points between groups asks "
     "for another joint law, and a mean over all M!/(10!)^(M/10) groupings has no closed form"
 )
+OPTIONAL = ("energy", "score", "energy_gain", "score_gain")
+"""Questions that not every row answers, and their gains."""
+TOLD = "uqbench_predictive.scores.chance:told_by_"
 DETECTION = ("auroc", "aupr", "fpr95", "retention_auc")
 TIES_TOGETHER = dict.fromkeys(("aupr", "fpr95", "retention_auc"), "2")
 SINE = ("std_mae", "outside_std_mae", "rank_correlation")
@@ -165,7 +175,7 @@ def uqbench_datasets() -> Iterable[DatasetSpec]:
         ),
         DatasetSpec(
             name="frozen",
-            version="2",
+            version="3",  # bases of emoji are on one side of a split
             factory="uqbench_predictive.problems.frozen:Frozen",
             config="uqbench_predictive.problems.frozen:FrozenConfig",
         ),
@@ -300,11 +310,15 @@ def uqbench_estimators() -> Iterable[EstimatorSpec]:
         *(
             EstimatorSpec(
                 name=name,  # of those that are tuned, by themselves: search spaces of their own
-                version="2",  # inputs are ordered by the largest probability
+                version=version,
                 factory="uqbench_predictive.baselines.scikit_learn:ScikitLearn",
                 config="uqbench_predictive.baselines.scikit_learn:ScikitLearnConfig",
             )
-            for name in ("scikit-learn", "gradient-boosting", "svm")
+            for name, version in (
+                ("scikit-learn", "3"),  # a forest's trees are its models
+                ("gradient-boosting", "2"),
+                ("svm", "2"),
+            )
         ),
         EstimatorSpec(
             name="nngp",
@@ -334,7 +348,7 @@ def uqbench_scores() -> Iterable[ScoreSpec]:
             summary=summary,
             direction=direction,
             proper=name in PROPER,
-            skill="detection" if name.startswith(FOREIGN) else SKILLS.get(name),
+            skill=None if name.endswith("_gain") else _skill(name),
             chance=_chance(name),
             without={"permutation": GROUPS} if name == "joint_nll" else {},
         )
@@ -342,10 +356,20 @@ def uqbench_scores() -> Iterable[ScoreSpec]:
     ]
 
 
+def _skill(name: str) -> Literal["prediction", "order", "detection"] | None:
+    return "detection" if name.startswith(FOREIGN) else SKILLS.get(name)
+
+
 def _chance(name: str) -> float | str:
-    if name.endswith("_energy"):
-        name = "told_by_energy"
-    return 0.5 if name.startswith(FOREIGN) else f"uqbench_predictive.scores.chance:{name}"
+    if name.startswith(FOREIGN):
+        return next((f"{TOLD}{end}" for end in OPTIONAL if name.endswith(end)), 0.5)
+    return f"uqbench_predictive.scores.chance:{name}"
+
+
+@hookimpl
+def uqbench_board_tables() -> Iterable[Spec]:
+    """The table ``questions.csv``."""
+    return [Spec(name="questions", version="1", factory="uqbench_predictive.questions:Questions")]
 
 
 @hookimpl

@@ -166,7 +166,12 @@ def drawn(one: Predictions, number: int) -> Predictions | None:
         own = torch.multinomial(said.probs[0].clamp(min=0), 1, generator=generator).T
     elif "normal" in said.says and said.mean is not None:
         noise = torch.randn(said.mean.shape, generator=generator, dtype=torch.float64)
-        own = said.mean + said.total.clamp(min=0).sqrt() * noise
+        center, variance = said.mean, said.total
+        if said.members is not None:
+            which = torch.randint(len(said.members), said.mean.shape, generator=generator)
+            center = said.members[..., 0].gather(0, which[None])[0]
+            variance = said.aleatoric
+        own = center + variance.clamp(min=0).sqrt() * noise
     elif "law" in said.says and said.quantiles is not None:
         _, count, atoms = said.quantiles.shape
         which = torch.randint(atoms, (1, count, 1), generator=generator)
@@ -319,7 +324,8 @@ def _values(own: Mapping[str, Tensor], count: int, by: Speaker) -> Stated:
         says |= {"normal", "set", "law"} | (set() if none else {"density", "models"})
     elif members is not None:
         why = "the noise of targets around the members' means (noise, or var for the total)"
-        lacks |= dict.fromkeys(("density", "law", "models", "set", "normal"), why)
+        lacks |= dict.fromkeys(("density", "models", "set", "normal"), why)
+        says |= {"law"}
     elif samples is not None:
         lacks |= dict.fromkeys(("density", "models"), "a density, which samples have not")
     says |= {"set", "interval"} if interval is not None or "normal" in says else set()

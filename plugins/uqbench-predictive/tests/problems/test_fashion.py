@@ -13,7 +13,15 @@ from uqbench_predictive.problems.corruptions import ON_CLOTHES, corrupted
 from uqbench_predictive.problems.fashion import Fashion, FashionConfig, normalized
 from uqbench_predictive.problems.idx import File
 from uqbench_predictive.problems.image_files import VARIABLE
-from uqbench_predictive.scores.registered import far_auroc, near_auroc, rotated_auroc, shifted_nll
+from uqbench_predictive.scores.registered import (
+    far_msp,
+    far_score,
+    near_msp,
+    near_score,
+    rotated_msp,
+    rotated_score,
+    shifted_nll,
+)
 
 from uqbench.contract.estimator import PredictiveUncertainty
 from uqbench.testing.worlds import asked_once
@@ -139,6 +147,5 @@ def test_what_knows_the_answers_is_best_what_knows_nothing_is_at_chance(task):
     best, worst = (asked_once(task, [4], predict) for predict in (knowing, ignorant))
     assert shifted_nll(best) == 0
     assert shifted_nll(worst) == pytest.approx(np.log(8))
-    for auroc in (near_auroc, far_auroc, rotated_auroc):
-        assert auroc(best) == 1
-        assert auroc(worst) == 0.5
+    assert [told(best) for told in (near_score, far_score, rotated_score)] == [1, 1, 1]
+    assert [told(worst) for told in (near_msp, far_msp, rotated_msp)] == [0.5, 0.5, 0.5]

@@ -23,6 +23,8 @@ from uqbench_predictive.problems.frozen import (
 from uqbench_predictive.problems.idx import DataError, MissingError
 from uqbench_predictive.problems.image_files import VARIABLE
 
+GROUP = np.where(np.arange(80) < 30, np.arange(80) // 3, np.arange(80))
+"""Three emoji of a base, whatever their categories, and others by themselves."""
 CATEGORY = np.array([KNOWN[i % 6] for i in range(60)] + [NEAR] * 8 + [FAR] * 12)
 
 
@@ -36,11 +38,11 @@ def folder(tmp_path, monkeypatch):
     for encoder in range(3):
         own = google + encoder
         arrays = {name: own + 0.1 * k for k, name in enumerate(SHIFTED, 1)}
-        arrays |= {"google": own, "twitter": own + 0.5, "category": CATEGORY}
+        arrays |= {"google": own, "twitter": own + 0.5, "category": CATEGORY, "group": GROUP}
         np.savez(tmp_path / FEATURES.format(encoder), **arrays)
     frozen.features_of.cache_clear()
     monkeypatch.setenv(VARIABLE, str(tmp_path))
-    for name, size in {"TRAINED": 40, "VALIDATED": 5, "TESTED": 10}.items():
+    for name, size in {"TRAINED": 22, "VALIDATED": 6, "TESTED": 12}.items():
         monkeypatch.setattr(frozen, name, size)
     return tmp_path
 
@@ -54,7 +56,7 @@ def test_the_parts_are_apart_and_the_other_vendor_draws_the_same(folder):
         assert x.mean(0).abs().max() < 1e-5
         assert (x.std(0, correction=0) - 1).abs().max() < 2e-3
         every = torch.cat([x, data.validation.inputs[lane], sets["test"].inputs[lane]])[:, 0]
-        assert len(every.unique()) == 55
+        assert len(every.unique()) == 40
         apart = sets["corrupted"].inputs[lane] - sets["test"].inputs[lane]
         assert (apart.std(0) < 1e-5).all()
         assert (apart.mean(0) > 0).all()
@@ -63,7 +65,7 @@ def test_the_parts_are_apart_and_the_other_vendor_draws_the_same(folder):
     assert torch.stack(steps).div(steps[0]).tolist() == pytest.approx([1, 2, 3, 4, 5], rel=1e-4)
     assert torch.equal(sets["strength-5"].targets, sets["test"].targets)
     assert sets["near"].inputs.shape == (2, 8, 1_280)
-    assert sets["far"].inputs.shape == (2, 10, 1_280)
+    assert sets["far"].inputs.shape == (2, 12, 1_280)
     assert torch.equal(task.data([4]).inputs[0], data.inputs[1])
 
 
@@ -81,12 +83,58 @@ def test_encoders_stand_one_after_the_other_and_split_alike(folder):
 def test_targets_are_the_categories_of_the_drawings(folder, monkeypatch):
     task = Frozen(FrozenConfig())
     data = task.data([0])
-    first = data.inputs[0, :, 0]
-    order = first.argsort()  # by number; numbers modulo 6 are the categories
     category = frozen.features_of(folder).category
-    assert set(data.targets[0].tolist()) <= set(range(6))
-    chosen = np.sort(frozen.order("frozen", "split", 0, count=60)[:40])
-    assert (data.targets[0][order].numpy() == np.searchsorted(KNOWN, category[chosen])).all()
+    known, own = data.inputs[0, :, 0].argsort(), np.sort(task._split(0)[2])
+    # features are the emoji's number, scaled
+    assert (data.targets[0][known].numpy() == np.searchsorted(KNOWN, category[own])).all()
+
+
+def test_a_base_is_on_one_side_and_emoji_that_settings_are_chosen_with_on_neither(folder):
+    compared, choosing = Frozen(FrozenConfig()), Frozen(FrozenConfig(choosing=True))
+    assert len(choosing.data([0]).inputs[0]) == 11
+    every = [{*np.concatenate(task._split(s)).tolist()} for task in (compared, choosing)
+             for s in range(20)]  # fmt: skip
+    third = set.union(*every[20:])
+    assert len(third) <= 20
+    assert not third & set.union(*every[:20])
+    for seed in range(20):
+        bases = [{*GROUP[part].tolist()} for part in compared._split(seed)]
+        assert sum(map(len, bases)) == len(set.union(*bases))
+        of = compared.data([seed])
+        assert {*of.groups.flatten().tolist()} == bases[2]
+
+
+def test_each_emoji_by_itself_has_its_base_on_both_sides(folder):
+    """As splits were."""
+    before = Frozen(FrozenConfig(apart="emoji"))
+    data, sets = before.data(range(20)), before.evaluation_sets(range(20))
+    shared = [np.isin(b, a).mean() for a, b in zip(data.groups, sets["test"].groups, strict=True)]
+    assert np.mean(shared) > 0.2
+
+
+def test_groups_that_fill_no_part_are_refused():
+    with pytest.raises(ValueError, match="groups that fill 4 of 9 rows, 1 are left"):
+        frozen.by_group(np.arange(9), np.arange(9) // 3, [4], "any")
+
+
+@pytest.mark.parametrize(
+    ("alike", "subcategory"),
+    [
+        (("1F468-200D-1F33E", "1F469-200D-1F33E", "1F9D1-1F3FB-200D-1F33E"), "person-role"),
+        (("1F6B6", "1F6B6-200D-2642-FE0F", "1F6B6-200D-2640-FE0F-200D-27A1-FE0F"), "activity"),
+        (("1F550", "1F55B", "1F567"), "time"),
+        (("1F468", "1F469-200D-1F9B0", "1F466"), "person"),
+        (("2764-FE0F", "1F499"), "heart"),
+        (("1F43B", "1F43B-200D-2744-FE0F"), "animal-mammal"),
+    ],
+)
+def test_emoji_that_share_a_drawing_have_one_base(alike, subcategory):
+    assert len({make_features.base(one, subcategory) for one in alike}) == 1
+
+
+def test_other_roles_and_other_objects_have_other_bases():
+    every = ("1F468-200D-1F33E", "1F468-200D-1F373", "1F468", "1F33E", "1F373", "2640-FE0F")
+    assert len({make_features.base(one, "") for one in every}) == len(every)
 
 
 def test_errors_say_what_is_missing_or_wrong(folder):
@@ -95,11 +143,11 @@ def test_errors_say_what_is_missing_or_wrong(folder):
     with pytest.raises(MissingError, match=again):
         frozen.features_of(folder)
     arrays = dict.fromkeys(("google", "twitter", *SHIFTED), np.zeros((2, 3)))
-    np.savez(file, category=CATEGORY, **arrays)
+    np.savez(file, category=CATEGORY, group=GROUP, **arrays)
     with pytest.raises(DataError, match=r"expected features \[N, 1280\]"):
         frozen.features_of(folder)
     arrays.pop("strength-4")
-    np.savez(file, category=CATEGORY, **arrays)
+    np.savez(file, category=CATEGORY, group=GROUP, **arrays)
     with pytest.raises(DataError, match=rf"has no strength-4; make it again: {again}"):
         frozen.features_of(folder)
 
@@ -117,8 +165,15 @@ def package(vendor: str, gray: int) -> bytes:
     names = {"a.png": (gray, gray, gray, 255), "b.png": (0, 0, 0, 0)}
     names["again.png"] = names["a.png"]
     emoji = [
-        {"image": name, "category": NEAR, "has_img_google": True, "has_img_twitter": True}
-        for name in names
+        {
+            "image": name,
+            "category": NEAR,
+            "unified": f"1F4{k}1",
+            "subcategory": "",
+            "has_img_google": True,
+            "has_img_twitter": True,
+        }
+        for k, name in enumerate(names)
     ] + [{"image": "c.png", "category": FAR, "has_img_google": True, "has_img_twitter": False}]
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz") as made:

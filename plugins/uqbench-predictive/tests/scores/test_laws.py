@@ -18,11 +18,21 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from uqbench_predictive.scores import registered
+from uqbench_testing.results import results
 
 from uqbench.contract.estimator import Predictions
+from uqbench.contract.specs import ScoreSpec
 from uqbench.registry.plugins import Host
 from uqbench.testing.conformance import scores as toys
-from uqbench.testing.conformance.scores import Toy, permuted, population, taken, toy
+from uqbench.testing.conformance.scores import (
+    ScoreSubject,
+    Toy,
+    labels_as_models,
+    permuted,
+    population,
+    taken,
+    toy,
+)
 from uqbench.uncertainty.predictions import score_of
 
 SCORES = Host.load().scores
@@ -80,6 +90,43 @@ def test_no_valid_statement_beats_the_truths_expected_score(name, seed, how, cla
     sign = 1 if SCORES[name].direction == "min" else -1
     assert isnan(truth) == isnan(other)
     assert isnan(truth) or sign * truth <= sign * other + (1e-9 if classes else 1e-3)
+
+
+JOINT = [name for name in PROPER if name.startswith("joint")]
+
+
+def copies(given):
+    """A likelihood of two inputs, five times each with one label: proper of no law of labels."""
+    one = given["test"]
+    members = one.predicted.members
+    if one.predicted.probs is None:
+        return nan
+    if members is None:
+        return registered.nll(given)
+    right = members[:, 0].gather(-1, one.targets.expand(len(members), -1)[..., None])[..., 0]
+    each = right.clamp(min=1e-12) ** 5
+    return -float((each.T @ each / len(members)).log().mean()) / 10
+
+
+@pytest.mark.parametrize("name", JOINT)
+@pytest.mark.parametrize("classes", [0, 3])
+def test_labels_that_are_called_models_do_not_beat_the_truth_jointly(name, classes):
+    """They are what the truth says of each point by itself, and nothing of several together."""
+    for seed in range(6):
+        truth, planted = (value(name, one) for one in labels_as_models(seed, classes))
+        assert truth + 0.1 < planted
+
+
+def test_a_score_of_copies_of_a_label_is_seen_to_be_improper():
+    """As `dyadic_nll` was: of six truths the planted labels beat each."""
+    spec = ScoreSpec(name="copies", version="1", factory=copies, direction="min", proper=True,
+                     chance=registered.nll)  # fmt: skip
+    for seed in range(6):
+        truth, planted = (copies(one) for one in labels_as_models(seed, 3))
+        assert planted < truth - 0.1
+    (found,) = results([ScoreSubject(name="copies", spec=spec)], "score-proper")
+    assert found.status == "failed"
+    assert "labels called models" in found.message
 
 
 def _put(number):

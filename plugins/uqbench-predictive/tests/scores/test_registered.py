@@ -152,31 +152,14 @@ def test_models_that_agree_among_points_are_worth_more_together():
     assert registered.joint_nll(line) == pytest.approx(0.5 * log(2 * pi) + log(2) / 10, rel=1e-6)
 
 
-def test_two_models_have_dyadic_likelihoods_in_closed_form():
-    """Two inputs, on which two models say a, b and b, a of the right class."""
-    a, b = 0.9, 0.2
-    members = torch.tensor([[[a, 1 - a], [b, 1 - b]], [[b, 1 - b], [a, 1 - a]]]).double()[:, None]
-    given = classes(members[:, 0].mean(0), [0, 0], members=members)
-    one_input_twice, both = (a**10 + b**10) / 2, (a * b) ** 5
-    assert registered.dyadic_nll(given) == pytest.approx(-(log(one_input_twice) + log(both)) / 20)
-    apart = classes(members[:, 0].mean(0), [0, 0])
-    assert registered.dyadic_nll(apart) == pytest.approx(registered.nll(apart))
-    assert isnan(registered.dyadic_nll(classes([[a, 1 - a]] * 2, [0, 0], members=members)))
-
-
-def test_the_dyadic_likelihood_is_the_mean_over_all_pairs_one_by_one(monkeypatch):
-    monkeypatch.setattr(registered, "ROWS", 3)
-    generator = torch.Generator().manual_seed(1)
-    members = torch.randn(6, 1, 7, 3, generator=generator, dtype=torch.float64).softmax(-1)
-    targets = torch.randint(3, (7,), generator=generator)
-    right = members[:, 0].gather(-1, targets.expand(6, -1)[..., None])[..., 0]
-    pairs = [
-        -log(float((right[:, i] ** 5 * right[:, j] ** 5).mean())) / 10
-        for i in range(7)
-        for j in range(7)
-    ]
-    given = classes(members[:, 0].mean(0), targets, members=members)
-    assert registered.dyadic_nll(given) == pytest.approx(sum(pairs) / 49)
+def test_models_of_values_without_noise_have_no_joint_likelihood():
+    """Twenty means that are the law itself: a density of each would be infinite at one value."""
+    means = torch.randn(20, 1, 10, 1, generator=GENERATOR, dtype=torch.float64)
+    line = values(means.mean((0, 1, 3)), 1.0, [0.0] * 10, members=means)
+    said = line["test"].predicted
+    none = replace(said, aleatoric=0 * said.total, epistemic=said.total)
+    assert isnan(registered.joint_nll({"test": replace(line["test"], predicted=none)}))
+    assert not isnan(registered.joint_nll(line))
 
 
 def test_a_score_that_does_not_apply_is_no_number():
@@ -195,7 +178,8 @@ def test_sets_of_other_inputs_are_told_from_the_test_set_by_their_novelty():
     given = classes([[0.5, 0.5]] * 4, [0] * 4, score=torch.tensor([[0.0, 1.0, 2.0, 3.0]]))
     other = classes([[0.5, 0.5]] * 2, [0] * 2, score=torch.tensor([[2.5, 9.0]]))
     assert registered.auroc({**given, "outside": other["test"]}) == pytest.approx(7 / 8)
-    assert registered.far_auroc({**given, "far": other["test"]}) == pytest.approx(7 / 8)
+    assert registered.far_score({**given, "far": other["test"]}) == pytest.approx(7 / 8)
+    assert registered.far_score_gain({**given, "far": other["test"]}) == pytest.approx(3 / 8)
 
 
 def test_each_question_orders_inputs_by_a_number_of_its_own():
@@ -211,11 +195,12 @@ def test_each_question_orders_inputs_by_a_number_of_its_own():
     })  # fmt: skip
     given = {"test": Predictions(one(slice(0, 2))), "near": Predictions(one(slice(2, 3)))}
     assert registered.near_msp(given) == registered.near_entropy(given) == 0
-    assert registered.near_auroc(given) == 0
+    assert isnan(registered.near_score(given))
+    assert registered.near_energy_gain(given) == 1
     assert registered.near_mi(given) == registered.near_energy(given) == 1
     scored = {n: Predictions(replace(p.predicted, score=p.predicted.energy, energy=None))
               for n, p in given.items()}  # fmt: skip
-    assert registered.near_auroc(scored) == 1
+    assert registered.near_score(scored) == registered.near_score_gain(scored) == 1
     assert isnan(registered.near_energy(scored))
     assert isnan(registered.far_mi(given))
 

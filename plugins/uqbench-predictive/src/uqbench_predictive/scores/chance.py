@@ -101,13 +101,26 @@ def told_by_energy(given: Given) -> float:
     return nan if given[TEST].predicted.energy is None else 0.5
 
 
-joint_nll = nll
-"""Points are independent: no model tells them apart."""
+def told_by_score(given: Given) -> float:
+    """One half; NaN where there is no score of the row's own."""
+    return nan if given[TEST].predicted.score is None else 0.5
 
 
-def dyadic_nll(given: Given) -> float:
-    """The likelihood of classes, since points are independent; NaN of a regression."""
-    return nan if _classes(given, TEST) is None else nll(given)
+def told_by_energy_gain(given: Given) -> float:
+    """Zero, the difference of two halves; NaN where there are no logits."""
+    return told_by_energy(given) - 0.5
+
+
+def told_by_score_gain(given: Given) -> float:
+    """Zero; NaN where there is no score of the row's own."""
+    return told_by_score(given) - 0.5
+
+
+def joint_nll(given: Given) -> float:
+    """That of independent points; NaN of a regression whose models have no noise."""
+    said = given[TEST].predicted
+    noisy = said.probs is not None or said.members is None or bool((said.aleatoric > 0).all())
+    return nll(given) if noisy else nan
 
 
 def _classes(given: Given, name: str) -> Law | None:

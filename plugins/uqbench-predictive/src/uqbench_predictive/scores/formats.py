@@ -10,10 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from inspect import signature
-from math import inf, nan
+from math import inf, nan, pi
 from typing import Literal
 
 import torch
+from torch import Tensor
 
 from uqbench.contract.specs import ScoreSpec
 from uqbench.registry.definitions import summary
@@ -27,7 +28,7 @@ PARTS = {
     "probs": "class probabilities",
     "density": "class probabilities, or a mean with a variance",
     "models": "class probabilities, or a mean with a variance",
-    "law": "a mean with a variance, or samples",
+    "law": "a mean with a variance, members, or samples",
     "point": "class probabilities, or a mean with a variance",
     "order": "an uncertainty",
     "values": "a mean",
@@ -45,7 +46,6 @@ NEEDS: Mapping[str, tuple[str, ...]] = {
     "aurc": ("targets", "point"),
     **dict.fromkeys(("coverage_90", "width_90"), ("targets", "set")),
     "joint_nll": ("targets", "members", "models"),
-    "dyadic_nll": ("targets", "members", "probs"),
     "rmse": ("targets", "values"),
     "crps": ("targets", "law"),
     "quantile_loss": ("targets", "quantiles"),
@@ -57,7 +57,7 @@ NEEDS: Mapping[str, tuple[str, ...]] = {
     **{
         f"{outside}_{order}": (outside,)
         for outside in ("near", "far", "rotated", "inverted")
-        for order in registered.ORDERS
+        for order in (*registered.ORDERS, "energy_gain", "score_gain")
     },
 }
 """Parts of a prediction, or other sets, without any of which a score has no value."""
@@ -68,7 +68,7 @@ RANGES: Mapping[str, tuple[float, float]] = {
         ("accuracy", "ece", "ece_width", "coverage_90", "auroc", "aupr", "fpr95"), SHARE
     ),
     **dict.fromkeys(
-        ("aurc", "width_90", "dyadic_nll", "rmse", "crps", "quantile_loss", "interval_score_90"),
+        ("aurc", "width_90", "rmse", "crps", "quantile_loss", "interval_score_90"),
         POSITIVE,
     ),
 }
@@ -162,15 +162,30 @@ def quantile_loss(given: Given, name: str = TEST) -> float:
 
 
 def crps(given: Given, name: str = TEST) -> float:
-    """The registered score of a normal; of samples that of their empirical distribution.
+    """That of the law which is stated: ``E|X − y| − ½ E|X − X'|``.
 
-    It is twice the mean quantile loss of sorted samples at the levels (k − ½)/S (Jordan, Krüger &
-    Lerch 2019, section 2.3), ``E|X − y| − ½ E|X − X'|``.
+    Members with noise are a mixture of normals, ``mean_i A(y − μ_i, v) − ½ mean_ij A(μ_i − μ_j,
+    2v)`` with A(m, v) the mean absolute value of a normal (Grimit et al. 2006, equation 5); without
+    it they are their empirical distribution, as samples are: twice the mean quantile loss of sorted
+    samples at the levels (k − ½)/S (Jordan, Krüger & Lerch 2019, section 2.3). A mean with a
+    variance is a normal, whose score is the registered one.
     """
-    said = given[name].predicted
+    said, targets = given[name].predicted, given[name].targets
+    if said.members is not None and said.probs is None and targets is not None:
+        means, noise = said.members[:, 0, :, 0], said.aleatoric[0].clamp(min=0)
+        among = torch.stack([_absolute(means - own, 2 * noise).mean(0) for own in means]).mean(0)
+        return float((_absolute(targets[0] - means, noise).mean(0) - among / 2).mean())
     if isinstance(said, Stated) and "normal" not in said.says:
         return 2 * quantile_loss(given, name)
     return registered.crps(given, name)
+
+
+def _absolute(mean: Tensor, variance: Tensor) -> Tensor:
+    """The mean absolute value of normals, ``m (2Φ(m/σ) − 1) + 2σφ(m/σ)``."""
+    std = variance.sqrt()
+    z = torch.where(std > 0, mean / std.clamp(min=1e-300), mean.sign() * inf).nan_to_num(0.0)
+    density = (-0.5 * z.square()).exp() * (2 / pi) ** 0.5
+    return mean * (2 * torch.special.ndtr(z) - 1) + std * density
 
 
 def interval_score_90(given: Given, name: str = TEST) -> float:
@@ -188,13 +203,20 @@ def interval_score_90(given: Given, name: str = TEST) -> float:
 
 def told(given: Given, measure: str) -> float:
     """How well points of the set ``outside`` are told from those of ``test``."""
-    orders = [registered.ORDERS["auroc"](given[name].predicted) for name in ("outside", TEST)]
-    positive, negative = (torch.full((1, 1), nan) if of is None else of for of in orders)
+    said = [given[name].predicted for name in ("outside", TEST)]
+    question = registered.ORDERS["msp" if any(of.score is None for of in said) else "score"]
+    positive, negative = (
+        torch.full((1, 1), nan) if (x := question(of)) is None else x for of in said
+    )
     return float(detection(positive, negative)[measure][0])
 
 
 OWN: Mapping[str, tuple[Callable[[Given], float], Literal["max", "min"], str]] = {
-    "crps": (crps, "min", "continuous ranked probability score of a normal, or of samples"),
+    "crps": (
+        crps,
+        "min",
+        "continuous ranked probability score of a normal, of members, or of samples",
+    ),
     "quantile_loss": (quantile_loss, "min", "quantile (pinball) loss, mean over the levels"),
     "interval_score_90": (interval_score_90, "min", "interval score of the 90 % interval"),
     "aupr": (partial(told, measure="aupr"), "max", "average precision for telling other inputs"),

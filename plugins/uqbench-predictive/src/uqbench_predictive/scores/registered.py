@@ -28,10 +28,6 @@ NORMAL_90 = 1.6448536269514722
 """A normal's 95 % quantile."""
 TOGETHER = 10
 """Points of a joint likelihood."""
-COPIES = 5
-"""Times that each of two inputs is asked."""
-ROWS = 1_000
-"""Inputs whose pairs are in memory at a time."""
 LEAST = 1e-12
 """A probability of zero would make one point decide the whole."""
 ROUNDING = 1e-6
@@ -118,7 +114,10 @@ def joint_nll(given: Given, name: str = TEST) -> float:
     order of the set, the last one of what is left. A method without such models predicts points
     independently and has its ``nll``. NaN where the models' mean is not what is predicted: of the
     first models alone the logarithm of the mean is too low, by half its relative variance
-    (Dataset.members).
+    (Dataset.members). NaN of a regression's models without noise, whose targets have no density.
+
+    Proper: no label is asked twice, so that the truth's expected score is the best. Copies of one
+    label would not be: models that are labels drawn from the truth would beat it.
 
     Source: Osband et al. 2022, "The neural testbed", τ = 10
     """
@@ -130,38 +129,13 @@ def joint_nll(given: Given, name: str = TEST) -> float:
     if not _is_mean_of(members, marginal):
         return nan
     if one.predicted.probs is None:
+        if bool((one.predicted.aleatoric <= 0).any()):
+            return nan
         each = _log_normal(targets, members[:, 0, :, 0], one.predicted.aleatoric[0])
     else:
         each = _log_probability(members[:, 0], targets.expand(len(members), -1))
     groups = torch.stack([part.sum(-1) for part in each.split(TOGETHER, 1)], 1)
     return float(-(torch.logsumexp(groups, 0) - log(len(each))).sum() / len(targets))
-
-
-def dyadic_nll(given: Given, name: str = TEST) -> float:
-    """Negative log-likelihood of two inputs, five times each, over ten, in nats.
-
-    ``−log E_s (p_s(y) p_s(y'))⁵ / 10`` over the models s, a mean over all pairs of inputs, drawn
-    with replacement: an image that is seen again has the label that it had. Whoever takes the
-    models' ignorance for noise of labels expects other ones, and pays. A method without models that
-    predict all points has its ``nll``. NaN of a regression, and where the models' mean is not what
-    is predicted.
-
-    Source: after Osband et al. 2022, "Evaluating high-order predictive distributions in deep
-    learning" (dyadic sampling; there inputs are augmented)
-    """
-    one = given[name]
-    probs, targets = _classes(one)
-    if probs is None:
-        return nan
-    members = one.predicted.members
-    if members is None:
-        return nll(given, name)
-    if not _is_mean_of(members, probs):
-        return nan
-    models = len(members)
-    each = (COPIES * _log_probability(members[:, 0], targets.expand(models, -1))).exp()
-    pairs = [(part.T @ each / models).log().sum() for part in each.split(ROWS, 1)]
-    return -float(torch.stack(pairs).sum()) / (2 * COPIES * len(targets) ** 2)
 
 
 def rmse(given: Given, name: str = TEST) -> float:
@@ -193,27 +167,31 @@ def largest_probability(said: PredictiveUncertainty) -> Tensor:
 
 
 ORDERS: Mapping[str, Callable[[PredictiveUncertainty], Tensor | None]] = {
-    "auroc": lambda said: largest_probability(said) if said.score is None else said.score,
     "msp": largest_probability,
     "entropy": lambda said: (
         said.total if said.probs is None else torch.special.entr(said.probs).sum(-1)
     ),
     "mi": lambda said: said.epistemic,
     "energy": lambda said: said.energy,
+    "score": lambda said: said.score,
 }
-"""Questions by which inputs are ordered: the score of a detector, or else the largest probability;
-that probability; the entropy of the probabilities; the mutual information of class and model, zero
-for all inputs where there is one model; the energy of the logits."""
+"""Questions by which inputs are ordered: the largest probability; the entropy of the probabilities;
+the mutual information of class and model, zero for all inputs where there is one model; the energy
+of the logits; a detector's own score, or a distance. Each is a column by itself."""
 
 
-def auroc(given: Given, outside: str = "outside", order: str = "auroc") -> float:
+def auroc(given: Given, outside: str = "outside", order: str | None = None) -> float:
     """Area under the ROC curve for telling the points of a set from those of ``test``.
+
+    Without a question by the score of a detector, or else by the largest probability.
 
     NaN where the prediction does not answer the question (:data:`ORDERS`).
     """
     if outside not in given:
         return nan
-    positive, negative = (ORDERS[order](given[name].predicted) for name in (outside, TEST))
+    scored = all(given[name].predicted.score is not None for name in (outside, TEST))
+    question = ORDERS[order or ("score" if scored else "msp")]
+    positive, negative = (question(given[name].predicted) for name in (outside, TEST))
     if positive is None or negative is None:
         return nan
     return float(detection(positive, negative)["auroc"][0])
@@ -225,11 +203,27 @@ def told_by(order: str) -> list[Callable[[Given], float]]:
     return [partial(auroc, outside=name, order=order) for name in outside]
 
 
-near_auroc, far_auroc, rotated_auroc, inverted_auroc = told_by("auroc")
 near_msp, far_msp, rotated_msp, inverted_msp = told_by("msp")
 near_entropy, far_entropy, rotated_entropy, inverted_entropy = told_by("entropy")
 near_mi, far_mi, rotated_mi, inverted_mi = told_by("mi")
 near_energy, far_energy, rotated_energy, inverted_energy = told_by("energy")
+near_score, far_score, rotated_score, inverted_score = told_by("score")
+
+
+def gained(outside: str, order: str) -> Callable[[Given], float]:
+    """AUROC by a question less that by the largest probability, of the same predictions.
+
+    NaN where one of the two has no value.
+    """
+
+    def gain(given: Given) -> float:
+        return auroc(given, outside, order) - auroc(given, outside, "msp")
+
+    return gain
+
+
+near_energy_gain, far_energy_gain = (gained(outside, "energy") for outside in ("near", "far"))
+near_score_gain, far_score_gain = (gained(outside, "score") for outside in ("near", "far"))
 
 
 def corrupted_nll(given: Given) -> float:

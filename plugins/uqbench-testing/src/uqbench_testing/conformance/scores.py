@@ -22,6 +22,8 @@ SEEDS = range(6)
 MEMBERS, STATEMENTS = 3, 4
 COPIES = {0: 200, 3: 20}
 """Targets of each statement, in the shares that the truth has."""
+DRAWN, LABELS = 200, 400
+"""Points, and models, where labels drawn from the truth are called models."""
 
 
 class Toy(dict[str, Predictions]):
@@ -140,6 +142,33 @@ def population(seed: int, classes: int, misstatement: int | None = None) -> Toy:
     return Toy(lambda _: Predictions(taken(said, which), targets[None]))
 
 
+def labels_as_models(seed: int, classes: int) -> tuple[Toy, Toy]:
+    """Drawn targets with the truth, and with the same truth whose labels are called models.
+
+    A model is sure of a label of its own at each point, of which all models together have the
+    truth's shares: it takes noise for ignorance. What is predicted of one point is the truth's in
+    both. A score that asks for several copies of one label, which no law of labels gives, pays.
+    """
+    g = torch.Generator().manual_seed(derive_seed("labels", seed))
+    said = taken(statements(g, classes), torch.randint(STATEMENTS, (DRAWN,), generator=g))
+    ranks = torch.rand(LABELS, DRAWN, generator=g).argsort(0).double()
+    uniform = torch.cat([torch.rand(1, DRAWN, generator=g).double(), (ranks + 0.5) / LABELS])
+    if said.probs is not None:
+        ends = said.probs[0].cumsum(-1)[:, :-1].contiguous()
+        drawn = torch.searchsorted(ends, uniform.T.contiguous()).T
+        models = torch.nn.functional.one_hot(drawn[1:], classes).double()[:, None]
+        other = replace(said, aleatoric=0 * said.total, epistemic=said.total)
+    else:
+        assert said.mean is not None
+        drawn = said.mean[0] + said.total[0].sqrt() * torch.special.ndtri(uniform)
+        models, little = drawn[1:, None, :, None], 1e-3 * said.total
+        other = replace(said, aleatoric=little, epistemic=said.total - little)
+    alone, planted = (replace(one, score=None) for one in (said, other))
+    told = alone, replace(planted, members=models)
+    first, second = (Predictions(one, drawn[:1]) for one in told)
+    return Toy(lambda _: first), Toy(lambda _: second)
+
+
 def misstated(truth: PredictiveUncertainty, how: int) -> PredictiveUncertainty:
     """Another valid statement: the truth raised to a power, sums of 1.0009, or anything."""
     other = statements(torch.Generator().manual_seed(how), 0 if truth.probs is None else 3)
@@ -206,7 +235,8 @@ def chance(subject: ScoreSubject) -> None:
 def proper(subject: ScoreSubject) -> None:
     """No valid statement beats the truth's expected score, where it is declared proper.
 
-    Targets in the shares that four truths give them; twelve other statements of each.
+    Targets in the shares that four truths give them; twelve other statements of each; and the truth
+    with labels that are called models.
 
     Fix:
         Normalize probabilities; declare `proper` of scores alone that the truth optimizes.
@@ -219,3 +249,6 @@ def proper(subject: ScoreSubject) -> None:
             (other,) = subject.values(population(seed, classes, how))
             beaten = sign * (truth - other) > (1e-9 if classes else 1e-3)
             expect(not beaten, f"another statement scores {other:.6g}, the truth {truth:.6g}")
+        truth, other = subject.values(*labels_as_models(seed, classes))
+        beaten = sign * (truth - other) > 1e-9
+        expect(not beaten, f"labels called models score {other:.6g}, the truth {truth:.6g}")
