@@ -43,7 +43,8 @@ def observations(config: DeepSeaConfig, seeds: Sequence[int]) -> Tensor:
     one_hot = torch.eye(size).double()
     both = torch.cat([one_hot.repeat_interleave(size, 0), one_hot.repeat(size, 1)], -1)
     normal = torch.from_numpy(np.stack([one.standard_normal((2 * size,) * 2) for one in drawn]))
-    return (both @ torch.linalg.qr(normal).Q).float()
+    rotation: Tensor = torch.linalg.qr(normal).Q
+    return (both @ rotation).float()
 
 
 def exploration_score(config: DeepSeaConfig, episodes: int) -> float:
