@@ -127,7 +127,8 @@ class Board:
     @cached_property
     def added(self) -> dict[str, BoardTable]:
         """Tables of plugins, by the names of their files."""
-        return {f"{spec.name}.csv": spec.load_factory()(self) for spec in self.plan.board_tables}
+        made = {f"{spec.name}.csv": spec.load_factory()(self) for spec in self.plan.board_tables}
+        return {name: of for name, of in made.items() if getattr(of, "applies", True)}
 
     @cached_property
     def began(self) -> str:

@@ -7,7 +7,8 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Literal
 
-from uqbench import DatasetSpec, EstimatorSpec, ScoreSpec, hookimpl
+from uqbench import DatasetSpec, EstimatorSpec, ScoreSpec, Spec, hookimpl
+from uqbench.contract.specs import KINDS
 
 SCORES: dict[str, tuple[Literal["max", "min"], str]] = {
     "nll": ("min", "negative log-likelihood of the targets, nats"),
@@ -25,6 +26,8 @@ SCORES: dict[str, tuple[Literal["max", "min"], str]] = {
     "dyadic_nll": ("min", "negative log-likelihood of two inputs, five times each, over ten, nats"),
     "rmse": ("min", "root of the mean squared error of the mean"),
     "crps": ("min", "continuous ranked probability score of a normal"),
+    "brier_or_crps": ("min", "Brier score of classes, CRPS of values"),
+    "interval_score_90": ("min", "width of 90 % intervals, and twenty times a target's distance"),
     "auroc": (
         "max",
         "area under the ROC curve for telling other inputs from test inputs: by a detector's "
@@ -67,6 +70,7 @@ SECOND = {
 ordered by the largest probability where a method is no detector."""
 PROPER = {
     "nll", "brier", "accuracy", "joint_nll", "dyadic_nll", "rmse", "crps", "corrupted_nll",
+    "brier_or_crps", "interval_score_90",
     "shifted_nll", "shifted_accuracy", *(f"nll_{strength}" for strength in range(1, 6)),
 }  # fmt: skip
 SKILLS: dict[str, Literal["prediction", "order"]] = dict.fromkeys(PROPER, "prediction")
@@ -118,6 +122,20 @@ def uqbench_datasets() -> Iterable[DatasetSpec]:
             version="2",
             factory="uqbench_predictive.problems.tables:Real",
             config="uqbench_predictive.problems.tables:RealConfig",
+        ),
+        DatasetSpec(
+            name="table",
+            version="1",
+            factory="uqbench_predictive.problems.real_tables:RealTable",
+            config="uqbench_predictive.problems.real_tables:RealTableConfig",
+            kind="uqbench_predictive.problems.real_tables:kind_of",
+        ),
+        DatasetSpec(
+            name="table-file",
+            version="1",
+            factory="uqbench_predictive.problems.table_file:TableFile",
+            config="uqbench_predictive.problems.table_file:TableFileConfig",
+            kind="uqbench_predictive.problems.table_file:kind_of",
         ),
         DatasetSpec(
             name="shifted-digits",
@@ -303,8 +321,16 @@ def uqbench_estimators() -> Iterable[EstimatorSpec]:
                 version="2",  # inputs are ordered by the largest probability
                 factory="uqbench_predictive.baselines.scikit_learn:ScikitLearn",
                 config="uqbench_predictive.baselines.scikit_learn:ScikitLearnConfig",
+                kinds=("classification",) if name == "svm" else KINDS,
             )
             for name in ("scikit-learn", "gradient-boosting", "svm")
+        ),
+        EstimatorSpec(
+            name="conformal-boosting",
+            title="Conformalized boosting",
+            version="1",
+            factory="uqbench_predictive.baselines.conformal:ConformalBoosting",
+            config="uqbench_predictive.baselines.scikit_learn:ScikitLearnConfig",
         ),
         EstimatorSpec(
             name="nngp",
@@ -349,7 +375,13 @@ def _chance(name: str) -> float | str:
 
 
 @hookimpl
+def uqbench_board_tables() -> Iterable[Spec]:
+    """Ranks among further tables, of boards with ten or more."""
+    return [Spec(name="units", version="1", factory="uqbench_predictive.units:Units")]
+
+
+@hookimpl
 def uqbench_suites() -> Iterable[Traversable]:
     """Tables, regressions and images in setting (a), and problems whose posterior is known."""
-    own = ("predictive", "regression", "fashion", "frozen", "testbed")
+    own = ("predictive", "tables", "regression", "fashion", "frozen", "testbed")
     return [files("uqbench_predictive") / "suites" / f"{name}.toml" for name in own]
