@@ -412,11 +412,8 @@ class Board:
                 "mixes_content": any(len(hashes) > 1 for hashes in self.content.values()),
                 "devices": sorted({d for cell in self.scores.cells for d in cell.device} - {""}),
                 "digests_of": self.scores.digest_of,
-                "intervals": {
-                    "confidence": 1 - ALPHA,
-                    "minimum_seeds": MINIMUM_SEEDS,
-                    "draws": DRAWS,
-                },
+                "intervals": {"confidence": 1 - ALPHA, "minimum_seeds": MINIMUM_SEEDS}
+                | {"draws": DRAWS},
                 "sha256": {**digests, **others},
             }
         )

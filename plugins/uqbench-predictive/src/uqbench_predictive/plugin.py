@@ -27,7 +27,7 @@ SCORES: dict[str, tuple[Literal["max", "min"], str]] = {
     "rmse": ("min", "root of the mean squared error of the mean"),
     "crps": ("min", "continuous ranked probability score of a normal"),
     "brier_or_crps": ("min", "Brier score of classes, CRPS of values"),
-    "interval_score_90": ("min", "width of 90 % intervals, and twenty times a target's distance"),
+    "interval_score_90": ("min", "interval score of the 90 % interval"),
     "auroc": (
         "max",
         "area under the ROC curve for telling other inputs from test inputs: by a detector's "

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -12,10 +14,12 @@ from uqbench_predictive.baselines.conformal import Conformal, ConformalBoosting
 from uqbench_predictive.baselines.nngp import NNGP, NNGPConfig
 from uqbench_predictive.baselines.regressors import LEAF, LEVELS, REGRESSORS
 from uqbench_predictive.baselines.scikit_learn import ScikitLearn, ScikitLearnConfig
+from uqbench_predictive.networks.training import TrainingConfig
 from uqbench_predictive.plugin import uqbench_datasets, uqbench_estimators
 from uqbench_predictive.problems.table_dataset import TableDataset
+from uqbench_predictive.uncertainty import values
 
-from uqbench.contract.estimator import Data
+from uqbench.contract.estimator import Data, PredictiveUncertainty
 from uqbench.contract.seeding import derive_seed
 
 CPU = torch.device("cpu")
@@ -99,9 +103,7 @@ def test_a_gaussian_process_is_scikit_learns(table):
     seeds = [3]
     data, test = table.data(seeds), table.evaluation_sets(seeds)["test"].inputs
     few = Data(data.inputs[:, :80], data.targets[:, :80])
-    estimator = ScikitLearn(
-        table.problem, seeds, ScikitLearnConfig(model="gaussian-process"), CPU
-    )
+    estimator = ScikitLearn(table.problem, seeds, ScikitLearnConfig(model="gaussian-process"), CPU)
     estimator.fit(few, None, steps=1)
     said = estimator.predict(test)
     x, y = few.inputs[0].double().numpy(), few.targets[0].double().numpy()
@@ -123,7 +125,7 @@ def conformal(table: TableDataset) -> tuple[ConformalBoosting, ScikitLearn, Data
 
 def test_conformalized_quantiles_are_those_of_crepes(table):
     """crepes' regressor, given how far validation targets are outside of the boosted interval."""
-    crepes = pytest.importorskip("crepes", reason="pip install uqbench-predictive[oracles]")
+    crepes = pytest.importorskip("crepes", reason="pip install uqbench-predictive[conformal]")
     estimator, boosted, data = conformal(table)
     test = table.evaluation_sets([3])["test"]
     held = data.validation
@@ -133,7 +135,7 @@ def test_conformalized_quantiles_are_those_of_crepes(table):
     ends = boosted.predict(test.inputs).interval[0].numpy()
     moved = theirs.predict_int(np.zeros(1), confidence=0.9)[0, 1]
     own = estimator.predict(test.inputs).interval[0].numpy()
-    assert np.allclose(own, ends + [-moved, moved], atol=1e-12)
+    assert np.allclose(own, ends + np.array([-moved, moved]), atol=1e-12)
 
 
 def test_conformalized_quantiles_are_those_of_mapie(table):
@@ -165,25 +167,24 @@ def test_conformalized_quantiles_are_those_of_mapie(table):
     assert np.allclose(own, ends[..., 0], atol=1e-9)
 
 
-def test_an_interval_that_holds_too_much_moves_inwards_to_its_middle_at_most():
-    class Wide:
-        def predict(self, inputs):
-            from uqbench_predictive.uncertainty import values
+class Wide:
+    """Says [−3, 3] of every input, and learns nothing."""
 
-            zero = torch.zeros(inputs.shape[:2], dtype=torch.float64)
-            ends = torch.stack([zero - 3, zero + 3], -1)
-            from dataclasses import replace
+    def fit(self, data: Data, reference_model: None, steps: int) -> None:
+        pass
 
-            return replace(values(zero, zero, zero + 1), interval=ends)
+    def predict(self, inputs: torch.Tensor) -> PredictiveUncertainty:
+        zero = torch.zeros(inputs.shape[:2], dtype=torch.float64)
+        return replace(values(zero, zero, zero + 1), interval=torch.stack([zero - 3, zero + 3], -1))
 
-        def fit(self, data, reference_model, steps):
-            pass
 
-    made = Conformal.__new__(Conformal)
+def test_an_interval_that_holds_too_much_moves_inwards(toy):
+    """The 18th smallest of 19 distances outside, |y| − 3, is −1: 90 % sets end at ±2."""
+    task = toy(0)
+    made = Conformal(task.problem, [0], TrainingConfig(hidden=(4,)), CPU)
     made.network = Wide()
     held = Data(torch.zeros(1, 19, 1), torch.linspace(-2, 2, 19)[None])
     made.fit(Data(held.inputs, held.targets, held), None, 1)
-    # the 18th smallest of 19 distances outside, |y| − 3: the largest two are both −1
     assert made.predict(torch.zeros(1, 1, 1)).interval[0, 0].tolist() == pytest.approx([-2, 2])
 
 
@@ -198,8 +199,9 @@ NOT_HERE = {"reference-entropy", "further-networks", "hmc", "exact", "prior"}
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_estimator_learns_the_kinds_that_it_declares_and_refuses_the_others(spec, kind, toy):
     task = toy(KINDS[kind])
-    model = {"gradient-boosting": "gradient-boosting", "svm": "svm",
-             "conformal-boosting": "gradient-boosting", "scikit-learn": "random-forest"}  # fmt: skip
+    boosted = "gradient-boosting"
+    model = {boosted: boosted, "svm": "svm", "conformal-boosting": boosted}
+    model |= {"scikit-learn": "random-forest"}
     own = {"model": model[spec.name]} if spec.name in model else {}
     config = spec.load_config()(**own)
     data = task.data([0])

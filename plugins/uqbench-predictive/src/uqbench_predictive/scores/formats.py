@@ -41,7 +41,7 @@ PARTS = {
 """What a prediction may say, in words."""
 NEEDS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("brier", "accuracy", "ece", "ece_width"), ("targets", "probs")),
-    "nll": ("targets", "density"),
+    **dict.fromkeys(("nll", "brier_or_crps"), ("targets", "density")),
     "aurc": ("targets", "point"),
     **dict.fromkeys(("coverage_90", "width_90"), ("targets", "set")),
     "joint_nll": ("targets", "members", "models"),
@@ -68,10 +68,13 @@ RANGES: Mapping[str, tuple[float, float]] = {
         ("accuracy", "ece", "ece_width", "coverage_90", "auroc", "aupr", "fpr95"), SHARE
     ),
     **dict.fromkeys(
-        ("aurc", "width_90", "dyadic_nll", "rmse", "crps", "quantile_loss", "interval_score_90"),
+        (
+            "aurc", "width_90", "dyadic_nll", "rmse", "crps", "quantile_loss", "interval_score_90",
+            "brier_or_crps",
+        ),
         POSITIVE,
     ),
-}
+}  # fmt: skip
 """The least and the greatest value of a score; others may be any number."""
 
 
@@ -173,25 +176,6 @@ def crps(given: Given, name: str = TEST) -> float:
     return registered.crps(given, name)
 
 
-def interval_score_90(given: Given, name: str = TEST) -> float:
-    """Mean of ``u − l + 20 (l − y)⁺ + 20 (y − u)⁺`` over points.
-
-    Source: Gneiting & Raftery 2007, equation 43
-    """
-    said, targets = given[name].predicted, given[name].targets
-    if targets is None:
-        return nan
-    if said.interval is not None:
-        low, high = said.interval[0].unbind(-1)
-    elif said.mean is not None:
-        half = NORMAL_90 * said.total[0].clamp(min=0).sqrt()
-        low, high = said.mean[0] - half, said.mean[0] + half
-    else:
-        return nan
-    missed = (low - targets[0]).clamp(min=0) + (targets[0] - high).clamp(min=0)
-    return float((high - low + 2 / (1 - MASS) * missed).mean())
-
-
 def told(given: Given, measure: str) -> float:
     """How well points of the set ``outside`` are told from those of ``test``."""
     orders = [registered.ORDERS["auroc"](given[name].predicted) for name in ("outside", TEST)]
@@ -202,7 +186,6 @@ def told(given: Given, measure: str) -> float:
 OWN: Mapping[str, tuple[Callable[[Given], float], Literal["max", "min"], str]] = {
     "crps": (crps, "min", "continuous ranked probability score of a normal, or of samples"),
     "quantile_loss": (quantile_loss, "min", "quantile (pinball) loss, mean over the levels"),
-    "interval_score_90": (interval_score_90, "min", "interval score of the 90 % interval"),
     "aupr": (partial(told, measure="aupr"), "max", "average precision for telling other inputs"),
     "fpr95": (
         partial(told, measure="fpr95"),
