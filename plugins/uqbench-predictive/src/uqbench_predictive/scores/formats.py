@@ -19,7 +19,7 @@ from uqbench.contract.specs import ScoreSpec
 from uqbench.registry.definitions import summary
 from uqbench_predictive.scores import BINS, registered
 from uqbench_predictive.scores.detection import detection
-from uqbench_predictive.scores.registered import MASS, NORMAL_90, TEST, Given
+from uqbench_predictive.scores.registered import TEST, Given
 from uqbench_predictive.stated import Stated
 
 PARTS = {
