@@ -63,7 +63,7 @@ def test_the_command_runs_it_and_leaves_out_who_cannot_regress(prices):
 
 def test_a_classification_has_svm_where_it_is_asked_for(prices):
     path = uqbench.table_suite(prices, "sold", tell=lambda _: None)
-    made = uqbench.plan("tables", "house-prices", methods="svm,network", plugins=[str(path)])
+    made = uqbench.plan("tables", "house-prices", methods=["svm", "network"], plugins=[str(path)])
     assert {*made.runs["method"]} == {"svm", "network"}
 
 
