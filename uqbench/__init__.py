@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from uqbench_compare.compare import Compared, compare
     from uqbench_leaderboard.api import check_leaderboard, leaderboard, rewrite_leaderboard
     from uqbench_predictive.score import score
+    from uqbench_predictive.tables import TableDataset, table_options, table_suite
     from uqbench_record.record import evaluate, record
     from uqbench_report.report import write_report
 
@@ -56,36 +57,32 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CONTRACT", "AgentSpec", "Compared", "DatasetSpec", "EnvironmentSpec", "EstimatorSpec",
-    "ExecutorSpec", "Options", "Planned", "Results", "ScoreSpec", "Spec", "__version__",
-    "check_leaderboard", "compare", "evaluate", "grid", "hookimpl", "judge_claims", "leaderboard",
-    "list_agents", "list_budgets", "list_methods", "list_suites", "load", "plan", "record",
-    "rewrite_leaderboard", "run", "score", "status", "verdicts", "write_report",
+    "ExecutorSpec", "Options", "Planned", "Results", "ScoreSpec", "Spec", "TableDataset",
+    "__version__", "check_leaderboard", "compare", "evaluate", "grid", "hookimpl", "judge_claims",
+    "leaderboard", "list_agents", "list_budgets", "list_methods", "list_suites", "load", "plan",
+    "record", "rewrite_leaderboard", "run", "score", "status", "table_options", "table_suite",
+    "verdicts", "write_report",
 ]  # fmt: skip
 
 _LAZY = {
-    "Compared": "uqbench_compare.compare",
-    "compare": "uqbench_compare.compare",
-    "evaluate": "uqbench_record.record",
-    "check_leaderboard": "uqbench_leaderboard.api",
-    "judge_claims": "uqbench_claims.api",
-    "leaderboard": "uqbench_leaderboard.api",
-    "profile": "uqbench_profile.profile",
-    "record": "uqbench_record.record",
-    "rewrite_leaderboard": "uqbench_leaderboard.api",
-    "score": "uqbench_predictive.score",
-    "verdicts": "uqbench_claims.api",
-    "write_report": "uqbench_report.report",
-} | {
-    name: f"uqbench.{module}"
+    name: module
     for module, names in {
-        "api.listing": ("list_agents", "list_budgets", "list_methods", "list_suites"),
-        "api.load": ("load",),
-        "api.options": ("Options",),
-        "api.plan": ("Planned",),
-        "api.results": ("Results",),
-        "api.run": ("plan", "run"),
-        "api.status": ("status",),
-        "suites.variants": ("grid",),
+        "uqbench_claims.api": ("judge_claims", "verdicts"),
+        "uqbench_compare.compare": ("Compared", "compare"),
+        "uqbench_leaderboard.api": ("check_leaderboard", "leaderboard", "rewrite_leaderboard"),
+        "uqbench_predictive.score": ("score",),
+        "uqbench_predictive.tables": ("TableDataset", "table_options", "table_suite"),
+        "uqbench_profile.profile": ("profile",),
+        "uqbench_record.record": ("evaluate", "record"),
+        "uqbench_report.report": ("write_report",),
+        "uqbench.api.listing": ("list_agents", "list_budgets", "list_methods", "list_suites"),
+        "uqbench.api.load": ("load",),
+        "uqbench.api.options": ("Options",),
+        "uqbench.api.plan": ("Planned",),
+        "uqbench.api.results": ("Results",),
+        "uqbench.api.run": ("plan", "run"),
+        "uqbench.api.status": ("status",),
+        "uqbench.suites.variants": ("grid",),
     }.items()
     for name in names
 }

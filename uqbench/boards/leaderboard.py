@@ -129,7 +129,8 @@ class Board:
     @cached_property
     def added(self) -> dict[str, BoardTable]:
         """Tables of plugins, by the names of their files."""
-        return {f"{spec.name}.csv": spec.load_factory()(self) for spec in self.plan.board_tables}
+        made = {f"{spec.name}.csv": spec.load_factory()(self) for spec in self.plan.board_tables}
+        return {name: of for name, of in made.items() if getattr(of, "applies", True)}
 
     @cached_property
     def began(self) -> str:
@@ -439,11 +440,8 @@ class Board:
                 "mixes_content": any(len(hashes) > 1 for hashes in self.content.values()),
                 "devices": sorted({d for cell in self.scores.cells for d in cell.device} - {""}),
                 "digests_of": self.scores.digest_of,
-                "intervals": {
-                    "confidence": 1 - ALPHA,
-                    "minimum_seeds": MINIMUM_SEEDS,
-                    "draws": DRAWS,
-                },
+                "intervals": {"confidence": 1 - ALPHA, "minimum_seeds": MINIMUM_SEEDS}
+                | {"draws": DRAWS},
                 "sha256": {**digests, **others},
             }
         )

@@ -6,14 +6,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from uqbench.api.options import Options
-from uqbench.cli.options import PLACE, RUNS, FolderThere, takes
+from uqbench.cli.options import PLACE, RUNS, FileThere, FolderThere, takes
 from uqbench.cli.terminal import say, warn
+from uqbench.contract.specs import Kind
 
 if TYPE_CHECKING:
     from uqbench.api.plan import Planned
 
 
-@takes(*RUNS, *PLACE, "device", "workers", "out", "keep_agents", "train_only", "judge")
+@takes(*RUNS, *PLACE, "device", "workers", "out", "keep_agents", "train_only", "judge", suite=False)
 def command(
     options: Options,
     *,
@@ -21,6 +22,10 @@ def command(
     rerun: bool = False,
     dry_run: bool = False,
     beside: FolderThere | None = None,
+    table: FileThere | None = None,
+    target: str | None = None,
+    groups: str | None = None,
+    kind: Kind | None = None,
 ) -> int:
     """Run a suite, and print its leaderboard.
 
@@ -39,6 +44,7 @@ def command(
       uqbench run --suite minatar --budget smoke --methods qr-dqn --seed 3
       uqbench run --suite windy-cliff --budget paper --seeds 60
       uqbench run --suite minatar --budget cpu --methods mine --beside leaderboards
+      uqbench run --table prices.csv --target price --groups firm
       uqbench run --suite minatar --budget paper --device cuda --executor slurm --slurm time=240
 
     Args:
@@ -46,6 +52,10 @@ def command(
         rerun: Rerun finished runs that were made with different code; the earlier ones are kept.
         dry_run: Say what would run, and stop.
         beside: Show the runs in the leaderboard that is stored below this folder.
+        table: A .csv, .tsv or .parquet file, run as a task of the suite tables.
+        target: The column of the table to predict.
+        groups: A column of it; rows with the same value are on one side of a split.
+        kind: What the target is; found from the column by default.
     """
     import uqbench
     from uqbench.api import execute
@@ -56,6 +66,8 @@ def command(
     from uqbench.registry.packages import can_report
     from uqbench.runner.display import Terminal
 
+    if table is not None:
+        options = uqbench.table_options(options, table, target, groups, kind)
     session = Session(options, Terminal(), warn)
     if cancel:
         say(f"Canceled {count(execute.cancel(session), 'job')}; run again to resume.", err=True)

@@ -13,6 +13,7 @@ class BoardTable(Protocol):
     """A table of a board, stored as ``NAME.csv`` beside the others and checked as they are.
 
     Made as ``factory(board)`` from a ``uqbench.boards.leaderboard.Board``; ``NAME`` is the spec's.
+    With an attribute ``applies`` that is false, the board has none.
     """
 
     kept: bool

@@ -22,6 +22,8 @@ LOOP_AGENT = "uqbench.contract.agent:LoopAgent"
 
 Role = Literal["method", "trivial", "oracle", "unranked"]
 ROLES: tuple[Role, ...] = get_args(Role)
+Kind = Literal["classification", "regression"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 Law = Literal["permutation", "chance"]
 Skill = Literal["prediction", "order", "detection"]
 LAWS: tuple[Law, ...] = get_args(Law)
@@ -150,7 +152,12 @@ class EstimatorSpec(MethodSpec):
 
     ``factory(problem, seeds, config, device)`` returns a
     :class:`uqbench.contract.estimator.Estimator`.
+
+    Attributes:
+        kinds: of what it can predict; runs on other data sets are not planned.
     """
+
+    kinds: tuple[Kind, ...] = KINDS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -228,8 +235,11 @@ class DatasetSpec(Spec):
     Attributes:
         scores: names of the scores that it computes itself; suites refer to them.
         score_versions: of those whose numbers have changed since their first version, "1".
+        kind: of its targets, from its config, or ``"package.module:function"``; None where methods
+            that cannot predict them find out when they run.
     """
 
+    kind: Callable[[Any], Kind] | str | None = None
     scores: tuple[str, ...] = ()
     score_versions: Mapping[str, str] = field(default_factory=dict, hash=False)
 

@@ -158,6 +158,8 @@ class BoardView:
         if board.ranks:
             lines.sort(key=lambda line: -line.value(board.ranking))
         known = {name for line in lines for name in line.estimates}
+        if len(lines) > 1:  # what is the same in all rows tells no two of them apart
+            known = {n for n in known if len({shown(x.estimates.get(n)) for x in lines}) > 1}
         known |= {"calibration"} if any(line.calibration for line in lines) else set()
         return cls(
             board.title, board.ranking, tuple(lines), tuple(usual([c for c in table if c in known]))

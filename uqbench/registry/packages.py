@@ -14,33 +14,20 @@ from uqbench.contract.errors import UqbenchError
 COMMANDS, MODULES, DRIVERS = "uqbench.commands", "uqbench.modules", "uqbench.drivers"
 PACKAGES = {
     COMMANDS: {
-        "claims": "uqbench-claims",
-        "cite": "uqbench-claims",
-        "compare": "uqbench-compare",
-        "score": "uqbench-predictive",
-        "leaderboard": "uqbench-leaderboard",
-        "plot": "uqbench-report",
-        "report": "uqbench-report",
-        "submit": "uqbench-keeper",
-        "verify": "uqbench-keeper",
-        "plugin": "uqbench-testing",
-        "tune": "uqbench-leaderboard",
+        "claims": "uqbench-claims", "cite": "uqbench-claims", "compare": "uqbench-compare",
+        "score": "uqbench-predictive", "leaderboard": "uqbench-leaderboard",
+        "plot": "uqbench-report", "report": "uqbench-report", "submit": "uqbench-keeper",
+        "verify": "uqbench-keeper", "plugin": "uqbench-testing", "tune": "uqbench-leaderboard",
     },
     MODULES: {
-        "against": "uqbench-claims",
-        "agents": "uqbench-record",
-        "kernels": "uqbench-lanes",
-        "lanes.toolkit": "uqbench-lanes",
-        "plots": "uqbench-report",
-        "report": "uqbench-report",
+        "against": "uqbench-claims", "agents": "uqbench-record", "kernels": "uqbench-lanes",
+        "lanes.toolkit": "uqbench-lanes", "plots": "uqbench-report", "report": "uqbench-report",
         "testing": "uqbench-testing",
     },
     DRIVERS: {
-        "orders": "uqbench-cluster",
-        "slurm": "uqbench-cluster",
-        "ray": "uqbench-cluster[ray]",
+        "orders": "uqbench-cluster", "slurm": "uqbench-cluster", "ray": "uqbench-cluster[ray]",
     },
-}
+}  # fmt: skip
 """Packages to install, by group and name."""
 _SAID = {COMMANDS: "uqbench {}", MODULES: "uqbench.{}", DRIVERS: "the driver of {}"}
 

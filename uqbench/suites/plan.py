@@ -7,12 +7,12 @@ from typing import Any, Literal
 
 from uqbench.contract.claim import ClaimKind
 from uqbench.contract.config import as_table
-from uqbench.contract.errors import UqbenchError, see, unknown
+from uqbench.contract.errors import Say, UqbenchError, see, unknown, warn
 from uqbench.contract.identity import DeviceKind, Run, digest_of, runs_of
-from uqbench.contract.specs import AgentSpec, Role, Spec
+from uqbench.contract.specs import KINDS, AgentSpec, Role, Spec, imported
 from uqbench.registry.plugins import Host
 from uqbench.suites.claims import Claim, are_judged
-from uqbench.suites.configs import method_config, task_spec
+from uqbench.suites.configs import method_config, task_config, task_spec
 from uqbench.suites.controls import with_controls
 from uqbench.suites.search import chosen_values, rows_under
 from uqbench.suites.suite import Suite
@@ -117,6 +117,7 @@ def make_plan(
     budget: str | None = None,
     *,
     device: DeviceKind,
+    say: Say = warn,
     methods: Sequence[str] | None = None,
     tasks: Sequence[str] | None = None,
     seeds: Sequence[int] | None = None,
@@ -132,6 +133,7 @@ def make_plan(
         host: the plugins.
         budget: name of the budget; None for the suite's default.
         device: kind of device that the runs are for; part of their identity.
+        say: called with each method that is left out, as it cannot predict what a task has.
         methods: only these; None for those of the budget.
         tasks: the same for tasks.
         seeds: the same for seeds.
@@ -157,17 +159,18 @@ def make_plan(
     every_task, every_seed = suite.tasks_of(planned), range(first, first + planned.seeds)
     chosen_tasks = _choose("task", every_task, tasks)
     chosen_seeds = tuple(every_seed) if seeds is None else tuple(sorted(seeds))
+    unable = _unable(chosen_methods, chosen_tasks, host, say)
     cells = tuple(
         _cell(suite, host, (budget_name, planned), task, method, settings, device, chosen_seeds)
         for task in chosen_tasks
         for method in chosen_methods
-        if method.suits(task)
+        if method.suits(task) and method.name not in unable
     )
     if not cells:
         raise UqbenchError(
             f"of {', '.join(one.name for one in chosen_methods)} none can be run on "
             f"{', '.join(one.name for one in chosen_tasks)} of {suite.name}: agents need an "
-            f"environment, estimators a data set."
+            f"environment, estimators a data set of their kind."
         )
     whole = (chosen_methods, chosen_tasks, chosen_seeds) == (usual, every_task, tuple(every_seed))
     skills = {name: spec.skill for name, spec in host.scores.items() if spec.skill is not None}
@@ -192,6 +195,19 @@ def make_plan(
         defaults={name: own[1] for name, own in rows.items() if len(own) == 2},
         score_versions=_score_versions(suite, host),
     )
+
+
+def _unable(methods: Sequence[Method], tasks: Sequence[Task], host: Host, say: Say) -> set[str]:
+    """Names of estimators that cannot predict what one of the data sets has, each of them said."""
+    found = set()
+    for task in tasks:
+        of = imported(getattr(task_spec(task, host), "kind", None))
+        kind = of and of(task_config(task, host, where=task.name))
+        for name, able in {m.name: getattr(m.spec(host), "kinds", KINDS) for m in methods}.items():
+            if kind is not None and kind not in able and name not in found:
+                found.add(name)
+                say(f"left out: {name}, for {' or '.join(able)}: {task.name} is a {kind}.")
+    return found
 
 
 def _score_versions(suite: Suite, host: Host) -> dict[str, str]:

@@ -55,4 +55,4 @@ class Selection:
             known = ", ".join(catalog.suites)
             raise UqbenchError(f"no suite was given: expected one of {known}.")
         chosen = vars(self) | {"suite": catalog.suite(self.suite)}
-        return make_plan(host=host, device=device, **chosen)
+        return make_plan(host=host, device=device, say=say, **chosen)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from uqbench_leaderboard.tune import search, tune
+from uqbench_leaderboard.tune import further, search, tune
 
 import uqbench
 from uqbench.api.execute import execute
@@ -430,3 +430,32 @@ def test_two_rungs_try_all_settings_and_then_the_best_beside_the_default(options
     assert {row.runs for row in rows} == {2, 3}  # those of [tuning], those of the budget
     assert done.tuned["climber"].setting == "learning_rate=0.01"
     assert planned(options).defaults == {"climber": "climber[learning_rate=1e-4]"}
+
+
+def test_a_grid_widens_until_the_choice_is_inside(options):
+    """The best rate is .01: of 1e-3 and, by factors of 10/3, .00333, .0111 and .037 it is .0111."""
+    rates = uqbench.grid(3e-6, 1e-5, 3e-5, 1e-4, 3e-4, 1e-3)
+    own = replace(options, settings={"climber": {"learning_rate": rates}}, methods=("climber",))
+    came = tune(own).tuned["climber"]
+    assert not came.at_edge
+    assert came.values == {"learning_rate": 0.0111}
+    assert came.words == "tuned over 9 settings on 2 tasks"
+    assert tune(own).tuned["climber"] == came
+
+
+@pytest.mark.parametrize(
+    ("tried", "chosen", "beyond"),
+    [
+        ((0.01, 0.03, 0.1), 0.1, 0.333),
+        ((0.01, 0.03, 0.1), 0.01, 0.00333),
+        ((0.01, 0.03, 0.1), 0.03, None),
+        ((3, 8), 8, 21),
+        ((1, 2), 1, None),  # below one there is no whole number
+        ((0.0, 0.1), 0.1, None),
+        ((True, False), True, None),
+        (("a", "b"), "b", None),
+        ((0.1,), 0.1, None),
+    ],
+)
+def test_the_value_beyond_an_edge_is_as_far_by_ratio_as_the_one_before(tried, chosen, beyond):
+    assert further(tried, chosen) == beyond

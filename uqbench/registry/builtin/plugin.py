@@ -24,14 +24,10 @@ def uqbench_agents() -> Iterable[AgentSpec]:
 def uqbench_risk_measures() -> Iterable[Spec]:
     """The risk measures of ``uqbench.contract.risk``."""
     classes = {
-        "expectation": "distortion:Expectation",
-        "var": "distortion:VaR",
-        "cvar": "distortion:CVaR",
-        "wang": "distortion:Wang",
-        "proportional-hazard": "distortion:ProportionalHazard",
-        "evar": "entropic:EVaR",
-        "mean-std": "deviation:MeanStd",
-    }
+        "expectation": "distortion:Expectation", "var": "distortion:VaR", "cvar": "distortion:CVaR",
+        "wang": "distortion:Wang", "proportional-hazard": "distortion:ProportionalHazard",
+        "evar": "entropic:EVaR", "mean-std": "deviation:MeanStd",
+    }  # fmt: skip
     return [
         Spec(name=name, version="1", factory=f"uqbench.contract.risk.{path}")
         for name, path in classes.items()
@@ -41,15 +37,8 @@ def uqbench_risk_measures() -> Iterable[Spec]:
 @hookimpl
 def uqbench_executors() -> Iterable[ExecutorSpec]:
     """Processes of this machine."""
-    return [
-        ExecutorSpec(
-            name="local",
-            version="1",
-            factory="uqbench.runner.executors.local:run_locally",
-            summary="processes of this machine",
-            elsewhere=False,
-        )
-    ]
+    said, made = "processes of this machine", "uqbench.runner.executors.local:run_locally"
+    return [ExecutorSpec(name="local", version="1", factory=made, summary=said, elsewhere=False)]
 
 
 @hookimpl

@@ -2,8 +2,10 @@
 
 import math
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +19,8 @@ from uqbench.registry import local
 from uqbench.registry.plugins import Host
 from uqbench.results.files import write_data
 from uqbench.runner.watcher import Watcher
-from uqbench.suites.plan import Plan
+from uqbench.suites.configs import method_config
+from uqbench.suites.plan import Cell, Plan
 from uqbench.suites.search import check_space, default_of, own_values
 from uqbench.suites.suite import Suite
 from uqbench.suites.tables import Method
@@ -32,7 +35,10 @@ from uqbench.suites.tuning import (
     read_table,
     table,
 )  # fmt: skip
-from uqbench.suites.variants import base_name, variant_name
+from uqbench.suites.variants import base_name, grid, values_of, variant_name
+
+WIDER = 4
+"""Times that a grid may widen."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +61,9 @@ def tune(
 ) -> Tuning | None:
     """Do what is missing of a suite's search, and write its table.
 
-    Rows of other methods stay in the table.
+    In the first rung a grid widens on the side on which the choice is (:func:`further`), until the
+    choice is inside, the config takes no such value, or :data:`WIDER` times. Rows of other methods
+    stay in the table.
 
     Args:
         options: which methods, and where and how runs are executed.
@@ -71,11 +79,10 @@ def tune(
         UqbenchError: the suite has no ``[tuning]``, or a method no search space.
     """
     tried, failed, paths = list[Tried](), dict[str, str](), dict[Path, None]()
-    rungs = [NAME]
-    for rung in rungs:
-        session = search(options, watcher, say, rung)
+    rungs, wider = [(NAME, options)], 0
+    for rung, of in rungs:
+        session = search(of, watcher, say, rung, wider=wider > 0)
         done = execute(session)
-        rungs += [LAST] * (rung == NAME and LAST in done.plan.suite.all_budgets)
         if done.board is None:
             return None
         places: dict[Path, list[Tried]] = defaultdict(list)
@@ -84,8 +91,67 @@ def tune(
         for path, own in places.items():
             write_data(path, table(joined(read_table(path), own)).encode())
         tried, paths = [*joined(tried, new)], paths | dict.fromkeys(places)
+        grids = widened(new, done.plan, session.host) if rung == NAME and wider < WIDER else {}
+        if grids:
+            wider += 1
+            rungs.append((NAME, replace(options, methods=tuple(grids), settings=grids)))
+        elif rung == NAME and LAST in done.plan.suite.all_budgets:
+            rungs.append((LAST, options))
         failed |= {run.name: reason for run, reason in done.unfinished.items()}
     return Tuning(outcomes(tried), failed, tuple(paths))
+
+
+def widened(rows: Sequence[Tried], plan: Plan, host: Host) -> dict[str, dict[str, Any]]:
+    """Wider grids of the methods whose choice is at an edge of theirs, by name.
+
+    Args:
+        rows: of a search; methods that have several grids stay as they are.
+        plan: of its runs.
+        host: the plugins.
+    """
+    grids: dict[str, dict[str, Any]] = {}
+    for name, of in outcomes(rows).items():
+        tried = {row.setting: values_of(f"[{row.setting}]") for row in rows if row.method == name}
+        values = {
+            key: list(dict.fromkeys(own.get(key) for own in tried.values())) for key in of.values
+        }
+        if of.at_edge and math.prod(map(len, values.values())) == len(tried):
+            cells = [cell for cell in plan.cells if base_name(cell.method.name) == name]
+            more = {k: further(own, of.values[k]) for k, own in values.items()}
+            more = {k: x for k, x in more.items() if x is not None and _taken(cells, host, k, x)}
+            if more:
+                grids[name] = {
+                    k: grid(*own, *([more[k]] if k in more else [])) for k, own in values.items()
+                }
+    return grids
+
+
+def further(tried: Sequence[Any], chosen: Any) -> float | int | None:
+    """The value beyond the one that is chosen, if that is the least or the largest of those tried.
+
+    As far from it, by ratio, as it is from its neighbor: of 0.01, 0.03 and 0.1 it is 0.333 or
+    0.00333; whole where all are. None inside, and of what is no positive number.
+    """
+    if any(isinstance(x, bool) or not isinstance(x, int | float) or x <= 0 for x in tried):
+        return None
+    known = sorted(tried)
+    if len(known) < 2 or chosen not in (known[0], known[-1]):
+        return None
+    neighbor = known[1] if chosen == known[0] else known[-2]
+    beyond = float(f"{chosen * chosen / neighbor:.3g}")
+    if not all(isinstance(x, int) for x in tried):
+        return beyond
+    return None if round(beyond) in tried or round(beyond) < 1 else round(beyond)
+
+
+def _taken(cells: Sequence[Cell], host: Host, key: str, value: Any) -> bool:
+    """Whether the config of a method takes a value."""
+    cell = cells[0]
+    try:
+        method_config(cell.method, cell.task, host, where=key, overrides={key: value})
+    except (UqbenchError, ValueError):
+        return False
+    return True
 
 
 def tried_of(board: Board, host: Host) -> list[Tried]:
@@ -132,9 +198,14 @@ def _number(value: float) -> float | None:
 
 
 def search(
-    options: Options, watcher: Watcher | None = None, say: Say = warn, rung: str = NAME
+    options: Options,
+    watcher: Watcher | None = None,
+    say: Say = warn,
+    rung: str = NAME,
+    *,
+    wider: bool = False,
 ) -> Session:
-    """The session of a rung of a suite's search.
+    """The session of a rung of a suite's search; of a wider grid, whose number is not checked.
 
     Raises:
         UqbenchError: the suite has none, or what is set is no search space.
@@ -145,7 +216,7 @@ def search(
     session = Session(options, watcher or Watcher(), say)
     plan = session.plan()
     assert plan.suite.tuning is not None  # or there would be no such budget
-    if rung == LAST:  # a few of those that were checked
+    if rung == LAST or wider:  # a few of those that were checked, or more of them
         return session
     settings = Counter(map(base_name, plan.settings))
     for method, tried in settings.items():  # of several grids: a setting has the keys of its own

@@ -8,6 +8,7 @@ from importlib.resources.abc import Traversable
 from typing import Literal
 
 from uqbench import DatasetSpec, EstimatorSpec, ScoreSpec, Spec, hookimpl
+from uqbench.contract.specs import KINDS
 
 SCORES: dict[str, tuple[Literal["max", "min"], str]] = {
     "nll": ("min", "negative log-likelihood of the targets, nats"),
@@ -24,6 +25,8 @@ SCORES: dict[str, tuple[Literal["max", "min"], str]] = {
     "joint_nll": ("min", "negative log-likelihood of ten points together, over ten, nats"),
     "rmse": ("min", "root of the mean squared error of the mean"),
     "crps": ("min", "continuous ranked probability score of a normal"),
+    "brier_or_crps": ("min", "Brier score of classes, CRPS of values"),
+    "interval_score_90": ("min", "interval score of the 90 % interval"),
     "auroc": (
         "max",
         "area under the ROC curve for telling other inputs from test inputs: by a detector's "
@@ -74,6 +77,7 @@ SECOND = {
 ordered by the largest probability where a method is no detector."""
 PROPER = {
     "nll", "brier", "accuracy", "joint_nll", "rmse", "crps", "corrupted_nll",
+    "brier_or_crps", "interval_score_90",
     "shifted_nll", "shifted_accuracy", *(f"nll_{strength}" for strength in range(1, 6)),
 }  # fmt: skip
 SKILLS: dict[str, Literal["prediction", "order"]] = dict.fromkeys(PROPER, "prediction")
@@ -128,6 +132,20 @@ def uqbench_datasets() -> Iterable[DatasetSpec]:
             version="2",
             factory="uqbench_predictive.problems.tables:Real",
             config="uqbench_predictive.problems.tables:RealConfig",
+        ),
+        DatasetSpec(
+            name="table",
+            version="1",
+            factory="uqbench_predictive.problems.real_tables:RealTable",
+            config="uqbench_predictive.problems.real_tables:RealTableConfig",
+            kind="uqbench_predictive.problems.real_tables:kind_of",
+        ),
+        DatasetSpec(
+            name="table-file",
+            version="1",
+            factory="uqbench_predictive.problems.table_file:TableFile",
+            config="uqbench_predictive.problems.table_file:TableFileConfig",
+            kind="uqbench_predictive.problems.table_file:kind_of",
         ),
         DatasetSpec(
             name="shifted-digits",
@@ -313,12 +331,20 @@ def uqbench_estimators() -> Iterable[EstimatorSpec]:
                 version=version,
                 factory="uqbench_predictive.baselines.scikit_learn:ScikitLearn",
                 config="uqbench_predictive.baselines.scikit_learn:ScikitLearnConfig",
+                kinds=("classification",) if name == "svm" else KINDS,
             )
             for name, version in (
                 ("scikit-learn", "3"),  # a forest's trees are its models
                 ("gradient-boosting", "2"),
                 ("svm", "2"),
             )
+        ),
+        EstimatorSpec(
+            name="conformal-boosting",
+            title="Conformalized boosting",
+            version="1",
+            factory="uqbench_predictive.baselines.conformal:ConformalBoosting",
+            config="uqbench_predictive.baselines.scikit_learn:ScikitLearnConfig",
         ),
         EstimatorSpec(
             name="nngp",
@@ -368,12 +394,15 @@ def _chance(name: str) -> float | str:
 
 @hookimpl
 def uqbench_board_tables() -> Iterable[Spec]:
-    """The table ``questions.csv``."""
-    return [Spec(name="questions", version="1", factory="uqbench_predictive.questions:Questions")]
+    """Ranks by each question about foreign inputs, and ranks among further tables."""
+    return [
+        Spec(name="questions", version="1", factory="uqbench_predictive.questions:Questions"),
+        Spec(name="units", version="1", factory="uqbench_predictive.units:Units"),
+    ]
 
 
 @hookimpl
 def uqbench_suites() -> Iterable[Traversable]:
     """Tables, regressions and images in setting (a), and problems whose posterior is known."""
-    own = ("predictive", "regression", "fashion", "frozen", "testbed")
+    own = ("predictive", "tables", "regression", "fashion", "frozen", "testbed")
     return [files("uqbench_predictive") / "suites" / f"{name}.toml" for name in own]

@@ -1,4 +1,4 @@
-"""The Gaussian process of an infinitely wide network as a classifier, with all training points."""
+"""The Gaussian process of an infinitely wide network, with all training points."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ from uqbench.contract.estimator import (
 from uqbench.contract.seeding import derive_seed
 from uqbench.lanes import lane_generators
 from uqbench_predictive.baselines.post_hoc import temperature
+from uqbench_predictive.networks.training import likeliest_noise
 from uqbench_predictive.problems.infinite_width import kernel, marginals
-from uqbench_predictive.uncertainty import setting_a
+from uqbench_predictive.uncertainty import setting_a, values
 
 SHARPEST = 0.02
 """The lowest temperature; values are regressed on zero and one, and so are no logits yet."""
@@ -50,10 +51,11 @@ class NNGPConfig:
 
 
 class NNGP(Estimator):
-    """Regression of each class's indicator on the inputs, made probabilities by a temperature.
+    """Regression of values, or of each class's indicator, made probabilities by a temperature.
 
     The kernel is that of fully connected ReLU networks of infinite width. For each class's value a
-    sample is drawn at each input by itself; the validation data choose the temperature.
+    sample is drawn at each input by itself; the validation data choose the temperature, of values
+    the variance of the noise, given the process's mean and variance.
 
     Source: Jaehoon Lee et al. 2018, "Deep neural networks as Gaussian processes"
     """
@@ -64,17 +66,24 @@ class NNGP(Estimator):
         self.n_classes, self.seeds, self.config = problem.n_classes, seeds, config
 
     def fit(self, data: Data, reference_model: ReferenceModel | None, steps: int) -> None:
-        """Keep the training data, and choose the temperature.
+        """Keep the training data, and choose the temperature, or the noise.
 
         Raises:
-            ValueError: the task is a regression, has a reference model, or no validation data.
+            ValueError: the task has a reference model, or no validation data.
         """
-        if self.n_classes == 0 or reference_model is not None or data.validation is None:
+        if reference_model is not None or data.validation is None:
             raise ValueError(
-                "nngp predicts classes, without a reference model, and learns a temperature: "
-                "expected a classification in setting (a) with validation data"
+                "nngp predicts without a reference model, and learns a temperature or a noise: "
+                "expected a task in setting (a) with validation data"
             )
         self.known = data.inputs.flatten(2).double()
+        if self.n_classes == 0:
+            self.targets = data.targets.double()
+            self.noise_var = torch.zeros(len(data.targets), dtype=torch.float64)
+            self.noise_var = likeliest_noise(
+                self.predict(data.validation.inputs), data.validation.targets
+            )
+            return
         self.shares = one_hot(data.targets, self.n_classes).double()
         held = data.validation
         self.temperature = SHARPEST * temperature(
@@ -83,23 +92,35 @@ class NNGP(Estimator):
 
     def predict(self, inputs: Tensor) -> PredictiveUncertainty:
         """The spread of the values at each input; it is each input's own: there are no members."""
+        if self.n_classes == 0:
+            lanes = [
+                self._marginals(known, targets[:, None], x)
+                for known, targets, x in zip(
+                    self.known, self.targets, inputs.flatten(2).double(), strict=True
+                )
+            ]
+            means, variances = (torch.stack(part) for part in zip(*lanes, strict=True))
+            return values(means.squeeze(-1), variances, self.noise_var[:, None])
         logits = self._values(inputs) / self.temperature[:, None, None]
         return replace(setting_a(logits.log_softmax(-1)), members=None)
 
     def _values(self, inputs: Tensor) -> Tensor:
         """Draws of the classes' values, ``[S, L, M, C]``."""
         generators = lane_generators([derive_seed("nngp", seed) for seed in self.seeds])
-        scales, width = (2.0,) * self.config.layers, self.known.shape[-1]
         drawn = []
         for known, shares, x, generator in zip(
             self.known, self.shares, inputs.flatten(2).double(), generators, strict=True
         ):
-            size = kernel(known, known, 2 / width, scales).diagonal().mean()
             center = shares.mean(0)
-            mean, variance = marginals(
-                known, shares - center, x, float(self.config.weight_decay * size), 2 / width, scales
-            )
+            mean, variance = self._marginals(known, shares - center, x)
             shape = (self.config.samples, *mean.shape)
             noise = torch.randn(shape, generator=generator, dtype=torch.float64)
             drawn.append(center + mean + variance.sqrt()[:, None] * noise)
         return torch.stack(drawn, 1)
+
+    def _marginals(self, known: Tensor, targets: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Means ``[M, T]`` and variance ``[M]`` of a lane's process, given targets ``[n, T]``."""
+        scales, width = (2.0,) * self.config.layers, self.known.shape[-1]
+        size = kernel(known, known, 2 / width, scales).diagonal().mean()
+        ridge = float(self.config.weight_decay * size)
+        return marginals(known, targets, x, ridge, 2 / width, scales)

@@ -1,4 +1,4 @@
-"""Classifiers of scikit-learn: what a practitioner tries before a network."""
+"""Classifiers and regressors of scikit-learn: what a practitioner tries before a network."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ from uqbench.contract.estimator import (
     ReferenceModel,
 )
 from uqbench.contract.seeding import derive_seed
-from uqbench_predictive.uncertainty import entropy, setting_a
+from uqbench_predictive.baselines.regressors import REGRESSORS, law
+from uqbench_predictive.uncertainty import entropy, setting_a, values
 
 VOTERS = {"random-forest": 500, "k-neighbors": 10}
 """Trees, and neighbors: models whose probabilities are shares of votes, which may be zero."""
@@ -64,13 +65,14 @@ MODELS: Mapping[str, Make] = {
 
 @dataclass(frozen=True, kw_only=True)
 class ScikitLearnConfig:
-    """Which classifier.
+    """Which model.
 
     Attributes:
         model: a ``random-forest`` of 500 trees; ``gradient-boosting`` of trees on histograms, which
-            stops when a tenth of the training data no longer become more likely; the ten nearest
-            points (``k-neighbors``); a ``gaussian-process`` per class; or a support vector machine
-            with Platt's sigmoids (``svm``).
+            stops when a tenth of the training data no longer become more likely, of values one for
+            each of five quantiles; the ten nearest points (``k-neighbors``); a
+            ``gaussian-process``, one per class; or a support vector machine with Platt's sigmoids
+            (``svm``), of classes alone. Those of values: :mod:`baselines.regressors`.
         points: training points, the first; None for all. A Gaussian process takes a time that grows
             with their cube.
         learning_rate: of gradient boosting.
@@ -94,12 +96,13 @@ class ScikitLearnConfig:
 
 
 class ScikitLearn(Estimator):
-    """A classifier of scikit-learn, in setting (a).
+    """A classifier or regressor of scikit-learn, in setting (a).
 
-    Its probabilities are its prediction. The trees of a forest are its models, which count equally:
-    they state how much is epistemic, and the first are its members where a problem keeps fewer;
-    others state nothing epistemic. One vote shared by all classes is added to those of trees and of
-    neighbors (Perks 1947): no finite number of votes makes a class impossible.
+    A classifier's probabilities are its prediction. The trees of a forest are its models, which
+    count equally: they state how much is epistemic, and the first are its members where a problem
+    keeps fewer; other classifiers state nothing epistemic. One vote shared by all classes is added
+    to those of trees and of neighbors (Perks 1947): no finite number of votes makes a class
+    impossible.
     """
 
     def __init__(
@@ -113,28 +116,35 @@ class ScikitLearn(Estimator):
         self.kept = problem.members or VOTERS["random-forest"]
 
     def fit(self, data: Data, reference_model: ReferenceModel | None, steps: int) -> None:
-        """Fit one classifier per lane, however many steps there are.
+        """Fit one model per lane, however many steps there are.
 
         Raises:
-            ValueError: the task is a regression, or has a reference model.
+            ValueError: the task has a reference model, or values that the model cannot predict.
         """
-        if self.n_classes == 0 or reference_model is not None:
+        able = self.n_classes or self.config.model in REGRESSORS
+        if not able or reference_model is not None:
             raise ValueError(
-                f"{self.config.model} predicts classes, without a reference model: expected a "
-                f"classification in setting (a)"
+                f"{self.config.model} predicts classes{', and values' * bool(able)}, without a "
+                f"reference model: expected a {'task' if able else 'classification'} in setting (a)"
             )
-        self.models = []
+        self.models: list[Any] = []
         for seed, inputs, targets in zip(self.seeds, data.inputs, data.targets, strict=True):
             rows = inputs[: self.config.points].flatten(1).double().numpy()
             known = targets[: self.config.points].numpy()
             own = derive_seed("scikit-learn", seed) % 2**32
+            if self.n_classes == 0:
+                fitted = REGRESSORS[self.config.model](self.config, own, rows, known.astype(float))
+                self.models.append(fitted)
+                continue
             model = MODELS[self.config.model](self.config, own, rows)
             with warnings.catch_warnings():  # scikit-learn 1.11 will be without Platt's sigmoids
                 warnings.filterwarnings("ignore", "The `probability`", FutureWarning)
                 self.models.append(model.fit(rows, known))
 
     def predict(self, inputs: Tensor) -> PredictiveUncertainty:
-        """The classifier's probabilities; zero for classes that its lane has not seen."""
+        """A classifier's probabilities, zero for classes that its lane has not seen; or values."""
+        if self.n_classes == 0:
+            return self._values(inputs)
         if self.config.model == "random-forest":
             lanes = [self._forest(*pair) for pair in zip(self.models, inputs, strict=True)]
             parts = {
@@ -170,3 +180,19 @@ class ScikitLearn(Estimator):
         """Probabilities with one vote more, shared by all classes, where there are votes."""
         votes = VOTERS.get(self.config.model)
         return probs if votes is None else (votes * probs + 1 / self.n_classes) / (votes + 1)
+
+    def _values(self, inputs: Tensor) -> PredictiveUncertainty:
+        """A regressor's means, variances and intervals."""
+        lanes = [
+            law(predict(rows.flatten(1).double().numpy()))
+            for predict, rows in zip(self.models, inputs, strict=True)
+        ]
+        parts = ("mean", "epistemic", "aleatoric", "interval")
+        mean, epistemic, aleatoric, interval = (
+            None if lanes[0][part] is None else torch.from_numpy(np.stack([x[part] for x in lanes]))
+            for part in parts
+        )
+        assert mean is not None
+        assert epistemic is not None
+        assert aleatoric is not None
+        return replace(values(mean, epistemic, aleatoric), interval=interval)

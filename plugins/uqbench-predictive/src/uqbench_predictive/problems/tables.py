@@ -27,6 +27,7 @@ from uqbench_predictive.problems.detection import order
 from uqbench_predictive.problems.digits import CLASSES, digits, in_distribution
 from uqbench_predictive.problems.idx import DataError, File, content
 from uqbench_predictive.problems.image_files import data_folder
+from uqbench_predictive.problems.table_dataset import standardized
 
 Array = NDArray[np.float32]
 Name = Literal[
@@ -151,7 +152,7 @@ class Real(Dataset):
         if self.config.name in FILES:
             ends = np.cumsum([0, *FEW]).tolist()
             known, chosen = index[: ends[1]], index[ends[part] : ends[part + 1]]
-            return _standardized(inputs, known)[chosen], targets[chosen]
+            return standardized(inputs, known)[chosen], targets[chosen]
         index = index[:MOST]
         if self.config.gap:
             index = around_a_gap(inputs[:, seed % inputs.shape[1]], index)
@@ -162,8 +163,8 @@ class Real(Dataset):
         shares = GAP_SHARES if self.config.gap else SHARES
         ends = [0, *(round(share * len(index)) for share in shares), len(index)]
         train, chosen = index[: ends[1]], index[ends[part] : ends[part + 1]]
-        x = _standardized(inputs, train)[chosen]
-        y = targets if self.n_classes else _standardized(targets, train)
+        x = standardized(inputs, train)[chosen]
+        y = targets if self.n_classes else standardized(targets, train)
         return x, y[chosen]
 
 
@@ -251,13 +252,6 @@ def _star98() -> tuple[pd.DataFrame, pd.Series]:
 
 
 STATSMODELS = {"engel": _engel, "grunfeld": _grunfeld, "randhie": _randhie, "star98": _star98}
-
-
-def _standardized(array: NDArray[np.generic], train: NDArray[np.int64]) -> Array:
-    known = array[train].astype(np.float64)
-    std = known.std(0)
-    scaled: Array = ((array - known.mean(0)) / np.where(std > 0, std, 1)).astype(np.float32)
-    return scaled
 
 
 def _stacked(lanes: Sequence[tuple[Array, NDArray[np.generic]]]) -> tuple[Tensor, Tensor]:

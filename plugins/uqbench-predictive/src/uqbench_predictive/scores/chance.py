@@ -81,6 +81,17 @@ def crps(given: Given, name: str = TEST) -> float:
     )
 
 
+def brier_or_crps(given: Given, name: str = TEST) -> float:
+    """That of the Brier score, or of the CRPS."""
+    return crps(given, name) if _classes(given, name) is None else brier(given, name)
+
+
+def interval_score_90(given: Given, name: str = TEST) -> float:
+    """``2 q s``, and twenty times the mean of ``s (|z| − q)⁺``, q a normal's 95 % quantile."""
+    beyond = _mean(given, name, lambda z, s: s * max(abs(z) - NORMAL_90, 0))
+    return width_90(given, name) + 20 * beyond
+
+
 def over(chance: Callable[[Given, str], float], *names: str) -> Callable[[Given], float]:
     """The mean over other sets than ``test``; NaN where there are none."""
 

@@ -20,7 +20,7 @@ from uqbench.contract.specs import ScoreSpec
 from uqbench.registry.definitions import summary
 from uqbench_predictive.scores import BINS, registered
 from uqbench_predictive.scores.detection import detection
-from uqbench_predictive.scores.registered import MASS, TEST, Given
+from uqbench_predictive.scores.registered import TEST, Given
 from uqbench_predictive.stated import Stated
 
 PARTS = {
@@ -42,7 +42,7 @@ PARTS = {
 """What a prediction may say, in words."""
 NEEDS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("brier", "accuracy", "ece", "ece_width"), ("targets", "probs")),
-    "nll": ("targets", "density"),
+    **dict.fromkeys(("nll", "brier_or_crps"), ("targets", "density")),
     "aurc": ("targets", "point"),
     **dict.fromkeys(("coverage_90", "width_90"), ("targets", "set")),
     "joint_nll": ("targets", "members", "models"),
@@ -68,10 +68,13 @@ RANGES: Mapping[str, tuple[float, float]] = {
         ("accuracy", "ece", "ece_width", "coverage_90", "auroc", "aupr", "fpr95"), SHARE
     ),
     **dict.fromkeys(
-        ("aurc", "width_90", "rmse", "crps", "quantile_loss", "interval_score_90"),
+        (
+            "aurc", "width_90", "rmse", "crps", "quantile_loss", "interval_score_90",
+            "brier_or_crps",
+        ),
         POSITIVE,
     ),
-}
+}  # fmt: skip
 """The least and the greatest value of a score; others may be any number."""
 
 
@@ -188,19 +191,6 @@ def _absolute(mean: Tensor, variance: Tensor) -> Tensor:
     return mean * (2 * torch.special.ndtr(z) - 1) + std * density
 
 
-def interval_score_90(given: Given, name: str = TEST) -> float:
-    """Mean of ``u − l + 20 (l − y)⁺ + 20 (y − u)⁺`` over points.
-
-    Source: Gneiting & Raftery 2007, equation 43
-    """
-    ends, targets = registered.interval_90(given[name].predicted), given[name].targets
-    if ends is None or targets is None:
-        return nan
-    low, high = ends
-    missed = (low - targets[0]).clamp(min=0) + (targets[0] - high).clamp(min=0)
-    return float((high - low + 2 / (1 - MASS) * missed).mean())
-
-
 def told(given: Given, measure: str) -> float:
     """How well points of the set ``outside`` are told from those of ``test``."""
     said = [given[name].predicted for name in ("outside", TEST)]
@@ -218,7 +208,6 @@ OWN: Mapping[str, tuple[Callable[[Given], float], Literal["max", "min"], str]] =
         "continuous ranked probability score of a normal, of members, or of samples",
     ),
     "quantile_loss": (quantile_loss, "min", "quantile (pinball) loss, mean over the levels"),
-    "interval_score_90": (interval_score_90, "min", "interval score of the 90 % interval"),
     "aupr": (partial(told, measure="aupr"), "max", "average precision for telling other inputs"),
     "fpr95": (
         partial(told, measure="fpr95"),

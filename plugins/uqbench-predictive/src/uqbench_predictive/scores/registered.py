@@ -161,6 +161,31 @@ def crps(given: Given, name: str = TEST) -> float:
     return float((std * (z * (2 * below - 1) + 2 * density - pi**-0.5)).mean())
 
 
+def brier_or_crps(given: Given, name: str = TEST) -> float:
+    """The Brier score of classes, the CRPS of values: on tables of both kinds one score.
+
+    Both are the squared distance of a stated law from what came: over classes, and of a
+    distribution function over the line (Gneiting & Raftery 2007, section 4.2).
+    """
+    return crps(given, name) if given[name].predicted.probs is None else brier(given, name)
+
+
+def interval_score_90(given: Given, name: str = TEST) -> float:
+    """The width of a 90 % interval, and twenty times the distance of a target outside of it.
+
+    ``u − l + 2/α ((l − y)⁺ + (y − u)⁺)``, α = 0.1; NaN of classes (Gneiting & Raftery 2007, eq.
+    43).
+    """
+    if given[name].predicted.probs is not None:
+        return nan
+    ends, targets = interval_90(given[name].predicted), _targets(given[name])
+    if ends is None:
+        return nan
+    low, high = ends
+    outside = (low - targets).clamp(min=0) + (targets - high).clamp(min=0)
+    return float((high - low + 2 / (1 - MASS) * outside).mean())
+
+
 def largest_probability(said: PredictiveUncertainty) -> Tensor:
     """One minus the largest probability (Hendrycks & Gimpel 2017), or the total variance."""
     return said.total if said.probs is None else 1 - said.probs.amax(-1)

