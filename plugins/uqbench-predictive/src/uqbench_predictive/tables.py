@@ -141,7 +141,7 @@ def climatology(values: NDArray[np.generic], n_classes: int) -> float:
         z * erf(z / sqrt(2)) + sqrt(2 / pi) * exp(-z * z / 2) - 1 / sqrt(pi)
         for z in ((known - known.mean()) / known.std()).tolist()
     ]
-    return sum(each) / len(each)
+    return float(np.mean(each))
 
 
 def _name(table: Path) -> str:

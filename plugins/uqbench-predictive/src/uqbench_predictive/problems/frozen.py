@@ -191,7 +191,8 @@ def by_group(
     left = [rows[own == labels[k]] for k in order("frozen", *names, count=len(labels))]
     parts = []
     for size in sizes:
-        part, others, room = [rows[:0]], [], size
+        part, room = [rows[:0]], size
+        others: list[NDArray[np.int64]] = []
         for members in left:
             fits = len(members) <= room
             (part if fits else others).append(members)

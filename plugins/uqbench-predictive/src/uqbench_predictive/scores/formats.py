@@ -188,7 +188,8 @@ def _absolute(mean: Tensor, variance: Tensor) -> Tensor:
     std = variance.sqrt()
     z = torch.where(std > 0, mean / std.clamp(min=1e-300), mean.sign() * inf).nan_to_num(0.0)
     density = (-0.5 * z.square()).exp() * (2 / pi) ** 0.5
-    return mean * (2 * torch.special.ndtr(z) - 1) + std * density
+    size: Tensor = mean * (2 * torch.special.ndtr(z) - 1) + std * density
+    return size
 
 
 def told(given: Given, measure: str) -> float:
