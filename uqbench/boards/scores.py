@@ -195,6 +195,12 @@ def _cells(values: Values, measured: NDArray[np.bool_], no_value: str) -> Iterab
     return column
 
 
+def metric_names(columns: Iterable[str]) -> dict[str, str]:
+    """The metrics by their columns of ``scores.csv``, in either form."""
+    own = [c for c in columns if c not in (*_FIXED, "run", "content", *_DIGEST_COLUMNS.values())]
+    return {c: c.removesuffix("_raw") if c in _RAW.values() else c for c in own}
+
+
 def from_csv(text: str, where: str) -> Scores:
     """Read ``scores.csv``, in either form.
 
@@ -209,8 +215,7 @@ def from_csv(text: str, where: str) -> Scores:
         missing = {*_FIXED, *trace} - set(columns)
         if missing:
             raise UqbenchError(f"{where}: expected the columns {', '.join(sorted(missing))}.")
-        own = [name for name in columns if name not in (*_FIXED, *trace)]
-        names = {c: c.removesuffix("_raw") if c in _RAW.values() else c for c in own}
+        names = metric_names(columns)
         return Scores.of(
             Score(
                 row["task"], row["method"], int(row["seed"]), row["status"], row["device"],

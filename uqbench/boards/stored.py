@@ -15,7 +15,7 @@ from uqbench.boards.leaderboard import Board
 from uqbench.boards.manifest import MANIFEST, Manifest, Planned, read_manifest
 from uqbench.boards.protocol import departures, versions_here
 from uqbench.boards.provenance import MadeWith, read_provenance
-from uqbench.boards.scores import check_scores, from_csv
+from uqbench.boards.scores import check_scores, from_csv, metric_names
 from uqbench.boards.submitted import NAME, Submitted, read_submitted, reseeded, states
 from uqbench.boards.tables import read
 from uqbench.contract.errors import Say, UqbenchError, see, warn
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from uqbench.registry.plugins import Host
     from uqbench.suites.plan import Plan
+    from uqbench.suites.suite import Suite
 
 PROVENANCE, PAGE, ERRORS = "made_with.json", "README.md", "errors.csv"
 CURVES, UNCERTAINTY = "curves.parquet", "uncertainty.parquet"
@@ -297,6 +298,21 @@ class StoredBoard:
         """Its files that do not follow from the scores, by name."""
         return {name: self.unchecked(name) for name in RECORDED if self.has(name)}
 
+    def departures(self, suite: Suite, versions: Mapping[str, str]) -> list[str]:
+        """Changes of its suite since it was written, as :func:`departures`, and metrics that went.
+
+        Args:
+            suite: as it is installed.
+            versions: of what is installed; see :func:`versions_here`.
+        """
+        changed = departures(self.manifest, suite, versions)
+        if self.manifest.imported is None and self.has(SCORES):
+            header = stored_text(self.unchecked(SCORES), self.folder / SCORES).partition("\n")[0]
+            names = {*metric_names(header.split(",")).values()}
+            gone = sorted(names - {metric.name for metric in suite.metrics})
+            changed += [f"there is no metric {', '.join(gone)} any more"] * bool(gone)
+        return changed
+
     def board(self, plan: Plan, selection: Selection, host: Host, say: Say = warn) -> Board:
         """The board that its scores make, of the suite as it is installed.
 
@@ -322,7 +338,7 @@ class StoredBoard:
         scores = from_csv(stored_text(self.unchecked(SCORES), path), str(path))
         planned = None
         if self.has(MANIFEST):  # a check says where there is none
-            if changed := departures(self.manifest, plan.suite, versions_here(host)):
+            if changed := self.departures(plan.suite, versions_here(host)):
                 raise UqbenchError(
                     f"{self.folder} is of an earlier protocol: {'; '.join(changed)}. It is kept as "
                     f"it was written; tox -e leaderboard-{plan.suite.name}-{plan.budget_name} runs "

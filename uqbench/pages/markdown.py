@@ -8,7 +8,7 @@ from typing import Any
 from uqbench.boards.cost import read_cost
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.manifest import missing_note
-from uqbench.boards.protocol import departures, older_scores
+from uqbench.boards.protocol import older_scores
 from uqbench.boards.provenance import MadeWith
 from uqbench.boards.stored import ERRORS, StoredBoard, boards_below
 from uqbench.boards.tables import IMPROVEMENT, PLACE, label
@@ -224,7 +224,7 @@ def _listed(board: StoredBoard, suite: Suite | None, versions: Mapping[str, str]
     place = "/".join(board.folder.parts[-2:])
     page_name = "README.md" if board.has("README.md") else "leaderboard.csv"
     link = f"[{place.replace('/', ' · ')}]({place}/{page_name})"
-    if suite is not None and departures(board.manifest, suite, versions):
+    if suite is not None and board.departures(suite, versions):
         link += " ‡"
     methods = len({key.rsplit("/", 1)[1] for key in board.configs})
     return [link, str(methods), str(board.manifest.runs["finished"])]

@@ -8,7 +8,7 @@ from uqbench.api.options import Options
 from uqbench.api.session import Session
 from uqbench.boards.leaderboard import board
 from uqbench.boards.manifest import MANIFEST
-from uqbench.boards.protocol import departures, older_scores, versions_here
+from uqbench.boards.protocol import older_scores, versions_here
 from uqbench.boards.stored import StoredBoard, board_folder, boards_below
 from uqbench.contract.errors import Say, UqbenchError, warn
 from uqbench.results.folders import Folder
@@ -111,7 +111,7 @@ def _check_all(session: Session, root: Folder) -> Checked:
         try:
             if stored.manifest.budget["name"] != budget or suite not in suites:
                 lines.append(f"{folder}: not checked, as its suite has no budget of that name")
-            elif departures(stored.manifest, suites[suite], here):
+            elif stored.departures(suites[suite], here):
                 earlier.append(name)
                 if not says_earlier(stored):
                     lines.append(f"{folder}: its page does not say so first: write it by --rewrite")
@@ -157,7 +157,7 @@ def rewrite_leaderboard(
     plan = session.plan()
     earlier = StoredBoard(board_folder(plan, session.boards(to)))
     if earlier.has(MANIFEST) and (
-        changed := departures(earlier.manifest, plan.suite, versions_here(session.host))
+        changed := earlier.departures(plan.suite, versions_here(session.host))
     ):
         return earlier.folder, mark_earlier(earlier, changed)
     stored, result = session.stored(plan, to)

@@ -11,7 +11,7 @@ from uqbench_claims.judged import judged_claims
 from uqbench.boards.calibration import band, coverage_column
 from uqbench.boards.controls import BEYOND, above_controls
 from uqbench.boards.leaderboard import Board
-from uqbench.boards.protocol import departures, versions_here
+from uqbench.boards.protocol import versions_here
 from uqbench.boards.stored import StoredBoard
 from uqbench.contract.errors import UqbenchError, contained
 from uqbench.contract.figure import Figure
@@ -61,7 +61,7 @@ def board_data(
         UqbenchError: a file of the board is damaged.
     """
     view, names = BoardView.of(board), board.methods
-    changed = [] if suite is None else departures(board.manifest, suite, versions_here(host))
+    changed = [] if suite is None else board.departures(suite, versions_here(host))
     lines = {line.method: line for line in view.lines}
     reached = [name for name, of in above_controls(board.leaderboard).items() if not of]
     hidden = {"rank", *(f"{name}{end}" for name in reached for end in ("_mean", BEYOND))}
