@@ -72,6 +72,16 @@ def test_rows_of_a_seed_that_were_removed_are_missed(host, tmp_path):
         read(plan, host, tmp_path)
 
 
+def test_a_board_with_a_metric_that_the_suite_has_no_more_is_of_an_earlier_protocol(host, tmp_path):
+    plan = SELECTION.plan(host, "cpu", print)
+    write(Board.of(plan, gather(plan, Store(tmp_path / "results"))), tmp_path / "toy/paper")
+    stored = StoredBoard(board_at(tmp_path / "toy/paper"))
+    assert stored.departures(plan.suite, {}) == []
+    metrics = tuple(m for m in plan.suite.metrics if m.name != "online_cvar25")
+    fewer = plan.suite.model_copy(update={"metrics": metrics})
+    assert stored.departures(fewer, {}) == ["there is no metric online_cvar25 any more"]
+
+
 def test_a_page_says_which_planned_runs_and_methods_of_the_suite_are_missing(host, tmp_path):
     plan = replace(SELECTION, methods=("slow",)).plan(host, "cpu")
     board = Board.of(replace(plan, standard=True), gather(plan, Store(tmp_path / "none")))

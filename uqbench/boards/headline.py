@@ -22,6 +22,8 @@ MOST_NAMES = 3
 """Methods that a sentence names; of more it says how many."""
 MOST_WORDS, MOST_SENTENCES = 35, 3
 """In a headline."""
+MORE_WORDS = 10
+"""Further words, and a sentence, of each further metric that ranks."""
 ALIKE = {
     NARROW: "Trust no method's {}",
     OPEN: "Whether {} are right is open",
@@ -46,8 +48,7 @@ class Told:
         tasks: its ``tasks.csv``.
         metric: the primary one's name, and ``max`` or ``min``, which is better.
         settings: that its budget gives all methods, for the note.
-        by: names the metric where several rank.
-        further: whether it is not the primary one, of which the headline says more.
+        by: names the metric in sentences, where several rank.
     """
 
     leaderboard: pd.DataFrame
@@ -57,17 +58,16 @@ class Told:
     metric: tuple[str, str]
     settings: Mapping[str, object] = field(default_factory=dict)
     by: str = ""
-    further: bool = False
 
     @property
     def headline(self) -> str:
         """The best methods, the ones to trust, and the surprises that there is room for."""
-        further = [str(c).removesuffix(PLACE) for c in self.leaderboard if str(c).endswith(PLACE)]
-        own = replace(self, by=_by(self.metric[0])) if further else self
-        best = [own._best, *(self._of(metric)._best for metric in further)]
-        told = [sentence for sentence in (*best, self._trust) if sentence]
+        own = replace(self, by=f" by {_words(self.metric[0])}") if self.further else self
+        also = (self._of(metric)._also for metric in self.further)
+        told = [sentence for sentence in (own._best, *also, self._trust) if sentence]
         for surprise in self._surprises():
-            if len(told) < MOST_SENTENCES and words_of(" ".join([*told, surprise])) <= MOST_WORDS:
+            room = MOST_SENTENCES + len(self.further) - len(told)
+            if room > 0 and words_of(" ".join([*told, surprise])) <= self.most_words:
                 told.append(surprise)
         return " ".join(told)
 
@@ -76,14 +76,37 @@ class Told:
         """Sentences on tuning, and on the worth of stated widths beyond their controls."""
         return " ".join(filter(None, [self._tuning, self._widths, self._skills]))
 
+    @cached_property
+    def further(self) -> list[str]:
+        """The metrics that rank beside the primary one."""
+        return [str(c).removesuffix(PLACE) for c in self.leaderboard if str(c).endswith(PLACE)]
+
+    @property
+    def most_words(self) -> int:
+        """The number of words that the headline may have."""
+        return MOST_WORDS + MORE_WORDS * len(self.further)
+
     def _of(self, metric: str) -> Self:
-        """The same by a further metric that ranks, without a trivial row to beat."""
+        """Frames by a further metric that ranks, without a trivial row to beat."""
         ends = ("", "_low", "_high")
         score = {f"{metric}_{self.ranking}{end}": f"{self.ranking}{end}" for end in ends}
         rank = {f"{metric}{PLACE}{end}": f"rank{end}" for end in ends}
         kept = self.leaderboard.drop(columns=[*score.values(), *rank.values()])
         own = kept.rename(columns=score | rank).assign(beats_trivial="")
-        return replace(self, leaderboard=own, by=_by(metric), further=True)
+        return replace(self, leaderboard=own, by=_words(metric))
+
+    @property
+    def _also(self) -> str:
+        """The sentence on who is best by a further metric, in a few words."""
+        known, ends = self.scores.dropna(), self.methods.get(f"{self.ranking}_low", self.scores)
+        if len(self.ranked) < 2 or ends.isna().all():
+            return f"By {self.by} runs tell no two apart."
+        if (self.ranked["rank_high"] - self.ranked["rank_low"] == len(self.ranked) - 1).all():
+            return f"By {self.by} no two differ significantly."
+        if len(self.first) > MOST_NAMES:
+            return f"By {self.by} {len(self.first)} may be best."
+        names = [f"{name} ({number(known[name])})" for name in self.first]
+        return f"By {self.by} {_names(names, 'or')} is best."
 
     @cached_property
     def methods(self) -> pd.DataFrame:
@@ -133,7 +156,8 @@ class Told:
             return "The budget does not rank methods: read its columns one by one."
         if self.nobody:
             closest = f"{self.scores.idxmax()} comes closest ({number(self.scores.max())})"
-            return f"No method beats {self.floor[0]}{self.by}; {closest}."
+            how = "significantly beats" if self.scores.max() > self.floor[1] else "beats"
+            return f"No method {how} {self.floor[0]}{self.by}; {closest}."
         known = self.scores.dropna()
         if len(self.methods) == 1 and len(known):
             return f"{known.index[0]}, the only method, scores {number(known.iloc[0])}."
@@ -149,8 +173,7 @@ class Told:
                 two = f"The {label(self.ranking)}s of the two methods do not"
             return f"{two} differ significantly{self.by}: they score {_span(known, number)}."
         if len(self.first) > MOST_NAMES:
-            leads = "" if self.further else self._highest
-            return f"{len(self.first)} {of} may be best{self.by}{leads}."
+            return f"{len(self.first)} {of} may be best{self.by}{self._highest}."
         names = [f"{name} ({number(known[name])})" for name in self.first]
         apart = len(names) > 1 or self.ranked["rank_high"].iloc[0] == 1
         who = f"{_names(names, 'or')}{'' if apart else ', which loses to none,'}"
@@ -351,8 +374,8 @@ def number(value: float) -> str:
     return f"{round(value, digits) + 0.0:.{digits}f}"  # never −0
 
 
-def _by(metric: str) -> str:
-    return f" by {metric.replace('_', ' ')}"
+def _words(metric: str) -> str:
+    return metric.replace("_", " ")
 
 
 def _span(values: pd.Series, text: Callable[[float], str] = "{:.0f}".format) -> str:

@@ -1,7 +1,7 @@
 """The proof that a run learned: its updates, what they changed, and returns beside its own.
 
-Agents for lanes are looked into: networks, or, without any, tables and the like. Of a method that
-owns its loop the optimizers of PyTorch are seen, and what its policy returns.
+Agents for lanes are looked into: networks, or, without any, tables and the like. A method that owns
+its loop shows its PyTorch optimizers, and what its policy returns.
 """
 
 from collections.abc import Callable, Iterable, Sequence

@@ -99,8 +99,8 @@ def base(unified: str, subcategory: str) -> str:
     """The base of an emoji: what it shares with emoji that are drawn like it.
 
     Without skin, hair, gender and direction; with one person for man, woman and child, whose role
-    is the base. Families and hearts are one base each, and so are :data:`SERIES`. Of two emoji
-    joined otherwise (a polar bear is a bear and a snowflake) the first is the base.
+    is the base. Families and hearts are one base each, and so are :data:`SERIES`. The first of two
+    emoji joined otherwise (a polar bear is a bear and a snowflake) is the base.
 
     Args:
         unified: code points in hexadecimal, joined by hyphens.

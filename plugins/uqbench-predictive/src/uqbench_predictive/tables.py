@@ -130,8 +130,8 @@ tuned = "only"
 def climatology(values: NDArray[np.generic], n_classes: int) -> float:
     """The score of who knows the law of all targets and no input.
 
-    Of classes the Brier score of their shares, ``1 − Σ_c p_c²``; of values the CRPS of the normal
-    with their mean and variance, in standard deviations.
+    For classes it is the Brier score of their shares, ``1 − Σ_c p_c²``; for values the CRPS of the
+    normal with their mean and variance, in standard deviations.
     """
     if n_classes:
         shares = np.bincount(values.astype(np.int64), minlength=n_classes) / len(values)

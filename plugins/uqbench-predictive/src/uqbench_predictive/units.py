@@ -84,7 +84,7 @@ class Units:
             "",
             f"On tables like these {frame['tables'].iloc[0]}, each one observation: intervals and "
             f"ranks are for further tables, those above for these alone. `beyond`: more than the "
-            f"best row that learns nothing, table by table.",
+            f"best row that is not trained, table by table.",
             "",
             "| rank | method | mean | beyond |",
             "| --- | --- | --- | --- |",

@@ -23,7 +23,7 @@ Rows = NDArray[np.int64]
 MOST = 2_000
 """Rows of a table that a split draws from it."""
 SHARES = (0.6, 0.2)
-"""Of a split's rows: for training, for validation; the rest are for tests."""
+"""Shares of a split's rows for training and for validation; the rest are for tests."""
 FEWEST = 50
 """Rows of a split: fewer leave ten for validation, of which 90 % sets need nine."""
 FEWEST_GROUPS = 10
