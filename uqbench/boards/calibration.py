@@ -101,7 +101,10 @@ def worth(
     metric = suite.metric(column.removesuffix("_mean"))
     stating = {name: own for name, own in methods.items() if own.raw(metric) is not None}
     if all(suite.task(name).worlds == "drawn" for own in stating.values() for name in own.tasks):
-        return "Worlds are drawn from the prior, so exact intervals would cover what they say."
+        fresh = (
+            "Worlds are drawn from the prior" if metric.kind == "queries" else "Test data are fresh"
+        )
+        return f"{fresh}, so exact intervals would cover what they say."
     if metric.kind != "queries":
         return "Worlds are fixed: even exact intervals may cover more or less than they say."
     if exact_enough(tasks, stating):

@@ -24,6 +24,7 @@ from uqbench.results.files import reading, stored_text, unpacked
 from uqbench.results.folders import Folder
 from uqbench.results.store import BOARDS
 from uqbench.results.tables import MOST_BYTES, parse_table
+from uqbench.suites.controls import OF_PREDICTIONS, with_controls
 from uqbench.suites.plan import board_title
 from uqbench.suites.selection import Selection
 
@@ -309,7 +310,11 @@ class StoredBoard:
         if self.manifest.imported is None and self.has(SCORES):
             header = stored_text(self.unchecked(SCORES), self.folder / SCORES).partition("\n")[0]
             names = {*metric_names(header.split(",")).values()}
-            gone = sorted(names - {metric.name for metric in suite.metrics})
+            of = [metric.statistic for metric in suite.metrics]
+            known = (
+                with_controls(suite.metrics, dict.fromkeys(of, kind)) for kind in OF_PREDICTIONS
+            )
+            gone = sorted(names.difference(metric.name for some in known for metric in some))
             changed += [f"there is no metric {', '.join(gone)} any more"] * bool(gone)
         return changed
 

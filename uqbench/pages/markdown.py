@@ -102,8 +102,8 @@ def _ranking(board: Board, view: BoardView) -> str:
 
 def _further(metric: Metric) -> str:
     return (
-        f" Also ranked by `{metric.name}`, {metric.summary}: these rank sets hold together, too, "
-        f"apart from the others."
+        f" Also ranked by `{metric.name}`, {metric.summary}: these rank sets hold jointly, but "
+        f"not jointly with those above."
     )
 
 
