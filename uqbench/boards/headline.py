@@ -106,7 +106,8 @@ class Told:
         if len(self.first) > MOST_NAMES:
             return f"By {self.by} {len(self.first)} may be best."
         names = [f"{name} ({number(known[name])})" for name in self.first]
-        return f"By {self.by} {_names(names, 'or')} is best."
+        apart = len(names) > 1 or self.ranked["rank_high"].iloc[0] == 1
+        return f"By {self.by} {_names(names, 'or')} {'is best' if apart else 'loses to none'}."
 
     @cached_property
     def methods(self) -> pd.DataFrame:
@@ -299,7 +300,8 @@ class Told:
         elif self.beaten:
             do, reach = ("does", "reaches") if len(self.beaten) == 1 else ("do", "reach")
             level = (self.scores[self.beaten] == least).all()
-            said = f"{reach} {floor}, and no more." if level else f"{do} not beat {floor}."
+            how = "significantly beat" if self.scores[self.beaten].max() > least else "beat"
+            said = f"{reach} {floor}, and no more." if level else f"{do} not {how} {floor}."
             yield f"{_names(self.beaten, 'and')} {said}"
         if len(self.first) == 1 and (others := (self.leads != self.first[0]).sum()):
             who = "Another leads" if self.leads.nunique() <= 2 else "Others lead"

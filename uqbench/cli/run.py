@@ -60,12 +60,14 @@ def command(
     import uqbench
     from uqbench.api import execute
     from uqbench.api.session import Session
-    from uqbench.contract.errors import contained
+    from uqbench.contract.errors import UqbenchError, contained
     from uqbench.contract.wording import count
     from uqbench.pages.terminal import print_board
     from uqbench.registry.packages import can_report
     from uqbench.runner.display import Terminal
 
+    if table is None and (target or groups or kind):
+        raise UqbenchError("--target, --groups and --kind are of a table: expected --table, too.")
     if table is not None:
         options = uqbench.table_options(options, table, target, groups, kind)
     session = Session(options, Terminal(), warn)

@@ -149,9 +149,12 @@ class BatchWork:
         measured, on_step = self._measurements(batch), self._on_step(about.step)
         if batch.cell.owns_loop:
             proof = LoopProof(measured)
-            agent, files = train_loop_agent(batch, self.host, measured, on_step, proof)
-            goes_on = self._keep(files, self.watch.spent.plus(began, -1), checkpoint_seconds)
-            columns = measured.judged(agent) if goes_on else None
+            try:
+                agent, files = train_loop_agent(batch, self.host, measured, on_step, proof)
+                goes_on = self._keep(files, self.watch.spent.plus(began, -1), checkpoint_seconds)
+                columns = measured.judged(agent) if goes_on else None
+            finally:
+                proof.stop()
             self.learning = [proof.found(partial(random_agent, batch, measured))]
             return columns, self.watch.spent.plus(began, -1)
         checkpointer = self._checkpointer(about, origin, checkpoint_seconds, stop)

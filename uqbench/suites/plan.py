@@ -22,7 +22,7 @@ from uqbench.suites.tuning import NAME as TUNING
 from uqbench.suites.variants import base_name, expanded, values_of
 
 SELF_RUN = "self-run"
-"""Agent, and version, of a run whose loop its owner kept (:mod:`uqbench.runner.self_run`)."""
+"""Agent, and version, of a run whose loop its owner kept (:mod:`uqbench_record.self_run`)."""
 Stage = Literal["train", "judge"]
 """One of a run's two stages, where a command does not do both."""
 RowRole = Role | Literal["imported"]

@@ -94,16 +94,17 @@ def _losses(of: epistemic.Predictions, width: Tensor) -> Tensor:
 def best_of_others(losses: Sequence[Sequence[float]]) -> list[int]:
     """The place of the size with the least mean loss in the other runs, by run.
 
-    The middle one, of what is stated as it is, of a run without others.
+    The middle one, of what is stated as it is, where no other run has losses that are numbers.
 
     Args:
         losses: of each run, by size.
     """
-    known = torch.tensor(losses, dtype=torch.float64).nan_to_num(nan=torch.inf)
-    if len(known) < 2:
-        return [len(of) // 2 for of in losses]
-    others = [known[torch.arange(len(known)) != i].sum(0) for i in range(len(known))]
-    return torch.stack(others).argmin(-1).tolist()
+    known = torch.tensor(losses, dtype=torch.float64)
+    whole = known.isfinite().all(-1, keepdim=True)
+    others = known.where(whole, 0.0).sum(0) - known.where(whole, 0.0)
+    alone = whole.sum() - whole.flatten().long() < 1
+    middle = [len(of) // 2 for of in losses]
+    return torch.tensor(middle).where(alone, others.argmin(-1)).tolist() if losses else []
 
 
 def of_sizes(metric: Metric, records: Sequence[Columns]) -> dict[int, float]:

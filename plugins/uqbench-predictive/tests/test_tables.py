@@ -57,7 +57,9 @@ def test_the_command_runs_it_and_leaves_out_who_cannot_regress(prices):
     assert "left out: svm, for classification: house-prices is a regression." in done.output
     assert "tables · house-prices (selection)" in done.output
     assert "Traceback" not in done.output
-    again = uqbench.plan("tables", "house-prices", plugins=["out/house-prices.toml"], out="out")
+    again = uqbench.plan(
+        "tables", "house-prices", plugins=["out/house-prices.uqbench.toml"], out="out"
+    )
     assert len(again.runs) == 15 * 6
 
 

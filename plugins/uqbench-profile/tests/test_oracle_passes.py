@@ -59,7 +59,7 @@ class Taught:
         plan = make_plan(self.suite, host, budget, seeds=seeds, device="cpu", **of)
         ((batch,),) = make_batch_groups(plan, plan.runs, "cpu", lanes=WORLDS)
         made = TaskEnvironment(batch, host, CPU)
-        env, scorer = made.training_lanes(), made.query_scorer()
+        env, scorer = made.lanes(made.training_seeds), made.query_scorer()
         agent = self.agent = make_agent(batch, host, env, CPU)
         obs, valid = env.reset()
         for _ in range(SHOWN[suite]):

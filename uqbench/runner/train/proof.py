@@ -74,15 +74,20 @@ def returns(
 
 def weights(agent: object) -> list[Tensor]:
     """The parameters of the networks that an agent holds."""
-    networks = [part for part in vars(agent).values() if isinstance(part, nn.Module)]
+    networks = [part for part in _held(agent) if isinstance(part, nn.Module)]
     return [weight.detach() for network in networks for weight in network.parameters()]
 
 
 def parameters(agent: object) -> list[Tensor]:
     """The weights of an agent, or, without networks, the real numbers that it holds as tensors."""
-    held = [vars(one).values() if is_dataclass(one) else [one] for one in vars(agent).values()]
+    held = [_held(one) if is_dataclass(one) else [one] for one in _held(agent)]
     own = [one for part in held for one in part if isinstance(one, Tensor)]
     return weights(agent) or [one for one in own if one.is_floating_point()]
+
+
+def _held(one: object) -> list[object]:
+    """The values of an object's attributes; none of one with slots."""
+    return [*getattr(one, "__dict__", {}).values()]
 
 
 def relative_change(before: list[Tensor], after: list[Tensor], lanes: int) -> list[float]:
@@ -98,6 +103,7 @@ def relative_change(before: list[Tensor], after: list[Tensor], lanes: int) -> li
         return sum(sums, torch.zeros(lanes, dtype=torch.float64))
 
     pairs = zip(after, before, strict=False)
-    moved = squares(one - first if one.shape == first.shape else one for one, first in pairs)
+    same = ((one.cpu(), first.cpu()) for one, first in pairs)  # a loop may move its networks
+    moved = squares(one - first if one.shape == first.shape else one for one, first in same)
     began = squares(before)
     return [*(moved / torch.where(began > 0, began, moved.clamp(min=1e-30))).sqrt().tolist()]

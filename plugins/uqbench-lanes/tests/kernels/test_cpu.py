@@ -11,7 +11,6 @@ import json
 import sys
 from typing import NamedTuple
 
-import numpy as np
 import torch
 from uqbench.lanes.kernels import cpu
 

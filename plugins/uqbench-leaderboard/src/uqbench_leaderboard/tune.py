@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,7 @@ from uqbench.suites.tuning import (
     read_table,
     table,
 )  # fmt: skip
-from uqbench.suites.variants import base_name, grid, values_of, variant_name
+from uqbench.suites.variants import Grid, base_name, grid, values_of, variant_name
 
 WIDER = 4
 """Times that a grid may widen."""
@@ -94,7 +94,8 @@ def tune(
         grids = widened(new, done.plan, session.host) if rung == NAME and wider < WIDER else {}
         if grids:
             wider += 1
-            rungs.append((NAME, replace(options, methods=tuple(grids), settings=grids)))
+            fixed = {n: _fixed(options.settings.get(n, {})) | grids[n] for n in grids}
+            rungs.append((NAME, replace(options, methods=tuple(grids), settings=fixed)))
         elif rung == NAME and LAST in done.plan.suite.all_budgets:
             rungs.append((LAST, options))
         failed |= {run.name: reason for run, reason in done.unfinished.items()}
@@ -110,7 +111,8 @@ def widened(rows: Sequence[Tried], plan: Plan, host: Host) -> dict[str, dict[str
         host: the plugins.
     """
     grids: dict[str, dict[str, Any]] = {}
-    for name, of in outcomes(rows).items():
+    plain = [replace(row, error=None) for row in rows]  # the last rung takes the best mean, too
+    for name, of in outcomes(plain).items():
         tried = {row.setting: values_of(f"[{row.setting}]") for row in rows if row.method == name}
         values = {
             key: list(dict.fromkeys(own.get(key) for own in tried.values())) for key in of.values
@@ -124,6 +126,11 @@ def widened(rows: Sequence[Tried], plan: Plan, host: Host) -> dict[str, dict[str
                     k: grid(*own, *([more[k]] if k in more else [])) for k, own in values.items()
                 }
     return grids
+
+
+def _fixed(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings that are the same in all variants."""
+    return {key: value for key, value in settings.items() if not isinstance(value, Grid)}
 
 
 def further(tried: Sequence[Any], chosen: Any) -> float | int | None:
@@ -140,7 +147,7 @@ def further(tried: Sequence[Any], chosen: Any) -> float | int | None:
     neighbor = known[1] if chosen == known[0] else known[-2]
     beyond = float(f"{chosen * chosen / neighbor:.3g}")
     if not all(isinstance(x, int) for x in tried):
-        return beyond
+        return None if beyond in tried else beyond
     return None if round(beyond) in tried or round(beyond) < 1 else round(beyond)
 
 

@@ -24,6 +24,8 @@ __all__ = ["TableDataset", "table_options", "table_suite"]
 SUITE = "tables"
 SEEDS = 6
 """Splits of a table."""
+WRITTEN = "# Written by uqbench run --table"
+"""Begins a suite file of this command, which alone it writes over."""
 
 
 def table_options(
@@ -47,7 +49,7 @@ def table_options(
         raise UqbenchError(
             f"--table needs --target: expected one of the columns of {table}: {known}."
         )
-    at = (options.folder or Path()) / f"{_name(table)}.toml"
+    at = (options.folder or Path()) / f"{_name(table)}.uqbench.toml"
     suite = table_suite(
         table, target, groups=groups or "", kind=kind, to=at, tell=partial(say, err=True)
     )
@@ -100,8 +102,8 @@ def table_suite(
         "file": str(path), "sha256": digest(path), "target": target, "kind": data.kind,
         "groups": groups,
     }  # fmt: skip
-    given = ", ".join(f"{key} = {json.dumps(value)}" for key, value in config.items())
-    text = f"""# Written by uqbench run --table: a budget of the suite {SUITE}, for --plugin
+    given = ", ".join(f"{key} = {_quoted(value)}" for key, value in config.items())
+    text = f"""{WRITTEN}: a budget of the suite {SUITE}, for --plugin
 [[extend.{SUITE}.tasks]]
 name = "{name}"
 dataset = "table-file"
@@ -109,10 +111,10 @@ config = {{ {given} }}
 worlds = "drawn"
 
 [extend.{SUITE}.normalization.brier_or_crps.constants]
-{name} = {{ zero = {climatology(data.target.values, data.n_classes):.4f}, one = 0.0 }}
+{name} = {{ zero = {climatology(data.target.values, data.n_classes):.6g}, one = 0.0 }}
 
 [extend.{SUITE}.budgets.{name}]
-summary = {json.dumps(f"{about}, {SEEDS} splits")}
+summary = {_quoted(f"{about}, {SEEDS} splits")}
 steps = 500
 seeds = {SEEDS}
 config = {{ batch_size = 100, learning_rate = 3e-3, noise = "validation" }}
@@ -121,10 +123,19 @@ ranks = true
 step_ms = 2.0
 tuned = "only"
 """
-    at = path.with_suffix(".toml") if to is None else Path(to)
+    at = path.with_suffix(".uqbench.toml") if to is None else Path(to)
+    if at.exists() and not at.read_text("utf-8").startswith(WRITTEN):
+        raise UqbenchError(
+            f"{at} is there, and not of this command: expected another name in 'to'."
+        )
     at.parent.mkdir(parents=True, exist_ok=True)
     at.write_text(text, "utf-8")
     return at
+
+
+def _quoted(text: str) -> str:
+    """The text as a string of TOML, which has no surrogates, and U+007F in escapes alone."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def climatology(values: NDArray[np.generic], n_classes: int) -> float:

@@ -70,6 +70,8 @@ def numbers(frame: pd.DataFrame, where: str) -> Columns:
     for label, column in frame.items():
         name, gone = str(label), int(column.isna().sum())
         column = _dated(column)
+        if column.map(lambda cell: isinstance(cell, list | dict | np.ndarray)).any():
+            raise UqbenchError(f"{name}: expected a number, a date or text in a cell; got lists.")
         if column.nunique(dropna=False) < 2:
             notes.append(f"{name}: does not vary; left out")
         elif types.is_datetime64_any_dtype(column):

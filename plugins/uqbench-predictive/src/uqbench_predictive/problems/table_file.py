@@ -67,10 +67,11 @@ def frame_of(path: Path) -> pd.DataFrame:
     Raises:
         UqbenchError: its ending is another one, or it cannot be read.
     """
-    if path.suffix not in READ:
+    read = READ.get(path.suffix.lower())
+    if read is None:
         raise UqbenchError(f"{path}: expected a table as {', '.join(READ)}.")
     try:
-        return READ[path.suffix](path)
+        return read(path)
     except (OSError, ValueError, ImportError) as error:  # pandas' errors of parsing are ValueErrors
         raise UqbenchError(f"{path} cannot be read as {path.suffix}: {error}") from None
 
