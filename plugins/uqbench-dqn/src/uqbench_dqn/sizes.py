@@ -35,10 +35,11 @@ def at_sizes(
 
 
 def _times(stated: Uncertainty, size: float) -> Uncertainty:
-    """The statement with all widths times ``size``, about the same means."""
+    """What is stated of Q, with all widths times ``size`` about the same means; no return law."""
     var, samples = stated.epistemic_var, stated.value_samples
     if samples is not None:
         middle = samples.double().mean(-1, keepdim=True)
         samples = middle + size * (samples - middle)
     var = None if var is None else size**2 * var.double()
-    return replace(stated, epistemic_var=var, value_samples=samples)
+    of_q = {"epistemic_var": var, "value_samples": samples}
+    return replace(stated, **of_q, return_atoms=None, return_probs=None)
