@@ -117,7 +117,7 @@ worlds = "drawn"
 summary = {_quoted(f"{about}, {SEEDS} splits")}
 steps = 500
 seeds = {SEEDS}
-config = {{ batch_size = 100, learning_rate = 3e-3, noise = "validation" }}
+config = {{ batch_size = {min(100, train)}, learning_rate = 3e-3, noise = "validation" }}
 tasks = ["{name}"]
 ranks = true
 step_ms = 2.0

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 from uqbench_predictive.networks.architectures import Mlp, initial_weights
-from uqbench_predictive.networks.learning import Stack, batches, fit, losses
+from uqbench_predictive.networks.learning import Stack, batches, fit, losses, shuffled
 
 from uqbench.contract.estimator import Data
 from uqbench.lanes import lane_generators
@@ -39,6 +39,13 @@ def test_batches_follow_each_other_and_drop_an_incomplete_one():
     assert taken == [[0, 1, 2], [3, 4, 5], [0, 1, 2]]
     with pytest.raises(ValueError, match="at most 7 rows"):
         next(batches(data, 8))
+
+
+def test_a_batch_of_more_rows_than_there_are_is_refused_in_order_and_shuffled():
+    data = Data(torch.zeros(1, 3, 2), torch.zeros(1, 3))
+    for stream in (batches(data, 4), shuffled(data, 4, [torch.Generator()])):
+        with pytest.raises(ValueError, match="batches of at most 3 rows"):
+            next(stream)
 
 
 def test_losses_are_cross_entropies_and_squared_errors():

@@ -119,16 +119,26 @@ def batches(data: Data, size: int | None) -> Iterator[Data]:
     Raises:
         ValueError: there are fewer rows than a batch holds.
     """
-    n = data.targets.shape[1]
-    size = n if size is None else size
-    if size > n:
-        raise ValueError(
-            f"expected batches of at most {n} rows, the size of the training set, got {size}"
-        )
+    size = data.targets.shape[1] if size is None else size
+    n = _rows(data, size)
     while True:
         for first in range(0, n - size + 1, size):
             span = slice(first, first + size)
             yield Data(data.inputs[:, span], data.targets[:, span])
+
+
+def _rows(data: Data, size: int) -> int:
+    """The number of rows, of which a batch has ``size``.
+
+    Raises:
+        ValueError: it has fewer, and would never fill a batch.
+    """
+    n = data.targets.shape[1]
+    if size > n:
+        raise ValueError(
+            f"expected batches of at most {n} rows, the size of the training set, got {size}"
+        )
+    return n
 
 
 def shuffled(data: Data, size: int | None, generators: Sequence[torch.Generator]) -> Iterator[Data]:
@@ -136,7 +146,7 @@ def shuffled(data: Data, size: int | None, generators: Sequence[torch.Generator]
     if size is None:
         yield from batches(data, None)
         return
-    n = data.targets.shape[1]
+    n = _rows(data, size)
     here = torch.arange(len(data.targets), device=data.targets.device)[:, None]
     while True:
         order = torch.stack([torch.randperm(n, generator=g) for g in generators])
