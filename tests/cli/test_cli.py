@@ -61,7 +61,7 @@ BOARDS = str(Path(__file__).parents[2] / "leaderboards")
     "arguments",
     [
         "list", "list agents --json", "list estimators", "list scores", "cite minatar", "cite dqn",
-        "status", f"leaderboard --suite windy-cliff --to {BOARDS} --check",
+        "status", f"leaderboard --suite widenarrow --to {BOARDS} --check",
         "run --suite minatar --dry-run", "run --suite deepsea --dry-run",
     ],
 )  # fmt: skip

@@ -64,7 +64,10 @@ def test_what_is_not_a_number_is_no_value():
 def planned(seeds: int) -> Any:
     """A plan of one cell, as far as scores need it."""
     runs = [make_run(seed).on_device("cpu") for seed in range(seeds)]
-    names = {"task": SimpleNamespace(name="task"), "method": SimpleNamespace(name="method")}
+    names = {
+        "task": SimpleNamespace(name="task", dataset=None),
+        "method": SimpleNamespace(name="method"),
+    }
     scale = {"task": SimpleNamespace(normalize=lambda value: 2 * value)}
     suite = SimpleNamespace(
         metrics=METRICS, primary_metric=lambda budget: METRICS[0],

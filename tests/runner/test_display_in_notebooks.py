@@ -12,7 +12,7 @@ def test_lines_go_to_stderr_where_rich_sees_a_notebook(monkeypatch, capsys):
     monkeypatch.setattr("rich.jupyter.display", lambda *line: shown.append(line))
     made = display.Console
     watcher = display.Terminal()
-    monkeypatch.setattr(display, "TimeLeft", lambda *_: None)
+    monkeypatch.setattr(display, "TimeLeft", lambda *_, **__: None)
     consoles = []
 
     def console(**options):

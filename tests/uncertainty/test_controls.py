@@ -9,12 +9,12 @@ does so in one of 700.
 | beyond the best control | proper | information | correlation |
 | --- | ---: | ---: | ---: |
 | s/√n | 0.03 | 0.03 | 0.22 |
-| s/√n, ten times too sure | −0.12 | 0.03 | 0.22 |
+| s/√n, ten times too sure | −0.11 | 0.03 | 0.22 |
 | counts | 0.00 | 0.00 | 0.00 |
 | constant | −0.02 | −0.02 | −0.43 |
-| conformal | −0.03 | −0.02 | −0.43 |
+| one width, known | −0.03 | −0.02 | −0.43 |
 | distance | −0.11 | −0.02 | −0.26 |
-| gap | −0.38 | −0.06 | −0.39 |
+| gap | −0.37 | −0.06 | −0.39 |
 | noise | −0.06 | −0.05 | −0.43 |
 | negated | −0.40 | −0.05 | −1.08 |
 | zero | −0.16 | −0.16 | −0.43 |

@@ -101,7 +101,7 @@ def predict_once(
             if isinstance(value, Tensor)
         }
         when, reference = replace(by, when=f"for the set {name!r}"), None
-        if reference_model is not None:
+        if reference_model is not None and n_classes:  # of classes alone it has probabilities
             asked = one.inputs, n_classes, when.when, see("wrong-data")
             reference = reference_log_probs(reference_model, *asked)
         given = predictions[name] = Predictions(replace(said, **own), one.targets, reference)

@@ -1,7 +1,5 @@
 """Any table: ``uqbench run --table prices.csv --target price``, and :class:`TableDataset`."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace
@@ -32,13 +30,28 @@ def table_options(
     options: Options,
     table: Path,
     target: str | None,
-    groups: str | None,
-    kind: Kind | None,
+    groups: str | None = None,
+    kind: Kind | None = None,
 ) -> Options:
     """The options of a command whose suite is made of a file: see :func:`table_suite`.
 
+    Args:
+        options: of the command, without a suite and a budget.
+        table: a ``.csv``, ``.tsv`` or ``.parquet`` file.
+        target: the column to predict.
+        groups: a column whose rows with the same value belong together; None for none.
+        kind: ``classification`` or ``regression``; None for what the target looks like.
+
+    Returns:
+        Options of a run of that file, whose suite file is in the results folder.
+
     Raises:
         UqbenchError: no target is named, or a suite is; or the file cannot be used.
+
+    Example:
+        >>> import pathlib, uqbench
+        >>> table = pathlib.Path("prices.csv")
+        >>> uqbench.table_options(uqbench.Options(), table, "price")  # doctest: +SKIP
     """
     if options.suite not in (None, SUITE) or options.budget is not None:
         raise UqbenchError(
@@ -84,6 +97,11 @@ def table_suite(
 
     Raises:
         UqbenchError: the file, a column or the target cannot be used; says what was expected.
+
+    Example:
+        >>> import uqbench
+        >>> made = uqbench.table_suite("prices.csv", "price")  # doctest: +SKIP
+        >>> uqbench.run("tables", "prices", plugins=[str(made)])  # doctest: +SKIP
     """
     path, name = Path(table), _name(Path(table))
     x, y, own = columns_of(frame_of(path), target, groups, str(path))

@@ -109,8 +109,8 @@ def test_a_vector_machine_has_scikit_learns_probabilities_at_the_cost_of_its_dec
         ScikitLearnConfig(model="svm", weight_decay=0.0)
 
 
-def test_regressions_and_reference_models_are_refused(toy):
-    for task in (toy(0), toy(reference=True)):
-        estimator = ScikitLearn(task.problem, [3], ScikitLearnConfig(model="k-neighbors"), CPU)
-        with pytest.raises(ValueError, match="expected a classification in setting"):
+def test_regressions_of_a_classifier_and_reference_models_are_refused(toy):
+    for task, model in ((toy(0), "svm"), (toy(reference=True), "k-neighbors")):
+        estimator = ScikitLearn(task.problem, [3], ScikitLearnConfig(model=model), CPU)
+        with pytest.raises(ValueError, match=r"expected a (classification|task) in setting"):
             estimator.fit(task.data([3]), task.reference_model([3]), steps=1)

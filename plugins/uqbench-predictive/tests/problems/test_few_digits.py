@@ -36,7 +36,7 @@ def task(tmp_path, monkeypatch, idx):
     monkeypatch.setenv(VARIABLE, str(tmp_path))
     for name, size in {"TRAINED": 25, "VALIDATED": 5, "TESTED": 10}.items():
         monkeypatch.setattr(few_digits, name, size)
-    return FewDigits(FewDigitsConfig())
+    return FewDigits(FewDigitsConfig(tested=10))
 
 
 def numbers(x: torch.Tensor) -> np.ndarray:
