@@ -101,9 +101,8 @@ def worth(
     metric = suite.metric(column.removesuffix("_mean"))
     stating = {name: own for name, own in methods.items() if own.raw(metric) is not None}
     if all(suite.task(name).worlds == "drawn" for own in stating.values() for name in own.tasks):
-        fresh = (
-            "Worlds are drawn from the prior" if metric.kind == "queries" else "Test data are fresh"
-        )
+        data = metric.kind in ("dataset", "predictions")
+        fresh = "Test data are fresh" if data else "Worlds are drawn from the prior"
         return f"{fresh}, so exact intervals would cover what they say."
     if metric.kind != "queries":
         return "Worlds are fixed: even exact intervals may cover more or less than they say."

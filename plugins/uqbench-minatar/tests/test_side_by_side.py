@@ -66,6 +66,7 @@ def done(store: Store, run: Run) -> dict[str, Any]:
     record = json.loads((folder / "run.json").read_text())
     assert record["status"] == "finished", record["reason"]
     del record["scalars"]["steps_per_s"]
+    record["learning"].pop("random", None)  # random play beside is drawn by batch
     files = {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "run.json"}
     return {**files, "scalars": record["scalars"], "learning": record["learning"]}
 

@@ -405,7 +405,11 @@ def uqbench_board_tables() -> Iterable[Spec]:
 def uqbench_expected_failures() -> Mapping[str, Mapping[str, str]]:
     """Where a rule of conformance does not hold, and why."""
     drawn = "points are drawn anew from a known law in two dimensions: what is near was not copied"
-    return {"dataset two-moons": {"dataset-twins": drawn}}
+    coarse = "columns are coarse, so that other cases are near; equal rows are on one side"
+    return {
+        "dataset two-moons": {"dataset-twins": drawn},
+        "dataset table": {"dataset-twins": coarse},
+    }
 
 
 @hookimpl
