@@ -29,7 +29,6 @@ BOARDS = ROOT / "leaderboards"
 PICTURES = ROOT / "docs" / "pictures"
 SHOWN = (
     ("drawn-worlds", "demo", "trust"),
-    ("deepsea", "paper", "intervals"),
     ("minatar", "cpu", "trust"),
     ("priormdp-sbc", "paper", "reliability"),
     ("profile", "paper", "profile"),
