@@ -63,6 +63,7 @@ SETTINGS = {
     "jax-randomized-prior-dqn": "prior_scale",
     "epinet-dqn": "prior_scale",
     "hypermodel-dqn": "prior_scale",
+    "uvu-dqn": "prior_scale",
     "bdqn": "prior_var",
     "ube-dqn": "initial_uncertainty",
 }

@@ -188,3 +188,24 @@ def _check_indices(size: int, indices: int, samples: int) -> None:
             f"expected index_size >= 1, indices >= 1 and samples >= 2, got {size}, {indices} and "
             f"{samples}"
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class UVUConfig(EpsilonGreedyConfig):
+    """Settings of universal value-function uncertainties.
+
+    Attributes:
+        heads: M, differences that an estimate is the mean of.
+        prior_scale: what the differences are multiplied by, in units of return.
+        kappa: where the Huber loss of Q turns from quadratic to linear.
+    """
+
+    heads: int = 10
+    prior_scale: float = 1.0
+    kappa: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("heads", "prior_scale", "kappa"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"{name} must be positive, got {getattr(self, name)}")

@@ -50,6 +50,13 @@ def uqbench_agents() -> Iterable[AgentSpec]:
             factory="uqbench_posteriors.iqn:IQN",
             config="uqbench_posteriors.config:IQNConfig",
         ),
+        AgentSpec(
+            name="uvu-dqn",
+            title="UVU-DQN",
+            version="1",
+            factory="uqbench_posteriors.uvu:UVUDQN",
+            config="uqbench_posteriors.config:UVUConfig",
+        ),
     ]
 
 
@@ -65,7 +72,9 @@ def uqbench_expected_failures() -> Mapping[str, Mapping[str, str]]:
     """Rules of conformance that do not hold, and why."""
     noise = "σ² and σ_ε², of the prior and of the targets' noise, are settings in units of return"
     prior = "the prior networks' scale is a setting in units of return"
+    random = "the scale of the random networks is a setting in units of return"
     return {
         "agent bdqn": {"uncertainty-scale": noise},
         "agent epinet-dqn": {"uncertainty-scale": prior},
+        "agent uvu-dqn": {"uncertainty-scale": random},
     }
