@@ -142,8 +142,14 @@ def _readings(board: Board) -> str:
 def _cost(text: str) -> str:
     rows = read_cost(text)
     unit = "core" if all(row.device == "cpu" for row in rows) else "device"
-    hours = sum(row.device_hours for row in rows)
-    return f"## Cost\n\n{hours:.2f} {unit}-hours (`cost.csv`)." if rows else ""
+    if not rows:
+        return ""
+    hours = dict.fromkeys((row.method for row in rows), 0.0)
+    for row in rows:
+        hours[row.method] += row.device_hours
+    dearest = sorted(hours.items(), key=lambda one: -one[1])
+    each = ", ".join(f"`{method}` {spent:.2g}" for method, spent in dearest)
+    return f"## Cost\n\n{sum(hours.values()):.2f} {unit}-hours (`cost.csv`): {each}."
 
 
 def _made(board: Board, made: Sequence[MadeWith], older: str) -> str:
