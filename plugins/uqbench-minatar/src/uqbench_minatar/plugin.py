@@ -7,7 +7,7 @@ from importlib.metadata import version
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
-from uqbench import AgentSpec, EnvironmentSpec, hookimpl
+from uqbench import AgentSpec, EnvironmentSpec, Spec, hookimpl
 
 
 @hookimpl
@@ -53,6 +53,12 @@ def uqbench_suites() -> Iterable[Traversable]:
     """The suites ``minatar`` and ``offline-minatar``."""
     suites = files("uqbench_minatar") / "suites"
     return [suites / f"{name}.toml" for name in ("minatar", "offline-minatar")]
+
+
+@hookimpl
+def uqbench_board_tables() -> Iterable[Spec]:
+    """Returns by game, beside the published ones."""
+    return [Spec(name="returns", version="1", factory="uqbench_minatar.returns:Returns")]
 
 
 @hookimpl

@@ -1,0 +1,110 @@
+"""``returns.csv``: what a board's methods scored in each game, beside the published logs."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+if TYPE_CHECKING:
+    from uqbench.boards.leaderboard import Board
+
+METRICS = {"speed": "learning_speed", "level": "online_return", "greedy": "evaluation_return"}
+"""Columns, and the suite's metrics that they are means of over seeds."""
+COLUMNS = ("game", "method", "source", "steps", *METRICS)
+SUITE = "minatar"
+OWN = ""
+"""The source of a board's own rows."""
+
+
+class Returns:
+    """The table ``returns.csv`` (:class:`uqbench.contract.board_table.BoardTable`)."""
+
+    kept = False
+
+    def __init__(self, board: Board) -> None:
+        self.board = board
+
+    @property
+    def applies(self) -> bool:
+        """Whether the board is one of the games."""
+        return self.board.suite == SUITE
+
+    @cached_property
+    def frame(self) -> pd.DataFrame:
+        """A row a game and method: mean returns, in points of the game; then the published ones."""
+        board = self.board
+        metrics = {column: board.plan.suite.metric(name) for column, name in METRICS.items()}
+        rows: list[list[Any]] = []
+        for name, cell in (
+            (name, cell) for name in board.plan.roles for cell in board.scores.cells
+        ):
+            if cell.method == name:
+                values = [board.methods[name].on(cell.task, of) for of in metrics.values()]
+                means = [None if of is None else f"{of.mean():.6g}" for of in values]
+                rows.append([cell.task, name, OWN, board.plan.budget.steps, *means])
+        games = {row[0] for row in rows}
+        rows += [row for row in published() if row[0] in games]
+        return pd.DataFrame(rows, columns=list(COLUMNS), dtype=object)
+
+    @property
+    def section(self) -> str:
+        """The levels by game in Markdown, the speeds before and the greedy returns after them."""
+        frame = self.frame
+        games = list(dict.fromkeys(frame["game"]))
+        steps = self.board.plan.budget.steps
+        lines = [
+            "## Returns by game",
+            "",
+            f"Mean returns over seeds, *speed / level / greedy*: of training episodes in the last "
+            f"three quarters and in the last tenth of {steps:,} steps, and of greedy episodes. "
+            f"Below, levels of {_logs()['source']}, whose learner took a gradient step on 32 "
+            f"transitions every step (`returns.csv`).",
+            "",
+            f"| method | {' | '.join(games)} |",
+            f"| --- |{' --- |' * len(games)}",
+        ]
+        for (source, count, method), rows in frame.groupby(
+            ["source", "steps", "method"], sort=False
+        ):
+            cells = {row["game"]: _cell(row) for row in rows.to_dict("records")}
+            name = f"`{method}`" if source == OWN else f"{method}, published, {count:,} steps"
+            lines.append(f"| {name} | {' | '.join(cells.get(game, '–') for game in games)} |")
+        return "\n".join(lines)
+
+    @staticmethod
+    def entries(_: object) -> Sequence[object]:
+        """Nothing that the index of boards counts."""
+        return ()
+
+    @staticmethod
+    def index(_: Iterable[object]) -> str:
+        """No section of the index."""
+        return ""
+
+
+def _cell(row: dict[str, Any]) -> str:
+    """``speed / level / greedy`` of a board's row, the level of a published one."""
+    if row["source"] != OWN:
+        return f"{float(row['level']):.3g}"
+    return " / ".join("–" if row[of] is None else f"{float(row[of]):.3g}" for of in METRICS)
+
+
+def _logs() -> dict[str, Any]:
+    return tomllib.loads((files("uqbench_minatar") / "published.toml").read_text("utf-8"))
+
+
+def published() -> list[list[Any]]:
+    """The published logs as rows of :data:`COLUMNS`."""
+    logs = _logs()
+    rows: list[list[Any]] = []
+    for window in logs["windows"]:
+        steps = window.pop("steps")
+        for method, levels in window.items():
+            for game, level in zip(logs["games"], levels, strict=True):
+                rows.append([game, method, logs["source"], steps, None, f"{level:.6g}", None])
+    return rows
