@@ -162,6 +162,10 @@ class ClaimKind(ABC):
         """Whether the runs are compared with a published number, whose place the source names."""
         return False
 
+    def among(self, methods: Container[str]) -> ClaimKind | None:
+        """The part of the claim that some methods' runs can tell of; None where there is none."""
+        return self if all(name in methods for name in self.named_methods) else None
+
     def check(self, tasks: Sequence[str], normalized: Container[str]) -> None:
         """Raise ``ValueError`` where a suite lacks what the claim needs.
 

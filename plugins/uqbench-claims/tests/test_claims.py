@@ -252,12 +252,26 @@ def test_under_another_budget_a_claim_is_not_applicable_whatever_the_runs_say(ho
     for settings in (ORDER, ORDER.replace('["c", ["a", "b"]]', '["a", "c"]')):
         judgement = judged(host, settings, budget=budget)
         assert judgement.verdict is Verdict.NOT_RUN
-        assert judgement.reason == "the claim needs the budget paper"
+        assert judgement.reason.startswith("the claim needs the budget paper; here ")
         assert judgement.findings[0].interval is not None
     nothing = judged(
         host, ORDER, budget=budget, change=lambda s: replace(s, status="missing", values={})
     )
     assert nothing.verdict is Verdict.NOT_RUN
+
+
+def test_under_another_budget_the_estimate_is_of_the_methods_that_ran_whole(host):
+    """Method c beats a in every run and b is not there: c over a alone is told of, exactly 1."""
+    lost = judged(
+        host,
+        ORDER,
+        budget="long",
+        change=lambda s: replace(s, status="missing", values={}) if s.method == "b" else s,
+    )
+    (finding,) = lost.findings
+    assert (finding.comparison.about, finding.comparison.measured.estimate) == ("c over a", 1.0)
+    assert "; here c over a: probability of improvement 1 [" in lost.reason
+    assert "over b" not in lost.reason
 
 
 def test_a_claim_about_one_raw_task_is_not_applicable_where_a_budget_has_several(host):

@@ -112,11 +112,9 @@ class _Case:
 
     def judgement(self) -> Judgement:
         """The verdict, with its evidence or what is missing."""
-        elsewhere = self.plan.budget_name not in self.claim.budgets
-        needs = f"the claim needs the budget {' or '.join(self.claim.budgets)}"
+        if self.plan.budget_name not in self.claim.budgets:
+            return self._elsewhere()
         missing, unusable = self._missing(), self._unusable()
-        if elsewhere and (missing or unusable):
-            return self._say(Verdict.NOT_RUN, needs)
         if (least := self.claim.least_tasks or 0) > len(self.tasks):
             reason = f"the paper's statistic is over {least} tasks, this budget has "
             return self._say(Verdict.NOT_RUN, f"{reason}{len(self.tasks)}")
@@ -127,13 +125,9 @@ class _Case:
         try:
             evidence = self.kind.compare(self._observations())
         except CannotCompareError as error:
-            if elsewhere:
-                return self._say(Verdict.NOT_RUN, needs)
             return self._say(Verdict.OPEN, str(error))
         enough = self.seeds >= MINIMUM_SEEDS
         findings = find(evidence, intervals=enough)
-        if elsewhere:
-            return self._say(Verdict.NOT_RUN, needs, findings)
         if not self.plan.as_written:
             return self._say(Verdict.OPEN, "steps or settings were set by hand", findings)
         if not enough:
@@ -157,6 +151,29 @@ class _Case:
         if reached is Verdict.DOES_NOT_HOLD and self.kind.published:
             parts = "; ".join(filter(None, ["a published number", parts]))
         return self._say(reached, parts, findings)
+
+    def _elsewhere(self) -> Judgement:
+        """Not run, with what the runs of another budget than the claim's come to."""
+        needs = f"the claim needs the budget {' or '.join(self.claim.budgets)}"
+        kind = self.kind.among([m for m in self.kind.named_methods if self._whole(m)])
+        few = len(self.tasks) < max(1, self.claim.least_tasks or 0)
+        if kind is None or few or self.seeds < MINIMUM_SEEDS:
+            return self._say(Verdict.NOT_RUN, needs)
+        self.scores = {of: own for of, own in self.scores.items() if of[0] in kind.named_methods}
+        try:
+            evidence = kind.compare(self._observations())
+        except CannotCompareError:
+            return self._say(Verdict.NOT_RUN, needs)
+        findings = find(evidence, intervals=True)
+        told = [needs, *map(_estimate, findings)]
+        if all(f.interval for f in findings) and any(f.word == "open" for f in findings):
+            told.append(seeds_needed(evidence, findings, self.seeds).told(self.seeds))
+        return self._say(Verdict.NOT_RUN, "; ".join(told), findings)
+
+    def _whole(self, method: str) -> bool:
+        """Whether all runs of a method have a value."""
+        cells = [self.scores[method, task] for task in self.tasks]
+        return all(len(own) and np.isfinite(own.values(self.metric.name)).all() for own in cells)
 
     def _undecided(self, evidence: Evidence, findings: tuple[Finding, ...]) -> Judgement:
         flat = [f.comparison.about for f in findings if f.interval is None]
@@ -273,6 +290,13 @@ def _parts(findings: Sequence[Finding], reached: Verdict) -> str:
             words = f"{measured.estimate:.3g}, but the means differ by {difference.estimate:+.3g}"
             parts.append(f"{_about(f)}: {f.comparison.statistic} {words}")
     return "; ".join(parts)
+
+
+def _estimate(finding: Finding) -> str:
+    """A comparison's estimate with its interval, in words."""
+    of = finding.comparison
+    ends = finding.interval and " [{:.2g}, {:.2g}]".format(*finding.interval)
+    return f"here {_about(finding)}: {of.statistic} {of.measured.estimate:.2g}{ends or ''}"
 
 
 def _about(finding: Finding) -> str:

@@ -1,7 +1,9 @@
 """``order``: who is better than whom."""
 
+from __future__ import annotations
+
 from collections.abc import Container, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise, product
 from operator import neg
 from typing import Literal
@@ -67,6 +69,12 @@ class Order(TaskwiseKind):
         if self.threshold is not None:
             return self.threshold
         return 0.5 if self.by == "improvement" else 0.0
+
+    def among(self, methods: Container[str]) -> Order | None:
+        """The order of those of its methods that are among some; None where it compares none."""
+        tiers = [tuple(name for name in tier if name in methods) for tier in self.tiers]
+        left = tuple(filter(None, tiers))
+        return replace(self, methods=left) if len(left) > 1 else None
 
     def check(self, tasks: Sequence[str], normalized: Container[str]) -> None:
         """Raise where scores are compared that are not normalized."""
