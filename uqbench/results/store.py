@@ -100,13 +100,15 @@ class Store:
             ) from None
 
     def read(self, place: str | PurePosixPath) -> StoredRun:
-        """The state of a run by its folder below the root, from its record alone."""
+        """The state of a run by its folder below the root, as its record or the index has it."""
         try:
             return self._read(self.at(place))
         except UqbenchError as error:
             return StoredRun(RunState.DAMAGED, reason=str(error))
 
     def _read(self, folder: Folder, run: Run | None = None) -> StoredRun:
+        if run is None and (known := self._verified.get("/".join(folder.names))):
+            return StoredRun(RunState.FINISHED, known, provenance=known.provenance)
         stored = read_run(folder, run, self._last)
         self._last = stored.record or self._last
         if stored.state is not RunState.RUNNING:
@@ -123,26 +125,29 @@ class Store:
     def find(self, run: Run) -> StoredRun:
         """The state of a run, with the digests of all its files verified.
 
-        Those of files that are as they were when they were verified last are not computed again;
-        call :meth:`save_index` after many runs.
+        A run whose files are as they were when they were verified last is as it was; call
+        :meth:`save_index` after many runs.
 
         Raises:
             UqbenchError: a name of it cannot be that of a folder.
         """
+        known = self._verified.get(run.place)
+        if known is not None and known.identity == run.identity:
+            return StoredRun(RunState.FINISHED, known, provenance=known.provenance)
         folder = self.at(run.place)
-        files = folder.signatures(*SIGNED)
+        files = dict(zip(SIGNED, folder.signatures(*SIGNED), strict=True))
         stored = self._read(folder, run)
         if stored.state is not RunState.FINISHED or stored.record is None:
             return stored
-        if not self._verified.has(run.place, files):
-            if damage := _damage(folder, stored.record):
-                return damage
-            self._verified.add(run.place, files)
+        if damage := _damage(folder, stored.record):
+            return damage
+        self._verified.add(run.place, files, stored.record)
         return stored
 
     def save_index(self) -> None:
-        """Keep which finished runs were verified, for the next command."""
-        self._verified.save()
+        """Keep what verified runs said, for the next command."""
+        if self._verified.save():
+            self._verified = Verified(self.top)
 
     def lock(self, run: Run) -> RunLock | None:
         """Lock a run for this process; None where another process has locked it.
@@ -259,28 +264,22 @@ class Store:
         """Whether there is a run, damaged or not."""
         return any(place.count("/") == DEPTH - 1 for place, _ in self.walk())
 
-    def walk(
-        self, suite: str | None = None, *, records: bool = True
-    ) -> Iterator[tuple[str, StoredRun]]:
-        """Every run's folder, relative to the root, and state, read from ``run.json`` alone.
+    def walk(self, suite: str | None = None) -> Iterator[tuple[str, StoredRun]]:
+        """Every run's folder, relative to the root, and state, as :meth:`read` says it.
 
         A folder above those of runs that cannot be listed, as of somebody else, or that is a link,
         is damaged: it comes with the reason, and has fewer parts than a run's.
 
         Args:
             suite: only its runs; all where it is None.
-            records: whether those of finished runs are asked for; without, runs whose files are as
-                they were when they were verified are not read.
         """
-        return self._below(self.top if suite is None else self.top.below(suite), records)
+        return self._below(self.top if suite is None else self.top.below(suite))
 
-    def _below(self, folder: Folder, records: bool) -> Iterator[tuple[str, StoredRun]]:
+    def _below(self, folder: Folder) -> Iterator[tuple[str, StoredRun]]:
         if len(folder.names) == DEPTH:
-            place = "/".join(folder.names)
-            known = not records and self._verified.has(place, folder.signatures(*SIGNED))
-            stored = StoredRun(RunState.FINISHED) if known else self._read(folder)
+            stored = self._read(folder)
             if stored.state is not RunState.MISSING:
-                yield place, stored
+                yield "/".join(folder.names), stored
             return
         try:
             for name, kind in sorted(folder.kinds().items()):
@@ -298,7 +297,7 @@ class Store:
                     link = OSError(errno.ELOOP, "it is a symbolic link")
                     yield place, cannot_be_read("the folder", link)
                 else:
-                    yield from self._below(below, records)
+                    yield from self._below(below)
         except OSError as error:
             if error.errno not in NOT_A_FILE:  # else another process has removed it
                 yield "/".join(folder.names), cannot_be_read("the folder", error)
