@@ -40,7 +40,7 @@ def summary(out: Path) -> tuple[dict[str, Counter[str]], list[dict[str, Any]]]:
     """Counts of runs by cell and state, and the status of the unfinished ones."""
     store, running, unfinished = Store(out), latest_steps(out), []
     cells: dict[str, Counter[str]] = {}
-    for place, stored in store.walk():
+    for place, stored in store.walk(records=False):
         cells.setdefault(place.rpartition("/")[0], Counter())[stored.state.said] += 1
         if stored.state is not RunState.FINISHED:
             unfinished.append(run_status(place, stored, store, running))

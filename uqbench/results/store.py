@@ -106,9 +106,9 @@ class Store:
         except UqbenchError as error:
             return StoredRun(RunState.DAMAGED, reason=str(error))
 
-    def _read(self, folder: Folder, run: Run | None = None) -> StoredRun:
-        if run is None and (known := self._verified.get("/".join(folder.names))):
-            return StoredRun(RunState.FINISHED, known, provenance=known.provenance)
+    def _read(self, folder: Folder, run: Run | None = None, records: bool = True) -> StoredRun:
+        if run is None and (known := self._verified.get("/".join(folder.names), records)):
+            return StoredRun(RunState.FINISHED, known if records else None)
         stored = read_run(folder, run, self._last)
         self._last = stored.record or self._last
         if stored.state is not RunState.RUNNING:
@@ -122,18 +122,23 @@ class Store:
             return replace(stored, state=RunState.TRAINED, reason="to be judged")
         return replace(stored, state=RunState.ABANDONED, reason="its process is gone")
 
-    def find(self, run: Run) -> StoredRun:
+    def find(self, run: Run, *, records: bool = True) -> StoredRun:
         """The state of a run, with the digests of all its files verified.
 
         A run whose files are as they were when they were verified last is as it was; call
         :meth:`save_index` after many runs.
 
+        Args:
+            run: whose files are meant.
+            records: whether those of finished runs are asked for, which may be left out.
+
         Raises:
             UqbenchError: a name of it cannot be that of a folder.
         """
-        known = self._verified.get(run.place)
-        if known is not None and known.identity == run.identity:
-            return StoredRun(RunState.FINISHED, known, provenance=known.provenance)
+        known = self._verified.get(run.place, records)
+        if known is not None and {**known.identity, "seed": run.seed} == run.identity:
+            found = known if records else None
+            return StoredRun(RunState.FINISHED, found, provenance=known.provenance)
         folder = self.at(run.place)
         files = dict(zip(SIGNED, folder.signatures(*SIGNED), strict=True))
         stored = self._read(folder, run)
@@ -264,7 +269,9 @@ class Store:
         """Whether there is a run, damaged or not."""
         return any(place.count("/") == DEPTH - 1 for place, _ in self.walk())
 
-    def walk(self, suite: str | None = None) -> Iterator[tuple[str, StoredRun]]:
+    def walk(
+        self, suite: str | None = None, *, records: bool = True
+    ) -> Iterator[tuple[str, StoredRun]]:
         """Every run's folder, relative to the root, and state, as :meth:`read` says it.
 
         A folder above those of runs that cannot be listed, as of somebody else, or that is a link,
@@ -272,12 +279,13 @@ class Store:
 
         Args:
             suite: only its runs; all where it is None.
+            records: see :meth:`find`.
         """
-        return self._below(self.top if suite is None else self.top.below(suite))
+        return self._below(self.top if suite is None else self.top.below(suite), records)
 
-    def _below(self, folder: Folder) -> Iterator[tuple[str, StoredRun]]:
+    def _below(self, folder: Folder, records: bool) -> Iterator[tuple[str, StoredRun]]:
         if len(folder.names) == DEPTH:
-            stored = self._read(folder)
+            stored = self._read(folder, records=records)
             if stored.state is not RunState.MISSING:
                 yield "/".join(folder.names), stored
             return
@@ -297,7 +305,7 @@ class Store:
                     link = OSError(errno.ELOOP, "it is a symbolic link")
                     yield place, cannot_be_read("the folder", link)
                 else:
-                    yield from self._below(below)
+                    yield from self._below(below, records)
         except OSError as error:
             if error.errno not in NOT_A_FILE:  # else another process has removed it
                 yield "/".join(folder.names), cannot_be_read("the folder", error)

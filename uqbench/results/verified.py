@@ -74,8 +74,13 @@ class Verified:
         self._like: dict[str, RunRecord] = {}
         self._new: dict[str, tuple[str, str, str]] = {}
 
-    def get(self, place: str) -> RunRecord | None:
-        """The record of a run whose files are as they were when it was verified."""
+    def get(self, place: str, own: bool = True) -> RunRecord | None:
+        """The record of a run whose files are as they were when it was verified.
+
+        Args:
+            place: folder of the run.
+            own: whether it is asked for; else that of any run with all in common that runs can.
+        """
         row = self._new.get(place) or self._known.get(place)
         if row is None:
             return None
@@ -91,12 +96,14 @@ class Verified:
             files = {name: signature(f"{folder}/{name}") for name in signed(like)}
             if mark != _mark(place, kind, text, files):
                 return None
-            own: dict[str, Any] = {**vars(_Own.model_validate_json(text))}
+            if not own:
+                return like
+            said: dict[str, Any] = {**vars(_Own.model_validate_json(text))}
         except (OSError, LookupError, ValueError):
             return None
-        identity = {**like.identity, "seed": own.pop("seed")}
-        scalars = dict(zip(like.scalars, own.pop("values"), strict=True))
-        return like.model_copy(update={**own, "identity": identity, "scalars": scalars})
+        identity = {**like.identity, "seed": said.pop("seed")}
+        scalars = dict(zip(like.scalars, said.pop("values"), strict=True))
+        return like.model_copy(update={**said, "identity": identity, "scalars": scalars})
 
     def add(self, place: str, files: Mapping[str, Signature | None], record: RunRecord) -> None:
         """Remember a run whose files had these signatures before they were verified."""
