@@ -59,7 +59,6 @@ class Store:
         self.top = Folder(root)
         self._locks = RunLocks(root)
         self._verified = Verified(self.top)
-        self._last: RunRecord | None = None
 
     def folder(self, run: Run) -> Path:
         """The path of a run, for messages: :meth:`at` reads and writes there."""
@@ -109,8 +108,7 @@ class Store:
     def _read(self, folder: Folder, run: Run | None = None, records: bool = True) -> StoredRun:
         if run is None and (known := self._verified.get("/".join(folder.names), records)):
             return StoredRun(RunState.FINISHED, known if records else None)
-        stored = read_run(folder, run, self._last)
-        self._last = stored.record or self._last
+        stored = read_run(folder, run)
         if stored.state is not RunState.RUNNING:
             return stored
         try:
@@ -147,7 +145,8 @@ class Store:
         if damage := _damage(folder, stored.record):
             return damage
         self._verified.add(run.place, files, stored.record)
-        return stored
+        # what it has in common with others is in memory once
+        return replace(stored, record=self._verified.get(run.place) or stored.record)
 
     def save_index(self) -> None:
         """Keep what verified runs said, for the next command."""

@@ -22,13 +22,13 @@ from hashlib import sha256
 from typing import Any
 
 import pyarrow as pa
-from pydantic import BaseModel, TypeAdapter
+from pydantic import TypeAdapter, create_model
 
 from uqbench.contract.errors import StorageError, UqbenchError
 from uqbench.contract.identity import canonical, digest_of
 from uqbench.results.folders import Folder, Signature, signature
 from uqbench.results.record_files import RECORD
-from uqbench.results.records import Count, Moment, Process, Resumed, RunRecord, Timing
+from uqbench.results.records import RunRecord
 from uqbench.results.tables import FILES, parse_table, table_bytes
 
 FILE = ".index"
@@ -36,29 +36,15 @@ MOST_BYTES = 1 << 30
 LEAST_AGE_NS = 60_000_000_000
 FEWEST = 100
 """New runs that are worth writing the file anew for; of many known ones, a fiftieth is."""
-COLUMNS = pa.schema(
-    {"place": pa.string(), "mark": pa.string(), "like": pa.int32(), "own": pa.large_string()}
-)
+COLUMNS = pa.schema([(name, pa.large_string()) for name in ("place", "mark", "kind", "own")])
 LIKE = b"like"
-"""Key of the file's metadata: a record of each kind, in the order of the column of that name."""
-
-
-class _Own(BaseModel):
-    """What a record has of its own; ``values`` are its scalars, in the order of their names."""
-
-    seed: Count
-    values: list[float | None]
-    step: Count
-    began: Moment
-    updated: Moment
-    process: Process
-    resumed: tuple[Resumed, ...]
-    timing: Timing | None
-    learning: dict[str, float]
-    digests: dict[str, str]
-    digest: str
-
-
+"""Key of the file's metadata: a record of each kind."""
+OWN = ("step", "began", "updated", "process", "resumed", "timing", "learning", "digests", "digest")
+"""Fields of a record that are its own, beside its seed and the values of its scalars."""
+_FIELDS: dict[str, Any] = {name: (of.annotation, of) for name, of in RunRecord.model_fields.items()}
+_Own = create_model(
+    "_Own", seed=(int, ...), values=(list[float | None], ...), **{n: _FIELDS[n] for n in OWN}
+)
 _LIKE = TypeAdapter(list[RunRecord])
 
 
@@ -92,7 +78,7 @@ class Verified:
             folder, like = f"{self._cell[1]}/{leaf}", self._like[kind]
             if not stat.S_ISDIR(os.lstat(folder).st_mode):
                 return None
-            text = at if isinstance(at, str) else self._own[at].as_py()
+            text = at if isinstance(at, str) else self._table["own"][at].as_py()
             files = {name: signature(f"{folder}/{name}") for name in signed(like)}
             if mark != _mark(place, kind, text, files):
                 return None
@@ -118,8 +104,7 @@ class Verified:
         """Write the file anew, if enough is new; whether it was."""
         if len(self._new) <= max(FEWEST, len(self._known) // 50):
             return False
-        number = {kind: i for i, kind in enumerate(self._like)}
-        new = [(place, mark, number[kind], own) for place, (mark, kind, own) in self._new.items()]
+        new = [(place, *row) for place, row in self._new.items()]
         rows = pa.table([*map(list, zip(*new, strict=True))], schema=COLUMNS)
         others = [place not in self._new for place in self._table["place"].to_pylist()]
         table = pa.concat_tables([self._table.filter(pa.array(others, pa.bool_())), rows])
@@ -141,16 +126,11 @@ class Verified:
         return COLUMNS.empty_table()
 
     @cached_property
-    def _own(self) -> pa.ChunkedArray:
-        return self._table["own"]
-
-    @cached_property
     def _known(self) -> dict[str, tuple[str, str, int]]:
         """Marks, kinds and rows of the file by the folders of runs."""
-        columns = [self._table[name].to_pylist() for name in ("place", "mark", "like")]
-        kinds = dict(enumerate(self._like))  # the table's are the first
+        columns = (self._table[name].to_pylist() for name in COLUMNS.names[:3])
         rows = enumerate(zip(*columns, strict=True))
-        return {place: (mark, kinds.get(number, ""), i) for i, (place, mark, number) in rows}
+        return {place: (mark, kind, i) for i, (place, mark, kind) in rows}
 
 
 def signed(record: RunRecord) -> list[str]:
@@ -161,7 +141,7 @@ def signed(record: RunRecord) -> list[str]:
 def _parts(record: RunRecord) -> tuple[str, str]:
     """A digest of what a record has in common with others of its kind; and its own, as JSON."""
     table = record.model_dump(mode="json")
-    own = {name: table.pop(name) for name in _Own.model_fields if name in table}
+    own = {name: table.pop(name) for name in OWN}
     own["seed"], own["values"] = table["identity"].pop("seed"), [*table["scalars"].values()]
     return digest_of([*table.pop("scalars"), signed(record), table]), canonical(own)
 
