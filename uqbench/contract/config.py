@@ -163,7 +163,7 @@ def at_most(config: Any, steps: int, warm_up: int) -> Any:
 
 def _with_steps(config: Any, changed: Callable[[str, int], int]) -> Any:
     """The config with what each :data:`Steps` field is changed to, by its name and value."""
-    values = {name: getattr(config, name) for name in _marked(type(config), _Scheduled)}
+    values = {name: getattr(config, name) for name in _marked(type(config), _Scheduled)}  # type: ignore[arg-type]
     changes = {name: changed(name, own) for name, own in values.items() if own is not None}
     return dataclasses.replace(config, **changes)
 
@@ -190,7 +190,7 @@ def warm_up_field(config: object) -> str:
     """The field of :data:`WarmUpSteps`; empty where there is none."""
     if not dataclasses.is_dataclass(config):
         return ""
-    return next(iter(_marked(type(config), _WarmUp)), "")
+    return next(iter(_marked(type(config), _WarmUp)), "")  # type: ignore[arg-type]
 
 
 def explain(error: ValidationError) -> str:
