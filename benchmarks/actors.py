@@ -23,7 +23,6 @@ from uqbench.runner.executors.local import ENVIRONMENT, prepare_process
 METHODS = ["dqn", "qr-dqn", "sb3-dqn", "sb3-qr-dqn", "jax-dqn", "jax-qr-dqn"]
 NEEDED = {"sb3": ["uqbench-sb3"], "jax": ["jax", "flax", "gymnax", "optax"]}
 """Packages that the other libraries' methods need, by the beginning of their names."""
-JAX_SEEDS = 1, 10, 30
 TARGETS = {
     ("dqn", "sb3-dqn"): 4.0,
     ("dqn", "jax-dqn"): 2.0,
@@ -46,7 +45,8 @@ def measure(
     if method.startswith("jax-"):
         from jax_dqn import measure as of_jax
 
-        return of_jax(method.removeprefix("jax-"), seeds, options.steps, turn, actors, batch_size)
+        own = method.removeprefix("jax-")
+        return of_jax(own, seeds, options.steps, turn, actors, batch_size, WARM_UP)
 
     import torch
 
@@ -132,7 +132,7 @@ def against_targets(options: argparse.Namespace) -> None:
         if missing([other]):
             continue
         library, compared = other.partition("-")[0], []
-        numbers = JAX_SEEDS if library == "jax" else (1,)
+        numbers = options.jax_seeds if library == "jax" else (1,)
         said = other if library in NEEDED else f"{other} compiled"
         sides = [(f"{own} native", own, "native", 1)]
         for seeds in numbers:
@@ -159,6 +159,10 @@ def main() -> None:
     parser.add_argument(
         "--targets", action="store_true", help="native steps of 64 actors, batches of 128, alone"
     )
+    parser.add_argument(
+        "--jax-seeds", nargs="+", type=positive, default=[1, 10, 30],
+        help="JAX's seeds at once, of which the fastest of a round counts",
+    )  # fmt: skip
     options = parser.parse_args()
     asked = [name for pair in TARGETS for name in pair] if options.targets else options.methods
     lacking = ", ".join(missing(asked))

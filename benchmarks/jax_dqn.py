@@ -173,13 +173,14 @@ def start(method: str, seeds: int, seed: int, actors: int) -> Carry:
 
 
 def measure(
-    method: str, seeds: int, steps: int, seed: int, actors: int = 1, batch_size: int = BATCH
-) -> float:
+    method: str, seeds: int, steps: int, seed: int, actors: int = 1, batch_size: int = BATCH,
+    warm_up: int = WARM_UP,
+) -> float:  # fmt: skip
     """Gradient steps per second of all seeds together, compilation not counted."""
     carry = start(method, seeds, seed, actors)
     carry = advance(carry, LEARNING_STARTS, learn=False, batch_size=batch_size)
     train = advance.lower(carry, steps=steps, learn=True, batch_size=batch_size).compile()
-    carry = jax.block_until_ready(advance(carry, WARM_UP, learn=True, batch_size=batch_size))
+    carry = jax.block_until_ready(advance(carry, warm_up, learn=True, batch_size=batch_size))
     began = seconds()
     carry = jax.block_until_ready(train(carry))
     return seeds * steps / (seconds() - began)

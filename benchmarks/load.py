@@ -66,7 +66,7 @@ def make(root: Path, plan: Plan) -> None:
         ).model_dump(mode="json", exclude={"digest"})  # fmt: skip
         for run in cell.runs:
             values = [
-                rng.uniform(*metric.bounds) if metric.bounds else rng.normal(number, 1.0)
+                value_of(metric.range_on(cell.task.name) or metric.ends, number, rng)
                 for metric in plan.suite.metrics
                 if metric.name in names
             ]
@@ -79,6 +79,14 @@ def make(root: Path, plan: Plan) -> None:
                 (folder / name).write_bytes(data)
             text = json.dumps(sealed, indent=1, sort_keys=True) + "\n"
             (folder / "run.json").write_text(text)
+
+
+def value_of(ends: tuple[float, float], number: int, rng: np.random.Generator) -> float:
+    """A value within its range; of a method and task by their number where that has no end."""
+    low, high = ends
+    if np.isfinite(ends).all():
+        return float(rng.uniform(low, high))
+    return float(np.clip(rng.normal(number, 1.0), low, high))
 
 
 def data_files(steps: int) -> tuple[dict[str, bytes], dict[str, str]]:

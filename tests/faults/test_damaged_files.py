@@ -193,7 +193,7 @@ def targets(root: Path, plan: Plan) -> Iterator[tuple[Path, Path]]:
     yield unfinished / "run.json", second / "run.json"
     yield unfinished / "checkpoint" / "checkpoint.json", first / "run.json"
     yield next(unfinished.glob("checkpoint/step-*.pt")), first / "metrics.parquet"
-    yield first.parent / FILE, first / "run.json"
+    yield root / FILE, first / "run.json"
 
 
 def chosen(cases: list[tuple[int, str]]) -> list[tuple[int, str]]:

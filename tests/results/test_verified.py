@@ -1,4 +1,4 @@
-"""The index says which files were verified, as long as they are the same, and nothing else."""
+"""The index says what verified runs said, as long as their files are the same."""
 
 import os
 import shutil
@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from example_runs import finish, make_record, make_run
 
@@ -17,7 +19,7 @@ from uqbench.results.verified import FILE
 from uqbench.runner.states import stored_states
 
 RUNS = 4
-INDEX = make_run(0).folder.parent / FILE
+INDEX = FILE
 ALL = [make_run(seed).folder.name for seed in range(RUNS)]
 FINISHED = [RunState.FINISHED] * RUNS
 
@@ -112,17 +114,35 @@ def text(words: bytes) -> Callable[[Path], object]:
     return lambda path: path.write_bytes(words)
 
 
+def other(column: str, values: Callable[[list[object]], list[object]]) -> Callable[[Path], object]:
+    """An index in which a column has other values."""
+
+    def write(path: Path) -> None:
+        table = pq.read_table(path)
+        changed = pa.array(values(table[column].to_pylist()), table[column].type)
+        at = table.column_names.index(column)
+        pq.write_table(table.set_column(at, column, changed), path)
+
+    return write
+
+
+def other_records(path: Path) -> None:
+    """An index whose common parts say something else of the metrics."""
+    table = pq.read_table(path)
+    about = table.schema.metadata[b"like"].replace(b'"reward"', b'"regret"')
+    pq.write_table(table.replace_schema_metadata({b"like": about}), path)
+
+
 DAMAGE = {
     "gone": Path.unlink,
     "empty": text(b""),
-    "another form": text(b"code 0\n\t{}\n0-aaaaaaaa\trun.json,1,2,3,4\t0\t[]\n\xff"),
-    "lines of other runs": lambda path: path.write_bytes(path.read_bytes().replace(b"0-", b"9-")),
-    "marks of other runs": lambda path: path.write_bytes(
-        b"".join(
-            leaf.encode() + b" " + line.split()[1] + b"\n"
-            for leaf, line in zip(ALL[::-1], path.read_bytes().splitlines(), strict=True)
-        )
-    ),
+    "another form": text(b"0-aaaaaaaa " + b"0" * 64 + b"\n\xff"),
+    "rows of other runs": other("place", lambda all: [str(k) for k in range(len(all))]),
+    "marks of other runs": other("mark", lambda all: all[::-1]),
+    "other values": other("own", lambda all: [of.replace("0.125", "0.5") for of in all]),
+    "no values": other("own", lambda all: [None for _ in all]),
+    "another kind": other("kind", lambda all: ["7" for _ in all]),
+    "other common parts": other_records,
     "a pipe": pipe,
     "a link": link,
 }
@@ -133,6 +153,7 @@ def test_an_index_that_is_damaged_or_false_costs_a_hash_and_is_written_anew(what
     DAMAGE[what](indexed / INDEX)
     assert look(indexed) == FINISHED
     assert {ALL[0]} <= {*hashed} <= {*ALL}
+    assert Store(indexed).find(make_run(1)).record.scalars == {"reward": 0.125}
     hashed.clear()
     assert look(indexed) == FINISHED
     assert hashed == []
@@ -146,11 +167,17 @@ def test_a_folder_in_place_of_the_index_costs_only_the_index(indexed, hashed):
     assert hashed == ALL * 2
 
 
-def test_what_a_run_says_is_read_from_its_record_whatever_the_index_says(indexed, monkeypatch):
+def test_a_run_from_the_index_is_the_one_that_its_record_says(indexed):
+    known = [Store(indexed).find(make_run(seed)) for seed in range(RUNS)]
+    (indexed / INDEX).unlink()
+    assert [Store(indexed).find(make_run(seed)) for seed in range(RUNS)] == known
+    assert known[1].record.identity == make_run(1).identity
+
+
+def test_a_run_that_was_made_again_says_what_its_new_record_says(indexed):
     run = make_run(1)
     (indexed / run.folder / "run.json").unlink()
     finish(Store(indexed), run, scalars={"reward": 0.5}, metrics={"reward": {}})
-    monkeypatch.setattr(verified.Verified, "has", lambda *_: True)  # the falsest index there is
     found = Store(indexed).find(run)
     assert found.record is not None
     assert found.record.scalars == {"reward": 0.5}
@@ -166,12 +193,10 @@ def test_counting_runs_reads_no_record_of_a_verified_one_and_each_of_the_others(
     monkeypatch.setattr(
         Folder,
         "read",
-        lambda folder, name, most=None: (
-            read.append(f"{folder.name}/{name}") or own(folder, name, most)
-        ),
+        lambda folder, name, most=None: read.append(str(folder / name)) or own(folder, name, most),
     )
-    states = {place: stored.state for place, stored in Store(indexed).walk(records=False)}
-    assert [name for name in read if FILE not in name] == [f"{make_run(1).folder.name}/run.json"]
+    states = {place: stored.state for place, stored in Store(indexed).walk()}
+    assert read == [str(indexed / INDEX), str(changed)]
     assert list(states.values()) == [
         RunState.FINISHED, RunState.DAMAGED, RunState.FINISHED, RunState.FINISHED
     ]  # fmt: skip
@@ -206,14 +231,16 @@ def test_only_finished_runs_are_remembered(indexed):
     assert store.find(run).state is RunState.FAILED
     (indexed / make_run(0).folder / "metrics.parquet").touch()
     assert look(indexed) == FINISHED
-    assert [line.split()[0] for line in (indexed / INDEX).read_text().splitlines()] == ALL
+    assert sorted(pq.read_table(indexed / INDEX)["place"].to_pylist()) == [
+        make_run(seed).place for seed in range(RUNS)
+    ]
 
 
-def test_what_is_remembered_goes_with_the_folder_of_its_cell(indexed):
-    other = replace(make_run(1), method="other")
-    finish(Store(indexed), other, scalars={}, metrics={})
+def test_a_run_that_is_gone_is_not_counted_though_it_is_remembered(indexed):
+    another = replace(make_run(1), method="other")
+    finish(Store(indexed), another, scalars={}, metrics={})
     assert len(list(Store(indexed).walk())) == RUNS + 1
-    shutil.rmtree((indexed / other.place).parent)
+    shutil.rmtree((indexed / another.place).parent)
     assert len(list(Store(indexed).walk())) == RUNS
 
 
@@ -243,11 +270,11 @@ def test_the_states_of_a_plan_keep_what_runs_were_made_with_and_no_record_in_mem
     assert hashed == ALL
 
 
-def test_records_that_are_read_after_another_have_in_common_what_is_equal_and_are_the_same(indexed):
+def test_records_that_are_found_have_in_common_what_is_equal(indexed):
+    (indexed / INDEX).unlink()
     store = Store(indexed)
-    alone = [Store(indexed).read(make_run(seed).place).record for seed in range(RUNS)]
-    together = [store.read(make_run(seed).place).record for seed in range(RUNS)]
-    assert alone == together
+    together = [store.find(make_run(seed)).record for seed in range(RUNS)]
+    assert together == [store.read(make_run(seed).place).record for seed in range(RUNS)]
     assert len({id(record.provenance) for record in together}) == 1
     assert len({id(record.metrics) for record in together}) == 1
 

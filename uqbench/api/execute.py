@@ -119,7 +119,7 @@ def dry_run(session: Session, beside: Path | None = None) -> Planned:
     execution.watcher.say(*describe(plan, states, store))
     todo = to_do(states, plan.stage)
     expected = Forecast(plan, todo, store, step_costs(plan, roots))
-    script, code = preview(plan, execution), code_note(states.values())
+    script, code = preview(plan, todo, execution), code_note(states.values())
     note = "\n".join(filter(None, [rollouts_note(plan), code]))
     shown = detectable_note(plan, roots)
     return Planned(plan, execution.device, states, expected, script, note, shown)

@@ -4,6 +4,7 @@ import dataclasses
 import json
 import sys
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import (
     Annotated,
     Any,
@@ -162,8 +163,7 @@ def at_most(config: Any, steps: int, warm_up: int) -> Any:
 
 def _with_steps(config: Any, changed: Callable[[str, int], int]) -> Any:
     """The config with what each :data:`Steps` field is changed to, by its name and value."""
-    hints = get_type_hints(type(config), include_extras=True)
-    values = {name: getattr(config, name) for name, hint in hints.items() if is_scheduled(hint)}
+    values = {name: getattr(config, name) for name in _marked(type(config), _Scheduled)}  # type: ignore[arg-type]
     changes = {name: changed(name, own) for name, own in values.items() if own is not None}
     return dataclasses.replace(config, **changes)
 
@@ -171,6 +171,13 @@ def _with_steps(config: Any, changed: Callable[[str, int], int]) -> Any:
 def is_scheduled(hint: object) -> bool:
     """Whether a field's type is ``Steps``, or a union with it, such as ``Steps | None``."""
     return _is_marked(hint, _Scheduled)
+
+
+@cache
+def _marked(kind: type, mark: type) -> list[str]:
+    """The fields of a dataclass whose types have a mark."""
+    hints = get_type_hints(kind, include_extras=True)
+    return [name for name, hint in hints.items() if _is_marked(hint, mark)]
 
 
 def _is_marked(hint: object, mark: type) -> bool:
@@ -183,8 +190,7 @@ def warm_up_field(config: object) -> str:
     """The field of :data:`WarmUpSteps`; empty where there is none."""
     if not dataclasses.is_dataclass(config):
         return ""
-    hints = get_type_hints(type(config), include_extras=True)
-    return next((name for name, hint in hints.items() if _is_marked(hint, _WarmUp)), "")
+    return next(iter(_marked(type(config), _WarmUp)), "")  # type: ignore[arg-type]
 
 
 def explain(error: ValidationError) -> str:

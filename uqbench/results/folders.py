@@ -93,7 +93,7 @@ class Folder:
         """The folder that it is in."""
         return Folder(self.root, self.names[:-1])
 
-    def _way(self, create: bool = False) -> Path:
+    def way(self, create: bool = False) -> Path:
         """Its path, once all names that lead to it are seen to be folders.
 
         Raises:
@@ -121,7 +121,7 @@ class Folder:
         Raises:
             OSError: it cannot be created.
         """
-        self._way(create=True)
+        self.way(create=True)
 
     def kinds(self) -> dict[str, str]:
         """Its entries: names with ``folder``, ``link`` or ``file``, which is all else.
@@ -129,7 +129,7 @@ class Folder:
         Raises:
             OSError: it cannot be listed.
         """
-        with os.scandir(self._way()) as entries:
+        with os.scandir(self.way()) as entries:
             return {
                 entry.name: "folder"
                 if entry.is_dir(follow_symlinks=False)
@@ -147,7 +147,7 @@ class Folder:
     def has(self, name: str) -> bool:
         """Whether there is anything of that name, and no link leads to it."""
         try:
-            (self._way() / name).lstat()
+            (self.way() / name).lstat()
         except OSError:
             return False
         return True
@@ -155,8 +155,8 @@ class Folder:
     def signatures(self, *names: str) -> list[Signature | None]:
         """Signatures of regular files; None where there is none of that name."""
         with suppress(OSError):
-            folder = self._way()
-            return [_signature(folder / name) for name in names]
+            folder = self.way()
+            return [signature(folder / name) for name in names]
         return [None] * len(names)
 
     def open(self, name: str, most: int | None = None) -> BufferedReader:
@@ -171,7 +171,7 @@ class Folder:
             ValueError: it is larger; nothing of it is read.
         """
         try:
-            descriptor = os.open(self._way() / name, _FILE)
+            descriptor = os.open(self.way() / name, _FILE)
         except OSError as error:
             if error.errno == errno.ELOOP and error.filename == str(self / name):
                 raise OSError(errno.ELOOP, "it is a symbolic link", str(self / name)) from error
@@ -210,7 +210,7 @@ class Folder:
             StorageError: it cannot be written, as on a full disk; an old file is left untouched.
         """
         try:
-            folder = self._way(create=True)
+            folder = self.way(create=True)
             temporary = folder / f".{name}.{secrets.token_hex(8)}.tmp"
             with os.fdopen(os.open(temporary, _NEW, 0o666), "w+b") as file:
                 try:
@@ -257,7 +257,7 @@ class Folder:
             OSError: one cannot be removed.
         """
         with suppress(FileNotFoundError):
-            folder = self._way()
+            folder = self.way()
             for path in (folder / name for name in names):
                 with suppress(FileNotFoundError):
                     is_folder = stat.S_ISDIR(path.lstat().st_mode)
@@ -275,7 +275,7 @@ class Folder:
         """
         left = re.compile(rf"\.(?:{'|'.join(map(re.escape, names))})\.[0-9a-f]{{16}}\.tmp")
         with suppress(OSError):
-            folder = self._way()
+            folder = self.way()
             for name in filter(left.fullmatch, os.listdir(folder)):  # noqa: PTH208
                 about = (folder / name).lstat()
                 if time.time() - about.st_mtime >= age and not stat.S_ISDIR(about.st_mode):
@@ -287,7 +287,7 @@ class Folder:
         Raises:
             OSError: there is something, or it cannot be moved.
         """
-        old, new = self.parent._way(), target.parent._way(create=True)
+        old, new = self.parent.way(), target.parent.way(create=True)
         (old / self.name).rename(new / target.name)
         _flush(new)
         _flush(old)
@@ -310,9 +310,10 @@ def _flush(folder: Path) -> None:
         os.close(descriptor)
 
 
-def _signature(path: Path) -> Signature | None:
+def signature(path: Path | str) -> Signature | None:
+    """The signature of a regular file; None where there is none."""
     try:
-        status = path.lstat()
+        status = os.lstat(path)
     except OSError:
         return None
     if not stat.S_ISREG(status.st_mode):

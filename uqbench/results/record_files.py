@@ -20,13 +20,12 @@ class DamagedError(Exception):
     """A file is damaged; the message says why."""
 
 
-def read_run(folder: Folder, run: Run | None = None, like: RunRecord | None = None) -> StoredRun:
+def read_run(folder: Folder, run: Run | None = None) -> StoredRun:
     """The state of the run in a folder, as its record says, which must be valid and in its place.
 
     Args:
         folder: of the run.
         run: whose folder it is, where that is known.
-        like: record of another run; what both say alike is in memory once.
     """
     try:
         table = from_json(folder.read(RECORD, MOST_BYTES))
@@ -50,7 +49,6 @@ def read_run(folder: Folder, run: Run | None = None, like: RunRecord | None = No
         # not UTF-8, not JSON, nested too deeply, a number with more digits than Python writes
         why = f"{RECORD} cannot be read: {_short(_said(error))}"
         return StoredRun(RunState.DAMAGED, reason=why)
-    record = _sharing(record, run, like or record)
     return StoredRun(RunState(record.status), record, record.reason, False, record.provenance)
 
 
@@ -58,19 +56,6 @@ def cannot_be_read(name: str, error: OSError) -> StoredRun:
     """A damaged run: one of its files is no file, or the disk fails."""
     reason = f"{name} cannot be read: {error.strerror}"
     return StoredRun(RunState.DAMAGED, reason=reason, unreadable=error.errno not in NOT_A_FILE)
-
-
-def _sharing(record: RunRecord, run: Run | None, like: RunRecord) -> RunRecord:
-    """The record, holding those parts of a run and of another's that are equal to its own."""
-    shared: dict[str, Any] = {
-        name: getattr(like, name)
-        for name in ("metrics", "score_versions", "provenance")
-        if getattr(like, name) == getattr(record, name)
-    }
-    identity = run.identity if run else {**like.identity, "seed": record.identity["seed"]}
-    if identity == record.identity:
-        shared["identity"] = identity
-    return record.model_copy(update=shared)
 
 
 def _check_place(record: RunRecord, folder: Folder, run: Run | None) -> None:

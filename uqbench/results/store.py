@@ -59,7 +59,6 @@ class Store:
         self.top = Folder(root)
         self._locks = RunLocks(root)
         self._verified = Verified(self.top)
-        self._last: RunRecord | None = None
 
     def folder(self, run: Run) -> Path:
         """The path of a run, for messages: :meth:`at` reads and writes there."""
@@ -100,15 +99,16 @@ class Store:
             ) from None
 
     def read(self, place: str | PurePosixPath) -> StoredRun:
-        """The state of a run by its folder below the root, from its record alone."""
+        """The state of a run by its folder below the root, as its record or the index has it."""
         try:
             return self._read(self.at(place))
         except UqbenchError as error:
             return StoredRun(RunState.DAMAGED, reason=str(error))
 
-    def _read(self, folder: Folder, run: Run | None = None) -> StoredRun:
-        stored = read_run(folder, run, self._last)
-        self._last = stored.record or self._last
+    def _read(self, folder: Folder, run: Run | None = None, records: bool = True) -> StoredRun:
+        if run is None and (known := self._verified.get("/".join(folder.names), records)):
+            return StoredRun(RunState.FINISHED, known if records else None)
+        stored = read_run(folder, run)
         if stored.state is not RunState.RUNNING:
             return stored
         try:
@@ -120,29 +120,38 @@ class Store:
             return replace(stored, state=RunState.TRAINED, reason="to be judged")
         return replace(stored, state=RunState.ABANDONED, reason="its process is gone")
 
-    def find(self, run: Run) -> StoredRun:
+    def find(self, run: Run, *, records: bool = True) -> StoredRun:
         """The state of a run, with the digests of all its files verified.
 
-        Those of files that are as they were when they were verified last are not computed again;
-        call :meth:`save_index` after many runs.
+        A run whose files are as they were when they were verified last is as it was; call
+        :meth:`save_index` after many runs.
+
+        Args:
+            run: whose files are meant.
+            records: whether those of finished runs are asked for, which may be left out.
 
         Raises:
             UqbenchError: a name of it cannot be that of a folder.
         """
+        known = self._verified.get(run.place, records)
+        if known is not None and {**known.identity, "seed": run.seed} == run.identity:
+            found = known if records else None
+            return StoredRun(RunState.FINISHED, found, provenance=known.provenance)
         folder = self.at(run.place)
-        files = folder.signatures(*SIGNED)
+        files = dict(zip(SIGNED, folder.signatures(*SIGNED), strict=True))
         stored = self._read(folder, run)
         if stored.state is not RunState.FINISHED or stored.record is None:
             return stored
-        if not self._verified.has(run.place, files):
-            if damage := _damage(folder, stored.record):
-                return damage
-            self._verified.add(run.place, files)
-        return stored
+        if damage := _damage(folder, stored.record):
+            return damage
+        self._verified.add(run.place, files, stored.record)
+        # what it has in common with others is in memory once
+        return replace(stored, record=self._verified.get(run.place) or stored.record)
 
     def save_index(self) -> None:
-        """Keep which finished runs were verified, for the next command."""
-        self._verified.save()
+        """Keep what verified runs said, for the next command."""
+        if self._verified.save():
+            self._verified = Verified(self.top)
 
     def lock(self, run: Run) -> RunLock | None:
         """Lock a run for this process; None where another process has locked it.
@@ -262,25 +271,22 @@ class Store:
     def walk(
         self, suite: str | None = None, *, records: bool = True
     ) -> Iterator[tuple[str, StoredRun]]:
-        """Every run's folder, relative to the root, and state, read from ``run.json`` alone.
+        """Every run's folder, relative to the root, and state, as :meth:`read` says it.
 
         A folder above those of runs that cannot be listed, as of somebody else, or that is a link,
         is damaged: it comes with the reason, and has fewer parts than a run's.
 
         Args:
             suite: only its runs; all where it is None.
-            records: whether those of finished runs are asked for; without, runs whose files are as
-                they were when they were verified are not read.
+            records: see :meth:`find`.
         """
         return self._below(self.top if suite is None else self.top.below(suite), records)
 
     def _below(self, folder: Folder, records: bool) -> Iterator[tuple[str, StoredRun]]:
         if len(folder.names) == DEPTH:
-            place = "/".join(folder.names)
-            known = not records and self._verified.has(place, folder.signatures(*SIGNED))
-            stored = StoredRun(RunState.FINISHED) if known else self._read(folder)
+            stored = self._read(folder, records=records)
             if stored.state is not RunState.MISSING:
-                yield place, stored
+                yield "/".join(folder.names), stored
             return
         try:
             for name, kind in sorted(folder.kinds().items()):

@@ -1,30 +1,51 @@
-"""``.index`` of each cell: which runs' files matched their digests, so that none is hashed twice.
+"""``.index`` of a store: what finished runs said when their files matched their digests.
 
-A line names a run and has a digest of its files' signatures: of ``run.json`` and of every data
-file, with sizes, times of modification and change, and inodes. The run is verified as long as its
-files have these. A program can set the time of modification, and a copy keeps it; neither holds
-for the time of change and the inode. So a line cannot be made for files that one does not have
-here, and nothing else is taken from the index: what a run says is always read from ``run.json``.
+A row is a run: its folder, what its record says, and a mark, the sha256 of both and of the
+signatures of its files: sizes, times of modification and change, and inodes. It counts as long as
+the files have these. A program can set the time of modification, and a copy keeps it; neither holds
+for the time of change and the inode. So no row can be made for files that one does not have here,
+and a row that was edited has another mark: what does not match is read from ``run.json`` and
+hashed, as if there were no index.
 
-A run whose files changed less than a minute ago is not remembered: a second change might fall into
-the same tick of the file system's clock. Lines of any other form are ignored.
+What records have in common is in the file's metadata once. A run whose files changed less than a
+minute ago is not remembered: a second change might fall into the same tick of the file system's
+clock.
 """
 
-import re
+import os
+import stat
 import time
+from collections.abc import Mapping
 from contextlib import suppress
+from functools import cached_property
 from hashlib import sha256
+from typing import Any
 
-from uqbench.contract.errors import StorageError
-from uqbench.results.folders import Folder, Signature
+import pyarrow as pa
+from pydantic import TypeAdapter, create_model
+
+from uqbench.contract.errors import StorageError, UqbenchError
+from uqbench.contract.identity import canonical, digest_of
+from uqbench.results.folders import Folder, Signature, signature
+from uqbench.results.record_files import RECORD
+from uqbench.results.records import RunRecord
+from uqbench.results.tables import FILES, parse_table, table_bytes
 
 FILE = ".index"
-MOST_BYTES = 64 << 20
+MOST_BYTES = 1 << 30
 LEAST_AGE_NS = 60_000_000_000
 FEWEST = 100
-"""New runs that are worth writing files anew for."""
-_LINE = re.compile(rb"^([0-9]+-[0-9a-f]{8}) ([0-9a-f]{64})$", re.MULTILINE)
-Signatures = list[Signature | None]
+"""New runs that are worth writing the file anew for; of many known ones, a fiftieth is."""
+COLUMNS = pa.schema([(name, pa.large_string()) for name in ("place", "mark", "kind", "own")])
+LIKE = b"like"
+"""Key of the file's metadata: a record of each kind."""
+OWN = ("step", "began", "updated", "process", "resumed", "timing", "learning", "digests", "digest")
+"""Fields of a record that are its own, beside its seed and the values of its scalars."""
+_FIELDS: dict[str, Any] = {name: (of.annotation, of) for name, of in RunRecord.model_fields.items()}
+_Own = create_model(
+    "_Own", seed=(int, ...), values=(list[float | None], ...), **{n: _FIELDS[n] for n in OWN}
+)
+_LIKE = TypeAdapter(list[RunRecord])
 
 
 class Verified:
@@ -35,45 +56,95 @@ class Verified:
     """
 
     def __init__(self, root: Folder) -> None:
-        self._root = root
-        self._new = 0
-        self._changed: dict[str, dict[str, str]] = {}
-        self._last: tuple[str, dict[str, str]] = "", {}
+        self._root, self._cell = root, ("", "")
+        self._like: dict[str, RunRecord] = {}
+        self._new: dict[str, tuple[str, str, str]] = {}
 
-    def has(self, place: str, files: Signatures) -> bool:
-        """Whether a run was verified while its files had these signatures."""
+    def get(self, place: str, own: bool = True) -> RunRecord | None:
+        """The record of a run whose files are as they were when it was verified.
+
+        Args:
+            place: folder of the run.
+            own: whether it is asked for; else that of any run with all in common that runs can.
+        """
+        row = self._new.get(place) or self._known.get(place)
+        if row is None:
+            return None
+        mark, kind, at = row
         cell, _, leaf = place.rpartition("/")
-        return self._of(cell).get(leaf) == _mark(files)
+        try:
+            if self._cell[0] != cell:
+                self._cell = cell, str(self._root.at(cell).way())
+            folder, like = f"{self._cell[1]}/{leaf}", self._like[kind]
+            if not stat.S_ISDIR(os.lstat(folder).st_mode):
+                return None
+            text = at if isinstance(at, str) else self._table["own"][at].as_py()
+            files = {name: signature(f"{folder}/{name}") for name in signed(like)}
+            if mark != _mark(place, kind, text, files):
+                return None
+            if not own:
+                return like
+            said: dict[str, Any] = {**vars(_Own.model_validate_json(text))}
+        except (OSError, LookupError, ValueError):
+            return None
+        identity = {**like.identity, "seed": said.pop("seed")}
+        scalars = dict(zip(like.scalars, said.pop("values"), strict=True))
+        return like.model_copy(update={**said, "identity": identity, "scalars": scalars})
 
-    def add(self, place: str, files: Signatures) -> None:
+    def add(self, place: str, files: Mapping[str, Signature | None], record: RunRecord) -> None:
         """Remember a run whose files had these signatures before they were verified."""
+        files = {name: files[name] for name in signed(record)}
         latest = time.time_ns() - LEAST_AGE_NS
-        if all(max(of[1], of[2]) < latest for of in files if of is not None):
-            cell, _, leaf = place.rpartition("/")
-            self._changed.setdefault(cell, self._of(cell))[leaf] = _mark(files)
-            self._new += 1
+        if all(max(of[1], of[2]) < latest for of in files.values() if of is not None):
+            kind, text = _parts(record)
+            self._like.setdefault(kind, record)
+            self._new[place] = _mark(place, kind, text, files), kind, text
 
-    def save(self) -> None:
-        """Write the cells that changed, if enough is new."""
-        if self._new <= FEWEST:
-            return
-        for cell, marks in self._changed.items():
-            text = "".join(f"{leaf} {mark}\n" for leaf, mark in marks.items())
-            with suppress(StorageError):  # a full disk, or a folder of somebody else's: no index
-                self._root.at(cell).write(FILE, text.encode(), flush=False)
-        self._new, self._changed = 0, {}
+    def save(self) -> bool:
+        """Write the file anew, if enough is new; whether it was."""
+        if len(self._new) <= max(FEWEST, len(self._known) // 50):
+            return False
+        new = [(place, *row) for place, row in self._new.items()]
+        rows = pa.table([*map(list, zip(*new, strict=True))], schema=COLUMNS)
+        others = [place not in self._new for place in self._table["place"].to_pylist()]
+        table = pa.concat_tables([self._table.filter(pa.array(others, pa.bool_())), rows])
+        about = {LIKE: _LIKE.dump_json([*self._like.values()])}
+        with suppress(StorageError):  # a full disk, or a folder of somebody else's: no index
+            data = table_bytes(table.replace_schema_metadata(about))
+            self._root.write(FILE, data, flush=False)
+            return True
+        return False
 
-    def _of(self, cell: str) -> dict[str, str]:
-        """The marks of a cell's runs; of the cells without changes the last one is in memory."""
-        if cell in self._changed:
-            return self._changed[cell]
-        if self._last[0] != cell:
-            data = b""
-            with suppress(OSError, ValueError):  # no index, or none that can be read
-                data = self._root.at(cell).read(FILE, MOST_BYTES)
-            self._last = cell, {leaf.decode(): mark.decode() for leaf, mark in _LINE.findall(data)}
-        return self._last[1]
+    @cached_property
+    def _table(self) -> pa.Table:
+        """The rows of the file; none where there is no index that can be read."""
+        with suppress(OSError, LookupError, TypeError, ValueError, UqbenchError):
+            table = parse_table(self._root.read(FILE, MOST_BYTES), FILE)
+            for record in _LIKE.validate_json(table.schema.metadata[LIKE]):
+                self._like[_parts(record)[0]] = record
+            return table.select(COLUMNS.names).cast(COLUMNS)
+        return COLUMNS.empty_table()
+
+    @cached_property
+    def _known(self) -> dict[str, tuple[str, str, int]]:
+        """Marks, kinds and rows of the file by the folders of runs."""
+        columns = (self._table[name].to_pylist() for name in COLUMNS.names[:3])
+        rows = enumerate(zip(*columns, strict=True))
+        return {place: (mark, kind, i) for i, (place, mark, kind) in rows}
 
 
-def _mark(files: Signatures) -> str:
-    return sha256(repr(files).encode()).hexdigest()
+def signed(record: RunRecord) -> list[str]:
+    """The files that a finished run's mark is of."""
+    return [RECORD, *(name for name in FILES if name in record.digests)]
+
+
+def _parts(record: RunRecord) -> tuple[str, str]:
+    """A digest of what a record has in common with others of its kind; and its own, as JSON."""
+    table = record.model_dump(mode="json")
+    own = {name: table.pop(name) for name in OWN}
+    own["seed"], own["values"] = table["identity"].pop("seed"), [*table["scalars"].values()]
+    return digest_of([*table.pop("scalars"), signed(record), table]), canonical(own)
+
+
+def _mark(place: str, kind: str, own: str, files: Mapping[str, Signature | None]) -> str:
+    return sha256(f"{place}\n{kind}\n{files}\n{own}".encode()).hexdigest()

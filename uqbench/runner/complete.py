@@ -129,9 +129,8 @@ def complete(plan: Plan, execution: Execution, board: StepCosts) -> dict[Run, Ru
                 time.sleep(1)
 
 
-def preview(plan: Plan, execution: Execution) -> str:
+def preview(plan: Plan, todo: set[Run], execution: Execution) -> str:
     """The text of what would be submitted; empty where processes are started."""
-    todo = to_do(stored_states(plan, execution.store), plan.stage)
     groups = execution.groups(plan, todo)
     return execution.driver.preview(plan, groups, execution.workers)
 

@@ -34,7 +34,7 @@ def stored_states(plan: Plan, store: Store) -> dict[Run, StoredRun]:
     Raises:
         UqbenchError: a run was stored by a newer uqbench.
     """
-    states = {run: without_record(store.find(run)) for run in plan.runs}
+    states = {run: without_record(store.find(run, records=False)) for run in plan.runs}
     store.save_index()
     newer = [run for run, stored in states.items() if stored.state is RunState.NEWER]
     if newer:
