@@ -3,16 +3,9 @@
 import dataclasses
 import json
 import sys
+import typing
 from collections.abc import Callable, Mapping
-from typing import (
-    Annotated,
-    Any,
-    Protocol,
-    get_args,
-    get_origin,
-    get_type_hints,
-    runtime_checkable,
-)
+from typing import Annotated, Any, Protocol, get_args, get_origin, runtime_checkable
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -162,7 +155,7 @@ def at_most(config: Any, steps: int, warm_up: int) -> Any:
 
 def _with_steps(config: Any, changed: Callable[[str, int], int]) -> Any:
     """The config with what each :data:`Steps` field is changed to, by its name and value."""
-    hints = get_type_hints(type(config), include_extras=True)
+    hints = typing.get_type_hints(type(config), include_extras=True)
     values = {name: getattr(config, name) for name, hint in hints.items() if is_scheduled(hint)}
     changes = {name: changed(name, own) for name, own in values.items() if own is not None}
     return dataclasses.replace(config, **changes)
@@ -183,7 +176,7 @@ def warm_up_field(config: object) -> str:
     """The field of :data:`WarmUpSteps`; empty where there is none."""
     if not dataclasses.is_dataclass(config):
         return ""
-    hints = get_type_hints(type(config), include_extras=True)
+    hints = typing.get_type_hints(type(config), include_extras=True)
     return next((name for name, hint in hints.items() if _is_marked(hint, _WarmUp)), "")
 
 

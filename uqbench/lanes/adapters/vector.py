@@ -34,13 +34,10 @@ def _stepped(env: VectorEnv[Any, Any, Any], actions: NDArray[np.int64]) -> Resul
     """
     call, shape = Call(env, None, 0), (len(actions),)
     obs, reward, terminated, truncated, infos = returned.parts(call, env.step(actions))
-    return (
-        obs,
-        returned.array(call, "rewards", reward, returned.NUMBERS, shape).copy(),
-        returned.array(call, "terminated", terminated, returned.TRUTHS, shape).copy(),
-        returned.array(call, "truncated", truncated, returned.TRUTHS, shape).copy(),
-        infos,
-    )
+    rewards = returned.array(call, "rewards", reward, returned.NUMBERS, shape).copy()
+    ends = (("terminated", terminated), ("truncated", truncated))
+    own = [returned.array(call, name, of, returned.TRUTHS, shape).copy() for name, of in ends]
+    return obs, rewards, own[0], own[1], infos
 
 
 class VectorLanes(LaneEnv):
