@@ -292,6 +292,14 @@ def test_an_estimate_on_the_boundary_is_decided_by_no_number_of_seeds():
     assert seeds_needed(evidence, find(evidence, intervals=True), 4).seeds is None
 
 
+def test_near_the_boundary_few_seeds_may_decide_and_no_number_may():
+    values = np.linspace(-1.0, 1.2, 8)[:, None]
+    evidence = Band(metric="m", method="a", low=0.0).compare(observe({"a": values}))
+    needed = seeds_needed(evidence, find(evidence, intervals=True), 8)
+    assert needed.low < needed.seeds
+    assert needed.high is None
+
+
 @pytest.mark.parametrize(
     ("kind", "seeds", "tasks", "paired"),
     [

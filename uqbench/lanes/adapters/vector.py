@@ -139,16 +139,8 @@ class VectorLanes(LaneEnv):
             if valid is not None and begun is not None:
                 valid = np.where(begins[:, None], begun, valid)
         self._length[ended | late] = 0
-        return Outcome(
-            reward=self._tensor(np.asarray(reward, np.float32)),
-            terminated=self._tensor(terminated),
-            truncated=self._tensor(truncated),
-            next_obs=self._tensor(final),
-            obs=self._tensor(following),
-            next_valid=self._tensor(next_valid),
-            valid=self._tensor(valid),
-            events=events,
-        )
+        made = np.asarray(reward, np.float32), terminated, truncated, final, following
+        return Outcome(*map(self._tensor, (*made, next_valid, valid)), events=events)
 
     def _tensor(self, array: NDArray[Any] | None) -> Any:
         if array is None:
