@@ -9,5 +9,5 @@ from uqbench.contract.faces import face
 
 __getattr__ = face(
     __name__, stored="StoredBoard board_at board_folders", leaderboard="Board board",
-    scores="check_scores from_csv gather to_csv", headline="Told", manifest="Manifest",
+    scores="Score check_scores from_csv gather to_csv", headline="Told", manifest="Manifest",
 )  # fmt: skip
