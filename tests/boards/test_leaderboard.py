@@ -10,18 +10,16 @@ import pytest
 from rliable import metrics as rliable_metrics
 from uqbench_leaderboard.check import same_result
 
-from uqbench.boards.leaderboard import Board
-from uqbench.boards.scores import from_csv, to_csv
+from uqbench.boards import Board, from_csv, to_csv
 from uqbench.contract.errors import UqbenchError
 from uqbench.contract.specs import Spec
 from uqbench.pages.markdown import page
-from uqbench.registry.plugins import Host
+from uqbench.registry import Host
 from uqbench.results.scores import Score, Scores
 from uqbench.statistics.location import location
 from uqbench.statistics.ranks import compare, places
+from uqbench.suites import Plan, make_plan, read_suites
 from uqbench.suites.checks import check_ranking
-from uqbench.suites.plan import Plan, make_plan
-from uqbench.suites.reading import read_suites
 
 
 @pytest.fixture(scope="module")

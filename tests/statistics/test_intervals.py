@@ -19,7 +19,7 @@ from uqbench.statistics.location import location
 from uqbench.statistics.location import paired_difference as paired
 from uqbench.statistics.ranks import compare
 from uqbench.statistics.statistic import contributions, point
-from uqbench.suites.metrics import Metric, NormalizationConstants
+from uqbench.suites import Metric, NormalizationConstants
 
 # -- concordance ----------------------------------------------------------------------------------
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from uqbench_claims.api import budgets_with_runs
 
-from uqbench.registry.plugins import Host
-from uqbench.suites.reading import read_suites
+from uqbench.registry import Host
+from uqbench.suites import read_suites
 
 
 def test_claims_are_judged_by_the_budget_that_most_of_them_need():

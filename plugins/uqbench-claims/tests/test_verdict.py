@@ -16,7 +16,7 @@ from uqbench.contract.claim import Comparison, Evidence, Observations, Region
 from uqbench.statistics.bounded import SHARE
 from uqbench.statistics.levels import ALPHA
 from uqbench.statistics.ranks import compare
-from uqbench.suites.metrics import NormalizationConstants
+from uqbench.suites import NormalizationConstants
 
 SIMULATIONS = 1_000
 
