@@ -8,6 +8,6 @@ digests). How boards look is in :mod:`uqbench.pages`.
 from uqbench.contract.faces import face
 
 __getattr__ = face(
-    __name__, stored="StoredBoard board_at board_folders", leaderboard="Board board",
-    scores="Score check_scores from_csv gather to_csv", headline="Told", manifest="Manifest",
+    __name__, stored="StoredBoard,board_at,board_folders", leaderboard="Board,board",
+    scores="Score,check_scores,from_csv,gather,to_csv", headline="Told", manifest="Manifest",
 )  # fmt: skip

@@ -10,9 +10,9 @@ def face(room: str, **modules: str) -> Callable[[str], Any]:
 
     Args:
         room: its package.
-        modules: the names that it gives, between spaces, by the module that defines them.
+        modules: the names that it gives, between commas, by the module that defines them.
     """
-    known = {name: module for module, names in modules.items() for name in names.split()}
+    known = {name: module for module, names in modules.items() for name in names.split(",")}
 
     def named(name: str) -> Any:
         if name not in known:

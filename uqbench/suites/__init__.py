@@ -8,7 +8,7 @@ Read ``suite``, ``tables``, ``metrics`` and ``claims`` (every key of a suite fil
 from uqbench.contract.faces import face
 
 __getattr__ = face(
-    __name__, reading="Catalog parse_suite read_suites", plan="Plan make_plan",
-    selection="Selection", metrics="Metric NormalizationConstants", suite="Suite",
-    tables="Budget Method Queries Task", claims="Claim", configs="method_config",
+    __name__, reading="Catalog,parse_suite,read_suites", plan="Plan,make_plan",
+    selection="Selection", metrics="Metric,NormalizationConstants", suite="Suite",
+    tables="Budget,Method,Queries,Task", claims="Claim", configs="method_config",
 )  # fmt: skip

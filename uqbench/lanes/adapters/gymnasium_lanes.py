@@ -129,7 +129,8 @@ class GymnasiumLanes(LaneEnv):
             self._keep(reward, terminated, truncated, final, following, final_valid, self._valid)
         made = reward, terminated, truncated, final, following, final_valid, self._valid
         counts = {name: self._tensor(count) for name, count in events.items()}
-        return Outcome(*map(self._tensor, made), counts)
+        own: list[Any] = [*map(self._tensor, made), counts]
+        return Outcome(*own)
 
     def state_dict(self) -> dict[str, Any]:
         """The environments' own states, or the actions that lead to them.

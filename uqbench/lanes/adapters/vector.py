@@ -140,7 +140,8 @@ class VectorLanes(LaneEnv):
                 valid = np.where(begins[:, None], begun, valid)
         self._length[ended | late] = 0
         made = np.asarray(reward, np.float32), terminated, truncated, final, following
-        return Outcome(*map(self._tensor, (*made, next_valid, valid)), events)
+        own: list[Any] = [*map(self._tensor, (*made, next_valid, valid)), events]
+        return Outcome(*own)
 
     def _tensor(self, array: NDArray[Any] | None) -> Any:
         if array is None:
