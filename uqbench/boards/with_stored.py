@@ -44,9 +44,8 @@ class Reference:
         cells = (*own.plan.cells, *plan.cells)
         scores = Scores([*own.scores.cells, *gather(plan, store).cells])
         board = Board.of(replace(plan, cells=cells, standard=False), scores)
-        board = replace(board, origins=dict.fromkeys(own.plan.roles, str(self.folder)))
-        known = {"submitted": own.submitted, "made_by": own.made_by, "first_run": own.began}
-        return replace(board, **known)
+        whole = replace(board, submitted=own.submitted, made_by=own.made_by, first_run=own.began)
+        return replace(whole, origins=dict.fromkeys(own.plan.roles, str(self.folder)))
 
 
 def read_reference(
