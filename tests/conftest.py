@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from uqbench.registry.plugins import Host
+from uqbench.registry import Host
 from uqbench.testing.fixtures import local_plugins_end_with_their_module, one_torch_thread
 
 __all__ = ["host", "local_plugins_end_with_their_module", "one_torch_thread"]

@@ -11,7 +11,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from uqbench import OWN_LANES, lanes
-from uqbench.registry.plugins import Host
+from uqbench.registry import Host
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = sorted(path.parent for path in ROOT.glob("plugins/*/pyproject.toml"))

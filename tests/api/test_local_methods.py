@@ -16,9 +16,8 @@ import torch
 import uqbench
 from uqbench.api.options import Options
 from uqbench.contract.errors import UqbenchError
-from uqbench.registry import local
-from uqbench.registry.plugins import Host
-from uqbench.suites.selection import Selection
+from uqbench.registry import Host, local
+from uqbench.suites import Selection
 
 TOY = Path(__file__).parents[1] / "toy"
 CLASS = """

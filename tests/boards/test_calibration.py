@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from uqbench.boards import StoredBoard, Told, board_folders
 from uqbench.boards.calibration import (
     CALIBRATED,
     NARROW,
@@ -20,14 +21,11 @@ from uqbench.boards.calibration import (
     words,
     worth,
 )
-from uqbench.boards.headline import Told
 from uqbench.boards.matrices import MethodScores
-from uqbench.boards.stored import StoredBoard, board_folders
 from uqbench.results.scores import CellScores, Score
 from uqbench.statistics.estimate import estimate
-from uqbench.suites.metrics import TRUTH_ERROR, Metric
-from uqbench.suites.suite import Suite
-from uqbench.suites.tables import Task
+from uqbench.suites import Metric, Suite, Task
+from uqbench.suites.metrics import TRUTH_ERROR
 
 BOARDS = Path(__file__).parents[2] / "leaderboards"
 

@@ -12,15 +12,12 @@ from uqbench_leaderboard.check import rewrite
 
 import uqbench
 from uqbench.api.session import Session
+from uqbench.boards import Board, Score, Told, from_csv, to_csv
 from uqbench.boards.controls import above_controls
-from uqbench.boards.headline import Told
-from uqbench.boards.leaderboard import Board
-from uqbench.boards.scores import Score, from_csv, to_csv
-from uqbench.registry.plugins import Host
+from uqbench.registry import Host
 from uqbench.results.scores import Scores
+from uqbench.suites import make_plan, read_suites
 from uqbench.suites.controls import BESIDE, CONTROLS, control_of, follows, with_controls
-from uqbench.suites.plan import make_plan
-from uqbench.suites.reading import read_suites
 
 METHODS = ("bootstrapped-dqn-masks", "ua-dqn", "dqn")
 SEEDS = range(4)

@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from uqbench.boards import StoredBoard, Told, board_folders
 from uqbench.boards.calibration import with_words
-from uqbench.boards.headline import Told, words_of
-from uqbench.boards.stored import StoredBoard, board_folders
+from uqbench.boards.headline import words_of
 
 BOARDS = Path(__file__).parents[2] / "leaderboards"
 FOLDERS = [folder.path for folder in board_folders(BOARDS)]

@@ -5,21 +5,21 @@ import re
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from rliable import metrics as rliable_metrics
 from uqbench_leaderboard.check import same_result
 
-from uqbench.boards.leaderboard import Board
-from uqbench.boards.scores import from_csv, to_csv
+from uqbench.boards import Board, from_csv, to_csv
 from uqbench.contract.errors import UqbenchError
+from uqbench.contract.specs import Spec
 from uqbench.pages.markdown import page
-from uqbench.registry.plugins import Host
+from uqbench.registry import Host
 from uqbench.results.scores import Score, Scores
 from uqbench.statistics.location import location
 from uqbench.statistics.ranks import compare, places
+from uqbench.suites import Plan, make_plan, read_suites
 from uqbench.suites.checks import check_ranking
-from uqbench.suites.plan import Plan, make_plan
-from uqbench.suites.reading import read_suites
 
 
 @pytest.fixture(scope="module")
@@ -179,6 +179,8 @@ def test_ranks_by_a_further_metric_are_those_of_a_board_by_that_metric_alone(pla
         replace(plan, budget=plan.budget.model_copy(update={"primary": "late_return"})),
         [replace(s, score=constants[s.task].normalize(s.values["late_return"])) for s in worse],
     )
+    assert "also_ranked_by" not in plan.budget.model_dump()
+    assert board.manifest({}).budget["also_ranked_by"] == ["late_return"]
     assert board.further_places == {"late_return": alone.places}
     assert board.pairs_by(plan.suite.metric("late_return")) == alone.pairs
     assert [of.places["dqn"].rank for of in (board, alone)] == [2, 1]
@@ -366,3 +368,25 @@ def test_a_row_that_is_cut_before_its_score_is_named():
     head = "task,method,seed,status,device,score,run,results_digest,content"
     with pytest.raises(UqbenchError, match=r"scores\.csv"):
         from_csv(f"{head}\nshort,fast,0,finished,cpu\n", "scores.csv")
+
+
+class Counts:
+    """A table that a plugin adds to boards: the number of runs of each method."""
+
+    kept, section = False, "## Counts"
+
+    def __init__(self, board):
+        self.applies = board.ranks
+        runs = {name: sum(map(len, own.cells.values())) for name, own in board.methods.items()}
+        self.frame = pd.DataFrame({"method": list(runs), "runs": list(runs.values())})
+
+
+def test_a_table_of_a_plugin_is_a_file_where_it_applies_and_is_not_kept(plan, scores, monkeypatch):
+    spec = Spec(name="counts", version="1", factory=Counts)
+    board = Board.of(replace(plan, board_tables=(spec,)), scores)
+    assert board.files()["counts.csv"].startswith("method,runs\ndqn,")
+    assert "## Counts" in page(board, [], "")
+    unranked = plan.budget.model_copy(update={"ranks": False})
+    assert "counts.csv" not in Board.of(replace(board.plan, budget=unranked), scores).files()
+    monkeypatch.setattr(Counts, "kept", True)
+    assert "counts.csv" not in Board.of(board.plan, scores).files()

@@ -8,16 +8,14 @@ import pytest
 from packed import read_scores, write_scores
 from uqbench_leaderboard.check import altered_files, check, rewrite
 
+from uqbench.boards import Board, Manifest, StoredBoard, board_at, gather
 from uqbench.boards.cost import step_costs
-from uqbench.boards.leaderboard import Board
-from uqbench.boards.manifest import SCHEMA_VERSION, Manifest, read_manifest
-from uqbench.boards.scores import gather
-from uqbench.boards.stored import StoredBoard, board_at
+from uqbench.boards.manifest import SCHEMA_VERSION, read_manifest
 from uqbench.contract.errors import UqbenchError
 from uqbench.pages.board_folders import all_files, write_files
 from uqbench.results.folders import Folder
 from uqbench.results.store import Store
-from uqbench.suites.selection import Selection
+from uqbench.suites import Selection
 
 ROOT = Path(__file__).parents[2]
 COMMITTED = sorted((ROOT / "leaderboards").glob("*/*/manifest.json"))

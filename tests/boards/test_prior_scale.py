@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-from uqbench.registry.plugins import Host
+from uqbench.registry import Host
 from uqbench.runner.executors.local import prepare_process
 
 SEEDS = {"minatar": 6, "offline-minatar": 10}

@@ -10,17 +10,15 @@ import pytest
 from rich.console import Console
 from uqbench_claims.board import Claims
 
-from uqbench.boards.leaderboard import board
-from uqbench.boards.manifest import Manifest
+from uqbench.boards import Manifest, board
 from uqbench.boards.protocol import departures, older_scores
 from uqbench.pages.markdown import index_page, page
 from uqbench.pages.terminal import print_board
-from uqbench.registry.plugins import Host
+from uqbench.registry import Host
 from uqbench.results.folders import Folder
 from uqbench.results.scores import Scores
 from uqbench.results.store import Store
-from uqbench.suites.plan import make_plan
-from uqbench.suites.reading import read_suites
+from uqbench.suites import make_plan, read_suites
 from uqbench.uncertainty.scores import score_versions
 
 VERSIONS = {"psrl": "2", "environment five-state": "1"}

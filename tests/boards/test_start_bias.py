@@ -13,9 +13,9 @@ from types import ModuleType
 
 import pytest
 
-from uqbench.registry.plugins import Host
+from uqbench.registry import Host
 from uqbench.runner.executors.local import prepare_process
-from uqbench.suites.selection import Selection
+from uqbench.suites import Selection
 
 MOST = 0.05
 """Standard deviations of the climatology, by PROTOCOL.md of the minatar plugin."""

@@ -16,9 +16,7 @@ from uqbench_keeper.add import add
 from uqbench_leaderboard.check import check, rewrite
 
 import uqbench
-from uqbench.boards.leaderboard import Board
-from uqbench.boards.scores import gather
-from uqbench.boards.stored import StoredBoard, board_at
+from uqbench.boards import Board, StoredBoard, board_at, gather
 from uqbench.boards.with_stored import as_run_today
 from uqbench.contract.errors import UqbenchError
 from uqbench.pages.board_folders import all_files, write_files
@@ -26,7 +24,7 @@ from uqbench.pages.markdown import page
 from uqbench.results import files
 from uqbench.results.folders import Folder
 from uqbench.results.store import Store
-from uqbench.suites.selection import Selection
+from uqbench.suites import Selection
 
 SELECTION = Selection("toy", "paper", None, None, None, None)
 

@@ -8,13 +8,11 @@ import numpy as np
 import pytest
 
 from uqbench import AgentSpec
-from uqbench.boards.leaderboard import Board
-from uqbench.boards.scores import Score
+from uqbench.boards import Board, Score
 from uqbench.pages.board_view import BoardView, board_notes
 from uqbench.pages.markdown import page
-from uqbench.registry.plugins import Host
-from uqbench.suites.plan import Plan, make_plan
-from uqbench.suites.reading import read_suites
+from uqbench.registry import Host
+from uqbench.suites import Plan, make_plan, read_suites
 
 MEANS = {
     "uniform-random": 0.0,

@@ -5,12 +5,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from uqbench.boards.stored import StoredBoard
+from uqbench.boards import StoredBoard
 from uqbench.cli.demo import command
 from uqbench.pages.methods import entitled
-from uqbench.registry.plugins import Host
-from uqbench.suites.plan import make_plan
-from uqbench.suites.reading import read_suites
+from uqbench.registry import Host
+from uqbench.suites import make_plan, read_suites
 
 BOARD = Path(__file__).parents[2] / "leaderboards" / "drawn-worlds" / "demo"
 

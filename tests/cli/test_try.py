@@ -10,9 +10,8 @@ import pytest
 
 from uqbench.cli.try_ import command
 from uqbench.contract.errors import UqbenchError
-from uqbench.registry import local
-from uqbench.registry.plugins import Host
-from uqbench.suites.selection import Selection
+from uqbench.registry import Host, local
+from uqbench.suites import Selection
 
 TOY = Path(__file__).parents[1] / "toy"
 MINE = """

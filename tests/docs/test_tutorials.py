@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-from uqbench.suites.claims import Claim
+from uqbench.suites import Claim
 from uqbench.testing.templates.render import KINDS
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -29,14 +29,13 @@ from uqbench_cluster.orders import (
 )
 
 from uqbench.api.status import run_status
+from uqbench.boards import StoredBoard, check_scores, from_csv
 from uqbench.boards.provenance import read_provenance
-from uqbench.boards.scores import check_scores, from_csv
-from uqbench.boards.stored import StoredBoard
 from uqbench.cli.options import settings as parsed
 from uqbench.contract.claim import ClaimKind
 from uqbench.contract.errors import UqbenchError
 from uqbench.contract.identity import digest_of
-from uqbench.registry.plugins import Host
+from uqbench.registry import Host
 from uqbench.results.files import read_bytes, stored_text
 from uqbench.results.folders import Folder
 from uqbench.results.store import Store
@@ -44,8 +43,7 @@ from uqbench.runner import checkpoints, events
 from uqbench.runner.batches import make_batch_groups
 from uqbench.runner.drive import Where
 from uqbench.runner.step_log import latest_steps, read_log
-from uqbench.suites.plan import Plan, make_plan
-from uqbench.suites.reading import read_suites
+from uqbench.suites import Plan, make_plan, read_suites
 
 WORDS = (
     b"", b"\x00", b"\xff", b"\xed\xa0\x80", b"\n", b"\r", b'"', b"'", b"[", b"]", b"{", b"}", b"=",

@@ -20,13 +20,11 @@ from uqbench import EstimatorSpec
 from uqbench.contract.errors import UqbenchError
 from uqbench.contract.estimator import Data, Estimator, PredictiveUncertainty
 from uqbench.contract.specs import NoConfig
-from uqbench.registry.classes import Added
-from uqbench.registry.plugins import Host
+from uqbench.registry import Added, Host
 from uqbench.runner.batches import Batch
 from uqbench.runner.train.estimators import fit_estimator
+from uqbench.suites import make_plan, read_suites
 from uqbench.suites.configs import task_config
-from uqbench.suites.plan import make_plan
-from uqbench.suites.reading import read_suites
 
 LONG = os.environ.get("UQBENCH_FAULTS") == "long"
 CPU = torch.device("cpu")

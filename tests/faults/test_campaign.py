@@ -25,15 +25,13 @@ sys.path.insert(0, str(Path(__file__).parent))
 from test_damaged_files import DAMAGES, chosen, complete, files, results
 from uqbench_report.explorer.page import Explorer
 
-from uqbench.boards.leaderboard import board
-from uqbench.boards.stored import board_at, board_folders
+from uqbench.boards import board, board_at, board_folders
 from uqbench.contract.errors import StorageError, UqbenchError
 from uqbench.pages.board_folders import write_board
-from uqbench.registry.plugins import Host
+from uqbench.registry import Host
 from uqbench.results.folders import Folder
 from uqbench.results.store import RunState, Store
-from uqbench.suites.plan import Plan, make_plan
-from uqbench.suites.reading import read_suites
+from uqbench.suites import Plan, make_plan, read_suites
 
 LONG = pytest.mark.skipif("UQBENCH_FAULTS" not in os.environ, reason="tox -e faults")
 TOY = Path(__file__).parents[1] / "toy"

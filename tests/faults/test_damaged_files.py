@@ -19,13 +19,12 @@ import pytest
 from uqbench_leaderboard.check import check
 
 from uqbench.api.status import run_status
-from uqbench.boards.leaderboard import board
-from uqbench.boards.stored import StoredBoard, board_at
+from uqbench.boards import StoredBoard, board, board_at
 from uqbench.cli.terminal import warn
 from uqbench.contract.errors import StorageError, UqbenchError
 from uqbench.contract.identity import digest_of
 from uqbench.pages.board_folders import write_board
-from uqbench.registry.plugins import Host
+from uqbench.registry import Host
 from uqbench.results import verified
 from uqbench.results.store import TO_DO, RunState, Store
 from uqbench.results.verified import FILE
@@ -34,9 +33,7 @@ from uqbench.runner.checkpoints import Checkpointer
 from uqbench.runner.events import Started
 from uqbench.runner.interleaving import execute
 from uqbench.runner.process import Stop
-from uqbench.suites.plan import Plan, make_plan
-from uqbench.suites.reading import read_suites
-from uqbench.suites.selection import Selection
+from uqbench.suites import Plan, Selection, make_plan, read_suites
 
 LONG = "UQBENCH_FAULTS" in os.environ
 SHORT_FORM = 5

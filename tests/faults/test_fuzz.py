@@ -16,15 +16,14 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from fuzz import readers, uncaught
 
-from uqbench.boards.leaderboard import board
+from uqbench.boards import board
 from uqbench.boards.provenance import provenance, provenance_json
 from uqbench.results.store import Store
 from uqbench.runner.batches import make_batch_groups
 from uqbench.runner.checkpoints import Checkpointer
 from uqbench.runner.interleaving import execute
 from uqbench.runner.process import Stop
-from uqbench.suites.plan import make_plan
-from uqbench.suites.reading import read_suites
+from uqbench.suites import make_plan, read_suites
 
 pytestmark = pytest.mark.long
 

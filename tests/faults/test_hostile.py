@@ -7,14 +7,13 @@ from typing import Any
 
 import pytest
 
-from uqbench.registry.plugins import Host
+from uqbench.registry import Host
 from uqbench.results.store import RunState, Store
 from uqbench.runner.batches import Batch
 from uqbench.runner.events import Failed, Finished, Split
 from uqbench.runner.executors import local
 from uqbench.runner.executors.limits import Limits
-from uqbench.suites.plan import make_plan
-from uqbench.suites.reading import read_suites
+from uqbench.suites import make_plan, read_suites
 
 pytestmark = pytest.mark.long
 

@@ -14,14 +14,13 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from power_loss import Trace
 
-from uqbench.registry.plugins import Host
+from uqbench.registry import Host
 from uqbench.results.store import RunState, Store
 from uqbench.runner.batches import Batch
 from uqbench.runner.checkpoints import Checkpointer
 from uqbench.runner.interleaving import execute
 from uqbench.runner.process import Stop
-from uqbench.suites.plan import make_plan
-from uqbench.suites.reading import read_suites
+from uqbench.suites import make_plan, read_suites
 
 LONG = "UQBENCH_FAULTS" in os.environ
 SUBSETS = 1000 if LONG else 4

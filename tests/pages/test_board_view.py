@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from uqbench.boards import StoredBoard
 from uqbench.boards.calibration import word
-from uqbench.boards.stored import StoredBoard
 from uqbench.pages.board_view import BoardView, Line, board_notes, shown
 from uqbench.pages.notebook import html
 from uqbench.registry.load_host import load_host
 from uqbench.statistics.estimate import Estimate
+from uqbench.suites import Selection
 from uqbench.suites.plan import board_title
-from uqbench.suites.selection import Selection
 
 FOLDER = Path(__file__).parents[2] / "leaderboards" / "uncertainty-toy" / "paper"
 

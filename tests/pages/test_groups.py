@@ -7,14 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from uqbench.boards.leaderboard import Board
+from uqbench.boards import Board, Score
 from uqbench.boards.provenance import MadeWith
-from uqbench.boards.scores import Score
 from uqbench.pages.markdown import page
-from uqbench.registry.plugins import Host
-from uqbench.suites.metrics import Metric
-from uqbench.suites.plan import make_plan
-from uqbench.suites.reading import read_suites
+from uqbench.registry import Host
+from uqbench.suites import Metric, make_plan, read_suites
 
 
 def metric(kind, **fields):

@@ -9,13 +9,11 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from uqbench.boards.leaderboard import Board
-from uqbench.boards.scores import Score
+from uqbench.boards import Board, Score
 from uqbench.pages.board_view import BoardView, shortened
 from uqbench.pages.terminal import print_board
-from uqbench.registry.plugins import Host
-from uqbench.suites.plan import make_plan
-from uqbench.suites.reading import read_suites
+from uqbench.registry import Host
+from uqbench.suites import make_plan, read_suites
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 METRICS = (

@@ -10,11 +10,10 @@ import pytest
 from uqbench.api.installed import listing
 from uqbench.contract.errors import UqbenchError
 from uqbench.contract.estimator import Dataset
-from uqbench.registry import local, named
+from uqbench.registry import Host, local, named
 from uqbench.registry.classes import spec_of
 from uqbench.registry.contents import content_hash, package_of
-from uqbench.registry.plugins import Host
-from uqbench.suites.selection import Selection
+from uqbench.suites import Selection
 from uqbench.testing.templates.render import KINDS, render, write
 
 

@@ -13,7 +13,7 @@ from uqbench import BROUGHT
 from uqbench.cli import COMMANDS as OWN
 from uqbench.contract.errors import UqbenchError
 from uqbench.registry.packages import COMMANDS, MODULES, PACKAGES, brought
-from uqbench.suites.reading import Catalog
+from uqbench.suites import Catalog
 
 COMMAND_NAMES = sorted(PACKAGES[COMMANDS].keys() - OWN)
 MODULE_NAMES = sorted(PACKAGES[MODULES].keys() & {*BROUGHT})

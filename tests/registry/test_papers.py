@@ -6,9 +6,9 @@ import pytest
 from click.testing import CliRunner
 from uqbench_claims.cli.cite import command
 
+from uqbench.registry import Host
 from uqbench.registry.papers import cited, papers
-from uqbench.registry.plugins import Host
-from uqbench.suites.reading import read_suites
+from uqbench.suites import read_suites
 
 
 @pytest.fixture(scope="module")

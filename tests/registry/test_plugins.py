@@ -13,9 +13,8 @@ from uqbench.contract.agent import LoopAgent
 from uqbench.contract.config import as_table, resolve
 from uqbench.contract.errors import UqbenchError
 from uqbench.contract.specs import NoConfig, imported
+from uqbench.registry import Host, Plugin
 from uqbench.registry.contents import content_hash
-from uqbench.registry.plugins import Host
-from uqbench.registry.registry import Plugin
 from uqbench.results.provenance import provenance
 
 

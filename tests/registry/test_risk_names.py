@@ -28,7 +28,7 @@ from uqbench.contract.risk.config import (
     RiskField,
 )
 from uqbench.contract.specs import Spec
-from uqbench.registry.plugins import Host
+from uqbench.registry import Host
 from uqbench.registry.risk_names import MeasuresByName
 
 NAMES = MeasuresByName(Host.load().risk_measures)

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from example_runs import finish, make_record, make_run
 
-from uqbench.boards.scores import from_csv, gather, to_csv
+from uqbench.boards import from_csv, gather, to_csv
 from uqbench.results import verified
 from uqbench.results.scores import Score, Scores
 from uqbench.results.store import Store
-from uqbench.suites.metrics import Metric
+from uqbench.suites import Metric
 
 METRICS = [
     Metric(name=name, summary=name, kind="online", statistic="return", direction="max")

@@ -10,9 +10,8 @@ from uqbench.api.status import jobs
 from uqbench.contract.errors import UqbenchError
 from uqbench.contract.executor import ORDERS
 from uqbench.contract.specs import ExecutorSpec
-from uqbench.registry.classes import Added
+from uqbench.registry import Added, Host
 from uqbench.registry.packages import DRIVERS
-from uqbench.registry.plugins import Host
 from uqbench.runner.drive import Here, Where, driver_of
 
 TOY = Path(__file__).parents[1] / "toy"

@@ -5,14 +5,13 @@ from pathlib import Path
 import pytest
 
 from uqbench.contract.identity import Run
-from uqbench.registry.plugins import Host
+from uqbench.registry import Host
 from uqbench.results.store import RunState, Store
 from uqbench.runner.batches import Batch, make_batch_groups
 from uqbench.runner.events import Event, Failed, Finished, Split, Started
 from uqbench.runner.first_failures import FirstFailures
 from uqbench.runner.interleaving import execute
-from uqbench.suites.plan import make_plan
-from uqbench.suites.reading import read_suites
+from uqbench.suites import make_plan, read_suites
 
 WHY = "AttributeError: module 'numpy' has no attribute 'row_stack'"
 

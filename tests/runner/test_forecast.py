@@ -8,12 +8,10 @@ from typing import Any
 import pytest
 from uqbench_sentinel.config import SentinelConfig
 
-from uqbench.registry.plugins import Host
+from uqbench.registry import Host
 from uqbench.results.folders import Folder
 from uqbench.runner.forecast import SCRIPT, Forecast, StepCosts, rollouts_note, work
-from uqbench.suites.plan import Plan, make_plan
-from uqbench.suites.reading import read_suites
-from uqbench.suites.tables import Queries
+from uqbench.suites import Plan, Queries, make_plan, read_suites
 
 TOY = Path(__file__).parents[1] / "toy"
 NOMINAL = {"smoke": 2.0, "paper": 0.5}  # milliseconds a step

@@ -5,12 +5,11 @@ from pathlib import Path
 import pytest
 
 from uqbench.contract.errors import UqbenchError
-from uqbench.registry.plugins import Host
+from uqbench.registry import Host
 from uqbench.runner.batches import make_batch_groups
 from uqbench.runner.device import share_out, visible
 from uqbench.runner.executors.local import run_locally
-from uqbench.suites.plan import make_plan
-from uqbench.suites.reading import read_suites
+from uqbench.suites import make_plan, read_suites
 
 TOY = Path(__file__).parents[1] / "toy"
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from uqbench.registry.plugins import Host
+from uqbench.registry import Host
 from uqbench.results.store import Store
 from uqbench.runner import events
 from uqbench.runner.batches import (
@@ -19,8 +19,7 @@ from uqbench.runner.complete import Execution
 from uqbench.runner.drive import Here, Where
 from uqbench.runner.interleaving import execute
 from uqbench.runner.watcher import Watcher
-from uqbench.suites.plan import Plan, make_plan
-from uqbench.suites.reading import read_suites
+from uqbench.suites import Plan, make_plan, read_suites
 
 TOY = Path(__file__).parents[1] / "toy"
 

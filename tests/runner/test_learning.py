@@ -6,10 +6,9 @@ from torch import nn
 
 from uqbench.contract.config import CountsGradientSteps, warm_up_field
 from uqbench.pages.learning import NONE, said
-from uqbench.registry.plugins import Host
+from uqbench.registry import Host
 from uqbench.runner.train.proof import LoopProof, relative_change, weights
-from uqbench.suites.plan import make_plan
-from uqbench.suites.reading import read_suites
+from uqbench.suites import make_plan, read_suites
 
 
 class Holder:

@@ -12,7 +12,7 @@ from uqbench.results.store import RunState, Store, now, this_process
 from uqbench.results.tables import RunColumns
 from uqbench.runner.states import code_note, make_room, stored_states, to_do
 from uqbench.runner.watcher import Watcher
-from uqbench.suites.selection import Selection
+from uqbench.suites import Selection
 
 SELECTION = Selection("toy", "smoke", ("fast",), ("short",))
 

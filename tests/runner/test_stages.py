@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import torch
 
-from uqbench.registry.plugins import Host
+from uqbench.registry import Host
 from uqbench.results.store import RunState, Store
 from uqbench.runner import states
 from uqbench.runner.batches import Batch, make_batch_groups
@@ -22,9 +22,7 @@ from uqbench.runner.interleaving import execute
 from uqbench.runner.process import Stop
 from uqbench.runner.states import on_stored_devices, reopen
 from uqbench.runner.train.measurements import Measurements
-from uqbench.suites.metrics import Metric
-from uqbench.suites.plan import Plan, make_plan
-from uqbench.suites.reading import read_suites
+from uqbench.suites import Metric, Plan, make_plan, read_suites
 from uqbench.uncertainty import scores
 
 ERROR = Metric(

@@ -6,12 +6,11 @@ from pathlib import Path
 import pytest
 
 from uqbench.contract.executor import ORDERS
-from uqbench.registry.plugins import Host
+from uqbench.registry import Host
 from uqbench.runner import events
 from uqbench.runner.batches import Batch, make_batch_groups
 from uqbench.runner.step_log import StepLogWriter, forget, latest_steps, log_path
-from uqbench.suites.plan import make_plan
-from uqbench.suites.reading import read_suites
+from uqbench.suites import make_plan, read_suites
 
 TOY = Path(__file__).parents[1] / "toy"
 

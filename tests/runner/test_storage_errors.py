@@ -12,15 +12,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from uqbench.registry.plugins import Host
+from uqbench.registry import Host
 from uqbench.results.store import RunState, Store
 from uqbench.runner.batches import Batch
 from uqbench.runner.checkpoints import Checkpointer
 from uqbench.runner.events import Failed, Notice, Split, Started
 from uqbench.runner.interleaving import execute
 from uqbench.runner.process import Stop
-from uqbench.suites.plan import make_plan
-from uqbench.suites.reading import read_suites
+from uqbench.suites import make_plan, read_suites
 
 TOY = Path(__file__).parents[1] / "toy"
 

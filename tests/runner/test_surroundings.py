@@ -26,15 +26,13 @@ import uqbench
 from uqbench.contract.agent import Agent, EnvironmentInfo, Step
 from uqbench.contract.specs import AgentSpec
 from uqbench.lanes import Uniform
-from uqbench.registry.classes import Added
+from uqbench.registry import Added, Host
 from uqbench.registry.local import SuiteTable
-from uqbench.registry.plugins import Host
 from uqbench.results.store import RunState, Store
 from uqbench.runner.batches import Batch
 from uqbench.runner.events import Event, Failed, Notice, Split
 from uqbench.runner.interleaving import execute
-from uqbench.suites.plan import make_plan
-from uqbench.suites.reading import read_suites
+from uqbench.suites import make_plan, read_suites
 
 STEPS = 12
 KEPT: list[int] = []

@@ -13,12 +13,11 @@ import pytest
 from uqbench_sentinel.config import SentinelConfig
 
 from uqbench.contract.identity import Run
-from uqbench.registry.plugins import Host
+from uqbench.registry import Host
 from uqbench.runner import display, events, forecast
 from uqbench.runner.batches import BatchGroup, make_batch_groups
 from uqbench.runner.forecast import TimeLeft, seconds_left, work
-from uqbench.suites.plan import make_plan
-from uqbench.suites.reading import read_suites
+from uqbench.suites import make_plan, read_suites
 
 START = 4.0
 """Seconds of a batch before its first step."""

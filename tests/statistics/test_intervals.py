@@ -19,7 +19,7 @@ from uqbench.statistics.location import location
 from uqbench.statistics.location import paired_difference as paired
 from uqbench.statistics.ranks import compare
 from uqbench.statistics.statistic import contributions, point
-from uqbench.suites.metrics import Metric, NormalizationConstants
+from uqbench.suites import Metric, NormalizationConstants
 
 # -- concordance ----------------------------------------------------------------------------------
 
@@ -478,3 +478,9 @@ def test_bounds_of_runs_that_share_weights_are_those_of_weights_of_their_own(
     width = ends[0][1] - ends[0][0]
     assert ends[0] != ends[1]
     assert ends[1] == pytest.approx(ends[0], abs=(0.06 if seeds is None else 0.15) * width)
+
+
+def test_a_level_that_no_draw_reaches_leaves_a_difference_unbounded():
+    apart = Apart(*(BoundedMean.of(np.full((9, 1), of), [SHARE]) for of in (0.2, 0.8)))
+    assert apart.interval(1e-4) == (-math.inf, math.inf)
+    assert all(map(math.isfinite, apart.interval(3e-4)))

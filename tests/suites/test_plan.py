@@ -1,11 +1,8 @@
 import pytest
 
-from uqbench.registry.plugins import Host
+from uqbench.registry import Host
 from uqbench.runner.batches import GPU_LANES, default_lanes, make_batch_groups
-from uqbench.suites.plan import make_plan
-from uqbench.suites.reading import read_suites
-from uqbench.suites.suite import Suite
-from uqbench.suites.tables import Method
+from uqbench.suites import Method, Suite, make_plan, read_suites
 
 
 @pytest.fixture(scope="module")

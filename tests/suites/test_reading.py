@@ -5,12 +5,9 @@ from pathlib import Path
 import pytest
 
 from uqbench.contract.errors import UqbenchError
-from uqbench.registry.plugins import Host
-from uqbench.suites.configs import method_config
-from uqbench.suites.plan import make_plan
-from uqbench.suites.reading import parse_suite, read_suites
+from uqbench.registry import Host
+from uqbench.suites import Suite, make_plan, method_config, parse_suite, read_suites
 from uqbench.suites.rows import extended
-from uqbench.suites.suite import Suite
 
 TOY = Path(__file__).parents[1] / "toy"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from uqbench.registry.plugins import Host
-from uqbench.suites.reading import read_suites
+from uqbench.registry import Host
+from uqbench.suites import read_suites
 
 SUITES = read_suites(Host.load(), check=()).suites
 

@@ -9,9 +9,8 @@ import pytest
 
 from uqbench import Spec, hookimpl
 from uqbench.contract.risk import RiskMeasure
-from uqbench.registry.plugins import Host
-from uqbench.suites.plan import make_plan
-from uqbench.suites.reading import Catalog, read_suites
+from uqbench.registry import Host
+from uqbench.suites import Catalog, make_plan, read_suites
 
 ADDED = """
 [[extend.toy.tasks]]

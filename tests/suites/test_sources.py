@@ -2,9 +2,9 @@
 
 import pytest
 
+from uqbench.registry import Host
 from uqbench.registry.papers import cited
-from uqbench.registry.plugins import Host
-from uqbench.suites.reading import read_suites
+from uqbench.suites import read_suites
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from uqbench.cli.options import names
 from uqbench.cli.options import settings as parsed
 from uqbench.contract.errors import UqbenchError
-from uqbench.registry.plugins import Host
-from uqbench.suites.selection import Selection
+from uqbench.registry import Host
+from uqbench.suites import Selection
 from uqbench.suites.variants import (
     Grid,
     base_name,

@@ -10,13 +10,12 @@ import pytest
 import torch
 
 from uqbench.contract.agent import Uncertainty
-from uqbench.registry.plugins import Host
+from uqbench.registry import Host
 from uqbench.results.store import Store
 from uqbench.runner.batches import make_batch_groups
 from uqbench.runner.interleaving import execute
+from uqbench.suites import make_plan, read_suites
 from uqbench.suites.metrics import RECORDS
-from uqbench.suites.plan import make_plan
-from uqbench.suites.reading import read_suites
 from uqbench.uncertainty.interval_scores import (
     central_interval,
     interval_score,

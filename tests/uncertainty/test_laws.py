@@ -20,7 +20,7 @@ from torch import Tensor
 
 from uqbench.contract.agent import Uncertainty
 from uqbench.contract.truth import Climatology, Truth
-from uqbench.registry.plugins import Host
+from uqbench.registry import Host
 from uqbench.uncertainty.interval_scores import score_return_distribution, score_uncertainty
 from uqbench.uncertainty.query_scores import contraction, novelty, score_queries
 from uqbench.uncertainty.scores import SCORING_RULES

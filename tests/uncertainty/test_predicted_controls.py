@@ -26,9 +26,9 @@ import pytest
 import torch
 from scipy.stats import multivariate_normal
 
-from uqbench.registry.plugins import Host
+from uqbench.registry import Host
+from uqbench.suites import Metric
 from uqbench.suites.controls import control_of, with_controls
-from uqbench.suites.metrics import Metric
 from uqbench.uncertainty.predicted_controls import instead, predicted_scores
 from uqbench.uncertainty.predictions import nearest, stored_predictions
 

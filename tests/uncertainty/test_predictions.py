@@ -11,11 +11,11 @@ import torch
 from uqbench.contract.errors import UqbenchError
 from uqbench.contract.estimator import Dataset, EvaluationSet, Predictions, PredictiveUncertainty
 from uqbench.contract.specs import EstimatorSpec, ScoreSpec
-from uqbench.registry.plugins import Host
+from uqbench.registry import Host
 from uqbench.results.folders import Folder
 from uqbench.results.tables import PREDICTIONS, RunColumns, read_columns, read_tables, write_tables
 from uqbench.runner.train.estimators import NO_EPISODES
-from uqbench.suites.metrics import Metric
+from uqbench.suites import Metric
 from uqbench.uncertainty.predictions import (
     check_size,
     prediction_columns,

@@ -9,15 +9,12 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from uqbench.registry.plugins import Host
+from uqbench.registry import Host
 from uqbench.results.store import CURVES, RunState, Store
 from uqbench.results.tables import PREDICTIONS, Columns
 from uqbench.runner.batches import make_batch_groups
 from uqbench.runner.interleaving import execute
-from uqbench.suites.plan import make_plan
-from uqbench.suites.reading import read_suites
-from uqbench.suites.suite import Suite
-from uqbench.suites.tables import Queries
+from uqbench.suites import Queries, Suite, make_plan, read_suites
 
 METHOD = "bootstrapped-dqn"
 NOVELTY = ("novelty", "novelty_auroc")

@@ -14,7 +14,7 @@ from uqbench.contract.environment import LaneEnv, Outcome
 from uqbench.contract.identity import Run
 from uqbench.contract.queries import QueryStates
 from uqbench.lanes import Uniform
-from uqbench.suites.tables import Queries
+from uqbench.suites import Queries
 from uqbench.uncertainty import rollouts
 from uqbench.uncertainty.epistemic import action_noise, resolved
 from uqbench.uncertainty.query_sources import RolloutSource

@@ -10,12 +10,11 @@ import torch
 from uqbench_tabular.environments.config import DrawnMDPConfig
 from uqbench_tabular.environments.prior_mdp import make_drawn_lanes
 
-from uqbench.registry.plugins import Host
+from uqbench.registry import Host
 from uqbench.results.store import RunState, Store
 from uqbench.runner.batches import make_batch_groups
 from uqbench.runner.interleaving import execute
-from uqbench.suites.plan import make_plan
-from uqbench.suites.reading import read_suites
+from uqbench.suites import make_plan, read_suites
 from uqbench.uncertainty.query_sources import Visits
 
 CPU = torch.device("cpu")

@@ -22,19 +22,11 @@ from uqbench.registry.packages import lacking
 from uqbench.results.folders import Folder
 from uqbench.results.records import RunState
 from uqbench.results.store import Store
+from uqbench.runner import states as stored_runs
 from uqbench.runner.complete import Execution, complete, preview
 from uqbench.runner.device import find_device
 from uqbench.runner.drive import driver_of
 from uqbench.runner.forecast import Forecast, rollouts_note
-from uqbench.runner.states import (
-    code_note,
-    describe,
-    make_room,
-    on_stored_devices,
-    reopen,
-    stored_states,
-    to_do,
-)  # fmt: skip
 from uqbench.suites.plan import Plan
 
 
@@ -79,10 +71,10 @@ def execute(session: Session, *, rerun: bool = False, beside: Path | None = None
         if note := store.prepare(shared=execution.driver.elsewhere):
             execution.watcher.say(f"Runs are locked by leases: {note}.")
         if rerun:
-            make_room(plan, store, execution.watcher.say)
+            stored_runs.make_room(plan, store, execution.watcher.say)
         if plan.stage == "judge":
-            plan = on_stored_devices(plan, store)
-            reopen(plan, store, execution.watcher.say)
+            plan = stored_runs.on_stored_devices(plan, store)
+            stored_runs.reopen(plan, store, execution.watcher.say)
         states = complete(plan, execution, step_costs(plan, session.references(beside)))
         done = {RunState.FINISHED} | ({RunState.TRAINED} if plan.stage == "train" else set())
         open_runs = [run for run, state in states.items() if state not in done]
@@ -114,12 +106,12 @@ def dry_run(session: Session, beside: Path | None = None) -> Planned:
     if beside is not None:
         read_reference(session.selection, plan, session.host, Folder(beside), session.say)
     if plan.stage == "judge":
-        plan = on_stored_devices(plan, store)
-    states = stored_states(plan, store)
-    execution.watcher.say(*describe(plan, states, store))
-    todo = to_do(states, plan.stage)
+        plan = stored_runs.on_stored_devices(plan, store)
+    states = stored_runs.stored_states(plan, store)
+    execution.watcher.say(*stored_runs.describe(plan, states, store))
+    todo = stored_runs.to_do(states, plan.stage)
     expected = Forecast(plan, todo, store, step_costs(plan, roots))
-    script, code = preview(plan, todo, execution), code_note(states.values())
+    script, code = preview(plan, todo, execution), stored_runs.code_note(states.values())
     note = "\n".join(filter(None, [rollouts_note(plan), code]))
     shown = detectable_note(plan, roots)
     return Planned(plan, execution.device, states, expected, script, note, shown)

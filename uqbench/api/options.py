@@ -104,17 +104,11 @@ class Options:
     def selection(self) -> Selection:
         """The runs that are meant."""
         seeds = range(self.seeds) if isinstance(self.seeds, int) else self.seeds
-        return Selection(
-            self.suite or "",
-            self.budget,
-            _methods(self.methods, self.suite, self.folder),
-            names(self.tasks),
-            None if seeds is None else tuple(seeds),
-            self.steps,
-            self.settings,
-            self.keep_agents,
-            "train" if self.train_only else "judge" if self.judge else None,
-        )
+        methods = _methods(self.methods, self.suite, self.folder)
+        cells = methods, names(self.tasks), None if seeds is None else tuple(seeds)
+        stage: Any = "train" if self.train_only else "judge" if self.judge else None
+        how = self.settings, self.keep_agents
+        return Selection(self.suite or "", self.budget, *cells, self.steps, *how, stage)
 
     @cached_property
     def where(self) -> "Where":
@@ -138,14 +132,10 @@ class Options:
             )
         if self.executor == "local" and self.wait is False:
             raise UqbenchError("--no-wait needs an executor whose work outlives this command.")
-        return Where(
-            self.executor,
-            config,
-            Resources(memory_gb=takes.pop("memory", None), **takes),
-            self.checkpoint_seconds if self.out is not None else 0.0,
-            Limits(self.run_minutes, self.run_memory, self.stall_minutes),
-            self.wait,
-        )
+        resources = Resources(memory_gb=takes.pop("memory", None), **takes)
+        seconds = self.checkpoint_seconds if self.out is not None else 0.0
+        limits = Limits(self.run_minutes, self.run_memory, self.stall_minutes)
+        return Where(self.executor, config, resources, seconds, limits, self.wait)
 
     @property
     def folder(self) -> Path | None:

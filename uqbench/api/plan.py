@@ -52,15 +52,12 @@ class Planned:
     def runs(self) -> pd.DataFrame:
         """One row per run: suite, budget, task, method, seed, stored state, steps, folder."""
         steps = {c.task.name: self.plan.budget.on(c.task).steps for c in self.plan.cells}
+        named = ["suite", "budget", "task", "method", "seed"]
         rows = [
-            (
-                run.suite, run.budget, run.task, run.method, run.seed, stored.state.value,
-                steps[run.task], run.place,
-            )
+            (*(getattr(run, of) for of in named), stored.state.value, steps[run.task], run.place)
             for run, stored in self.states.items()
-        ]  # fmt: skip
-        columns = ["suite", "budget", "task", "method", "seed", "state", "steps", "run"]
-        return pd.DataFrame(rows, columns=columns)
+        ]
+        return pd.DataFrame(rows, columns=[*named, "state", "steps", "run"])
 
     @property
     def methods(self) -> pd.DataFrame:

@@ -53,19 +53,18 @@ def beside(stored: StoredBoard, plan: Plan) -> tuple[list[Cell], Scores]:
     primary = plan.suite.primary_metric(plan.budget)
     constants, cells, kept = plan.suite.normalization_constants(primary), [], []
     for task in {cell.task.name: cell.task for cell in plan.cells}.values():
-        own = [of for of in rows if plain_name(of.task) == plain_name(task.name)]
-        if not own:
+        its = [of for of in rows if plain_name(of.task) == plain_name(task.name)]
+        if not its:
             raise UqbenchError(
                 f"--beside: {stored.folder} has no scores of {task.name}; choose among its tasks "
                 f"with --tasks: {', '.join(dict.fromkeys(of.task for of in rows))}."
             )
-        for of in own:
+        for of in its:
             cell = imported_cell(plan.suite, task, of.method, of.seeds, "imported")
             scale = constants[task.name]
             raw = scale.zero + of.score * (scale.one - scale.zero)
             cells.append(cell)
-            kept += [
-                replace(of[i], task=task.name, values={primary.name: float(raw[i])}, run=run.place)
-                for i, run in enumerate(cell.runs)
-            ]
+            for i, run in enumerate(cell.runs):
+                own: dict[str, float | None] = {primary.name: float(raw[i])}
+                kept.append(replace(of[i], task=task.name, values=own, run=run.place))
     return cells, Scores.of(kept)

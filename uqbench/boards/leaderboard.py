@@ -14,6 +14,7 @@ from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from uqbench.boards import standings, tables
 from uqbench.boards.calibration import coverage_column, with_words
 from uqbench.boards.columns import Column, columns, grouped
 from uqbench.boards.controls import beyond
@@ -22,27 +23,7 @@ from uqbench.boards.manifest import MANIFEST, SCHEMA_VERSION, Manifest, Planned
 from uqbench.boards.matrices import Matrix, MethodScores, by_method
 from uqbench.boards.provenance import contents
 from uqbench.boards.scores import gather, to_csv
-from uqbench.boards.standings import (
-    TrivialBaseline,
-    estimates,
-    improvements,
-    ranges_by_task,
-    shown_statistics,
-    trivial_baseline,
-)
-from uqbench.boards.tables import (
-    PAIR_COLUMNS,
-    PLACE,
-    RANK_COLUMNS,
-    Row,
-    cells,
-    csv_text,
-    made,
-    pair_row,
-    place_cells,
-    placed,
-    read,
-)
+from uqbench.boards.tables import PLACE, Row, cells
 from uqbench.boards.tuned import gains, how_tuned
 from uqbench.contract.board_table import BoardTable
 from uqbench.contract.specs import Role
@@ -67,6 +48,8 @@ SCORES = "scores.csv"
 ORIGINS = {"imported": "", "local": "no", "self_run": "no", "stored_in": "", "submitted": ""}
 """Columns of ``leaderboard.csv`` on where rows are from, each there if any row has it; and what the
 others have in it."""
+NOT_LISTED = {"group", "unit", "proper", "tasks", "margin_set"}
+"""Keys of the primary metric that the manifest leaves out."""
 COMPARED = ("method", "trivial")
 """Roles of the rows whose pairs hold together: methods, and the baselines that they are to beat."""
 
@@ -146,15 +129,18 @@ class Board:
     @cached_property
     def estimates(self) -> dict[str, dict[str, Estimate | None]]:
         """By method, its estimates by their columns of ``leaderboard.csv``, of those with any."""
-        plan, over = self.plan, improvements(self.pairs, self.plan.suite.baseline)
+        plan, over = self.plan, standings.improvements(self.pairs, self.plan.suite.baseline)
+        further = self.further_places.items()
         rows = {
-            method: estimates(plan, self.columns, own, plan.roles[method], over.get(method))
+            method: standings.estimates(
+                plan, self.columns, own, plan.roles[method], over.get(method)
+            )
             | beyond(plan, self.metrics, own)
             | gains(plan, method, self.methods)
-            | {f"{name}{PLACE}": placed(of.get(method)) for name, of in self.further_places.items()}
+            | {f"{name}{PLACE}": tables.placed(of.get(method)) for name, of in further}
             for method, own in self.methods.items()
         }
-        known = {*shown_statistics(plan)}
+        known = {*standings.shown_statistics(plan)}
         known |= {name for own in rows.values() for name, of in own.items() if of is not None}
         return {row: {n: own[n] for n in own if n in known} for row, own in rows.items()}
 
@@ -198,7 +184,7 @@ class Board:
             paired=self.plan.suite.paired,
             baselines=[name for name, role in self.plan.roles.items() if role == "trivial"],
             unranked=[n for n, role in self.plan.roles.items() if role not in COMPARED],
-            ranges=ranges_by_task(self.plan.suite, by, on),
+            ranges=standings.ranges_by_task(self.plan.suite, by, on),
         )
 
     @cached_property
@@ -222,14 +208,11 @@ class Board:
         """By each further metric that the budget ranks by, the place of each method."""
         further = self.plan.suite.ranking_metrics(self.plan.budget)[1:] if self.ranks else []
         methods = {name for name, role in self.plan.roles.items() if role == "method"}
-        return {
-            by.name: places(
-                {name: of for name, of in self._by(by).items() if name in methods},
-                self.pairs_by(by),
-                self.ranking,
-            )
-            for by in further
-        }
+        found = {}
+        for by in further:
+            own = {name: of for name, of in self._by(by).items() if name in methods}
+            found[by.name] = places(own, self.pairs_by(by), self.ranking)
+        return found
 
     def _by(self, metric: Metric) -> dict[str, Matrix]:
         of = {name: own.normalized(metric) for name, own in self.methods.items()}
@@ -237,13 +220,11 @@ class Board:
 
     def on(self, tasks: Sequence[str], *roles: Role) -> dict[str, Matrix]:
         """The scores of some roles' rows on some of the tasks; of all where none is named."""
-        return {
-            name: values[:, [self.methods[name].tasks.index(task) for task in tasks]]
-            if tasks
-            else values
-            for name, values in self.matrices.items()
-            if not roles or self.plan.roles[name] in roles
-        }
+        of_roles = roles or {*self.plan.roles.values()}
+        own = {n: of for n, of in self.matrices.items() if self.plan.roles[n] in of_roles}
+        if not tasks:
+            return own
+        return {n: of[:, [*map(self.methods[n].tasks.index, tasks)]] for n, of in own.items()}
 
     @cached_property
     def subsets(self) -> dict[tuple[str, str], tuple[str, ...]]:
@@ -254,10 +235,10 @@ class Board:
         return alone | (rest if len(tasks) > 2 else {})
 
     @cached_property
-    def trivial(self) -> TrivialBaseline | None:
+    def trivial(self) -> standings.TrivialBaseline | None:
         """The best trivial row, and which methods beat it."""
         values = {name: point(self.ranking, matrix) for name, matrix in self.matrices.items()}
-        return trivial_baseline(values, self.plan.roles, self.pairs)
+        return standings.trivial_baseline(values, self.plan.roles, self.pairs)
 
     @property
     def content(self) -> dict[str, list[str]]:
@@ -268,20 +249,13 @@ class Board:
     def origin(self) -> dict[str, dict[str, str]]:
         """By method, what is known of where its row is from, by the columns of ``ORIGINS``."""
         versions = {c.method.name: c.runs[0].identity["method"]["version"] for c in self.plan.cells}
-        return {
-            name: {
-                kind: said
-                for kind, said in {
-                    "imported": "" if self.imported is None else "yes",
-                    "local": "yes" * is_local(versions[name]),
-                    "self_run": "yes" * (versions[name] == SELF_RUN),
-                    "stored_in": self.origins.get(name, ""),
-                    "submitted": self.submitted.get(name, ""),
-                }.items()
-                if said
-            }
-            for name in self.methods
-        }
+        found, imported = {}, "" if self.imported is None else "yes"
+        for name in self.methods:
+            local, recorded = is_local(versions[name]), versions[name] == SELF_RUN
+            others = self.origins.get(name, ""), self.submitted.get(name, "")
+            said = zip(ORIGINS, (imported, "yes" * local, "yes" * recorded, *others), strict=True)
+            found[name] = {kind: of for kind, of in said if of}
+        return found
 
     @cached_property
     def matrices(self) -> dict[str, Matrix]:
@@ -300,16 +274,16 @@ class Board:
         """The tables that follow from the scores, by the names of their files."""
         return {
             **{n: f for n, of in self.added.items() if not of.kept and len((f := of.frame).T)},
-            "leaderboard.csv": with_words(made(self._rows())),
-            "pairs.csv": made(map(pair_row, self.pairs), PAIR_COLUMNS),
-            "ranks.csv": made(self._rank_rows(), RANK_COLUMNS),
-            "tasks.csv": made(self._task_rows()),
+            "leaderboard.csv": with_words(tables.made(self._rows())),
+            "pairs.csv": tables.made(map(tables.pair_row, self.pairs), tables.PAIR_COLUMNS),
+            "ranks.csv": tables.made(self._rank_rows(), tables.RANK_COLUMNS),
+            "tasks.csv": tables.made(self._task_rows()),
         }
 
     @cached_property
     def tables(self) -> dict[str, bytes]:
         """The files of the frames, and the scores, deterministic to the byte."""
-        files = {name: csv_text(frame).encode() for name, frame in self.frames.items()}
+        files = {name: tables.csv_text(frame).encode() for name, frame in self.frames.items()}
         return dict(sorted({**files, SCORES: to_csv(self.scores, self.metrics)}.items()))
 
     def files(self) -> dict[str, str]:
@@ -320,7 +294,7 @@ class Board:
     def table(self, name: str) -> pd.DataFrame | None:
         """A table as a frame; None where there is none of that name."""
         if name == SCORES:
-            return read(self.tables[name].decode(), f"{self.suite}/{self.name}/{name}")
+            return tables.read(self.tables[name].decode(), f"{self.suite}/{self.name}/{name}")
         return self.frames.get(name)
 
     @property
@@ -353,7 +327,7 @@ class Board:
                 "method": method,
                 "role": self.plan.roles[method],
                 "beats_trivial": {True: "yes", False: "no", None: ""}[beaten],
-                **place_cells(self.places.get(method)),
+                **tables.place_cells(self.places.get(method)),
                 "tasks": len(own.tasks),
                 "runs_planned": sum(map(len, own.cells.values())),
                 "runs_scored": sum(cell.scored for cell in own.cells.values()),
@@ -373,20 +347,17 @@ class Board:
         """The lines of ``ranks.csv``: ranks by each task alone, and without each of the tasks."""
         for (how, task), tasks in self.subsets.items():
             for method, place in self.places_on(*tasks).items():
-                yield {"how": how, "task": task, "method": method, **place_cells(place)}
+                yield {"how": how, "task": task, "method": method, **tables.place_cells(place)}
 
     def _task_rows(self) -> Iterator[Row]:
         for cell in self.scores.cells:
-            row: Row = {
-                "task": cell.task,
-                "method": cell.method,
-                "runs_planned": len(cell),
-                "runs_scored": cell.scored,
-            }
+            row: Row = {"task": cell.task, "method": cell.method, "runs_planned": len(cell)}
+            row["runs_scored"] = cell.scored
             suite, learns = self.plan.suite, self.plan.roles[cell.method] == "method"
+            raw = {"normalized": False, "learns": learns}
             for metric in (one for one in self.metrics if control_of(one) is None):
                 values = self.methods[cell.method].on(cell.task, metric)
-                ranges = ranges_by_task(suite, metric, [cell.task], normalized=False, learns=learns)
+                ranges = standings.ranges_by_task(suite, metric, [cell.task], **raw)
                 ends = metric.ends
                 mean = None if values is None else estimate("mean", values, ranges, limits=ends)
                 row |= cells(metric.name, mean)
@@ -396,7 +367,8 @@ class Board:
         """The board's ``manifest.json``; ``others`` are digests of its files that are no tables."""
         suite, budget = self.plan.suite, self.plan.budget
         normalization = self.primary.normalized_as or self.primary.name
-        groups = grouped(self.columns)
+        groups, constants = grouped(self.columns), suite.normalization[normalization]
+        made = [(of.task.name, of.method.name, of.runs[0].identity) for of in self.plan.cells]
         digests = {name: sha256(data).hexdigest() for name, data in self.tables.items()}
         tuned = {base_name(name) for name in self.plan.roles}
         left_out = set() if budget.task_steps else {"task_steps"}
@@ -409,28 +381,15 @@ class Board:
             | {
                 "schema_version": SCHEMA_VERSION,
                 "suite": {"name": suite.name, "version": suite.version},
-                "budget": {
-                    "name": self.plan.budget_name,
-                    **budget.model_dump(mode="json", exclude=left_out),
-                },
+                "budget": {"name": self.plan.budget_name}
+                | budget.model_dump(mode="json", exclude=left_out),
                 "standard": self.plan.standard and not self.planned.absent(self.scores),
-                "primary_metric": self.primary.model_dump(
-                    mode="json", exclude={"group", "unit", "proper", "tasks", "margin_set"}
-                ),
+                "primary_metric": self.primary.model_dump(mode="json", exclude=NOT_LISTED),
                 "ranks_by": self.ranking,
                 "paired": suite.paired,
-                "normalization": {
-                    "metric": normalization,
-                    **suite.normalization[normalization].model_dump(mode="json"),
-                },
-                "methods": {
-                    f"{cell.task.name}/{cell.method.name}": cell.runs[0].identity["method"]
-                    for cell in self.plan.cells
-                },
-                "task_versions": {
-                    cell.task.name: cell.runs[0].identity["task"]["version"]
-                    for cell in self.plan.cells
-                },
+                "normalization": {"metric": normalization} | constants.model_dump(mode="json"),
+                "methods": {f"{task}/{name}": of["method"] for task, name, of in made},
+                "task_versions": {task: of["task"]["version"] for task, _, of in made},
                 "planned": self.planned,
                 "runs": {
                     state.value: sum(c.status.count(state.value) for c in self.scores.cells)

@@ -45,14 +45,11 @@ class MethodScores:
     def normalized(self, metric: Metric) -> Matrix | None:
         """Normalized values; None, too, where a task has no normalization constants."""
         constants = self._suite.normalization_constants(metric)
-        return _stacked(
-            {
-                task: None
-                if column is None or task not in constants
-                else constants[task].normalize(column)
-                for task, column in self._of(metric).items()
-            }
-        )
+        found = self._of(metric)
+        for task, column in found.items():
+            if column is not None:
+                found[task] = constants[task].normalize(column) if task in constants else None
+        return _stacked(found)
 
     def on(self, task: str, metric: Metric) -> Matrix | None:
         """Raw values on one task, ``[runs, 1]``; None, too, where the metric is not of the task."""

@@ -40,8 +40,7 @@ def boards_of(store: Store, folders: Iterable[PurePosixPath]) -> list[Board]:
         if suite not in suites or budget not in suites[suite].all_budgets:
             warn(f"no board of {suite}/{budget}: no installed plugin has that suite and budget")
             continue
-        plan = _plan(suites[suite], budget, own, host, store)
-        if plan is not None:
+        if (plan := _plan(suites[suite], budget, own, host, store)) is not None:
             boards.append(Board.of(plan, partial(gather, plan, store)))
     return boards
 
@@ -58,21 +57,14 @@ def _plan(
         return None
     chosen = Selection(suite.name, budget, tuple(methods) or None, tuple(tasks), tuple(seeds))
     plan = chosen.plan(host, "cpu")
-    there = {
-        run for run in plan.runs if any(run.on_device(kind).folder in folders for kind in DEVICES)
-    }
+    there = (r for r in plan.runs if any(r.on_device(kind).folder in folders for kind in DEVICES))
     own = {(run.method, run.seed) for run in there}
-    parts = [
-        replace(cell, runs=tuple(run for run in cell.runs if (run.method, run.seed) in own))
-        for cell in plan.cells
-    ]
-    cells = tuple(part for part in parts if part.runs)
-    cells += _self_run(
-        plan, [folder for folder in sorted(folders) if folder.parts[3] not in methods], store
-    )
-    if not cells:
-        return None
-    return replace(plan, cells=cells, standard=plan.standard and cells == plan.cells)
+    kept = [[run for run in cell.runs if (run.method, run.seed) in own] for cell in plan.cells]
+    parts = zip(plan.cells, kept, strict=True)
+    cells = tuple(replace(cell, runs=tuple(runs)) for cell, runs in parts if runs)
+    cells += _self_run(plan, [of for of in sorted(folders) if of.parts[3] not in methods], store)
+    standard = plan.standard and cells == plan.cells
+    return replace(plan, cells=cells, standard=standard) if cells else None
 
 
 def _self_run(plan: Plan, folders: Iterable[PurePosixPath], store: Store) -> tuple[Cell, ...]:
@@ -88,15 +80,11 @@ def _self_run(plan: Plan, folders: Iterable[PurePosixPath], store: Store) -> tup
         if same and all(identity[k] == of_task[task].runs[0].identity[k] for k in same):
             run = Run(suite, budget, task, method, identity["seed"], identity)
             runs.setdefault((task, method), []).append(run)
-    return tuple(
-        replace(
-            of_task[task],
-            method=Method.model_construct(name=method),
-            role="method",
-            runs=tuple(own),
-        )
-        for (task, method), own in runs.items()
-    )
+    cells = []
+    for (task, name), own in runs.items():
+        row = Method.model_construct(name=name)
+        cells.append(replace(of_task[task], method=row, role="method", runs=tuple(own)))
+    return (*cells,)
 
 
 def seed_of(folder: PurePosixPath) -> int:

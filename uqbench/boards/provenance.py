@@ -51,17 +51,12 @@ def provenance(scores: Scores | Iterable[Score]) -> list[MadeWith]:
                 groups.setdefault(key, []).append(made)
     rows = [
         MadeWith(
-            device=(of := made[0].provenance).device,
-            platform=of.platform,
-            versions=dict(sorted(of.versions.items())),
-            content={name: value[:8] for name, value in sorted(of.content.items())},
-            revision=of.git_revision,
-            first=min(one.began for one in made),
-            last=max(one.updated for one in made),
-            runs=len(made),
+            (of := made[0].provenance).device, of.platform, dict(sorted(of.versions.items())),
+            {name: value[:8] for name, value in sorted(of.content.items())}, of.git_revision,
+            min(one.began for one in made), max(one.updated for one in made), len(made),
         )
         for made in groups.values()
-    ]
+    ]  # fmt: skip
     return sorted(rows, key=lambda one: (-one.runs, one.first))
 
 

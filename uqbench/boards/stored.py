@@ -275,10 +275,9 @@ class StoredBoard:
                 f"(docs/uncertainty.md), the methods predict none, or the board was written "
                 f"before boards kept them."
             )
-        names = dict.fromkeys(("task", "method", "curve"), object)
-        return self._parquet(
-            UNCERTAINTY, names | dict.fromkeys(("x", "y", "low", "high", "runs"), float)
-        )
+        kinds = dict.fromkeys(("task", "method", "curve"), object)
+        kinds |= dict.fromkeys(("x", "y", "low", "high", "runs"), float)
+        return self._parquet(UNCERTAINTY, kinds)
 
     @property
     def provenance(self) -> tuple[list[MadeWith], str]:
@@ -365,21 +364,15 @@ class StoredBoard:
                     f"uqbench: {self.folder} has no runs of {', '.join(absent)}, which the suite "
                     f"has here: not judged."
                 )
-            sent = self.submitted
-            seeds = {cell.method: cell.seeds for cell in scores.cells if cell.method in sent}
+            seeds = {of.method: of.seeds for of in scores.cells if of.method in self.submitted}
             plan = replace(reseeded(plan, seeds), standard=standard)
         check_scores(scores, plan, str(path))
         made_by = (self.manifest.score_versions or {}) if self.has(MANIFEST) else {}
         dated = any(metric.margin for metric in plan.suite.metrics)
         began = min((one.first for one in self.provenance[0]), default="") if dated else ""
-        return Board(
-            plan,
-            scores,
-            planned or Planned.of(plan),
-            submitted=states(self.submitted),
-            made_by=made_by,
-            first_run=began,
-        )
+        of = planned or Planned.of(plan)
+        sent = states(self.submitted)
+        return Board(plan, scores, of, submitted=sent, made_by=made_by, first_run=began)
 
     def frame(self, name: str, *columns: str) -> pd.DataFrame:
         """A CSV file that is to have some columns, as a frame of the methods and tasks shown.
@@ -413,10 +406,8 @@ class StoredBoard:
 
     def _shown(self, table: pd.DataFrame) -> pd.DataFrame:
         methods, tasks = [self.names.get(name, name) for name in self.shown[0]], self.shown[1]
-        for column, names in (
-            ("method", methods), ("first", methods), ("second", methods), ("task", tasks),
-        ):  # fmt: skip
-            if names and column in table:
+        for column in {"method", "first", "second", "task"} & {*table}:
+            if names := tasks if column == "task" else methods:
                 table = table[table[column].isin(names)]
         return table.reset_index(drop=True)
 

@@ -65,8 +65,8 @@ def reseeded(plan: Plan, seeds: Mapping[str, Iterable[int]]) -> Plan:
     cells = []
     for cell in plan.cells:
         of = cell.runs[0]
-        names = of.suite, of.budget, of.task, of.method
-        own = seeds.get(of.method)
-        runs = cell.runs if own is None else runs_of(*names, of.identity, sorted(set(own)))
-        cells.append(replace(cell, runs=runs))
+        if (own := seeds.get(of.method)) is not None:
+            names = of.suite, of.budget, of.task, of.method
+            cell = replace(cell, runs=runs_of(*names, of.identity, sorted(set(own))))
+        cells.append(cell)
     return replace(plan, cells=tuple(cells))

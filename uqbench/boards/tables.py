@@ -10,7 +10,7 @@ import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from uqbench.results.files import reading
 from uqbench.statistics.estimate import Estimate
@@ -94,23 +94,15 @@ def placed(place: Place | None) -> Estimate | None:
 
 def pair_row(pair: Pair) -> Row:
     """A line of ``pairs.csv``: the first method over, or minus, the second."""
-    return {
-        "first": pair.first,
-        "second": pair.second,
-        **cells("improvement", pair.improvement),
-        **cells("difference", pair.difference),
-        "p": number(pair.p),
-        "p_adjusted": number(pair.adjusted),
-    }
+    names: Row = {"first": pair.first, "second": pair.second}
+    own = cells("improvement", pair.improvement) | cells("difference", pair.difference)
+    return names | own | {"p": number(pair.p), "p_adjusted": number(pair.adjusted)}
 
 
 def cells(name: str, estimate: Estimate | None) -> Row:
     """Three columns; empty ones where there is no estimate or no interval."""
-    given = (
-        (None, None, None) if estimate is None else (estimate.value, estimate.low, estimate.high)
-    )
-    columns = (name, f"{name}_low", f"{name}_high")
-    return {column: number(value) for column, value in zip(columns, given, strict=True)}
+    ends = ("value", ""), ("low", "_low"), ("high", "_high")
+    return {f"{name}{end}": number(getattr(estimate, of, None)) for of, end in ends}
 
 
 def number(value: float | None) -> float | None:
@@ -153,13 +145,9 @@ def read(text: str, where: str) -> pd.DataFrame:
         kinds: dict[str, type] = dict.fromkeys(TEXT & {*header}, object)
         if not rows:
             return pd.DataFrame(columns=header).astype(dict.fromkeys(header, float) | kinds)
-        return pd.read_csv(
-            io.StringIO(text),
-            dtype=kinds,
-            na_values={name: NO_VALUE for name in header if name not in TEXT},
-            keep_default_na=False,
-            float_precision="round_trip",
-        )
+        none = {name: NO_VALUE for name in header if name not in TEXT}
+        exact: dict[str, Any] = {"keep_default_na": False, "float_precision": "round_trip"}
+        return pd.read_csv(io.StringIO(text), dtype=kinds, na_values=none, **exact)
 
 
 def usual(columns: Sequence[str]) -> list[str]:

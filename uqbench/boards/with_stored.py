@@ -43,13 +43,9 @@ class Reference:
         own = self.board
         cells = (*own.plan.cells, *plan.cells)
         scores = Scores([*own.scores.cells, *gather(plan, store).cells])
-        return replace(
-            Board.of(replace(plan, cells=cells, standard=False), scores),
-            origins=dict.fromkeys(own.plan.roles, str(self.folder)),
-            submitted=own.submitted,
-            made_by=own.made_by,
-            first_run=own.began,
-        )
+        board = Board.of(replace(plan, cells=cells, standard=False), scores)
+        whole = replace(board, submitted=own.submitted, made_by=own.made_by, first_run=own.began)
+        return replace(whole, origins=dict.fromkeys(own.plan.roles, str(self.folder)))
 
 
 def read_reference(

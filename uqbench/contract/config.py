@@ -3,17 +3,10 @@
 import dataclasses
 import json
 import sys
+import typing
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import (
-    Annotated,
-    Any,
-    Protocol,
-    get_args,
-    get_origin,
-    get_type_hints,
-    runtime_checkable,
-)
+from typing import Annotated, Any, Protocol, get_args, get_origin, runtime_checkable
 
 from pydantic import TypeAdapter, ValidationError
 

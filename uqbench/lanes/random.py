@@ -33,15 +33,9 @@ def generators(seeds: Sequence[int], stream: str, index: int) -> list[np.random.
         index: step, or block of steps; generators of different indices do not overlap.
     """
     word = int.from_bytes(sha256(stream.encode()).digest()[:8], "little")
-    return [
-        np.random.Generator(
-            np.random.Philox(
-                key=np.array([seed, word], np.uint64),
-                counter=np.array([0, index, 0, 0], np.uint64),  # the low word counts the draws
-            )
-        )
-        for seed in seeds
-    ]
+    start = np.array([0, index, 0, 0], np.uint64)  # the low word counts the draws
+    keys = (np.array([seed, word], np.uint64) for seed in seeds)
+    return [np.random.Generator(np.random.Philox(key=key, counter=start)) for key in keys]
 
 
 class FunctionOfStep:

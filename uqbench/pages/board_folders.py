@@ -6,18 +6,13 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from uqbench.boards import provenance
 from uqbench.boards.cost import cost_csv
 from uqbench.boards.curves import curve_files
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.manifest import MANIFEST
 from uqbench.boards.protocol import versions_here
-from uqbench.boards.provenance import (
-    MadeWith,
-    of_older_code,
-    provenance,
-    provenance_json,
-    read_provenance,
-)
+from uqbench.boards.provenance import MadeWith
 from uqbench.boards.stored import ERRORS, PACKED, PAGE, PROVENANCE, RECORDED, SCORES
 from uqbench.boards.tables import csv_text
 from uqbench.pages.markdown import index_page, page
@@ -48,10 +43,11 @@ def write_board(
 
     ``stored`` is what those of its runs were made with that are not in the store.
     """
-    made = [*provenance(board.scores), *stored]
+    made = [*provenance.provenance(board.scores), *stored]
+    older = provenance.of_older_code(board.scores)
     recorded = {
         "cost.csv": cost_csv(board.plan, board.scores).encode(),
-        PROVENANCE: provenance_json(made, of_older_code(board.scores)).encode(),
+        PROVENANCE: provenance.provenance_json(made, older).encode(),
         **made_once(board, host),
         **curve_files(board.plan, board.scores, store),
     }
@@ -71,7 +67,7 @@ def all_files(
     Raises:
         UqbenchError: a recorded file is damaged.
     """
-    made, older = read_provenance(recorded.get(PROVENANCE))
+    made, older = provenance.read_provenance(recorded.get(PROVENANCE))
     cost, bibtex, errors = (
         stored_text(recorded.get(name, b""), Path(name))
         for name in ("cost.csv", "papers.bib", ERRORS)

@@ -89,13 +89,8 @@ class Line:
         role, tuned = given.get("role", "method"), given.get("tuned", "")
         ours = [name for name in ("local", "imported", "self_run") if given.get(name) == "yes"]
         sent = str(given.get("submitted", "")).partition(":")[0]
-        notes = [
-            "" if role == "method" else role,
-            *ours,
-            sent,
-            tuned,
-            "stored_in" in given and "stored",
-        ]
+        notes = ["" if role == "method" else role, *ours, sent, tuned]
+        notes.append("stored" * ("stored_in" in given))
         return cls(
             method=str(row["method"]),
             place=Place(*(int(given[of]) for of in RANKS[:3])) if "rank" in given else None,

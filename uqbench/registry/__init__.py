@@ -4,3 +4,7 @@ Read ``plugins`` (discovery; a ``Host`` is all that is registered) and ``registr
 then ``side_effects`` (imports that hang or change the process), and ``local`` (files and classes
 that are not installed).
 """
+
+from uqbench.contract.faces import face
+
+__getattr__ = face(__name__, plugins="Host", classes="Added", registry="Plugin")

@@ -118,14 +118,9 @@ def kind_of(made: Any) -> str:
 def classes_in(module: Any) -> list[str]:
     """Names of the classes that a module itself defines and that are of a kind."""
     bases = [base for _, kind in KINDS.values() for base in kind]
-    return [
-        name
-        for name, value in vars(module).items()
-        if specs.derives(value, *bases)
-        and value.__module__ == module.__name__
-        and not inspect.isabstract(value)
-        and not name.startswith("_")
-    ]
+    own = {name: of for name, of in vars(module).items() if specs.derives(of, *bases)}
+    usable = (n for n, of in own.items() if not (n.startswith("_") or inspect.isabstract(of)))
+    return [name for name in usable if own[name].__module__ == module.__name__]
 
 
 def name_of(name: str) -> str:

@@ -29,10 +29,7 @@ KINDS = (
     "claims",
 )  # fmt: skip
 """Kinds of rows; a row may name what stands before it."""
-TRUTHS = {
-    "regret": ("optimal_return",),
-    "cumulative_regret": ("optimal_return", "optimal_reward"),
-}
+TRUTHS = {"regret": ("optimal_return",), "cumulative_regret": ("optimal_return", "optimal_reward")}
 """What an environment must know for a statistic: one of these."""
 Row = tuple[str, str]
 """Its kind, and its name."""

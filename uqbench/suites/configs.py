@@ -59,15 +59,10 @@ def method_config(
         fields = field_names(method, host)
         fixed = {key: value for key, value in table_of.config.items() if key in fields}
         fixed |= method.budget_config.get(name, {})
-    return resolve(
-        spec,
-        {key: _followed(value, task, f"{where}.config.{key}") for key, value in table.items()},
-        where=f"{where}.config",
-        schedule=1.0 if budget is None else budget[1].schedule,
-        overrides=fixed | dict(overrides or {}),
-        risk_names=host.risk_names,
-        warm_up=half,
-    )
+    own = {key: _followed(value, task, f"{where}.config.{key}") for key, value in table.items()}
+    schedule, over = 1.0 if budget is None else budget[1].schedule, fixed | dict(overrides or {})
+    how: dict[str, Any] = {"schedule": schedule, "overrides": over, "warm_up": half}
+    return resolve(spec, own, where=f"{where}.config", risk_names=host.risk_names, **how)
 
 
 def field_names(method: Method, host: Host) -> set[str]:

@@ -174,7 +174,9 @@ def make_plan(
         )
     whole = (chosen_methods, chosen_tasks, chosen_seeds) == (usual, every_task, tuple(every_seed))
     skills = {name: spec.skill for name, spec in host.scores.items() if spec.skill is not None}
+    judged = suite.claims if are_judged(host) else ()
     as_written = steps is None and all(as_usual.get(name) == one for name, one in settings.items())
+    claims: Any = [(c, c.load(host, f"{suite.name}: claims.{c.id}")) for c in judged]
     return Plan(
         suite.model_copy(update={"metrics": with_controls(suite.metrics, skills)}),
         budget_name,
@@ -182,11 +184,7 @@ def make_plan(
         cells,
         standard=as_written and whole,
         as_written=as_written,
-        claims=tuple(
-            (c, c.load(host, f"{suite.name}: claims.{c.id}"))
-            for c in suite.claims
-            if are_judged(host)
-        ),
+        claims=tuple(claims),
         board_tables=tuple(host.board_tables.values()),
         steps=steps,
         settings=settings,
@@ -292,33 +290,19 @@ def _cell(
             f"learns from one (actors, vector of AgentSpec {spec.name}): leave it out, "
             f"with 'budgets' in the suite or --methods, or choose a budget without actors"
         )
-    config = method_config(
-        method,
-        task,
-        host,
-        where=f"{suite.name}: methods.{method.name}",
-        budget=(suite.written(budget_name), budget),
-        overrides={
-            **chosen_values(suite, budget, method.name, spec),
-            **settings.get(method.name, {}),
-        },
-    )
-    own = budget.on(task)
+    where, of = f"{suite.name}: methods.{method.name}", (suite.written(budget_name), budget)
+    over = {**chosen_values(suite, budget, method.name, spec), **settings.get(method.name, {})}
+    config = method_config(method, task, host, where=where, budget=of, overrides=over)
+    own, kept = budget.on(task), {"steps", "numerics", "evaluation", "actors"}
+    made = {"name": budget_name} | own.model_dump(mode="json", include=kept)
+    if own.queries is not None:  # absent otherwise, so that such runs keep their identity
+        made["queries"] = own.queries.model_dump(mode="json")
     identity = {
         "suite": {"name": suite.name, "version": suite.version},
-        "budget": {
-            "name": budget_name,
-            **own.model_dump(mode="json", include={"steps", "numerics", "evaluation", "actors"}),
-            **_queries(own),
-        },
+        "budget": made,
         "task": task.model_dump(mode="json") | {"version": task_spec(task, host).version},
-        "method": {
-            "name": method.name,
-            "agent": method.agent,
-            "estimator": method.estimator,
-            "version": spec.version,
-            "config": as_table(config, host.risk_names),
-        },
+        "method": {"name": method.name, "agent": method.agent, "estimator": method.estimator}
+        | {"version": spec.version, "config": as_table(config, host.risk_names)},
         "device": device,
     }
     if measures := host.measure_versions(config, *suite.risks_of(task, budget)):
@@ -329,15 +313,8 @@ def _cell(
     return Cell(task, method, config, own_loop, runs, role)
 
 
-def _queries(budget: Budget) -> dict[str, Any]:
-    """The queries, absent where there are none, so that such runs keep their identity."""
-    return {} if budget.queries is None else {"queries": budget.queries.model_dump(mode="json")}
-
-
 def _variants(
-    methods: Sequence[Method],
-    asked: Sequence[str],
-    settings: Mapping[str, Mapping[str, Any]],
+    methods: Sequence[Method], asked: Sequence[str], settings: Mapping[str, Mapping[str, Any]]
 ) -> tuple[tuple[Method, ...], dict[str, Mapping[str, Any]]]:
     """The methods, with their variants in their place, and the settings of each."""
     variants_by_name: dict[str, tuple[Method, Mapping[str, Any]]] = {}

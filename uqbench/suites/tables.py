@@ -8,16 +8,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-    SerializerFunctionWrapHandler,
-    ValidationInfo,
-    model_serializer,
-    model_validator,
-)
+import pydantic
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, model_validator
 from pydantic_core import PydanticCustomError
 
 from uqbench.contract.errors import did_you_mean
@@ -128,8 +120,8 @@ class Queries(Table):
         rollouts = self.task_rollouts.get(task.name, self.rollouts)
         return self.model_copy(update={"rollouts": rollouts, "task_rollouts": {}})
 
-    @model_serializer(mode="wrap")
-    def _table(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    @pydantic.model_serializer(mode="wrap")
+    def _table(self, serialize: pydantic.SerializerFunctionWrapHandler) -> dict[str, Any]:
         """The table, without later keys that are not set: identities stay as they were."""
         table: dict[str, Any] = serialize(self)
         later = "task_rollouts", "most_rollouts"
@@ -187,8 +179,8 @@ class Budget(Table):
     first_seed: Annotated[int, Field(ge=0)] = 0
     tuned: Literal["only", "with-default"] | None = None
 
-    @model_serializer(mode="wrap")
-    def _table(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    @pydantic.model_serializer(mode="wrap")
+    def _table(self, serialize: pydantic.SerializerFunctionWrapHandler) -> dict[str, Any]:
         """The table, without later keys that are not set: identities stay as they were."""
         later: dict[str, Any] = {"actors": 1, "gpu_step_ms": None, "first_seed": 0, "tuned": None}
         table: dict[str, Any] = serialize(self)
@@ -207,13 +199,9 @@ class Budget(Table):
 
     def on(self, task: Task) -> Budget:
         """The budget on one task: ``steps`` and ``queries`` are those of the task's runs."""
-        return self.model_copy(
-            update={
-                "steps": self.task_steps.get(task.name, self.steps),
-                "task_steps": {},
-                "queries": None if self.queries is None else self.queries.on(task),
-            }
-        )
+        steps = self.task_steps.get(task.name, self.steps)
+        queries = None if self.queries is None else self.queries.on(task)
+        return self.model_copy(update={"steps": steps, "task_steps": {}, "queries": queries})
 
 
 INHERITED = ("role", "source", "title", "summary", "agent", "estimator")
@@ -261,14 +249,11 @@ class Method(Table):
 
     def on(self, base: Method) -> Method:
         """This variant with what it inherits from its ``base``."""
-        inherited = {
-            **{of: getattr(self, of) or getattr(base, of) for of in INHERITED},
-            "base": None,
-            "config": base.config | self.config,
-            "tasks": _merged(base.tasks, self.tasks),
-            "budget_config": _merged(base.budget_config, self.budget_config),
-        }
-        return self.model_copy(update=inherited)
+        own = {of: getattr(self, of) or getattr(base, of) for of in INHERITED}
+        own |= {"base": None, "config": base.config | self.config}
+        own["tasks"] = _merged(base.tasks, self.tasks)
+        own["budget_config"] = _merged(base.budget_config, self.budget_config)
+        return self.model_copy(update=own)
 
     def suits(self, task: Task) -> bool:
         """Whether the method applies: agents to environments, estimators to datasets."""

@@ -14,28 +14,17 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from uqbench.contract import estimator
 from uqbench.contract.errors import UqbenchError, contained, see
-from uqbench.contract.estimator import (
-    Dataset,
-    EvaluationSet,
-    Predict,
-    Predictions,
-    PredictiveUncertainty,
-    ReferenceModel,
-)
+from uqbench.contract.estimator import EvaluationSet, Predictions, PredictiveUncertainty
 from uqbench.contract.seeding import derive_seed
 from uqbench.contract.specs import ScoreSpec
 from uqbench.registry.plugins import Host
 from uqbench.results.tables import Columns
 from uqbench.suites.controls import control_of
 from uqbench.suites.metrics import Metric
+from uqbench.uncertainty import validity
 from uqbench.uncertainty.problems import reference_log_probs
-from uqbench.uncertainty.validity import (
-    Speaker,
-    check_prediction,
-    is_prediction,
-    plain_prediction,
-)
 
 NUMBERS = ("total", "aleatoric", "epistemic", "mean", "score", "energy")
 """Columns of one number a point."""
@@ -48,7 +37,7 @@ ROWS = 1024
 """Rows of distances at once."""
 
 
-def check_size(name: str, dataset: Dataset, sets: Mapping[str, EvaluationSet]) -> None:
+def check_size(name: str, dataset: estimator.Dataset, sets: Mapping[str, EvaluationSet]) -> None:
     """See that predictions of a run will not need more than the data set allows.
 
     Raises:
@@ -64,12 +53,12 @@ def check_size(name: str, dataset: Dataset, sets: Mapping[str, EvaluationSet]) -
 
 
 def predict_once(
-    predict: Predict,
+    predict: estimator.Predict,
     sets: Mapping[str, EvaluationSet],
     seeds: Sequence[int],
     n_classes: int,
-    reference_model: ReferenceModel | None,
-    by: Speaker,
+    reference_model: estimator.ReferenceModel | None,
+    by: validity.Speaker,
 ) -> dict[str, Predictions]:
     """Predictions for each evaluation set, of all points at once, in a random order of each lane.
 
@@ -91,7 +80,7 @@ def predict_once(
     order = torch.stack([torch.randperm(every.shape[1], generator=g) for g in generators])
     lane, shape = torch.arange(len(seeds))[:, None], (len(seeds), every.shape[1])
     by = replace(by, when="for all evaluation inputs")
-    said = plain_prediction(predict(every[lane, order]), shape, n_classes, by)
+    said = validity.plain_prediction(predict(every[lane, order]), shape, n_classes, by)
     predictions = {}
     places = order.argsort(1).split([one.inputs.shape[1] for one in sets.values()], 1)
     for (name, one), place in zip(sets.items(), places, strict=True):
@@ -105,7 +94,7 @@ def predict_once(
             asked = one.inputs, n_classes, when.when, see("wrong-data")
             reference = reference_log_probs(reference_model, *asked)
         given = predictions[name] = Predictions(replace(said, **own), one.targets, reference)
-        check_prediction(given, (len(seeds), place.shape[1]), n_classes, when)
+        validity.check_prediction(given, (len(seeds), place.shape[1]), n_classes, when)
     return predictions
 
 
@@ -118,15 +107,12 @@ def prediction_columns(
     """
     parts = [_columns(name, one, lane, members) for name, one in predictions.items()]
     widths = {name: np.shape(part[name])[1:] for part in parts for name in part}
-    return {
-        name: np.concatenate(
-            [
-                part.get(name, np.full((len(part["set"]), *width), np.nan, np.float32))
-                for part in parts
-            ]
-        )
-        for name, width in widths.items()
-    }
+    columns = {}
+    for name, width in widths.items():
+        none = (np.full((len(part["set"]), *width), np.nan, np.float32) for part in parts)
+        own = [part.get(name, other) for part, other in zip(parts, none, strict=True)]
+        columns[name] = np.concatenate(own)
+    return columns
 
 
 def nearest(inputs: Tensor, known: Tensor) -> NDArray[np.float32]:
@@ -203,7 +189,7 @@ def predictions_score(statistic: str, columns: Columns, host: Host) -> float:
 
 def score_of(spec: ScoreSpec, predictions: Mapping[str, Predictions]) -> float:
     """A registered score; NaN where a set's predictions are invalid, whatever the score makes."""
-    if not all(is_prediction(one) for one in predictions.values()):
+    if not all(validity.is_prediction(one) for one in predictions.values()):
         return math.nan
     return float(spec.load_factory()(predictions))
 

@@ -7,8 +7,8 @@ from importlib.metadata import PackageNotFoundError
 import uqbench_atari.plugin
 from uqbench_atari.normalization import RANDOM_AND_HUMAN
 
-from uqbench.registry.plugins import Host
-from uqbench.suites.reading import read_suites
+from uqbench.registry import Host
+from uqbench.suites import read_suites
 
 
 def test_without_the_emulators_package_the_plugin_says_which_to_install(monkeypatch):

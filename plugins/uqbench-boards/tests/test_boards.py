@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import uqbench
-from uqbench.boards.stored import StoredBoard
+from uqbench.boards import StoredBoard
 from uqbench.contract.errors import UqbenchError
 
 PLUGIN = Path(__file__).parents[1]

@@ -18,18 +18,15 @@ from uqbench_claims.judge import judge
 from uqbench_claims.table import as_json, as_text
 from uqbench_claims.verdict import Verdict
 
-from uqbench.boards.leaderboard import Board
-from uqbench.boards.scores import Score
+from uqbench.boards import Board, Score
 from uqbench.contract.claim import ClaimKind, Comparison, Evidence, Region
 from uqbench.contract.errors import UqbenchError
 from uqbench.contract.specs import Spec
 from uqbench.pages.markdown import page
-from uqbench.registry.classes import Added
-from uqbench.registry.plugins import Host
+from uqbench.registry import Added, Host
 from uqbench.results.files import write_data
 from uqbench.statistics.location import Location, location
-from uqbench.suites.plan import make_plan
-from uqbench.suites.reading import parse_suite, read_suites
+from uqbench.suites import make_plan, parse_suite, read_suites
 from uqbench.suites.rows import extended
 
 TOY = Path(__file__).parents[3] / "tests" / "toy"

@@ -8,12 +8,10 @@ from uqbench_claims.judge import judge
 from uqbench_claims.kinds.band import Band, OverTasks
 from uqbench_claims.verdict import Verdict
 
-from uqbench.boards.scores import Score
+from uqbench.boards import Score
 from uqbench.contract.claim import CannotCompareError, Observations
-from uqbench.registry.plugins import Host
-from uqbench.suites.claims import Claim
-from uqbench.suites.plan import make_plan
-from uqbench.suites.reading import read_suites
+from uqbench.registry import Host
+from uqbench.suites import Claim, make_plan, read_suites
 
 TASKS = ("a", "b", "c", "d", "e")
 

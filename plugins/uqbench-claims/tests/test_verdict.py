@@ -16,7 +16,7 @@ from uqbench.contract.claim import Comparison, Evidence, Observations, Region
 from uqbench.statistics.bounded import SHARE
 from uqbench.statistics.levels import ALPHA
 from uqbench.statistics.ranks import compare
-from uqbench.suites.metrics import NormalizationConstants
+from uqbench.suites import NormalizationConstants
 
 SIMULATIONS = 1_000
 
@@ -290,6 +290,14 @@ def test_an_estimate_on_the_boundary_is_decided_by_no_number_of_seeds():
     a, b = (np.array(v, dtype=float)[:, None] for v in ([1, 2, 3, 4], [1, 2, 3, 4]))
     evidence = Order(metric="m", methods=("a", "b")).compare(observe({"a": a, "b": b}))
     assert seeds_needed(evidence, find(evidence, intervals=True), 4).seeds is None
+
+
+def test_near_the_boundary_few_seeds_may_decide_and_no_number_may():
+    values = np.linspace(-1.0, 1.2, 8)[:, None]
+    evidence = Band(metric="m", method="a", low=0.0).compare(observe({"a": values}))
+    needed = seeds_needed(evidence, find(evidence, intervals=True), 8)
+    assert needed.low < needed.seeds
+    assert needed.high is None
 
 
 @pytest.mark.parametrize(

@@ -14,12 +14,11 @@ from uqbench_cluster.orders import (
 
 from uqbench.contract.errors import UqbenchError
 from uqbench.contract.executor import Order, Resources
-from uqbench.registry.plugins import Host
+from uqbench.registry import Host
 from uqbench.runner.batches import BatchGroup, make_batch_groups
 from uqbench.runner.drive import Where
 from uqbench.runner.executors.limits import Limits
-from uqbench.suites.plan import Plan, make_plan
-from uqbench.suites.reading import read_suites
+from uqbench.suites import Plan, make_plan, read_suites
 
 TOY = Path(__file__).parents[3] / "tests" / "toy"
 

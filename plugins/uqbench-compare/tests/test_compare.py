@@ -15,7 +15,7 @@ from rliable import metrics as rliable
 from uqbench_compare.two_boards import differences
 
 import uqbench
-from uqbench.boards.stored import StoredBoard
+from uqbench.boards import StoredBoard
 from uqbench.contract.errors import UqbenchError
 
 TOY = Path(__file__).parents[3] / "tests" / "toy"

@@ -246,3 +246,13 @@ def test_a_comparison_names_the_figures_that_it_has(found):
     assert "trust" not in str(error.value)
     with pytest.raises(UqbenchError, match="a threshold with the figure steps"):
         found.plot("steps")
+
+
+def test_a_rank_set_is_of_the_ranks_that_runs_leave_open_and_a_profile_of_runs_above():
+    runs = np.arange(4.0)[:, None]
+    found = uqbench.compare({"a": runs + 9, "b": runs, "c": runs + 0.5}, by="mean")
+    sets = found.ranks.set_index("method")[["rank", "rank_low", "rank_high", "may_be_first"]]
+    assert sets.loc["a"].tolist() == [1, 1, 1, True]
+    assert sets.loc["c"].tolist() == [2, 2, 3, False]
+    above = found.profile([1.0]).set_index("method").loc["b"]
+    assert above["low"] < above["share"] == 2 / 4 < above["high"]

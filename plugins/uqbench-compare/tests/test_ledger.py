@@ -13,7 +13,7 @@ from uqbench_compare.numbers import numbers
 from uqbench_compare.score_table import Part, looks_like_a_cost, score_table
 
 import uqbench
-from uqbench.boards.stored import StoredBoard
+from uqbench.boards import StoredBoard
 from uqbench.contract.errors import UqbenchError
 from uqbench.results.numbers import number
 

@@ -29,14 +29,13 @@ from uqbench_dqn.qr_dqn import QRDQN
 from uqbench.contract.agent import EnvironmentInfo
 from uqbench.contract.errors import UqbenchError
 from uqbench.lanes import Clock, ReplayBuffer
-from uqbench.registry.plugins import Host
+from uqbench.registry import Host
 from uqbench.runner.batches import Batch
 from uqbench.runner.executors.local import ENVIRONMENT
 from uqbench.runner.train.agents import Training
 from uqbench.runner.train.compiling import execute_as, initial_weights
 from uqbench.runner.train.measurements import Measurements
-from uqbench.suites.plan import make_plan
-from uqbench.suites.reading import read_suites
+from uqbench.suites import make_plan, read_suites
 from uqbench.testing.same_bits import difference, train
 from uqbench.testing.worlds import RotatingPixels
 

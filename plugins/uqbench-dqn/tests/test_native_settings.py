@@ -16,7 +16,7 @@ from uqbench_dqn.config import DeepQConfig
 from uqbench.contract.agent import EnvironmentInfo
 from uqbench.contract.config import resolve
 from uqbench.contract.errors import UqbenchError
-from uqbench.registry.plugins import Host
+from uqbench.registry import Host
 from uqbench.runner.train.compiling import execute_as, initial_weights
 from uqbench.testing.same_bits import train
 from uqbench.testing.worlds import RotatingPixels

@@ -16,15 +16,15 @@ from uqbench_keeper.make import read_submission, submit
 from uqbench_keeper.sandbox import environment, has_sandbox
 
 import uqbench
-from uqbench.boards.scores import from_csv, to_csv
+from uqbench.boards import from_csv, to_csv
 from uqbench.contract.errors import UqbenchError, UqbenchWarning
-from uqbench.registry.plugins import Host
+from uqbench.registry import Host
 from uqbench.results.scores import Scores
 from uqbench.results.store import Store
 from uqbench.runner.batches import make_batch_groups
 from uqbench.runner.interleaving import execute
 from uqbench.runner.process import Stop
-from uqbench.suites.selection import Selection
+from uqbench.suites import Selection
 
 TOY = Path(__file__).parents[3] / "tests" / "toy"
 CODE = '''

@@ -9,7 +9,7 @@ from uqbench_keeper.make import Submission, read_submission, submit
 
 from uqbench.contract.errors import UqbenchError
 from uqbench.results.store import Store
-from uqbench.suites.selection import Selection
+from uqbench.suites import Selection
 
 SENT = Submission(
     suite="toy", budget="paper", method="fast", package="mine", version="1.0", wheel="0" * 64,

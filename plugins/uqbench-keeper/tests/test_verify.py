@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from uqbench_keeper.verify import check_plain, draw, judged, settled
 
+from uqbench.boards import check_scores
 from uqbench.boards.provenance import MadeWith
-from uqbench.boards.scores import check_scores
 from uqbench.boards.submitted import reseeded
 from uqbench.contract.errors import UqbenchError
-from uqbench.registry.plugins import Host
+from uqbench.registry import Host
 from uqbench.results.scores import Score, Scores
-from uqbench.suites.selection import Selection
+from uqbench.suites import Selection
 
 TOY = Path(__file__).parents[3] / "tests" / "toy"
 MADE = MadeWith("cpu", "Linux x86_64", {"numpy": "1.0"}, {}, None, "2026-01-01", "2026-01-02", 6)

@@ -11,9 +11,8 @@ import torch
 from gymnasium.wrappers import FrameStackObservation
 
 from uqbench.contract.agent import EnvironmentInfo
-from uqbench.lanes import Clock
+from uqbench.lanes import Clock, TransitionBuffer
 from uqbench.lanes.adapters.gymnasium_lanes import GymnasiumLanes
-from uqbench.lanes.replay_buffer import TransitionBuffer
 from uqbench.testing.worlds import step_of_actors
 
 CPU = torch.device("cpu")

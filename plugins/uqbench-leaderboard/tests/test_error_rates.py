@@ -15,13 +15,12 @@ from uqbench_leaderboard.error_rates import (
     is_above,
 )
 
-from uqbench.boards.leaderboard import Board
-from uqbench.boards.scores import gather
+from uqbench.boards import Board, gather
 from uqbench.boards.tables import csv_text
 from uqbench.pages.board_folders import made_once
 from uqbench.pages.markdown import BRACKET, RANK, errors_sentence
 from uqbench.results.store import Store
-from uqbench.suites.selection import Selection
+from uqbench.suites import Selection
 
 BOARDS = Path(__file__).parents[3] / "leaderboards"
 KNOWN: frozenset[str] = frozenset()

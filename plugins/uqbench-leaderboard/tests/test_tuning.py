@@ -15,14 +15,12 @@ import uqbench
 from uqbench.api.execute import execute
 from uqbench.api.options import Options
 from uqbench.api.session import Session
-from uqbench.boards.headline import Told
-from uqbench.boards.leaderboard import board
+from uqbench.boards import Told, board
 from uqbench.boards.protocol import departures
 from uqbench.contract.errors import UqbenchError
 from uqbench.pages.board_view import BoardView
 from uqbench.pages.markdown import page
-from uqbench.suites.plan import Plan
-from uqbench.suites.reading import parse_suite
+from uqbench.suites import Plan, parse_suite
 from uqbench.suites.tuning import Tables, Tried, outcomes, read_table, table
 
 TOY = Path(__file__).parents[3] / "tests" / "toy"

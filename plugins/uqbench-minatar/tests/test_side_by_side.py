@@ -15,7 +15,7 @@ from uqbench_minatar.side_by_side import GamesSideBySide
 
 from uqbench.contract.environment import TimeLimit
 from uqbench.contract.identity import Run
-from uqbench.registry.plugins import Host
+from uqbench.registry import Host
 from uqbench.results.store import Store
 from uqbench.runner.batches import Batch
 from uqbench.runner.events import Event, Finished, Progress, Split, Started
@@ -23,8 +23,7 @@ from uqbench.runner.interleaving import execute, joined
 from uqbench.runner.process import Stop
 from uqbench.runner.train.agents import Training
 from uqbench.runner.train.measurements import Measurements
-from uqbench.suites.plan import Plan, make_plan
-from uqbench.suites.reading import read_suites
+from uqbench.suites import Plan, make_plan, read_suites
 
 CPU = torch.device("cpu")
 STEPS = 64 * 40

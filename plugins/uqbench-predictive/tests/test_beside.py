@@ -8,12 +8,11 @@ import pytest
 from uqbench_predictive.beside import _test_targets
 
 import uqbench
-from uqbench.boards.scores import from_csv
-from uqbench.boards.stored import StoredBoard
+from uqbench.boards import StoredBoard, from_csv
 from uqbench.contract.errors import UqbenchError
 from uqbench.registry.load_host import load_host
 from uqbench.results.folders import Folder
-from uqbench.suites.selection import Selection
+from uqbench.suites import Selection
 
 PLUGINS = Path(__file__).parents[2]
 BOARD = PLUGINS.parent / "leaderboards" / "regression" / "paper"

@@ -7,11 +7,9 @@ import pytest
 from uqbench_predictive.questions import WORDS, Questions
 from uqbench_predictive.scores.registered import ORDERS
 
-from uqbench.boards.leaderboard import Board
-from uqbench.boards.scores import Score
-from uqbench.registry.plugins import Host
-from uqbench.suites.plan import make_plan
-from uqbench.suites.reading import read_suites
+from uqbench.boards import Board, Score
+from uqbench.registry import Host
+from uqbench.suites import make_plan, read_suites
 
 METHODS = ("nearest-input", "network", "deep-ensemble", "random-forest", "deep-knn")
 MEANS = {

@@ -16,12 +16,11 @@ from torch import Tensor
 from uqbench_dqn import sizes
 
 from uqbench.contract.agent import Uncertainty
-from uqbench.registry.plugins import Host
+from uqbench.registry import Host
 from uqbench.runner.batches import make_batch_groups
 from uqbench.runner.train.agents import make_agent
 from uqbench.runner.train.environments import TaskEnvironment
-from uqbench.suites.plan import make_plan
-from uqbench.suites.reading import read_suites
+from uqbench.suites import make_plan, read_suites
 from uqbench.testing.worlds import act, as_step
 from uqbench.uncertainty.query_scores import score_queries
 

@@ -10,9 +10,9 @@ from uqbench_profile.profile import profile
 from uqbench.boards.matrices import MethodScores
 from uqbench.contract.errors import UqbenchError
 from uqbench.plots.render import render
-from uqbench.registry.plugins import Host
+from uqbench.registry import Host
 from uqbench.results.scores import Score, Scores
-from uqbench.suites.reading import read_suites
+from uqbench.suites import read_suites
 
 CLASSES = """
 from uqbench_profile.bandit_agents import Climatology

@@ -26,11 +26,10 @@ from uqbench_profile.rows import oracle
 from uqbench.contract.agent import Agent, EnvironmentInfo, Uncertainty
 from uqbench.contract.environment import TimeLimit
 from uqbench.contract.specs import NoConfig
+from uqbench.registry import Host
 from uqbench.registry.builtin.configs import ConstantActionConfig, UniformRandomConfig
 from uqbench.registry.builtin.trivial import ConstantAction, UniformRandom
-from uqbench.registry.plugins import Host
-from uqbench.suites.configs import method_config
-from uqbench.suites.reading import read_suites
+from uqbench.suites import method_config, read_suites
 
 CPU = torch.device("cpu")
 STATES = WORLDS.end

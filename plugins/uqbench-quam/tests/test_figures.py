@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from uqbench_quam.plugin import uqbench_figures
 
-from uqbench.boards.stored import StoredBoard
+from uqbench.boards import StoredBoard
 from uqbench.plots.render import svg
 
 BOARDS = Path(__file__).parents[3] / "leaderboards"

@@ -7,8 +7,8 @@ from importlib.resources import files
 
 import pytest
 
-from uqbench.registry.plugins import Host
-from uqbench.suites.selection import Selection
+from uqbench.registry import Host
+from uqbench.suites import Selection
 
 
 @pytest.mark.parametrize("name", ["two-moons", "simplex", "sine"])

@@ -23,8 +23,8 @@ from uqbench_sentinel.plugin import uqbench_datasets, uqbench_suites
 
 from uqbench.contract.risk import CVaR, Expectation, compose
 from uqbench.contract.risk import additive as additive_risk
-from uqbench.registry.plugins import Host
-from uqbench.suites.reading import read_suites
+from uqbench.registry import Host
+from uqbench.suites import read_suites
 from uqbench.testing.worlds import asked_once
 
 CPU = torch.device("cpu")

@@ -6,10 +6,8 @@ from typing import Any
 
 import pytest
 
-from uqbench.registry.plugins import Host
-from uqbench.suites.configs import method_config
-from uqbench.suites.reading import read_suites
-from uqbench.suites.suite import Suite
+from uqbench.registry import Host
+from uqbench.suites import Suite, method_config, read_suites
 
 SHARED = {  # Table 8
     "epsilon_initial": 1.0,

@@ -7,7 +7,7 @@ from uqbench_claims.verdict import Verdict, verdict
 from uqbench_sentinel.trend import Trend
 
 from uqbench.contract.claim import CannotCompareError, Observations
-from uqbench.registry.plugins import Host
+from uqbench.registry import Host
 
 METHODS = ("a", "b", "c")
 GROWS = {"metric": "m", "direction": "increasing"}

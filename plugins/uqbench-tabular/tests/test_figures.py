@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from uqbench_tabular.plugin import uqbench_figures
 
-from uqbench.boards.stored import StoredBoard
+from uqbench.boards import StoredBoard
 from uqbench.plots.render import svg
-from uqbench.registry.plugins import Host
-from uqbench.suites.reading import read_suites
+from uqbench.registry import Host
+from uqbench.suites import read_suites
 
 BOARDS = Path(__file__).parents[3] / "leaderboards"
 

@@ -16,9 +16,8 @@ from uqbench_tabular.environments.prior_mdp import prior_mdp
 from uqbench_tabular.environments.wide_narrow import wide_narrow
 from uqbench_tabular.planning import gain, optimal_gain, uniform_policy
 
-from uqbench.registry.plugins import Host
-from uqbench.suites.plan import Plan, make_plan
-from uqbench.suites.reading import read_suites
+from uqbench.registry import Host
+from uqbench.suites import Plan, make_plan, read_suites
 
 FIGURE_SUITES = ("deepsea", "widenarrow", "priormdp", "deepsea-deep")
 WORLDS = {

@@ -26,9 +26,9 @@ from uqbench_ube.deep.windows import Windows
 
 from uqbench.contract.agent import EnvironmentInfo, Step
 from uqbench.contract.errors import UqbenchError
+from uqbench.registry import Host
 from uqbench.registry.builtin.configs import UniformRandomConfig
 from uqbench.registry.builtin.trivial import UniformRandom
-from uqbench.registry.plugins import Host
 from uqbench.runner.train.loop import interact
 from uqbench.runner.train.recorder import Recorder
 
@@ -228,9 +228,8 @@ def test_a_step_of_one_actor_has_its_tensors():
 
 
 def test_a_budget_with_actors_is_another_run_and_one_without_is_the_same():
-    from uqbench.registry.plugins import Host
-    from uqbench.suites.plan import make_plan
-    from uqbench.suites.reading import read_suites
+    from uqbench.registry import Host
+    from uqbench.suites import make_plan, read_suites
 
     host = Host.load()
     suite = read_suites(host, check=("minatar",)).suites["minatar"]

@@ -27,7 +27,7 @@ from uqbench.contract.agent import Agent, Step, Uncertainty, observation_shape
 from uqbench.contract.config import Steps
 from uqbench.lanes import Capturable, Clock, Normal, Uniform, epsilon_greedy, greedy
 from uqbench.registry.load_host import load_host
-from uqbench.suites.reading import read_suites
+from uqbench.suites import read_suites
 
 CALLS = itertools.count()
 

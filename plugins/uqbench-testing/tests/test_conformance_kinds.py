@@ -34,9 +34,8 @@ from uqbench.contract.estimator import Data, Estimator, PredictiveUncertainty
 from uqbench.contract.specs import AgentSpec, EnvironmentSpec, NoConfig, ScoreSpec
 from uqbench.lanes import Uniform
 from uqbench.lanes.adapters.gymnasium_lanes import GymnasiumLanes
-from uqbench.registry.classes import Added
+from uqbench.registry import Added, Plugin
 from uqbench.registry.load_host import load_host
-from uqbench.registry.registry import Plugin
 from uqbench.statistics.location import location
 
 CPU = torch.device("cpu")

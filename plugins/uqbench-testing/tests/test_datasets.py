@@ -8,7 +8,7 @@ from uqbench_testing.conformance.subjects import subjects
 from uqbench_testing.results import results
 
 from uqbench.contract.errors import MissingDataError
-from uqbench.registry.plugins import Host
+from uqbench.registry import Host
 
 RULES = ("dataset-forms", "dataset-apart", "dataset-twins", "dataset-differs")
 HOST = Host.load()

@@ -9,8 +9,8 @@ from uqbench_testing.conformance.figures import FigureSubject
 from uqbench_testing.results import results
 
 from uqbench.contract.figure import Figure, NotDrawableError
-from uqbench.registry.plugins import Host
-from uqbench.suites.reading import read_suites
+from uqbench.registry import Host
+from uqbench.suites import read_suites
 
 
 @pytest.fixture(scope="module")

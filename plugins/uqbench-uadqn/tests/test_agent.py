@@ -16,7 +16,7 @@ from uqbench_uadqn.uncertainty import aleatoric_var, epistemic_var
 
 from uqbench.contract.agent import EnvironmentInfo
 from uqbench.lanes import Normal
-from uqbench.registry.plugins import Host
+from uqbench.registry import Host
 from uqbench.runner.train.compiling import compile_agent
 from uqbench.testing.conformance.agent_runs import AgentSubject
 from uqbench.testing.results import results

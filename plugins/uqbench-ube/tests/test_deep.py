@@ -21,10 +21,10 @@ from uqbench_ube.deep.windows import Windows
 
 from uqbench.contract.agent import Agent, EnvironmentInfo
 from uqbench.lanes import Normal
-from uqbench.registry.plugins import Host
+from uqbench.registry import Host
 from uqbench.runner.train.compiling import compile_agent
 from uqbench.runner.train.exported_agents import exported_agent
-from uqbench.suites.reading import read_suites
+from uqbench.suites import read_suites
 from uqbench.testing.conformance.agent_runs import AgentSubject
 from uqbench.testing.results import results
 from uqbench.testing.same_bits import train

@@ -11,13 +11,13 @@ from torch import Tensor
 
 from uqbench.contract.agent import EnvironmentInfo, Step
 from uqbench.contract.errors import UqbenchError
+from uqbench.registry import Host
 from uqbench.registry.builtin.trivial import (
     ConstantAction,
     ConstantActionConfig,
     UniformRandom,
     UniformRandomConfig,
 )
-from uqbench.registry.plugins import Host
 from uqbench.testing.worlds import act, step_of_actors
 
 CPU = torch.device("cpu")

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import torch
 
-from uqbench.registry.plugins import Host
+from uqbench.registry import Host
 from uqbench.results.folders import Folder
 from uqbench.results.records import Saved
 from uqbench.results.store import RunState, Store
@@ -22,8 +22,8 @@ from uqbench.runner.events import Notice, Started
 from uqbench.runner.interleaving import execute
 from uqbench.runner.process import Stop
 from uqbench.runner.resume import find_resume_point
-from uqbench.suites.plan import Cell, make_plan
-from uqbench.suites.reading import read_suites
+from uqbench.suites import make_plan, read_suites
+from uqbench.suites.plan import Cell
 
 # after the first step; around a record, a block of the recorder, an evaluation, and the end
 STOPS = (1, 5, 6, 7, 255, 256, 257, 299, 300, 301, 599, 600)

@@ -19,15 +19,13 @@ from uqbench.contract.environment import LaneEnv, Outcome
 from uqbench.contract.errors import UqbenchError
 from uqbench.lanes.adapters.gymnasium_lanes import GymnasiumLanes
 from uqbench.lanes.adapters.vector import VectorLanes
-from uqbench.registry.classes import Added
-from uqbench.registry.plugins import Host
+from uqbench.registry import Added, Host
 from uqbench.results.store import RunState, Store
 from uqbench.runner.batches import make_batch_groups
 from uqbench.runner.interleaving import execute
 from uqbench.runner.train.evaluation import evaluate
 from uqbench.runner.train.guards import STRIDE, GuardedLanes
-from uqbench.suites.plan import make_plan
-from uqbench.suites.reading import read_suites
+from uqbench.suites import make_plan, read_suites
 
 TOY = Path(__file__).parents[2] / "toy"
 FIVE = np.zeros(2, np.float32), 0.5, False, False

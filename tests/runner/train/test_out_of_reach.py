@@ -22,8 +22,7 @@ from uqbench import AgentSpec
 from uqbench.contract.agent import Agent, LoopAgent
 from uqbench.contract.errors import UqbenchError
 from uqbench.lanes import Capturable, Clock
-from uqbench.registry.classes import Added
-from uqbench.registry.plugins import Host
+from uqbench.registry import Added, Host
 from uqbench.results.store import RunState, Store
 from uqbench.runner.batches import make_batch_groups
 from uqbench.runner.interleaving import execute
@@ -32,9 +31,7 @@ from uqbench.runner.train.evaluation import evaluate
 from uqbench.runner.train.guards import chosen
 from uqbench.runner.train.loop import interact
 from uqbench.runner.train.recorder import Recorder
-from uqbench.suites.plan import make_plan
-from uqbench.suites.reading import read_suites
-from uqbench.suites.tables import Queries
+from uqbench.suites import Queries, make_plan, read_suites
 from uqbench.testing.capture import simulated
 from uqbench.testing.worlds import RotatingPixels
 

@@ -20,13 +20,12 @@ from uqbench.contract.estimator import (
     Problem,
 )
 from uqbench.contract.specs import DatasetSpec, EstimatorSpec, NoConfig, ScoreSpec
-from uqbench.registry.plugins import Host
+from uqbench.registry import Host
 from uqbench.results.store import Store
 from uqbench.runner.batches import Batch
 from uqbench.runner.events import Failed, Finished
 from uqbench.runner.interleaving import execute
-from uqbench.suites.plan import make_plan
-from uqbench.suites.reading import read_suites
+from uqbench.suites import make_plan, read_suites
 from uqbench.uncertainty.validity import Speaker, check_prediction
 
 SUITE = """

@@ -18,7 +18,7 @@ from uqbench.results.tables import columns_digest
 from uqbench.runner.metric_values import Truth, record_step, scalar
 from uqbench.runner.train.evaluation import Evaluated
 from uqbench.runner.train.recorder import Recorder
-from uqbench.suites.metrics import Metric
+from uqbench.suites import Metric
 
 CPU = torch.device("cpu")
 LANES = 3

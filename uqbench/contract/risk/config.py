@@ -7,13 +7,8 @@ agent gets the measure, or the rule, itself.
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import (
-    AfterValidator,
-    PlainSerializer,
-    PlainValidator,
-    SerializationInfo,
-    ValidationInfo,
-)
+import pydantic
+from pydantic import PlainSerializer, PlainValidator
 
 from uqbench.contract.config import RiskNames
 from uqbench.contract.errors import UqbenchError
@@ -25,7 +20,7 @@ from uqbench.contract.risk.measure import RiskMeasure
 def _named(maker: str) -> PlainValidator:
     """Reads a name by a method of the harness's names: ``measure``, ``composite`` or ``rule``."""
 
-    def read(value: object, info: ValidationInfo) -> Any:
+    def read(value: object, info: pydantic.ValidationInfo) -> Any:
         if not isinstance(value, str):
             raise ValueError("expected the name of a risk measure, such as 'cvar(0.25)'")
         try:
@@ -46,7 +41,7 @@ def _marginal(rule: DecisionRule) -> DecisionRule:
     return rule
 
 
-def _text(value: object, info: SerializationInfo) -> str:
+def _text(value: object, info: pydantic.SerializationInfo) -> str:
     return _names(info.context).text(value)
 
 
@@ -77,6 +72,6 @@ The additive composition is written out: ``"expectation of cvar(0.25)"``.
 """
 
 MarginalRuleField = Annotated[
-    DecisionRule, _named("rule"), AfterValidator(_marginal), PlainSerializer(_text)
+    DecisionRule, _named("rule"), pydantic.AfterValidator(_marginal), PlainSerializer(_text)
 ]
 """The same for agents with one return distribution, or with samples of Q: without compositions."""

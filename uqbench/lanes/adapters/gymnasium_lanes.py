@@ -127,16 +127,10 @@ class GymnasiumLanes(LaneEnv):
         if not self.has_state_dict:
             self._actions += np.array(chosen, self._action_type).tobytes()
             self._keep(reward, terminated, truncated, final, following, final_valid, self._valid)
-        return Outcome(
-            reward=self._tensor(reward),
-            terminated=self._tensor(terminated),
-            truncated=self._tensor(truncated),
-            next_obs=self._tensor(final),
-            obs=self._tensor(following),
-            next_valid=self._tensor(final_valid),
-            valid=self._tensor(self._valid),
-            events={name: self._tensor(count) for name, count in events.items()},
-        )
+        made = reward, terminated, truncated, final, following, final_valid, self._valid
+        counts = {name: self._tensor(count) for name, count in events.items()}
+        own: list[Any] = [*map(self._tensor, made), counts]
+        return Outcome(*own)
 
     def state_dict(self) -> dict[str, Any]:
         """The environments' own states, or the actions that lead to them.

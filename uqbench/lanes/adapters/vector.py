@@ -34,13 +34,10 @@ def _stepped(env: VectorEnv[Any, Any, Any], actions: NDArray[np.int64]) -> Resul
     """
     call, shape = Call(env, None, 0), (len(actions),)
     obs, reward, terminated, truncated, infos = returned.parts(call, env.step(actions))
-    return (
-        obs,
-        returned.array(call, "rewards", reward, returned.NUMBERS, shape).copy(),
-        returned.array(call, "terminated", terminated, returned.TRUTHS, shape).copy(),
-        returned.array(call, "truncated", truncated, returned.TRUTHS, shape).copy(),
-        infos,
-    )
+    rewards = returned.array(call, "rewards", reward, returned.NUMBERS, shape).copy()
+    ends = (("terminated", terminated), ("truncated", truncated))
+    own = [returned.array(call, name, of, returned.TRUTHS, shape).copy() for name, of in ends]
+    return obs, rewards, own[0], own[1], infos
 
 
 class VectorLanes(LaneEnv):
@@ -142,16 +139,9 @@ class VectorLanes(LaneEnv):
             if valid is not None and begun is not None:
                 valid = np.where(begins[:, None], begun, valid)
         self._length[ended | late] = 0
-        return Outcome(
-            reward=self._tensor(np.asarray(reward, np.float32)),
-            terminated=self._tensor(terminated),
-            truncated=self._tensor(truncated),
-            next_obs=self._tensor(final),
-            obs=self._tensor(following),
-            next_valid=self._tensor(next_valid),
-            valid=self._tensor(valid),
-            events=events,
-        )
+        made = np.asarray(reward, np.float32), terminated, truncated, final, following
+        own: list[Any] = [*map(self._tensor, (*made, next_valid, valid)), events]
+        return Outcome(*own)
 
     def _tensor(self, array: NDArray[Any] | None) -> Any:
         if array is None:

@@ -22,7 +22,7 @@ from uqbench_testing.results import results
 
 from uqbench.contract.estimator import Predictions
 from uqbench.contract.specs import ScoreSpec
-from uqbench.registry.plugins import Host
+from uqbench.registry import Host
 from uqbench.testing.conformance import scores as toys
 from uqbench.testing.conformance.scores import (
     ScoreSubject,

@@ -22,9 +22,9 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page
 from uqbench_report.explorer.page import Explorer
 
-from uqbench.boards.stored import board_folders
+from uqbench.boards import board_folders
 from uqbench.registry.load_host import load_host
-from uqbench.suites.reading import read_suites
+from uqbench.suites import read_suites
 
 ROOT = Path(__file__).parents[4]
 ROUTES = {

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from uqbench_report.explorer.page import Explorer
 
-from uqbench.boards.stored import board_folders
+from uqbench.boards import board_folders
 from uqbench.cli import main
 from uqbench.registry.load_host import load_host
-from uqbench.suites.reading import read_suites
+from uqbench.suites import read_suites
 
 README = (Path(__file__).parents[4] / "README.md").read_text("utf-8")
 CLASS = "# mine.py" + README.partition("```python\n# mine.py")[2].partition("```")[0]

@@ -21,13 +21,12 @@ from uqbench_report.explorer.page import Explorer, page_of
 from uqbench_report.explorer.ranks import places_by
 from uqbench_report.plots import catalog
 
+from uqbench.boards import StoredBoard, board_folders
 from uqbench.boards.calibration import coverage_column
-from uqbench.boards.stored import StoredBoard, board_folders
 from uqbench.pages.methods import names_of
 from uqbench.registry.load_host import load_host
 from uqbench.results.folders import Folder
-from uqbench.suites.reading import read_suites
-from uqbench.suites.selection import Selection
+from uqbench.suites import Selection, read_suites
 
 BOARDS = Path(__file__).parents[4] / "leaderboards"
 FOLDER = BOARDS / "uncertainty-toy" / "paper"

@@ -10,9 +10,9 @@ from uqbench_report.explorer.board import board_data
 from uqbench_report.plots import catalog
 
 from uqbench import hookimpl
-from uqbench.boards.stored import StoredBoard
+from uqbench.boards import StoredBoard
 from uqbench.contract.figure import Figure
-from uqbench.registry.plugins import Host
+from uqbench.registry import Host
 
 FOLDER = Path(__file__).parents[4] / "leaderboards" / "uncertainty-toy" / "paper"
 DATA = pd.DataFrame({"x": [1.0, 2.0], "url": ["http://x.test"] * 2})

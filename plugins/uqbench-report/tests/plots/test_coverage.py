@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from uqbench_report.plots import coverage
 
-from uqbench.boards.stored import StoredBoard
+from uqbench.boards import StoredBoard
 from uqbench.contract.figure import NotDrawableError
 
 BOARDS = Path(__file__).parents[4] / "leaderboards"

@@ -12,7 +12,7 @@ from uqbench_report.plots import trust
 from uqbench_report.plots.labels import LETTERS, TALL, label_positions
 from uqbench_report.plots.render import svg
 
-from uqbench.boards.stored import StoredBoard, board_folders
+from uqbench.boards import StoredBoard, board_folders
 from uqbench.contract.figure import NotDrawableError
 
 BOARDS = Path(__file__).parents[4] / "leaderboards"

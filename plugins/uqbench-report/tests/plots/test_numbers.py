@@ -12,8 +12,8 @@ from scipy.stats import binomtest
 from uqbench_report.plots import claims, intervals, pairs, trust, uncertainty
 from uqbench_report.plots.words import natural, number
 
+from uqbench.boards import StoredBoard
 from uqbench.boards.curves import mean_curves
-from uqbench.boards.stored import StoredBoard
 from uqbench.contract.figure import NotDrawableError
 
 BOARD = StoredBoard.read(Path(__file__).parents[4] / "leaderboards" / "uncertainty-toy" / "paper")

@@ -12,9 +12,9 @@ from uqbench_report.plots import catalog, coverage, curves, intervals, pairs, th
 from uqbench_report.plots.printed import WIDTHS
 from uqbench_report.plots.render import render, svg
 
-from uqbench.boards.stored import StoredBoard
+from uqbench.boards import StoredBoard
 from uqbench.contract.errors import UqbenchError
-from uqbench.registry.plugins import Host
+from uqbench.registry import Host
 
 BOARDS = Path(__file__).parents[4] / "leaderboards"
 NIGHT = StoredBoard.read(BOARDS / "minatar" / "cpu")

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from uqbench_report.plots import claims, render, theme
 
-from uqbench.boards.stored import StoredBoard
+from uqbench.boards import StoredBoard
 from uqbench.cli import main
 from uqbench.contract.errors import UqbenchError
 from uqbench.contract.figure import Figure

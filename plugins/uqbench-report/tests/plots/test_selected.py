@@ -10,7 +10,7 @@ from uqbench_report.cli.plot import command
 from uqbench_report.plots import curves, render
 from uqbench_report.plots.selected import showing
 
-from uqbench.boards.stored import StoredBoard
+from uqbench.boards import StoredBoard
 from uqbench.contract.errors import UqbenchError
 
 FOLDER = Path(__file__).parents[4] / "leaderboards" / "minatar" / "cpu"

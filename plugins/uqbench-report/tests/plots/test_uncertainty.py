@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from uqbench_report.plots import uncertainty
 
-from uqbench.boards.stored import StoredBoard
+from uqbench.boards import StoredBoard
 from uqbench.contract.errors import UqbenchError
 from uqbench.contract.figure import NotDrawableError
 

@@ -23,8 +23,8 @@ from uqbench_tabular.environments.gaussian_values import (
 from uqbench_tabular.environments.posterior_scores import score_posterior
 
 from uqbench.contract.agent import EnvironmentInfo, Uncertainty
-from uqbench.registry.plugins import Host
-from uqbench.suites.reading import read_suites
+from uqbench.registry import Host
+from uqbench.suites import read_suites
 from uqbench.testing.worlds import step_of_actors
 
 CPU = torch.device("cpu")
