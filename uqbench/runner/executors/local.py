@@ -334,13 +334,8 @@ def _print_into(pipe: Connection) -> None:
     for number in (1, 2):
         os.dup2(pipe.fileno(), number)
     pipe.close()
-    sys.stdout, sys.stderr = (
-        io.TextIOWrapper(
-            io.BufferedWriter(_Unbroken(n, "w", closefd=False)),
-            "utf-8", "backslashreplace", line_buffering=True,
-        )
-        for n in (1, 2)
-    )  # fmt: skip
+    raw = io.BufferedWriter(_Unbroken(1, "w", closefd=False))
+    sys.stdout = sys.stderr = io.TextIOWrapper(raw, "utf-8", "replace", line_buffering=True)
 
 
 def _work(
