@@ -72,13 +72,14 @@ def execute(
     )
     process.hold([thing for work in works for thing in work.things])
     begin_random()  # after the imports, which may draw some
-    alone = len(works) == 1
-    if not alone and (changed := process.numbers_change()):
-        why = f"importing one of them changed {', '.join(changed)} in their process"
-        while works:
-            works.popleft().give_back(why)
+    alone, who = len(works) == 1, "importing one of them"
     while works:
+        if not alone and (changed := process.numbers_change()):
+            for work in works:
+                work.give_back(f"{who} changed {', '.join(changed)} in their process")
+            break
         work = works.popleft()
+        who = work.batch.name
         try:
             if work.turn(alone=not works):
                 works.append(work)
@@ -90,10 +91,6 @@ def execute(
                 stopped = True  # the others still write their checkpoints
             else:
                 report(_failure(work.batch, store, error))
-        if not alone and (changed := process.numbers_change()):
-            why = f"{work.batch.name} changed {', '.join(changed)} in their process"
-            while works:
-                works.popleft().give_back(why)
     if stopped:
         raise SystemExit(1)
     return not process.changed()
