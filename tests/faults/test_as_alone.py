@@ -239,10 +239,10 @@ def test_every_method_is_as_alone_beside_a_writer_and_as_one(key):
     assert digest(key, "knowing") == witness
 
 
+TABULAR = ("five-state", "deepsea", "ube-chain", "widenarrow", "priormdp", "ube-terms")
 SMALLEST = (
-    *("five-state", "deepsea", "ube-chain", "widenarrow", "priormdp", "ube-terms", "windy-cliff"),
-    *("noise-and-ignorance", "features", "offline-values", "profile", "exploration", "cartpole"),
-    *("return-distribution", "highway", "minatar"),
+    *(*TABULAR, "windy-cliff", "noise-and-ignorance", "features", "offline-values", "profile"),
+    *("exploration", "cartpole", "return-distribution", "highway", "minatar"),
 )
 """Suites, those of smaller worlds first."""
 SOON = {"learning_starts": 4, "batch_size": 4, "train_start": 4}
@@ -301,7 +301,13 @@ def agent_digest(batch: Batch, folder: Path, planted: str | None = None) -> str:
     return found.record.digests["results"]
 
 
-@pytest.mark.parametrize("agent", sorted(AGENTS))
+@pytest.mark.parametrize(
+    "agent",
+    [
+        pytest.param(agent, marks=[pytest.mark.long] * (agent != "dqn" and world not in TABULAR))
+        for agent, world in sorted(AGENTS.items())
+    ],
+)
 def test_every_agent_is_as_alone_beside_a_writer_and_as_one(agent, tmp_path):
     batch = first_batch(agent)
     alone = agent_digest(batch, tmp_path / "alone")
