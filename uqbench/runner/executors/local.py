@@ -290,7 +290,7 @@ MOST_PRINTED = 4 << 20
 
 
 class _Printed(Thread):
-    """What a worker's plugins print, to stdout or stderr: passed on to stderr, up to a size.
+    """The output of a worker's plugins, on stdout or stderr: passed on to stderr, up to a size.
 
     Control characters, which a terminal would obey, are written out. The pipe is read here: what a
     worker says as it crashes is heard, and one that prints while it holds Python's lock goes on.
