@@ -293,7 +293,7 @@ def agent_digest(batch: Batch, folder: Path, planted: str | None = None) -> str:
     cell = batch.cell
     if planted is not None:
         method = cell.method.model_copy(update={"agent": planted})
-        cell = cell.__class__(**(vars(cell) | {"method": method, "config": NoConfig()}))
+        cell = replace(cell, method=method, config=NoConfig(), owns_loop=False)
     batch, store = replace(batch, cell=cell), Store(folder)
     execute((batch,), store, host, lambda event: None, 0.0)
     found = store.find(batch.runs[0])
