@@ -1,6 +1,8 @@
 """``uqbench try``: a class of a file has a row, and nothing is left behind."""
 
 import json
+import multiprocessing
+import os
 import subprocess
 import sys
 import tempfile
@@ -10,8 +12,10 @@ import pytest
 
 from uqbench.cli.try_ import command
 from uqbench.contract.errors import UqbenchError
-from uqbench.registry import Host, local
-from uqbench.suites import Selection
+from uqbench.registry import local
+from uqbench.registry.plugins import Host
+from uqbench.runner.executors.local import _print_into
+from uqbench.suites.selection import Selection
 
 TOY = Path(__file__).parents[1] / "toy"
 MINE = """
@@ -129,11 +133,16 @@ def test_a_setting_that_the_config_has_not_is_refused_with_the_nearest(mine):
 
 
 CHATTY = """
+import ctypes, os, sys
+
 class Chatty(Mine):
     def __init__(self, info, seeds, config: MineConfig, device):
         super().__init__(info, seeds, config, device)
-    def observe(self, step):
-        print("chatty \\x1b]0;owned\\x07" + "x" * 300_000)
+        ctypes.PyDLL(None).write(1, b"holds the lock" * 10_000, 140_000)  # more than a pipe holds
+        print("on stdout \\x1b]0;owned\\x07")
+        print("on stderr \\x9b2J\\rback", file=sys.stderr)
+        os.write(2, b"unbuffered \\x1b[2J")
+        print("x" * 6_000_000, file=sys.stderr)
 """
 
 
@@ -142,9 +151,29 @@ def test_what_an_agent_prints_is_no_part_of_the_json_and_bounded(tmp_path, monke
     monkeypatch.setenv("PYTHONPATH", str(TOY))
     monkeypatch.setenv("UQBENCH_PLUGINS", "toy,builtin")
     command = [sys.executable, "-m", "uqbench", "try", "mine.py:Chatty", "--suite", "toy", "--json"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
+    command += ["--budget", "smoke", "--workers", "1"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False, timeout=120)
     assert isinstance(json.loads(done.stdout), list), done.stderr[-500:]
-    assert b"chatty ]0;owned" in done.stderr
-    assert b"\x1b]0" not in done.stderr
-    assert b"what else these runs print is left out" in done.stderr
-    assert 4 << 20 < len(done.stderr) < 64 << 20
+    told = done.stderr.decode()
+    for shown in (r"stdout \x1b]0;owned\x07", r"stderr \x9b2J\rback", r"unbuffered \x1b[2J"):
+        assert shown in told
+    assert {c for c in told if not c.isprintable()} == {"\n"}
+    left_out = told.count("uqbench: more output of chatty is left out")  # once a group of runs
+    assert 0 < left_out == told.count("x" * 4_000_000)
+    assert left_out * (4 << 20) < len(told) < left_out * (5 << 20)
+
+
+def test_a_worker_whose_parent_is_gone_prints_to_nobody():
+    hears, prints = multiprocessing.Pipe(duplex=False)
+    hears.close()
+    child = os.fork()
+    if not child:
+        code = 1
+        try:
+            _print_into(prints)
+            print("to nobody", flush=True)
+            print("to nobody", file=sys.stderr, flush=True)
+            code = 0
+        finally:
+            os._exit(code)
+    assert os.waitpid(child, 0)[1] == 0

@@ -2,29 +2,36 @@
 
 A planted estimator spoils everything that it is handed. It stands before a witness on each
 installed data set; in the long form every installed method is the witness, and every one the
-writer, on each task of its suites.
+writer, on each task of its suites. Likewise a planted agent, and every installed one in the
+smallest of its worlds.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import fields, replace
 from functools import cache
 from hashlib import sha256
+from pathlib import Path
 
 import pytest
 import torch
 from torch import Tensor
 
-from uqbench import EstimatorSpec
+from uqbench import AgentSpec, EstimatorSpec
+from uqbench.contract.agent import Agent
 from uqbench.contract.errors import UqbenchError
 from uqbench.contract.estimator import Data, Estimator, PredictiveUncertainty
 from uqbench.contract.specs import NoConfig
 from uqbench.registry import Added, Host
+from uqbench.results.store import RunState, Store
 from uqbench.runner.batches import Batch
+from uqbench.runner.interleaving import execute
 from uqbench.runner.train.estimators import fit_estimator
 from uqbench.suites import make_plan, read_suites
 from uqbench.suites.configs import task_config
+from uqbench.suites.tables import Queries
 
 LONG = os.environ.get("UQBENCH_FAULTS") == "long"
 CPU = torch.device("cpu")
@@ -101,13 +108,54 @@ class Spoils(Knowing):
         return PredictiveUncertainty(**later)
 
 
+class Takes(Agent):
+    """Takes the first valid action."""
+
+    def __init__(self, info, seeds, config: NoConfig, device):
+        self.handed = [info, seeds, config]
+
+    def act(self, obs, valid=None):
+        if valid is None:
+            return torch.zeros(obs.shape[:2], dtype=torch.int64)
+        return valid.byte().argmax(-1)
+
+    policy = act
+
+    def observe(self, step):
+        """Learns nothing."""
+
+
+class SpoilsSteps(Takes):
+    """The same, but whatever it is handed is spoiled, at once and later."""
+
+    def act(self, obs, valid=None):
+        action = super().act(obs, valid)
+        self.handed += [obs, valid]
+        spoil(self.handed)
+        self.handed.append(action)
+        return action
+
+    policy = act
+
+    def observe(self, step):
+        self.handed.append(step)
+        spoil(self.handed)
+
+
 @cache
 def installed():
     host = Host.load()
-    added = Added({"estimator": [
-        EstimatorSpec(name=kind.__name__.lower(), version="1", factory=kind, config=NoConfig)
-        for kind in (Knowing, Spoils)
-    ]})  # fmt: skip
+    of_kind = {
+        "estimator": (EstimatorSpec, Knowing, Spoils),
+        "agent": (AgentSpec, Takes, SpoilsSteps),
+    }
+    added = Added({
+        kind: [
+            spec(name=made.__name__.lower(), version="1", factory=made, config=NoConfig)
+            for made in planted
+        ]
+        for kind, (spec, *planted) in of_kind.items()
+    })  # fmt: skip
     of = {"distribution": "planted", "package": "uqbench"}
     host.register(name="planted", version="1", load=lambda: added, **of)
     return host, read_suites(host, check=())
@@ -187,3 +235,81 @@ def test_every_method_is_as_alone_beside_a_writer_and_as_one(key):
     assert digest(key, "spoils") == witness
     assert digest(key) == alone
     assert digest(key, "knowing") == witness
+
+
+TABULAR = ("five-state", "deepsea", "ube-chain", "widenarrow", "priormdp", "ube-terms")
+SMALLEST = (
+    *(*TABULAR, "windy-cliff", "noise-and-ignorance", "features", "offline-values", "profile"),
+    *("exploration", "cartpole", "return-distribution", "highway", "minatar"),
+)
+"""Suites, those of smaller worlds first."""
+SOON = {"learning_starts": 4, "batch_size": 4, "train_start": 4}
+QUERIES = Queries(states=3, early_states=2, rollouts=2)
+STEPS = 40
+
+
+def worlds() -> dict[str, str]:
+    """By agent: the first suite that has it."""
+    _, catalog = installed()
+    return {
+        str(method.agent): name
+        for name in reversed(SMALLEST)
+        for method in catalog.suites[name].methods
+        if method.agent
+    }
+
+
+AGENTS = worlds()
+
+
+def test_every_installed_agent_has_a_world():
+    host, _ = installed()
+    assert set(host.agents) == {*AGENTS, "takes", "spoilssteps"}
+
+
+@cache
+def first_batch(agent: str) -> Batch:
+    """A run of the agent's first method on the first task of its world, learning from early on."""
+    host, catalog = installed()
+    suite = catalog.suite(AGENTS[agent])
+    method = next(m for m in suite.methods if m.agent == agent)
+    own = {field.name for field in fields(host.agents[agent].load_config())}
+    settings = {method.name: {key: value for key, value in SOON.items() if key in own}}
+    plan = make_plan(
+        suite, host, "smoke", device="cpu", methods=[method.name], seeds=[0], steps=STEPS,
+        settings=settings,
+    )  # fmt: skip
+    budget = plan.budget
+    if budget.queries is not None:
+        budget = budget.model_copy(update={"queries": QUERIES})
+    return Batch(plan.cells[0], budget, tuple(suite.metrics), "cpu")
+
+
+def agent_digest(batch: Batch, folder: Path, planted: str | None = None) -> str:
+    """Of all that a run stores, of the batch's own method or a planted agent."""
+    host, _ = installed()
+    cell = batch.cell
+    if planted is not None:
+        method = cell.method.model_copy(update={"agent": planted})
+        cell = replace(cell, method=method, config=NoConfig(), owns_loop=False)
+    batch, store = replace(batch, cell=cell), Store(folder)
+    execute((batch,), store, host, lambda event: None, 0.0)
+    found = store.find(batch.runs[0])
+    assert found.state is RunState.FINISHED, found.reason
+    return found.record.digests["results"]
+
+
+@pytest.mark.parametrize(
+    "agent",
+    [
+        pytest.param(agent, marks=[pytest.mark.long] * (agent != "dqn" and world not in TABULAR))
+        for agent, world in sorted(AGENTS.items())
+    ],
+)
+def test_every_agent_is_as_alone_beside_a_writer_and_as_one(agent, tmp_path):
+    batch = first_batch(agent)
+    alone = agent_digest(batch, tmp_path / "alone")
+    witness = agent_digest(batch, tmp_path / "takes", "takes")
+    assert agent_digest(batch, tmp_path / "spoils", "spoilssteps") == witness
+    assert agent_digest(batch, tmp_path / "beside") == alone
+    assert agent_digest(batch, tmp_path / "after", "takes") == witness

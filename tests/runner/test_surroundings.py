@@ -3,6 +3,7 @@
 The victim's numbers depend on all that can be changed.
 """
 
+import dataclasses
 import io
 import locale
 import os
@@ -24,7 +25,7 @@ from torch import Tensor
 
 import uqbench
 from uqbench.contract.agent import Agent, EnvironmentInfo, Step
-from uqbench.contract.specs import AgentSpec
+from uqbench.contract.specs import AgentSpec, NoConfig
 from uqbench.lanes import Uniform
 from uqbench.registry import Added, Host
 from uqbench.registry.local import SuiteTable
@@ -281,6 +282,46 @@ def test_in_turns_a_change_gives_all_back_to_be_executed_alone(deed, host, tmp_p
     assert fit == [False]
     assert sorted(back) == sorted((one.name, len(one.runs), why) for one in (first, second, bad))
     assert Store(tmp_path).find(first.runs[0]).state is RunState.ABANDONED
+
+
+IMPORTED = """
+import torch
+from uqbench.registry.builtin.trivial import UniformRandom
+
+torch.set_default_dtype(torch.float64)
+
+
+class Late(UniformRandom):
+    pass
+"""
+
+
+def test_an_import_of_a_batch_that_changes_the_process_is_a_change_as_any_other(
+    host, tmp_path, monkeypatch
+):
+    (tmp_path / "imported_late.py").write_text(IMPORTED)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    spec = AgentSpec(name="late", version="1", factory="imported_late:Late")
+    of = {"name": "late", "distribution": "late", "version": "1", "package": "toy_uqbench"}
+    host.register(**of, load=lambda: Added({"agent": [spec]}))
+    first, made = batch(host, "quiet", 0, 1), batch(host, "quiet", 0)
+    method = made.cell.method.model_copy(update={"agent": "late", "name": "late"})
+    cell = dataclasses.replace(made.cell, method=method, config=NoConfig())
+    late = dataclasses.replace(made, cell=cell)
+
+    def tell() -> object:
+        events, fit = executed(host, tmp_path / "alone", (late,))
+        return notices(events), fit
+
+    said = "it changed torch's default dtype in its process, which was replaced"
+    assert apart(tell) == ([("late", said)], [False])
+
+    def tell_beside() -> object:
+        events, fit = executed(host, tmp_path / "beside", (first, late))
+        return [e.reason for e in events if isinstance(e, Split)], fit
+
+    why = "importing one of them changed torch's default dtype in their process"
+    assert apart(tell_beside) == ([why, why], [False])
 
 
 @pytest.mark.parametrize("deed", RAISED)

@@ -208,7 +208,7 @@ class Host:
         if plugin.changed:
             clashes.append(
                 f"importing the plugin {plugin.name!r} of {plugin.distribution} {plugin.version} "
-                f"changed {', '.join(plugin.changed)}, which was restored"
+                f"changed {', '.join(plugin.changed)}; runs begin as if it had not"
             )
         return clashes
 

@@ -6,6 +6,7 @@ environment cannot be made is not.
 """
 
 import gc
+import random
 import sys
 import traceback
 from collections import deque
@@ -14,12 +15,13 @@ from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import replace
 from typing import Any
 
+import numpy
 import torch
 
 from uqbench.contract.errors import StorageError, contained, in_words
 from uqbench.contract.identity import Run
 from uqbench.registry.plugins import Host
-from uqbench.registry.side_effects import Surroundings, watched
+from uqbench.registry.side_effects import Surroundings
 from uqbench.results.store import RunState, Store
 from uqbench.runner.batches import Batch, BatchGroup, registered
 from uqbench.runner.checkpoints import CHECKPOINT_SECONDS
@@ -62,15 +64,22 @@ def execute(
     if "torch._dynamo" in sys.modules:
         torch.compiler.reset()  # code compiled for earlier agents keeps them alive
         gc.collect()
+    process = Surroundings()
     request, stopped, report = stop or Stop(), False, by_task(report)
     works = deque(
         _Work(batch, store, host, report, checkpoint_seconds, request)
         for batch in joined(group, store, host)
     )
-    things = [thing for work in works for thing in work.things]
-    process, alone = Surroundings(things), len(works) == 1
+    process.hold([thing for work in works for thing in work.things])
+    begin_random()  # after the imports, which may draw some
+    alone, who = len(works) == 1, "importing one of them"
     while works:
+        if not alone and (changed := process.numbers_change()):
+            for work in works:
+                work.give_back(f"{who} changed {', '.join(changed)} in their process")
+            break
         work = works.popleft()
+        who = work.batch.name
         try:
             if work.turn(alone=not works):
                 works.append(work)
@@ -82,11 +91,6 @@ def execute(
                 stopped = True  # the others still write their checkpoints
             else:
                 report(_failure(work.batch, store, error))
-        if not alone and (changed := process.numbers_change()):
-            why = f"{work.batch.name} changed {', '.join(changed)} in their process"
-            while works:
-                works.popleft().give_back(why)
-    process.put_back_random()
     if stopped:
         raise SystemExit(1)
     return not process.changed()
@@ -144,7 +148,7 @@ class _Work:
     ) -> None:
         self.batch, self._report, self._watch = batch, report, Stopwatch()
         self._finished = list[Event]()
-        self._imported, self.things = _import(batch, host)
+        self.things = _import(batch, host)
         self._stream: AbstractContextManager[Any] = nullcontext()
         if batch.device == "cuda":  # of its own: batches overlap, and steps can be captured
             self._stream = torch.cuda.stream(torch.cuda.Stream())
@@ -165,9 +169,6 @@ class _Work:
 
     def end(self, process: Surroundings) -> None:
         """Report the end, after what changed in the process."""
-        if self._imported:
-            text = f"importing it changed {', '.join(self._imported)}, which was put back"
-            self._report(Notice(self.batch, text))
         if changed := process.changed():
             text = f"it changed {', '.join(changed)} in its process, which was replaced"
             self._report(Notice(self.batch, text))
@@ -229,22 +230,28 @@ def _failure(batch: Batch, store: Store, error: BaseException) -> Event:
     return failed(batch, store, in_words(error), traceback.format_exc(), full)
 
 
-def _import(batch: Batch, host: Host) -> tuple[list[str], list[object]]:
-    """Import what a batch is made of; returns the defaults that this changed, which are restored.
+def begin_random() -> None:
+    """Begin the global random numbers: what a group draws of them is what it draws alone."""
+    random.seed(0)
+    numpy.random.seed(0)  # noqa: NPY002 (this is of methods that draw from it)
+    torch.manual_seed(0)  # CUDA's, too
 
-    And the classes that were imported, with the modules of methods and risk measures, which may
-    hold something between two runs. A library sets variables of the environment as it is imported,
-    and not again: they stay. What cannot be imported fails the batch later, under its own name.
+
+def _import(batch: Batch, host: Host) -> list[object]:
+    """Import what a batch is made of.
+
+    Returns the classes that were imported, with the modules of methods and risk measures, which may
+    hold something between two runs. What cannot be imported fails the batch later, under its own
+    name.
     """
-    changed, methods = list[str](), (host.agents, host.estimators, host.risk_measures)
+    methods = host.agents, host.estimators, host.risk_measures
     names = host.risk_names.names_in(batch.cell.config, *(m.risk for m in batch.metrics))
     parts = [*registered(batch, host), *((host.risk_measures, name) for name in names)]
     things: list[object] = [type(batch.cell.config)]
-    with watched(changed):
-        for registry, name in parts:
-            with contained(lambda _: None):
-                made = registry[name].load_factory()
-                things.append(made)
-                if registry in methods:
-                    things.append(sys.modules[made.__module__])
-    return changed, things
+    for registry, name in parts:
+        with contained(lambda _: None):
+            made = registry[name].load_factory()
+            things.append(made)
+            if registry in methods:
+                things.append(sys.modules[made.__module__])
+    return things

@@ -7,7 +7,9 @@ the batches it had fail, and a new worker takes its place.
 
 from __future__ import annotations
 
+import codecs
 import ctypes
+import io
 import os
 import signal
 import sys
@@ -15,10 +17,13 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import suppress
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
+from uqbench.contract.wording import visible
 from uqbench.runner.device import GPU, MKL, mkl_branches
 from uqbench.runner.executors.limits import Limits, Watchdog
 from uqbench.runner.executors.spawn import Channel, MessageError, listen, ready, start
@@ -168,7 +173,10 @@ class _Worker:
     """A process and the group it has."""
 
     def __init__(self, out: Path, checkpoint_seconds: float, limits: Limits, gpu: str) -> None:
-        self.process, self.channel = start(_work, str(out), checkpoint_seconds, gpu)
+        hears, prints = Pipe(duplex=False)
+        with prints:
+            self.process, self.channel = start(_work, str(out), checkpoint_seconds, gpu, prints)
+        self._printed = _Printed(hears)
         self.gpu, self._limits = gpu, limits
         self._group: BatchGroup = ()
         self._done_with: set[Run] = set()
@@ -178,6 +186,7 @@ class _Worker:
     def give(self, group: BatchGroup) -> None:
         """Have it execute a group, once it has started."""
         self._group, self._done_with, self.idle = group, set(), False
+        self._printed.left, self._printed.who = MOST_PRINTED, group[0].cell.method.name
         self.watchdog = Watchdog(self._limits, group, 0.0 if self._started else START_SECONDS)
         if self._started:
             with suppress(OSError):  # it died: the next read notices
@@ -250,6 +259,7 @@ class _Worker:
             while time.monotonic() < gone:  # until then, a child holds its parent's locks
                 os.killpg(self.process.pid or 0, 0)
                 time.sleep(0.02)
+        self._printed.join(1)  # a child that left the group may keep the pipe
 
 
 def prepare_process() -> None:
@@ -277,44 +287,60 @@ def release_memory() -> None:
 
 MOST_PRINTED = 4 << 20
 """Bytes of what the runs of a group print that are passed on."""
-CONTROL = bytes({*range(32), 127} - {*b"\t\n"})
 
 
-class Printed:
-    """The output of plugins in this process: passed on to stderr, up to a size.
+class _Printed(Thread):
+    """The output of a worker's plugins, on stdout or stderr: passed on to stderr, up to a size.
 
-    Without control characters, which a terminal would obey.
+    Control characters, which a terminal would obey, are written out. The pipe is read here: what a
+    worker says as it crashes is heard, and one that prints while it holds Python's lock goes on.
 
     Attributes:
         left: bytes that are still passed on.
+        who: prints them.
     """
 
-    def __init__(self) -> None:
-        self.left = MOST_PRINTED
-        ours, theirs = os.pipe()
-        os.dup2(theirs, 1)
-        os.close(theirs)
-        self._thread = Thread(target=self._pass_on, args=(ours,), daemon=True)
-        self._thread.start()
+    def __init__(self, pipe: Connection) -> None:
+        super().__init__(daemon=True)
+        self.left, self.who, self._pipe = MOST_PRINTED, "plugins", pipe
+        self.start()
 
-    def _pass_on(self, ours: int) -> None:
-        while data := os.read(ours, 1 << 16):
-            shown = data.translate(None, CONTROL)[: self.left]
-            if 0 < self.left <= len(data):
-                shown += b"\nuqbench: what else these runs print is left out\n"
-            self.left = max(0, self.left - len(data))
-            with suppress(OSError):  # nobody reads it
-                os.write(2, shown)
-
-    def end(self) -> None:
-        """Pass on what is left."""
-        with suppress(OSError, ValueError):  # a plugin may have closed them
-            sys.stdout.flush()
-            os.dup2(2, 1)
-        self._thread.join(1)
+    def run(self) -> None:
+        """Read to the end, also what is not passed on."""
+        decode = codecs.getincrementaldecoder("utf-8")("replace").decode
+        with self._pipe:
+            while data := os.read(self._pipe.fileno(), 1 << 16):
+                lines = decode(data[: self.left]).expandtabs().split("\n")
+                shown = "\n".join(x if x.isprintable() else visible(x) for x in lines)
+                if 0 < self.left <= len(data):
+                    shown += f"\nuqbench: more output of {self.who} is left out\n"
+                self.left = max(0, self.left - len(data))
+                with suppress(OSError):  # nobody reads it
+                    os.write(2, shown.encode(errors="replace"))
 
 
-def _work(channel: Channel, out: str, checkpoint_seconds: float, gpu: str) -> None:
+class _Unbroken(io.FileIO):
+    """A pipe to a process that may be gone: to print is no error of a plugin then."""
+
+    def write(self, data: Any) -> int:
+        """Write all of it, or nothing where nobody reads."""
+        with suppress(BrokenPipeError):
+            super().write(data)
+        return len(data)
+
+
+def _print_into(pipe: Connection) -> None:
+    """Have this process print to a pipe, whether by Python or by its descriptors."""
+    for number in (1, 2):
+        os.dup2(pipe.fileno(), number)
+    pipe.close()
+    raw = io.BufferedWriter(_Unbroken(1, "w", closefd=False))
+    sys.stdout = sys.stderr = io.TextIOWrapper(raw, "utf-8", "replace", line_buffering=True)
+
+
+def _work(
+    channel: Channel, out: str, checkpoint_seconds: float, gpu: str, prints: Connection
+) -> None:
     """A worker: send None, receive a group and execute it, until the channel closes.
 
     Where it was asked to stop, the last message is ``STOPPED``.
@@ -323,7 +349,7 @@ def _work(channel: Channel, out: str, checkpoint_seconds: float, gpu: str) -> No
     stop = Stop()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what an interrupt means
     listen(stop.ask)  # before anything is imported that takes long
-    printed = Printed()
+    _print_into(prints)
 
     def send(message: Any) -> None:
         try:
@@ -341,7 +367,6 @@ def _work(channel: Channel, out: str, checkpoint_seconds: float, gpu: str) -> No
         host, store = Host.load(), Store(Path(out).absolute())  # a plugin may change the folder
         send(None)
         for group in _groups(channel):
-            printed.left = MOST_PRINTED
             if not execute(group, store, host, send, checkpoint_seconds, stop):
                 return  # another process takes its place
             release_memory()
@@ -352,7 +377,6 @@ def _work(channel: Channel, out: str, checkpoint_seconds: float, gpu: str) -> No
         with suppress(OSError):  # the parent is gone
             channel.send(STOPPED)
     finally:
-        printed.end()
         sys.exit(STOPPED)
 
 

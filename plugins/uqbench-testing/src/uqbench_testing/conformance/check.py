@@ -61,7 +61,7 @@ def tells(holds: object, why_not: str) -> None:
 
 @contextmanager
 def unchanged(what: str) -> Iterator[None]:
-    """Fail where global random states, threads or defaults change inside, and restore them."""
+    """Fail where global random states or defaults change inside; arithmetic is put back."""
     changed: list[str] = []
     with watched(changed):
         yield
