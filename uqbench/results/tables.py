@@ -1,10 +1,13 @@
-"""A run's data files: parquet tables, written whole, and read back as columns."""
+"""A run's data files: parquet tables, written whole, and read back as columns.
+
+PyArrow has 170 MB and is imported where a table is: an installation that compares does without.
+"""
 
 import io
 from collections.abc import Callable, Mapping
 from functools import partial
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +15,6 @@ from numpy.typing import NDArray
 from uqbench.contract.errors import StorageError, UqbenchError
 from uqbench.results.folders import NOT_A_FILE, Folder
 from uqbench.results.record_files import RECORD
-
-if TYPE_CHECKING:
-    import pyarrow as pa  # of 170 MB: what compares scores does without
 
 Columns = Mapping[str, NDArray[Any]]
 """Columns of equal length by name."""
@@ -149,10 +149,8 @@ def _writer(columns: Columns) -> Callable[[BinaryIO], object]:
     return partial(parquet.write_table, table(arrays))
 
 
-def read_table(
-    folder: Folder, name: str, digest: str | None = None, filters: Any = None
-) -> "pa.Table":
-    """A table from anywhere.
+def read_table(folder: Folder, name: str, digest: str | None = None, filters: Any = None) -> Any:
+    """A table of PyArrow, from anywhere.
 
     Args:
         folder: that it is in.
@@ -183,8 +181,8 @@ def read_checked(folder: Folder, name: str, digest: str | None) -> bytes:
     return data
 
 
-def parse_table(data: bytes, where: str, filters: Any = None) -> "pa.Table":
-    """A table from the bytes of its file.
+def parse_table(data: bytes, where: str, filters: Any = None) -> Any:
+    """A table of PyArrow, from the bytes of its file.
 
     Args:
         data: the file.
@@ -212,7 +210,7 @@ def parse_table(data: bytes, where: str, filters: Any = None) -> "pa.Table":
         raise UqbenchError(f"{where} is damaged, because it is not a table: {error}") from error
 
 
-def table_bytes(table: "pa.Table") -> bytes:
+def table_bytes(table: Any) -> bytes:
     """The file of a table, compressed; the same table, the same bytes."""
     from pyarrow import parquet
 

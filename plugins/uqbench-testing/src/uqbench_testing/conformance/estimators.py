@@ -39,6 +39,8 @@ TWIN, MOST_TWINS = 0.1, 0.02
 share of a set that may have one in training."""
 PATIENCE = (1, 10)
 """Factors of the steps within which means are to be learned."""
+GROWTH = 20, 300
+"""Bounds of a variance's factor where targets are ten times as large; a deviation's is 10."""
 POINTS = 160
 """Points in the plane."""
 SEEDS = (0, 1, 2)
@@ -153,9 +155,9 @@ def scale(subject: EstimatorSubject) -> str:
     """The `epistemic` variance of a regression is in squared units of the targets.
 
     It is the variance of `members`, within a factor of two, for targets as they are and a tenth of
-    them. An estimator that states no members is given ten and a hundred times the targets, as soon
-    as its means learn them: the variance is a hundred times as large each time, within a factor of
-    three, or never changes, being of a noise that is known.
+    them. An estimator that states no members is given ten times the targets, in ten times its steps
+    if need be for its means to learn them, and a hundred times: each time a standard deviation is
+    ten times as large, a variance a hundred times, or as it was if the noise is known.
 
     Fix:
         State a variance, the square of a standard deviation. Where targets of another size are not
@@ -199,15 +201,14 @@ def _growth(subject: EstimatorSubject, inputs: Tensor) -> str:
         if off <= WRONG:
             break
     else:
-        raise Failed(
-            f"in {longer.steps} steps its means learn too little to tell: off by {off:.0%}"
-        )
+        learned = f"its means learn too little to tell (off by {off:.0%}), and it states no members"
+        raise Failed(f"in {longer.steps} steps {learned}")
     growth = _median_ratio(large, small)
     told = f"for ten times the targets its epistemic variance is multiplied by {growth:.3g}"
-    if not any(power / 3 <= growth <= 3 * power for power in (1, 100)):
+    if not (GROWTH[0] <= growth <= GROWTH[1] or 1 / 3 <= growth <= 3):
         growth = _median_ratio(said(100), large)
         told += f", for ten times those by {growth:.3g}"
-        expect(100 / 3 <= growth <= 300, f"{told}; expected 100")
+        expect(GROWTH[0] <= growth <= GROWTH[1], f"{told}; expected 100")
     return told
 
 
