@@ -118,7 +118,7 @@ def forms(subject: EstimatorSubject) -> None:
     made = isinstance(subject.make(subject.dataset.problem, SEEDS), Estimator)
     expect(made, "the factory did not make a uqbench.contract.estimator.Estimator")
     for one in subject.problems:
-        asked_once(one.dataset, SEEDS, one.fitted(SEEDS).predict)
+        asked_once(one.dataset, SEEDS, one.predicted[1].predict)
 
 
 @check(EstimatorSubject, "estimator-pure", after=("estimator-forms",))
