@@ -1,6 +1,6 @@
 """Rules of every estimator, and of every data set."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import ClassVar, Literal
@@ -31,7 +31,7 @@ from uqbench_testing.conformance.check import (
 from uqbench_testing.same_bits import same
 from uqbench_testing.worlds import DrawnPoints, asked_once
 
-Changed = Callable[[Tensor, Tensor], Iterable[Tensor]]
+Changed = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
 WRONG = 0.25
 """Relative difference of means at two scales, from which on they are not learned."""
 TWIN, MOST_TWINS = 0.1, 0.02
@@ -172,7 +172,8 @@ def scale(subject: EstimatorSubject) -> str:
     tenth = subject.fitted(SEEDS, lambda x, y: (x, y / 10)).predict(inputs.clone())
     told = []
     for said in (small, tenth):
-        expect(said.members is not None, "it states members for some targets alone")
+        if said.members is None:
+            raise Failed("it states members for some targets alone")
         own = said.members[..., 0].double().var(0)
         told.append(float((said.epistemic / own.clamp(min=1e-30)).median()))
     within = all(0.5 <= ratio <= 2 for ratio in told)
@@ -261,8 +262,8 @@ def more_data(subject: EstimatorSubject) -> str:
     told = []
     for one in subject.problems:
         _, _, inputs = one.predicted
-        change = (_blurred, lambda x, y: map(_quarter, _blurred(x, y)))
-        many, few = (one.fitted(SEEDS, each).predict(inputs.clone()) for each in change)
+        changes = (_blurred, _few)
+        many, few = (one.fitted(SEEDS, change).predict(inputs.clone()) for change in changes)
         names = ("aleatoric", "epistemic")
         before, after = ([getattr(of, name).median() for name in names] for of in (few, many))
         if many.unit == "return" or not all(float(value) > 0 for value in (*before, *after)):
@@ -287,8 +288,11 @@ def _blurred(inputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
     return inputs, others
 
 
-def _quarter(values: Tensor) -> Tensor:
-    return values[:, : max(10, values.shape[1] // 4)]
+def _few(inputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+    """A quarter of those, or ten."""
+    count = max(10, targets.shape[1] // 4)
+    inputs, targets = _blurred(inputs, targets)
+    return inputs[:, :count], targets[:, :count]
 
 
 @dataclass(kw_only=True)
