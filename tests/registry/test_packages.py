@@ -128,6 +128,23 @@ def test_whoever_asks_for_what_trains_is_told_the_extra(code, expected, tmp_path
     assert "python -m pip install 'uqbench[rl]'" in done.stdout
 
 
+def test_scores_are_compared_without_pyarrow_and_parquet_says_that_it_is_missing(tmp_path):
+    scores = "".join(f"{m},x,{s},{v + s / 9}\n" for m, v in (("a", 1), ("b", 2)) for s in range(3))
+    (tmp_path / "scores.csv").write_text("method,task,seed,score\n" + scores)
+    (tmp_path / "scores.parquet").touch()
+    code = (
+        lacking_modules("torch", "pyarrow", "numba")
+        + "import uqbench\nfrom uqbench.errors import UqbenchError\n"
+        + "print(len(uqbench.compare('scores.csv').ranks))\n"
+        + "try: uqbench.compare('scores.parquet')\nexcept UqbenchError as error: print(error)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    missing = "scores.parquet needs pyarrow, which is not installed: python -m pip install pyarrow"
+    assert done.stdout.splitlines() == ["2", missing], done.stderr
+
+
 def test_without_suites_the_extras_that_have_some_are_named():
     with pytest.raises(UqbenchError, match=r"There is no suite 'minatar'.*\n.*uqbench\[rl\]"):
         Catalog({}, ()).suite("minatar")

@@ -1,5 +1,8 @@
 """The proof that a network learned: how far its weights went, in every lane, and in words."""
 
+import random
+
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -69,6 +72,40 @@ def test_the_optimizer_of_a_loop_is_seen_from_its_first_step_on_and_no_longer_th
     assert proof.found(lambda: None) == {"moved": pytest.approx(3.0), "gradient_steps": 3.0}
     optimizer.step()
     assert proof.found(lambda: None)["gradient_steps"] == 3.0
+
+
+class Drawn(Unmeasured):
+    """Episodes of a policy that draws from global generators."""
+
+    compares = True
+
+    def episodes(self, agent):
+        return drawn(agent)
+
+
+def drawn(device: str) -> list[float]:
+    legacy = np.random.random()  # noqa: NPY002
+    return [random.random(), legacy, torch.rand(1).item(), torch.rand(1, device=device).item()]
+
+
+GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
+
+
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=GPU)])
+def test_a_proof_begins_without_a_draw_from_global_generators(device):
+    drawn(device)  # CUDA is initialized by the loop that is watched
+    expected = []
+    for watched in (False, True):
+        random.seed(0)
+        np.random.seed(0)  # noqa: NPY002
+        torch.manual_seed(0)
+        if watched:
+            proof = LoopProof(Drawn())
+            proof.begin(device)
+            proof.stop()
+            assert proof._untrained == expected[0]
+        expected.append(drawn(device))
+    assert expected[0] == expected[1]
 
 
 def test_a_loop_without_an_optimizer_proves_nothing_where_nothing_is_compared():

@@ -22,7 +22,8 @@ def print_board(board: Board, console: Console | None = None, said: str = "") ->
     title = ". ".join(filter(None, (view.title, older_scores(board))))
     console.print(visible(title), style="italic", highlight=False)
     console.print(table(fitting(view, console.width + PADDING)))
-    for text in (said or board.finding, *further(view), *lacking(board), *told.values()):
+    proof = filter(None, [" ".join(told.values())])
+    for text in (said or board.finding, *further(view), *lacking(board), *proof):
         console.print(visible(text), highlight=False, markup=False)
 
 

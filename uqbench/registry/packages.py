@@ -55,10 +55,10 @@ def lacking(error: ModuleNotFoundError, what: str = "this") -> UqbenchError:
         ModuleNotFoundError: neither brings it.
     """
     name = str(error.name)
-    if name not in ("torch", "numba") and not name.startswith("uqbench_"):
+    if name not in ("torch", "numba", "pyarrow") and not name.startswith("uqbench_"):
         raise error
     own = f"python -m pip install {name.replace('_', '-')}"
-    install = own if name.startswith("uqbench_") else TRAINS
+    install = TRAINS if name in ("torch", "numba") else own
     return UqbenchError(f"{what} needs {name}, which is not installed: {install}")
 
 

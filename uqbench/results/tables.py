@@ -1,14 +1,15 @@
-"""A run's data files: parquet tables, written whole, and read back as columns."""
+"""A run's data files: parquet tables, written whole, and read back as columns.
+
+PyArrow has 170 MB and is imported where a table is: an installation that compares does without.
+"""
 
 import io
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from uqbench.contract.errors import StorageError, UqbenchError
@@ -98,7 +99,7 @@ def write_tables(folder: Folder, columns: RunColumns) -> dict[str, str]:
     """
     parts = {name: part for name, part in zip(TABLES, columns, strict=True) if part is not None}
     for name, part in parts.items():
-        folder.write(name, partial(pq.write_table, _table(part)))
+        folder.write(name, _writer(part))
     try:
         digests = {name: folder.digest(name, MOST_BYTES) for name in parts}
     except OSError as error:
@@ -138,21 +139,18 @@ def read_columns(folder: Folder, name: str, digests: Mapping[str, str]) -> Colum
     return _columns(folder, name, digests[name]) if name in digests else None
 
 
-def _table(columns: Columns) -> pa.Table:
-    """A table in which an array ``[N, C]`` is a column of lists of C numbers."""
-    arrays = {}
-    for name, array in columns.items():
-        flat = pa.array(array.ravel())
-        arrays[name] = (
-            flat if array.ndim == 1 else pa.FixedSizeListArray.from_arrays(flat, array.shape[1])
-        )
-    return pa.table(arrays)
+def _writer(columns: Columns) -> Callable[[BinaryIO], object]:
+    """A function that writes a table; an array ``[N, C]`` is a column of lists of C numbers."""
+    from pyarrow import FixedSizeListArray, array, parquet, table
+
+    arrays = {name: array(one.ravel()) for name, one in columns.items()}
+    for name in (name for name, one in columns.items() if one.ndim > 1):
+        arrays[name] = FixedSizeListArray.from_arrays(arrays[name], columns[name].shape[1])
+    return partial(parquet.write_table, table(arrays))
 
 
-def read_table(
-    folder: Folder, name: str, digest: str | None = None, filters: Any = None
-) -> pa.Table:
-    """A table from anywhere.
+def read_table(folder: Folder, name: str, digest: str | None = None, filters: Any = None) -> Any:
+    """A table of PyArrow, from anywhere.
 
     Args:
         folder: that it is in.
@@ -183,8 +181,8 @@ def read_checked(folder: Folder, name: str, digest: str | None) -> bytes:
     return data
 
 
-def parse_table(data: bytes, where: str, filters: Any = None) -> pa.Table:
-    """A table from the bytes of its file.
+def parse_table(data: bytes, where: str, filters: Any = None) -> Any:
+    """A table of PyArrow, from the bytes of its file.
 
     Args:
         data: the file.
@@ -194,8 +192,10 @@ def parse_table(data: bytes, where: str, filters: Any = None) -> pa.Table:
     Raises:
         UqbenchError: it is damaged, or would not fit in memory.
     """
+    from pyarrow import ArrowException, parquet
+
     try:
-        file = pq.ParquetFile(io.BytesIO(data))
+        file = parquet.ParquetFile(io.BytesIO(data))
         about = file.metadata
         size = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
         if size > MOST_BYTES or about.num_rows > MOST_ROWS:
@@ -204,20 +204,24 @@ def parse_table(data: bytes, where: str, filters: Any = None) -> pa.Table:
                 f"{MOST_ROWS:,} rows of {MOST_BYTES:,} bytes are read."
             )
         if filters is not None:
-            return pq.read_table(io.BytesIO(data), filters=filters)
+            return parquet.read_table(io.BytesIO(data), filters=filters)
         return file.read(use_threads=False)  # a third of read_table's time
-    except (pa.ArrowException, OSError, ValueError) as error:  # names of columns are text, too
+    except (ArrowException, OSError, ValueError) as error:  # names of columns are text, too
         raise UqbenchError(f"{where} is damaged, because it is not a table: {error}") from error
 
 
-def table_bytes(table: pa.Table) -> bytes:
+def table_bytes(table: Any) -> bytes:
     """The file of a table, compressed; the same table, the same bytes."""
+    from pyarrow import parquet
+
     file = io.BytesIO()
-    pq.write_table(table, file, compression="zstd")
+    parquet.write_table(table, file, compression="zstd")
     return file.getvalue()
 
 
 def _columns(folder: Folder, name: str, digest: str | None = None) -> Columns:
+    import pyarrow as pa
+
     table, columns = read_table(folder, name, digest), {}
     try:
         for column, values in zip(table.column_names, table.columns, strict=True):

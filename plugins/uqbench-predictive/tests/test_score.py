@@ -43,6 +43,24 @@ def test_scores_are_those_of_the_formulas(tmp_path):
     assert uqbench.score(tmp_path / "p.npz").equals(rows)
 
 
+@pytest.mark.parametrize(
+    ("change", "note"),
+    [
+        (lambda probs, targets: (probs, targets), None),
+        (lambda probs, targets: (np.full_like(probs, 1 / 3), targets), None),
+        (lambda probs, targets: (np.tile(probs, (2, 1)), np.tile(targets, 2)), "400 points"),
+        (lambda probs, targets: (probs[::-1], targets), "in the order of the targets"),
+        (lambda probs, targets: (probs[:, [1, 2, 0]], targets), "columns of classes in theirs"),
+    ],
+)
+def test_a_copied_test_set_and_another_order_are_told(change, note):
+    given = classes(0)
+    probs, targets = change(given["probs"], given["targets"])
+    notes = uqbench.score(probs=probs, targets=targets).attrs["notes"]
+    assert len(notes) == (note is not None)
+    assert (note or "") in "".join(notes)
+
+
 def test_members_say_how_much_is_epistemic_and_a_second_set_is_detected():
     generator = np.random.default_rng(1)
     members = generator.dirichlet([90.0, 5.0, 5.0], (8, 100))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -200,14 +201,40 @@ def test_an_estimator_states_variances_in_squared_units_of_the_targets(kind, sta
         assert all(result.ok for result in results([subject]))
 
 
-class OfBoth(Residuals):
-    """Classes, too, of which it states the shares."""
+class Members(Residuals):
+    """Ten draws of the weights' posterior are stated; a deviation in place of their variance."""
 
     root = False
+
+    def predict(self, inputs):
+        said = super().predict(inputs)
+        draws = torch.randn(10, 1, 1, generator=torch.Generator().manual_seed(0)).double()
+        members = said.mean + (draws - draws.mean()) / draws.std() * said.epistemic.sqrt()
+        epistemic = said.epistemic.sqrt() if self.root else said.epistemic
+        total = said.aleatoric + epistemic
+        return replace(said, epistemic=epistemic, total=total, members=members[..., None])
+
+
+class RootOfMembers(Members):
+    root = True
+
+
+class Unlearned(Residuals):
+    """It learns the size of no target, so that nothing is seen of its variance."""
+
+    def fit(self, data, reference_model, steps):
+        super().fit(Data(data.inputs, data.targets.sign()), reference_model, steps)
+
+
+class OfBoth(Residuals):
+    """Classes, too, of which it states the shares, and how far these are known."""
+
+    root = swaps = False
 
     def fit(self, data, reference_model, steps):
         self.classes = not data.targets.is_floating_point()
         if self.classes:
+            self.n = data.targets.shape[1]
             self.shares = torch.nn.functional.one_hot(data.targets, 3).double().mean(1)
         else:
             super().fit(data, reference_model, steps)
@@ -215,8 +242,10 @@ class OfBoth(Residuals):
     def predict(self, inputs):
         if self.classes:
             probs = self.shares[:, None].expand(-1, inputs.shape[1], -1)
-            own = torch.special.entr(probs).sum(-1)
-            return PredictiveUncertainty(own, own, torch.zeros_like(own), probs, "nats")
+            total = torch.special.entr(probs).sum(-1)
+            epistemic = total / self.n
+            parts = [total - epistemic, epistemic][:: -1 if self.swaps else 1]
+            return PredictiveUncertainty(total, *parts, probs, "nats")
         said = super().predict(inputs)
         epistemic = said.epistemic.sqrt() if self.root else said.epistemic
         return replace(said, epistemic=epistemic, total=said.aleatoric + epistemic)
@@ -224,6 +253,10 @@ class OfBoth(Residuals):
 
 class RootOfBoth(OfBoth):
     root = True
+
+
+class SwapsOfClasses(OfBoth):
+    swaps = True
 
 
 class Constant(OfBoth):
@@ -234,15 +267,42 @@ class Constant(OfBoth):
         return said if self.classes else replace(said, mean=torch.zeros_like(said.mean))
 
 
+class OnlyClasses(OfBoth):
+    """It ignores the values that it is given."""
+
+    def fit(self, data, reference_model, steps):
+        values = data.targets.is_floating_point()
+        targets = data.inputs.sum(-1) if values else data.targets
+        super().fit(Data(data.inputs, targets), reference_model, steps)
+
+
+@pytest.mark.parametrize("classes", [0, 3])
 @pytest.mark.parametrize(
-    ("kind", "status"), [(OfBoth, "passed"), (RootOfBoth, "failed"), (Constant, "failed")]
+    ("kind", "check", "message"),
+    [
+        (OfBoth, "estimator-", None),
+        (Members, "estimator-", None),
+        (RootOfBoth, "estimator-scale", "multiplied by 10, for ten times those by 10; expected 1"),
+        (RootOfMembers, "estimator-scale", "times that of its members; expected 1"),
+        (Unlearned, "estimator-scale", "learn too little to tell .* and it states no members"),
+        (Constant, "estimator-data", "its means are the same at all inputs"),
+        (OnlyClasses, "estimator-data", "its fit ignores them"),
+        (SwapsOfClasses, "estimator-more-data", "they are swapped"),
+    ],
 )
-def test_an_estimator_of_classes_is_tried_on_values_too(kind, status):
+def test_an_estimator_is_tried_on_values_and_on_classes(kind, check, message, classes):
     def make(problem, seeds):
         return kind(problem, list(seeds), NoConfig(), CPU)
 
-    subject = EstimatorSubject(name="both", make=make, dataset=DrawnPoints(3))
-    assert outcome(subject, "estimator-scale")[0] == status
+    if classes and not issubclass(kind, OfBoth):
+        return
+    subject = EstimatorSubject(name="both", make=make, dataset=DrawnPoints(classes))
+    made = results([subject], check)
+    if message is None:
+        assert [str(one) for one in made if one.status != "passed"] == []
+    else:
+        assert [one.status for one in made] == ["failed"]
+        assert re.search(message, made[0].message)
 
 
 class Slow(DQN):

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.optim.optimizer import Optimizer, register_optimizer_step_pre_hook
 
 from uqbench.contract.agent import Agent
+from uqbench.registry.side_effects import watched
 from uqbench.runner.train.evaluation import Evaluated
 from uqbench.runner.train.loop_agent import SinglePolicy
 from uqbench.runner.train.measurements import Measurements
@@ -32,10 +33,14 @@ class LoopProof:
         self._hook = register_optimizer_step_pre_hook(self._before)
 
     def begin(self, agent: SinglePolicy) -> None:
-        """Evaluate a policy after its first step, before it learned from any."""
+        """Evaluate a policy after its first step, before it learned from any.
+
+        Global generators, such as NumPy's and those of CUDA, are then where they were.
+        """
         if self._measured.compares:
             # a loop may make its policy as it learns: then that is not known
-            with torch.random.fork_rng(devices=()), suppress(Exception):
+            gpus = range(torch.cuda.device_count()) if torch.cuda.is_initialized() else ()
+            with watched([]), torch.random.fork_rng(gpus), suppress(Exception):
                 self._untrained = self._measured.episodes(agent)
 
     def stop(self) -> None:

@@ -17,6 +17,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ import numpy as np
 import pandas as pd
 
 from uqbench.contract.errors import UqbenchError
+from uqbench.registry.packages import lacking
 from uqbench.results.files import read_bytes, reading, unpacked
 from uqbench.results.tables import MOST_BYTES
 from uqbench_compare.numbers import numbers
@@ -203,6 +205,8 @@ def _dictionary(path: Path, table: Mapping[str, Any], columns: Mapping[str, str]
 
 
 def _arrow(path: Path, data: bytes, _: Mapping[str, str]) -> Part:
+    if find_spec("pyarrow") is None:
+        raise lacking(ModuleNotFoundError(name="pyarrow"), str(path))
     load = pd.read_parquet if path.suffix == ".parquet" else pd.read_feather
     return Part(str(path), load(io.BytesIO(data)), _stem(path))
 

@@ -9,7 +9,8 @@ each score stands what it comes to where the targets are drawn from the predicti
 
 import io
 import math
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from os import PathLike
 from pathlib import Path
 
@@ -134,7 +135,7 @@ def score(
         at_best = math.nan if best is None or lacking(name, best) else one.value(best)
         rows[name] = (*found, at_best, one.direction, one.summary)
     table = pd.DataFrame.from_dict(rows, orient="index", columns=[*COLUMNS]).rename_axis("score")
-    notes = [*_notes(predictions)]
+    notes = [*_notes(predictions, table)]
     if beside is not None:
         known_targets = predictions["test"].targets
         if known_targets is None:
@@ -190,18 +191,36 @@ def _labels(count: int, joint: bool) -> Tensor:
     return (order // (TEN if joint else 1)) % max(2, min(GROUPS, count // TEN))
 
 
-def _notes(predictions: Given) -> list[str]:
+def _notes(predictions: Given, table: pd.DataFrame) -> Iterator[str]:
     """Sentences on what a reader of the scores would not expect."""
     one = predictions["test"]
-    if one.predicted.probs is None or one.targets is None:
-        return []
-    at = one.predicted.probs[0].gather(1, one.targets[0][:, None])
-    if not (impossible := int((at < LEAST).sum())):
-        return []
-    return [
-        f"{impossible} targets have a probability below {LEAST:g}, which counts as {LEAST:g}: "
-        f"{-math.log(LEAST):.1f} nats each."
+    said, targets = one.predicted, one.targets
+    if targets is None:
+        return
+    stated = [
+        of[0].double() for of in (said.probs, said.mean, said.total, targets) if of is not None
     ]
+    rows = torch.cat([of.reshape(len(of), -1) for of in stated], 1).numpy()
+    counts = Counter(row.tobytes() for row in rows)
+    if len(counts) >= TEN and (times := math.gcd(*counts.values())) > 1:
+        yield (
+            f"Each point is there {times} times, or a multiple: intervals take {len(rows)} points "
+            f"for independent, and there are {len(rows) // times}."
+        )
+    for name in table.index.intersection(["nll", "crps"])[:1]:
+        if table["low"][name] > table["climatology"][name]:
+            yield (
+                f"{name} is worse than that of the best constant: are the points in the order of "
+                f"the targets, and the columns of classes in theirs?"
+            )
+    if said.probs is None:
+        return
+    at = said.probs[0].gather(1, targets[0][:, None])
+    if impossible := int((at < LEAST).sum()):
+        yield (
+            f"{impossible} targets have a probability below {LEAST:g}, which counts as {LEAST:g}: "
+            f"{-math.log(LEAST):.1f} nats each."
+        )
 
 
 def _beside(table: pd.DataFrame, stored: Mapping[str, Mapping[str, float]]) -> pd.DataFrame:

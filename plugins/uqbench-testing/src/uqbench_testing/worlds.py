@@ -127,17 +127,20 @@ class DrawnPoints(Dataset):
 
     Args:
         n_classes: C, or 0 for a regression.
+        points: of a lane, in its training data.
     """
 
     inputs = (2,)
 
-    def __init__(self, n_classes: int) -> None:
+    def __init__(self, n_classes: int, points: int = 40) -> None:
         self.n_classes = n_classes
+        self.points = points
 
     def data(self, seeds: Sequence[int]) -> Data:
-        """40 points a lane, and 20 for validation."""
+        """Points for training, and 20 for validation."""
         return Data(
-            *self._drawn(seeds, "training", 40), Data(*self._drawn(seeds, "validation", 20))
+            *self._drawn(seeds, "training", self.points),
+            Data(*self._drawn(seeds, "validation", 20)),
         )
 
     def reference_model(self, seeds: Sequence[int]) -> None:

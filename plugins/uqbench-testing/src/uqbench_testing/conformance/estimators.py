@@ -21,12 +21,11 @@ from uqbench.contract.specs import Role
 from uqbench.uncertainty.problems import check_data, check_scores
 from uqbench.uncertainty.validity import Speaker
 from uqbench_testing.conformance.check import (
-    Skipped,
+    Failed,
     Subject,
     applies,
     check,
     expect,
-    tells,
     unchanged,
 )
 from uqbench_testing.same_bits import same
@@ -38,6 +37,12 @@ WRONG = 0.25
 TWIN, MOST_TWINS = 0.1, 0.02
 """Radius of a twin, of the median distance of two points at the density of one, and the greatest
 share of a set that may have one in training."""
+PATIENCE = (1, 10)
+"""Factors of the steps within which means are to be learned."""
+GROWTH = 20, 300
+"""Bounds of a variance's factor where targets are ten times as large; a deviation's is 10."""
+POINTS = 160
+"""Points in the plane."""
 SEEDS = (0, 1, 2)
 """Also the numbers of data sets, where these are numbered."""
 
@@ -52,18 +57,14 @@ class EstimatorSubject(Subject):
     steps: int = 20
     role: Role = "method"
 
-    def fitted(
-        self, seeds: Sequence[int], change: Changed | None = None, validation: bool = True
-    ) -> Estimator:
+    def fitted(self, seeds: Sequence[int], change: Changed | None = None) -> Estimator:
         """An estimator that has learned from the data sets of the same seeds, as they are changed.
 
-        ``change`` is of inputs ``[L, n, *x]`` and targets ``[L, n]``, and of those of validation,
-        too, unless these are to stay.
+        ``change`` is of inputs ``[L, n, *x]`` and targets ``[L, n]``, and of those of validation.
         """
 
         def changed(part: Data) -> Data:
-            kept = part.validation
-            more = changed(kept) if kept and validation else kept
+            more = changed(part.validation) if part.validation else None
             return Data(*(change or as_it_is)(part.inputs, part.targets), more)
 
         made = self.make(self.dataset.problem, seeds)
@@ -71,20 +72,29 @@ class EstimatorSubject(Subject):
         return made
 
     @cached_property
+    def problems(self) -> "list[EstimatorSubject]":
+        """Itself, and itself in the plane: of values where its own are classes, and the reverse.
+
+        That is left out which it does not learn: its `fit` or `predict` raises, or it states
+        probabilities of values.
+        """
+        n_classes = 0 if self.dataset.n_classes else 3
+        other = replace(self, dataset=DrawnPoints(n_classes, POINTS))
+        try:
+            said, *_ = other.predicted
+        except Exception:  # a plugin may raise anything: a data set's refusal
+            return [self]
+        return [self, other] if said.unit == ("nats" if n_classes else "variance") else [self]
+
+    @property
     def regression(self) -> "EstimatorSubject":
-        """Itself on values: on its own problem, or in the plane where that one has classes.
+        """Itself on values.
 
         Raises:
             Skipped: it takes classes alone.
         """
-        if not self.dataset.n_classes:
-            return self
-        other = replace(self, dataset=DrawnPoints(0))
-        try:
-            other.fitted(SEEDS)
-        except Exception:  # a plugin may raise anything: a data set's refusal
-            raise Skipped("it learns no values") from None
-        return other
+        of = [one for one in self.problems if not one.dataset.n_classes]
+        return applies(of, "it learns no values")[0]
 
     @cached_property
     def predicted(self) -> tuple[PredictiveUncertainty, Estimator, Tensor]:
@@ -98,7 +108,8 @@ def forms(subject: EstimatorSubject) -> None:
     """A prediction is what a run takes: finite, of its shape, probabilities, parts that add up.
 
     `total = aleatoric + epistemic`, in nats and variances none of them negative; probs and members
-    from 0 to 1, with a sum of 1. Three lanes, six inputs.
+    from 0 to 1, with a sum of 1. Three lanes, six inputs; of classes and of values, where it learns
+    both.
 
     Fix:
         One number for each input of each lane; a softmax over the last dimension; the three parts
@@ -106,7 +117,8 @@ def forms(subject: EstimatorSubject) -> None:
     """
     made = isinstance(subject.make(subject.dataset.problem, SEEDS), Estimator)
     expect(made, "the factory did not make a uqbench.contract.estimator.Estimator")
-    asked_once(subject.dataset, SEEDS, subject.fitted(SEEDS).predict)
+    for one in subject.problems:
+        asked_once(one.dataset, SEEDS, one.predicted[1].predict)
 
 
 @check(EstimatorSubject, "estimator-pure", after=("estimator-forms",))
@@ -140,28 +152,69 @@ def lanes(subject: EstimatorSubject) -> None:
 
 @check(EstimatorSubject, "estimator-scale", after=("estimator-pure",))
 def scale(subject: EstimatorSubject) -> str:
-    """Ten times the targets make ten times the `mean` and a hundred times the `epistemic` variance.
+    """The `epistemic` variance of a regression is in squared units of the targets.
 
-    For a regression, at its first training inputs, within a factor of three; a variance of noise
-    that is known may leave it as it is.
+    It is the variance of `members`, within a factor of two, for targets as they are and a tenth of
+    them. An estimator that states no members is given ten times the targets, in ten times its steps
+    if need be for its means to learn them, and a hundred times: each time a standard deviation is
+    ten times as large, a variance a hundred times, or as it was if the noise is known.
 
     Fix:
-        State a variance, the square of a standard deviation, in squared units of the targets.
+        State a variance, the square of a standard deviation. Where targets of another size are not
+        learned, nothing is seen: state `members`.
     """
     subject = subject.regression
     small, _, inputs = subject.predicted
     applies(small.unit == "variance", "it predicts no variance of a regression")
-    large = subject.fitted(SEEDS, lambda x, y: (x, 10 * y)).predict(inputs.clone())
-    if small.mean is not None and large.mean is not None:
-        expect(large.mean.std() > 0, "its means are the same at all inputs: it learns none of them")
+    applies(bool((small.epistemic > 0).any()), "it states no epistemic variance")
+    if small.members is None:
+        return _growth(subject, inputs)
+    tenth = subject.fitted(SEEDS, lambda x, y: (x, y / 10)).predict(inputs.clone())
+    told = []
+    for said in (small, tenth):
+        if said.members is None:
+            raise Failed("it states members for some targets alone")
+        own = said.members[..., 0].double().var(0)
+        told.append(float((said.epistemic / own.clamp(min=1e-30)).median()))
+    within = all(0.5 <= ratio <= 2 for ratio in told)
+    times = " and ".join(f"{ratio:.3g}" for ratio in told)
+    expect(within, f"its epistemic variance is {times} times that of its members; expected 1")
+    return f"its epistemic variance is {times} times that of its members"
+
+
+def _growth(subject: EstimatorSubject, inputs: Tensor) -> str:
+    """The sentence about an epistemic variance where targets grow.
+
+    Raises:
+        Failed: it does not grow as a variance, or means are not learned in any number of steps.
+    """
+    off = torch.inf
+    for more in PATIENCE:
+        longer = replace(subject, steps=more * subject.steps)
+
+        def said(size: float, of: EstimatorSubject = longer) -> PredictiveUncertainty:
+            return of.fitted(SEEDS, lambda x, y: (x, size * y)).predict(inputs.clone())
+
+        small, large = said(1), said(10)
+        if small.mean is None or large.mean is None:
+            break
         off = float((large.mean - 10 * small.mean).norm() / (10 * small.mean).norm())
-        tells(
-            off <= WRONG, f"in {subject.steps} steps its means learn too little: off by {off:.0%}"
-        )
-    ratio = float((large.epistemic / small.epistemic.clamp(min=1e-30)).median())
-    within = any(power / 3 <= ratio <= 3 * power for power in (1, 100))
-    expect(within, f"its epistemic variance is multiplied by {ratio:.3g}; expected 100")
-    return f"its epistemic variance is multiplied by {ratio:.3g}"
+        if off <= WRONG:
+            break
+    else:
+        learned = f"its means learn too little to tell (off by {off:.0%}), and it states no members"
+        raise Failed(f"in {longer.steps} steps {learned}")
+    growth = _median_ratio(large, small)
+    told = f"for ten times the targets its epistemic variance is multiplied by {growth:.3g}"
+    if not (GROWTH[0] <= growth <= GROWTH[1] or 1 / 3 <= growth <= 3):
+        growth = _median_ratio(said(100), large)
+        told += f", for ten times those by {growth:.3g}"
+        expect(GROWTH[0] <= growth <= GROWTH[1], f"{told}; expected 100")
+    return told
+
+
+def _median_ratio(one: PredictiveUncertainty, other: PredictiveUncertainty) -> float:
+    return float((one.epistemic / other.epistemic.clamp(min=1e-30)).median())
 
 
 @check(EstimatorSubject, "estimator-data", after=("estimator-pure",))
@@ -183,36 +236,43 @@ def learns_from_data(subject: EstimatorSubject) -> None:
         other[:, ::2] = targets[:, :1]
         return inputs, other
 
-    said, _, inputs = subject.predicted
-    other = subject.fitted(SEEDS, others).predict(inputs.clone())
     parts = ("total", "aleatoric", "epistemic", "mean", "probs", "score", "classes", "interval")
-    pairs = [(getattr(said, name, None), getattr(other, name, None)) for name in parts]
-    alike = all(one is None or (two is not None and torch.equal(one, two)) for one, two in pairs)
-    expect(not alike, "of other targets it predicts the same: its fit ignores them")
+    for one in subject.problems:
+        said, _, inputs = one.predicted
+        told = said.mean is None or bool(said.mean.std() > 0)
+        expect(told, "its means are the same at all inputs: it learns none of them")
+        other = one.fitted(SEEDS, others).predict(inputs.clone())
+        pairs = [(getattr(said, name, None), getattr(other, name, None)) for name in parts]
+        alike = all(x is None or (y is not None and torch.equal(x, y)) for x, y in pairs)
+        expect(not alike, "of other targets it predicts the same: its fit ignores them")
 
 
 @check(EstimatorSubject, "estimator-more-data", after=("estimator-pure",))
 def more_data(subject: EstimatorSubject) -> str:
-    """With more data epistemic variance falls, compared to aleatoric: the two are not swapped.
+    """With more data `epistemic` falls, compared to `aleatoric`: the two are not swapped.
 
-    Four times the points of a regression, at the first of them; a factor of two is let pass.
+    Four times the points of its problem, half of whose targets are another point's, at the first of
+    them; of classes and of values, where it learns both. A factor of two is let pass.
 
     Fix:
         aleatoric is the noise, which data do not reduce; epistemic what more data would.
     """
-    subject = subject.regression
-    many, _, inputs = subject.predicted
-    applies(many.unit == "variance", "it predicts no variance of a regression")
-    fewer = subject.fitted(SEEDS, lambda x, y: (_quarter(x), _quarter(y)), validation=False)
-    few = fewer.predict(inputs.clone())
-    names = ("aleatoric", "epistemic")
-    before, after = ([getattr(of, name).median() for name in names] for of in (few, many))
-    seen = all(float(value) > 0 for value in (*before, *after))
-    tells(seen, "it predicts no aleatoric variance, or no epistemic one")
-    noise, ignorance = (float(y / x) for x, y in zip(before, after, strict=True))
-    told = f"of four times the data aleatoric is × {noise:.2g}, epistemic × {ignorance:.2g}"
-    expect(2 * noise >= ignorance, f"{told}: they are swapped")
-    return told
+    given = subject.dataset.reference_model(SEEDS)
+    applies(given is None, "it is asked about a reference model")
+    told = []
+    for one in subject.problems:
+        _, _, inputs = one.predicted
+        changes = (_blurred, _few)
+        many, few = (one.fitted(SEEDS, change).predict(inputs.clone()) for change in changes)
+        names = ("aleatoric", "epistemic")
+        before, after = ([getattr(of, name).median() for name in names] for of in (few, many))
+        if many.unit == "return" or not all(float(value) > 0 for value in (*before, *after)):
+            continue
+        noise, ignorance = (float(y / x) for x, y in zip(before, after, strict=True))
+        said = f"of four times the data aleatoric is × {noise:.2g}, epistemic × {ignorance:.2g}"
+        expect(2 * noise >= ignorance, f"{said}: they are swapped")
+        told.append(said)
+    return "; ".join(applies(told, "it does not state both parts"))
 
 
 def as_it_is(inputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
@@ -220,8 +280,19 @@ def as_it_is(inputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
     return inputs, targets
 
 
-def _quarter(values: Tensor) -> Tensor:
-    return values[:, : max(2, values.shape[1] // 4)]
+def _blurred(inputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+    """Data of which every other target is another point's."""
+    order = torch.randperm(targets.shape[1], generator=torch.Generator().manual_seed(0))
+    others = targets[:, order]
+    others[:, ::2] = targets[:, ::2]
+    return inputs, others
+
+
+def _few(inputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+    """A quarter of those, or ten."""
+    count = max(10, targets.shape[1] // 4)
+    inputs, targets = _blurred(inputs, targets)
+    return inputs[:, :count], targets[:, :count]
 
 
 @dataclass(kw_only=True)
