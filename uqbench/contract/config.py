@@ -169,7 +169,7 @@ def is_scheduled(hint: object) -> bool:
 @cache
 def _marked(kind: type, mark: type) -> list[str]:
     """The fields of a dataclass whose types have a mark."""
-    hints = get_type_hints(kind, include_extras=True)
+    hints = typing.get_type_hints(kind, include_extras=True)
     return [name for name, hint in hints.items() if _is_marked(hint, mark)]
 
 

@@ -12,6 +12,8 @@ minute ago is not remembered: a second change might fall into the same tick of t
 clock.
 """
 
+from __future__ import annotations
+
 import os
 import stat
 import time
@@ -19,9 +21,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from functools import cached_property
 from hashlib import sha256
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
 from pydantic import TypeAdapter, create_model
 
 from uqbench.contract.errors import StorageError, UqbenchError
@@ -31,12 +32,15 @@ from uqbench.results.record_files import RECORD
 from uqbench.results.records import RunRecord
 from uqbench.results.tables import FILES, parse_table, table_bytes
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 FILE = ".index"
 MOST_BYTES = 1 << 30
 LEAST_AGE_NS = 60_000_000_000
 FEWEST = 100
 """New runs that are worth writing the file anew for; of many known ones, a fiftieth is."""
-COLUMNS = pa.schema([(name, pa.large_string()) for name in ("place", "mark", "kind", "own")])
+COLUMNS = ("place", "mark", "kind", "own")
 LIKE = b"like"
 """Key of the file's metadata: a record of each kind."""
 OWN = ("step", "began", "updated", "process", "resumed", "timing", "learning", "digests", "digest")
@@ -59,6 +63,7 @@ class Verified:
         self._root, self._cell = root, ("", "")
         self._like: dict[str, RunRecord] = {}
         self._new: dict[str, tuple[str, str, str]] = {}
+        self._own: Any = ()  # of the file's rows
 
     def get(self, place: str, own: bool = True) -> RunRecord | None:
         """The record of a run whose files are as they were when it was verified.
@@ -78,7 +83,7 @@ class Verified:
             folder, like = f"{self._cell[1]}/{leaf}", self._like[kind]
             if not stat.S_ISDIR(os.lstat(folder).st_mode):
                 return None
-            text = at if isinstance(at, str) else self._table["own"][at].as_py()
+            text = at if isinstance(at, str) else self._own[at].as_py()
             files = {name: signature(f"{folder}/{name}") for name in signed(like)}
             if mark != _mark(place, kind, text, files):
                 return None
@@ -104,10 +109,12 @@ class Verified:
         """Write the file anew, if enough is new; whether it was."""
         if len(self._new) <= max(FEWEST, len(self._known) // 50):
             return False
-        new = [(place, *row) for place, row in self._new.items()]
-        rows = pa.table([*map(list, zip(*new, strict=True))], schema=COLUMNS)
-        others = [place not in self._new for place in self._table["place"].to_pylist()]
-        table = pa.concat_tables([self._table.filter(pa.array(others, pa.bool_())), rows])
+        import pyarrow as pa
+
+        old = [] if self._table is None else self._table.to_pylist()
+        rows = [row for row in old if row["place"] not in self._new]
+        rows += [dict(zip(COLUMNS, (at, *row), strict=True)) for at, row in self._new.items()]
+        table = pa.Table.from_pylist(rows, _schema())
         about = {LIKE: _LIKE.dump_json([*self._like.values()])}
         with suppress(StorageError):  # a full disk, or a folder of somebody else's: no index
             data = table_bytes(table.replace_schema_metadata(about))
@@ -116,21 +123,30 @@ class Verified:
         return False
 
     @cached_property
-    def _table(self) -> pa.Table:
-        """The rows of the file; none where there is no index that can be read."""
+    def _table(self) -> pa.Table | None:
+        """The rows of the file; None where there is no index that can be read."""
         with suppress(OSError, LookupError, TypeError, ValueError, UqbenchError):
             table = parse_table(self._root.read(FILE, MOST_BYTES), FILE)
             for record in _LIKE.validate_json(table.schema.metadata[LIKE]):
                 self._like[_parts(record)[0]] = record
-            return table.select(COLUMNS.names).cast(COLUMNS)
-        return COLUMNS.empty_table()
+            return table.select(COLUMNS).cast(_schema())
+        return None
 
     @cached_property
     def _known(self) -> dict[str, tuple[str, str, int]]:
         """Marks, kinds and rows of the file by the folders of runs."""
-        columns = (self._table[name].to_pylist() for name in COLUMNS.names[:3])
+        if self._table is None:
+            return {}
+        self._own = self._table["own"]
+        columns = (self._table[name].to_pylist() for name in COLUMNS[:3])
         rows = enumerate(zip(*columns, strict=True))
         return {place: (mark, kind, i) for i, (place, mark, kind) in rows}
+
+
+def _schema() -> pa.Schema:
+    import pyarrow as pa
+
+    return pa.schema([(name, pa.large_string()) for name in COLUMNS])
 
 
 def signed(record: RunRecord) -> list[str]:
