@@ -12,10 +12,9 @@ import pytest
 
 from uqbench.cli.try_ import command
 from uqbench.contract.errors import UqbenchError
-from uqbench.registry import local
-from uqbench.registry.plugins import Host
+from uqbench.registry import Host, local
 from uqbench.runner.executors.local import _print_into
-from uqbench.suites.selection import Selection
+from uqbench.suites import Selection
 
 TOY = Path(__file__).parents[1] / "toy"
 MINE = """

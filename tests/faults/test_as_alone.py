@@ -29,9 +29,8 @@ from uqbench.results.store import RunState, Store
 from uqbench.runner.batches import Batch
 from uqbench.runner.interleaving import execute
 from uqbench.runner.train.estimators import fit_estimator
-from uqbench.suites import make_plan, read_suites
+from uqbench.suites import Queries, make_plan, read_suites
 from uqbench.suites.configs import task_config
-from uqbench.suites.tables import Queries
 
 LONG = os.environ.get("UQBENCH_FAULTS") == "long"
 CPU = torch.device("cpu")

@@ -6,10 +6,9 @@ import pandas as pd
 import pytest
 from uqbench_minatar.returns import OWN, Returns, published
 
-from uqbench.boards.stored import StoredBoard
+from uqbench.boards import StoredBoard
 from uqbench.registry.load_host import load_host
-from uqbench.suites.reading import read_suites
-from uqbench.suites.selection import Selection
+from uqbench.suites import Selection, read_suites
 
 ROOT = Path(__file__).parents[3]
 

@@ -16,12 +16,11 @@ from uqbench import AgentSpec
 from uqbench.contract.agent import Agent
 from uqbench.contract.estimator import PredictiveUncertainty
 from uqbench.contract.specs import NoConfig
-from uqbench.registry.classes import Added
+from uqbench.registry import Added
 from uqbench.results.store import RunState, Store
 from uqbench.runner.batches import Batch
 from uqbench.runner.interleaving import execute
-from uqbench.suites.plan import make_plan
-from uqbench.suites.reading import read_suites
+from uqbench.suites import make_plan, read_suites
 
 
 def stated(probs, members=None, score=None):
