@@ -29,7 +29,7 @@ from uqbench.statistics.statistic import contributions
 COLUMNS = ("printed", "wrong", "error", "boards", "above")
 BOARDS = 500
 FEWEST, WORK = 30, 500_000
-"""Boards, and runs in all of them, where each run has thousands of weights: of known range."""
+"""Boards, and runs in all of them of known range, each of which has thousands of weights."""
 SURELY = 0.01
 """How rare so many errors are at 5 % where a board is said to have more."""
 
@@ -108,9 +108,8 @@ def error_rates(
     wrong: dict[str, list[float]] = {BRACKET: [], RANK: []}
     if min(map(len, rows.values()), default=0) < MINIMUM_SEEDS:
         return wrong
-    number = BOARDS
-    if ranges is not None and all(ranges):
-        number = min(number, max(FEWEST, WORK // sum(of.size for of in rows.values())))
+    bounded = sum(of is not None for of in ranges or ()) * sum(map(len, rows.values()))
+    number = min(BOARDS, max(FEWEST, WORK // max(1, bounded)))
     known = {
         name: of for name, own in rows.items() if (of := contributions(statistic, own)) is not None
     }
