@@ -268,14 +268,14 @@ def test_every_installed_agent_has_a_world():
 
 @cache
 def first_batch(agent: str) -> Batch:
-    """A run of the agent's first method on the first task of its world, learning from early on."""
+    """Two runs of the agent's first method on the first task of its world, learning early."""
     host, catalog = installed()
     suite = catalog.suite(AGENTS[agent])
     method = next(m for m in suite.methods if m.agent == agent)
     own = {field.name for field in fields(host.agents[agent].load_config())}
     settings = {method.name: {key: value for key, value in SOON.items() if key in own}}
     plan = make_plan(
-        suite, host, "smoke", device="cpu", methods=[method.name], seeds=[0], steps=STEPS,
+        suite, host, "smoke", device="cpu", methods=[method.name], seeds=[0, 1], steps=STEPS,
         settings=settings,
     )  # fmt: skip
     budget = plan.budget
@@ -284,16 +284,21 @@ def first_batch(agent: str) -> Batch:
     return Batch(plan.cells[0], budget, tuple(suite.metrics), "cpu")
 
 
-def agent_digest(batch: Batch, folder: Path, planted: str | None = None) -> str:
-    """Of all that a run stores, of the batch's own method or a planted agent."""
-    host, _ = installed()
-    cell = batch.cell
+def run_of(batch: Batch, seed: int, planted: str | None = None) -> Batch:
+    """One of the batch's runs, of its own method or of a planted agent."""
+    cell = replace(batch.cell, runs=batch.cell.runs[seed : seed + 1])
     if planted is not None:
         method = cell.method.model_copy(update={"agent": planted})
         cell = replace(cell, method=method, config=NoConfig(), owns_loop=False)
-    batch, store = replace(batch, cell=cell), Store(folder)
-    execute((batch,), store, host, lambda event: None, 0.0)
-    found = store.find(batch.runs[0])
+    return replace(batch, cell=cell)
+
+
+def agent_digest(folder: Path, run: Batch, *beside: Batch) -> str:
+    """Of all that a run stores, alone or taking turns with others in a process."""
+    host, _ = installed()
+    store = Store(folder)
+    execute((run, *beside), store, host, lambda event: None, 0.0)
+    found = store.find(run.runs[0])
     assert found.state is RunState.FINISHED, found.reason
     return found.record.digests["results"]
 
@@ -307,8 +312,10 @@ def agent_digest(batch: Batch, folder: Path, planted: str | None = None) -> str:
 )
 def test_every_agent_is_as_alone_beside_a_writer_and_as_one(agent, tmp_path):
     batch = first_batch(agent)
-    alone = agent_digest(batch, tmp_path / "alone")
-    witness = agent_digest(batch, tmp_path / "takes", "takes")
-    assert agent_digest(batch, tmp_path / "spoils", "spoilssteps") == witness
-    assert agent_digest(batch, tmp_path / "beside") == alone
-    assert agent_digest(batch, tmp_path / "after", "takes") == witness
+    own, takes, spoils = (run_of(batch, 0, planted) for planted in (None, "takes", "spoilssteps"))
+    writer = run_of(batch, 1, "spoilssteps")
+    alone = agent_digest(tmp_path / "alone", own)
+    witness = agent_digest(tmp_path / "takes", takes)
+    assert agent_digest(tmp_path / "spoils", spoils) == witness
+    assert agent_digest(tmp_path / "beside", own, writer) == alone
+    assert agent_digest(tmp_path / "after", takes, writer) == witness

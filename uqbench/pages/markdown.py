@@ -143,7 +143,9 @@ def _cost(text: str) -> str:
     for row in rows:
         hours[row.method] += row.device_hours
     dearest = sorted(hours.items(), key=lambda one: -one[1])
-    each = ", ".join(f"`{method}` {spent:.2g}" for method, spent in dearest)
+    each = ", ".join(
+        f"`{name}` {h:,.0f}" if h >= 100 else f"`{name}` {h:.2g}" for name, h in dearest
+    )
     return f"## Cost\n\n{sum(hours.values()):.2f} {unit}-hours (`cost.csv`): {each}."
 
 

@@ -107,7 +107,9 @@ class Store:
 
     def _read(self, folder: Folder, run: Run | None = None, records: bool = True) -> StoredRun:
         if run is None and (known := self._verified.get("/".join(folder.names), records)):
-            return StoredRun(RunState.FINISHED, known if records else None)
+            return StoredRun(
+                RunState.FINISHED, known if records else None, provenance=known.provenance
+            )
         stored = read_run(folder, run)
         if stored.state is not RunState.RUNNING:
             return stored

@@ -40,6 +40,8 @@ MOST_BYTES = 1 << 30
 LEAST_AGE_NS = 60_000_000_000
 FEWEST = 100
 """New runs that are worth writing the file anew for; of many known ones, a fiftieth is."""
+UNREADABLE = (OSError, LookupError, TypeError, ValueError, UqbenchError)
+"""Errors of a file that is no index; without PyArrow, or of nested columns, it is none either."""
 COLUMNS = ("place", "mark", "kind", "own")
 LIKE = b"like"
 """Key of the file's metadata: a record of each kind."""
@@ -109,6 +111,11 @@ class Verified:
         """Write the file anew, if enough is new; whether it was."""
         if len(self._new) <= max(FEWEST, len(self._known) // 50):
             return False
+        with suppress(ImportError):
+            return self._saved()
+        return False
+
+    def _saved(self) -> bool:
         import pyarrow as pa
 
         old = [] if self._table is None else self._table.to_pylist()
@@ -125,7 +132,7 @@ class Verified:
     @cached_property
     def _table(self) -> pa.Table | None:
         """The rows of the file; None where there is no index that can be read."""
-        with suppress(OSError, LookupError, TypeError, ValueError, UqbenchError):
+        with suppress(ImportError, NotImplementedError, *UNREADABLE):
             table = parse_table(self._root.read(FILE, MOST_BYTES), FILE)
             for record in _LIKE.validate_json(table.schema.metadata[LIKE]):
                 self._like[_parts(record)[0]] = record

@@ -296,7 +296,7 @@ class _Printed(Thread):
     worker says as it crashes is heard, and one that prints while it holds Python's lock goes on.
 
     Attributes:
-        left: bytes that are still passed on.
+        left: characters that are still passed on.
         who: prints them.
     """
 
@@ -310,11 +310,15 @@ class _Printed(Thread):
         decode = codecs.getincrementaldecoder("utf-8")("replace").decode
         with self._pipe:
             while data := os.read(self._pipe.fileno(), 1 << 16):
-                lines = decode(data[: self.left]).expandtabs().split("\n")
+                if not self.left:
+                    continue
+                lines = decode(data).expandtabs().split("\n")
                 shown = "\n".join(x if x.isprintable() else visible(x) for x in lines)
-                if 0 < self.left <= len(data):
-                    shown += f"\nuqbench: more output of {self.who} is left out\n"
-                self.left = max(0, self.left - len(data))
+                if len(shown) > self.left:
+                    more = f"\nuqbench: more output of {self.who} is left out\n"
+                    shown, self.left = shown[: self.left] + more, 0
+                else:
+                    self.left -= len(shown)
                 with suppress(OSError):  # nobody reads it
                     os.write(2, shown.encode(errors="replace"))
 
@@ -324,8 +328,10 @@ class _Unbroken(io.FileIO):
 
     def write(self, data: Any) -> int:
         """Write all of it, or nothing where nobody reads."""
+        left = memoryview(data).cast("B")
         with suppress(BrokenPipeError):
-            super().write(data)
+            while left and (written := super().write(left)):  # a signal may cut a write short
+                left = left[written:]
         return len(data)
 
 
@@ -333,7 +339,8 @@ def _print_into(pipe: Connection) -> None:
     """Have this process print to a pipe, whether by Python or by its descriptors."""
     for number in (1, 2):
         os.dup2(pipe.fileno(), number)
-    pipe.close()
+    if pipe.fileno() > 2:
+        pipe.close()
     raw = io.BufferedWriter(_Unbroken(1, "w", closefd=False))
     sys.stdout = sys.stderr = io.TextIOWrapper(raw, "utf-8", "replace", line_buffering=True)
 

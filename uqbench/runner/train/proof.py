@@ -4,16 +4,17 @@ Agents for lanes are looked into: networks, or, without any, tables and the like
 its loop shows its PyTorch optimizers, and what its policy returns.
 """
 
+import random
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import is_dataclass
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.optim.optimizer import Optimizer, register_optimizer_step_pre_hook
 
 from uqbench.contract.agent import Agent
-from uqbench.registry.side_effects import watched
 from uqbench.runner.train.evaluation import Evaluated
 from uqbench.runner.train.loop_agent import SinglePolicy
 from uqbench.runner.train.measurements import Measurements
@@ -40,17 +41,22 @@ class LoopProof:
         if self._measured.compares:
             # a loop may make its policy as it learns: then that is not known
             gpus = range(torch.cuda.device_count()) if torch.cuda.is_initialized() else ()
-            with watched([]), torch.random.fork_rng(gpus), suppress(Exception):
+            drawn, drawn_by_numpy = random.getstate(), np.random.get_state()  # noqa: NPY002
+            with torch.random.fork_rng(gpus), suppress(Exception):
                 self._untrained = self._measured.episodes(agent)
+            random.setstate(drawn)
+            np.random.set_state(drawn_by_numpy)  # noqa: NPY002
 
     def stop(self) -> None:
         """Watch no more."""
         self._hook.remove()
 
-    def found(self, random: Callable[[], Agent]) -> dict[str, float]:
+    def found(self, baseline: Callable[[], Agent]) -> dict[str, float]:
         """The proof, once the trained policy is judged."""
         self.stop()
-        found = returns(self._measured, self._untrained, random) | {"gradient_steps": [self._steps]}
+        found = returns(self._measured, self._untrained, baseline) | {
+            "gradient_steps": [self._steps]
+        }
         if self._steps or found.get("trained", 0) == found.get("untrained"):
             after = [weight.detach() for weight in self._first]
             found["moved"] = relative_change([*self._first.values()], after, 1)
@@ -64,7 +70,7 @@ class LoopProof:
 
 
 def returns(
-    measured: Measurements, untrained: Evaluated | None, random: Callable[[], Agent]
+    measured: Measurements, untrained: Evaluated | None, baseline: Callable[[], Agent]
 ) -> dict[str, Sequence[float]]:
     """Mean returns ``[L]`` of evaluations: trained, untrained and of random actions.
 
@@ -72,7 +78,7 @@ def returns(
     """
     if not measured.compares or measured.returned is None:
         return {}
-    known = {"untrained": untrained, "random": measured.episodes(random())}
+    known = {"untrained": untrained, "random": measured.episodes(baseline())}
     means = {name: [*of.returns.mean(1).tolist()] for name, of in known.items() if of is not None}
     return {"trained": measured.returned.tolist(), **means}
 

@@ -157,17 +157,20 @@ class _Case:
         needs = f"the claim needs the budget {' or '.join(self.claim.budgets)}"
         kind = self.kind.among([m for m in self.kind.named_methods if self._whole(m)])
         few = len(self.tasks) < max(1, self.claim.least_tasks or 0)
-        if kind is None or few or self.seeds < MINIMUM_SEEDS:
+        if kind is None or few or self.seeds < MINIMUM_SEEDS or not self.plan.as_written:
             return self._say(Verdict.NOT_RUN, needs)
-        self.scores = {of: own for of, own in self.scores.items() if of[0] in kind.named_methods}
+        known = {of: own for of, own in self.scores.items() if of[0] in kind.named_methods}
         try:
-            evidence = kind.compare(self._observations())
+            evidence = kind.compare(self._observations(known))
         except CannotCompareError:
             return self._say(Verdict.NOT_RUN, needs)
         findings = find(evidence, intervals=True)
         told = [needs, *map(_estimate, findings)]
+        if absent := [m for m in self.kind.named_methods if m not in kind.named_methods]:
+            told.append(f"without {_listed(absent)}")
         if all(f.interval for f in findings) and any(f.word == "open" for f in findings):
-            told.append(seeds_needed(evidence, findings, self.seeds).told(self.seeds))
+            needed = seeds_needed(evidence, findings, self.seeds)
+            told.append(f"at this length {needed.told(self.seeds)}")
         return self._say(Verdict.NOT_RUN, "; ".join(told), findings)
 
     def _whole(self, method: str) -> bool:
@@ -233,7 +236,10 @@ class _Case:
             return ""
         return f"{len(without)} finished without a finite {self.metric.name}: {_listed(without)}"
 
-    def _observations(self) -> Observations:
+    def _observations(
+        self, scores: Mapping[tuple[str, str], CellScores] | None = None
+    ) -> Observations:
+        scores = self.scores if scores is None else scores
         suite = self.plan.suite
         configs: dict[tuple[str, str], Mapping[str, Any]] = {
             (cell.method.name, cell.task.name): cell.runs[0].identity["method"]["config"]
@@ -242,8 +248,8 @@ class _Case:
         return Observations(
             direction=self.metric.direction,
             tasks=self.tasks,
-            raw={cell: own.values(self.metric.name) for cell, own in self.scores.items()},
-            configs={cell: configs[cell] for cell in self.scores},
+            raw={cell: own.values(self.metric.name) for cell, own in scores.items()},
+            configs={cell: configs[cell] for cell in scores},
             task_configs={task: suite.task(task).config for task in self.tasks},
             normalize={
                 task: of.normalize
@@ -295,8 +301,9 @@ def _parts(findings: Sequence[Finding], reached: Verdict) -> str:
 def _estimate(finding: Finding) -> str:
     """A comparison's estimate with its interval, in words."""
     of = finding.comparison
-    ends = finding.interval and " [{:.2g}, {:.2g}]".format(*finding.interval)
-    return f"here {_about(finding)}: {of.statistic} {of.measured.estimate:.2g}{ends or ''}"
+    ends = finding.interval and " [{:.3g}, {:.3g}]".format(*finding.interval)
+    metric = f"here {_about(finding)}: {of.statistic} {of.measured.estimate:.3g}"
+    return f"{metric}{ends or ''}"
 
 
 def _about(finding: Finding) -> str:

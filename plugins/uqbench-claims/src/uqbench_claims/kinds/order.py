@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise, product
+from itertools import groupby, pairwise, product
 from operator import neg
 from typing import Literal
 
@@ -73,7 +73,8 @@ class Order(TaskwiseKind):
     def among(self, methods: Container[str]) -> Order | None:
         """The order of those of its methods that are among some; None where it compares none."""
         tiers = [tuple(name for name in tier if name in methods) for tier in self.tiers]
-        left = tuple(filter(None, tiers))
+        runs = [tuple(run) for some, run in groupby(tiers, bool) if some]  # neighbors stay so
+        left = max(runs, key=len, default=())
         return replace(self, methods=left) if len(left) > 1 else None
 
     def check(self, tasks: Sequence[str], normalized: Container[str]) -> None:
