@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 METRICS = {"speed": "learning_speed", "level": "online_return", "greedy": "evaluation_return"}
 """Columns, and the suite's metrics that they are means of over seeds."""
-COLUMNS = ("game", "method", "source", "steps", *METRICS)
+COLUMNS = ("game", "method", "source", "first_step", "last_step", *METRICS)
+"""Steps are those in which the episodes of ``level`` ended."""
 SUITE = "minatar"
 OWN = ""
 """The source of a board's own rows."""
@@ -46,7 +47,8 @@ class Returns:
             if cell.method == name:
                 values = [board.methods[name].on(cell.task, of) for of in metrics.values()]
                 means = [None if of is None else f"{of.mean():.6g}" for of in values]
-                rows.append([cell.task, name, OWN, board.plan.budget.steps, *means])
+                steps = board.plan.budget.on(board.plan.suite.task(cell.task)).steps
+            rows.append([cell.task, cell.method, OWN, steps - steps // 10, steps, *means])
         games = {row[0] for row in rows}
         rows += [row for row in published() if row[0] in games]
         return pd.DataFrame(rows, columns=list(COLUMNS), dtype=object)
@@ -56,23 +58,22 @@ class Returns:
         """The levels by game in Markdown, the speeds before and the greedy returns after them."""
         frame = self.frame
         games = list(dict.fromkeys(frame["game"]))
-        steps = self.board.plan.budget.steps
         lines = [
             "## Returns by game",
             "",
             f"Mean returns over seeds, *speed / level / greedy*: of training episodes in the last "
-            f"three quarters and in the last tenth of {steps:,} steps, and of greedy episodes. "
-            f"Below, levels of {_logs()['source']}, whose learner took a gradient step on 32 "
-            f"transitions every step (`returns.csv`).",
+            f"three quarters and in the last tenth of a run, and of greedy episodes. Below, mean "
+            f"returns of {_logs()['source']}, whose learner took a gradient step on 32 transitions "
+            f"every step (`returns.csv`).",
             "",
             f"| method | {' | '.join(games)} |",
             f"| --- |{' --- |' * len(games)}",
         ]
-        for (source, count, method), rows in frame.groupby(
-            ["source", "steps", "method"], sort=False
-        ):
+        groups = ["source", "first_step", "last_step", "method"]
+        for (source, first, last, method), rows in frame.groupby(groups, sort=False):
             cells = {row["game"]: _cell(row) for row in rows.to_dict("records")}
-            name = f"`{method}`" if source == OWN else f"{method}, published, {count:,} steps"
+            published = f"{method}, published, steps {first:,} to {last:,}"
+            name = f"`{method}`" if source == OWN else published
             lines.append(f"| {name} | {' | '.join(cells.get(game, '–') for game in games)} |")
         return "\n".join(lines)
 
@@ -103,8 +104,9 @@ def published() -> list[list[Any]]:
     logs = _logs()
     rows: list[list[Any]] = []
     for window in logs["windows"]:
-        steps = window.pop("steps")
+        first, last = window.pop("steps")
         for method, levels in window.items():
             for game, level in zip(logs["games"], levels, strict=True):
-                rows.append([game, method, logs["source"], steps, None, f"{level:.6g}", None])
+                level = f"{level:.6g}"
+                rows.append([game, method, logs["source"], first, last, None, level, None])
     return rows

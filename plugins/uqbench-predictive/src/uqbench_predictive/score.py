@@ -205,13 +205,14 @@ def _notes(predictions: Given, table: pd.DataFrame) -> Iterator[str]:
     if len(counts) >= TEN and (times := math.gcd(*counts.values())) > 1:
         yield (
             f"Each point is there {times} times, or a multiple: intervals take {len(rows)} points "
-            f"for independent, and there are {len(rows) // times}."
+            f"for independent, and there are {len(rows) // times} at most."
         )
     for name in table.index.intersection(["nll", "crps"])[:1]:
         if table["low"][name] > table["climatology"][name]:
+            columns = ", and the columns of classes in theirs" * (said.probs is not None)
             yield (
                 f"{name} is worse than that of the best constant: are the points in the order of "
-                f"the targets, and the columns of classes in theirs?"
+                f"the targets{columns}?"
             )
     if said.probs is None:
         return
