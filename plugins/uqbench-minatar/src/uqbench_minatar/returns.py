@@ -41,13 +41,11 @@ class Returns:
         board = self.board
         metrics = {column: board.plan.suite.metric(name) for column, name in METRICS.items()}
         rows: list[list[Any]] = []
-        for name, cell in (
-            (name, cell) for name in board.plan.roles for cell in board.scores.cells
-        ):
-            if cell.method == name:
-                values = [board.methods[name].on(cell.task, of) for of in metrics.values()]
-                means = [None if of is None else f"{of.mean():.6g}" for of in values]
-                steps = board.plan.budget.on(board.plan.suite.task(cell.task)).steps
+        order = [*board.plan.roles]
+        for cell in sorted(board.scores.cells, key=lambda cell: order.index(cell.method)):
+            values = [board.methods[cell.method].on(cell.task, of) for of in metrics.values()]
+            means = [None if of is None else f"{of.mean():.6g}" for of in values]
+            steps = board.plan.budget.on(board.plan.suite.task(cell.task)).steps
             rows.append([cell.task, cell.method, OWN, steps - steps // 10, steps, *means])
         games = {row[0] for row in rows}
         rows += [row for row in published() if row[0] in games]
@@ -107,6 +105,5 @@ def published() -> list[list[Any]]:
         first, last = window.pop("steps")
         for method, levels in window.items():
             for game, level in zip(logs["games"], levels, strict=True):
-                level = f"{level:.6g}"
-                rows.append([game, method, logs["source"], first, last, None, level, None])
+                rows.append([game, method, logs["source"], first, last, None, str(level), None])
     return rows
