@@ -77,10 +77,10 @@ def measure(
             "numerics": numerics,
         }
     )
-    own = {"update_period": actors, "target_sync_updates": 50}  # SENTINEL's words for these
+    sentinel = {"update_period": actors, "target_sync_updates": 50}  # its words for these
     methods = [
         one.model_copy(
-            update={"budget_config": {"quick": own if one.agent == "sentinel-k" else {}}}
+            update={"budget_config": {"quick": sentinel if one.agent == "sentinel-k" else {}}}
         )
         for one in suite.methods
     ]

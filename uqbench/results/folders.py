@@ -310,6 +310,11 @@ def _flush(folder: Path) -> None:
         os.close(descriptor)
 
 
+def is_folder(path: str) -> bool:
+    """Whether a path is a folder's and no link; raise ``OSError`` where there is nothing."""
+    return stat.S_ISDIR(os.lstat(path).st_mode)
+
+
 def signature(path: Path | str) -> Signature | None:
     """The signature of a regular file; None where there is none."""
     try:

@@ -14,8 +14,6 @@ clock.
 
 from __future__ import annotations
 
-import os
-import stat
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -27,7 +25,7 @@ from pydantic import TypeAdapter, create_model
 
 from uqbench.contract.errors import StorageError, UqbenchError
 from uqbench.contract.identity import canonical, digest_of
-from uqbench.results.folders import Folder, Signature, signature
+from uqbench.results.folders import Folder, Signature, is_folder, signature
 from uqbench.results.record_files import RECORD
 from uqbench.results.records import RunRecord
 from uqbench.results.tables import FILES, parse_table, table_bytes
@@ -83,7 +81,7 @@ class Verified:
             if self._cell[0] != cell:
                 self._cell = cell, str(self._root.at(cell).way())
             folder, like = f"{self._cell[1]}/{leaf}", self._like[kind]
-            if not stat.S_ISDIR(os.lstat(folder).st_mode):
+            if not is_folder(folder):
                 return None
             text = at if isinstance(at, str) else self._own[at].as_py()
             files = {name: signature(f"{folder}/{name}") for name in signed(like)}
