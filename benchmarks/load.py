@@ -130,8 +130,7 @@ def measure(
             continue
         for index in indexes:
             if index == "none":
-                for file in root.glob(f"{suite}/{budget}/*/*/{FILE}"):
-                    file.unlink()
+                (root / FILE).unlink(missing_ok=True)
             began = time.monotonic()
             child = subprocess.Popen(
                 [sys.executable, "-m", "uqbench", *arguments], stdout=subprocess.DEVNULL
