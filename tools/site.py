@@ -29,7 +29,7 @@ BOARDS = ROOT / "leaderboards"
 PICTURES = ROOT / "docs" / "pictures"
 SHOWN = (
     ("drawn-worlds", "demo", "trust"),
-    ("minatar", "cpu", "trust"),
+    ("minatar", "night", "curves"),
     ("priormdp-sbc", "paper", "reliability"),
     ("profile", "paper", "profile"),
 )
