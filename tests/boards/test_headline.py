@@ -192,7 +192,7 @@ def _of_words(said, methods, tasks):
 
 
 def _of_numbers(said, board, by):
-    scores = pd.concat([board[by], board["iqm"]]).dropna()
+    scores = board.filter(regex=rf"(^|_){by}$|^iqm$").stack()  # also of further metrics that rank
     shares = board.filter(regex=r"coverage_\d+(_zero)?_mean$")
     for text in re.findall(rf"(?<![\w-])({NUMBER})(?![\d.]*(?: to [\d.]+)? %)(?![\w%-])", said):
         if not any(rounds(value, text) for value in scores):

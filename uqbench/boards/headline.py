@@ -105,9 +105,10 @@ class Told:
             return f"By {self.by} no two differ significantly."
         if len(self.first) > MOST_NAMES:
             return f"By {self.by} {len(self.first)} may be best."
-        names = [f"{name} ({number(known[name])})" for name in self.first]
-        apart = len(names) > 1 or self.ranked["rank_high"].iloc[0] == 1
-        return f"By {self.by} {_names(names, 'or')} {'is best' if apart else 'loses to none'}."
+        if len(self.first) > 1:
+            return f"By {self.by} {_names(self.first, 'or')} is best."
+        said = "is best" if self.ranked["rank_high"].iloc[0] == 1 else "loses to none"
+        return f"By {self.by} {self.first[0]} ({number(known[self.first[0]])}) {said}."
 
     @cached_property
     def methods(self) -> pd.DataFrame:
