@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from packed import read_scores, write_scores
 from uqbench_claims.judge import judge
+from uqbench_claims.kinds.order import Order
 from uqbench_claims.table import as_json, as_text
 from uqbench_claims.verdict import Verdict
 
@@ -269,6 +270,15 @@ def test_under_another_budget_the_estimate_is_of_the_methods_that_ran_whole(host
     assert (finding.comparison.about, finding.comparison.measured.estimate) == ("c over a", 1.0)
     assert "; here c over a: probability of improvement 1 [" in lost.reason
     assert "over b" not in lost.reason
+    assert "without b" in lost.reason
+    assert (lost.runs.planned, lost.runs.finished) == (30, 20)  # b's count, though they are lost
+
+
+def test_methods_that_a_claim_does_not_compare_are_not_compared_where_one_between_is_missing(host):
+    """Tiers a, b, c, d: without b only c over d is left, and a over c is no part of the claim."""
+    order = Order(metric="m", methods=("a", "b", "c", "d"))
+    assert order.among({"a", "c", "d"}).methods == (("c",), ("d",))
+    assert order.among({"a", "c"}) is None
 
 
 def test_a_claim_about_one_raw_task_is_not_applicable_where_a_budget_has_several(host):
