@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -133,7 +134,16 @@ def other_records(path: Path) -> None:
     pq.write_table(table.replace_schema_metadata({b"like": about}), path)
 
 
+def nested(path: Path) -> None:
+    """An index whose places are lists, which no cast makes text."""
+    table = pq.read_table(path)
+    lists = pa.array([[place] for place in table["place"].to_pylist()])
+    at = table.column_names.index("place")
+    pq.write_table(table.set_column(at, "place", lists), path)
+
+
 DAMAGE = {
+    "lists": nested,
     "gone": Path.unlink,
     "empty": text(b""),
     "another form": text(b"0-aaaaaaaa " + b"0" * 64 + b"\n\xff"),
@@ -158,6 +168,16 @@ def test_an_index_that_is_damaged_or_false_costs_a_hash_and_is_written_anew(what
     assert look(indexed) == FINISHED
     assert hashed == []
     assert not (indexed / INDEX).is_symlink()
+
+
+def test_without_pyarrow_there_is_no_index_and_none_is_written(indexed, monkeypatch):
+    place = str(make_run(1).folder)
+    assert verified.Verified(Folder(indexed)).get(place) is not None
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    known = verified.Verified(Folder(indexed))
+    assert known.get(place) is None
+    known._new = {str(k): ("", "", "") for k in range(verified.FEWEST + 1)}
+    assert not known.save()
 
 
 def test_a_folder_in_place_of_the_index_costs_only_the_index(indexed, hashed):
