@@ -78,7 +78,7 @@ FAMILY: dict[str, tuple[Any, Any, dict[str, Any]]] = {
 }
 
 
-VARIANTS = {"bootstrapped-dqn", "c51-risk", "rnd-dqn", "vdqn", "vdqn-cvar", "vdqn-epsilon"}
+VARIANTS = {*FAMILY} - {"dqn", "bootstrapped-masks", "c51", "vdqn-triangular"}
 """They share nearly all of their code with another kind: `tox -e long` checks them."""
 
 
