@@ -28,7 +28,8 @@ import pytest
 import torch
 
 from uqbench.suites.controls import CONTROLS
-from uqbench.uncertainty.controls import correlation, stored_scores
+from uqbench.suites.metrics import Metric
+from uqbench.uncertainty.controls import correlation, of_sizes, stored_scores
 from uqbench.uncertainty.epistemic import Predictions, score_predictions
 
 RUNS, STATES, ACTIONS = 60, 32, 6
@@ -178,6 +179,23 @@ def test_a_method_s_own_widths_are_worth_the_same_at_every_size_once_others_chos
         assert alone["queries/sized/proper"] == pytest.approx(own["proper"], rel=1e-5)
     assert said[0.1] == pytest.approx(said[1.0], abs=1e-4)
     assert said[10.0] == pytest.approx(said[1.0], abs=1e-4)
+
+
+def test_a_world_s_own_score_is_taken_at_the_size_that_is_best_in_the_other_runs():
+    """By NumPy; whatever a run's own scores by size are, they do not choose."""
+    rng = np.random.default_rng(0)
+    curves = rng.standard_normal((6, 41))
+    metric = Metric(name="sized", summary="", kind="queries", statistic="queries/sized/gain")
+
+    def found(of: np.ndarray) -> dict[int, float]:
+        names = np.array([f"queries/gain@{k}" for k in range(41)])
+        return of_sizes(metric, [{"metric": names, "value": values} for values in of])
+
+    places = [np.delete(curves, run, 0).mean(0).argmax() for run in range(6)]
+    assert found(curves) == {run: curves[run, place] for run, place in enumerate(places)}
+    other = curves.copy()
+    other[3] = 100 * rng.standard_normal(41)
+    assert found(other)[3] == other[3, places[3]]
 
 
 def test_controls_are_of_the_end_of_training_and_the_bias_is_that_of_the_start():

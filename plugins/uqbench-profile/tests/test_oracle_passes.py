@@ -1,4 +1,8 @@
-"""A column is for methods only where exact Bayes closes half of what its best control leaves.
+"""Rules of every suite that scores widths against exact posteriors.
+
+A column is for methods only where exact Bayes closes half of what its best control leaves. No
+column rises where a statement's means get worse or where it says two things, and whatever may be
+stated has scores.
 
 Controls state exact Bayes's own means, with widths that know nothing of a pair: zero, the best
 constant, its own in another order. What is scored, and what a perfect score is, the suites say:
@@ -7,8 +11,10 @@ every column with a range, or that is proper. A column that no width changes is 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import cache
 
 import pytest
 import torch
@@ -79,6 +85,16 @@ class Taught:
             found[name] = sum(one.scores[name] for one in each) / len(each)
         return found
 
+    def columns(self, stated: Uncertainty) -> dict[str, str]:
+        """Which way is better, of each column about statements that has a range or is proper."""
+        found, known = {}, self.scores(stated)
+        for metric in self.suite.metrics:
+            name = metric.statistic.removeprefix("queries/").removeprefix("sized/")
+            scored = metric.lowest is not None or metric.proper or name in SKILLS
+            if metric.kind == "queries" and metric.suits(self.task) and scored and name in known:
+                found[name] = metric.direction
+        return found
+
     def controls(self) -> Iterator[Uncertainty]:
         var = self.stated.epistemic_var
         alone = replace(self.stated, value_samples=None)
@@ -87,6 +103,11 @@ class Taught:
         for width in (0.0, *(float(unit) * size for size in FACTORS)):
             yield replace(alone, epistemic_var=torch.full_like(var, width**2))
         yield replace(alone, epistemic_var=shuffled(var, order))
+
+
+@cache
+def taught_of(*one: str) -> Taught:
+    return Taught(*one)
 
 
 def shuffled(var: Tensor, order: Tensor) -> Tensor:
@@ -115,17 +136,8 @@ def closed(taught: Taught, names: Mapping[str, str]) -> dict[str, float]:
 def test_exact_bayes_closes_half_of_what_the_best_control_leaves_in_every_column(suite):
     """Mean over tasks; where γ = 0 all widths are one, and a constant is exact."""
     found: dict[str, list[float]] = {}
-    for taught in (Taught(*one) for one in TASKS if one[0] == suite):
-        names = {}
-        stated = taught.scores(taught.stated)
-        for metric in taught.suite.metrics:
-            name = metric.statistic.removeprefix("queries/").removeprefix("sized/")
-            scored = metric.lowest is not None or metric.proper or name in SKILLS
-            if metric.kind == "queries" and metric.suits(taught.task) and scored:
-                names[name] = metric.direction
-        for name, share in closed(
-            taught, {n: of for n, of in names.items() if n in stated}
-        ).items():
+    for taught in (taught_of(*one) for one in TASKS if one[0] == suite):
+        for name, share in closed(taught, taught.columns(taught.stated)).items():
             found.setdefault(name, []).append(share)
     means = {name: sum(shares) / len(shares) for name, shares in found.items()}
     assert means
@@ -138,5 +150,69 @@ SKILLS = ("proper", "information")
 def test_what_the_suites_dropped_does_not_pass():
     """By CRPS against one true value exact Bayes is worth what a constant is worth."""
     for suite, row, task in (TASKS[2], TASKS[3]):
-        found = closed(Taught(suite, row, task), dict.fromkeys(SKILLS, "max"))
+        found = closed(taught_of(suite, row, task), dict.fromkeys(SKILLS, "max"))
         assert max(found.values()) < HALF
+
+
+def drawn(*shape: int) -> Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(1)).double()
+
+
+def moved(stated: Uncertainty, by: float | Tensor, width: float | Tensor) -> Uncertainty:
+    """Other means, and one standard deviation of all pairs, or of each."""
+    mean = stated.mean.double()
+    var = torch.as_tensor(width).double().square().expand(mean.shape)
+    return Uncertainty(mean=mean + by, epistemic_var=var)
+
+
+def together(stated: Uncertainty, by: float) -> Uncertainty:
+    """Means off by a number, and samples that are so, too: all values rise and fall together."""
+    common, each = drawn(64), drawn(*stated.mean.shape, 64)
+    samples = stated.mean.double()[..., None] + by + max(by, 1.0) * common + 0.5 * each
+    return Uncertainty(mean=samples.mean(-1), epistemic_var=samples.var(-1), value_samples=samples)
+
+
+@pytest.mark.parametrize("one", TASKS, ids="/".join)
+def test_no_column_rises_where_means_get_worse(one):
+    """By errors that widths admit: a bet's lower bound stays, and so does what is told of pairs.
+
+    At the best of many sizes. A constant width is compared with itself; .1 is what the widths of
+    errors, which are random, have by chance.
+    """
+    taught = taught_of(*one)
+    error = 3 * drawn(*taught.stated.mean.shape).abs()
+
+    def best(of: Uncertainty) -> dict[str, float]:
+        tried = [taught.scores(sizes._times(of, size)) for size in FACTORS[::4]]
+        better = taught.columns(of)
+        sign = {name: 1 if way == "max" else -1 for name, way in better.items()}
+        return {name: max(sign[name] * found[name] for found in tried) for name in better}
+
+    for honest, spoilt in (
+        (moved(taught.stated, 0.0, 1.0), moved(taught.stated, error, 0.5 + error / 0.8)),
+        (together(taught.stated, 0.0), together(taught.stated, 1_000.0)),
+    ):
+        own, worse = best(honest), best(spoilt)
+        assert {name: x for name, x in worse.items() if x > own[name] + 0.1} == {}
+
+
+@pytest.mark.parametrize("one", TASKS, ids="/".join)
+def test_samples_of_another_size_than_the_variances_change_no_column(one):
+    """Who states both says one thing: samples tell how values depend, variances their widths."""
+    taught = taught_of(*one)
+    if taught.stated.value_samples is None:
+        return
+    middle = taught.stated.mean[..., None]
+    wide = replace(taught.stated, value_samples=middle + 9 * (taught.stated.value_samples - middle))
+    own, other = taught.scores(taught.stated), taught.scores(wide)
+    for name in taught.columns(taught.stated):
+        assert other[name] == pytest.approx(own[name], abs=1e-4), name
+
+
+@pytest.mark.parametrize("one", TASKS, ids="/".join)
+@pytest.mark.parametrize("width", [0.0, 1e-9, 1e9, math.inf])
+def test_whatever_width_may_be_stated_has_scores(one, width):
+    taught = taught_of(*one)
+    found = taught.scores(moved(taught.stated, 0.0, width))
+    for name in taught.columns(taught.stated).keys() & found.keys() if width < math.inf else ():
+        assert math.isfinite(found[name]), name

@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+import torch
 from torch import Tensor
 
 from uqbench.contract.agent import Uncertainty
 
 SIZES = [10 ** (k / 8) for k in range(-20, 21)]
 """Factors of the stated widths, from 1/316 to 316; the middle one is 1."""
+LARGEST = 1e4
+"""Standard deviations above it are not told apart, in units of return."""
 
 
 def at_sizes(
@@ -31,6 +34,30 @@ def at_sizes(
     for k, size in enumerate(SIZES if found.keys() & {*names} else ()):
         of = score(_times(stated, size))
         found |= {f"{name}@{k}": of[name] for name in names}
+    return found
+
+
+def covariance(stated: Uncertainty) -> Tensor:
+    """The covariance of all K values that a statement ``[L, M, A]`` implies, ``[L, K, K]`` float64.
+
+    Widths are those of the variances where these are stated; samples tell how values depend on each
+    other. So who states both says one thing. Without samples values are independent, and without
+    either they are certain.
+    """
+    var, samples = stated.epistemic_var, stated.value_samples
+    if samples is not None:
+        away = samples.double().flatten(1, 2)
+        away = away - away.mean(-1, keepdim=True)
+        var = away.square().sum(-1) / (away.shape[-1] - 1) if var is None else var.flatten(1)
+        to_one = away / away.norm(dim=-1, keepdim=True).clamp(min=1e-9)
+    elif stated.mean is not None:
+        var = torch.zeros_like(stated.mean).flatten(1) if var is None else var.flatten(1)
+    assert var is not None
+    std = var.double().clamp(0, LARGEST**2).sqrt()
+    found = torch.diag_embed(std.square())
+    if samples is not None:
+        own = std[..., None] * to_one @ (std[..., None] * to_one).mT
+        found = own.diagonal_scatter(std.square(), dim1=1, dim2=2)
     return found
 
 

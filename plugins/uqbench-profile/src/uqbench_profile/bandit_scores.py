@@ -105,7 +105,7 @@ def scores(table: Table, stated: Uncertainty) -> Mapping[str, Tensor]:
     lanes = len(table.mu)
     cell = table.kind < len(CELLS)
     often = (table.of_kind("data") == MANY).squeeze(-1)
-    mean, std = posterior(table)
+    _, std = posterior(table)
 
     def of(values: Tensor, states: Tensor) -> Tensor:
         """``[L, S, A, *] -> [L, K, *]`` of the states of each lane."""
@@ -117,8 +117,7 @@ def scores(table: Table, stated: Uncertainty) -> Mapping[str, Tensor]:
     if own is not None:
         widths = of(own, cell), of(std, cell)
         found["epistemic_shape"] = shape(*widths)
-        exact = of(mean, cell), widths[1]
-        found["decisions"] = decisions(of(known["mean"], cell), widths[0], *exact)
+        found["decisions"] = decisions(*widths)
         found["unseen_states"] = unseen_states(own, (table.of_kind("data") == 0).squeeze(-1))
     if own is not None and "aleatoric_var" in known:
         aleatoric = known["aleatoric_var"].clamp(min=0).sqrt()

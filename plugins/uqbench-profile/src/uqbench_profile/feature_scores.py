@@ -1,6 +1,6 @@
 """What is stated about states that have features, beyond a constant width.
 
-Every score is 0 for the best constant width about the same means and 1 for the exact posterior;
+Every score is of widths alone, 0 for the best constant one and 1 for the exact posterior's;
 what is not stated has none. A common factor of all widths is told apart, in ``scale``.
 """
 
@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor
-from uqbench_dqn.sizes import at_sizes
+from uqbench_dqn.sizes import at_sizes, covariance
 
 from uqbench.contract.agent import Uncertainty
 from uqbench.contract.truth import Climatology, ExactTruth, Truth
@@ -38,33 +38,31 @@ def unseen(std: Tensor, exact: Tensor, never: Tensor) -> Tensor:
     return torch.stack(found)
 
 
-def joint(mean: Tensor, covariance: Tensor, exact: Known) -> Tensor:
+def joint(own: Tensor, exact: Known) -> Tensor:
     """``1 − KL(stated) / KL(best constant)`` of joint predictions of ten pairs, ``[L]``.
 
-    ``covariance`` is ``[L, K, K]``. KL is of the exact posterior, by its moments, from what is
-    stated; the constant is independent between pairs, about the same mean.
+    ``own`` is the stated covariance, ``[L, K, K]``. KL is of the exact posterior, by its moments,
+    from what is stated; the constant is independent between pairs. All are about the exact mean,
+    as in :func:`uqbench_profile.widths.decisions`.
     """
     generator = torch.Generator().manual_seed(JOINT)
-    pairs = mean.shape[-1]
+    pairs = own.shape[-1]
     drawn = torch.stack([torch.randperm(pairs, generator=generator)[:JOINT] for _ in range(SETS)])
     block = (..., drawn[:, :, None], drawn[:, None])
-    noise = NOISE * torch.eye(JOINT, dtype=mean.dtype)
-    identity = torch.eye(JOINT, dtype=mean.dtype)
-    difference, known = (mean - exact.mean)[:, drawn], exact.covariance[block] + noise
-    own = divergence(difference, covariance[block] + noise, known).mean(-1)
+    identity = torch.eye(JOINT, dtype=own.dtype)
+    known = exact.covariance[block] + NOISE * identity
+    stated = divergence(own[block] + NOISE * identity, known).mean(-1)
     of = [
-        divergence(difference, c[:, None, None, None] ** 2 * identity + noise, known).mean(-1)
-        for c in constants(mean, exact.mean, exact.std)
+        divergence((c[:, None, None, None] ** 2 + NOISE) * identity, known).mean(-1)
+        for c in constants(exact.std)
     ]
-    return 1 - own / torch.stack(of).amin(0)
+    return 1 - stated / torch.stack(of).amin(0)
 
 
-def divergence(difference: Tensor, own: Tensor, exact: Tensor) -> Tensor:
-    """KL(exact ‖ own) in nats of normal laws ``difference`` ``[..., D]`` apart: ``[...]``."""
-    solved = torch.linalg.solve(own, torch.cat([exact, difference[..., None]], -1))
-    trace = solved[..., :-1].diagonal(dim1=-2, dim2=-1).sum(-1) - difference.shape[-1]
-    distance = (difference * solved[..., -1]).sum(-1)
-    found: Tensor = 0.5 * (trace + distance + torch.logdet(own) - torch.logdet(exact))
+def divergence(own: Tensor, exact: Tensor) -> Tensor:
+    """KL(exact ‖ own) in nats of normal laws ``[..., D, D]`` of one mean: ``[...]``."""
+    trace = torch.linalg.solve(own, exact).diagonal(dim1=-2, dim2=-1).sum(-1) - own.shape[-1]
+    found: Tensor = 0.5 * (trace + torch.logdet(own) - torch.logdet(exact))
     return found
 
 
@@ -73,21 +71,15 @@ def scores(stated: Uncertainty, exact: Known, never: Tensor) -> Mapping[str, Ten
 
     ``score``, the mean of the four, is there only where all of them are.
     """
-    known = {name: x.double().cpu() for name, x in vars(stated).items() if x is not None}
-    samples = known.get("value_samples")
-    var = known.get("epistemic_var", None if samples is None else samples.var(-1))
-    if "mean" not in known or var is None:
+    if stated.mean is None or (stated.epistemic_var is None and stated.value_samples is None):
         return {}
-    mean, std = known["mean"].flatten(1), var.clamp(min=0).sqrt().flatten(1)
-    covariance = torch.diag_embed(std.square())
-    if samples is not None:
-        away = centered(samples.flatten(1, 2))
-        covariance = away @ away.mT / (samples.shape[-1] - 1)
+    of_all = covariance(stated).cpu()
+    std = of_all.diagonal(dim1=1, dim2=2).sqrt()
     found = {
         "shape": shape(std, exact.std),
         "unseen": unseen(std, exact.std, never.flatten(1)),
-        "decisions": decisions(mean, std, exact.mean, exact.std),
-        "joint": joint(mean, covariance, exact),
+        "decisions": decisions(std, exact.std),
+        "joint": joint(of_all, exact),
     }
     found = {name: value.clamp(min=LOWEST) for name, value in found.items()}
     return {

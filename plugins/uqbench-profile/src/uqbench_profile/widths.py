@@ -9,6 +9,7 @@ import math
 
 import torch
 from torch import Tensor
+from uqbench_dqn.sizes import LARGEST
 
 SMALLEST = 1e-4
 """Standard deviations below it are not told apart."""
@@ -24,14 +25,14 @@ CONSTANTS = 40
 
 def shape(std: Tensor, exact: Tensor) -> Tensor:
     """``1 − Σ (x − x*)² / Σ x*²``, x = log s minus its mean, of ``[L, K]``: ``[L]``."""
-    stated, known = (centered(x.clamp(min=SMALLEST).log()) for x in (std, exact))
+    stated, known = (centered(x.clamp(SMALLEST, LARGEST).log()) for x in (std, exact))
     score: Tensor = 1 - (stated - known).square().sum(-1) / known.square().sum(-1)
     return score
 
 
 def scale(std: Tensor, exact: Tensor) -> Tensor:
     """log10 of the factor by which stated standard deviations are too large, ``[L]``."""
-    ratio: Tensor = (std.clamp(min=SMALLEST).log10() - exact.log10()).mean(-1)
+    ratio: Tensor = (std.clamp(SMALLEST, LARGEST).log10() - exact.log10()).mean(-1)
     return ratio
 
 
@@ -46,36 +47,29 @@ def utility(mean: Tensor, std: Tensor) -> Tensor:
     return AVERSION * mean - (AVERSION - 1) * gain
 
 
-def decisions(mean: Tensor, std: Tensor, exact_mean: Tensor, exact_std: Tensor) -> Tensor:
+def decisions(std: Tensor, exact_std: Tensor) -> Tensor:
     """Gain of bets by the stated widths over the best constant's, as a share of exact Bayes's.
 
     A bet on a pair pays Q less a price, losses weighing five times; it is taken where the stated
-    utility is positive, and worth its utility by the exact posterior.
+    utility is positive, and worth its utility by the exact posterior. All are about the exact
+    means: about a method's own, worse means would lower what its widths are compared with.
     """
-    prices = PRICES * exact_std.log().mean(-1).exp()[:, None]
-    price = exact_mean[..., None] - prices[:, None]
-    worth = utility(exact_mean[..., None] - price, exact_std[..., None])
+    lead = (PRICES * exact_std.log().mean(-1).exp()[:, None])[:, None].expand(*std.shape, -1)
+    worth = utility(lead, exact_std[..., None])
 
-    def gained(about: Tensor, width: Tensor) -> Tensor:
-        taken = utility(about[..., None] - price, width[..., None]) > 0
-        return (worth * taken).mean((-1, -2))
+    def lost(width: Tensor) -> Tensor:
+        taken = utility(lead, width[..., None]) > 0
+        return (worth.clamp(min=0) - worth * taken).mean((-1, -2))
 
-    def by_constant(about: Tensor) -> Tensor:
-        of = [
-            gained(about, c[:, None].expand_as(about))
-            for c in constants(about, exact_mean, exact_std)
-        ]
-        return torch.stack(of).amax(0)
-
-    best = worth.clamp(min=0).mean((-1, -2)) - by_constant(exact_mean)
-    return (gained(mean, std) - by_constant(mean)) / best
+    of = [lost(c[:, None].expand_as(std)) for c in constants(exact_std)]
+    share: Tensor = 1 - lost(std) / torch.stack(of).amin(0)
+    return share
 
 
-def constants(mean: Tensor, exact_mean: Tensor, exact_std: Tensor) -> Tensor:
-    """Widths that are tried, ``[CONSTANTS, L]``: from a third of the least to what errors need."""
-    error = (mean - exact_mean).square().mean(-1).sqrt()
-    low, high = exact_std.amin(-1) / 3, 3 * torch.maximum(exact_std.amax(-1), error)
-    steps = torch.linspace(0, 1, CONSTANTS, dtype=mean.dtype)[:, None]
+def constants(exact_std: Tensor) -> Tensor:
+    """Widths that are tried, ``[CONSTANTS, L]``: from a third of the least to thrice the most."""
+    low, high = exact_std.amin(-1) / 3, 3 * exact_std.amax(-1)
+    steps = torch.linspace(0, 1, CONSTANTS, dtype=exact_std.dtype)[:, None]
     return low * (high / low) ** steps
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from uqbench_dqn.sizes import covariance
 
 from uqbench.contract.agent import Uncertainty
 
@@ -48,23 +49,16 @@ def score_posterior(stated: Uncertainty, exact: Posterior) -> Mapping[str, Tenso
       posterior, 0 for the reference, above −1 however far off a statement is;
     - ``joint_kl_1``, ``joint_kl_10``: Kullback–Leibler divergence in nats, of the joint prediction
       of Q at τ pairs, seen with the posterior's ``noise``, from the exact one (Osband et al. 2022,
-      "The neural testbed", section 3). Samples state a covariance; variances alone, independence.
+      "The neural testbed", section 3), by :func:`uqbench_dqn.sizes.covariance`.
     """
     if stated.mean is None:
         return {}
     mean = stated.mean.double().flatten(1)
     pairs = mean.shape[1]
     error = mean - exact.fitted.flatten(1).to(mean)
-    covariance = exact.covariance.to(mean)
-    sd = covariance.diagonal().sqrt()
+    known, own = exact.covariance.to(mean), covariance(stated)
+    sd = known.diagonal().sqrt()
     scores = {"fit_error": error.square().mean(1).sqrt() / sd.square().mean().sqrt()}
-    own = torch.zeros(len(mean), pairs, pairs, dtype=mean.dtype, device=mean.device)
-    if stated.value_samples is not None:
-        samples = stated.value_samples.double().flatten(1, 2)
-        centered = samples - samples.mean(-1, keepdim=True)
-        own = centered @ centered.mT / (samples.shape[-1] - 1)
-    elif stated.epistemic_var is not None:
-        own = torch.diag_embed(stated.epistemic_var.double().flatten(1))
     if stated.value_samples is not None or stated.epistemic_var is not None:
         stated_sd = own.diagonal(dim1=1, dim2=2).clamp(min=1e-12).sqrt()
         scores["sd_ratio"] = (stated_sd / sd).log10().mean(1)
@@ -74,7 +68,7 @@ def score_posterior(stated: Uncertainty, exact: Posterior) -> Mapping[str, Tenso
         noise = exact.noise * torch.eye(size, dtype=mean.dtype, device=mean.device)
         block = (drawn[:, :, None], drawn[:, None])
         scores[f"joint_kl_{size}"] = _divergence(
-            difference[:, drawn], own[:, *block] + noise, covariance[block] + noise
+            difference[:, drawn], own[:, *block] + noise, known[block] + noise
         ).mean(1)
     kl = scores[f"joint_kl_{JOINT[-1]}"]
     return scores | {"skill": (exact.reference - kl) / (exact.reference + kl)}
