@@ -88,16 +88,17 @@ class Adam:
 
     def rates(self) -> tuple[float, float, float, float, float]:
         """β₁, β₂, ``α / (1 − β₁ᵗ)``, ``1 / √(1 − β₂ᵗ)`` and ε of the coming step t."""
-        (first, second), coming = self._betas, self._steps[0].item() + 1
+        (first, second), coming = self._betas, float(self._steps.numpy()[0]) + 1
         step_size = self._learning_rate / (1 - first**coming)
         return first, second, step_size, (1 - second**coming) ** -0.5, self._epsilon
 
     def count(self) -> None:
-        """Count a step that a kernel has taken."""
-        self._steps += 1
+        """Count a step that a kernel has taken: by NumPy, as a call of torch's costs 20 µs then."""
+        steps = self._steps.numpy()
+        steps += 1
         _, _, step_size, root_scale, _ = self.rates()
-        self._step_size.fill_(step_size)
-        self._root_scale.fill_(root_scale)
+        self._step_size.numpy()[...] = step_size
+        self._root_scale.numpy()[...] = root_scale
 
     def _prepare(self) -> None:
         """``α / (1 − β₁ᵗ)`` and ``1 / √(1 − β₂ᵗ)`` for the coming step t."""
