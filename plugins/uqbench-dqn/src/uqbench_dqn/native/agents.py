@@ -7,6 +7,7 @@ and all that is not replaced go on as they were.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import product
 from typing import Any, cast
 
@@ -252,7 +253,6 @@ class Steps:
             self._values(*self.valuation(len(slots), out, to))
         return torch.from_numpy(made).view(lanes, each, -1)
 
-    @torch.no_grad()
     def choose_action(self, obs: Tensor, noise: Tensor, valid: Tensor | None) -> Tensor:
         """Training actions, as :meth:`uqbench_dqn.deep_q.DeepQ.choose_action`."""
         chosen = greedy(self.values(obs), valid)
@@ -268,11 +268,18 @@ class Steps:
 METHODS = ("learn", "choose_action", "policy")
 
 
+def keep(agent: Any, means: Tensor) -> None:
+    """Keep means ``[L, 1]``, as :meth:`uqbench_dqn.deep_q.DeepQ.note`."""
+    agent._loss.numpy()[:] = means.numpy()[:, 0]
+
+
 def replace(agent: Any, steps: object, names: Sequence[str] = METHODS) -> str:
     """Let native steps take the place of an agent's methods; an empty string."""
     if type(agent.exploration) is EpsilonGreedy:
         native = NativeExploration(agent.exploration, agent.n_actions)
         setattr(agent.exploration, "explore", native.explore)  # noqa: B010
+    if hasattr(agent, "note"):
+        agent.note = partial(keep, agent)
     for name in names:
         setattr(agent, name, getattr(steps, name))
     return ""
