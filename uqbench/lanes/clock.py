@@ -34,7 +34,10 @@ class Clock:
         t: the step, for the host's decisions: a step's phase.
         tensor: the same number, int64 ``[]`` on the device, for computations.
         vector_step: vector steps so far, int64 ``[]`` on the device.
+        captured: whether a step is being captured: its numbers have to come from the tensors.
     """
+
+    captured = False
 
     def __init__(self, device: torch.device, actors: int = 1) -> None:
         self.actors = actors
@@ -42,24 +45,23 @@ class Clock:
         self.tensor = torch.zeros((), dtype=torch.int64, device=device)
         self.vector_step = self.tensor if actors == 1 else torch.zeros_like(self.tensor)
         self._prepared: list[Prepared] = []
-        self._capturing = False
 
     def advance(self) -> None:
         """Go to the next vector step; called once per step, as its last operation."""
         self.tensor += self.actors
         if self.actors > 1:
             self.vector_step += 1
-        if not self._capturing:
+        if not self.captured:
             self.follow()
 
     @contextmanager
     def capturing(self) -> Iterator[None]:
         """While a step is captured, ``advance`` does not advance the host: ``follow`` does."""
-        self._capturing = True
+        self.captured = True
         try:
             yield
         finally:
-            self._capturing = False
+            self.captured = False
 
     def follow(self) -> None:
         """Advance the host, after a graph has advanced the tensor."""

@@ -116,6 +116,8 @@ class Draws(FunctionOfStep, ABC):
         if t is not self._clock:
             self._clock = t
             t.prepares(self)
+        if t.vector_step.is_cpu and not t.captured:
+            return self._rows[int(t.vector_step) % len(self._rows)].clone()
         return self._rows.index_select(0, (t.vector_step % len(self._rows))[None])[0]
 
 

@@ -24,11 +24,12 @@ from uqbench_dqn.config import DQNConfig, QRDQNConfig
 from uqbench_dqn.dqn import DQN
 from uqbench_dqn.native import products
 from uqbench_dqn.native.agents import Steps
+from uqbench_dqn.native.exploring import NativeExploration
 from uqbench_dqn.qr_dqn import QRDQN
 
 from uqbench.contract.agent import EnvironmentInfo
 from uqbench.contract.errors import UqbenchError
-from uqbench.lanes import Clock, ReplayBuffer
+from uqbench.lanes import Clock, EpsilonGreedy, ReplayBuffer
 from uqbench.registry import Host
 from uqbench.runner.batches import Batch
 from uqbench.runner.executors.local import ENVIRONMENT
@@ -298,6 +299,24 @@ def test_rows_of_the_ring_are_those_of_the_buffer(lanes, actors):
     index = torch.randint(buffer.capacity, (lanes, 128), generator=torch.manual_seed(0))
     steps: Any = SimpleNamespace(agent=SimpleNamespace(clock=clock))
     assert np.array_equal(Steps.rows(steps, index), buffer.rows(index).numpy())
+
+
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("random_until", [0, 1_280])
+def test_native_exploration_chooses_the_actions_that_torch_does(masked, random_until):
+    clock = Clock(CPU, 64)
+    decay = {"initial": 0.9, "final": 0.07, "start": 640, "decay_steps": 6_400}
+    torchs = EpsilonGreedy([3, 4], 6, clock, **decay, random_until=random_until)
+    native, drawn, changed = NativeExploration(torchs, 6), torch.manual_seed(0), 0
+    for _ in range(150):
+        assert torchs.epsilon_now == np.float32(torchs.epsilon.item())
+        action = torch.randint(6, (2, 64), generator=drawn)
+        valid = torch.rand(2, 64, 6, generator=drawn) < 0.5 if masked else None
+        own, right = (one.explore(action, torchs.noise(), valid) for one in (native, torchs))
+        assert torch.equal(own, right)
+        changed += int((own != action).sum())
+        clock.advance()
+    assert 0 < changed < 150 * 128
 
 
 @pytest.mark.parametrize("method", DIGESTS)

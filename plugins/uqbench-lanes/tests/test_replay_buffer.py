@@ -107,6 +107,16 @@ def test_other_fields_than_declared_are_refused(change: str) -> None:
     assert len(replay) == 0
 
 
+@pytest.mark.parametrize("wrong", [torch.zeros(1, 1), torch.zeros(LANES, 1, dtype=torch.int64)])
+def test_values_of_another_shape_or_dtype_are_refused_rather_than_spread_or_cast(
+    wrong: Tensor,
+) -> None:
+    replay = make()
+    with pytest.raises(ValueError, match=r"expected reward \(\d+, 1\) torch.float32, got"):
+        replay.add(**transition(0) | {"reward": wrong})
+    assert len(replay) == 0
+
+
 @pytest.mark.parametrize("steps", [0, 3, 5, 12])
 def test_a_replay_loaded_from_a_file_goes_on_like_the_saved_one(steps: int) -> None:
     replay, file = filled(steps), io.BytesIO()

@@ -57,7 +57,7 @@ def check_range(
     if not action.numel():
         return
     least, most = action.aminmax()
-    if not (least >= 0 and most < n_actions):
+    if not (least.item() >= 0 and most.item() < n_actions):
         wrong = ((action < 0) | (action >= n_actions)).nonzero()[0].tolist()
         raise UqbenchError(
             f"the agent chose action {int(action[tuple(wrong)])}; expected a valid one of 0 to "

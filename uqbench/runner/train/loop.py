@@ -6,7 +6,7 @@ neither what is recorded, nor the environment, nor what it is given next.
 """
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple, overload
+from typing import Any, NamedTuple, overload
 
 from torch import Tensor
 
@@ -16,6 +16,9 @@ from uqbench.lanes import Capturable
 from uqbench.runner.train.compiling import Capture, CapturedSteps
 from uqbench.runner.train.guards import GuardedLanes, check_action, check_range, copied, in_place
 from uqbench.runner.train.recorder import Recorder
+
+TOLD = ("reward", "terminated", "truncated", "next_obs", "next_valid", "obs", "valid")
+"""The parts of an outcome that an agent is told, in the order of a ``Step``, and acts on next."""
 
 
 class Position(NamedTuple):
@@ -63,28 +66,23 @@ def interact(
     first, begun, begun_valid = start
     # the loop's own: an environment may overwrite what it returned, an agent what it is given
     obs, valid = begun.clone(), copied(begun_valid)
+    latest: Outcome | None = None  # which most environments return again and again: its views last
+    views: list[Any] = []
     t = first
 
     def take() -> Outcome:
-        nonlocal valid
+        nonlocal valid, latest, views
         action = agent.act(obs.clone(), copied(valid))
         check_action(agent, action, tuple(obs.shape[:2]), t, "act")
         if action.device.type == "cpu":  # elsewhere this would wait for the device
             check_range(agent, action, env.n_actions, t, valid)
         outcome = guarded.step(action.flatten().clone(), t)
-        agent.observe(
-            Step(
-                obs=obs.clone(),
-                action=action,
-                reward=copied(by_actor(outcome.reward, actors)),
-                terminated=copied(by_actor(outcome.terminated, actors)),
-                truncated=copied(by_actor(outcome.truncated, actors)),
-                next_obs=copied(by_actor(outcome.next_obs, actors)),
-                valid_actions=copied(by_actor(outcome.next_valid, actors)),
-            )
-        )
-        obs.copy_(by_actor(outcome.obs, actors))
-        valid = in_place(valid, by_actor(outcome.valid, actors))
+        if outcome is not latest:
+            latest, views = outcome, [by_actor(getattr(outcome, name), actors) for name in TOLD]
+        *told, following, following_valid = views
+        agent.observe(Step(obs.clone(), action, *[copied(values) for values in told]))
+        in_place(obs, following)
+        valid = in_place(valid, following_valid)
         return outcome
 
     advance: Callable[[], Outcome] = take

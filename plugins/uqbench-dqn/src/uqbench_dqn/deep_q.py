@@ -147,11 +147,14 @@ class DeepQ(Capturable, Agent):
         self.replay.store(step, self.reward(step))
         count, syncs, *_ = self.phase(self.clock.t)
         for index in self.updates.batches(count):
-            objective = self.learn(index)
-            self._loss.copy_(objective.mean(-1))
+            self.note(self.learn(index))
         if syncs:
             sync_target(self.online, self.target)
         self.clock.advance()
+
+    def note(self, objective: Tensor) -> None:
+        """Keep the mean of a gradient step's objective ``[L, B]``, for :meth:`metrics`."""
+        self._loss.copy_(objective.mean(-1))
 
     def phase(self, t: int) -> tuple[int, ...]:
         """How many gradient steps step ``t`` takes, and whether it syncs the target network.

@@ -219,8 +219,13 @@ class GradientSteps(Clock):
 
     def __init__(self, clock: Clock, before: Callable[[int], int]) -> None:
         super().__init__(clock.tensor.device)
-        self._before = before
+        self._before, self._clock = before, clock
         clock.prepares(self)
+
+    @property
+    def captured(self) -> bool:  # type: ignore[override]
+        """Whether the step is being captured."""
+        return self._clock.captured
 
     def prepare(self, vector_step: int) -> None:
         """Go to the first gradient step of a vector step."""

@@ -6,6 +6,7 @@ tensors, so draw outside of them and use the draws inside.
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -112,6 +113,15 @@ class EpsilonGreedy(Exploration):
         if self._random_until <= start:
             return epsilon
         return torch.where(t < self._random_until, initial, epsilon)
+
+    @property
+    def epsilon_now(self) -> np.float32:
+        """The same of the host's numbers, bit for bit: for kernels."""
+        (initial, final, start, steps), t = self._decay, self._clock.t
+        if start < self._random_until and t < self._random_until:
+            return np.float32(initial)
+        share = min(max(np.float32(t - start) / np.float32(steps), np.float32(0)), np.float32(1))
+        return np.float32(initial) + share * np.float32(final - initial)
 
     def noise(self) -> Tensor:
         """``[L, K, 2]`` uniform in [0, 1): whether to explore, and which action."""

@@ -40,10 +40,12 @@ class Adam:
         self._step_size = torch.empty((), device=parts[0].device)
         self._root_scale = torch.empty((), device=parts[0].device)
         self._prepare()
+        self._before, self._ahead = 0.0, 0  # steps of the tensors', and of kernels since
 
     @torch.no_grad()
     def step(self, gradients: Sequence[Tensor]) -> None:
         """One step along the gradients of the parameters, in their order."""
+        self._catch_up()
         if torch.compiler.is_compiling():
             self._formula(gradients)
             self._steps += 1
@@ -88,16 +90,27 @@ class Adam:
 
     def rates(self) -> tuple[float, float, float, float, float]:
         """β₁, β₂, ``α / (1 − β₁ᵗ)``, ``1 / √(1 − β₂ᵗ)`` and ε of the coming step t."""
-        (first, second), coming = self._betas, self._steps[0].item() + 1
+        if not self._ahead:
+            self._before = self._steps[0].item()
+        (first, second), coming = self._betas, self._before + self._ahead + 1
         step_size = self._learning_rate / (1 - first**coming)
         return first, second, step_size, (1 - second**coming) ** -0.5, self._epsilon
 
     def count(self) -> None:
-        """Count a step that a kernel has taken."""
-        self._steps += 1
-        _, _, step_size, root_scale, _ = self.rates()
-        self._step_size.fill_(step_size)
-        self._root_scale.fill_(root_scale)
+        """Count a step that a kernel has taken; the tensors are told when they are needed.
+
+        While a kernel's data fill the caches a call of torch's costs 20 µs.
+        """
+        self._ahead += 1
+
+    def _catch_up(self) -> None:
+        """Have the tensors count the steps that kernels have taken."""
+        if self._ahead:
+            _, _, step_size, root_scale, _ = self.rates()
+            self._steps += self._ahead
+            self._step_size.fill_(step_size)
+            self._root_scale.fill_(root_scale)
+            self._ahead = 0
 
     def _prepare(self) -> None:
         """``α / (1 − β₁ᵗ)`` and ``1 / √(1 − β₂ᵗ)`` for the coming step t."""
@@ -107,6 +120,7 @@ class Adam:
 
     def state_dict(self) -> dict[str, Any]:
         """Both moments, and the steps taken."""
+        self._catch_up()
         return {
             "means": [mean.clone() for mean in self._means],
             "squares": [square.clone() for square in self._squares],
@@ -117,7 +131,7 @@ class Adam:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore from ``state_dict()``."""
-        averages = (*self._means, *self._squares)
+        self._ahead, averages = 0, (*self._means, *self._squares)
         for own, saved in zip(averages, (*state["means"], *state["squares"]), strict=True):
             own.copy_(saved)
         self._steps.fill_(state["step"])

@@ -75,6 +75,17 @@ class ReplayBuffer:
         """
         if transition.keys() != self._ring.keys():
             raise ValueError(f"expected the fields {sorted(self._ring)}, got {sorted(transition)}")
+        if self._clock.tensor.is_cpu and not self._clock.captured:
+            row = self._clock.t // self._actors % self._times
+            for name, value in transition.items():
+                into = self._ring[name][row]
+                if value.shape != into.shape or value.dtype != into.dtype:
+                    raise ValueError(
+                        f"expected {name} {tuple(into.shape)} {into.dtype}, got "
+                        f"{tuple(value.shape)} {value.dtype}"
+                    )
+                into.copy_(value)
+            return
         slot = (self._clock.vector_step % self._times)[None]
         for name, value in transition.items():
             self._ring[name].index_copy_(0, slot, value[None])

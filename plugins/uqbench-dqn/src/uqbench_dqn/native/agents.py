@@ -7,6 +7,8 @@ and all that is not replaced go on as they were.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import product
 from typing import Any, cast
 
 import numpy as np
@@ -14,10 +16,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from uqbench.lanes import Adam, TransitionBuffer, greedy
+from uqbench.lanes import Adam, EpsilonGreedy, TransitionBuffer, greedy
 from uqbench.lanes.kernels.cpu import compile_for
-from uqbench_dqn.deep_q import DeepQ
 from uqbench_dqn.native import layers, planes, products
+from uqbench_dqn.native.exploring import NativeExploration
 from uqbench_dqn.native.products import H_STEP, Z_STEP, whole
 from uqbench_dqn.networks import QNetwork
 
@@ -241,15 +243,16 @@ class Steps:
         By the weights of each lane, the online network's if there are none.
         """
         weights = weights or self.online.weights
-        made = torch.empty(*obs.shape[:2], self.agent.n_actions)
-        for lane, first in np.ndindex(len(obs), -(-obs.shape[1] // CHUNK)):
-            rows = slice(first * CHUNK, (first + 1) * CHUNK)
-            few, to = obs[lane, rows], made[lane, rows]
-            out = self.evaluated(few, weights[lane])
-            self._values(*self.valuation(len(few), out, flat(to)))
-        return made
+        lanes, each = obs.shape[:2]
+        words, out = flat(obs.contiguous(), np.uint32), self.acting[2]
+        made = np.empty((lanes * each, self.agent.n_actions), np.float32)
+        for lane, first in product(range(lanes), range(0, each, CHUNK)):
+            slots = np.arange(lane * each + first, lane * each + min(each, first + CHUNK))
+            layers.evaluate(*self.evaluation(words, slots, weights[lane], self.acting))
+            to = made[slots[0] : slots[-1] + 1].reshape(-1)
+            self._values(*self.valuation(len(slots), out, to))
+        return torch.from_numpy(made).view(lanes, each, -1)
 
-    @torch.no_grad()
     def choose_action(self, obs: Tensor, noise: Tensor, valid: Tensor | None) -> Tensor:
         """Training actions, as :meth:`uqbench_dqn.deep_q.DeepQ.choose_action`."""
         chosen = greedy(self.values(obs), valid)
@@ -265,8 +268,18 @@ class Steps:
 METHODS = ("learn", "choose_action", "policy")
 
 
-def replace(agent: DeepQ, steps: object, names: Sequence[str] = METHODS) -> str:
+def keep(agent: Any, means: Tensor) -> None:
+    """Keep means ``[L, 1]``, as :meth:`uqbench_dqn.deep_q.DeepQ.note`."""
+    agent._loss.numpy()[:] = means.numpy()[:, 0]
+
+
+def replace(agent: Any, steps: object, names: Sequence[str] = METHODS) -> str:
     """Let native steps take the place of an agent's methods; an empty string."""
+    if type(agent.exploration) is EpsilonGreedy:
+        native = NativeExploration(agent.exploration, agent.n_actions)
+        setattr(agent.exploration, "explore", native.explore)  # noqa: B010
+    if hasattr(agent, "note"):
+        agent.note = partial(keep, agent)
     for name in names:
         setattr(agent, name, getattr(steps, name))
     return ""
