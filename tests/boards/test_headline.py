@@ -331,9 +331,9 @@ def test_no_headline_of_a_random_board_contradicts_it():
         ("deepsea/demo", "psrl (0.91) is best of 6 methods. bql does not beat the trivial "
          "uniform-random."),
         ("deepsea-deep/paper", "psrl (0.52) is best of 5 methods. Another leads on 3 of 7 tasks."),
-        ("minatar/cpu", "6 of 8 methods may be best; ube-dqn-150 leads (0.41)."),
-        ("minatar/cpu", "No method beats the trivial uniform-random (0.000); ube-dqn-150 comes "
-         "closest (0.41)."),
+        ("minatar/night", "3 of 7 methods may be best by learning speed; ua-dqn leads (0.34)."),
+        ("minatar/night", "No method beats the trivial uniform-random (-0.000); ua-dqn comes "
+         "closest (0.34)."),
         ("minatar/quick", "4 of 5 methods may be best; ua-dqn leads (0.13)."),
         ("minatar/quick", "4 of 5 methods may be best: ua-dqn leads on space_invaders and dqn "
          "leads on breakout."),

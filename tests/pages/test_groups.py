@@ -95,7 +95,7 @@ def test_leaderboard_csv_has_the_groups_in_order_and_the_manifest_names_them(car
 
 
 def test_scores_in_units_of_return_have_no_mean_over_tasks(host):
-    board = board_of(host, "minatar", ["dqn", "qr-dqn"], lambda *_: 0.5, "cpu")
+    board = board_of(host, "minatar", ["dqn", "qr-dqn"], lambda *_: 0.5)
     names = {column.name for column in board.columns}
     assert {"return_proper_mean", "novelty_mean", "q_coverage_90_mean"} <= names
     assert not any(name.startswith(("q_error", "bias", "cvar25_error")) for name in names)
