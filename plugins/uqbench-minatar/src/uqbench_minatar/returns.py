@@ -59,11 +59,11 @@ class Returns:
         lines = [
             "## Returns by game",
             "",
-            f"Mean returns over seeds, *speed / level / greedy* (`learning_speed`, `online_return`, "
-            f"`evaluation_return`): of training episodes in the last three quarters and in the last "
-            f"tenth of a run, and of greedy episodes. Below, mean "
-            f"returns of {_logs()['source']}, whose learner took a gradient step on 32 transitions "
-            f"every step (`returns.csv`; `tasks.csv` has the intervals of the board's).",
+            f"Mean returns over seeds, *speed / level / greedy*: by "
+            f"`{'`, `'.join(METRICS.values())}`, of training episodes in the last three quarters "
+            f"and in the last tenth of a run, and of greedy episodes. Below, mean returns of "
+            f"{_logs()['source']}, whose learner took a gradient step on 32 transitions every step "
+            f"(`returns.csv`; `tasks.csv` has the intervals of the board's).",
             "",
             f"| method | {' | '.join(games)} |",
             f"| --- |{' --- |' * len(games)}",
