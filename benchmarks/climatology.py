@@ -1,6 +1,6 @@
 """The climatology of a suite's query states: the reference of its scores of uncertainty.
 
-    python benchmarks/climatology.py minatar cpu script
+    python benchmarks/climatology.py minatar paper script
     python benchmarks/climatology.py highway paper planner
 
 prints, per task, mean and standard deviation of Q over all query states and actions, and the

@@ -51,7 +51,7 @@ def measure(options: argparse.Namespace, _turn: int, *, method: str, lanes: int)
 def main() -> None:
     parser = arguments(__doc__ or "", repeats=3)
     parser.add_argument("--suite", default="minatar")
-    parser.add_argument("--budget", default="cpu")
+    parser.add_argument("--budget", default="night")
     parser.add_argument("--task")
     parser.add_argument("--methods", nargs="+", required=True)
     parser.add_argument("--lanes", nargs="+", type=positive, default=[5])

@@ -72,7 +72,7 @@ def measure(options: argparse.Namespace, game: str, method: str, way: str) -> di
     suite = read_suites(host, check=["minatar"]).suite("minatar")
     spent = Way.read(way)
     steps = options.updates * spent.actors
-    night = suite.budget("cpu")
+    night = suite.budget("night")
     budget = night.model_copy(
         update={
             "steps": steps,
@@ -85,12 +85,14 @@ def measure(options: argparse.Namespace, game: str, method: str, way: str) -> di
                 "target_sync_period": spent.target_sync * spent.actors,
             },
             "numerics": options.numerics,
+            "tasks": None,
+            "tuned": None,
         }
     )
     plan = make_plan(
-        suite.model_copy(update={"budgets": {**suite.budgets, "cpu": budget}}),
+        suite.model_copy(update={"budgets": {**suite.budgets, "pilot": budget}}),
         host,
-        "cpu",
+        "pilot",
         device="cpu",
         methods=[method],
         tasks=[game],

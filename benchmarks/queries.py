@@ -123,7 +123,7 @@ def measure(host: Host, batch: Batch, step_seconds: float) -> dict[str, Any]:
 def main() -> None:
     parser = arguments(__doc__ or "", repeats=1)
     parser.add_argument("--suite", default="minatar")
-    parser.add_argument("--budget", default="cpu")
+    parser.add_argument("--budget", default="night")
     parser.add_argument("--method", default="dqn")
     parser.add_argument("--tasks", nargs="+")
     parser.add_argument("--lanes", type=positive, default=5)

@@ -27,7 +27,7 @@ SEEDS = range(4)
 def plan():
     host = Host.load()
     suite = read_suites(host, check=()).suite("minatar")
-    plan = make_plan(suite, host, "cpu", device="cpu", methods=METHODS, seeds=SEEDS)
+    plan = make_plan(suite, host, "night-heads", device="cpu", methods=METHODS, seeds=SEEDS)
     return replace(plan, claims=())
 
 
@@ -38,7 +38,7 @@ def board_of(plan, value):
     for run in plan.runs:
         own = {m.name: value(run.method, m, run.seed) for m in plan.suite.metrics}
         own = {name: one for name, one in own.items() if one is not None}
-        score = constants[run.task].normalize(own["late_return"])
+        score = constants[run.task].normalize(own["learning_speed"])
         rows.append(Score(run.task, run.method, run.seed, "finished", "cpu", score, own, run.place))
     return Board.of(plan, rows)
 
@@ -63,7 +63,7 @@ def test_a_skill_is_worth_what_it_is_beyond_its_best_control(plan):
     table = pd.DataFrame(rows.values())
     assert above_controls(table)["information"] == ["bootstrapped-dqn-masks"]
     said = board_of(plan, planted).told.note
-    assert "Above their controls: information of bootstrapped-dqn-masks." in said
+    assert "know nothing of the point, in information (bootstrapped-dqn-masks)." in said
 
     def less(method, metric, seed):  # half of it
         own = metric.statistic == "queries/information"
@@ -135,7 +135,7 @@ def test_of_many_skills_those_are_named_in_which_no_method_is_above_its_controls
 
 def test_a_skill_in_which_every_method_is_above_its_controls_tells_none_from_another():
     assert "controls" not in said([[0.1, 0.1]])
-    assert "Above their controls: s0 of a." in said([[0.1, -0.1], [0.1, 0.1]])
+    assert "in s0 (a)." in said([[0.1, -0.1], [0.1, 0.1]])
 
 
 def test_a_board_from_before_controls_gets_those_of_its_runs_and_keeps_them(tmp_path, monkeypatch):

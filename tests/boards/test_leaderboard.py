@@ -26,13 +26,13 @@ from uqbench.suites.checks import check_ranking
 def plan() -> Plan:
     host = Host.load()
     suite = read_suites(host, check=("minatar",)).suite("minatar")
-    five = suite.budget("cpu").model_copy(update={"seeds": 5, "primary": None})
+    five = suite.budget("paper").model_copy(update={"seeds": 5})
     # what is simulated here has no range
     metrics = [m.model_copy(update={"may_fail": {}, "lowest": None}) if m.highest is None else m
                for m in suite.metrics]  # fmt: skip
-    changed = {"budgets": suite.budgets | {"cpu": five}, "metrics": tuple(metrics)}
+    changed = {"budgets": suite.budgets | {"paper": five}, "metrics": tuple(metrics)}
     suite = suite.model_copy(update=changed)
-    return make_plan(suite, host, "cpu", device="cpu", methods=["dqn", "qr-dqn"])
+    return make_plan(suite, host, "paper", device="cpu", methods=["dqn", "qr-dqn"])
 
 
 @pytest.fixture

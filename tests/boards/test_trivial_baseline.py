@@ -29,7 +29,8 @@ def plan() -> Plan:
     host = Host.load()
     suite = read_suites(host, check=()).suite("minatar")
     names = ["uniform-random", "constant-action", "dqn", "qr-dqn", "ua-dqn"]
-    made = make_plan(suite, host, "cpu", device="cpu", methods=names, tasks=["asterix", "breakout"])
+    tasks = ["asterix", "breakout"]
+    made = make_plan(suite, host, "paper", device="cpu", methods=names, tasks=tasks)
     cells = tuple(
         replace(cell, method=cell.method.model_copy(update={"name": "planner"}), role="oracle",
                 runs=tuple(replace(run, method="planner") for run in cell.runs))

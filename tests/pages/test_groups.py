@@ -95,7 +95,7 @@ def test_leaderboard_csv_has_the_groups_in_order_and_the_manifest_names_them(car
 
 
 def test_scores_in_units_of_return_have_no_mean_over_tasks(host):
-    board = board_of(host, "minatar", ["dqn", "qr-dqn"], lambda *_: 0.5, "cpu")
+    board = board_of(host, "minatar", ["dqn", "qr-dqn"], lambda *_: 0.5)
     names = {column.name for column in board.columns}
     assert {"return_proper_mean", "novelty_mean", "q_coverage_90_mean"} <= names
     assert not any(name.startswith(("q_error", "bias", "cvar25_error")) for name in names)
@@ -127,3 +127,31 @@ def test_the_page_lists_machines_that_look_alike_once(cartpole):
     listed = [line for line in section.splitlines() if " runs on " in line]
     assert [line[:20] for line in listed] == ["- 10 runs on cpu (Li", "- 6 runs on an older"]
     assert listed[0].endswith("2026-01-01 to 2026-01-03")
+
+
+COST = """task,method,device,runs,steps_per_s,device_hours,clock
+a,sentinel-4,{0},3,9.0,0.5,cpu
+b,sentinel-4,{0},3,9.0,0.25,cpu
+a,c51-cvar,cpu,3,9.0,1200.004,cpu
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("cpu", "Hours are a core's: 1,200.75 in all, Linux, AMD EPYC, Darwin (`cost.csv`)."),
+        ("cuda", "Hours are a device's: 1,200.75 in all, an H200 (`cost.csv`)."),
+    ],
+)
+def test_hours_of_each_row_and_the_processors_stand_at_the_first_table(cartpole, kind, said):
+    one = MadeWith("an H200", "Linux, AMD EPYC", {}, {}, None, "2026-01-02", "2026-01-03", 3)
+    text = page(cartpole, [one, one, replace(one, platform="Darwin")], COST.format(kind))
+    lines = text.splitlines()
+    first = next(at for at, line in enumerate(lines) if line.startswith("| rank"))
+    assert lines[first].endswith("| hours |")
+    hours = {row.split("`")[1]: row.split(" | ")[-1] for row in lines[first + 2 : first + 4]}
+    assert hours == {"sentinel-4": "0.75 |", "c51-cvar": "1,200.00 |"}
+    assert lines[first + 5] == said
+    without = page(cartpole, [one], "")
+    assert "| hours |" not in without
+    assert "Hours are" not in without

@@ -13,7 +13,7 @@ ENTRIES = [
     {
         "name": "minatar",
         "summary": "five small games, each with a screen of ten by ten, scored while agents learn",
-        "budgets": ["smoke", "quick", "cpu", "paper"],
+        "budgets": ["smoke", "quick", "night", "paper"],
         "tasks": ["asterix", "breakout", "freeway", "seaquest", "space_invaders"],
         "methods": [f"method-{i}" for i in range(12)],
     },

@@ -26,8 +26,8 @@ def test_a_method_may_be_for_some_budgets_and_can_be_asked_for_in_all(host, suit
         plan = make_plan(suite, host, budget, device="cpu", methods=names or None)
         return {cell.method.name for cell in plan.cells}, plan.standard
 
-    variant = "sentinel-4-composite"
-    assert variant in methods("cpu")[0]
+    variant = "dqn-default"
+    assert variant in methods("night")[0]
     assert variant not in methods("quick")[0]
     assert methods("quick")[1]
     assert methods("quick", variant) == ({variant}, False)
@@ -93,19 +93,19 @@ def test_identity_holds_what_changes_numbers_and_nothing_else(host, suite):
 
 def test_a_budget_may_give_tasks_steps_of_their_own(host, suite):
     """Identity, batches and the estimate have the task's steps; ``--steps`` is for all tasks."""
-    longer = suite.budget("cpu").model_copy(update={"task_steps": {"breakout": 640}})
-    changed = suite.model_copy(update={"budgets": suite.budgets | {"cpu": longer}})
-    plan = make_plan(changed, host, "cpu", device="cpu", methods=["dqn"])
+    longer = suite.budget("night").model_copy(update={"task_steps": {"breakout": 640}})
+    changed = suite.model_copy(update={"budgets": suite.budgets | {"night": longer}})
+    plan = make_plan(changed, host, "night", device="cpu", methods=["dqn"])
     batches = [batch for (batch,) in make_batch_groups(plan, set(plan.runs), "cpu", lanes=5)]
     assert {batch.budget.steps for batch in batches} == {640, longer.steps}
     for batch in batches:
         expected = 640 if batch.cell.task.name == "breakout" else longer.steps
         assert batch.budget.steps == expected
         assert {run.identity["budget"]["steps"] for run in batch.runs} == {expected}
-    as_before = make_plan(suite, host, "cpu", device="cpu", methods=["dqn"])
+    as_before = make_plan(suite, host, "night", device="cpu", methods=["dqn"])
     moved = {run.task for run in set(as_before.runs) - set(plan.runs)}
     assert moved == {"breakout"}
-    trial = make_plan(changed, host, "cpu", device="cpu", methods=["dqn"], steps=64)
+    trial = make_plan(changed, host, "night", device="cpu", methods=["dqn"], steps=64)
     assert {run.identity["budget"]["steps"] for run in trial.runs} == {64}
 
 
@@ -113,7 +113,7 @@ def test_a_budget_may_give_tasks_steps_of_their_own(host, suite):
     ("device", "lanes", "largest"), [("cpu", 4, 4), ("cpu", 2, 2), ("cpu", 1, 1), ("cuda", 1, 5)]
 )
 def test_batches_hold_every_run_to_do_once_and_never_mix_cells(host, suite, device, lanes, largest):
-    plan = make_plan(suite, host, "cpu", device="cpu", methods=["dqn", "qr-dqn"], seeds=range(5))
+    plan = make_plan(suite, host, "night", device="cpu", methods=["dqn", "qr-dqn"], seeds=range(5))
     todo = set(plan.runs[1:])
     batches = [batch for group in make_batch_groups(plan, todo, device, lanes) for batch in group]
     runs = [run for batch in batches for run in batch.runs]
@@ -148,14 +148,13 @@ def test_unmeasured_batches_are_small_enough_that_every_worker_has_several(runs,
     assert default_lanes(runs, workers) == lanes
 
 
-def test_rollouts_of_a_task_are_part_of_its_runs_identity_only(host):
-    """And a key that came later is not in the identities of runs that do not use it."""
+def test_queries_in_a_runs_identity_are_without_a_key_that_came_later_and_is_not_set(host):
     suite = read_suites(host, check=()).suite("minatar")
-    plan = make_plan(suite, host, "cpu", device="cpu", methods=["dqn"], seeds=[0])
-    asked = {run.task: run.identity["budget"]["queries"] for run in plan.runs}
-    assert {task: own["rollouts"] for task, own in asked.items()} == {
-        "asterix": 4, "breakout": 4, "freeway": 2, "seaquest": 4, "space_invaders": 4
-    }  # fmt: skip
-    assert {frozenset(own) for own in asked.values()} == {
-        frozenset({"states", "early_states", "rollouts", "tail"})
-    }
+
+    def asked(budget):
+        plan = make_plan(suite, host, budget, device="cpu", methods=["dqn"], seeds=[0])
+        return {frozenset(run.identity["budget"]["queries"]) for run in plan.runs}
+
+    assert asked("quick") == {frozenset({"states", "early_states", "rollouts", "tail"})}
+    (of_night,), (of_quick,) = asked("night"), asked("quick")
+    assert of_night - of_quick == {"most_rollouts"}

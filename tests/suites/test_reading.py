@@ -313,7 +313,6 @@ def test_minatar_is_the_protocol_of_the_paper():
     assert {name: budget.ranks for name, budget in suite.budgets.items()} == {
         "smoke": False,
         "quick": True,
-        "cpu": True,
         "night": True,
         "night-freeway": False,
         "night-heads": True,

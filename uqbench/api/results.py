@@ -235,7 +235,7 @@ class Results:
 
         Example:
             >>> results = uqbench.load("leaderboards")  # doctest: +SKIP
-            >>> results["minatar", "cpu"].sentence("ua-dqn", "qr-dqn")  # doctest: +SKIP
+            >>> results["minatar", "night"].sentence("ua-dqn", "qr-dqn")  # doctest: +SKIP
         """
         if len(self.boards) != 1:
             raise UqbenchError(

@@ -22,7 +22,7 @@ MOST_NAMES = 3
 """Methods that a sentence names; of more it says how many."""
 MOST_WORDS, MOST_SENTENCES = 35, 3
 """In a headline."""
-MORE_WORDS = 10
+MORE_WORDS = 13
 """Further words, and a sentence, of each further metric that ranks."""
 ALIKE = {
     NARROW: "Trust no method's {}",
@@ -357,10 +357,11 @@ class Told:
         """
         above = above_controls(self.methods)
         above = {name: of for name, of in above.items() if len(of) < len(self.methods)}
-        known = [f"{name} of {_names(of, 'and')}" for name, of in above.items() if of]
+        known = [f"{name} ({_names(of, 'and')})" for name, of in above.items() if of]
         reached = ", ".join(name for name, of in above.items() if not of)
         if known and len(known) <= MOST_NAMES:
-            return f"Above their controls: {'; '.join(known)}."
+            told = ", ".join(known)
+            return f"Stated widths beat controls, which know nothing of the point, in {told}."
         if not reached:
             return ""
         return f"Controls score as well on {reached}: stated widths add nothing there."

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.scores import DEVICES, gather
-from uqbench.contract.errors import warn
+from uqbench.contract.errors import UqbenchError, warn
 from uqbench.contract.identity import Run
 from uqbench.registry.load_host import load_host
 from uqbench.registry.plugins import Host
@@ -34,13 +34,15 @@ def boards_of(store: Store, folders: Iterable[PurePosixPath]) -> list[Board]:
     for folder in folders:
         groups.setdefault((folder.parts[0], folder.parts[1]), set()).add(folder)
     host = load_host()
-    suites = read_suites(host, check=()).suites
+    suites = read_suites(host, check=())
     boards = []
     for (suite, budget), own in groups.items():
-        if suite not in suites or budget not in suites[suite].all_budgets:
-            warn(f"no board of {suite}/{budget}: no installed plugin has that suite and budget")
+        try:
+            suites.suite(suite).budget(budget)
+        except UqbenchError as error:
+            warn(f"no board of {suite}/{budget}: {error}")
             continue
-        if (plan := _plan(suites[suite], budget, own, host, store)) is not None:
+        if (plan := _plan(suites.suite(suite), budget, own, host, store)) is not None:
             boards.append(Board.of(plan, partial(gather, plan, store)))
     return boards
 

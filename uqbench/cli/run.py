@@ -43,7 +43,7 @@ def command(
       uqbench run --suite minatar
       uqbench run --suite minatar --budget smoke --methods qr-dqn --seed 3
       uqbench run --suite windy-cliff --budget paper --seeds 60
-      uqbench run --suite minatar --budget cpu --methods mine --beside leaderboards
+      uqbench run --suite minatar --budget night --methods mine --beside leaderboards
       uqbench run --table prices.csv --target price --groups firm
       uqbench run --suite minatar --budget paper --device cuda --executor slurm --slurm time=240
 

@@ -24,9 +24,9 @@ SAID = {
     "imported": "Imported rows were not run by uqbench, and are not ranked with runs.",
     "self_run": "Self-run rows are of loops that were recorded; who acted is not known.",
     "local": "Local rows are of code that is in no installed package: their versions are digests.",
-    "unranked": "Unranked rows aim at another score, or these runs are too short to judge them by.",
+    "unranked": "Unranked rows differ: in aim, settings or knowledge, or their runs are too short.",
     "tuning_gain": "Gain by tuning: tuned less default settings, on the same seeds.",
-    "sensitivity": "Sensitivity: a setting for each task less one for all, on the search's seeds.",
+    "sensitivity": "Sensitivity: the gain by a setting of its own on each task (search's seeds).",
 }
 """Sentences on rows by origin or role, and on columns."""
 MARK = "†"
@@ -206,7 +206,7 @@ def shortened(name: str, letters: int) -> str:
 
 def number(value: float) -> str:
     """Three digits behind the point."""
-    return f"{value:.3f}"
+    return f"{round(value, 3) + 0.0:.3f}"  # never −0
 
 
 def shown(estimate: Estimate | None) -> str:

@@ -5,7 +5,7 @@ import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from uqbench.boards.cost import read_cost
+from uqbench.boards.cost import CellCost, read_cost
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.manifest import missing_note
 from uqbench.boards.protocol import older_scores
@@ -60,7 +60,8 @@ def page(
     plan, suite, view = board.plan, board.plan.suite, BoardView.of(board)
     several = len(view.lines) > 1
     better = any(name.startswith(IMPROVEMENT) for name in view.named)
-    adjusted = "; P(better) is adjusted for all pairs" * better
+    beside = " but those of unranked rows" * ("unranked" in plan.roles.values())
+    adjusted = f"; P(better) is adjusted for all pairs{beside}" * better
     ranked = f"Ranked by {label(board.ranking)}{adjusted}. " * several
     normalization = suite.normalization[board.primary.normalized_as or board.primary.name]
     parts = [
@@ -70,7 +71,8 @@ def page(
         suite.summary,
         f"Budget `{plan.budget_name}`: {plan.budget.summary}",
         f"**{board.finding}**",
-        _ranking(board, view),
+        _ranking(board, view, read_cost(cost)),
+        cost_sentence(read_cost(cost), made),
         missing_note(board.scores, board.planned),
         f"Score: `{board.primary.name}`, {board.primary.summary}; 0 = {normalization.zero}, "
         f"1 = {normalization.one}. {ranked}".rstrip()
@@ -82,7 +84,6 @@ def page(
         FURTHER,
         *(added.section for added in board.added.values()),
         _readings(board),
-        _cost(cost),
         _made(board, made, older),
         _sources(board),
         bibtex and f"## BibTeX\n\nAlso in `papers.bib`.\n\n```bibtex\n{bibtex.strip()}\n```",
@@ -90,7 +91,7 @@ def page(
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _ranking(board: Board, view: BoardView) -> str:
+def _ranking(board: Board, view: BoardView, cost: Sequence[CellCost]) -> str:
     beside = [column.name for column in board.columns if column.metric.beside]
     for metric in map(board.plan.suite.metric, board.further_places):
         beside += [f"{metric.name}_{board.ranking}", metric.name + PLACE]
@@ -99,6 +100,10 @@ def _ranking(board: Board, view: BoardView) -> str:
     texts["method"] = tuple(f"`{line.method}`{line.remark}" for line in view.lines)
     titles = {of.name: of.metric.title for of in board.columns if of.metric.title}
     headers = [titles.get(column.name, column.header) for column in columns]
+    if cost:
+        spent = [[c.device_hours for c in cost if c.method == x.method] for x in view.lines]
+        texts["hours"] = tuple(f"{sum(hours):,.2f}" for hours in spent)
+        headers.append("hours")
     return table(headers, list(zip(*texts.values(), strict=True)))
 
 
@@ -134,19 +139,13 @@ def _readings(board: Board) -> str:
     return titled("Readings of the paper", "reading,chosen,alternative,what moved", rows)
 
 
-def _cost(text: str) -> str:
-    rows = read_cost(text)
-    unit = "core" if all(row.device == "cpu" for row in rows) else "device"
-    if not rows:
-        return ""
-    hours = dict.fromkeys((row.method for row in rows), 0.0)
-    for row in rows:
-        hours[row.method] += row.device_hours
-    dearest = sorted(hours.items(), key=lambda one: -one[1])
-    each = ", ".join(
-        f"`{name}` {h:,.0f}" if h >= 100 else f"`{name}` {h:.2g}" for name, h in dearest
-    )
-    return f"## Cost\n\n{sum(hours.values()):.2f} {unit}-hours (`cost.csv`): {each}."
+def cost_sentence(cost: Sequence[CellCost], made: Sequence[MadeWith]) -> str:
+    """A board's hours in all, and the processors that they are of; empty where none were kept."""
+    core = all(row.device == "cpu" for row in cost)
+    where = dict.fromkeys(of.platform if core else of.device for of in made)
+    hours = f"{sum(row.device_hours for row in cost):,.2f} in all"
+    unit = "a core's" if core else "a device's"
+    return f"Hours are {unit}: {', '.join([hours, *where])} (`cost.csv`)." * bool(cost)
 
 
 def _made(board: Board, made: Sequence[MadeWith], older: str) -> str:

@@ -104,7 +104,6 @@ class Queries(Table):
         most_rollouts: set where the rollouts of a state's actions share their random numbers, and
             so many more are made, ``rollouts`` at a time, that differences between actions are
             resolved (:func:`uqbench.uncertainty.epistemic.resolved`); at most so many.
-        task_rollouts: ``rollouts`` by task, where it differs; see :meth:`on`.
         tail: a rollout ends with its episode, or when a reward would count less than this.
     """
 
@@ -112,20 +111,13 @@ class Queries(Table):
     early_states: Count | None = None
     rollouts: Rollouts | None = None
     most_rollouts: Rollouts | None = None
-    task_rollouts: dict[TaskName, Rollouts] = {}
     tail: Annotated[float, Field(gt=0, lt=1)] = 1e-3
-
-    def on(self, task: Task) -> Queries:
-        """The queries of one task."""
-        rollouts = self.task_rollouts.get(task.name, self.rollouts)
-        return self.model_copy(update={"rollouts": rollouts, "task_rollouts": {}})
 
     @pydantic.model_serializer(mode="wrap")
     def _table(self, serialize: pydantic.SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """The table, without later keys that are not set: identities stay as they were."""
+        """The table, without a later key that is not set: identities stay as they were."""
         table: dict[str, Any] = serialize(self)
-        later = "task_rollouts", "most_rollouts"
-        return {key: value for key, value in table.items() if value or key not in later}
+        return {k: v for k, v in table.items() if v or k != "most_rollouts"}
 
 
 class Budget(Table):
@@ -198,10 +190,9 @@ class Budget(Table):
         return self
 
     def on(self, task: Task) -> Budget:
-        """The budget on one task: ``steps`` and ``queries`` are those of the task's runs."""
+        """The budget on one task: ``steps`` are those of the task's runs."""
         steps = self.task_steps.get(task.name, self.steps)
-        queries = None if self.queries is None else self.queries.on(task)
-        return self.model_copy(update={"steps": steps, "task_steps": {}, "queries": queries})
+        return self.model_copy(update={"steps": steps, "task_steps": {}})
 
 
 INHERITED = ("role", "source", "title", "summary", "agent", "estimator")

@@ -191,7 +191,8 @@ def _outcome(rows: Sequence[Tried]) -> Tuned | None:
     at_edge = not undecided and any(_is_end(v, grids.get(k, ())) for k, v in values[best].items())
     top = [max(of) for of in zip(*whole.values(), strict=True)]
     many = f"{tried} settings on {len(top)} task{'s'[: len(top) > 1]}"
-    note = f", {UNDECIDED}" * undecided + f", {EDGE}" * at_edge
+    own = not undecided and any(row.default and row.setting == best for row in rows)
+    note = f", {UNDECIDED}" * undecided + ", default best" * own + f", {EDGE}" * at_edge
     gain = sum(top) / len(top) - means[best]
     words = f"tuned over {many}{note}"
     return Tuned(rows[0].version, best, means, at_edge, gain, words, rows[0].rung)

@@ -250,7 +250,7 @@ def test_under_another_budget_a_claim_is_not_applicable_whatever_the_runs_say(ho
     for settings in (ORDER, ORDER.replace('["c", ["a", "b"]]', '["a", "c"]')):
         judgement = judged(host, settings, budget=budget)
         assert judgement.verdict is Verdict.NOT_RUN
-        assert judgement.reason.startswith("the claim needs the budget paper; here ")
+        assert judgement.reason.startswith("the claim needs the budget paper; here, by score, ")
         assert judgement.findings[0].interval is not None
     nothing = judged(
         host, ORDER, budget=budget, change=lambda s: replace(s, status="missing", values={})
@@ -268,9 +268,9 @@ def test_under_another_budget_the_estimate_is_of_the_methods_that_ran_whole(host
     )
     (finding,) = lost.findings
     assert (finding.comparison.about, finding.comparison.measured.estimate) == ("c over a", 1.0)
-    assert "; here c over a: probability of improvement 1 [" in lost.reason
+    assert "; here, by score, c over a: probability of improvement 1 [" in lost.reason
     assert "over b" not in lost.reason
-    assert "without b" in lost.reason
+    assert "no runs of b here" in lost.reason
     assert (lost.runs.planned, lost.runs.finished) == (30, 20)  # b's count, though they are lost
 
 
@@ -625,7 +625,7 @@ def test_the_text_gives_verdict_sentence_evidence_and_source(host):
     assert text.startswith("It is so.\n  holds\n  - c over a: probability of improvement 1 [")
     assert "2 comparisons, 95 % together (Holm)" in text
     assert text.endswith("Figure 1")
-    assert "(needs paper)" in as_text(judged(host, ORDER, budget="long"))
+    assert "the claim needs the budget paper" in as_text(judged(host, ORDER, budget="long"))
 
 
 def test_verdicts_are_printed_with_the_readings_that_they_rest_on(host):
@@ -789,9 +789,20 @@ def test_a_claim_in_another_setting_than_the_papers_is_open_and_says_what_the_ru
 
 def test_a_statistic_over_more_tasks_than_there_are_is_not_run(host):
     assert judged(host, f"{ORDER}\nleast_tasks = 2").verdict is Verdict.HOLDS
-    few = judged(host, f"{ORDER}\nleast_tasks = 57")
+    suite = stated(f"{ORDER}\nleast_tasks = 2", '["one-task"]')
+    plan = make_plan(parse_suite(suite, host, "claims.toml"), host, "one-task", device="cpu")
+    (few,) = judge(plan, scores_of(plan, spread))
     assert few.verdict is Verdict.NOT_RUN
-    assert few.reason == "the paper's statistic is over 57 tasks, this budget has 2"
+    assert few.reason == "the paper's statistic is over 2 tasks, this budget has 1"
+
+
+@pytest.mark.parametrize("budget", ["paper", "one-task"])
+def test_a_statistic_over_more_tasks_than_the_suite_has_needs_no_other_budget(host, budget):
+    few = judged(host, f"{ORDER}\nleast_tasks = 57", budget=budget)
+    assert few.verdict is Verdict.NOT_RUN
+    said = "no budget can decide it: the paper's statistic is over 57 tasks, the suite has 2"
+    assert few.reason == said
+    assert "needs" not in as_text(few)
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ def test_of_a_suites_claims_those_about_costs_count_tasks(metric):
     metrics = tuple(m.model_copy(update={"may_fail": {}}) for m in suite.metrics)
     suite = suite.model_copy(update={"metrics": metrics})  # as of any numbers
     plan = make_plan(
-        suite.model_copy(update={"claims": (claim,)}), host, "cpu", device="cpu",
+        suite.model_copy(update={"claims": (claim,)}), host, "paper", device="cpu",
         methods=["dqn", "ube-dqn"],
     )  # fmt: skip
     values = {(m, t): v for m, row in (("dqn", FAST[0]), ("ube-dqn", SLOW[0]))

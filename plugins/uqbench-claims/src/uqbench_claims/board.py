@@ -12,7 +12,7 @@ from uqbench.boards.leaderboard import Board
 from uqbench.boards.stored import StoredBoard
 from uqbench.boards.tables import made
 from uqbench.pages.markdown import cell, table, titled
-from uqbench_claims.judge import Judgement, judged
+from uqbench_claims.judge import Judgement, estimates, judged
 from uqbench_claims.judged import (
     WORDS,
     Counted,
@@ -22,12 +22,15 @@ from uqbench_claims.judged import (
     judged_claims,
 )
 from uqbench_claims.table import COLUMNS, rows
+from uqbench_claims.verdict import Verdict
 
+FEW = 2
+"""Comparisons whose estimates a page tells; of more they are in ``claims.csv``."""
 BY = """
 
-A claim that one method is better than another compares by P(better), the probability that a run of
-one beats a run of the other, unless its paper names a statistic; ranks and `pairs.csv` compare
-means. So a claim may hold where rank sets overlap."""
+A claim that one method is better than another compares by P(better), the probability of
+improvement, that a run of one beats a run of the other, unless its paper names a statistic; ranks
+and `pairs.csv` compare means. So a claim may hold where rank sets overlap."""
 """Below the claims, where any is judged by another statistic than the ranks."""
 
 
@@ -52,7 +55,7 @@ class Claims:
     def section(self) -> str:
         """Claims with their verdicts, in Markdown; empty without claims."""
         shown = [
-            [_verdict(of), *map(cell, (of.claim.sentence, of.claim.source, of.reason))]
+            [_verdict(of), *map(cell, (of.claim.sentence, of.claim.source, _remark(of)))]
             for of in self.judgements
         ]
         by = {f.comparison.statistic for of in self.judgements for f in of.findings}
@@ -77,6 +80,13 @@ class Claims:
                 table(["paper", *WORDS, "parts that hold"], matrix),
             ]
         )
+
+
+def _remark(judged: Judgement) -> str:
+    """Few estimates, then the reason, which has them of a claim that was not run."""
+    few = 0 < len(judged.findings) <= FEW and judged.verdict is not Verdict.NOT_RUN
+    told = [estimates(judged.claim, judged.findings)] if few else []
+    return "; ".join(filter(None, [*told, judged.reason]))
 
 
 def _verdict(judged: Judgement) -> str:

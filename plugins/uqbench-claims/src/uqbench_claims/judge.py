@@ -112,12 +112,17 @@ class _Case:
 
     def judgement(self) -> Judgement:
         """The verdict, with its evidence or what is missing."""
+        least, most = self.claim.least_tasks or 0, len(self.plan.suite.tasks)
+        of = f"the paper's statistic is over {least} tasks"
+        if least > most:
+            return self._say(
+                Verdict.NOT_RUN, f"no budget can decide it: {of}, the suite has {most}"
+            )
         if self.plan.budget_name not in self.claim.budgets:
             return self._elsewhere()
         missing, unusable = self._missing(), self._unusable()
-        if (least := self.claim.least_tasks or 0) > len(self.tasks):
-            reason = f"the paper's statistic is over {least} tasks, this budget has "
-            return self._say(Verdict.NOT_RUN, f"{reason}{len(self.tasks)}")
+        if least > len(self.tasks):
+            return self._say(Verdict.NOT_RUN, f"{of}, this budget has {len(self.tasks)}")
         if missing:
             return self._say(Verdict.NOT_RUN, missing)
         if unusable:
@@ -165,9 +170,9 @@ class _Case:
         except CannotCompareError:
             return self._say(Verdict.NOT_RUN, needs)
         findings = find(evidence, intervals=True)
-        told = [needs, *map(_estimate, findings)]
+        told = [needs, f"here, {estimates(self.claim, findings)}"]
         if absent := [m for m in self.kind.named_methods if m not in kind.named_methods]:
-            told.append(f"without {_listed(absent)}")
+            told.append(f"no runs of {_listed(absent)} here")
         if all(f.interval for f in findings) and any(f.word == "open" for f in findings):
             needed = seeds_needed(evidence, findings, self.seeds)
             told.append(f"at this length {needed.told(self.seeds)}")
@@ -298,12 +303,16 @@ def _parts(findings: Sequence[Finding], reached: Verdict) -> str:
     return "; ".join(parts)
 
 
-def _estimate(finding: Finding) -> str:
-    """A comparison's estimate with its interval, in words."""
-    of = finding.comparison
-    ends = finding.interval and " [{:.3g}, {:.3g}]".format(*finding.interval)
-    metric = f"here {_about(finding)}: {of.statistic} {of.measured.estimate:.3g}"
-    return f"{metric}{ends or ''}"
+def estimates(claim: Claim, findings: Iterable[Finding]) -> str:
+    """Estimates of comparisons with their intervals, and the metric that they are by, in words."""
+    told = []
+    for finding in findings:
+        of, ends = (
+            finding.comparison,
+            finding.interval and " [{:.3g}, {:.3g}]".format(*finding.interval),
+        )
+        told.append(f"{_about(finding)}: {of.statistic} {of.measured.estimate:.3g}{ends or ''}")
+    return f"by {claim.settings['metric'].replace('_', ' ')}, {', '.join(told)}"
 
 
 def _about(finding: Finding) -> str:

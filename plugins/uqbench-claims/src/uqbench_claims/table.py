@@ -91,8 +91,6 @@ def as_text(judged: Judgement) -> str:
         f", {runs.failed} failed" if runs.failed else ""
     )
     counted += f", {judged.seeds} seeds, budget {judged.budget}"
-    if judged.budget not in claim.budgets:
-        counted += f" (needs {' or '.join(claim.budgets)})"
     if len(findings) > 1:
         counted += f"; {len(findings)} comparisons, 95 % together (Holm)"
     elif findings:

@@ -41,7 +41,7 @@ def command(
       uqbench compare losses.csv --column score=nll --better lower --explain
       uqbench compare logs/dqn logs/ppo
       uqbench compare leaderboards/minatar/quick elsewhere/minatar/quick
-      uqbench compare leaderboards/minatar/cpu --pair ua-dqn,qr-dqn
+      uqbench compare leaderboards/minatar/night --pair ua-dqn,qr-dqn
 
     Args:
         constants: An installed suite with the scores of each task that are 0 and 1, e.g. atari.

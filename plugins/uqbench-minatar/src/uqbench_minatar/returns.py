@@ -1,4 +1,4 @@
-"""``returns.csv``: what a board's methods scored in each game, beside the published logs."""
+"""``returns.csv``: a board's returns in each game beside the published logs; predictions."""
 
 from __future__ import annotations
 
@@ -53,16 +53,17 @@ class Returns:
 
     @property
     def section(self) -> str:
-        """The levels by game in Markdown, the speeds before and the greedy returns after them."""
+        """The returns by game in Markdown, and the answers to what the design expected."""
         frame = self.frame
         games = list(dict.fromkeys(frame["game"]))
         lines = [
             "## Returns by game",
             "",
-            f"Mean returns over seeds, *speed / level / greedy*: of training episodes in the last "
-            f"three quarters and in the last tenth of a run, and of greedy episodes. Below, mean "
-            f"returns of {_logs()['source']}, whose learner took a gradient step on 32 transitions "
-            f"every step (`returns.csv`).",
+            f"Mean returns over seeds, *speed / level / greedy*: by "
+            f"`{'`, `'.join(METRICS.values())}`, of training episodes in the last three quarters "
+            f"and in the last tenth of a run, and of greedy episodes. Below, mean returns of "
+            f"{_logs()['source']}, whose learner took a gradient step on 32 transitions every step "
+            f"(`returns.csv`; `tasks.csv` has the intervals of the board's).",
             "",
             f"| method | {' | '.join(games)} |",
             f"| --- |{' --- |' * len(games)}",
@@ -73,7 +74,7 @@ class Returns:
             published = f"{method}, published, steps {first:,} to {last:,}"
             name = f"`{method}`" if source == OWN else published
             lines.append(f"| {name} | {' | '.join(cells.get(game, '–') for game in games)} |")
-        return "\n".join(lines)
+        return "\n".join(lines + predictions(self.board.plan.budget_name))
 
     @staticmethod
     def entries(_: object) -> Sequence[object]:
@@ -93,8 +94,29 @@ def _cell(row: dict[str, Any]) -> str:
     return " / ".join("–" if row[of] is None else f"{float(row[of]):.3g}" for of in METRICS)
 
 
+def predictions(budget: str) -> list[str]:
+    """Lines of Markdown on what the design of a budget expected; none of one without a design."""
+    if not (rows := _table("predictions").get(budget)):
+        return []
+    lines = [
+        "",
+        "## Predictions",
+        "",
+        "Written down with the design, `PROTOCOL.md` of the plugin, before the first run. Speed "
+        "and level are means of the last three quarters and of the last tenth of training.",
+        "",
+        "| expected | came | found |",
+        "| --- | --- | --- |",
+    ]
+    return lines + [f"| {of['expected']} | **{of['came']}** | {of['found']} |" for of in rows]
+
+
 def _logs() -> dict[str, Any]:
-    return tomllib.loads((files("uqbench_minatar") / "published.toml").read_text("utf-8"))
+    return _table("published")
+
+
+def _table(name: str) -> dict[str, Any]:
+    return tomllib.loads((files("uqbench_minatar") / f"{name}.toml").read_text("utf-8"))
 
 
 def published() -> list[list[Any]]:

@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[4]
 ROUTES = {
     "front": ("index.html", ""),
     "board": ("cartpole-paper.html", "#board=cartpole-paper"),
-    "night": ("minatar-cpu.html", "#board=minatar-cpu"),
+    "night": ("minatar-night.html", "#board=minatar-night"),
     "claims": ("claims.html", "#claims="),
     "methods": ("methods.html", "#methods="),
     "method": ("method-ua-dqn.html", "#method=ua-dqn"),
@@ -287,7 +287,7 @@ def test_three_questions_are_two_clicks_from_the_front(visit: Visit):
 
 def test_the_choice_of_a_task_changes_headline_words_and_picture(visit: Visit, explorer):
     visit.go("night")
-    page, before = visit.page, explorer.boards["minatar-cpu"]["finding"]
+    page, before = visit.page, explorer.boards["minatar-night"]["finding"]
     words = "#rows tr[data-row=ua-dqn] td[data-column=intervals]"
     assert page.inner_text(".finding >> nth=0") == before.replace(" %", "\u00a0%")
     whole = page.inner_text(words)
@@ -357,7 +357,7 @@ def test_the_page_goes_by_keyboard_from_the_list_to_a_board_and_its_claims(visit
 
 
 def test_headers_and_points_say_what_they_are_by_keyboard_and_pointer(visit: Visit):
-    visit.go("minatar-cpu")
+    visit.go("minatar-night")
     page, tip = visit.page, visit.page.locator(".tip")
     assert not tip.is_visible()
     page.hover("#rows thead [data-sort=intervals]")
@@ -371,10 +371,8 @@ def test_headers_and_points_say_what_they_are_by_keyboard_and_pointer(visit: Vis
     for _ in range(3):
         page.keyboard.press("ArrowRight")
         seen.append(tip.inner_text())
-    games = ("Asterix", "Breakout", "Freeway")
-    assert [text.split(":")[0] for text in seen] == [
-        f"UBE-DQN, horizon = 150, {game}" for game in games
-    ]
+    games = ("Asterix", "Breakout", "Space Invaders")
+    assert [text.split(":")[0] for text in seen] == [f"UA-DQN, {game}" for game in games]
     page.keyboard.press("Escape")
     assert not tip.is_visible()
 
@@ -389,7 +387,7 @@ LETTERS = """() => [...document.querySelectorAll('main *')]
 """The sizes of all letters of a page, in pixels of the screen."""
 
 
-@pytest.mark.parametrize("board", ["minatar-cpu", "deepsea-paper", "priormdp-sbc-paper"])
+@pytest.mark.parametrize("board", ["minatar-night", "deepsea-paper", "priormdp-sbc-paper"])
 def test_a_phone_shows_trust_and_claims_whole_with_letters_of_ten_pixels(
     browser: Browser, file: Path, board: str
 ):
@@ -412,7 +410,7 @@ def test_a_phone_shows_trust_and_claims_whole_with_letters_of_ten_pixels(
     assert max(hidden) <= 0
 
 
-@pytest.mark.parametrize("board", ["profile-paper", "minatar-cpu", "deepsea-paper"])
+@pytest.mark.parametrize("board", ["profile-paper", "minatar-night", "deepsea-paper"])
 def test_a_board_prints_on_six_pages(browser: Browser, file: Path, board: str):
     page = browser.new_page()
     page.goto(f"{file.resolve().as_uri()}#board={board}")

@@ -247,7 +247,7 @@ def test_names_from_elsewhere_are_text_and_a_submitted_row_says_so(tmp_path, hos
             assert "img" not in Elements(page).tags
             assert "i" not in Elements(page).tags
     (data,) = found.boards.values()
-    assert data["about"] == HOSTILE
+    assert data["about"] == f"{HOSTILE} Hours are a core's: 0.18 in all (cost.csv)."
     assert [one["verified"] for one in data["methods"]].count(False) == 1
 
 

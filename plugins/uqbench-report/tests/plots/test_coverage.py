@@ -10,7 +10,7 @@ from uqbench.boards import StoredBoard
 from uqbench.contract.figure import NotDrawableError
 
 BOARDS = Path(__file__).parents[4] / "leaderboards"
-NIGHT = StoredBoard.read(BOARDS / "minatar" / "cpu")
+NIGHT = StoredBoard.read(BOARDS / "minatar" / "night")
 
 
 def test_squares_are_the_coverages_of_tasks_csv():
@@ -18,7 +18,7 @@ def test_squares_are_the_coverages_of_tasks_csv():
     assert level == 0.9
     csv = pd.read_csv(NIGHT.folder / "tasks.csv").set_index(["method", "task"])
     known = csv["q_coverage_90"].dropna()
-    assert len(data) == len(known) == 35  # seven methods that state intervals, five games
+    assert len(data) == len(known) == 12  # four methods that state intervals, three games
     found = data.set_index(["method", "task"])["share"]
     pd.testing.assert_series_equal(found.sort_index(), known.sort_index(), check_names=False)
 
@@ -42,4 +42,4 @@ def test_rows_are_in_the_order_of_the_board():
     chart = coverage.figure(NIGHT).chart.to_dict(validate=False)
     order = chart["layer"][0]["encoding"]["y"]["sort"]
     assert order == [name for name in NIGHT.methods if name in set(order)]
-    assert order[0] == "ube-dqn-150"
+    assert order[0] == "ua-dqn"

@@ -114,7 +114,7 @@ def test_the_band_of_a_share_of_hits_is_wilsons(hits):
 
 @pytest.mark.parametrize("kind", ["reliability", "pit"])
 def test_bands_of_shares_stay_between_0_and_1(kind):
-    board = StoredBoard.read(BOARD.folder.parents[1] / "minatar" / "cpu")
+    board = StoredBoard.read(BOARD.folder.parents[1] / "minatar" / "night")
     found = uncertainty.figure(board, kind).data.dropna()
     assert len(found) > 100
     assert (found["low"] >= 0).all()
@@ -123,7 +123,7 @@ def test_bands_of_shares_stay_between_0_and_1(kind):
 
 
 def test_intervals_of_coverage_stay_between_0_and_1():
-    board = StoredBoard.read(BOARD.folder.parents[1] / "minatar" / "cpu")
+    board = StoredBoard.read(BOARD.folder.parents[1] / "minatar" / "night")
     found, _ = trust.frame(board.leaderboard, board.ranking)
     assert found["y_low"].min() >= 0
     assert found["y_high"].max() <= 1

@@ -13,7 +13,7 @@ from uqbench_report.plots.selected import showing
 from uqbench.boards import StoredBoard
 from uqbench.contract.errors import UqbenchError
 
-FOLDER = Path(__file__).parents[4] / "leaderboards" / "minatar" / "cpu"
+FOLDER = Path(__file__).parents[4] / "leaderboards" / "minatar" / "night"
 
 
 def test_a_figure_has_the_rows_of_the_selected_methods_and_tasks_alone():
@@ -43,6 +43,6 @@ def test_a_png_is_written_of_some_methods(tmp_path):
     done = CliRunner().invoke(command, [str(FOLDER), *options, "--to", str(tmp_path)])
     assert done.exit_code == 0, done.output
     (path,) = tmp_path.iterdir()
-    assert path.name == "minatar-cpu-curves.png"
+    assert path.name == "minatar-night-curves.png"
     assert path.read_bytes().startswith(b"\x89PNG")
     assert "png" in render.FORMATS

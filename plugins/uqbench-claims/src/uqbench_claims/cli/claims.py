@@ -24,7 +24,7 @@ def command(options: Options, *, boards: FolderThere | None = None, as_json: boo
 
     \b
     Examples:
-      uqbench claims --suite minatar --budget cpu
+      uqbench claims --suite minatar --budget night
       uqbench claims --from leaderboards
 
     Args:

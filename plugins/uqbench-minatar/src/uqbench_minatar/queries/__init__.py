@@ -3,7 +3,7 @@
 They lie on 32 trajectories of 150 steps, eight on each, of policies of three strengths. The files
 next to this module hold seeds and actions; ``python -m uqbench_minatar.tools.query_states`` made
 them. Their climatology is that of γ = 0.99, half of random play and half of the game's script
-(``benchmarks/climatology.py minatar cpu script --states 32``). A trajectory plays with sticky
+(``benchmarks/climatology.py minatar paper script --states 32``). A trajectory plays with sticky
 actions and ramping difficulty, whatever a task's config.
 """
 

@@ -35,7 +35,7 @@ def command(
     \b
     Examples:
       uqbench plot leaderboards/deepsea/paper --what intervals,pairs --format svg,pdf,csv
-      uqbench plot leaderboards/minatar/cpu --what curves --width column --format pdf,txt
+      uqbench plot leaderboards/minatar/night --what curves --width column --format pdf,txt
       uqbench plot results/windy-cliff/smoke/cliff/ua-dqn-neutral/0-*
 
     Args:

@@ -10,12 +10,14 @@ from uqbench_claims.judged import judged_claims
 
 from uqbench.boards.calibration import band, coverage_column
 from uqbench.boards.controls import BEYOND, above_controls
+from uqbench.boards.cost import read_cost
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.protocol import versions_here
 from uqbench.boards.stored import StoredBoard
 from uqbench.contract.errors import UqbenchError, contained
 from uqbench.contract.figure import Figure
 from uqbench.pages.board_view import BoardView, Line, header, stored_estimate
+from uqbench.pages.markdown import cost_sentence
 from uqbench.pages.methods import entitled, names_of
 from uqbench.registry.plugins import Host
 from uqbench.statistics.estimate import Estimate
@@ -82,7 +84,7 @@ def board_data(
         "suite": board.suite,
         "title": board.title,
         "summary": "" if suite is None else suite.summary,
-        "about": str(budget.get("summary", "")),
+        "about": " ".join(filter(None, [str(budget.get("summary", "")), made_in(board)])),
         "score": f"{board.primary['name']}: {board.primary.get('summary', '')}",
         "finding": told.finding,
         "earlier": "; ".join(changed),
@@ -130,6 +132,12 @@ def board_data(
     except UqbenchError as error:  # of an earlier protocol, or not installed here
         data["unranked"] = str(error)
     return data, problems
+
+
+def made_in(board: StoredBoard) -> str:
+    """The sentence on the hours of a board and its processors; empty where no hours were kept."""
+    text = board.unchecked("cost.csv").decode() if board.has("cost.csv") else ""
+    return cost_sentence(read_cost(text), board.provenance[0]).replace("`", "")
 
 
 def commands(board: StoredBoard, root: str) -> dict[str, str]:

@@ -39,7 +39,7 @@ LINKS = {"doi": "https://doi.org/{}", "eprint": "https://arxiv.org/abs/{}", "url
 """The fields of BibTeX that lead to a paper, and where."""
 QUESTION = "Which method is best, and can its uncertainty be trusted?"
 EXAMPLE = {
-    "board": "minatar-cpu",
+    "board": "minatar-night",
     "tasks": "only:asterix",
     "compare": "ua-dqn,qr-dqn",
     "said": "UA-DQN against QR-DQN on Asterix",
