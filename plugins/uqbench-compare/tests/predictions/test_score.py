@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from scipy import stats
@@ -160,6 +161,14 @@ MEANS = [0.0] * 40
         ),
         ({"interval": np.zeros((40, 3)), "targets": MEANS}, r"interval is of .* \[M, 2\]"),
         ({"members": np.zeros((3, 40)), "var": [-1.0] * 40, "targets": MEANS}, "negative"),
+        ({"probs": np.log(HALVES), "targets": ZEROS}, "probs are negative .* -0.69.* at point 0"),
+        ({"probs": [[np.nan, 1.0]] * 40, "targets": ZEROS}, "probs are not finite .* at point 0"),
+        ({"members": [[[1.5, -0.5]] * 40] * 2, "targets": ZEROS}, "members are negative|probs are"),
+        ({"logits": HALVES, "targets": ZEROS}, "logits are probabilities.*these as probs"),
+        ({"logits": [[np.inf, 0.0]] * 40, "targets": ZEROS}, "logits are no numbers .* inf"),
+        ({"quantiles": HALVES, "levels": [0.5, 0.5], "targets": MEANS}, "one of them twice"),
+        ({"mean": [1e200] * 40, "std": [1e200] * 40, "targets": MEANS}, "not finite"),
+        ({"probs": HALVES, "outside_probs": [[0.2, 0.3, 0.5]] * 40}, "as many classes in each set"),
     ],
 )
 def test_what_a_run_may_not_state_is_not_scored(arrays, said):
@@ -253,6 +262,35 @@ def test_the_best_constant_stands_beside():
     values = drawn_values()
     rows = uqbench.score(**values, std=np.ones(60))
     assert rows.loc["rmse", "climatology"] == pytest.approx(values["targets"].std(), rel=1e-9)
+
+
+def test_labels_that_say_another_order_than_places_do_are_refused():
+    values, given = drawn_values(), classes(9, 60)
+    table = {name: pd.Series(of) for name, of in values.items()} | {"std": np.ones(60)}
+    assert uqbench.score(**table).equals(uqbench.score(**values, std=np.ones(60)))
+    table["mean"] = table["mean"][::-1]
+    with pytest.raises(UqbenchError, match="the index of mean is not that of targets"):
+        uqbench.score(**table)
+    probs = pd.DataFrame(given["probs"])
+    assert uqbench.score(probs=probs, targets=given["targets"]).equals(uqbench.score(**given))
+    with pytest.raises(UqbenchError, match=r"columns of probs are \[2, 0, 1\]"):
+        uqbench.score(probs=probs[[2, 0, 1]], targets=given["targets"])
+    masked = np.ma.masked_array(values["mean"], np.arange(60) == 3)
+    with pytest.raises(UqbenchError, match="numbers in mean; got masked entries"):
+        uqbench.score(mean=masked, std=np.ones(60), targets=values["targets"])
+
+
+def test_arrays_that_may_be_read_in_two_ways_are_told():
+    values, generator = drawn_values(), np.random.default_rng(0)
+    square = generator.normal(size=(60, 60))
+    [note] = uqbench.score(samples=square, targets=values["targets"]).attrs["notes"][:1]
+    assert note.startswith("samples are [60, 60]: read with the points along the second")
+    [note] = uqbench.score(mean=values["mean"], targets=[0, 1, 2] * 20).attrs["notes"][:1]
+    assert note.startswith("targets are 3 whole numbers, scored as values")
+    inside, outside = generator.normal(size=60), generator.normal(3, 1, 60)
+    [note] = uqbench.score(score=-inside, outside_score=-outside).attrs["notes"]
+    assert note.startswith("auroc is below one half")
+    assert uqbench.score(score=inside, outside_score=outside).attrs["notes"] == []
 
 
 def test_a_probability_of_zero_is_counted_and_said():

@@ -282,7 +282,8 @@ nll_1, nll_2, nll_3, nll_4, nll_5 = (
 def _targets(one: Predictions[Array]) -> Array:
     if one.targets is None:
         raise ValueError("expected an evaluation set with targets")
-    return one.targets[0]
+    targets: Array = one.targets[0]
+    return targets
 
 
 def classes(one: Predictions[Array]) -> tuple[Array | None, Array]:

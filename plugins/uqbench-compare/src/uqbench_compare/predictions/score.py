@@ -132,7 +132,7 @@ def score(
         at_best = math.nan if best is None or lacking(name, best) else one.value(best)
         rows[name] = (*found, at_best, one.direction, one.summary)
     table = pd.DataFrame.from_dict(rows, orient="index", columns=[*COLUMNS]).rename_axis("score")
-    notes = [*_notes(predictions, table)]
+    notes = [*_notes(predictions, table, arrays)]
     if beside is not None:
         known_targets = predictions["test"].targets
         if known_targets is None:
@@ -185,12 +185,23 @@ def _labels(count: int, joint: bool) -> Array:
     return (order // (TEN if joint else 1)) % max(2, min(GROUPS, count // TEN))
 
 
-def _notes(predictions: Given, table: pd.DataFrame) -> Iterator[str]:
+def _notes(
+    predictions: Given, table: pd.DataFrame, arrays: Mapping[str, ArrayLike]
+) -> Iterator[str]:
     """Sentences on what a reader of the scores would not expect."""
     one = predictions["test"]
     said, targets = one.predicted, one.targets
+    for name in ("members", "samples"):
+        shape = np.shape(arrays.get(name, ()))
+        if len(shape) > 1 and shape[0] == shape[1]:
+            yield f"{name} are {list(shape)}: read with the points along the second dimension."
+    if "auroc" in table.index and table["high"]["auroc"] < 0.5:
+        yield "auroc is below one half: the higher a score, the more foreign shall a point be."
     if targets is None:
         return
+    known = {*targets[0].tolist()}
+    if said.probs is None and len(known) <= TEN and all(x == int(x) for x in known):
+        yield f"targets are {len(known)} whole numbers, scored as values: classes need probs."
     stated = [of[0] for of in (said.probs, said.mean, said.total, targets) if of is not None]
     rows = np.concatenate([of.reshape(len(of), -1) for of in stated], 1)
     counts = Counter(row.tobytes() for row in rows)

@@ -17,7 +17,15 @@ from scipy.special import entr, logsumexp, softmax
 from uqbench.contract.errors import UqbenchError, see, unknown
 from uqbench.contract.estimator import Predictions, PredictiveUncertainty
 from uqbench.contract.seeding import derive_seed
-from uqbench.uncertainty.validity import ROUNDING, Speaker, check_prediction, numbers
+from uqbench.uncertainty.validity import (
+    PROBABILITY,
+    ROUNDING,
+    Speaker,
+    check_prediction,
+    check_probabilities,
+    is_float,
+    numbers,
+)
 from uqbench_compare.predictions.registered import NORMAL_90, Array
 
 LEAST_POINTS = 20
@@ -91,10 +99,41 @@ def stated(arrays: Mapping[str, Any], where: str) -> dict[str, Predictions[Array
             f"another set (outside_score, outside_probs, …), to be told from these."
         )
     sets = {"test": test, "outside": outside} if outside else {"test": test}
-    return {
-        name: statement(name, where, {k: _array(where, k, v) for k, v in of.items()})
-        for name, of in sets.items()
-    }
+    for name, of in sets.items():
+        _check_labels(name, of, where)
+    with np.errstate(over="ignore", invalid="ignore"):  # what is infinite then is refused
+        found = {
+            name: statement(name, where, {k: _array(where, k, v) for k, v in of.items()})
+            for name, of in sets.items()
+        }
+    probs = {name: of.predicted.probs for name, of in found.items()}
+    widths = {name: of.shape[-1] for name, of in probs.items() if of is not None}
+    if len({*widths.values()}) > 1:
+        raise UqbenchError(f"{where}: expected as many classes in each set; got {widths}.")
+    return found
+
+
+def _check_labels(name: str, arrays: Mapping[str, Any], where: str) -> None:
+    """Refuse labelled arrays whose labels say another order than their places do.
+
+    Raises:
+        UqbenchError: indexes of pandas differ, or columns are numbered otherwise.
+    """
+    labels = {k: list(v.index) for k, v in arrays.items() if hasattr(v, "iloc") and k != "levels"}
+    first = next(iter(labels), "")
+    for key, own in labels.items():
+        if len(own) == len(labels[first]) and own != labels[first]:
+            raise UqbenchError(
+                f"{where}: the index of {key} is not that of {first} in the set {name!r}, so that "
+                f"rows of one number would not be one point: align them, or give .to_numpy()."
+            )
+        columns = list(getattr(arrays[key], "columns", ()))
+        rising = [*range(len(columns))]
+        if key in CLASSES and columns != rising and {*columns} == {*rising}:
+            raise UqbenchError(
+                f"{where}: the columns of {key} are {columns}; expected class k in column k: "
+                f"{key}[sorted({key})], or .to_numpy() where their names say nothing."
+            )
 
 
 def statement(name: str, where: str, own: Mapping[str, Array]) -> Predictions[Array]:
@@ -115,7 +154,7 @@ def statement(name: str, where: str, own: Mapping[str, Array]) -> Predictions[Ar
             f"{where}: {', '.join(values)} beside probabilities of the set {name!r}: expected "
             f"those of classes or those of values, not both."
         )
-    said = _classes(own, where) if of_classes else _values(own, count, by)
+    said = _classes(own, where, by) if of_classes else _values(own, count, by)
     targets, n_classes = own.get("targets"), 0 if said.probs is None else said.probs.shape[-1]
     if targets is not None:
         said = replace(said, says=said.says | {"targets"})
@@ -201,7 +240,11 @@ def of_points(one: Predictions[Array], kept: Array) -> Predictions[Array]:
 def _array(where: str, name: str, value: Any) -> Array:
     """An array in float64, in one of its forms; a column ``[M, 1]`` is ``[M]``."""
     try:
-        plain = np.asarray(value.detach().cpu() if hasattr(value, "detach") else value)
+        if np.ma.is_masked(value):
+            raise TypeError("got masked entries: leave these points out of every array")
+        if hasattr(value, "detach"):
+            value = (value.double() if is_float(value) else value).detach().cpu()
+        plain = np.asarray(value)
         if plain.dtype.kind not in "biuf":
             raise TypeError(f"got {plain.dtype}")
         found = plain.astype(np.float64)
@@ -252,10 +295,16 @@ def _targets(given: Array, n_classes: int, by: Speaker) -> Array:
     return given.astype(np.int64)
 
 
-def _classes(own: Mapping[str, Array], where: str) -> Stated:
+def _classes(own: Mapping[str, Array], where: str, by: Speaker) -> Stated:
     """Statement on classes."""
     probs, members, parts = own.get("probs"), own.get("members"), dict[str, Any]()
     if (logits := own.get("logits")) is not None:
+        points = logits[None] if logits.ndim < 3 else logits.swapaxes(0, 1)[None]
+        by.refuse("logits are no numbers", ~(points < np.inf), points, "numbers, or -inf")
+        sums = abs(logits.sum(-1) - 1) < PROBABILITY
+        if logits.ndim > 1 and sums.all() and (logits >= 0).all():
+            found = "logits are probabilities: none is negative, and all rows sum to one"
+            raise by.refusal(found, "these as probs, or their logarithms")
         if logits.ndim == 1:
             logits = np.stack([0 * logits, logits], -1)
         members = softmax(logits, -1) if logits.ndim == 3 else members
@@ -268,6 +317,11 @@ def _classes(own: Mapping[str, Array], where: str) -> Stated:
         probs = members.mean(0)
     if probs is None:
         raise UqbenchError(f"{where}: expected probs, logits or members beside classes.")
+    for name, one in (("probs", probs), ("members", members)):
+        if one is not None:
+            values = one[None] if one.ndim < 3 else one.swapaxes(0, 1)[None]
+            by.refuse(f"{name} are not finite", ~np.isfinite(values), values, "finite numbers")
+            check_probabilities(name, values, True, by)
     total = entr(probs).sum(-1)[None]
     aleatoric = total if members is None else entr(members).sum(-1).mean(0)[None]
     parts |= {name: own[name][None] for name in ("classes", "score") if name in own}
@@ -358,6 +412,8 @@ def _rising(quantiles: Array, levels: Array, by: Speaker) -> tuple[Array, Array]
     if len(levels) != quantiles.shape[1] or not ((levels > 0) & (levels < 1)).all():
         found = f"levels are {levels.tolist()} of {quantiles.shape[1]} quantiles"
         raise by.refusal(found, "a number between 0 and 1 for each")
+    if len({*levels.tolist()}) < len(levels):
+        raise by.refusal(f"levels are {levels.tolist()}, one of them twice", "each level once")
     order = levels.argsort()
     quantiles, levels = quantiles[:, order], levels[order]
     by.refuse("quantiles are not finite", ~np.isfinite(quantiles)[None], quantiles[None], "numbers")
