@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal
 
-from uqbench import ScoreSpec, hookimpl
+from uqbench.contract.hookspecs import hookimpl
+from uqbench.contract.specs import ScoreSpec
 
 SCORES: dict[str, tuple[Literal["max", "min"], str]] = {
     "nll": ("min", "negative log-likelihood of the targets, nats"),
