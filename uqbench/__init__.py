@@ -40,8 +40,8 @@ if sys.platform == "win32":
 if TYPE_CHECKING:
     from uqbench_claims.api import judge_claims, verdicts
     from uqbench_compare.compare import Compared, compare
+    from uqbench_compare.predictions.score import score
     from uqbench_leaderboard.api import check_leaderboard, leaderboard, rewrite_leaderboard
-    from uqbench_predictive.score import score
     from uqbench_predictive.tables import TableDataset, table_options, table_suite
     from uqbench_record.record import evaluate, record
     from uqbench_report.report import write_report
@@ -69,8 +69,8 @@ _LAZY = {
     for module, names in {
         "uqbench_claims.api": ("judge_claims", "verdicts"),
         "uqbench_compare.compare": ("Compared", "compare"),
+        "uqbench_compare.predictions.score": ("score",),
         "uqbench_leaderboard.api": ("check_leaderboard", "leaderboard", "rewrite_leaderboard"),
-        "uqbench_predictive.score": ("score",),
         "uqbench_predictive.tables": ("TableDataset", "table_options", "table_suite"),
         "uqbench_profile.profile": ("profile",),
         "uqbench_record.record": ("evaluate", "record"),

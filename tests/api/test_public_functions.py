@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from uqbench_predictive.stated import FORMS
+from uqbench_compare.predictions.stated import FORMS
 
 import uqbench
 

@@ -36,7 +36,7 @@ def _installation(out: Path) -> Iterator[tuple[bool, str]]:
     import shutil
 
     from uqbench.contract.errors import UqbenchError
-    from uqbench.registry.packages import lacking
+    from uqbench.registry.packages import in_words, is_extra, lacking
     from uqbench.registry.plugins import Host
     from uqbench.results.store import Store
     from uqbench.suites.reading import read_suites
@@ -79,14 +79,12 @@ def _installation(out: Path) -> Iterator[tuple[bool, str]]:
             try:
                 registry[known].load_factory()
             except Exception as error:  # a module may raise anything
-                yield False, f"{registry.kind} {known}: {type(error).__name__}: {error}"
+                yield is_extra(error), f"{registry.kind} {known}: {in_words(error)}"
     catalog = read_suites(host)
-    for problem in catalog.problems:
-        yield False, str(problem)
+    yield from ((False, str(problem)) for problem in catalog.problems)
     for suite in catalog.suites.values():
-        counts = f"{len(suite.methods)} methods, {len(suite.tasks)} tasks"
-        budgets = ", ".join(suite.budgets)
-        yield bool(suite.methods), f"suite {suite.name}: {counts}, budgets {budgets}"
+        counts = f"{len(suite.methods)} methods, {len(suite.tasks)} tasks, budgets "
+        yield bool(suite.methods), f"suite {suite.name}: {counts}{', '.join(suite.budgets)}"
     existed = out.exists()
     try:
         note = Store(out).prepare()

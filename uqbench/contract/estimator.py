@@ -21,10 +21,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, runtime_checkable
 
-import torch
-from torch import Tensor
+from typing_extensions import TypeVar
+
+if TYPE_CHECKING:  # scores are of arrays, and need no torch
+    import torch
+    from torch import Tensor
+
+Array = TypeVar("Array", default="Tensor")
+"""A tensor, as estimators predict; a NumPy array where predictions are scored."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +54,8 @@ class Data:
 
 
 @dataclass(frozen=True)
-class PredictiveUncertainty:
-    """Predictions of an estimator for ``M`` inputs.
+class PredictiveUncertainty(Generic[Array]):
+    """Predictions of an estimator for ``M`` inputs: tensors, or NumPy arrays where they are scored.
 
     Whatever is stated is finite when it is rounded to float32, and is checked before it is scored
     (:mod:`uqbench.uncertainty.validity`).
@@ -81,22 +87,22 @@ class PredictiveUncertainty:
         weights: ``[L, M, K]`` of the K models of a belief that an input is.
     """
 
-    total: Tensor
-    aleatoric: Tensor
-    epistemic: Tensor
-    probs: Tensor | None
+    total: Array
+    aleatoric: Array
+    epistemic: Array
+    probs: Array | None
     unit: Literal["nats", "variance", "return"]
-    mean: Tensor | None = None
-    highest: Tensor | None = None
-    score: Tensor | None = None
-    energy: Tensor | None = None
-    members: Tensor | None = None
-    interval: Tensor | None = None
-    classes: Tensor | None = None
-    weights: Tensor | None = None
+    mean: Array | None = None
+    highest: Array | None = None
+    score: Array | None = None
+    energy: Array | None = None
+    members: Array | None = None
+    interval: Array | None = None
+    classes: Array | None = None
+    weights: Array | None = None
 
     @property
-    def novelty(self) -> Tensor:
+    def novelty(self) -> Array:
         """The order of inputs by novelty, ``[L, M]``: ``score``, or else the epistemic part."""
         return self.epistemic if self.score is None else self.score
 
@@ -117,7 +123,7 @@ class EvaluationSet:
 
 
 @dataclass(frozen=True)
-class Predictions:
+class Predictions(Generic[Array]):
     """Predictions for an evaluation set, with the targets and the reference.
 
     Attributes:
@@ -126,9 +132,9 @@ class Predictions:
         reference: log-probabilities of the reference model, ``[L, M, C]``; None in setting (a).
     """
 
-    predicted: PredictiveUncertainty
-    targets: Tensor | None = None
-    reference: Tensor | None = None
+    predicted: PredictiveUncertainty[Array]
+    targets: Array | None = None
+    reference: Array | None = None
 
 
 class ReferenceModel(Protocol):
@@ -157,7 +163,7 @@ class OpenReferenceModel(ReferenceModel, Protocol):
         """Inputs of its last layer and logits, for ``[L, M, *x]``: ``[L, M, H]``, ``[L, M, C]``."""
 
 
-Predict = Callable[[Tensor], PredictiveUncertainty]
+Predict = Callable[["Tensor"], PredictiveUncertainty]
 """From inputs ``[L, M, *x]`` to the prediction for them."""
 
 

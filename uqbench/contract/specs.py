@@ -249,7 +249,8 @@ class ScoreSpec(Spec):
     """A score of stored predictions.
 
     ``factory(predictions)`` is the score itself: from one run's
-    :class:`uqbench.contract.estimator.Predictions` by evaluation set, with one lane, to a number.
+    :class:`uqbench.contract.estimator.Predictions` by evaluation set, NumPy arrays with one lane,
+    to a number.
 
     Attributes:
         direction: whether more (``max``) or less (``min``) is better.

@@ -23,8 +23,9 @@ from typing import Any
 
 from pluggy import PluginValidationError
 
-from uqbench.contract.errors import UqbenchError, contained, in_words, see, unknown
+from uqbench.contract.errors import UqbenchError, contained, see, unknown
 from uqbench.registry import classes
+from uqbench.registry.packages import in_words
 from uqbench.registry.side_effects import announced
 
 VARIABLE = "UQBENCH_LOCAL"

@@ -8,14 +8,16 @@ for.
 
 import shlex
 from importlib import metadata
+from typing import TypeGuard
 
+from uqbench.contract import errors
 from uqbench.contract.errors import UqbenchError
 
 COMMANDS, MODULES, DRIVERS = "uqbench.commands", "uqbench.modules", "uqbench.drivers"
 PACKAGES = {
     COMMANDS: {
         "claims": "uqbench-claims", "cite": "uqbench-claims", "compare": "uqbench-compare",
-        "score": "uqbench-predictive", "leaderboard": "uqbench-leaderboard",
+        "score": "uqbench-compare", "leaderboard": "uqbench-leaderboard",
         "plot": "uqbench-report", "report": "uqbench-report", "submit": "uqbench-keeper",
         "verify": "uqbench-keeper", "plugin": "uqbench-testing", "tune": "uqbench-leaderboard",
     },
@@ -55,11 +57,21 @@ def lacking(error: ModuleNotFoundError, what: str = "this") -> UqbenchError:
         ModuleNotFoundError: neither brings it.
     """
     name = str(error.name)
-    if name not in ("torch", "numba", "pyarrow") and not name.startswith("uqbench_"):
+    if not is_extra(error) and not name.startswith("uqbench_"):
         raise error
     own = f"python -m pip install {name.replace('_', '-')}"
     install = TRAINS if name in ("torch", "numba") else own
     return UqbenchError(f"{what} needs {name}, which is not installed: {install}")
+
+
+def is_extra(error: BaseException) -> TypeGuard[ModuleNotFoundError]:
+    """Whether an error says that an extra is not installed."""
+    return isinstance(error, ModuleNotFoundError) and error.name in ("torch", "numba", "pyarrow")
+
+
+def in_words(error: BaseException) -> str:
+    """An error in words; of a module of an extra the words name the extra."""
+    return str(lacking(error, "it")) if is_extra(error) else errors.in_words(error)
 
 
 def can_report() -> bool:

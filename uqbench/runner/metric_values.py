@@ -106,7 +106,7 @@ def _risk_adjusted(name: str, risk: RiskMeasure, values: NDArray[np.float64]) ->
     """The measure of equally likely values; one that is no number is refused."""
     import torch  # where it computes: reading boards does not
 
-    from uqbench.uncertainty.validity import PLAIN, form_of
+    from uqbench.uncertainty.plain import PLAIN, form_of
 
     given = torch.from_numpy(values)
     said = risk(given, torch.full_like(given, 1 / len(given)))

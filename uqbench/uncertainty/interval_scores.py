@@ -17,7 +17,7 @@ from torch import Tensor
 
 from uqbench.contract.agent import Uncertainty
 from uqbench.uncertainty.epistemic import reaches
-from uqbench.uncertainty.validity import is_valid
+from uqbench.uncertainty.plain import is_valid
 
 LEVELS = (0.50, 0.90, 0.95)
 """Levels of the central intervals whose coverage is recorded."""

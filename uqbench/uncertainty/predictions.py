@@ -1,7 +1,7 @@
 """Stored predictions: a run's columns, a row a point, and the scores that are functions of them.
 
-Numbers are float32. A registered score is computed from what is stored, also when a run finishes,
-so that computing it later gives the same bits.
+Numbers are float32. A registered score is computed from what is stored, in float64 and without
+torch, also when a run finishes, so that computing it later gives the same bits.
 """
 
 import math
@@ -23,7 +23,7 @@ from uqbench.registry.plugins import Host
 from uqbench.results.tables import Columns
 from uqbench.suites.controls import control_of
 from uqbench.suites.metrics import Metric
-from uqbench.uncertainty import validity
+from uqbench.uncertainty import plain, validity
 from uqbench.uncertainty.problems import reference_log_probs
 
 NUMBERS = ("total", "aleatoric", "epistemic", "mean", "score", "energy")
@@ -80,7 +80,7 @@ def predict_once(
     order = torch.stack([torch.randperm(every.shape[1], generator=g) for g in generators])
     lane, shape = torch.arange(len(seeds))[:, None], (len(seeds), every.shape[1])
     by = replace(by, when="for all evaluation inputs")
-    said = validity.plain_prediction(predict(every[lane, order]), shape, n_classes, by)
+    said = plain.plain_prediction(predict(every[lane, order]), shape, n_classes, by)
     predictions = {}
     places = order.argsort(1).split([one.inputs.shape[1] for one in sets.values()], 1)
     for (name, one), place in zip(sets.items(), places, strict=True):
@@ -125,26 +125,19 @@ def nearest(inputs: Tensor, known: Tensor) -> NDArray[np.float32]:
 def _columns(
     name: str, one: Predictions, lane: int, members: int
 ) -> dict[str, NDArray[np.generic]]:
-    said = one.predicted
-    count = said.total.shape[1]
-    parts: dict[str, Tensor | None] = {n: getattr(said, n) for n in (*NUMBERS, *VECTORS)}
+    said, count = one.predicted, one.predicted.total.shape[1]
+    parts = {n: getattr(said, n) for n in (*NUMBERS, *VECTORS)}
     parts |= {"target": one.targets, "reference": one.reference}
-    columns: dict[str, NDArray[np.generic]] = {
-        "set": np.full(count, name, object),
-        "unit": np.full(count, said.unit, object),
-    }
-    columns |= {
-        n: tensor[lane].detach().cpu().numpy().astype(np.float32)
-        for n, tensor in parts.items()
-        if tensor is not None
-    }
+    columns: dict[str, NDArray[np.generic]] = {"set": np.full(count, name, object)}
+    columns["unit"] = np.full(count, said.unit, object)
+    columns |= {n: validity.numbers(x[lane]) for n, x in parts.items() if x is not None}
     if members and said.members is not None:
-        chosen = said.members[:members, lane].detach().cpu().movedim(0, 1).flatten(1)  # [M, S · C]
-        columns["members"] = chosen.numpy().astype(np.float32)
+        chosen = validity.numbers(said.members[:members, lane]).swapaxes(0, 1)
+        columns["members"] = chosen.reshape(count, -1)  # [M, S · C]
     return columns
 
 
-def stored_predictions(columns: Columns) -> dict[str, Predictions]:
+def stored_predictions(columns: Columns) -> dict[str, Predictions[validity.Numbers]]:
     """The predictions in a run's columns, by evaluation set, of one lane, in float64.
 
     Raises:
@@ -160,26 +153,22 @@ def stored_predictions(columns: Columns) -> dict[str, Predictions]:
         ) from error
 
 
-def _of_set(columns: Columns, rows: NDArray[np.bool_]) -> Predictions:
-    def tensor(name: str) -> Tensor | None:
+def _of_set(columns: Columns, rows: NDArray[np.bool_]) -> Predictions[validity.Numbers]:
+    def column(name: str) -> validity.Numbers | None:
         if name not in columns:
             return None
-        column = torch.from_numpy(columns[name][rows].astype(np.float64))[None]
-        return None if column.isnan().all() else column
+        own = columns[name][rows].astype(np.float64)[None]
+        return None if np.isnan(own).all() else own
 
-    numbers = {name: tensor(name) for name in (*NUMBERS, *VECTORS)}
-    members, targets, probs = tensor("members"), tensor("target"), numbers["probs"]
+    numbers: dict[str, Any] = {name: column(name) for name in (*NUMBERS, *VECTORS)}
+    members, targets, probs = column("members"), column("target"), numbers["probs"]
     if members is not None:
         width = 1 if probs is None else probs.shape[-1]
-        members = members.unflatten(-1, (-1, width)).movedim(2, 0)
-    said = PredictiveUncertainty(
-        **numbers,  # type: ignore[arg-type]
-        unit=columns["unit"][rows][0],
-        members=members,
-    )
+        members = np.moveaxis(members.reshape(*members.shape[:2], -1, width), 2, 0)
+    said = PredictiveUncertainty(**numbers, unit=columns["unit"][rows][0], members=members)
     if targets is not None and probs is not None:
-        targets = targets.long()
-    return Predictions(said, targets, tensor("reference"))
+        targets = targets.astype(np.int64)
+    return Predictions(said, targets, column("reference"))
 
 
 def predictions_score(statistic: str, columns: Columns, host: Host) -> float:
@@ -187,7 +176,7 @@ def predictions_score(statistic: str, columns: Columns, host: Host) -> float:
     return score_of(host.scores[statistic], stored_predictions(columns))
 
 
-def score_of(spec: ScoreSpec, predictions: Mapping[str, Predictions]) -> float:
+def score_of(spec: ScoreSpec, predictions: Mapping[str, Predictions[validity.Numbers]]) -> float:
     """A registered score; NaN where a set's predictions are invalid, whatever the score makes."""
     if not all(validity.is_prediction(one) for one in predictions.values()):
         return math.nan

@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 
 from uqbench.contract.estimator import Data, Dataset, EvaluationSet, ReferenceModel
-from uqbench.uncertainty.validity import PLAIN, PROBABILITY, Speaker, form_of, plain_parts
+from uqbench.uncertainty.plain import PLAIN, form_of, plain_parts
+from uqbench.uncertainty.validity import PROBABILITY, Speaker
 
 
 def drawn(
@@ -103,9 +104,8 @@ def check_scores(scores: object, declared: Iterable[str], lanes: int, by: Speake
             raise by.refusal(f"score {name!r} is {form_of(value)}", expected)
         if not value.isfinite().all():
             lane = int((~value.isfinite()).nonzero()[0])
-            raise by.refusal(
-                f"score {name!r} is {float(value[lane])} in lane {lane}", "a finite number"
-            )
+            found = f"score {name!r} is {float(value[lane])} in lane {lane}"
+            raise by.refusal(found, "a finite number")
 
 
 def _check_points(dataset: Dataset, part: Data | EvaluationSet, lanes: int, by: Speaker) -> None:
@@ -121,20 +121,11 @@ def _check_points(dataset: Dataset, part: Data | EvaluationSet, lanes: int, by: 
     targets: object = part.targets
     if targets is None and isinstance(part, EvaluationSet):
         return
-    check_targets(targets, shape[:2], dataset.n_classes, by)
-
-
-def check_targets(targets: object, shape: tuple[int, ...], n_classes: int, by: Speaker) -> None:
-    """Refuse targets of another form than ``[L, M]``, that are no class or not finite.
-
-    Raises:
-        UqbenchError: names what was found, lane and point, and what was expected.
-    """
-    dtype = torch.int64 if n_classes else torch.float32
-    if not isinstance(targets, Tensor) or targets.shape != shape or targets.dtype != dtype:
-        expected = f"{dtype} of shape {shape}, one for each input"
+    dtype = torch.int64 if dataset.n_classes else torch.float32
+    if not isinstance(targets, Tensor) or targets.shape != shape[:2] or targets.dtype != dtype:
+        expected = f"{dtype} of shape {shape[:2]}, one for each input"
         raise by.refusal(f"targets {by.when} are {form_of(targets)}", expected)
-    if n_classes:
-        outside = (targets < 0) | (targets >= n_classes)
-        by.refuse("targets are no class", outside, targets, f"0 to {n_classes - 1}")
+    if dataset.n_classes:
+        outside = (targets < 0) | (targets >= dataset.n_classes)
+        by.refuse("targets are no class", outside, targets, f"0 to {dataset.n_classes - 1}")
     by.refuse("targets are not finite", ~targets.isfinite(), targets, "finite numbers")

@@ -17,7 +17,7 @@ from uqbench.contract.truth import Climatology, Truth
 from uqbench.uncertainty import epistemic, forecasts
 from uqbench.uncertainty.epistemic import Predictions
 from uqbench.uncertainty.interval_scores import LEVELS, central_interval, quantile
-from uqbench.uncertainty.validity import is_valid
+from uqbench.uncertainty.plain import is_valid
 
 PREFIX = "queries/"
 TAIL = 0.25
@@ -184,9 +184,8 @@ def _score_distribution(lane: _Lane, scores: dict[str, float], curves: dict[str,
         most = reference - float(best.mean())  # 0 where there is nothing to be better at
         scores["return_proper"] = (reference - own) / most if most > 0 else math.nan
     uniform = torch.full_like(outcomes, 1 / outcomes.shape[-1]) if weights is None else weights
-    gap = forecasts.lower_tail_mean(atoms, probs, TAIL) - forecasts.lower_tail_mean(
-        outcomes, uniform, TAIL
-    )
+    own_tail = forecasts.lower_tail_mean(atoms, probs, TAIL)
+    gap = own_tail - forecasts.lower_tail_mean(outcomes, uniform, TAIL)
     scores["cvar25_error"] = float(gap.abs().mean())
 
 
@@ -197,9 +196,8 @@ def _score_aleatoric(lane: _Lane, scores: dict[str, float]) -> None:
     var = lane.stated.aleatoric_var.flatten().clamp(min=0)
     true, noise = _return_std(lane.truth)
     scores["aleatoric_std"] = float(var.sqrt().mean())
-    scores["aleatoric_error"] = math.sqrt(
-        max(float(((var.sqrt() - true).square() - noise).mean()), 0.0)
-    )
+    squared = float(((var.sqrt() - true).square() - noise).mean())
+    scores["aleatoric_error"] = math.sqrt(max(squared, 0.0))
     if lane.climatology is not None:
         smallest = epistemic.SMALLEST * lane.climatology.return_std
         scores["return_scale"] = epistemic.scale(
@@ -301,10 +299,8 @@ def _expected_crps(
     """The CRPS of each forecast, expected over weighted outcomes, ``[K]``."""
     if weights is None:
         return forecasts.crps(atoms, probs, outcomes)
-    each = torch.stack(
-        [forecasts.crps(atoms, probs, outcome[:, None]) for outcome in outcomes.unbind(-1)], -1
-    )
-    return (weights * each).sum(-1)
+    each = [forecasts.crps(atoms, probs, outcome[:, None]) for outcome in outcomes.unbind(-1)]
+    return (weights * torch.stack(each, -1)).sum(-1)
 
 
 def _return_std(truth: Truth) -> tuple[Tensor, Tensor]:

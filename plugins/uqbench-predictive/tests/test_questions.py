@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from uqbench_compare.predictions.registered import ORDERS
 from uqbench_predictive.questions import WORDS, Questions
-from uqbench_predictive.scores.registered import ORDERS
 
 from uqbench.boards import Board, Score
 from uqbench.registry import Host

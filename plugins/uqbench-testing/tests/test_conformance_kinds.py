@@ -757,7 +757,7 @@ class Together(Loop):
 
 def largest(given):
     probs = given["test"].predicted.probs
-    return math.nan if probs is None else probs.amax(-1).mean().item()
+    return math.nan if probs is None else probs.max(-1).mean()
 
 
 def in_file_order(given):
@@ -765,14 +765,14 @@ def in_file_order(given):
     probs = given["test"].predicted.probs
     if probs is None:
         return math.nan
-    order = probs[0].amax(-1).argsort(descending=True, stable=True)[: len(probs[0]) // 10]
-    return (probs[0].argmax(-1) == given["test"].targets[0])[order].double().mean().item()
+    order = (-probs[0].max(-1)).argsort(kind="stable")[: len(probs[0]) // 10]
+    return (probs[0].argmax(-1) == given["test"].targets[0])[order].mean()
 
 
 def likelihood(given):
     """Not its logarithm: the most probable class is best stated with certainty."""
     probs, targets = given["test"].predicted.probs, given["test"].targets
-    return math.nan if probs is None else probs[0].gather(-1, targets.T).mean().item()
+    return math.nan if probs is None else probs[0, np.arange(len(targets.T)), targets[0]].mean()
 
 
 def score(factory, **declared):

@@ -136,7 +136,7 @@ class Training:
         moved = relative_change(self._first, parameters(self._agent), lanes)
         if not weights(self._agent) and 0 in moved:  # it may learn where nobody looks
             return [{}] * lanes
-        fresh = measured.episodes(self._make(batch)) if measured.compares else None
+        fresh = None if measured.returned is None else measured.episodes(self._make(batch))
         proof = returns(measured, fresh, partial(random_agent, batch, measured)) | {"moved": moved}
         if isinstance(batch.cell.config, CountsGradientSteps):
             proof["gradient_steps"] = [batch.cell.config.gradient_steps(batch.budget.steps)] * lanes

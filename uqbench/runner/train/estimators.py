@@ -16,6 +16,7 @@ from uqbench.runner.batches import Batch
 from uqbench.runner.train.guards import named
 from uqbench.runner.train.recorder import EPISODES, RECORD, columns
 from uqbench.suites.configs import task_config
+from uqbench.uncertainty.plain import plain_parts
 from uqbench.uncertainty.predictions import (
     check_size,
     nearest,
@@ -24,7 +25,7 @@ from uqbench.uncertainty.predictions import (
     score_rows,
 )
 from uqbench.uncertainty.problems import check_scores, drawn
-from uqbench.uncertainty.validity import Speaker, plain_parts
+from uqbench.uncertainty.validity import Speaker
 
 NO_EPISODES = columns([()] * len(EPISODES), EPISODES)
 

@@ -16,8 +16,9 @@ from torch import Tensor
 from uqbench.contract.agent import Policy, Queried, Uncertainty
 from uqbench.contract.environment import LaneEnv, Outcome
 from uqbench.contract.errors import UqbenchError, see
+from uqbench.uncertainty.plain import PLAIN, check_uncertainty, form_of, plain_parts
 from uqbench.uncertainty.scores import PREFIXES
-from uqbench.uncertainty.validity import PLAIN, Speaker, check_uncertainty, form_of, plain_parts
+from uqbench.uncertainty.validity import Speaker
 
 MEASURED = ("reward", "evaluation_return")
 SCORED = ("events/", *PREFIXES)

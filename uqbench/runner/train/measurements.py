@@ -49,7 +49,7 @@ class Measurements:
         queries: ask the agents of each task; none where the budget does not say so.
         latest: what was recorded last.
         returned: mean returns ``[L]`` of the last evaluation.
-        compares: whether evaluations of agents that did not learn stand beside it.
+        compares: whether a policy may be evaluated before it learns, in the middle of its run.
     """
 
     def __init__(self, batch: Batch, host: Host, device: torch.device) -> None:

@@ -36,7 +36,8 @@ class LoopProof:
     def begin(self, agent: SinglePolicy) -> None:
         """Evaluate a policy after its first step, before it learned from any.
 
-        Global generators, such as NumPy's and those of CUDA, are then where they were.
+        Not of a ranked run, which a policy that remembers being asked would change. Global
+        generators, such as NumPy's and those of CUDA, are then where they were.
         """
         if self._measured.compares:
             # a loop may make its policy as it learns: then that is not known
@@ -54,9 +55,8 @@ class LoopProof:
     def found(self, baseline: Callable[[], Agent]) -> dict[str, float]:
         """The proof, once the trained policy is judged."""
         self.stop()
-        found = returns(self._measured, self._untrained, baseline) | {
-            "gradient_steps": [self._steps]
-        }
+        found = returns(self._measured, self._untrained, baseline)
+        found["gradient_steps"] = [self._steps]
         if self._steps or found.get("trained", 0) == found.get("untrained"):
             after = [weight.detach() for weight in self._first]
             found["moved"] = relative_change([*self._first.values()], after, 1)
@@ -72,11 +72,8 @@ class LoopProof:
 def returns(
     measured: Measurements, untrained: Evaluated | None, baseline: Callable[[], Agent]
 ) -> dict[str, Sequence[float]]:
-    """Mean returns ``[L]`` of evaluations: trained, untrained and of random actions.
-
-    Only where runs are not ranked, which are short; a board that ranks has rows for that.
-    """
-    if not measured.compares or measured.returned is None:
+    """Mean returns ``[L]`` of evaluations: trained, untrained where it is known, and random."""
+    if measured.returned is None:
         return {}
     known = {"untrained": untrained, "random": measured.episodes(baseline())}
     means = {name: [*of.returns.mean(1).tolist()] for name, of in known.items() if of is not None}

@@ -31,7 +31,7 @@ WORDS: Mapping[str, str] = {
     "msp": "largest probability", "entropy": "entropy", "mi": "mutual information",
     "energy": "energy", "score": "own score",
 }  # fmt: skip
-"""Questions for people, by the names in :data:`uqbench_predictive.scores.registered.ORDERS`."""
+"""Questions for people, by the names in :data:`uqbench_compare.predictions.registered.ORDERS`."""
 NO_ANSWER = 0.5
 """AUROC of a row that says the same of all inputs in every run: it does not answer the question."""
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 import torch
+from uqbench_compare.predictions.registered import joint_nll, nll
 from uqbench_predictive.baselines.laplace import Laplace, LaplaceConfig
 from uqbench_predictive.baselines.mc_dropout import MCDropout, MCDropoutConfig
-from uqbench_predictive.scores.registered import joint_nll, nll
 
 from uqbench.contract.estimator import Predictions
+from uqbench.uncertainty.predictions import prediction_columns, stored_predictions
 
 SMALL = {"hidden": (8,)}
 
@@ -29,5 +30,6 @@ def test_inputs_with_models_of_their_own_are_predicted_independently(toy, predic
     said = predict(method, config, toy(), [1])
     assert said.members is None
     targets = torch.arange(said.total.shape[1])[None] % 2
-    given = {"test": Predictions(said, targets)}
+    columns = prediction_columns({"test": Predictions(said, targets)}, 0, members=50)
+    given = stored_predictions(columns)
     assert joint_nll(given) == nll(given)

@@ -9,10 +9,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from uqbench_compare.predictions.detection import detection, retention_auc
 
 from uqbench.contract.estimator import Dataset, EvaluationSet, Predictions
 from uqbench.contract.seeding import derive_seed
-from uqbench_predictive.scores.detection import detection, retention_auc
 
 INSIDE, OUTSIDE = "test", "outside"
 """Names of the evaluation sets."""
@@ -56,16 +56,18 @@ class Detection(Dataset):
         if test.reference is None or test.targets is None:
             raise ValueError("expected a reference model, setting (b), and the classes of inputs")
         correct = test.reference.argmax(-1) == test.targets
-        retained = {"retention_auc": retention_auc(known, correct)}
+        told = {"retention_auc": retention_auc(known, correct)}
         if OUTSIDE in predictions:
-            return detection(predictions[OUTSIDE].predicted.novelty, known) | retained
+            told |= detection(predictions[OUTSIDE].predicted.novelty, known)
+            return {name: torch.from_numpy(value) for name, value in told.items()}
         if (correct.all(-1) | ~correct.any(-1)).any():
             raise ValueError(
                 f"the reference model classifies all, or none, of {correct.shape[1]} test inputs "
                 f"correctly, so that there is nothing to detect; use other seeds, or more inputs"
             )
         lanes = [detection(s[None, ~c], s[None, c]) for s, c in zip(known, correct, strict=True)]
-        return {name: torch.cat([lane[name] for lane in lanes]) for name in lanes[0]} | retained
+        told |= {name: np.concatenate([lane[name] for lane in lanes]) for name in lanes[0]}
+        return {name: torch.from_numpy(value) for name, value in told.items()}
 
 
 def order(*names: str | int, count: int) -> NDArray[np.int64]:

@@ -9,11 +9,11 @@ from math import pi
 import numpy as np
 import torch
 from torch import Tensor
+from uqbench_compare.predictions.detection import rank_correlation
 
 from uqbench.contract.estimator import Data, Dataset, EvaluationSet, Predictions
 from uqbench.contract.seeding import derive_seed
 from uqbench_predictive.problems.ground_truth import read
-from uqbench_predictive.scores.detection import rank_correlation
 
 DATASETS = 24
 """With ground truth; a run's number is its data set's."""
@@ -97,7 +97,7 @@ class Sine(Dataset):
             scores |= {
                 f"{prefix}std_mae": error.mean(-1),
                 f"{prefix}outside_std_mae": error[:, ~inside].mean(-1),
-                f"{prefix}rank_correlation": rank_correlation(std, truth),
+                f"{prefix}rank_correlation": torch.from_numpy(rank_correlation(std, truth)),
             }
         residual = (predicted.mean - x.sin())[:, inside]
         return scores | {

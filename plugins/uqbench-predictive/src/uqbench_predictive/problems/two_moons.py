@@ -10,13 +10,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from uqbench_compare.predictions.detection import rank_correlation
 
 from uqbench.contract.estimator import Data, Dataset, EvaluationSet, Predictions
 from uqbench.contract.seeding import derive_seed
 from uqbench_predictive.networks.reference import ReferenceNetwork
 from uqbench_predictive.networks.training import TrainingConfig, trained_reference
 from uqbench_predictive.problems.ground_truth import ClassTruth, read
-from uqbench_predictive.scores.detection import rank_correlation
 
 DATASETS = 24
 """With ground truth; a run's number is its data set's."""
@@ -98,7 +98,7 @@ class TwoMoons(Dataset):
             )
         likelihood = probs.gather(-1, targets[..., None]).squeeze(-1)
         return {
-            "rank_correlation": rank_correlation(predicted, epistemic),
+            "rank_correlation": torch.from_numpy(rank_correlation(predicted, epistemic)),
             "mae": error.mean(-1),
             "corner_mae": error[:, far_corners()].mean(-1),
             "accuracy": (probs.argmax(-1) == targets).double().mean(-1),

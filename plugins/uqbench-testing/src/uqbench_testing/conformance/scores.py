@@ -7,8 +7,9 @@ from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
-import torch
-from torch import Tensor
+from numpy.random import Generator, Philox
+from numpy.typing import NDArray
+from scipy.special import entr, ndtri
 
 from uqbench.contract.estimator import Predictions, PredictiveUncertainty
 from uqbench.contract.seeding import derive_seed
@@ -26,17 +27,22 @@ DRAWN, LABELS = 200, 400
 """Points, and models, where labels drawn from the truth are called models."""
 
 
-class Toy(dict[str, Predictions]):
+Array = NDArray[Any]
+Given = Predictions[Array]
+Said = PredictiveUncertainty[Array]
+
+
+class Toy(dict[str, Given]):
     """Predictions of every evaluation set that a score may ask for, each made from its name."""
 
-    def __init__(self, make: Callable[[str], Predictions]) -> None:
+    def __init__(self, make: Callable[[str], Given]) -> None:
         super().__init__()
         self._make = make
 
     def __contains__(self, name: object) -> bool:
         return True
 
-    def __missing__(self, name: str) -> Predictions:
+    def __missing__(self, name: str) -> Given:
         self[name] = self._make(name)
         return self[name]
 
@@ -56,49 +62,52 @@ class ScoreSubject(Subject):
 
 def toy(seed: int, classes: int, points: int = 30, *, constant: bool = False) -> Toy:
     """Predictions by a few statements, so that most are equal, or by one for all points."""
-    known = torch.Generator().manual_seed(derive_seed("statements", seed))
-    said = statements(known, classes, 1 if constant else MEMBERS)
+    said = statements(drawing("statements", seed), classes, 1 if constant else MEMBERS)
 
-    def make(name: str) -> Predictions:
-        g = torch.Generator().manual_seed(derive_seed("toy", name, seed))
-        which = torch.randint(1 if constant else STATEMENTS, (points,), generator=g)
-        targets = torch.randint(max(classes, 5), (1, points), generator=g)
-        targets = targets % classes if classes else targets.double() / 2
-        return Predictions(taken(said, which), targets)
+    def make(name: str) -> Given:
+        g = drawing("toy", name, seed)
+        which = g.integers(1 if constant else STATEMENTS, size=points)
+        targets = g.integers(max(classes, 5), size=(1, points))
+        return Predictions(taken(said, which), targets % classes if classes else targets / 2)
 
     return Toy(make)
 
 
-def statements(generator: torch.Generator, classes: int, members: int = 1) -> PredictiveUncertainty:
+def drawing(*names: str | int) -> Generator:
+    """Random numbers that follow from the names."""
+    return Generator(Philox(derive_seed(*names)))
+
+
+def statements(generator: Generator, classes: int, members: int = 1) -> Said:
     """A few statements ``[1, 4]``, small numbers' ratios, with members if there are several."""
     shape = members, 1, STATEMENTS
     if classes:
-        weights = torch.randint(5, (*shape, classes), generator=generator).double()
-        weights += weights.sum(-1, keepdim=True) == 0
-        each = weights / weights.sum(-1, keepdim=True)
+        weights = generator.integers(5, size=(*shape, classes))
+        weights += weights.sum(-1, keepdims=True) == 0
+        each = weights / weights.sum(-1, keepdims=True)
         said = of_probabilities(each.mean(0))
     else:
-        each = torch.randint(5, (*shape, 1), generator=generator).double() / 2
-        noise = 0.25 * 4.0 ** torch.randint(3, shape[1:], generator=generator)
-        spread = each[..., 0].var(0, correction=0)
+        each = generator.integers(5, size=(*shape, 1)) / 2
+        noise = 0.25 * 4.0 ** generator.integers(3, size=shape[1:])
+        spread = each[..., 0].var(0)
         mean = each[..., 0].mean(0)
         said = PredictiveUncertainty(noise + spread, noise, spread, None, "variance", mean=mean)
-    score = torch.randint(4, shape[1:], generator=generator).double()
+    score = generator.integers(4, size=shape[1:]).astype(float)
     energy = score if classes else None
     return replace(said, score=score, energy=energy, members=each if members > 1 else None)
 
 
-def of_probabilities(probs: Tensor) -> PredictiveUncertainty:
+def of_probabilities(probs: Array) -> Said:
     """A statement of classes' probabilities alone, ``[..., C]``."""
-    entropy = torch.special.entr(probs).sum(-1)
+    entropy = entr(probs).sum(-1)
     return PredictiveUncertainty(entropy, entropy, 0 * entropy, probs, "nats")
 
 
-def taken(said: PredictiveUncertainty, which: Tensor) -> PredictiveUncertainty:
+def taken(said: Said, which: Array) -> Said:
     """The statements of these points, in this order."""
 
     def part(name: str, x: Any) -> Any:
-        return x.index_select(2 if name == "members" else 1, which) if isinstance(x, Tensor) else x
+        return np.take(x, which, 2 if name == "members" else 1) if isinstance(x, np.ndarray) else x
 
     return PredictiveUncertainty(**{name: part(name, x) for name, x in vars(said).items()})
 
@@ -106,10 +115,10 @@ def taken(said: PredictiveUncertainty, which: Tensor) -> PredictiveUncertainty:
 def permuted(given: Toy, seed: int) -> Toy:
     """A copy with the points of each set in another order."""
 
-    def make(name: str) -> Predictions:
-        one, g = given[name], torch.Generator().manual_seed(derive_seed("order", name, seed))
+    def make(name: str) -> Given:
+        one = given[name]
         assert one.targets is not None
-        order = torch.randperm(one.targets.shape[1], generator=g)
+        order = drawing("order", name, seed).permutation(one.targets.shape[1])
         return Predictions(taken(one.predicted, order), one.targets[:, order])
 
     return Toy(make)
@@ -125,20 +134,18 @@ def population(seed: int, classes: int, misstatement: int | None = None) -> Toy:
         classes: 0 for a normal law.
         misstatement: which is stated; None for the truth.
     """
-    g = torch.Generator().manual_seed(derive_seed("truth", seed))
-    truth, copies = statements(g, classes), COPIES[classes]
+    truth, copies = statements(drawing("truth", seed), classes), COPIES[classes]
     if truth.probs is not None:
-        counts = (truth.probs[0] * copies).long()
+        counts = (truth.probs[0] * copies).astype(int)
         counts[:, 0] += copies - counts.sum(-1)
-        truth = of_probabilities(counts.double()[None] / copies)
-        targets = torch.cat([torch.arange(classes).repeat_interleave(own) for own in counts])
+        truth = of_probabilities(counts[None] / copies)
+        targets = np.concatenate([np.repeat(np.arange(classes), own) for own in counts])
     else:
         assert truth.mean is not None
-        z = torch.special.ndtri((torch.arange(copies).double() + 0.5) / copies)
-        z = z / z.std(correction=0)
-        targets = (truth.mean[0, :, None] + truth.total[0].sqrt()[:, None] * z).flatten()
+        z = ndtri((np.arange(copies) + 0.5) / copies)
+        targets = (truth.mean[0, :, None] + np.sqrt(truth.total[0])[:, None] * z / z.std()).ravel()
     said = replace(truth if misstatement is None else misstated(truth, misstatement), score=None)
-    which = torch.arange(STATEMENTS).repeat_interleave(copies)
+    which = np.repeat(np.arange(STATEMENTS), copies)
     return Toy(lambda _: Predictions(taken(said, which), targets[None]))
 
 
@@ -149,18 +156,18 @@ def labels_as_models(seed: int, classes: int) -> tuple[Toy, Toy]:
     truth's shares: it takes noise for ignorance. What is predicted of one point is the truth's in
     both. A score that asks for several copies of one label, which no law of labels gives, pays.
     """
-    g = torch.Generator().manual_seed(derive_seed("labels", seed))
-    said = taken(statements(g, classes), torch.randint(STATEMENTS, (DRAWN,), generator=g))
-    ranks = torch.rand(LABELS, DRAWN, generator=g).argsort(0).double()
-    uniform = torch.cat([torch.rand(1, DRAWN, generator=g).double(), (ranks + 0.5) / LABELS])
+    g = drawing("labels", seed)
+    said = taken(statements(g, classes), g.integers(STATEMENTS, size=DRAWN))
+    ranks = g.random((LABELS, DRAWN)).argsort(0)
+    uniform = np.concatenate([g.random((1, DRAWN)), (ranks + 0.5) / LABELS])
     if said.probs is not None:
-        ends = said.probs[0].cumsum(-1)[:, :-1].contiguous()
-        drawn = torch.searchsorted(ends, uniform.T.contiguous()).T
-        models = torch.nn.functional.one_hot(drawn[1:], classes).double()[:, None]
+        ends = said.probs[0].cumsum(-1)[:, :-1]
+        drawn = (ends < uniform[..., None]).sum(-1)
+        models = np.eye(classes)[drawn[1:]][:, None]
         other = replace(said, aleatoric=0 * said.total, epistemic=said.total)
     else:
         assert said.mean is not None
-        drawn = said.mean[0] + said.total[0].sqrt() * torch.special.ndtri(uniform)
+        drawn = said.mean[0] + np.sqrt(said.total[0]) * ndtri(uniform)
         models, little = drawn[1:, None, :, None], 1e-3 * said.total
         other = replace(said, aleatoric=little, epistemic=said.total - little)
     alone, planted = (replace(one, score=None) for one in (said, other))
@@ -169,12 +176,12 @@ def labels_as_models(seed: int, classes: int) -> tuple[Toy, Toy]:
     return Toy(lambda _: first), Toy(lambda _: second)
 
 
-def misstated(truth: PredictiveUncertainty, how: int) -> PredictiveUncertainty:
+def misstated(truth: Said, how: int) -> Said:
     """Another valid statement: the truth raised to a power, sums of 1.0009, or anything."""
-    other = statements(torch.Generator().manual_seed(how), 0 if truth.probs is None else 3)
+    other = statements(drawing("misstated", how), 0 if truth.probs is None else 3)
     if truth.probs is not None and other.probs is not None:
         raised = truth.probs ** (0.5, 1.0, 2.0)[how % 3]
-        said = of_probabilities(raised / raised.sum(-1, keepdim=True)) if how % 4 else other
+        said = of_probabilities(raised / raised.sum(-1, keepdims=True)) if how % 4 else other
         assert said.probs is not None
         return replace(said, probs=said.probs * (1.0009 if how % 2 else 1.0))
     mean = truth.mean if how % 2 else other.mean

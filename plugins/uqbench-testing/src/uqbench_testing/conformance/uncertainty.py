@@ -8,7 +8,8 @@ from torch import Tensor
 
 from uqbench.contract.agent import Uncertainty
 from uqbench.contract.errors import see
-from uqbench.uncertainty.validity import Speaker, check_uncertainty, plain_parts
+from uqbench.uncertainty.plain import check_uncertainty, plain_parts
+from uqbench.uncertainty.validity import Speaker
 from uqbench_testing.conformance.agent_runs import Learner
 from uqbench_testing.conformance.check import applies, check, expect, once
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from uqbench_predictive.beside import _test_targets
+from uqbench_compare.predictions.beside import _test_targets
 
 import uqbench
 from uqbench.boards import StoredBoard, from_csv
@@ -14,7 +14,7 @@ from uqbench.registry.load_host import load_host
 from uqbench.results.folders import Folder
 from uqbench.suites import Selection
 
-PLUGINS = Path(__file__).parents[2]
+PLUGINS = Path(__file__).parents[3]
 BOARD = PLUGINS.parent / "leaderboards" / "regression" / "paper"
 sys.path.insert(0, str(PLUGINS / "uqbench-boards" / "src"))  # as if that package were installed
 
@@ -27,7 +27,7 @@ def known() -> np.ndarray:
     cell = next(cell for cell in plan.cells if cell.task.name == "diabetes")
     runs = [run for run in cell.runs if run.seed == 3]
     [(_, targets)] = _test_targets(cell, runs, host)
-    return targets.numpy()
+    return targets
 
 
 def stored(method: str) -> dict[str, float]:

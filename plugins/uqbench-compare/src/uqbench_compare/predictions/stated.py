@@ -12,15 +12,21 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
+from scipy.special import entr, logsumexp, softmax
 
 from uqbench.contract.errors import UqbenchError, see, unknown
 from uqbench.contract.estimator import Predictions, PredictiveUncertainty
 from uqbench.contract.seeding import derive_seed
-from uqbench.uncertainty.problems import check_targets
-from uqbench.uncertainty.validity import ROUNDING, Speaker, check_prediction
-from uqbench_predictive.scores.registered import NORMAL_90
+from uqbench.uncertainty.validity import (
+    PROBABILITY,
+    ROUNDING,
+    Speaker,
+    check_prediction,
+    check_probabilities,
+    is_float,
+    numbers,
+)
+from uqbench_compare.predictions.registered import NORMAL_90, Array
 
 LEAST_POINTS = 20
 """Fewest of a set."""
@@ -41,21 +47,20 @@ VALUES = {"mean", "std", "var", "noise", "samples", "quantiles", "interval"}
 OUTSIDE = "outside_"
 CENTRAL = (0.05, 0.95)
 """Levels of the ends of a 90 % interval."""
-Given = Mapping[str, Predictions]
 
 
 @dataclass(frozen=True)
-class Stated(PredictiveUncertainty):
+class Stated(PredictiveUncertainty[Array]):
     """A prediction as arrays state it.
 
     Attributes:
         quantiles: ``[1, M, K]``, rising; samples in their order.
         levels: of the quantiles; of S samples (k − ½)/S.
-        says: the parts of :data:`uqbench_predictive.scores.formats.PARTS` that it has.
+        says: the parts of :data:`uqbench_compare.predictions.formats.PARTS` that it has.
         lacks: why it has not some of the others.
     """
 
-    quantiles: Tensor | None = None
+    quantiles: Array | None = None
     levels: tuple[float, ...] = ()
     says: frozenset[str] = frozenset()
     lacks: Mapping[str, str] = field(default_factory=dict)
@@ -64,16 +69,16 @@ class Stated(PredictiveUncertainty):
 class OfArrays(Speaker):
     """The author of arrays, who has no lanes."""
 
-    def refuse(self, fault: str, wrong: Tensor, value: Tensor, expected: str) -> None:
+    def refuse(self, fault: str, wrong: Any, value: Any, expected: str) -> None:
         """Raise where ``wrong`` holds anywhere, both ``[1, M, …]``, with the first such point."""
         if wrong.any():
-            _, point, *rest = wrong.nonzero()[0].tolist()
+            _, point, *rest = np.argwhere(wrong)[0].tolist()
             place = f"point {point}" + (f", entry {rest}" if rest else "")
             stated = float(value[(0, point, *rest)])
             raise self.refusal(f"{fault} {self.when}: {stated:.6g} at {place}", expected)
 
 
-def stated(arrays: Mapping[str, Any], where: str) -> dict[str, Predictions]:
+def stated(arrays: Mapping[str, Any], where: str) -> dict[str, Predictions[Array]]:
     """The predictions in arrays, of the set ``test`` and, by keys ``outside_…``, of another.
 
     Args:
@@ -94,13 +99,44 @@ def stated(arrays: Mapping[str, Any], where: str) -> dict[str, Predictions]:
             f"another set (outside_score, outside_probs, …), to be told from these."
         )
     sets = {"test": test, "outside": outside} if outside else {"test": test}
-    return {
-        name: statement(name, where, {k: _tensor(where, k, v) for k, v in of.items()})
-        for name, of in sets.items()
-    }
+    for name, of in sets.items():
+        _check_labels(name, of, where)
+    with np.errstate(over="ignore", invalid="ignore"):  # what is infinite then is refused
+        found = {
+            name: statement(name, where, {k: _array(where, k, v) for k, v in of.items()})
+            for name, of in sets.items()
+        }
+    probs = {name: of.predicted.probs for name, of in found.items()}
+    widths = {name: of.shape[-1] for name, of in probs.items() if of is not None}
+    if len({*widths.values()}) > 1:
+        raise UqbenchError(f"{where}: expected as many classes in each set; got {widths}.")
+    return found
 
 
-def statement(name: str, where: str, own: Mapping[str, Tensor]) -> Predictions:
+def _check_labels(name: str, arrays: Mapping[str, Any], where: str) -> None:
+    """Refuse labelled arrays whose labels say another order than their places do.
+
+    Raises:
+        UqbenchError: indexes of pandas differ, or columns are numbered otherwise.
+    """
+    labels = {k: list(v.index) for k, v in arrays.items() if hasattr(v, "iloc") and k != "levels"}
+    first = next(iter(labels), "")
+    for key, own in labels.items():
+        if len(own) == len(labels[first]) and own != labels[first]:
+            raise UqbenchError(
+                f"{where}: the index of {key} is not that of {first} in the set {name!r}, so that "
+                f"rows of one number would not be one point: align them, or give .to_numpy()."
+            )
+        columns = list(getattr(arrays[key], "columns", ()))
+        rising = [*range(len(columns))]
+        if key in CLASSES and columns != rising and {*columns} == {*rising}:
+            raise UqbenchError(
+                f"{where}: the columns of {key} are {columns}; expected class k in column k: "
+                f"{key}[sorted({key})], or .to_numpy() where their names say nothing."
+            )
+
+
+def statement(name: str, where: str, own: Mapping[str, Array]) -> Predictions[Array]:
     """One set's predictions, checked as a run's are.
 
     Raises:
@@ -112,22 +148,22 @@ def statement(name: str, where: str, own: Mapping[str, Tensor]) -> Predictions:
             raise UqbenchError(f"{where}: expected one of {', '.join(both)} of the set {name!r}.")
     count = _points(own, where, name)
     members = own.get("members")
-    of_classes = bool(CLASSES & {*own}) or (members is not None and members.dim() == 3)
+    of_classes = bool(CLASSES & {*own}) or (members is not None and members.ndim == 3)
     if of_classes and (values := sorted(VALUES & {*own})):
         raise UqbenchError(
             f"{where}: {', '.join(values)} beside probabilities of the set {name!r}: expected "
             f"those of classes or those of values, not both."
         )
-    said = _classes(own, where) if of_classes else _values(own, count, by)
+    said = _classes(own, where, by) if of_classes else _values(own, count, by)
     targets, n_classes = own.get("targets"), 0 if said.probs is None else said.probs.shape[-1]
     if targets is not None:
         said = replace(said, says=said.says | {"targets"})
-        targets = _targets(targets, count, n_classes, by)
+        targets = _targets(targets, n_classes, by)
     check_prediction(Predictions(said), (1, count), n_classes, by)
     return Predictions(said, targets)
 
 
-def climatology(one: Predictions, where: str) -> Predictions | None:
+def climatology(one: Predictions[Array], where: str) -> Predictions[Array] | None:
     """The best constant of its kind: shares of the classes, or the targets' own distribution."""
     said, targets = one.predicted, one.targets
     assert isinstance(said, Stated)
@@ -135,55 +171,65 @@ def climatology(one: Predictions, where: str) -> Predictions | None:
         return None
     count = targets.shape[1]
     if said.probs is not None:
-        shares = targets[0].bincount(minlength=said.probs.shape[-1]).double() / count
-        return statement("test", where, {"probs": shares.expand(count, -1), "targets": targets[0]})
-    known, constant = targets[0], torch.ones(count, 1, dtype=torch.float64)
+        shares = np.bincount(targets[0], minlength=said.probs.shape[-1]) / count
+        constant = np.broadcast_to(shares, (count, len(shares)))
+        return statement("test", where, {"probs": constant, "targets": targets[0]})
+    known, constant = targets[0], np.ones((count, 1))
     own = {"targets": known}
     if "values" in said.says:
         own |= {"mean": known.mean() * constant[:, 0]}
     if "normal" in said.says:
-        own |= {"var": known.var(correction=0) * constant[:, 0]}
+        own |= {"var": known.var() * constant[:, 0]}
     elif "law" in said.says:
-        middles = (torch.arange(ATOMS, dtype=torch.float64) + 0.5) / ATOMS
-        own |= {"samples": (constant * torch.quantile(known, middles)).T}
+        own |= {"samples": (constant * np.quantile(known, middles(ATOMS))).T}
     elif said.quantiles is not None:
-        levels = torch.tensor(said.levels, dtype=torch.float64)
-        own |= {"quantiles": constant * torch.quantile(known, levels), "levels": levels}
+        levels = np.array(said.levels)
+        own |= {"quantiles": constant * np.quantile(known, levels), "levels": levels}
     elif said.interval is not None:
-        ends = torch.quantile(known, torch.tensor(CENTRAL, dtype=torch.float64))
-        own |= {"interval": constant * ends}
+        own |= {"interval": constant * np.quantile(known, CENTRAL)}
     return statement("test", where, own) if len(own) > 1 else None
 
 
-def drawn(one: Predictions, number: int) -> Predictions | None:
+def drawn(one: Predictions[Array], number: int) -> Predictions[Array] | None:
     """The predictions with targets drawn from them; None where they say no law of these."""
-    generator, said = torch.Generator(), one.predicted
+    generator, said = generator_of("targets", number), one.predicted
     assert isinstance(said, Stated)
-    generator.manual_seed(derive_seed("targets", number) % 2**63)
     if one.targets is None:
         return None
     if said.probs is not None:
-        own = torch.multinomial(said.probs[0].clamp(min=0), 1, generator=generator).T
+        mass = said.probs[0].clip(0).cumsum(-1)
+        u = mass[:, -1:] * generator.random((len(mass), 1))
+        own = (mass[:, :-1] <= u).sum(-1)[None]
     elif "normal" in said.says and said.mean is not None:
-        noise = torch.randn(said.mean.shape, generator=generator, dtype=torch.float64)
+        noise = generator.standard_normal(said.mean.shape)
         center, variance = said.mean, said.total
         if said.members is not None:
-            which = torch.randint(len(said.members), said.mean.shape, generator=generator)
-            center = said.members[..., 0].gather(0, which[None])[0]
+            which = generator.integers(len(said.members), size=said.mean.shape)
+            center = np.take_along_axis(said.members[..., 0], which[None], 0)[0]
             variance = said.aleatoric
-        own = center + variance.clamp(min=0).sqrt() * noise
+        own = center + np.sqrt(variance.clip(0)) * noise
     elif "law" in said.says and said.quantiles is not None:
         _, count, atoms = said.quantiles.shape
-        which = torch.randint(atoms, (1, count, 1), generator=generator)
-        own = said.quantiles.gather(-1, which)[..., 0]
+        which = generator.integers(atoms, size=(1, count, 1))
+        own = np.take_along_axis(said.quantiles, which, -1)[..., 0]
     else:
         return None
     return replace(one, targets=own)
 
 
-def of_points(one: Predictions, kept: Tensor) -> Predictions:
+def generator_of(*names: str | int) -> np.random.Generator:
+    """Random numbers that follow from the names."""
+    return np.random.Generator(np.random.Philox(derive_seed(*names)))
+
+
+def middles(count: int) -> Array:
+    """The levels (k − ½)/count."""
+    return (np.arange(count) + 0.5) / count
+
+
+def of_points(one: Predictions[Array], kept: Array) -> Predictions[Array]:
     """The predictions for some of the points."""
-    values = {name: of for name, of in vars(one.predicted).items() if isinstance(of, Tensor)}
+    values = {name: of for name, of in vars(one.predicted).items() if isinstance(of, np.ndarray)}
     some: dict[str, Any] = {
         k: v[:, :, kept] if k == "members" else v[:, kept] for k, v in values.items()
     }
@@ -191,35 +237,37 @@ def of_points(one: Predictions, kept: Tensor) -> Predictions:
     return Predictions(replace(one.predicted, **some), targets)
 
 
-def _tensor(where: str, name: str, value: Any) -> Tensor:
+def _array(where: str, name: str, value: Any) -> Array:
     """An array in float64, in one of its forms; a column ``[M, 1]`` is ``[M]``."""
     try:
-        plain = np.asarray(value.detach().cpu() if isinstance(value, Tensor) else value)
+        if np.ma.is_masked(value):
+            raise TypeError("got masked entries: leave these points out of every array")
+        if hasattr(value, "detach"):
+            value = (value.double() if is_float(value) else value).detach().cpu()
+        plain = np.asarray(value)
         if plain.dtype.kind not in "biuf":
             raise TypeError(f"got {plain.dtype}")
-        found = torch.from_numpy(plain.astype(np.float64))
+        found = plain.astype(np.float64)
     except (TypeError, ValueError, RuntimeError) as error:
         raise UqbenchError(f"{where}: expected numbers in {name}; {error}") from None
     forms = FORMS[name.removeprefix(OUTSIDE)]
     for form in (form.split(", ") for form in forms):
-        if found.dim() == len(form) and (
-            not form[-1].isdigit() or found.shape[-1] == int(form[-1])
-        ):
+        if found.ndim == len(form) and (not form[-1].isdigit() or found.shape[-1] == int(form[-1])):
             return found[:, 0] if form[-1] == "1" else found
     raise UqbenchError(
-        f"{where}: {name} is of shape {tuple(found.shape)}; expected [{'] or ['.join(forms)}]."
+        f"{where}: {name} is of shape {found.shape}; expected [{'] or ['.join(forms)}]."
     )
 
 
-def _points(own: Mapping[str, Tensor], where: str, name: str) -> int:
+def _points(own: Mapping[str, Array], where: str, name: str) -> int:
     """How many points all arrays of a set have."""
     counts = {
-        key: int(of.shape[key in ("members", "samples") or of.dim() == 3])
+        key: int(of.shape[key in ("members", "samples") or of.ndim == 3])
         for key, of in own.items()
         if key != "levels"
     }
     if len({*counts.values()}) > 1:
-        said = ", ".join(f"{key} {tuple(own[key].shape)}" for key in counts)
+        said = ", ".join(f"{key} {own[key].shape}" for key in counts)
         raise UqbenchError(
             f"{where}: expected as many points in each array of the set {name!r}; got {said}."
         )
@@ -231,38 +279,51 @@ def _points(own: Mapping[str, Tensor], where: str, name: str) -> int:
     return count
 
 
-def _targets(given: Tensor, count: int, n_classes: int, by: Speaker) -> Tensor:
+def _targets(given: Array, n_classes: int, by: Speaker) -> Array:
     """Targets ``[1, M]``, of classes as whole numbers."""
-    if given.dim() == 2:
+    if given.ndim == 2:
         hot = ((given == 0) | (given == 1)).all(1) & (given.sum(1) == 1)
         by.refuse("targets are no class", ~hot[None], given.sum(1)[None], "one 1 in each row")
-        given = given.argmax(1).double()
+        given = given.argmax(1)
     given = given[None]
-    targets = given.long() if n_classes else given.float()
-    check_targets(targets, (1, count), n_classes, by)
-    split = (given != targets) & bool(n_classes)
-    by.refuse("targets are no class", split, given, "whole numbers")
-    return targets if n_classes else given
+    by.refuse("targets are not finite", ~np.isfinite(numbers(given)), given, "finite numbers")
+    if not n_classes:
+        return given
+    wrong = (given != given.round()) | (given < 0) | (given >= n_classes)
+    expected = f"whole numbers, 0 to {n_classes - 1}"
+    by.refuse("targets are no class", wrong, given, expected)
+    return given.astype(np.int64)
 
 
-def _classes(own: Mapping[str, Tensor], where: str) -> Stated:
+def _classes(own: Mapping[str, Array], where: str, by: Speaker) -> Stated:
     """Statement on classes."""
     probs, members, parts = own.get("probs"), own.get("members"), dict[str, Any]()
     if (logits := own.get("logits")) is not None:
-        if logits.dim() == 1:
-            logits = torch.stack([torch.zeros_like(logits), logits], -1)
-        members = logits.softmax(-1) if logits.dim() == 3 else members
-        probs = logits.softmax(-1) if logits.dim() == 2 else probs
-        energy = -logits.logsumexp(-1)
-        parts["energy"] = (energy.mean(0) if energy.dim() == 2 else energy)[None]
-    if probs is not None and probs.dim() == 1:
-        probs = torch.stack([1 - probs, probs], -1)
+        points = logits[None] if logits.ndim < 3 else logits.swapaxes(0, 1)[None]
+        by.refuse("logits are no numbers", ~(points < np.inf), points, "numbers, or -inf")
+        sums = abs(logits.sum(-1) - 1) < PROBABILITY
+        if logits.ndim > 1 and sums.all() and (logits >= 0).all():
+            found = "logits are probabilities: none is negative, and all rows sum to one"
+            raise by.refusal(found, "these as probs, or their logarithms")
+        if logits.ndim == 1:
+            logits = np.stack([0 * logits, logits], -1)
+        members = softmax(logits, -1) if logits.ndim == 3 else members
+        probs = softmax(logits, -1) if logits.ndim == 2 else probs
+        energy = -logsumexp(logits, -1)
+        parts["energy"] = (energy.mean(0) if energy.ndim == 2 else energy)[None]
+    if probs is not None and probs.ndim == 1:
+        probs = np.stack([1 - probs, probs], -1)
     if probs is None and members is not None:
         probs = members.mean(0)
     if probs is None:
         raise UqbenchError(f"{where}: expected probs, logits or members beside classes.")
-    total = _entropy(probs)[None]
-    aleatoric = total if members is None else _entropy(members).mean(0)[None]
+    for name, one in (("probs", probs), ("members", members)):
+        if one is not None:
+            values = one[None] if one.ndim < 3 else one.swapaxes(0, 1)[None]
+            by.refuse(f"{name} are not finite", ~np.isfinite(values), values, "finite numbers")
+            check_probabilities(name, values, True, by)
+    total = entr(probs).sum(-1)[None]
+    aleatoric = total if members is None else entr(members).sum(-1).mean(0)[None]
     parts |= {name: own[name][None] for name in ("classes", "score") if name in own}
     stack = None if members is None else members[:, None]
     says = {"probs", "density", "point", "order", "set", "models", *parts}
@@ -274,24 +335,23 @@ def _classes(own: Mapping[str, Tensor], where: str) -> Stated:
     )  # fmt: skip
 
 
-def _values(own: Mapping[str, Tensor], count: int, by: Speaker) -> Stated:
+def _values(own: Mapping[str, Array], count: int, by: Speaker) -> Stated:
     """Statement on values, or of a detector alone."""
-    zero, says, lacks = torch.zeros(count, dtype=torch.float64), set[str](), dict[str, str]()
+    zero, says, lacks = np.zeros(count), set[str](), dict[str, str]()
     mean, members, interval = (own.get(name) for name in ("mean", "members", "interval"))
     variance, noise = own.get("var"), own.get("noise")
     if (std := own.get("std")) is not None:
         by.refuse("std is negative", std[None] < 0, std[None], "standard deviations, zero or more")
-        variance = std.square()
+        variance = np.square(std)
     quantiles, levels = own.get("quantiles"), own.get("levels")
     if (quantiles is None) != (levels is None):
         raise by.refusal("quantiles and levels are not both there", "both, [M, K] and [K]")
     if (samples := own.get("samples")) is not None:
-        quantiles = samples.sort(0).values.T
-        levels = (torch.arange(len(samples), dtype=torch.float64) + 0.5) / len(samples)
+        quantiles, levels = np.sort(samples, 0).T, middles(len(samples))
         mean = samples.mean(0) if mean is None else mean
-        interval = torch.quantile(samples, torch.tensor(CENTRAL).double(), 0).T
+        interval = np.quantile(samples, CENTRAL, 0).T
         says |= {"law"}
-    spread = zero if members is None else members.var(0, correction=0)
+    spread = zero if members is None else members.var(0)
     if mean is None and members is not None:
         mean = members.mean(0)
     if quantiles is not None and levels is not None:
@@ -305,11 +365,11 @@ def _values(own: Mapping[str, Tensor], count: int, by: Speaker) -> Stated:
         total, aleatoric = noise + spread, noise
     by_law = total is not None
     if total is None and samples is not None:
-        total = samples.var(0, correction=0)
+        total = samples.var(0)
     if total is None and members is not None:
         total, aleatoric = spread, zero
     if total is None and interval is not None:
-        total = ((interval[:, 1] - interval[:, 0]) / (2 * NORMAL_90)).square()
+        total = np.square((interval[:, 1] - interval[:, 0]) / (2 * NORMAL_90))
     says |= {"order"} if total is not None else set()
     total = zero if total is None else total
     aleatoric = total - spread if aleatoric is None else aleatoric
@@ -347,20 +407,16 @@ def _values(own: Mapping[str, Tensor], count: int, by: Speaker) -> Stated:
     )  # fmt: skip
 
 
-def _rising(quantiles: Tensor, levels: Tensor, by: Speaker) -> tuple[Tensor, Tensor]:
+def _rising(quantiles: Array, levels: Array, by: Speaker) -> tuple[Array, Array]:
     """Quantiles by rising levels, checked."""
     if len(levels) != quantiles.shape[1] or not ((levels > 0) & (levels < 1)).all():
         found = f"levels are {levels.tolist()} of {quantiles.shape[1]} quantiles"
         raise by.refusal(found, "a number between 0 and 1 for each")
+    if len({*levels.tolist()}) < len(levels):
+        raise by.refusal(f"levels are {levels.tolist()}, one of them twice", "each level once")
     order = levels.argsort()
     quantiles, levels = quantiles[:, order], levels[order]
-    by.refuse("quantiles are not finite", ~quantiles.isfinite()[None], quantiles[None], "numbers")
-    falls = (quantiles.diff(dim=1) < -ROUNDING * (1 + quantiles.abs().amax()))[None]
+    by.refuse("quantiles are not finite", ~np.isfinite(quantiles)[None], quantiles[None], "numbers")
+    falls = (np.diff(quantiles) < -ROUNDING * (1 + abs(quantiles).max()))[None]
     by.refuse("quantiles fall", falls, quantiles[None, :, 1:], "no less at a higher level")
     return quantiles, levels
-
-
-def _entropy(probs: Tensor) -> Tensor:
-    """Entropy over the last dimension, in nats."""
-    of: Tensor = torch.special.entr(probs).sum(-1)
-    return of

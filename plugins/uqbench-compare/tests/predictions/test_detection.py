@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from itertools import permutations
 
+import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from uqbench_predictive.scores.detection import detection, rank_correlation, retention_auc
+from uqbench_compare.predictions.detection import detection, rank_correlation, retention_auc
 
 
 def test_detection_is_by_hand_on_four_points():
-    positive, negative = torch.tensor([[3.0, 1.0]]), torch.tensor([[2.0, 0.0]])
+    positive, negative = np.array([[3.0, 1.0]]), np.array([[2.0, 0.0]])
     scores = detection(positive, negative)
     assert scores["auroc"].item() == 0.75  # three of the four pairs
     # recall ½ at precision 1, recall 1 at precision ⅔
@@ -23,7 +23,7 @@ def test_detection_is_by_hand_on_four_points():
 @pytest.mark.parametrize(("positives", "negatives"), [(3, 3), (50, 50), (10, 990)])
 def test_a_detector_that_says_nothing_is_at_chance(positives, negatives):
     """½; the share of positives (the trapezoid had .75 at a half, .505 at .01); and all or none."""
-    scores = detection(torch.zeros(1, positives), torch.zeros(1, negatives))
+    scores = detection(np.zeros((1, positives)), np.zeros((1, negatives)))
     assert scores["auroc"].item() == 0.5
     assert scores["aupr"].item() == pytest.approx(positives / (positives + negatives))
     assert scores["fpr95"].item() == 1
@@ -31,10 +31,10 @@ def test_a_detector_that_says_nothing_is_at_chance(positives, negatives):
 
 def test_where_a_class_is_absent_there_is_nothing_to_tell_apart():
     for positives, negatives in ((0, 5), (5, 0)):
-        found = detection(torch.rand(1, positives), torch.rand(1, negatives))
-        assert all(value.isnan().all() for value in found.values())
-    known = detection(torch.tensor([[1.0, float("nan")]]), torch.tensor([[0.0, 2.0]]))
-    assert all(value.isnan().all() for value in known.values())
+        found = detection(np.zeros((1, positives)), np.zeros((1, negatives)))
+        assert all(np.isnan(value).all() for value in found.values())
+    known = detection(np.array([[1.0, np.nan]]), np.array([[0.0, 2.0]]))
+    assert all(np.isnan(value).all() for value in known.values())
 
 
 def test_ninety_five_percent_is_at_least_that_and_no_threshold_is_left_out():
@@ -43,50 +43,43 @@ def test_ninety_five_percent_is_at_least_that_and_no_threshold_is_left_out():
     Of twenty 19 are .95: the twentieth, below all negatives, need not be found. Scikit-learn leaves
     out thresholds between collinear points of the curve, where the least of these may be.
     """
-    negative = torch.arange(100.0)[None]
-    ten = torch.cat([torch.full((9,), 200.0), torch.tensor([69.5])])[None]
+    negative = np.arange(100.0)[None]
+    ten = np.array([[200.0] * 9 + [69.5]])
     assert detection(ten, negative)["fpr95"].item() == pytest.approx(0.30)
-    twenty = torch.cat([torch.arange(200.0, 219.0), torch.tensor([-1.0])])[None]
+    twenty = np.append(np.arange(200.0, 219.0), -1.0)[None]
     assert detection(twenty, negative)["fpr95"].item() == 0
-    generator = torch.Generator().manual_seed(0)
+    generator = np.random.default_rng(0)
     for _ in range(50):
-        positive = torch.randn(30, generator=generator).add(1).double()
-        negative = torch.randn(300, generator=generator).double()
-        thresholds = [
-            (negative >= at).double().mean()
-            for at in positive
-            if (positive >= at).double().mean() >= 0.95
-        ]
+        positive, negative = generator.normal(1, 1, 30), generator.normal(size=300)
+        thresholds = [(negative >= at).mean() for at in positive if (positive >= at).mean() >= 0.95]
         found = detection(positive[None], negative[None])["fpr95"].item()
-        assert found == pytest.approx(min(thresholds).item())
+        assert found == pytest.approx(min(thresholds))
 
 
 @settings(max_examples=25, deadline=None, derandomize=True)
 @given(seed=st.integers(0, 2**32 - 1), points=st.integers(2, 6))
 def test_within_a_tie_the_area_is_the_mean_over_all_orders(seed, points):
     """By enumeration of the orders that the uncertainty allows."""
-    generator = torch.Generator().manual_seed(seed)
-    uncertainty = torch.randint(3, (points,), generator=generator).double()
-    right = torch.randint(2, (points,), generator=generator)
+    generator = np.random.default_rng(seed)
+    uncertainty, right = generator.integers(3, size=points), generator.integers(2, size=points)
     areas = []
     for order in map(list, permutations(range(points))):
         ordered = uncertainty[order]
-        if (ordered.diff() >= 0).all():
-            kept = right[order].double().cumsum(0) / torch.arange(1, points + 1)
-            areas.append(kept.mean().item())
+        if (np.diff(ordered) >= 0).all():
+            areas.append((right[order].cumsum() / np.arange(1, points + 1)).mean())
     found = retention_auc(uncertainty[None], right[None]).item()
     assert found == pytest.approx(sum(areas) / len(areas))
 
 
 def test_the_retention_curve_is_the_accuracy_of_the_most_certain():
-    uncertainty = torch.tensor([[0.1, 0.4, 0.2, 0.3]])
-    right = torch.tensor([[True, False, True, False]])
+    uncertainty = np.array([[0.1, 0.4, 0.2, 0.3]])
+    right = np.array([[True, False, True, False]])
     expected = (1 + 1 + 2 / 3 + 2 / 4) / 4
     assert retention_auc(uncertainty, right).item() == pytest.approx(expected)
 
 
 def test_rank_correlation_sees_the_order_alone():
-    truth_ = torch.tensor([[0.1, 0.2, 0.9, 5.0]] * 3)
-    predicted = torch.tensor([[1.0, 2.0, 3.0, 4.0], [4.0, 3.0, 2.0, 1.0], [1.0, 1.0, 1.0, 1.0]])
+    truth_ = np.array([[0.1, 0.2, 0.9, 5.0]] * 3)
+    predicted = np.array([[1.0, 2.0, 3.0, 4.0], [4.0, 3.0, 2.0, 1.0], [1.0, 1.0, 1.0, 1.0]])
     assert rank_correlation(predicted, truth_).tolist() == pytest.approx([1, -1, 0])
-    assert rank_correlation(predicted, torch.ones(3, 4)).isnan().all()
+    assert np.isnan(rank_correlation(predicted, np.ones((3, 4)))).all()

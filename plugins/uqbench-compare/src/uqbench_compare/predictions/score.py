@@ -16,24 +16,21 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import torch
 from numpy.typing import ArrayLike
-from torch import Tensor
 
 from uqbench.api.values import Count, Name, Place, given
 from uqbench.contract.errors import UqbenchError
-from uqbench.contract.seeding import derive_seed
 from uqbench.registry.load_host import load_host
 from uqbench.results.files import read_bytes, reading
 from uqbench.results.tables import MOST_BYTES
 from uqbench.statistics.levels import ALPHA
 from uqbench.statistics.quantiles import t_quantile
 from uqbench.uncertainty.validity import ROUNDING
-from uqbench_predictive.beside import stored_rows
-from uqbench_predictive.scores import BINS
-from uqbench_predictive.scores.formats import RANGES, Score, known_scores, lacking
-from uqbench_predictive.scores.registered import LEAST
-from uqbench_predictive.stated import Given, climatology, drawn, of_points, stated
+from uqbench_compare.predictions import BINS
+from uqbench_compare.predictions.beside import stored_rows
+from uqbench_compare.predictions.formats import RANGES, Score, known_scores, lacking
+from uqbench_compare.predictions.registered import LEAST, Array, Given, at
+from uqbench_compare.predictions.stated import climatology, drawn, generator_of, of_points, stated
 
 GROUPS, DRAWS, TEN = 50, 20, 10
 """Groups of points that are left out, draws of targets, and points that are scored together."""
@@ -135,7 +132,7 @@ def score(
         at_best = math.nan if best is None or lacking(name, best) else one.value(best)
         rows[name] = (*found, at_best, one.direction, one.summary)
     table = pd.DataFrame.from_dict(rows, orient="index", columns=[*COLUMNS]).rename_axis("score")
-    notes = [*_notes(predictions, table)]
+    notes = [*_notes(predictions, table, arrays)]
     if beside is not None:
         known_targets = predictions["test"].targets
         if known_targets is None:
@@ -182,25 +179,31 @@ def scored(
     return value, *((none, none) if math.isnan(half) else (low, high)), known
 
 
-def _labels(count: int, joint: bool) -> Tensor:
+def _labels(count: int, joint: bool) -> Array:
     """The group of each point: fifty, or fewer of a tenth of the points."""
-    order = torch.arange(count)
-    if not joint:
-        generator = torch.Generator().manual_seed(derive_seed("points") % 2**63)
-        order = torch.randperm(count, generator=generator)
+    order = np.arange(count) if joint else generator_of("points").permutation(count)
     return (order // (TEN if joint else 1)) % max(2, min(GROUPS, count // TEN))
 
 
-def _notes(predictions: Given, table: pd.DataFrame) -> Iterator[str]:
+def _notes(
+    predictions: Given, table: pd.DataFrame, arrays: Mapping[str, ArrayLike]
+) -> Iterator[str]:
     """Sentences on what a reader of the scores would not expect."""
     one = predictions["test"]
     said, targets = one.predicted, one.targets
+    for name in ("members", "samples"):
+        shape = np.shape(arrays.get(name, ()))
+        if len(shape) > 1 and shape[0] == shape[1]:
+            yield f"{name} are {list(shape)}: read with the points along the second dimension."
+    if "auroc" in table.index and table["high"]["auroc"] < 0.5:
+        yield "auroc is below one half: the higher a score, the more foreign shall a point be."
     if targets is None:
         return
-    stated = [
-        of[0].double() for of in (said.probs, said.mean, said.total, targets) if of is not None
-    ]
-    rows = torch.cat([of.reshape(len(of), -1) for of in stated], 1).numpy()
+    known = {*targets[0].tolist()}
+    if said.probs is None and len(known) <= TEN and all(x == int(x) for x in known):
+        yield f"targets are {len(known)} whole numbers, scored as values: classes need probs."
+    stated = [of[0] for of in (said.probs, said.mean, said.total, targets) if of is not None]
+    rows = np.concatenate([of.reshape(len(of), -1) for of in stated], 1)
     counts = Counter(row.tobytes() for row in rows)
     if len(counts) >= TEN and (times := math.gcd(*counts.values())) > 1:
         yield (
@@ -216,8 +219,7 @@ def _notes(predictions: Given, table: pd.DataFrame) -> Iterator[str]:
             )
     if said.probs is None:
         return
-    at = said.probs[0].gather(1, targets[0][:, None])
-    if impossible := int((at < LEAST).sum()):
+    if impossible := int((at(said.probs[0], targets[0]) < LEAST).sum()):
         yield (
             f"{impossible} targets have a probability below {LEAST:g}, which counts as {LEAST:g}: "
             f"{-math.log(LEAST):.1f} nats each."

@@ -3,13 +3,14 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from scipy import stats
-from uqbench_predictive.score import scored
-from uqbench_predictive.scores import registered
-from uqbench_predictive.scores.formats import Score
-from uqbench_predictive.stated import stated
+from uqbench_compare.predictions import registered
+from uqbench_compare.predictions.formats import Score
+from uqbench_compare.predictions.score import scored
+from uqbench_compare.predictions.stated import generator_of, stated
 
 import uqbench
 from uqbench.contract.errors import UqbenchError
@@ -71,20 +72,18 @@ def test_members_say_how_much_is_epistemic_and_a_second_set_is_detected():
     means = generator.normal(size=(8, 100))
     given = stated({"members": means, "var": np.full(100, 9.0), "targets": np.zeros(100)}, "here")
     said = given["test"].predicted
-    assert torch.allclose(said.epistemic[0], torch.from_numpy(means.var(0)))
-    assert torch.allclose(said.total, said.aleatoric + said.epistemic)
+    assert np.allclose(said.epistemic[0], means.var(0))
+    assert np.allclose(said.total, said.aleatoric + said.epistemic)
 
 
 def test_the_interval_of_a_mean_is_students_of_its_groups():
     """Fifty groups of four: left out one at a time, a mean's are as good as kept one at a time."""
     given = stated(classes(2), "here")
     value, low, high, _ = scored(spec("nll"), given)
-    losses = -given["test"].predicted.probs[0].gather(1, given["test"].targets[0][:, None]).log()
-    generator = torch.Generator().manual_seed(
-        uqbench.contract.seeding.derive_seed("points") % 2**63
-    )
-    labels = torch.randperm(200, generator=generator) % 20
-    groups = np.array([float(losses[labels == k].mean()) for k in range(20)])
+    one = given["test"]
+    losses = -np.log(registered.at(one.predicted.probs[0], one.targets[0]))
+    labels = generator_of("points").permutation(200) % 20
+    groups = np.array([losses[labels == k].mean() for k in range(20)])
     half = stats.t.ppf(0.975, 19) * groups.std(ddof=1) / math.sqrt(20)
     assert (value - low, high - value) == pytest.approx((half, half), rel=1e-6)
 
@@ -162,6 +161,14 @@ MEANS = [0.0] * 40
         ),
         ({"interval": np.zeros((40, 3)), "targets": MEANS}, r"interval is of .* \[M, 2\]"),
         ({"members": np.zeros((3, 40)), "var": [-1.0] * 40, "targets": MEANS}, "negative"),
+        ({"probs": np.log(HALVES), "targets": ZEROS}, "probs are negative .* -0.69.* at point 0"),
+        ({"probs": [[np.nan, 1.0]] * 40, "targets": ZEROS}, "probs are not finite .* at point 0"),
+        ({"members": [[[1.5, -0.5]] * 40] * 2, "targets": ZEROS}, "members are negative|probs are"),
+        ({"logits": HALVES, "targets": ZEROS}, "logits are probabilities.*these as probs"),
+        ({"logits": [[np.inf, 0.0]] * 40, "targets": ZEROS}, "logits are no numbers .* inf"),
+        ({"quantiles": HALVES, "levels": [0.5, 0.5], "targets": MEANS}, "one of them twice"),
+        ({"mean": [1e200] * 40, "std": [1e200] * 40, "targets": MEANS}, "not finite"),
+        ({"probs": HALVES, "outside_probs": [[0.2, 0.3, 0.5]] * 40}, "as many classes in each set"),
     ],
 )
 def test_what_a_run_may_not_state_is_not_scored(arrays, said):
@@ -255,6 +262,35 @@ def test_the_best_constant_stands_beside():
     values = drawn_values()
     rows = uqbench.score(**values, std=np.ones(60))
     assert rows.loc["rmse", "climatology"] == pytest.approx(values["targets"].std(), rel=1e-9)
+
+
+def test_labels_that_say_another_order_than_places_do_are_refused():
+    values, given = drawn_values(), classes(9, 60)
+    table = {name: pd.Series(of) for name, of in values.items()} | {"std": np.ones(60)}
+    assert uqbench.score(**table).equals(uqbench.score(**values, std=np.ones(60)))
+    table["mean"] = table["mean"][::-1]
+    with pytest.raises(UqbenchError, match="the index of mean is not that of targets"):
+        uqbench.score(**table)
+    probs = pd.DataFrame(given["probs"])
+    assert uqbench.score(probs=probs, targets=given["targets"]).equals(uqbench.score(**given))
+    with pytest.raises(UqbenchError, match=r"columns of probs are \[2, 0, 1\]"):
+        uqbench.score(probs=probs[[2, 0, 1]], targets=given["targets"])
+    masked = np.ma.masked_array(values["mean"], np.arange(60) == 3)
+    with pytest.raises(UqbenchError, match="numbers in mean; got masked entries"):
+        uqbench.score(mean=masked, std=np.ones(60), targets=values["targets"])
+
+
+def test_arrays_that_may_be_read_in_two_ways_are_told():
+    values, generator = drawn_values(), np.random.default_rng(0)
+    square = generator.normal(size=(60, 60))
+    [note] = uqbench.score(samples=square, targets=values["targets"]).attrs["notes"][:1]
+    assert note.startswith("samples are [60, 60]: read with the points along the second")
+    [note] = uqbench.score(mean=values["mean"], targets=[0, 1, 2] * 20).attrs["notes"][:1]
+    assert note.startswith("targets are 3 whole numbers, scored as values")
+    inside, outside = generator.normal(size=60), generator.normal(3, 1, 60)
+    [note] = uqbench.score(score=-inside, outside_score=-outside).attrs["notes"]
+    assert note.startswith("auroc is below one half")
+    assert uqbench.score(score=inside, outside_score=outside).attrs["notes"] == []
 
 
 def test_a_probability_of_zero_is_counted_and_said():

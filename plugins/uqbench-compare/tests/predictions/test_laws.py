@@ -13,11 +13,12 @@ from dataclasses import replace
 from itertools import product
 from math import comb, inf, isnan, log, nan
 
+import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from uqbench_predictive.scores import registered
+from scipy.special import softmax
+from uqbench_compare.predictions import registered
 from uqbench_testing.results import results
 
 from uqbench.contract.estimator import Predictions
@@ -103,9 +104,8 @@ def copies(given):
         return nan
     if members is None:
         return registered.nll(given)
-    right = members[:, 0].gather(-1, one.targets.expand(len(members), -1)[..., None])[..., 0]
-    each = right.clamp(min=1e-12) ** 5
-    return -float((each.T @ each / len(members)).log().mean()) / 10
+    each = registered.at(members[:, 0], one.targets).clip(1e-12) ** 5
+    return -float(np.log(each.T @ each / len(members)).mean()) / 10
 
 
 @pytest.mark.parametrize("name", JOINT)
@@ -131,8 +131,8 @@ def test_a_score_of_copies_of_a_label_is_seen_to_be_improper():
 
 def _put(number):
     def changed(x):
-        x = x.clone()
-        x.view(-1)[3] = number
+        x = x.copy()
+        x.flat[3] = number
         return x
 
     return changed
@@ -165,14 +165,14 @@ def _invalid():
     yield (
         "negative that sum to one",
         lambda x: (
-            None if x.probs is None else replace(x, probs=x.probs + torch.tensor([1.0, -1.0, 0.0]))
+            None if x.probs is None else replace(x, probs=x.probs + np.array([1.0, -1.0, 0.0]))
         ),
     )
     yield (
         "interval reversed",
-        lambda x: replace(x, interval=torch.tensor([1.0, -1.0]).expand(1, 30, 2)),
+        lambda x: replace(x, interval=np.broadcast_to([1.0, -1.0], (1, 30, 2))),
     )
-    yield "interval NaN", lambda x: replace(x, interval=torch.tensor([nan, 1.0]).expand(1, 30, 2))
+    yield "interval NaN", lambda x: replace(x, interval=np.broadcast_to([nan, 1.0], (1, 30, 2)))
     yield "no total", lambda x: replace(x, total=None)
 
 
@@ -216,12 +216,12 @@ def test_scores_as_they_were_break_these_laws(monkeypatch):
 
 def test_a_joint_likelihood_is_of_its_groups_in_any_order_within_and_among_them():
     one = toy(3, 3, 30)["test"]
-    order = torch.cat([10 * k + torch.randperm(10) for k in (2, 0, 1)])
+    order = np.concatenate([10 * k + np.arange(10)[::-1] for k in (2, 0, 1)])
     other = Predictions(taken(one.predicted, order), one.targets[:, order])
     assert registered.joint_nll({"test": one}) == pytest.approx(
         registered.joint_nll({"test": other})
     )
-    across = torch.arange(30).view(3, 10).T.flatten()
+    across = np.arange(30).reshape(3, 10).T.ravel()
     apart = Predictions(taken(one.predicted, across), one.targets[:, across])
     assert registered.joint_nll({"test": one}) != pytest.approx(
         registered.joint_nll({"test": apart})
@@ -240,12 +240,12 @@ def test_no_models_have_a_better_expected_joint_likelihood_than_the_truths(truth
     """
 
     def expected(stated: list[float]) -> float:
-        p = torch.tensor(stated, dtype=torch.float64)
-        each = torch.stack([1 - p, p], -1)[:, None, None].expand(-1, 1, 10, 2)
+        p = np.array(stated)
+        each = np.repeat(np.stack([1 - p, p], -1)[:, None, None], 10, 2)
         marginal = toys.of_probabilities(each.mean(0))
         total = 0.0
         for heads in range(11):
-            targets = (torch.arange(10) < heads).long()[None]
+            targets = (np.arange(10) < heads).astype(int)[None]
             law = sum(comb(10, heads) * q**heads * (1 - q) ** (10 - heads) for q in coins) / len(
                 coins
             )
@@ -271,10 +271,10 @@ def test_a_sum_beyond_one_gains_nothing_though_it_is_valid():
 
 def test_the_first_models_alone_have_no_joint_likelihood():
     """The logarithm of a mean over 20 of 200 is too low, by (1/20 − 1/200)/2 of its variance."""
-    g = torch.Generator().manual_seed(0)
-    each = torch.randn(200, 1, 40, 2, generator=g, dtype=torch.float64).mul(2).softmax(-1)
+    g = np.random.default_rng(0)
+    each = softmax(2 * g.normal(size=(200, 1, 40, 2)), -1)
     said = replace(toys.of_probabilities(each.mean(0)), members=each)
-    targets = torch.randint(2, (1, 40), generator=g)
+    targets = g.integers(2, size=(1, 40))
     assert registered.joint_nll({"test": Predictions(said, targets)}) > 0
     first = replace(said, members=each[:20])
     assert isnan(registered.joint_nll({"test": Predictions(first, targets)}))

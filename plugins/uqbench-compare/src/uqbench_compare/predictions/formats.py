@@ -13,15 +13,15 @@ from inspect import signature
 from math import inf, nan, pi
 from typing import Literal
 
-import torch
-from torch import Tensor
+import numpy as np
+from scipy.special import ndtr
 
 from uqbench.contract.specs import ScoreSpec
 from uqbench.registry.definitions import summary
-from uqbench_predictive.scores import BINS, registered
-from uqbench_predictive.scores.detection import detection
-from uqbench_predictive.scores.registered import TEST, Given
-from uqbench_predictive.stated import Stated
+from uqbench_compare.predictions import BINS, registered
+from uqbench_compare.predictions.detection import detection
+from uqbench_compare.predictions.registered import TEST, Array, Given
+from uqbench_compare.predictions.stated import Stated
 
 PARTS = {
     "targets": "targets",
@@ -62,6 +62,8 @@ NEEDS: Mapping[str, tuple[str, ...]] = {
 }
 """Parts of a prediction, or other sets, without any of which a score has no value."""
 SHARE, POSITIVE = (0.0, 1.0), (0.0, inf)
+FAR = 40.0
+"""Deviations from which on a normal has no mass in float64."""
 RANGES: Mapping[str, tuple[float, float]] = {
     "brier": (0.0, 2.0),
     **dict.fromkeys(
@@ -145,13 +147,13 @@ def ece_width(given: Given, name: str = TEST, bins: int = BINS) -> float:
     ``Σ_b |B_b|/M |accuracy(B_b) − confidence(B_b)|``; a bin is open at its lower end (Guo et al.
     2017, equation 3), as netcal's and torchmetrics' are.
     """
-    probs, targets = registered._classes(given[name])
+    probs, targets = registered.classes(given[name])
     if probs is None:
         return nan
-    confidence = probs.amax(-1)
-    gap = registered._right(probs, targets) - confidence
-    at = torch.bucketize(confidence, torch.linspace(0, 1, bins + 1, dtype=torch.float64)[1:-1])
-    return float(torch.zeros(bins).double().index_add(0, at, gap).abs().sum() / len(gap))
+    confidence = probs.max(-1)
+    gap = registered.right(probs, targets) - confidence
+    at = np.searchsorted(np.linspace(0, 1, bins + 1)[1:-1], confidence)
+    return float(abs(np.bincount(at, gap)).sum() / len(gap))
 
 
 def quantile_loss(given: Given, name: str = TEST) -> float:
@@ -160,8 +162,7 @@ def quantile_loss(given: Given, name: str = TEST) -> float:
     if not isinstance(said, Stated) or said.quantiles is None or targets is None:
         return nan
     above = said.quantiles[0] - targets[0, :, None]
-    levels = torch.tensor(said.levels, dtype=torch.float64)
-    return float((((above > 0).double() - levels) * above).mean())
+    return float((((above > 0) - np.array(said.levels)) * above).mean())
 
 
 def crps(given: Given, name: str = TEST) -> float:
@@ -175,30 +176,30 @@ def crps(given: Given, name: str = TEST) -> float:
     """
     said, targets = given[name].predicted, given[name].targets
     if said.members is not None and said.probs is None and targets is not None:
-        means, noise = said.members[:, 0, :, 0], said.aleatoric[0].clamp(min=0)
-        among = torch.stack([_absolute(means - own, 2 * noise).mean(0) for own in means]).mean(0)
+        means, noise = said.members[:, 0, :, 0], said.aleatoric[0].clip(0)
+        pairs = [_absolute(means[i + 1 :] - means[i], 2 * noise).sum(0) for i in range(len(means))]
+        among = _absolute(0 * noise, 2 * noise) / len(means) + 2 * sum(pairs) / len(means) ** 2
         return float((_absolute(targets[0] - means, noise).mean(0) - among / 2).mean())
     if isinstance(said, Stated) and "normal" not in said.says:
         return 2 * quantile_loss(given, name)
     return registered.crps(given, name)
 
 
-def _absolute(mean: Tensor, variance: Tensor) -> Tensor:
+def _absolute(mean: Array, variance: Array) -> Array:
     """The mean absolute value of normals, ``m (2Φ(m/σ) − 1) + 2σφ(m/σ)``."""
-    std = variance.sqrt()
-    z = torch.where(std > 0, mean / std.clamp(min=1e-300), mean.sign() * inf).nan_to_num(0.0)
-    density = (-0.5 * z.square()).exp() * (2 / pi) ** 0.5
-    size: Tensor = mean * (2 * torch.special.ndtr(z) - 1) + std * density
-    return size
+    if not variance.any():
+        return abs(mean)
+    std = np.sqrt(variance)
+    z = (mean / np.where(std > 0, std, 1)).clip(-FAR, FAR)
+    size = mean * (2 * ndtr(z) - 1) + std * np.exp(-0.5 * np.square(z)) * (2 / pi) ** 0.5
+    return np.where(std > 0, size, abs(mean))
 
 
 def told(given: Given, measure: str) -> float:
     """How well points of the set ``outside`` are told from those of ``test``."""
     said = [given[name].predicted for name in ("outside", TEST)]
     question = registered.ORDERS["msp" if any(of.score is None for of in said) else "score"]
-    positive, negative = (
-        torch.full((1, 1), nan) if (x := question(of)) is None else x for of in said
-    )
+    positive, negative = (np.full((1, 1), nan) if (x := question(of)) is None else x for of in said)
     return float(detection(positive, negative)[measure][0])
 
 

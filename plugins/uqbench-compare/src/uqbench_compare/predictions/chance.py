@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import erf, exp, log, nan, pi, sqrt
 
-from uqbench_predictive.scores.registered import MASS, NORMAL_90, TEST, Given
+import numpy as np
+
+from uqbench_compare.predictions.registered import MASS, NORMAL_90, TEST, Given
 
 Law = tuple[list[float], list[float]]
 """Probabilities of the classes that are stated, and the targets' shares."""
@@ -138,7 +140,7 @@ def _classes(given: Given, name: str) -> Law | None:
     probs, targets = given[name].predicted.probs, given[name].targets
     if probs is None or targets is None:
         return None
-    shares = targets[0].bincount(minlength=probs.shape[-1]).double() / targets.shape[1]
+    shares = np.bincount(targets[0], minlength=probs.shape[-1]) / targets.shape[1]
     return probs[0, 0].tolist(), shares.tolist()
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-import torch
-from torch import Tensor
+import numpy as np
 
 from uqbench.boards.manifest import MANIFEST
 from uqbench.boards.scores import from_csv
@@ -18,18 +17,18 @@ from uqbench.registry.plugins import Host
 from uqbench.results.files import stored_text
 from uqbench.results.folders import Folder
 from uqbench.results.scores import Score
-from uqbench.runner.train.estimators import dataset_seeds
 from uqbench.suites.configs import task_config
 from uqbench.suites.controls import control_of
 from uqbench.suites.plan import Cell
 from uqbench.suites.selection import Selection
+from uqbench_compare.predictions.registered import Array
 
 Rows = Mapping[str, Mapping[str, float]]
 """Scores by row and name."""
 
 
 def stored_rows(
-    targets: Tensor, beside: str, host: Host, say: Callable[[str], None]
+    targets: Array, beside: str, host: Host, say: Callable[[str], None]
 ) -> tuple[str, Rows]:
     """The stored rows' scores on the data set whose test targets these are.
 
@@ -63,7 +62,7 @@ def stored_rows(
                 sizes[run.task] = len(known)
                 if known.shape != targets.shape:
                     break  # the data sets of a task are of one size
-                if torch.equal(known.float(), targets.float()):
+                if (known == targets.astype(np.float32)).all():
                     own = [one for one in rows if (one.task, one.seed) == (run.task, run.seed)]
                     said = f"{board.title}: task {run.task}, data set {run.seed}"
                     return said, {one.method: _values(one, names) for one in own}
@@ -81,8 +80,10 @@ def _values(one: Score, names: Mapping[str, str]) -> dict[str, float]:
     return {score: value for score, value in known.items() if value is not None}
 
 
-def _test_targets(cell: Cell, runs: list[Run], host: Host) -> Iterator[tuple[Run, Tensor]]:
+def _test_targets(cell: Cell, runs: list[Run], host: Host) -> Iterator[tuple[Run, Array]]:
     """Each run with the test targets ``[M]`` of its data set."""
+    from uqbench.runner.train.estimators import dataset_seeds  # it imports torch
+
     spec = host.datasets[str(cell.task.dataset)]
     config = task_config(cell.task, host, where=f"tasks.{cell.task.name}")
     dataset: Dataset = spec.load_factory()(config)
@@ -90,7 +91,7 @@ def _test_targets(cell: Cell, runs: list[Run], host: Host) -> Iterator[tuple[Run
         sets = dataset.evaluation_sets(dataset_seeds(dataset, [run], spec.name))
         if "test" not in sets or (known := sets["test"].targets) is None:
             return
-        yield run, known[0]
+        yield run, known[0].float().numpy()
 
 
 def _board(beside: str) -> StoredBoard:

@@ -1,6 +1,7 @@
 """Scores of what a run predicted, by the names under which they are registered.
 
-Each is a function of one run's predictions by evaluation set, with one lane, as they are stored.
+Each is a function of one run's predictions by evaluation set, with one lane, as they are stored:
+NumPy arrays in float64, classes in int64.
 Those of accuracy and calibration are of the set ``test``. NaN where a prediction does not say
 enough: a regression has no Brier score, and classes have no CRPS. Equal numbers are in no order:
 scores are means over all orders within a tie.
@@ -11,16 +12,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import log, nan, pi
+from typing import Any
 
-import torch
-from torch import Tensor
-from torch.nn.functional import one_hot
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import entr, logsumexp, ndtr
 
 from uqbench.contract.estimator import Predictions, PredictiveUncertainty
-from uqbench_predictive.scores import BINS
-from uqbench_predictive.scores.detection import detection, mean_of_most_certain, tie_means
+from uqbench_compare.predictions import BINS
+from uqbench_compare.predictions.detection import detection, mean_of_most_certain, tie_means
 
-Given = Mapping[str, Predictions]
+Array = NDArray[Any]
+Given = Mapping[str, Predictions[Array]]
+Said = PredictiveUncertainty[Array]
 TEST = "test"
 MASS = 0.9
 """Mass of prediction sets and intervals."""
@@ -43,17 +47,17 @@ def nll(given: Given, name: str = TEST) -> float:
 
 def brier(given: Given, name: str = TEST) -> float:
     """Mean over points of ``Σ_c (p_c − 1[c = y])²`` (Brier 1950)."""
-    probs, targets = _classes(given[name])
+    probs, targets = classes(given[name])
     if probs is None:
         return nan
-    errors = probs - one_hot(targets, probs.shape[-1])
-    return float(errors.square().sum(-1).mean())
+    errors = probs - (targets[:, None] == np.arange(probs.shape[-1]))
+    return float(np.square(errors).sum(-1).mean())
 
 
 def accuracy(given: Given, name: str = TEST) -> float:
     """Share of points whose most probable class is theirs; of k such, the k-th part of a point."""
-    probs, targets = _classes(given[name])
-    return nan if probs is None else float(_right(probs, targets).mean())
+    probs, targets = classes(given[name])
+    return nan if probs is None else float(right(probs, targets).mean())
 
 
 def ece(given: Given, name: str = TEST, bins: int = BINS) -> float:
@@ -67,12 +71,12 @@ def ece(given: Given, name: str = TEST, bins: int = BINS) -> float:
 
     Source: Nguyen & O'Connor 2015
     """
-    probs, targets = _classes(given[name])
+    probs, targets = classes(given[name])
     if probs is None:
         return nan
-    confidence = probs.amax(-1)
-    gap = tie_means(_right(probs, targets) - confidence, confidence)
-    parts = gap[confidence.argsort()].tensor_split(bins)
+    confidence = probs.max(-1)
+    gap = tie_means(right(probs, targets) - confidence, confidence)
+    parts = np.array_split(gap[confidence.argsort()], bins)
     return sum(abs(float(part.sum())) for part in parts) / len(gap)
 
 
@@ -84,11 +88,11 @@ def aurc(given: Given, name: str = TEST) -> float:
     Source: Geifman et al. 2019
     """
     one = given[name]
-    probs, targets = _classes(one)
+    probs, targets = classes(one)
     if probs is not None:
-        loss = 1 - _right(probs, targets)
+        loss = 1 - right(probs, targets)
     elif one.predicted.mean is not None:
-        loss = (one.predicted.mean[0] - _targets(one)).square()
+        loss = np.square(one.predicted.mean[0] - _targets(one))
     else:
         return nan
     return float(mean_of_most_certain(one.predicted.total[0], loss))
@@ -129,13 +133,13 @@ def joint_nll(given: Given, name: str = TEST) -> float:
     if not _is_mean_of(members, marginal):
         return nan
     if one.predicted.probs is None:
-        if bool((one.predicted.aleatoric <= 0).any()):
+        if (one.predicted.aleatoric <= 0).any():
             return nan
         each = _log_normal(targets, members[:, 0, :, 0], one.predicted.aleatoric[0])
     else:
-        each = _log_probability(members[:, 0], targets.expand(len(members), -1))
-    groups = torch.stack([part.sum(-1) for part in each.split(TOGETHER, 1)], 1)
-    return float(-(torch.logsumexp(groups, 0) - log(len(each))).sum() / len(targets))
+        each = _log_probability(members[:, 0], targets[None])
+    groups = np.add.reduceat(each, np.arange(0, len(targets), TOGETHER), 1)
+    return float(-(logsumexp(groups, 0) - log(len(each))).sum() / len(targets))
 
 
 def rmse(given: Given, name: str = TEST) -> float:
@@ -143,7 +147,7 @@ def rmse(given: Given, name: str = TEST) -> float:
     one = given[name]
     if one.predicted.mean is None:
         return nan
-    return float((one.predicted.mean[0] - _targets(one)).square().mean().sqrt())
+    return float(np.sqrt(np.square(one.predicted.mean[0] - _targets(one)).mean()))
 
 
 def crps(given: Given, name: str = TEST) -> float:
@@ -154,11 +158,10 @@ def crps(given: Given, name: str = TEST) -> float:
     one = given[name]
     if one.predicted.mean is None:
         return nan
-    std = one.predicted.total[0].clamp(min=LEAST).sqrt()
+    std = np.sqrt(one.predicted.total[0].clip(LEAST))
     z = (_targets(one) - one.predicted.mean[0]) / std
-    density = (-0.5 * z.square()).exp() / (2 * pi) ** 0.5
-    below = torch.special.ndtr(z)
-    return float((std * (z * (2 * below - 1) + 2 * density - pi**-0.5)).mean())
+    density = np.exp(-0.5 * np.square(z)) / (2 * pi) ** 0.5
+    return float((std * (z * (2 * ndtr(z) - 1) + 2 * density - pi**-0.5)).mean())
 
 
 def brier_or_crps(given: Given, name: str = TEST) -> float:
@@ -182,20 +185,18 @@ def interval_score_90(given: Given, name: str = TEST) -> float:
     if ends is None:
         return nan
     low, high = ends
-    outside = (low - targets).clamp(min=0) + (targets - high).clamp(min=0)
+    outside = (low - targets).clip(0) + (targets - high).clip(0)
     return float((high - low + 2 / (1 - MASS) * outside).mean())
 
 
-def largest_probability(said: PredictiveUncertainty) -> Tensor:
+def largest_probability(said: Said) -> Array:
     """One minus the largest probability (Hendrycks & Gimpel 2017), or the total variance."""
-    return said.total if said.probs is None else 1 - said.probs.amax(-1)
+    return said.total if said.probs is None else 1 - said.probs.max(-1)
 
 
-ORDERS: Mapping[str, Callable[[PredictiveUncertainty], Tensor | None]] = {
+ORDERS: Mapping[str, Callable[[Said], Array | None]] = {
     "msp": largest_probability,
-    "entropy": lambda said: (
-        said.total if said.probs is None else torch.special.entr(said.probs).sum(-1)
-    ),
+    "entropy": lambda said: said.total if said.probs is None else entr(said.probs).sum(-1),
     "mi": lambda said: said.epistemic,
     "energy": lambda said: said.energy,
     "score": lambda said: said.score,
@@ -278,96 +279,106 @@ nll_1, nll_2, nll_3, nll_4, nll_5 = (
 )
 
 
-def _targets(one: Predictions) -> Tensor:
+def _targets(one: Predictions[Array]) -> Array:
     if one.targets is None:
         raise ValueError("expected an evaluation set with targets")
-    return one.targets[0]
+    targets: Array = one.targets[0]
+    return targets
 
 
-def _classes(one: Predictions) -> tuple[Tensor | None, Tensor]:
+def classes(one: Predictions[Array]) -> tuple[Array | None, Array]:
     """Probabilities ``[M, C]``, None of a regression, and targets ``[M]``."""
     probs = one.predicted.probs
     return None if probs is None else probs[0], _targets(one)
 
 
-def _log_likelihood(one: Predictions) -> Tensor:
+def _log_likelihood(one: Predictions[Array]) -> Array:
     """Log likelihood of every target, ``[M]``.
 
     By classes, or by a normal with the total variance.
     """
-    probs, targets = _classes(one)
+    probs, targets = classes(one)
     if probs is not None:
         return _log_probability(probs, targets)
     if one.predicted.mean is None:
-        return torch.full_like(targets, nan)
+        return np.full(len(targets), nan)
     return _log_normal(targets, one.predicted.mean[0], one.predicted.total[0])
 
 
-def _log_probability(probs: Tensor, targets: Tensor) -> Tensor:
+def _log_probability(probs: Array, targets: Array) -> Array:
     """Log probability of each target, ``[..., C]`` and ``[...]``.
 
     A sum beyond one gains nothing.
     """
     total = probs.sum(-1)
-    total = total.where((total - 1).abs() > ROUNDING, 1.0)
-    return (probs.gather(-1, targets[..., None]).squeeze(-1) / total).clamp(min=LEAST).log()
+    total = np.where(abs(total - 1) > ROUNDING, total, 1.0)
+    logs: Array = np.log((at(probs, targets) / total).clip(LEAST))
+    return logs
 
 
-def _is_mean_of(members: Tensor, marginal: Tensor) -> bool:
+def _is_mean_of(members: Array, marginal: Array) -> bool:
     """Whether models ``[S, 1, M, C]`` or ``[S, 1, M, 1]`` have this mean."""
-    mean = members.mean(0).view_as(marginal)
-    return bool(((mean - marginal).abs() <= AGREEMENT * (1 + marginal.abs())).all())
+    mean = members.mean(0).reshape(marginal.shape)
+    return bool((abs(mean - marginal) <= AGREEMENT * (1 + abs(marginal))).all())
 
 
-def _right(probs: Tensor, targets: Tensor) -> Tensor:
+def right(probs: Array, targets: Array) -> Array:
     """1 where a target is the most probable class, 1/k where it is one of k such, ``[M]``."""
-    best = (probs == probs.amax(-1, keepdim=True)).double()
-    return best.gather(-1, targets[:, None]).squeeze(-1) / best.sum(-1)
+    best = probs == probs.max(-1, keepdims=True)
+    share: Array = at(best, targets) / best.sum(-1)
+    return share
 
 
-def _log_normal(value: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
-    variance = variance.clamp(min=LEAST)
-    return -0.5 * ((2 * pi * variance).log() + (value - mean).square() / variance)
+def at(values: Array, targets: Array) -> Array:
+    """Each target's own, of ``[..., C]`` and ``[...]``."""
+    own: Array = np.take_along_axis(values, targets[..., None], -1)[..., 0]
+    return own
 
 
-def _covered_and_width(one: Predictions) -> tuple[float, float]:
+def _log_normal(value: Array, mean: Array, variance: Array) -> Array:
+    variance = variance.clip(LEAST)
+    logs: Array = -0.5 * (np.log(2 * pi * variance) + np.square(value - mean) / variance)
+    return logs
+
+
+def _covered_and_width(one: Predictions[Array]) -> tuple[float, float]:
     """Coverage and width of 90 % sets.
 
     The given ones, or the most probable classes, or a normal's interval.
     """
-    probs, targets = _classes(one)
+    probs, targets = classes(one)
     said = one.predicted
     if probs is not None:
-        stated = _most_probable(probs) if said.classes is None else (said.classes[0] > 0).double()
-        covered = stated.gather(-1, targets[:, None])
-        return float(covered.mean()), float(stated.sum(-1).mean())
+        stated = _most_probable(probs) if said.classes is None else said.classes[0] > 0
+        return float(at(stated, targets).mean()), float(stated.sum(-1).mean())
     if (ends := interval_90(said)) is None:
         return nan, nan
     low, high = ends
     inside = (low <= targets) & (targets <= high)
-    return float(inside.double().mean()), float((high - low).mean())
+    return float(inside.mean()), float((high - low).mean())
 
 
-def interval_90(said: PredictiveUncertainty) -> tuple[Tensor, Tensor] | None:
+def interval_90(said: Said) -> tuple[Array, Array] | None:
     """Ends ``[M]`` of the 90 % intervals that are given, or that a normal has; None of classes."""
     if said.interval is not None:
-        low, high = said.interval[0].unbind(-1)
+        low, high = said.interval[0].T
     elif said.mean is not None:
-        half = NORMAL_90 * said.total[0].clamp(min=0).sqrt()
+        half = NORMAL_90 * np.sqrt(said.total[0].clip(0))
         low, high = said.mean[0] - half, said.mean[0] + half
     else:
         return None
     return low, high
 
 
-def _most_probable(probs: Tensor) -> Tensor:
+def _most_probable(probs: Array) -> Array:
     """How far each class is among the fewest with 90 % of the probability, ``[M, C]``: 0 to 1.
 
     Each of k equally probable ones, j of which are needed, is by j/k.
     """
-    ordered = probs.sort(dim=-1, descending=True).values
-    count = (ordered.cumsum(-1) - ordered < MASS - ROUNDING).sum(-1, keepdim=True)
-    last = ordered.gather(-1, count - 1)
-    surely, maybe = (probs > last).double(), (probs == last).double()
-    needed = count - surely.sum(-1, keepdim=True)
-    return surely + maybe * needed / maybe.sum(-1, keepdim=True)
+    ordered = np.sort(probs)[:, ::-1]
+    count = (ordered.cumsum(-1) - ordered < MASS - ROUNDING).sum(-1, keepdims=True)
+    last = np.take_along_axis(ordered, count - 1, -1)
+    surely, maybe = probs > last, probs == last
+    needed = count - surely.sum(-1, keepdims=True)
+    parts: Array = surely + maybe * needed / maybe.sum(-1, keepdims=True)
+    return parts

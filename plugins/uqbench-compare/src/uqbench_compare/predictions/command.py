@@ -6,7 +6,7 @@ from typing import Annotated
 
 from uqbench.cli.options import FileThere, takes
 from uqbench.cli.terminal import print_json, records, say
-from uqbench_predictive.scores import BINS
+from uqbench_compare.predictions import BINS
 
 
 @takes()
@@ -35,7 +35,7 @@ def command(
         bins: Bins of calibration errors: as many points in each, and of equal width.
         as_json: Print JSON.
     """
-    from uqbench_predictive.score import YOURS, score
+    from uqbench_compare.predictions.score import YOURS, score
 
     rows = score(file, beside=beside, bins=bins)
     if as_json:
