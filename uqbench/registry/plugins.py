@@ -30,7 +30,7 @@ from uqbench.registry.classes import GROUPS, SUITES, Added, added
 from uqbench.registry.contents import package_of
 from uqbench.registry.registry import Plugin, Registry, S
 from uqbench.registry.risk_names import MeasuresByName
-from uqbench.registry.side_effects import announced, watched
+from uqbench.registry.side_effects import watched
 
 SELECTION = "UQBENCH_PLUGINS"
 """Environment variable that limits the plugins to load: entry points' names, comma-separated."""
@@ -284,9 +284,8 @@ def _check_contract(requirements: Iterable[Requirement]) -> None:
 def imported(distribution: metadata.Distribution, entry_point: metadata.EntryPoint) -> object:
     """Import a plugin, which may hang, or end the process.
 
-    One that takes long is named while it does. What is being imported is logged (``uqbench``, level
-    ``DEBUG``): ``uqbench doctor`` imports all in another process first, and names the last if that
-    process ends.
+    It is logged (``uqbench``, level ``DEBUG``): ``uqbench doctor`` imports all in another process
+    first, and names the last if that process ends, or does not.
 
     Raises:
         Exception: whatever its import raises.
@@ -295,9 +294,7 @@ def imported(distribution: metadata.Distribution, entry_point: metadata.EntryPoi
         return added(entry_point)
     who = f"the plugin {entry_point.name!r} of {distribution.name} {distribution.version}"
     logging.getLogger("uqbench").debug("importing %s", who)
-    then = "press Ctrl-C, and name the plugins to load without it in UQBENCH_PLUGINS"
-    with announced(who, then):
-        return entry_point.load()
+    return entry_point.load()
 
 
 def _chosen(installed: list[EntryPoint]) -> list[EntryPoint]:
