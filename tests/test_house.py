@@ -20,7 +20,7 @@ HARNESS = ROOT / "uqbench"
 LAYERS: list[str] = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"][
     "contracts"
 ][0]["layers"]
-MOST_LINES = 16_582
+MOST_LINES = 16_491
 """Lines of code that the harness may have: a comment or a docstring is none."""
 RIDDLE = re.compile(r"(What|Where|Who|How|Of|The same)\b")
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)

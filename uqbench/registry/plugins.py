@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 import os
 import sys
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import redirect_stdout
 from dataclasses import replace
@@ -128,7 +127,6 @@ class Host:
         plugin = Plugin(name, distribution, version, package, module, names, local=local_digest)
         key = f"{distribution}:{name}"
         changed: list[str] = []
-        began = time.perf_counter()
         why: list[str] = []
         with contained(why.append, words=local.fault):  # a plugin may fail in any way
             self._check_name(plugin)
@@ -142,7 +140,7 @@ class Host:
             if self.manager.has_plugin(key):
                 self.manager.unregister(name=key)
             plugin = replace(plugin, failure=why[0])
-        plugin = replace(plugin, changed=tuple(changed), seconds=time.perf_counter() - began)
+        plugin = replace(plugin, changed=tuple(changed))
         self.plugins.append(plugin)
         return self.plugins[-1]
 
