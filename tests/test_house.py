@@ -20,7 +20,7 @@ HARNESS = ROOT / "uqbench"
 LAYERS: list[str] = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"][
     "contracts"
 ][0]["layers"]
-MOST_LINES = 16_491
+MOST_LINES = 16_500
 """Lines of code that the harness may have: a comment or a docstring is none."""
 PACKAGES = {"testing": 2_773, "report": 1_879, "cluster": 818, "keeper": 457}
 """The same of the packages that were once rooms of it."""

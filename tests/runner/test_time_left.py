@@ -3,6 +3,7 @@
 import csv
 import heapq
 import random
+import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,7 +14,7 @@ from uqbench_sentinel.config import SentinelConfig
 
 from uqbench.contract.identity import Run
 from uqbench.registry import Host
-from uqbench.runner import display, events
+from uqbench.runner import display, events, forecast
 from uqbench.runner.batches import BatchGroup, make_batch_groups
 from uqbench.runner.forecast import TimeLeft, seconds_left, work
 from uqbench.suites import make_plan, read_suites
@@ -108,6 +109,33 @@ def test_the_time_left_is_said_with_the_total(groups, capsys, monkeypatch):
             assert capsys.readouterr().err.count("all runs: ") == lines
 
 
+def test_a_second_of_real_steps_promises_the_whole_with_start_and_report(
+    groups, capsys, monkeypatch
+):
+    """Forecast is a hundredth of what it takes: 24 batches of two methods, two at a time."""
+    clock = SimpleNamespace(monotonic=lambda: 1000.0, process_time=lambda: 0.5)
+    monkeypatch.setattr(display, "time", clock)
+    batches = [batch for (batch,) in groups]
+    known: Any = Known({"slow": 1e-3, "fast": 1e-3})
+    with display.Terminal().watch(groups, known, 2) as show:
+        for batch in batches[:2]:
+            show(events.Started(batch))
+        step = batches[0].budget.steps // 20
+        for part in range(1, 4):
+            assert "in all" not in capsys.readouterr().err
+            clock.monotonic = lambda now=1004.0 + 0.3 * part: now
+            for batch in batches[:2]:
+                show(events.Progress(batch, part * step, 0.3 * part, {}))
+    said = capsys.readouterr().err
+    assert said.count("in all on free cores, by a second of CPU time of steps here.") == 1
+    # 4 s to start; 24 batches of 6 s and what is fixed, two at a time; board and report
+    told = re.search(r"About (\d+) s in all", said)
+    assert told is not None
+    ends = 24 * 0.5 * (forecast.BATCH + 10 * forecast.RUN)
+    around = 0.5 * (display.AROUND + 240 * display.ROW)
+    assert int(told[1]) == pytest.approx(4 + (24 * 6 + ends) / 2 + around, rel=0.05)
+
+
 @pytest.mark.parametrize("waited", [1.0, 3.0])
 def test_a_busy_machine_and_a_stopped_process_are_no_work(groups, waited):
     """Each step waits for a core for a while; once the process is stopped for a day."""
@@ -122,6 +150,32 @@ def test_a_busy_machine_and_a_stopped_process_are_no_work(groups, waited):
         clock += 3600.0 * 24 * (step == steps // 4)
         time_left.show(events.Progress(batch, step, computed, {}))
     assert time_left.left() == pytest.approx(waited * computed, rel=0.06)
+    assert time_left.busy == pytest.approx(waited, rel=0.03)
+
+
+def test_steps_of_what_takes_little_make_no_promise(groups):
+    """A script, which takes a hundredth of all, is seen for long; the learner waits."""
+    script = next(b for (b,) in groups if b.cell.method.name == "fast")
+    learner = next(b for (b,) in groups if b.cell.method.name == "slow")
+    steps, clock = script.budget.steps, 0.0
+    time_left = made([(script,), (learner,)], Known({"fast": 0.1, "slow": 10.0}), 1, lambda: clock)
+    for batch, seen in ((script, 0.0), (learner, 75.0)):
+        time_left.show(events.Started(batch))
+        for part in (4, 2, 1):
+            time_left.show(events.Progress(batch, steps // part, 100.0 / part, {}))
+        time_left.left()
+        assert time_left.seen == seen
+
+
+def test_the_last_batches_do_not_fill_all_processes(groups):
+    """Three equal batches, two processes: twice one of them, not one and a half."""
+    known = Known(dict.fromkeys(["slow", "fast"], 1.0))
+    free = []
+    for number in (1, 3):
+        time_left = made(groups[:number], known, 2, lambda: 0.0)
+        time_left.left()
+        free.append(time_left.free)
+    assert free == pytest.approx([10 * groups[0][0].budget.steps, 20 * groups[0][0].budget.steps])
 
 
 @pytest.mark.parametrize("slowdown", [0.5, 1.0, 3.0])

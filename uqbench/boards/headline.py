@@ -1,8 +1,8 @@
 """The headline of a board and the note below it, from the frames that its tables and files are.
 
 The headline says who is best, or that nobody beats a trivial baseline, and who is by each further
-metric that ranks; whose intervals to trust, with a number; and, where there is room, one surprise:
-of a control or an oracle. Tuning and controls are for the note.
+metric that ranks; whose intervals to trust, with a number; and, where there is room, one surprise.
+Tuning and controls are for the note.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -288,8 +288,6 @@ class Told:
         if above.max() > self.scores.max():
             yield f"The unranked {above.idxmax()} has {number(above.max())}."
         if self.nobody:
-            oracles = self.leaderboard[self.leaderboard["role"] == "oracle"][self.ranking].dropna()
-            yield from (f"An oracle has {number(of)}." for of in oracles.nlargest(1))
             return
         winners, (floor, least) = self.ranked.index.difference(self.beaten, sort=False), self.floor
         if len(winners) < min(len(self.beaten), MOST_NAMES + 1):

@@ -43,11 +43,7 @@ boards are not compressed."""
 RECORDED = ("cost.csv", PROVENANCE, "papers.bib", "errors.csv", NAME, CURVES, UNCERTAINTY)
 """The files of a board that do not follow from its scores."""
 EARLIER_VERDICTS = {
-    "not reproduced": "does not hold",
-    "equal": "does not hold",
-    "depends on the reading": "open",
     "undecided": "open",
-    "not judged": "open",
     "not applicable": "not run",
 }
 """Words for verdicts in files of earlier versions, and what they are called now."""

@@ -17,6 +17,10 @@ from uqbench.runner.forecast import Forecast, TimeLeft
 from uqbench.runner.watcher import Watcher
 
 LINE_SECONDS = 60.0
+SEEN_SECONDS = 1.0
+"""Real steps before it is said how long all takes: stored speeds are another machine's."""
+AROUND, ROW = 4.0, 0.01
+"""Times of that itself, board and report, and of a run in these, by reading plugins and suites."""
 
 
 class Terminal(Watcher):
@@ -38,17 +42,18 @@ class Terminal(Watcher):
         bar = BarColumn(bar_width=None, table_column=Column(min_width=10, max_width=30))
         columns = TextColumn("all runs"), bar, TextColumn("{task.description}")
         with Progress(*columns, console=console, disable=not console.is_terminal) as bars:
-            left = TimeLeft(groups, expected, processes, loading=time.process_time())
-            yield _Display(left, bars).show
+            loading, runs = time.process_time(), sum(len(b.runs) for group in groups for b in group)
+            left = TimeLeft(groups, expected, processes, loading=loading)
+            yield _Display(left, loading * (AROUND + ROW * runs), bars).show
 
 
 class _Display:
     """Shows how far all runs are, their steps/s and the time left; and what went wrong."""
 
-    def __init__(self, time_left: TimeLeft, bars: Progress) -> None:
+    def __init__(self, time_left: TimeLeft, afterwards: float | None, bars: Progress) -> None:
         self._time, self._bars, self._began = time_left, bars, time.monotonic()
         self._noticed, self._speeds = set[str](), dict[str, float]()
-        self._next_line = self._began
+        self._next_line, self._afterwards = self._began, afterwards
         self._whole = bars.add_task("loading", total=1.0)
 
     def show(self, event: events.Event) -> None:
@@ -73,6 +78,11 @@ class _Display:
                 self._noticed.add(event.text)
                 self._say(f"{name}: {event.text}")
         rest, share, spent = self._time.left(), self._time.share, now - self._began
+        if self._afterwards is not None and self._time.seen >= SEEN_SECONDS and share < 1:
+            total = duration(spent / self._time.busy + self._time.free + self._afterwards)
+            by = "a second of CPU time" if event.batch.device == "cpu" else "a second"
+            self._say(f"About {total} in all on free cores, by {by} of steps here.")
+            self._afterwards = None
         speed = f"{sum(self._speeds.values()):,.0f} steps/s, " * bool(self._speeds)
         left = f"{share:.0%}, {speed}about {duration(rest)} left of {duration(rest + spent)}"
         said = left if share < 1 else f"100%, in {duration(spent)}"

@@ -163,8 +163,8 @@ class TimeLeft:
     far as they were observed; before that, times the mean ratio of the other methods, each weighted
     by the time that it took. To it comes what follows a batch's steps.
 
-    Paces are of the time that a process computes. Waiting for a core is told apart, and a process
-    that somebody stopped counts as neither.
+    Paces are of the time that a process computes. Waiting for a core is told apart
+    (:attr:`busy`), and a process that somebody stopped counts as neither.
 
     Args:
         groups: what will run; the batches of a group are interleaved in one process.
@@ -176,6 +176,9 @@ class TimeLeft:
 
     Attributes:
         share: of the work that is done, when :meth:`left` was called last; it never falls.
+        seen: seconds of steps that were observed until then, of methods that take long.
+        busy: clock time over time of computing, while steps were observed.
+        free: seconds that would be left if every process had a core, then.
     """
 
     def __init__(
@@ -187,7 +190,7 @@ class TimeLeft:
         loading: float = 0.0,
     ) -> None:
         self.forecast, self._processes, self._loading = forecast, max(1, processes), loading
-        self._clock, self.share = clock, 0.0
+        self._clock, self.share, self.seen, self.busy, self.free = clock, 0.0, 0.0, 1.0, 0.0
         self._courses, self._walls, self._owns = dict[str, _Course](), 0.1, 0.1
         self._add(batch for group in groups for batch in group)
 
@@ -227,7 +230,9 @@ class TimeLeft:
         # weighted by time, not by forecast: what takes none says nothing about the others
         ratios, weights = [spent[m] / expected[m] for m in seen], [spent[m] for m in seen]
         usual = fmean([1.0, *ratios], [sum(little.values()) or 1.0, *weights])
-        busy, whole, longest, total = max(1.0, self._walls / self._owns), 0.0, 0.0, 0.0
+        self.seen = sum(spent[m] for m in seen if little[m] >= fmean(little.values()))
+        self.busy, total = max(1.0, self._walls / self._owns), 0.0
+        rests = list[tuple[bool, float]]()
         for course in self._courses.values():
             method, steps = course.batch.cell.method.name, course.batch.budget.steps
             factor = spent[method] + usual * little[method]
@@ -235,13 +240,16 @@ class TimeLeft:
             after = self._loading * (BATCH + RUN * len(course.batch.runs))
             total += factor * course.expected(course.start, steps) + after
             rest = factor * course.expected(course.last[0] or course.start, steps) + after
-            since = 0.0 if course.at is None else (self._clock() - course.at) / busy
+            since = 0.0 if course.at is None else (self._clock() - course.at) / self.busy
             if not course.ended:
-                whole += (rest := max(rest - since, 0.0))
-                longest = longest if course.at is None else max(longest, rest)
+                rests.append((course.at is not None, max(rest - since, 0.0)))
+        whole, ends = sum(rest for _, rest in rests), [0.0] * self._processes
+        for _, rest in rests:
+            ends[ends.index(min(ends))] += rest
+        self.free = max(ends)
         self.share = max(self.share, 1.0 - whole / total) if total else self.share
         # on a busy machine the last process is faster than each of several
-        return busy * max(whole / self._processes, longest)
+        return self.busy * max(whole / self._processes, *(runs * rest for runs, rest in rests), 0.0)
 
     def _add(self, batches: Iterable[Batch]) -> None:
         for batch in batches:
