@@ -5,8 +5,9 @@
 Each claim counts once, as the index of boards counts it. A price is the number of seeds that would
 decide with 80 % probability if today's estimates were exact, times what a seed of the methods that
 the claim names took on that board, by its ``cost.csv``; ``chance`` is the probability that these
-seeds decide, averaged over the error of today's estimates. Printed is how many claims have which
-verdict, those of suites without a board apart.
+seeds decide, averaged over the error of today's estimates. A claim has no price where no number of
+seeds decides: where an estimate is exactly on the border, or the claim is not one about a mean over
+seeds. Printed is how many claims have which verdict, those of suites without a board apart.
 """
 
 from __future__ import annotations

@@ -22,10 +22,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from uqbench_leaderboard import error_rates as module
-from uqbench_leaderboard.error_rates import is_above
+from uqbench_leaderboard.error_rates import RANK, is_above
 
 from uqbench.boards.leaderboard import COMPARED
-from uqbench.pages.markdown import RANK
 from uqbench.statistics.bounded import Ranges, scaled
 from uqbench.statistics.levels import ALPHA
 from uqbench.suites.metrics import Metric, NormalizationConstants

@@ -9,7 +9,7 @@ import pytest
 
 TOOL = Path(__file__).parents[1] / "tools" / "mutants.py"
 sys.path.insert(0, str(TOOL.parent))
-from mutants import main, mutants  # noqa: E402
+from mutants import faces, imports, main, mutants  # noqa: E402
 
 MODULE = '''"""A module of 3 parts."""
 LEVEL: tuple[int, "x < 2"] = 5
@@ -64,6 +64,34 @@ def test_what_no_test_sees_survives_and_the_files_stay_as_they_are(package, caps
         "1 of 2 mutants survive the tests that import their module.",
     ]
     assert (package / FILE).read_text().endswith("SEEN, UNSEEN = 3, 4\n")
+
+
+@pytest.mark.parametrize(
+    ("init", "test"),
+    [
+        ("from zz_mutated.limits import SEEN as LIMIT", "from zz_mutated import LIMIT"),
+        ("from zz_mutated.limits import SEEN", "import zz_mutated; zz_mutated.SEEN"),
+        ('__getattr__ = face(__name__, limits="SEEN,UNSEEN")', "from zz_mutated import SEEN"),
+        ('MODULES = {n: m for m, ns in {"zz_mutated.limits": ("SEEN",)}.items() for n in ns}',
+         "from zz_mutated import SEEN"),
+    ],
+)  # fmt: skip
+def test_a_test_is_found_through_each_form_of_a_face(package, init, test):
+    (package / "plugins" / "p" / "src" / "zz_mutated" / "__init__.py").write_text(init)
+    file = package / "tests" / "test_limits.py"
+    file.write_text(test)
+    names = faces(package, Path(FILE))
+    assert imports(file, names)
+    file.write_text(test.replace("SEEN", "OTHER").replace("LIMIT", "OTHER"))
+    assert not imports(file, names)
+
+
+def test_a_face_of_this_repository_gives_a_name_of_each_kind():
+    root = TOOL.parents[1]
+    assert faces(root, Path("uqbench/boards/headline.py")) == {"uqbench.boards.Told"}
+    assert faces(root, Path("uqbench/suites/variants.py")) == {"uqbench.grid"}
+    compare = Path("plugins/uqbench-compare/src/uqbench_compare/compare.py")
+    assert faces(root, compare) == {"uqbench.Compared", "uqbench.compare"}
 
 
 def test_tests_that_fail_without_any_change_tell_nothing(package, monkeypatch, capsys):

@@ -2,8 +2,9 @@
 
 A mutant is a module with one change that a test should see: a comparison flipped, a copy not made,
 a factor left out, a bound ignored, a constant ten times as large, nothing returned. For each, the
-test files that import the module are run on a copy of its package, which comes first on Python's
-path; the working tree is left alone. Whoever reads the survivors decides which need a test.
+test files that import the module, or a name of it by the face of its room, are run on a copy of its
+package, which comes first on Python's path; the working tree is left alone. Whoever reads the
+survivors decides which need a test.
 """
 
 import argparse
@@ -85,14 +86,48 @@ def package_of(path: Path) -> tuple[Path, str]:
     return Path(*parts[: top + 1]), ".".join(parts[top:]).removesuffix(".__init__")
 
 
-def imports(path: Path, module: str) -> bool:
-    """Whether a file imports a module."""
-    named = set()
-    for node in ast.walk(ast.parse(path.read_bytes())):
+def faces(root: Path, path: Path) -> set[str]:
+    """The names that a module gives through packages above it, such as ``uqbench.boards.Told``.
+
+    Packages give them by imports, by ``face(__name__, module="Name,Other")``, or as ``uqbench``
+    itself does, by a table of names by module.
+    """
+    (folder, module), given = package_of(path), set()
+    inside_of = path.parents[: len(path.parts) - len(folder.parts)]
+    for package in {*inside_of, Path("uqbench")}:
+        if not (init := root / package / "__init__.py").is_file():
+            continue
+        name = package_of(package / "__init__.py")[1]
+        inside = module.removeprefix(f"{name}.")
+        for node in ast.walk(ast.parse(init.read_bytes())):
+            found: list[str] = []
+            match node:
+                case ast.ImportFrom(module=str(of), names=names) if of == module:
+                    found = [one.asname or one.name for one in names]
+                case ast.keyword(arg=str(of), value=ast.Constant(value=str(names))) if of == inside:
+                    found = names.split(",")
+                case ast.Dict(keys=keys, values=values):
+                    found = [
+                        one.value
+                        for key, of in zip(keys, values, strict=True)
+                        if isinstance(key, ast.Constant) and key.value == module
+                        for one in ast.walk(of)
+                        if isinstance(one, ast.Constant) and isinstance(one.value, str)
+                    ]
+            given |= {f"{name}.{one}" for one in found}
+    return given
+
+
+def imports(path: Path, names: set[str]) -> bool:
+    """Whether a file imports one of some modules and names, or takes it from what it imports."""
+    named, tree = set(), ast.parse(path.read_bytes())
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
             of = getattr(node, "module", "")
             named |= {of, *(f"{of}.{one.name}".removeprefix(".") for one in node.names)}
-    return bool(named & {module, module.replace(".contract.", ".")})  # an import name
+        elif isinstance(node, ast.Attribute):
+            named.add(ast.unparse(node))
+    return bool(named & names)
 
 
 def passes(root: Path, ahead: str, tests: Sequence[str], seconds: float | None) -> bool:
@@ -106,11 +141,18 @@ def passes(root: Path, ahead: str, tests: Sequence[str], seconds: float | None) 
         return False
 
 
-def survivors(root: Path, path: Path, chosen: Sequence[Mutant]) -> int:
-    """Try a file's mutants, print what becomes of each, and return how many survive."""
+def survivors(
+    root: Path, path: Path, chosen: Sequence[Mutant], given: Sequence[str] | None = None
+) -> int:
+    """Try a file's mutants, print what becomes of each, and return how many survive.
+
+    By the tests that are given, or else by those that import it.
+    """
     package, module = package_of(path)
     files = [*root.glob("tests/**/test_*.py"), *root.glob("plugins/*/tests/**/test_*.py")]
-    tests = [str(file.relative_to(root)) for file in sorted(files) if imports(file, module)]
+    names = {module, module.replace(".contract.", "."), *faces(root, path)}  # one is an import name
+    found = [str(file.relative_to(root)) for file in sorted(files) if imports(file, names)]
+    tests = found if given is None else given
     print(f"{path}: {' '.join(tests) or 'no test imports it'}", flush=True)
     survived = 0
     with tempfile.TemporaryDirectory() as ahead:
@@ -132,6 +174,7 @@ def main(root: Path = ROOT) -> None:
     """Draw mutants of the files, and try them."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("files", nargs="*", type=Path, help="modules; those that differ by default")
+    parser.add_argument("--tests", nargs="*", help="to run; those that import a module")
     parser.add_argument("--base", default="main", help="commit that they differ from (main)")
     parser.add_argument("--number", type=int, default=12, help="mutants, of all files (12)")
     parser.add_argument("--seed", type=int, default=0, help="of the draw (0)")
@@ -142,7 +185,7 @@ def main(root: Path = ROOT) -> None:
     every = [mutant for path in files for mutant in mutants(path, (root / path).read_bytes())]
     drawn = random.Random(of.seed).sample(every, min(of.number, len(every)))
     by_file = {path: [one for one in drawn if one.path == path] for path in files}
-    survived = sum(survivors(root, path, own) for path, own in by_file.items() if own)
+    survived = sum(survivors(root, path, own, of.tests) for path, own in by_file.items() if own)
     print(f"{survived} of {len(drawn)} mutants survive the tests that import their module.")
 
 

@@ -154,23 +154,6 @@ def test_a_file_that_ends_the_process_or_raises_anything_is_named(code, why, toy
     assert str(plugin.failure).startswith(why)
 
 
-@pytest.mark.parametrize("as_class", [True, False])
-def test_a_file_that_takes_long_to_execute_is_named_meanwhile(
-    as_class, toy, tmp_path, monkeypatch, capfd
-):
-    monkeypatch.setattr("uqbench.registry.side_effects.HANG_SECONDS", 0.05)
-    path = tmp_path / "slow.py"
-    path.write_text(f"import time; time.sleep(1.0)  # {as_class}\n{CLASS.format(action=1)}")
-    if as_class:
-        local.add_class(path)
-    else:
-        local.add_file(path)
-        Host.load()
-    assert (
-        f"uqbench: {path} has been importing for 0 s; if it hangs, press" in capfd.readouterr().err
-    )
-
-
 def test_a_file_of_another_kind_is_refused(toy, tmp_path):
     (tmp_path / "filed.txt").write_text(SUITE)
     with pytest.raises(UqbenchError, match=r"expected a Python file \(\.py\) or a suite file"):

@@ -198,7 +198,7 @@ def row(method, role="method", rank=1, low=1, high=2, beats="yes", coverage=0.9)
                 row("script", "trivial"),
             ],
             "a (0.50) or b (0.50) is best of 3 methods. The 90 % intervals are calibrated: they "
-            "cover 90 % of true values. c reaches the trivial script (0.50), and no more.",
+            "cover 90 % of true values. c does not beat the trivial script (0.50).",
         ),
     ],
 )

@@ -9,7 +9,7 @@ from scipy import stats
 
 import uqbench
 from uqbench.boards.detectable import detectable
-from uqbench.statistics.levels import ALPHA
+from uqbench.statistics.levels import ALPHA, POWER
 
 
 def said(text: str) -> float:
@@ -45,3 +45,10 @@ def test_a_comparison_says_what_a_plan_does():
     [pair] = compared.board.pairs
     expected = detectable([(pair.difference.low, pair.difference.high)], 10, 10)
     assert expected in repr(compared)
+
+
+def test_few_seeds_reach_as_far_as_students_quantiles_of_their_own_say():
+    """From five seeds to three, of which a pair has four degrees of freedom."""
+    error = 0.5 / stats.t.ppf(1 - ALPHA / 2, 8) * (5 / 3) ** 0.5
+    reach = error * (stats.t.ppf(1 - ALPHA / 2, 4) + stats.t.ppf(POWER, 4))
+    assert f"differ by {reach:.2g} of score" in detectable([(0.0, 1.0)], 5, 3)

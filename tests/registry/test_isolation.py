@@ -154,15 +154,6 @@ def test_a_suite_without_its_baseline_refuses_to_start(site, tmp_path):
     assert "is the method 'x', which no loaded plugin provides" in stderr
 
 
-def test_a_plugin_that_takes_long_to_import_is_loaded_and_complained_about(site, tmp_path):
-    site.install("zz-slow", "import time; time.sleep(2.5)\n" + AGENT.format(name="slow-agent"))
-    entry = site.plugins()["zz-slow"]
-    assert entry["failure"] is None
-    assert "took 2." in entry["slow"]
-    stdout, _ = site.uqbench("doctor", "--out", str(tmp_path), code=1)
-    assert "WRONG  plugin zz-slow (zz-slow 3.1): took 2." in stdout
-
-
 def test_only_the_named_plugins_are_loaded(site):
     site.install("zz-broken", "raise RuntimeError")
     _, stderr = site.uqbench("list", UQBENCH_PLUGINS="toy")

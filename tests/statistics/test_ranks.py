@@ -58,6 +58,21 @@ def test_bracket_p_value_and_rank_never_contradict_one_another(paired, ranges):
         assert contradictions(scores, pairs, "mean", ["m4"]) == []
 
 
+def test_seeds_are_compared_one_by_one_where_all_methods_have_them():
+    """Worlds differ by ten times what methods do; where one method lacks a seed, nothing pairs."""
+    generator = np.random.default_rng(3)
+    world = 10 * generator.normal(size=(8, 1))
+    both = {
+        name: world + shift + generator.normal(size=(8, 1))
+        for name, shift in (("a", 3.0), ("b", 0))
+    }
+    (seedwise,), (apart,) = (compare(both, "mean", paired=of) for of in (True, False))
+    assert seedwise.p < 0.01 < 0.1 < apart.p
+    lacking = both | {"b": both["b"][1:]}
+    (one,), (other,) = (compare(lacking, "mean", paired=of) for of in (True, False))
+    assert one == other
+
+
 def test_the_p_value_is_the_level_at_which_the_interval_ends_at_zero():
     generator = np.random.default_rng(1)
     for _ in range(50):

@@ -19,17 +19,6 @@ from uqbench.testing.templates.render import render, write
 
 ROOT = Path(__file__).parents[2]
 TESTING = ROOT / "plugins" / "uqbench-testing"
-PAGE = ROOT / "docs" / "write-a-plugin.md"
-
-
-def documented() -> str:
-    """The ``tox.ini`` of the documentation."""
-    (text,) = re.findall(r"```ini\n# tox\.ini\n(.*?)```", PAGE.read_text(), re.DOTALL)
-    return str(text)
-
-
-def test_a_new_package_has_the_documented_file():
-    assert render("my-method", ("agent",))["tox.ini"] == documented()
 
 
 def linked(folder: Path, name: str, version: str) -> None:

@@ -64,7 +64,7 @@ def listing(kind: Kind | None = None, say: Say = warn) -> Mapping[Kind, Entries]
         named(plugin, "name", "distribution", "version")
         | {"adds": host.added_by(plugin), "failure": plugin.failure}
         | {"problems": [p.reason for p in catalog.problems if p.plugin == plugin]}
-        | {"complaints": host.complaints(plugin), "slow": plugin.slow}
+        | {"complaints": host.complaints(plugin)}
         for plugin in host.plugins
     ]
     return entries if kind is None else {kind: entries[kind]}

@@ -1,8 +1,8 @@
 """The headline of a board and the note below it, from the frames that its tables and files are.
 
 The headline says who is best, or that nobody beats a trivial baseline, and who is by each further
-metric that ranks; whose intervals to trust, with a number; and, where there is room, one surprise:
-of a control or an oracle. Tuning and controls are for the note.
+metric that ranks; whose intervals to trust, with a number; and, where there is room, one surprise.
+Tuning and controls are for the note.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -33,8 +33,6 @@ ALIKE = {
 """Openings of the sentence on intervals that all have one word."""
 TAIL = 0.1
 """Between mean and IQM, from where on a tail of runs decides the mean; anchors are 1 apart."""
-NO_BETTER = 0.05
-"""Shares of true values that differ by less are as good as those of intervals of width zero."""
 
 
 @dataclass(frozen=True)
@@ -289,41 +287,20 @@ class Told:
         above = rest[self.ranking].dropna().astype(float)
         if above.max() > self.scores.max():
             yield f"The unranked {above.idxmax()} has {number(above.max())}."
-        if len(self._point):
-            yield f"Intervals of width zero would cover {_span(self._point)} %."
         if self.nobody:
-            oracles = self.leaderboard[self.leaderboard["role"] == "oracle"][self.ranking].dropna()
-            yield from (f"An oracle has {number(of)}." for of in oracles.nlargest(1))
             return
         winners, (floor, least) = self.ranked.index.difference(self.beaten, sort=False), self.floor
         if len(winners) < min(len(self.beaten), MOST_NAMES + 1):
             yield f"Only {_names([*winners], 'and')} beat{'s' * (len(winners) == 1)} {floor}."
         elif self.beaten:
-            do, reach = ("does", "reaches") if len(self.beaten) == 1 else ("do", "reach")
-            level = (self.scores[self.beaten] == least).all()
+            do = "does" if len(self.beaten) == 1 else "do"
             how = "significantly beat" if self.scores[self.beaten].max() > least else "beat"
-            said = f"{reach} {floor}, and no more." if level else f"{do} not {how} {floor}."
-            yield f"{_names(self.beaten, 'and')} {said}"
-        if len(self.first) == 1 and (others := (self.leads != self.first[0]).sum()):
-            who = "Another leads" if self.leads.nunique() <= 2 else "Others lead"
-            yield f"{who} on {others} of {len(self.leads)} tasks."
+            yield f"{_names(self.beaten, 'and')} {do} not {how} {floor}."
         apart = (self.ranked["iqm"] - self.ranked[self.ranking]).abs()
         if self.ranking == "mean" and (apart > TAIL).any():
             of = next((n for n in self.first if apart[n] > TAIL), apart.idxmax())
             own = f"the middle half of {of}'s runs averages {number(self.ranked['iqm'][of])}"
             yield f"A few runs or tasks pull the mean; {own}."
-        if not self.words and len(self.first) == 1 and len(self.ranked) > 1:
-            second = str(self.ranked.index[1])
-            yield f"Next is {second} ({number(self.scores[second])})."
-
-    @property
-    def _point(self) -> pd.Series:
-        """Percent that width zero would cover, where no method's stated intervals cover more."""
-        zero = self.column[0].replace("_mean", "_zero_mean")
-        if {*self.words.values()} != {NARROW} or len(self.words) < 2 or zero not in self.methods:
-            return self.scores[:0]
-        point = 100 * self.methods.loc[list(self.words), zero]
-        return point if (self.shares - point < 100 * NO_BETTER).all() else point[:0]
 
     @property
     def _tuning(self) -> str:

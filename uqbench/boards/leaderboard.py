@@ -113,7 +113,7 @@ class Board:
     def added(self) -> dict[str, BoardTable]:
         """Tables of plugins, by the names of their files."""
         made = {f"{spec.name}.csv": spec.load_factory()(self) for spec in self.plan.board_tables}
-        return {name: of for name, of in made.items() if getattr(of, "applies", True)}
+        return {name: of for name, of in made.items() if of.applies}
 
     @cached_property
     def began(self) -> str:

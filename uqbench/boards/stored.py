@@ -35,19 +35,15 @@ if TYPE_CHECKING:
     from uqbench.suites.plan import Plan
     from uqbench.suites.suite import Suite
 
-PROVENANCE, PAGE, ERRORS = "made_with.json", "README.md", "errors.csv"
+PROVENANCE, PAGE = "made_with.json", "README.md"
 CURVES, UNCERTAINTY = "curves.parquet", "uncertainty.parquet"
 SCORES, PACKED = "scores.csv", "scores.csv.gz"
 """The scores as they follow from the runs, and as a board's folder keeps them; some of earlier
 boards are not compressed."""
-RECORDED = ("cost.csv", PROVENANCE, "papers.bib", ERRORS, NAME, CURVES, UNCERTAINTY)
+RECORDED = ("cost.csv", PROVENANCE, "papers.bib", "errors.csv", NAME, CURVES, UNCERTAINTY)
 """The files of a board that do not follow from its scores."""
 EARLIER_VERDICTS = {
-    "not reproduced": "does not hold",
-    "equal": "does not hold",
-    "depends on the reading": "open",
     "undecided": "open",
-    "not judged": "open",
     "not applicable": "not run",
 }
 """Words for verdicts in files of earlier versions, and what they are called now."""

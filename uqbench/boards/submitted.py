@@ -12,7 +12,6 @@ from uqbench.results.files import reading
 from uqbench.suites.plan import Plan
 
 NAME = "submissions.json"
-Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+!-]{0,99}$")]
 Plain = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_ .,;:()=!+-]*$", max_length=2000)]
 
 
@@ -35,7 +34,7 @@ class Submitted(BaseModel):
     file: Digest
 
 
-_TABLE = TypeAdapter(dict[str, Submitted])
+TABLE = TypeAdapter(dict[str, Submitted])
 
 
 def read_submitted(text: bytes | None) -> dict[str, Submitted]:
@@ -47,12 +46,7 @@ def read_submitted(text: bytes | None) -> dict[str, Submitted]:
     if text is None:
         return {}
     with reading(NAME, ValueError, RecursionError):
-        return _TABLE.validate_json(text)
-
-
-def submitted_json(rows: Mapping[str, Submitted]) -> str:
-    """``submissions.json``."""
-    return _TABLE.dump_json(dict(sorted(rows.items())), indent=1).decode() + "\n"
+        return TABLE.validate_json(text)
 
 
 def states(rows: Mapping[str, Submitted]) -> dict[str, str]:

@@ -72,7 +72,7 @@ def _installation(out: Path) -> Iterator[tuple[bool, str]]:
         what = plugin.failure or ", ".join(host.added_by(plugin)) or "adds nothing"
         name = f"plugin {plugin.name} ({plugin.distribution} {plugin.version})"
         yield not plugin.failure, f"{name}: {what}"
-        for complaint in (*host.complaints(plugin), *filter(None, [plugin.slow])):
+        for complaint in host.complaints(plugin):
             yield False, f"{name}: {complaint}"
     for registry in host.registries:
         for known in registry:

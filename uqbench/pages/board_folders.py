@@ -13,7 +13,7 @@ from uqbench.boards.leaderboard import Board
 from uqbench.boards.manifest import MANIFEST
 from uqbench.boards.protocol import versions_here
 from uqbench.boards.provenance import MadeWith
-from uqbench.boards.stored import ERRORS, PACKED, PAGE, PROVENANCE, RECORDED, SCORES
+from uqbench.boards.stored import PACKED, PAGE, PROVENANCE, RECORDED, SCORES
 from uqbench.boards.tables import csv_text
 from uqbench.pages.markdown import index_page, page
 from uqbench.registry.papers import cited
@@ -68,11 +68,11 @@ def all_files(
         UqbenchError: a recorded file is damaged.
     """
     made, older = provenance.read_provenance(recorded.get(PROVENANCE))
-    cost, bibtex, errors = (
-        stored_text(recorded.get(name, b""), Path(name))
-        for name in ("cost.csv", "papers.bib", ERRORS)
-    )
-    text = page(board, made, cost, older, bibtex, errors).encode()
+    texts = {
+        n: stored_text(of, Path(n)) for n, of in recorded.items() if n.endswith((".csv", ".bib"))
+    }
+    cost, bibtex = (texts.get(name, "") for name in ("cost.csv", "papers.bib"))
+    text = page(board, made, cost, older, bibtex, texts).encode()
     if digests is None:
         digests = {name: sha256(data).hexdigest() for name, data in recorded.items()}
     others = {PAGE: sha256(text).hexdigest(), **digests}

@@ -1,7 +1,5 @@
 """``README.md`` of a board, and the index of boards."""
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,13 +8,11 @@ from uqbench.boards.leaderboard import Board
 from uqbench.boards.manifest import missing_note
 from uqbench.boards.protocol import older_scores
 from uqbench.boards.provenance import MadeWith
-from uqbench.boards.stored import ERRORS, StoredBoard, boards_below
+from uqbench.boards.stored import StoredBoard, boards_below
 from uqbench.boards.tables import IMPROVEMENT, PLACE, label
 from uqbench.contract.board_table import BoardTable
 from uqbench.contract.errors import UqbenchError
-from uqbench.contract.wording import count
 from uqbench.pages.board_view import BoardView, board_notes
-from uqbench.results.files import reading
 from uqbench.results.folders import Folder
 from uqbench.suites.suite import Suite
 
@@ -45,7 +41,7 @@ def page(
     cost: str,
     older: str = "",
     bibtex: str = "",
-    errors: str = "",
+    kept: Mapping[str, str] | None = None,
 ) -> str:
     """A board's page.
 
@@ -55,7 +51,7 @@ def page(
         cost: its ``cost.csv``; empty where there is none.
         older: the packages whose contents differed from the installed ones when it was written.
         bibtex: its ``papers.bib``; empty where there is none.
-        errors: its ``errors.csv``; empty where there is none.
+        kept: texts of tables that are kept, by the names of their files.
     """
     plan, suite, view = board.plan, board.plan.suite, BoardView.of(board)
     several = len(view.lines) > 1
@@ -78,7 +74,7 @@ def page(
         f"1 = {normalization.one}. {ranked}".rstrip()
         + "".join(ALSO.format(of=suite.metric(name)) for name in board.further_places)
         + (" The budget does not rank methods." if not board.ranks else ""),
-        errors_sentence(errors),
+        *(of.sentence((kept or {}).get(name, "")) for name, of in board.added.items()),
         board.told.note,
         board_notes(board, view),
         FURTHER,
@@ -105,30 +101,6 @@ def _ranking(board: Board, view: BoardView, cost: Sequence[CellCost]) -> str:
         texts["hours"] = tuple(f"{sum(hours):,.2f}" for hours in spent)
         headers.append("hours")
     return table(headers, list(zip(*texts.values(), strict=True)))
-
-
-BRACKET, RANK = "bracket", "rank"
-WRONG = {
-    BRACKET: "of the 95 % intervals missed the true mean",
-    RANK: "of the boards showed a difference where there is none",
-}
-"""Rows of ``errors.csv``, in words."""
-
-
-def errors_sentence(text: str) -> str:
-    """A board's error rates in a sentence or two, from its ``errors.csv``; empty without any."""
-    rows = list(csv.DictReader(io.StringIO(text)))
-    if not rows or "above" not in rows[0]:  # older boards have the errors of resampled runs
-        return ""
-    with reading(ERRORS, KeyError, ValueError, TypeError):
-        said = [f"{100 * float(row['wrong']):.0f} % {WRONG[row['printed']]}" for row in rows]
-        error = round(max([1.0, *(100 * float(row["error"]) for row in rows)]))
-        more = " **Ranks are less sure here than 95 %.**" * any(r["above"] == "yes" for r in rows)
-    return (
-        f"A check by simulation, of {rows[0]['boards']} boards of equally good methods whose runs "
-        f"vary as here: {' and '.join(said)} (± {count(error, 'percentage point')}, `{ERRORS}`). "
-        f"Failures rarer than those seen are not simulated.{more}"
-    )
 
 
 def _readings(board: Board) -> str:

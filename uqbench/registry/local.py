@@ -26,7 +26,6 @@ from pluggy import PluginValidationError
 from uqbench.contract.errors import UqbenchError, contained, see, unknown
 from uqbench.registry import classes
 from uqbench.registry.packages import in_words
-from uqbench.registry.side_effects import announced
 
 VARIABLE = "UQBENCH_LOCAL"
 """Environment variable with the local plugins, as JSON."""
@@ -131,7 +130,7 @@ def add_class(
     data = _read(path)
     plugin = LocalPlugin("", str(path.resolve()), hashlib.sha256(data).hexdigest())
     why: list[str] = []
-    with contained(why.append, words=fault), announced(str(path), "press Ctrl-C, and leave it out"):
+    with contained(why.append, words=fault):
         module = _module(plugin, data)
     if why:
         raise UqbenchError(
@@ -206,8 +205,7 @@ def load(plugin: LocalPlugin) -> object:
         if not table:
             raise ValueError("nothing is in it; expected a suite, or [extend.SUITE]")
         return classes.Added(suites=[SuiteTable(path.name, table, folder)])
-    with announced(plugin.path, "press Ctrl-C, and leave it out"):
-        module = _module(plugin, data)
+    module = _module(plugin, data)
     if not plugin.attribute:
         return module
     factory = vars(module)[plugin.attribute]

@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 import os
 import sys
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import redirect_stdout
 from dataclasses import replace
@@ -30,7 +29,7 @@ from uqbench.registry.classes import GROUPS, SUITES, Added, added
 from uqbench.registry.contents import package_of
 from uqbench.registry.registry import Plugin, Registry, S
 from uqbench.registry.risk_names import MeasuresByName
-from uqbench.registry.side_effects import announced, watched
+from uqbench.registry.side_effects import watched
 
 SELECTION = "UQBENCH_PLUGINS"
 """Environment variable that limits the plugins to load: entry points' names, comma-separated."""
@@ -128,7 +127,6 @@ class Host:
         plugin = Plugin(name, distribution, version, package, module, names, local=local_digest)
         key = f"{distribution}:{name}"
         changed: list[str] = []
-        began = time.perf_counter()
         why: list[str] = []
         with contained(why.append, words=local.fault):  # a plugin may fail in any way
             self._check_name(plugin)
@@ -142,7 +140,7 @@ class Host:
             if self.manager.has_plugin(key):
                 self.manager.unregister(name=key)
             plugin = replace(plugin, failure=why[0])
-        plugin = replace(plugin, changed=tuple(changed), seconds=time.perf_counter() - began)
+        plugin = replace(plugin, changed=tuple(changed))
         self.plugins.append(plugin)
         return self.plugins[-1]
 
@@ -284,9 +282,8 @@ def _check_contract(requirements: Iterable[Requirement]) -> None:
 def imported(distribution: metadata.Distribution, entry_point: metadata.EntryPoint) -> object:
     """Import a plugin, which may hang, or end the process.
 
-    One that takes long is named while it does. What is being imported is logged (``uqbench``, level
-    ``DEBUG``): ``uqbench doctor`` imports all in another process first, and names the last if that
-    process ends.
+    It is logged (``uqbench``, level ``DEBUG``): ``uqbench doctor`` imports all in another process
+    first, and names the last if that process ends, or does not.
 
     Raises:
         Exception: whatever its import raises.
@@ -295,9 +292,7 @@ def imported(distribution: metadata.Distribution, entry_point: metadata.EntryPoi
         return added(entry_point)
     who = f"the plugin {entry_point.name!r} of {distribution.name} {distribution.version}"
     logging.getLogger("uqbench").debug("importing %s", who)
-    then = "press Ctrl-C, and name the plugins to load without it in UQBENCH_PLUGINS"
-    with announced(who, then):
-        return entry_point.load()
+    return entry_point.load()
 
 
 def _chosen(installed: list[EntryPoint]) -> list[EntryPoint]:

@@ -12,7 +12,6 @@ from uqbench.contract.specs import Spec
 
 S = TypeVar("S", bound=Spec)
 
-SLOW_SECONDS = 2.0
 NAME = r"[a-z0-9][a-z0-9_.-]*"
 """The name of what plugins register, as suites, ``--set`` and risk measures have it."""
 
@@ -26,7 +25,6 @@ class Plugin:
         module: that the entry point names.
         requires: names of the distributions that it depends on.
         failure: why it was left out; None where it was loaded.
-        seconds: how long loading took.
         changed: global defaults that importing it changed; they were set back.
         local: sha256 of what a local plugin is; None where it is installed.
     """
@@ -38,7 +36,6 @@ class Plugin:
     module: str = field(default="", compare=False)
     requires: tuple[str, ...] = field(default=(), compare=False)
     failure: str | None = None
-    seconds: float = field(default=0.0, compare=False)
     changed: tuple[str, ...] = field(default=(), compare=False)
     local: str | None = field(default=None, compare=False)
 
@@ -47,16 +44,6 @@ class Plugin:
         """Whether it is one of uqbench's own."""
         name = canonicalize_name(self.distribution)
         return name == "uqbench" or name.startswith("uqbench-")
-
-    @property
-    def slow(self) -> str | None:
-        """A warning if the plugin is slow to import, else None."""
-        if self.seconds < SLOW_SECONDS:
-            return None
-        return (
-            f"took {self.seconds:.1f} s to import, on every command; pass factories as strings "
-            f"('package.module:Name'), so that libraries are imported only when a run needs them"
-        )
 
 
 @dataclass(frozen=True)

@@ -12,14 +12,11 @@ import pickle
 import random
 import signal
 import sys
-import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-HANG_SECONDS = 10.0
-"""After which it is said that a plugin is still being imported."""
 TINY = 5e-324
 """The smallest number there is: zero for a processor that flushes denormal numbers."""
 VARIABLES, FILTERS = "environment variables", "the warnings filters"
@@ -47,24 +44,6 @@ def watched(changed: list[str]) -> Iterator[None]:
                 with suppress(Exception):  # as far as it can be
                     put(found)
         changed += [name for name, now in _random().items() if drawn.get(name, now) != now]
-
-
-@contextmanager
-def announced(who: str, then: str) -> Iterator[None]:
-    """Say that an import takes long, once it does.
-
-    Args:
-        who: is imported.
-        then: to do if it hangs.
-    """
-    text = f"uqbench: {who} has been importing for {HANG_SECONDS:.0f} s; if it hangs, {then}"
-    late = threading.Timer(HANG_SECONDS, lambda: print(text, file=sys.stderr, flush=True))
-    late.daemon = True
-    late.start()
-    try:
-        yield
-    finally:
-        late.cancel()
 
 
 def held(thing: object) -> dict[str, bytes]:
@@ -146,34 +125,26 @@ def _numeric() -> Iterator[State]:
     if numpy := sys.modules.get("numpy"):
         fresh = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}
         yield "numpy's errors", numpy.geterr, lambda to: numpy.seterr(**to), fresh
-    if torch := sys.modules.get("torch"):
-        yield from _of_torch(torch)
-
-
-def _of_torch(torch: Any) -> Iterator[State]:
+    if not (torch := sys.modules.get("torch")):
+        return
     cpu, mkldnn, cudnn = torch.device("cpu"), torch.backends.mkldnn, torch.backends.cudnn
-
-    def deterministic() -> tuple[bool, ...]:
-        warns = torch.is_deterministic_algorithms_warn_only_enabled()
-        whether = torch.are_deterministic_algorithms_enabled()
-        return whether, warns, cudnn.deterministic, cudnn.benchmark
-
-    def set_deterministic(to: tuple[bool, ...]) -> None:
-        torch.use_deterministic_algorithms(to[0], warn_only=to[1])
-        cudnn.deterministic, cudnn.benchmark = to[2:]
-
     yield from [
         ("torch's default device", torch.get_default_device,
          lambda to: torch.set_default_device(None if to == cpu else to), cpu),
         ("torch's default dtype", torch.get_default_dtype, torch.set_default_dtype, torch.float32),
         ("torch's gradient mode", torch.is_grad_enabled, torch.set_grad_enabled, True),
         ("torch's number of threads", torch.get_num_threads, torch.set_num_threads, None),
-        ("torch's deterministic algorithms", deterministic, set_deterministic, (False,) * 4),
+        ("torch's deterministic algorithms", torch.get_deterministic_debug_mode,
+         torch.set_deterministic_debug_mode, 0),
         ("torch's precision of products", torch.get_float32_matmul_precision,
          torch.set_float32_matmul_precision, "highest"),
         ("torch's autocast", lambda: torch.is_autocast_enabled("cpu"),
          lambda on: torch.set_autocast_enabled("cpu", on), False),
         ("oneDNN", lambda: mkldnn.enabled, lambda on: setattr(mkldnn, "enabled", on), True),
+        ("cuDNN's determinism", lambda: cudnn.deterministic,
+         lambda on: setattr(cudnn, "deterministic", on), False),
+        ("cuDNN's benchmarks", lambda: cudnn.benchmark,
+         lambda on: setattr(cudnn, "benchmark", on), False),
         ("denormal numbers", lambda: TINY * 1.0 != 0.0,
          lambda kept: torch.set_flush_denormal(not kept), True),
     ]  # fmt: skip

@@ -109,19 +109,14 @@ class Verified:
         """Write the file anew, if enough is new; whether it was."""
         if len(self._new) <= max(FEWEST, len(self._known) // 50):
             return False
-        with suppress(ImportError):
-            return self._saved()
-        return False
+        with suppress(ImportError, StorageError):  # a full disk, or a folder of somebody else's
+            import pyarrow as pa
 
-    def _saved(self) -> bool:
-        import pyarrow as pa
-
-        old = [] if self._table is None else self._table.to_pylist()
-        rows = [row for row in old if row["place"] not in self._new]
-        rows += [dict(zip(COLUMNS, (at, *row), strict=True)) for at, row in self._new.items()]
-        table = pa.Table.from_pylist(rows, _schema())
-        about = {LIKE: _LIKE.dump_json([*self._like.values()])}
-        with suppress(StorageError):  # a full disk, or a folder of somebody else's: no index
+            old = [] if self._table is None else self._table.to_pylist()
+            rows = [row for row in old if row["place"] not in self._new]
+            rows += [dict(zip(COLUMNS, (at, *row), strict=True)) for at, row in self._new.items()]
+            table = pa.Table.from_pylist(rows, _schema())
+            about = {LIKE: _LIKE.dump_json([*self._like.values()])}
             data = table_bytes(table.replace_schema_metadata(about))
             self._root.write(FILE, data, flush=False)
             return True

@@ -60,7 +60,7 @@ def rows_under(suite: Suite, name: str, method: Method, host: Host) -> list[str]
     of = suite.tables.tuned.get(method.name)
     if budget.tuned != "with-default" or of is None:
         return [method.name]
-    default, *others = _defaults(suite, name, method, host, of.values)
+    default, *others = defaults(suite, name, method, host, of.values)
     if any(other != default for other in others):
         raise UqbenchError(
             f"{suite.name}: the defaults of {method.name} for {', '.join(default)} differ by task, "
@@ -83,21 +83,12 @@ def default_of(
 ) -> str | None:
     """The variant whose values are the method's own under a budget; None where none is."""
     for name, values in tried.items():
-        if all(own == values for own in _defaults(suite, budget, method, host, values)):
+        if all(own == values for own in defaults(suite, budget, method, host, values)):
             return name
     return None
 
 
-def own_values(
-    suite: Suite, budget: str, method: Method, host: Host, tried: Mapping[str, Mapping[str, Any]]
-) -> dict[str, Any]:
-    """The method's own values of what is tried, without those that differ by task."""
-    keys = dict.fromkeys(key for values in tried.values() for key in values)
-    first, *others = _defaults(suite, budget, method, host, keys)
-    return {key: value for key, value in first.items() if all(of[key] == value for of in others)}
-
-
-def _defaults(
+def defaults(
     suite: Suite, name: str, method: Method, host: Host, keys: Collection[str]
 ) -> list[dict[str, Any]]:
     """The method's own values of some fields under a budget, by task."""

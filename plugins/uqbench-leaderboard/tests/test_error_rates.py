@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from uqbench_leaderboard import error_rates as module
 from uqbench_leaderboard.error_rates import (
+    BRACKET,
+    RANK,
     Errors,
     Law,
     equal_boards,
@@ -18,7 +20,6 @@ from uqbench_leaderboard.error_rates import (
 from uqbench.boards import Board, gather
 from uqbench.boards.tables import csv_text
 from uqbench.pages.board_folders import made_once
-from uqbench.pages.markdown import BRACKET, RANK, errors_sentence
 from uqbench.results.store import Store
 from uqbench.suites import Selection
 
@@ -119,16 +120,16 @@ def test_the_rates_are_the_same_however_often_they_are_computed(fewer):
 
 def test_a_board_says_them_and_whether_they_are_more_than_stated():
     text = "printed,wrong,error,boards,above\nbracket,0.0712,0.0101,500,no\nrank,0.2000,0.0231,500,"
-    said = errors_sentence(text + "yes\n")
+    said = Errors.sentence(text + "yes\n")
     assert said == (
         "A check by simulation, of 500 boards of equally good methods whose runs vary as here: 7 % "
         "of the 95 % intervals missed the true mean and 20 % of the boards showed a difference "
         "where there is none (± 2 percentage points, `errors.csv`). Failures rarer than those seen "
         "are not simulated. **Ranks are less sure here than 95 %.**"
     )
-    assert "less sure" not in errors_sentence(text + "no\n")
-    assert errors_sentence("printed,wrong,error,boards,above\n") == ""
-    assert errors_sentence("printed,wrong,error,resamples\nrank,0.2,0.02,300\n") == ""  # older
+    assert "less sure" not in Errors.sentence(text + "no\n")
+    assert Errors.sentence("printed,wrong,error,boards,above\n") == ""
+    assert Errors.sentence("printed,wrong,error,resamples\nrank,0.2,0.02,300\n") == ""  # older
 
 
 def test_a_board_without_runs_has_an_empty_table(host, tmp_path):

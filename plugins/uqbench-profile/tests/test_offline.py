@@ -70,7 +70,10 @@ def test_values_and_their_posterior_are_those_of_walking_and_of_conditioning_on_
 
 @pytest.mark.parametrize(
     "coverage",  # one law: `tox -e long` checks the others
-    [pytest.param(one, marks=pytest.mark.long if one != COVERAGES[-1] else ()) for one in COVERAGES],
+    [
+        pytest.param(one, marks=pytest.mark.long if one != COVERAGES[-1] else ())
+        for one in COVERAGES
+    ],
 )
 def test_the_oracle_knows_the_posterior_from_what_it_sees_and_its_intervals_cover(coverage):
     """90 % of 14,400 values of 30 worlds, dependent: within 6 %. Constants have no shape."""

@@ -233,83 +233,6 @@ class Forgets(WalkLanes):
         super().load_state_dict(state | {"t": 0})
 
 
-class Replays(WalkLanes):
-    """Exact, but the longer it ran the longer it takes to resume."""
-
-    def __init__(self, config, seeds, time_limit, device):
-        super().__init__(config, seeds, time_limit, device)
-        self.actions = []
-
-    def step(self, action):
-        self.actions.append(action.clone())
-        return super().step(action)
-
-    def state_dict(self):
-        return {"actions": list(self.actions)}
-
-    def load_state_dict(self, state):
-        self.reset()
-        for action in state["actions"]:
-            self.step(action)
-
-
-class Says(Walk):
-    """Is saved by its own state."""
-
-    def state_dict(self):
-        return {"at": self.at, "np_random": self.np_random.bit_generator.state}
-
-    def load_state_dict(self, state):
-        self.at, self.np_random.bit_generator.state = state["at"], state["np_random"]
-
-
-class SaysAndReplays(Walk):
-    """A single environment that steps again where it says that it has its own state."""
-
-    def __init__(self, config):
-        super().__init__(config)
-        self.actions = []
-
-    def reset(self, *, seed=None, options=None):
-        if seed is None:
-            self.actions.append(None)
-        else:
-            self.seed, self.actions = seed, []
-        return super().reset(seed=seed, options=options)
-
-    def step(self, action):
-        self.actions.append(action)
-        return super().step(action)
-
-    def state_dict(self):
-        return {"seed": self.seed, "actions": list(self.actions)}
-
-    def load_state_dict(self, state):
-        self.reset(seed=state["seed"])
-        for action in state["actions"]:
-            self.reset() if action is None else self.step(action)
-
-
-@pytest.mark.parametrize(
-    ("subject", "status"),
-    [
-        (lambda: lanes(), "passed"),
-        (lambda: single(Says), "passed"),
-        (lambda: single(), "skipped"),  # it says nothing: its actions are replayed
-        (lambda: single(SaysAndReplays), "failed"),
-        (lambda: lanes(Replays), "failed"),
-    ],
-)
-def test_what_says_that_it_can_be_saved_takes_no_step_again_to_resume(subject, status):
-    made = {r.check.id: r for r in results([subject()])}
-    assert made["environment-state"].status == "passed", str(made)
-    resumed = made["environment-resumption"]
-    assert resumed.status == status, str(resumed)
-    if status == "failed":
-        assert "after 10 steps" in str(resumed)
-        assert "after 40" in str(resumed)
-
-
 class Shapes(Bayes):
     def predict(self, inputs):
         found = super().predict(inputs)
@@ -810,7 +733,6 @@ MUTANTS = {
     "environment-masks": lambda: lanes(NoAction),
     "environment-limit": lambda: lanes(NeverEnds),
     "environment-state": lambda: lanes(Forgets),
-    "environment-resumption": lambda: lanes(Replays),
     "environment-optimal-q": lambda: single(optimal_q=off),
     "environment-greedy": lambda: single(Far, optimal_q=overvalued),
     "environment-optimal-return": lambda: single(optimal_return=lambda: -0.9),

@@ -11,6 +11,7 @@ import pandas as pd
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.stored import StoredBoard
 from uqbench.boards.tables import made
+from uqbench.contract.board_table import BoardTable
 from uqbench.pages.markdown import cell, table, titled
 from uqbench_claims.judge import Judgement, estimates, judged
 from uqbench_claims.judged import (
@@ -35,11 +36,10 @@ and `pairs.csv` compare means. So a claim may hold where rank sets overlap."""
 
 
 @dataclass(frozen=True)
-class Claims:
+class Claims(BoardTable):
     """The table ``claims.csv`` of a board (:class:`uqbench.contract.board_table.BoardTable`)."""
 
     board: Board
-    kept = False
 
     @cached_property
     def judgements(self) -> tuple[Judgement, ...]:

@@ -7,7 +7,7 @@ from uqbench.boards.leaderboard import Board
 from uqbench.boards.manifest import MANIFEST
 from uqbench.boards.provenance import of_older_code, provenance_json
 from uqbench.boards.stored import PROVENANCE, StoredBoard, board_folder
-from uqbench.boards.submitted import NAME, reseeded, states, submitted_json
+from uqbench.boards.submitted import NAME, TABLE, reseeded, states
 from uqbench.boards.with_stored import as_run_today
 from uqbench.contract.errors import Say, UqbenchError
 from uqbench.pages.board_folders import made_once
@@ -71,6 +71,6 @@ def add(
         **made_once(board, host),
         "cost.csv": to_csv([one for text in cost for one in read_cost(text)]).encode(),
         PROVENANCE: provenance_json(made, of_older_code(scores)).encode(),
-        NAME: submitted_json(words).encode(),
+        NAME: TABLE.dump_json(dict(sorted(words.items())), indent=1) + b"\n",
     }
     return folder, board, recorded

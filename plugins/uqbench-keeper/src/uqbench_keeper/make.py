@@ -11,12 +11,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from uqbench.boards.leaderboard import board
 from uqbench.boards.manifest import Digest
 from uqbench.boards.provenance import of_older_code
-from uqbench.boards.submitted import Name, Plain
+from uqbench.boards.submitted import Plain
 from uqbench.boards.tuned import how_tuned
 from uqbench.contract.config import explain
 from uqbench.contract.errors import UqbenchError, see
@@ -27,6 +27,7 @@ from uqbench.results.store import RunState, Store
 from uqbench.suites.plan import Plan
 
 MOST_BYTES = 64 << 20
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+!-]{0,99}$")]
 Checks = Callable[[Host, str], Iterable[Any]]
 DONE = (RunState.FINISHED.value, RunState.FAILED.value)
 

@@ -8,6 +8,8 @@ the row's variance. Runs are not resampled: repeated ones make a correct procedu
 three times as many boards. What no run has shown, drawing cannot show: see ``docs/statistics.md``.
 """
 
+import csv
+import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -17,8 +19,10 @@ import pandas as pd
 from uqbench.boards.leaderboard import COMPARED, Board
 from uqbench.boards.matrices import Matrix
 from uqbench.boards.standings import ranges_by_task
+from uqbench.contract.board_table import BoardTable
 from uqbench.contract.seeding import derive_seed
-from uqbench.pages.markdown import BRACKET, RANK
+from uqbench.contract.wording import count
+from uqbench.results.files import reading
 from uqbench.statistics.bounded import Ranges
 from uqbench.statistics.estimate import estimate
 from uqbench.statistics.levels import ALPHA, MINIMUM_SEEDS
@@ -26,6 +30,12 @@ from uqbench.statistics.location import by_seed
 from uqbench.statistics.ranks import measure, together
 from uqbench.statistics.statistic import contributions
 
+BRACKET, RANK = "bracket", "rank"
+WRONG = {
+    BRACKET: "of the 95 % intervals missed the true mean",
+    RANK: "of the boards showed a difference where there is none",
+}
+"""What is printed, and that it is wrong, in words."""
 COLUMNS = ("printed", "wrong", "error", "boards", "above")
 BOARDS = 500
 FEWEST, WORK = 30, 500_000
@@ -35,12 +45,11 @@ SURELY = 0.01
 
 
 @dataclass(frozen=True)
-class Errors:
+class Errors(BoardTable):
     """The table ``errors.csv`` (:class:`uqbench.contract.board_table.BoardTable`)."""
 
     board: Board
     kept = True  # it takes seconds to minutes
-    section = ""
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -69,14 +78,22 @@ class Errors:
         return pd.DataFrame(rows, columns=list(COLUMNS))
 
     @staticmethod
-    def entries(_: object) -> Sequence[object]:
-        """Nothing that the index of boards counts."""
-        return ()
-
-    @staticmethod
-    def index(_: object) -> str:
-        """No section of the index."""
-        return ""
+    def sentence(stored: str) -> str:
+        """The error rates in a sentence or two; empty without any."""
+        rows = list(csv.DictReader(io.StringIO(stored)))
+        if not rows or "above" not in rows[0]:  # older boards have the errors of resampled runs
+            return ""
+        with reading("errors.csv", KeyError, ValueError, TypeError):
+            said = [f"{100 * float(row['wrong']):.0f} % {WRONG[row['printed']]}" for row in rows]
+            error = round(max([1.0, *(100 * float(row["error"]) for row in rows)]))
+            surely = any(row["above"] == "yes" for row in rows)
+        return (
+            f"A check by simulation, of {rows[0]['boards']} boards of equally good methods whose "
+            f"runs vary as here: {' and '.join(said)} (± {count(error, 'percentage point')}, "
+            f"`errors.csv`). Failures rarer than those seen are not simulated."
+            + " **Ranks are less sure here than 95 %.**"
+            * surely
+        )
 
 
 def is_above(wrong: Sequence[float]) -> bool:

@@ -21,7 +21,7 @@ from uqbench.results.files import write_data
 from uqbench.runner.watcher import Watcher
 from uqbench.suites.configs import method_config
 from uqbench.suites.plan import Cell, Plan
-from uqbench.suites.search import check_space, default_of, own_values
+from uqbench.suites.search import check_space, default_of, defaults
 from uqbench.suites.suite import Suite
 from uqbench.suites.tables import Method
 from uqbench.suites.tuning import (
@@ -242,3 +242,12 @@ def _place(method: str, suite: Suite) -> Path:
     if (folder := own[0] if own else suite.tables.folder) is None:
         raise UqbenchError(f"{suite.name} is of no file: name the table's with --to.")
     return folder / f"{suite.name}.tuning.csv"
+
+
+def own_values(
+    suite: Suite, budget: str, method: Method, host: Host, tried: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Any]:
+    """The method's own values of what is tried, without those that differ by task."""
+    keys = dict.fromkeys(key for values in tried.values() for key in values)
+    first, *others = defaults(suite, budget, method, host, keys)
+    return {key: value for key, value in first.items() if all(of[key] == value for of in others)}

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Sequence
 from functools import cached_property
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
+
+from uqbench.contract.board_table import BoardTable
 
 if TYPE_CHECKING:
     from uqbench.boards.leaderboard import Board
@@ -22,10 +23,8 @@ OWN = ""
 """The source of a board's own rows."""
 
 
-class Returns:
+class Returns(BoardTable):
     """The table ``returns.csv`` (:class:`uqbench.contract.board_table.BoardTable`)."""
-
-    kept = False
 
     def __init__(self, board: Board) -> None:
         self.board = board
@@ -75,16 +74,6 @@ class Returns:
             name = f"`{method}`" if source == OWN else published
             lines.append(f"| {name} | {' | '.join(cells.get(game, '–') for game in games)} |")
         return "\n".join(lines + predictions(self.board.plan.budget_name))
-
-    @staticmethod
-    def entries(_: object) -> Sequence[object]:
-        """Nothing that the index of boards counts."""
-        return ()
-
-    @staticmethod
-    def index(_: Iterable[object]) -> str:
-        """No section of the index."""
-        return ""
 
 
 def _cell(row: dict[str, Any]) -> str:

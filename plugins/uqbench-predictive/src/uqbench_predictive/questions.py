@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.tables import cells, place_cells
+from uqbench.contract.board_table import BoardTable
 from uqbench.contract.wording import count
 from uqbench.pages.board_view import MARK
 from uqbench.pages.markdown import table
@@ -64,14 +65,13 @@ class Answers:
 
 
 @dataclass(frozen=True)
-class Questions:
+class Questions(BoardTable):
     """The table of a board (:class:`uqbench.contract.board_table.BoardTable`).
 
     A board without such questions has none.
     """
 
     board: Board
-    kept = False
 
     @cached_property
     def answers(self) -> tuple[Answers, ...]:

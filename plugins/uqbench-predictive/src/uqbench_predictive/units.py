@@ -7,12 +7,13 @@ differences are taken table by table, and ranks are what those of all pairs leav
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from uqbench.contract.board_table import BoardTable
 from uqbench.statistics.estimate import estimate
 from uqbench.statistics.ranks import Pair, compare, places
 from uqbench.statistics.statistic import point
@@ -30,10 +31,8 @@ COLUMNS = (
 )  # fmt: skip
 
 
-class Units:
+class Units(BoardTable):
     """The table ``units.csv`` (:class:`uqbench.contract.board_table.BoardTable`)."""
-
-    kept = False
 
     def __init__(self, board: Board) -> None:
         self.board = board
@@ -94,16 +93,6 @@ class Units:
             ends = [_interval(row, name, *of) for name, *of in _SHOWN]
             lines.append(f"| {ranks} | `{row['method']}` | {' | '.join(ends)} |")
         return "\n".join(lines)
-
-    @staticmethod
-    def entries(_: object) -> Sequence[object]:
-        """Nothing that the index of boards counts."""
-        return ()
-
-    @staticmethod
-    def index(_: Iterable[object]) -> str:
-        """No section of the index."""
-        return ""
 
 
 _SHOWN = (("mean", "low", "high"), ("beyond", "beyond_low", "beyond_high"))

@@ -1,11 +1,9 @@
 """Rules of every environment, but for the truths that it states."""
 
-import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from types import FrameType
 from typing import Any, ClassVar, Literal
 
 import gymnasium
@@ -18,7 +16,6 @@ from torch.utils._pytree import tree_map
 from uqbench.contract.environment import LaneEnv, OptimalQ, Outcome, TimeLimit
 from uqbench.contract.errors import CannotSaveError
 from uqbench.lanes import Uniform
-from uqbench.lanes.adapters.gymnasium_lanes import GymnasiumLanes
 from uqbench.lanes.random import random_action
 from uqbench.runner.train.guards import GuardedLanes, copied
 from uqbench_testing.conformance.agent_runs import copy_of, through_a_file
@@ -29,7 +26,7 @@ STEPS = 100
 LANES = (3, 8, 5)
 LIMIT = 3
 SEED, USED, LONG = 11, 1_000, 5_000
-STOP, SHORT_AND_LONG = 37, (10, 40)
+STOP = 37
 """Steps of the runs that are resumed."""
 
 Seen = tuple[Tensor, Tensor | None]
@@ -296,20 +293,6 @@ def state(subject: EnvironmentSubject) -> None:
     _no_difference(rest, subject.random_play[STOP:], f"resumed at step {STOP} and uninterrupted")
 
 
-@check(EnvironmentSubject, "environment-resumption", "checkpointable", ("environment-state",))
-def resumption(subject: EnvironmentSubject) -> None:
-    """One that can be saved resumes in a number of steps that does not grow with its run.
-
-    Calls of any ``step`` while a short and a long run are restored.
-
-    Fix:
-        load_state_dict() sets the state; it does not replay the actions that led there.
-    """
-    (short, few), (long, many) = ((n, _steps_to_resume(subject, n)) for n in SHORT_AND_LONG)
-    grows = f"load_state_dict() took {few} steps after {short} steps, {many} after {long}"
-    expect(many <= few, grows)
-
-
 def play(env: LaneEnv, seeds: Sequence[int], steps: int) -> list[Met]:
     """Reset an environment and take random valid actions; copies of what it returned."""
     return list(go_on(env, at_random(env, seeds), env.reset(), range(steps)))
@@ -383,23 +366,3 @@ def _saved(env: LaneEnv) -> dict[str, Any]:
         return through_a_file(env.state_dict())
     except CannotSaveError as error:
         return applies({}, f"its runs have no checkpoints: {error}")
-
-
-def _steps_to_resume(subject: EnvironmentSubject, steps: int) -> int:
-    env, resumed = (subject.make(LANES, subject.limit) for _ in range(2))
-    saves = not isinstance(env, GymnasiumLanes) or env.has_state_dict
-    applies(saves, "it does not say has_state_dict=True: its actions are replayed")
-    play(env, LANES, steps)
-    saved, called = _saved(env), 0
-
-    def count(frame: FrameType, event: str, _: object) -> None:
-        nonlocal called
-        called += event == "call" and frame.f_code.co_name == "step"
-
-    before = sys.getprofile()
-    sys.setprofile(count)  # wherever a step is called: by the lanes or by what they hold
-    try:
-        resumed.load_state_dict(saved)
-    finally:
-        sys.setprofile(before)
-    return called
