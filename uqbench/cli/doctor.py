@@ -36,7 +36,7 @@ def _installation(out: Path) -> Iterator[tuple[bool, str]]:
     import shutil
 
     from uqbench.contract.errors import UqbenchError
-    from uqbench.registry.packages import in_words, is_extra, lacking
+    from uqbench.registry.packages import naming_extra, is_extra, lacking
     from uqbench.registry.plugins import Host
     from uqbench.results.store import Store
     from uqbench.suites.reading import read_suites
@@ -79,7 +79,7 @@ def _installation(out: Path) -> Iterator[tuple[bool, str]]:
             try:
                 registry[known].load_factory()
             except Exception as error:  # a module may raise anything
-                yield is_extra(error), f"{registry.kind} {known}: {in_words(error)}"
+                yield is_extra(error), f"{registry.kind} {known}: {naming_extra(error)}"
     catalog = read_suites(host)
     yield from ((False, str(problem)) for problem in catalog.problems)
     for suite in catalog.suites.values():

@@ -25,7 +25,7 @@ from pluggy import PluginValidationError
 
 from uqbench.contract.errors import UqbenchError, contained, see, unknown
 from uqbench.registry import classes
-from uqbench.registry.packages import in_words
+from uqbench.registry.packages import naming_extra
 
 VARIABLE = "UQBENCH_LOCAL"
 """Environment variable with the local plugins, as JSON."""
@@ -231,7 +231,7 @@ def fault(error: BaseException) -> str:
     if isinstance(error, PluginValidationError):  # of a hook that there is not, or not so
         hooks = [value for name, value in vars(error.plugin).items() if repr(name) in str(error)]
         lines = [hook.__code__.co_firstlineno for hook in hooks if hasattr(hook, "__code__")]
-    said = in_words(error)
+    said = naming_extra(error)
     if isinstance(error, SystemExit):
         said = f"SystemExit: {error.code!r}; expected a file that can be imported"
     return f"line {lines[-1]}: {said}" if lines else said

@@ -69,7 +69,7 @@ def is_extra(error: BaseException) -> TypeGuard[ModuleNotFoundError]:
     return isinstance(error, ModuleNotFoundError) and error.name in ("torch", "numba", "pyarrow")
 
 
-def in_words(error: BaseException) -> str:
+def naming_extra(error: BaseException) -> str:
     """An error in words; of a module of an extra the words name the extra."""
     return str(lacking(error, "it")) if is_extra(error) else errors.in_words(error)
 
