@@ -22,7 +22,7 @@ MOST_NAMES = 3
 """Methods that a sentence names; of more it says how many."""
 MOST_WORDS, MOST_SENTENCES = 35, 3
 """In a headline."""
-MORE_WORDS = 13
+MORE_WORDS = 10
 """Further words, and a sentence, of each further metric that ranks."""
 ALIKE = {
     NARROW: "Trust no method's {}",
@@ -184,8 +184,8 @@ class Told:
         """The first of the best, or the leader of each of few tasks where they differ."""
         top, of = str(self.scores[self.first].idxmax()), self.leads.groupby(self.leads).groups
         if 1 < len(of) <= len(self.leads) <= MOST_NAMES:
-            told = [f"{name} leads on {_names([*tasks], 'and')}" for name, tasks in of.items()]
-            return f": {_names(told, 'and')}"
+            told = [f"{name} on {_names([*tasks], 'and')}" for name, tasks in of.items()]
+            return f": {', '.join(told)}".replace(" on ", " leads on ", 1)
         other = (self.leads != top).sum()
         but = f", though not on {other} of {len(self.leads)} tasks" if other else ""
         return f"; {top} leads ({number(self.scores[top])}){but}"

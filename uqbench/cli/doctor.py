@@ -36,7 +36,7 @@ def _installation(out: Path) -> Iterator[tuple[bool, str]]:
     import shutil
 
     from uqbench.contract.errors import UqbenchError
-    from uqbench.registry.packages import naming_extra, is_extra, lacking
+    from uqbench.registry.packages import is_extra, lacking, naming_extra
     from uqbench.registry.plugins import Host
     from uqbench.results.store import Store
     from uqbench.suites.reading import read_suites
