@@ -53,12 +53,15 @@ def test_names_are_short():
     assert variant_name("m", {"risk": "cvar(0.25)", "n": 2}) == "m[risk=cvar(0.25),n=2]"
 
 
-def test_several_toml_values_are_a_grid_and_nothing_else_is():
+def test_several_values_are_a_grid_and_nothing_else_is():
     assert setting("1e-4,3e-4") == Grid((1e-4, 3e-4))
     assert setting('"cvar(0.25)","cvar(0.1)"') == Grid(("cvar(0.25)", "cvar(0.1)"))
     assert setting("[64, 64]") == [64, 64]
-    assert setting("mean-std(1, 2)") == "mean-std(1, 2)"  # as before there were grids
-    assert setting("a,b") == "a,b"
+    assert setting("a, b") == Grid(("a", "b"))
+    assert setting("cvar(0.1),mean-std(1, 2)") == Grid(("cvar(0.1)", "mean-std(1, 2)"))
+    for one in ("mean-std(1, 2)", "a,", ","):
+        assert setting(one) == one
+    assert setting('"a,b"') == "a,b"
     assert setting("1e-4") == 1e-4
 
 

@@ -106,13 +106,11 @@ def toml_value(text: str) -> Any:
 
 
 def setting(text: str) -> Any:
-    """The value of ``--set``: several TOML values between commas are a :class:`Grid`."""
-    value = toml_value(text)
-    if isinstance(value, str) and "," in text:
-        several = toml_value(f"[{text}]")
-        if isinstance(several, list) and len(several) > 1:
-            return Grid(tuple(several))
-    return value
+    """The value of ``--set``: several values between commas are a :class:`Grid`."""
+    parts = [part.strip() for part in split_outside(text)]
+    if len(parts) > 1 and all(parts):
+        return Grid(tuple(map(toml_value, parts)))
+    return toml_value(text)
 
 
 def split_outside(text: str) -> list[str]:
