@@ -93,6 +93,10 @@ def _value(
         return float(_known(truth.episode, metric) * counted.sum() - returns)
     if not counted.any():
         return None
+    if metric.statistic == "area":  # below the curve of the returns, each until it ends
+        ends, of = np.unique(episodes["step"][counted], return_inverse=True)
+        curve = np.bincount(of, episodes["return"][counted]) / np.bincount(of)
+        return float(curve @ np.diff(ends, prepend=first) / (ends[-1] - first))
     if metric.statistic == "reward_per_step":
         return returns / float(episodes["length"][counted].sum())
     if metric.event is not None:

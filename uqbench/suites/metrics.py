@@ -19,7 +19,7 @@ EPISODE_STATISTICS = ("return", "discounted_return", "length", "regret")
 """One number per episode; a metric's risk measure reduces them to one."""
 EVENT_STATISTICS = ("events", "events_per_step", "events_per_episode", "episodes_with")
 """Statistics of an event that the environment counts, as in ``events/falls``."""
-STATISTICS = (*EPISODE_STATISTICS, "reward_per_step", "cumulative_regret")
+STATISTICS = (*EPISODE_STATISTICS, "area", "reward_per_step", "cumulative_regret")
 _SHARE = re.compile(r"episodes_with/.*|(.*/)?(difference_)?coverage_\d+")
 TRUTH_ERROR = "queries/truth_error"
 """Standard error of the truth: of what a run stores of its queries, so that its records stay."""
@@ -39,9 +39,11 @@ class Metric(Table):
             ``predictions`` (a registered score of stored predictions), or ``cost`` (measured, so it
             varies between machines).
         statistic: online: of the episodes that end in the window, ``return``,
-            ``discounted_return``, ``length`` or ``regret``, the optimal return minus the return; of
-            its steps, ``reward_per_step``, or ``cumulative_regret``, what the optimal policy would
-            have collected minus what was collected; of an event, ``events/NAME``, its total,
+            ``discounted_return``, ``length`` or ``regret``, the optimal return minus the return, or
+            ``area``, that under the curve of their returns: the mean over steps of the return that
+            ends next, where a mean over episodes weighs a time of short ones more; of its steps,
+            ``reward_per_step``, or ``cumulative_regret``, what the optimal policy would have
+            collected minus what was collected; of an event, ``events/NAME``, its total,
             ``events_per_step/NAME``, ``events_per_episode/NAME`` or ``episodes_with/NAME``, the
             share of episodes in which it occurs. Evaluation: those of episodes, and
             ``reward_per_step``. Agent: the name of its metric, averaged over the window's records.
@@ -110,7 +112,7 @@ class Metric(Table):
         ):
             known = ", ".join(EPISODE_STATISTICS)
             raise ValueError(f"risk: a measure needs a statistic of episodes, one of {known}")
-        if (self.kind, self.statistic) == ("evaluation", "cumulative_regret"):
+        if self.kind == "evaluation" and self.statistic in ("area", "cumulative_regret"):
             raise ValueError(f"{self.statistic!r} is a statistic of training: kind = 'online'")
         for task, (low, high) in self.may_fail.items():
             if not low < high:

@@ -405,6 +405,23 @@ def test_online_return_is_the_mean_over_the_episodes_that_ended_in_the_window(
     assert compute("online", "return", window) == expected
 
 
+def test_the_area_below_the_curve_weighs_time_and_not_episodes() -> None:
+    """A run that is 1 for 600 steps, by 60 short episodes, and 10 for 400, by one long: 4.6."""
+    ends = np.r_[10:601:10, 1000]
+    episodes = {
+        "phase": np.full(61, "training"), "end": np.full(61, "terminated"), "step": ends,
+        "return": np.r_[np.ones(60), 10.0],
+    }  # fmt: skip
+    metric = Metric(name="m", summary="", kind="online", statistic="area")
+    assert scalar(metric, Expectation(), episodes, RECORDS, 1000) == pytest.approx(4.6)
+    half = metric.model_copy(update={"window": 0.5})
+    assert scalar(half, Expectation(), episodes, RECORDS, 1000) == pytest.approx(0.2 + 8)
+    twice = {name: np.repeat(column, 2) for name, column in episodes.items()}  # of two actors
+    twice["return"][-1] = 20.0  # the curve is the mean of what ends together
+    assert scalar(metric, Expectation(), twice, RECORDS, 1000) == pytest.approx(0.6 + 6)
+    assert compute("online", "area", 0.1) is None  # of no episode
+
+
 def test_a_risk_measure_takes_the_lower_tail_of_the_episodes() -> None:
     assert compute("online", "return", risk=CVaR(0.5)) == pytest.approx((-2 + 1) / 2)
 
