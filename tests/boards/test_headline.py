@@ -222,7 +222,7 @@ def further(board):
 
 
 def most_words(board):
-    return 35 + 13 * further(board)
+    return 35 + 10 * further(board)
 
 
 def most_sentences(board):
@@ -326,7 +326,7 @@ def test_no_headline_of_a_random_board_contradicts_it():
         ("deepsea/demo", "psrl (0.91) is best of 6 methods. bql does not beat the trivial "
          "uniform-random."),
         ("minatar/night", "3 of 7 methods may be best by learning speed; ua-dqn leads (0.34)."),
-        ("minatar/night", "No method beats the trivial uniform-random (-0.000); ua-dqn comes "
+        ("minatar/night", "No method beats the trivial uniform-random (0.000); ua-dqn comes "
          "closest (0.34)."),
         ("minatar/quick", "4 of 5 methods may be best; ua-dqn leads (0.13)."),
         ("minatar/quick", "4 of 5 methods may be best: ua-dqn leads on space_invaders, dqn on "

@@ -107,7 +107,7 @@ def worth(
     if metric.kind != "queries":
         return "Worlds are fixed: even exact intervals may cover more or less than they say."
     if exact_enough(tasks, stating):
-        return "Reference values have less noise than methods err; it widens all intervals alike."
+        return "The noise of the reference values is below the methods' errors, and widens all intervals."
     return (
         "The noise of the reference values is not known to be below the methods' errors: part of "
         "what intervals miss may be noise."

@@ -283,7 +283,7 @@ def imported(distribution: metadata.Distribution, entry_point: metadata.EntryPoi
     """Import a plugin, which may hang, or end the process.
 
     It is logged (``uqbench``, level ``DEBUG``): ``uqbench doctor`` imports all in another process
-    first, and names the last if that process ends, or does not.
+    first, and names the last if that process ends or hangs.
 
     Raises:
         Exception: whatever its import raises.

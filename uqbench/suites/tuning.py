@@ -170,7 +170,8 @@ def _outcome(rows: Sequence[Tried]) -> Tuned | None:
     """
     rung = max((row.rung or 1 for row in rows), default=1)
     grids = _numbers(rows)
-    tried, rows = len({row.setting for row in rows}), [r for r in rows if (r.rung or 1) == rung]
+    tried, first = len({row.setting for row in rows}), {r.task for r in rows if (r.rung or 1) == 1}
+    rows = [row for row in rows if (row.rung or 1) == rung]
     scores: dict[str, dict[str, float | None]] = {}
     errors: dict[str, float] = {}
     for row in rows:
@@ -190,7 +191,8 @@ def _outcome(rows: Sequence[Tried]) -> Tuned | None:
     best = default if undecided else best
     at_edge = not undecided and any(_is_end(v, grids.get(k, ())) for k, v in values[best].items())
     top = [max(of) for of in zip(*whole.values(), strict=True)]
-    many = f"{tried} settings on {len(top)} task{'s'[: len(top) > 1]}"
+    many = f"{tried} settings on {len(first)} task{'s'[: len(first) > 1]}"
+    many += f", the best of them on {len(top)}" * (rung > 1)
     own = not undecided and any(row.default and row.setting == best for row in rows)
     note = f", {UNDECIDED}" * undecided + ", default best" * own + f", {EDGE}" * at_edge
     gain = sum(top) / len(top) - means[best]

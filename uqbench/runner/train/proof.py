@@ -36,7 +36,7 @@ class LoopProof:
     def begin(self, agent: SinglePolicy) -> None:
         """Evaluate a policy after its first step, before it learned from any.
 
-        Not of a ranked run, which a policy that remembers being asked would change. Global
+        Not in a ranked run: a policy that remembers being asked would change it. Global
         generators, such as NumPy's and those of CUDA, are then where they were.
         """
         if self._measured.compares:

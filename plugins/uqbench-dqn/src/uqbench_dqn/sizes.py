@@ -50,9 +50,10 @@ def covariance(stated: Uncertainty) -> Tensor:
         away = away - away.mean(-1, keepdim=True)
         var = away.square().sum(-1) / (away.shape[-1] - 1) if var is None else var.flatten(1)
         to_one = away / away.norm(dim=-1, keepdim=True).clamp(min=1e-9)
-    elif stated.mean is not None:
-        var = torch.zeros_like(stated.mean).flatten(1) if var is None else var.flatten(1)
-    assert var is not None
+    else:
+        assert stated.mean is not None, "a statement has a mean or samples"
+        var = torch.zeros_like(stated.mean) if var is None else var
+        var = var.flatten(1)
     std = var.double().clamp(0, LARGEST**2).sqrt()
     found = torch.diag_embed(std.square())
     if samples is not None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from uqbench.api.boards import Written, written
 from uqbench.api.options import Options
 from uqbench.api.session import Session
-from uqbench.boards.leaderboard import board
+from uqbench.boards.leaderboard import Board
 from uqbench.boards.manifest import MANIFEST
 from uqbench.boards.protocol import older_scores, versions_here
 from uqbench.boards.stored import StoredBoard, board_folder, boards_below
@@ -14,9 +14,9 @@ from uqbench.contract.errors import Say, UqbenchError, warn
 from uqbench.results.folders import Folder
 from uqbench.suites.reading import read_suites
 from uqbench.suites.selection import Selection
-from uqbench_leaderboard.check import check, mark_earlier, says_earlier, with_controls
+from uqbench_leaderboard.check import check, mark_earlier, says_earlier, with_later
 from uqbench_leaderboard.check import rewrite as rewrite_tables
-from uqbench_leaderboard.rescored import board_by, board_with, slug
+from uqbench_leaderboard.rescored import board_by, board_with, gathered, slug
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def leaderboard(
         further = result.plan.suite is not plan.suite
         return written(session, result, to, f"-{slug(score)}" if further else "")
     if risk is None:
-        result = board(plan, store)
+        result = Board.of(plan, gathered(plan, store))
         if not any(cell.scored for cell in result.scores.cells):
             raise UqbenchError(
                 f"{store.root} has no finished run of {result.title}, and so no board; make some: "
@@ -161,5 +161,5 @@ def rewrite_leaderboard(
     ):
         return earlier.folder, mark_earlier(earlier, changed)
     stored, result = session.stored(plan, to)
-    known = with_controls(result, session.store)
+    known = with_later(result, session.store)
     return stored.folder, rewrite_tables(stored, known, session.host)

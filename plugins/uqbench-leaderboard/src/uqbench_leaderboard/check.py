@@ -12,7 +12,6 @@ from uqbench.boards.leaderboard import Board
 from uqbench.boards.manifest import MANIFEST, SCHEMA_VERSION, Planned, missing_note
 from uqbench.boards.protocol import check_as_run, older_scores
 from uqbench.boards.provenance import of_older_code, provenance_json
-from uqbench.boards.scores import gather
 from uqbench.boards.stored import PACKED, PAGE, PROVENANCE, RECORDED, SCORES, StoredBoard
 from uqbench.contract.errors import Say, UqbenchError
 from uqbench.pages.board_folders import all_files, made_once, write_files
@@ -21,6 +20,7 @@ from uqbench.results.files import stored_text
 from uqbench.results.scores import Score, Scores
 from uqbench.results.store import Store
 from uqbench.suites.controls import follows, of_other_runs
+from uqbench_leaderboard.rescored import gathered
 
 
 def check(stored: StoredBoard, board: Board, store: Store, say: Say) -> bool:
@@ -154,25 +154,28 @@ def of_own_claims(stored: StoredBoard, board: Board) -> Board:
 
 def _rerun(board: Board, store: Store) -> dict[tuple[str, str, int], Score]:
     """The scores of those of a board's runs that a store has, by task, method and seed."""
-    return {(s.task, s.method, s.seed): s for s in gather(board.plan, store) if s.digest}
+    return {(s.task, s.method, s.seed): s for s in gathered(board.plan, store) if s.digest}
 
 
 def _not_results(board: Board) -> tuple[list[str], list[str]]:
-    """Metrics of cost, and those of stored predictions: a row may be from before these."""
+    """Metrics of cost, and those that stored runs are scored by: a row may be from before these."""
     metrics = board.plan.suite.metrics
-    return [m.name for m in metrics if m.kind == "cost"], [m.name for m in metrics if follows(m)]
+    later = [m.name for m in metrics if follows(m) or m.kind == "online"]
+    return [m.name for m in metrics if m.kind == "cost"], later
 
 
-def with_controls(board: Board, store: Store) -> Board:
-    """The board with controls in those rows whose runs are in a store, with the same results.
+def with_later(board: Board, store: Store) -> Board:
+    """The board with what came after its rows, whose runs are in a store with the same results.
 
-    Other rows keep the controls that they have.
+    That is controls, and metrics of training that a row has not. Other rows stay as they are.
     """
     rerun, (measured, later), rows = _rerun(board, store), _not_results(board), []
+    online = {metric.name for metric in board.plan.suite.metrics if metric.kind == "online"}
     for row in board.scores:
         own = rerun.get((row.task, row.method, row.seed))
-        if own is not None and same_result(row, own, measured + later):
-            found = {name: own.values[name] for name in later if name in own.values}
+        new = [name for name in later if name not in online & row.values.keys()]
+        if own is not None and same_result(row, own, measured + new):
+            found = {name: own.values[name] for name in new if name in own.values}
             row = replace(row, values={**row.values, **found})
         rows.append(row)
     return replace(board, gathered=Scores.of(rows))

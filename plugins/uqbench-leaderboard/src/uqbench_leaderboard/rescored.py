@@ -7,7 +7,9 @@ from uqbench.boards.leaderboard import Board
 from uqbench.boards.scores import finished_runs, gather, is_finite
 from uqbench.contract.errors import UqbenchError, in_words, unknown
 from uqbench.registry.definitions import summary
+from uqbench.registry.load_host import load_host
 from uqbench.registry.plugins import Host
+from uqbench.results.scores import Scores
 from uqbench.results.store import Store
 from uqbench.results.tables import PREDICTIONS
 from uqbench.runner.metric_values import scalar, truth_of
@@ -63,6 +65,26 @@ def board_by(risk: str, plan: Plan, host: Host, store: Store) -> Board:
         values = score.values | {metric.name: value}
         by_risk[score.run] = replace(score, score=normal, values=values)
     return Board.of(changed, list(by_risk.values()))
+
+
+def gathered(plan: Plan, store: Store) -> Scores:
+    """The scores of all planned runs, also by metrics of training that the suite got after a run.
+
+    Those follow from the episodes and records that the run has stored.
+    """
+    scores, host = gather(plan, store), load_host()
+    online = [metric for metric in plan.suite.metrics if metric.kind == "online"]
+    rows = {one.run: one for one in scores}
+    for score, run in finished_runs(plan.runs, scores):
+        task, known = plan.suite.task(run.task), score.made.metrics if score.made else {}
+        later = [metric for metric in online if metric.name not in known and metric.suits(task)]
+        if later:
+            records, episodes = store.columns(run)
+            data = episodes, records, plan.budget.on(task).steps, truth_of(task, host)
+            measures = {m.name: host.risk_names.measure(m.risk) for m in later}
+            values = {m.name: scalar(m, measures[m.name], *data) for m in later}
+            rows[score.run] = replace(score, values=score.values | values)
+    return Scores.of(rows.values())
 
 
 def with_score(plan: Plan, score: str, host: Host) -> Plan:
