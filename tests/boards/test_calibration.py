@@ -111,7 +111,7 @@ def own(suite, noise):
         (("drawn", "drawn"), "agent", None, "Worlds are drawn from the prior"),
         (("drawn", "fixed"), "agent", None, "Worlds are fixed"),
         (("fixed", "fixed"), "agent", 0.0, "Worlds are fixed"),
-        (("fixed", "fixed"), "queries", 0.9, "Reference values are more exact"),
+        (("fixed", "fixed"), "queries", 0.9, "The noise of the reference values is below"),
         (("fixed", "fixed"), "queries", 1.1, "The noise of the reference values is not known"),
         (("fixed", "fixed"), "queries", None, "The noise of the reference values is not known"),
     ],

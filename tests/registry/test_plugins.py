@@ -177,9 +177,9 @@ def test_a_factory_given_as_a_string_is_imported_when_it_is_asked_for():
     [
         (lambda: torch.set_default_dtype(torch.float64), "torch's default dtype"),
         (lambda: torch.set_grad_enabled(False), "torch's gradient mode"),
-        (lambda: torch.manual_seed(0), "torch's random state"),
-        (lambda: np.random.seed(0), "numpy's random state"),  # noqa: NPY002
-        (lambda: random.seed(0), "Python's random state"),
+        (torch.seed, "torch's random state"),
+        (np.random.seed, "numpy's random state"),  # noqa: NPY002
+        (random.seed, "Python's random state"),
     ],
 )
 def test_a_plugin_that_changes_a_global_default_is_named_and_arithmetic_is_set_back(change, name):
