@@ -12,6 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 from packed import read_scores
+from uqbench_claims.verdict import Verdict
 from uqbench_keeper.add import add
 from uqbench_leaderboard.check import check, rewrite
 
@@ -188,6 +189,19 @@ def test_scores_that_cannot_be_unpacked_are_named_and_take_no_memory(
         assert tracemalloc.get_traced_memory()[1] < 4 << 20
     finally:
         tracemalloc.stop()
+
+
+def test_every_word_that_verdicts_ever_had_is_read_as_one_of_the_four(board, host, tmp_path):
+    earlier = ["equal", "undecided", "not reproduced", "depends on the reading", "not judged"]
+    words = [*earlier, "not applicable", *(one.value for one in Verdict)]
+    folder = tmp_path / "toy" / "paper"
+    write_files(all_files(board, {}), board_at(folder), host)
+    text = "".join(f"{k},{word},here\n" for k, word in enumerate(words))
+    (folder / "claims.csv").write_text(f"claim,verdict,source\n{text}")
+    manifest = json.loads((folder / "manifest.json").read_text())
+    del manifest["sha256"]["claims.csv"]
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    assert {*StoredBoard.read(folder).claims["verdict"]} == {one.value for one in Verdict}
 
 
 @pytest.fixture

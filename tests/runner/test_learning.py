@@ -1,15 +1,27 @@
 """The proof that a network learned: how far its weights went, in every lane, and in words."""
 
 import random
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from torch import nn
 
+from uqbench import AgentSpec
+from uqbench.contract.agent import LoopAgent
 from uqbench.contract.config import CountsGradientSteps, warm_up_field
 from uqbench.pages.learning import NONE, said
-from uqbench.registry import Host
+from uqbench.registry import Added, Host
+from uqbench.results.records import RunRecord
+from uqbench.results.store import Store
+from uqbench.runner.batches import Batch
+from uqbench.runner.events import Failed, Notice
+from uqbench.runner.interleaving import execute
+from uqbench.runner.train.agents import Training
 from uqbench.runner.train.proof import LoopProof, relative_change, weights
 from uqbench.suites import make_plan, read_suites
 
@@ -106,6 +118,99 @@ def test_a_proof_begins_without_a_draw_from_global_generators(device):
             assert proof._untrained == expected[0]
         expected.append(drawn(device))
     assert expected[0] == expected[1]
+
+
+class Forward(LoopAgent):
+    """A method that owns its loop, and walks on."""
+
+    def __init__(self, info, config):
+        pass
+
+    def train(self, env, total_steps, seed):
+        env.reset()
+        while True:
+            *_, terminated, truncated, _ = env.step(1)
+            if terminated or truncated:
+                env.reset()
+
+    def policy(self, obs, valid=None):
+        return 1
+
+    def state_dict(self):
+        return {}
+
+    def load_state_dict(self, state):
+        pass
+
+
+def ranked(host: Host, loop: bool) -> Batch:
+    """Runs of a budget that ranks, evaluated in the middle and at the end."""
+    suite = read_suites(host, check=("toy",)).suite("toy")
+    if loop:
+        spec = AgentSpec(name="forward", version="1", factory=Forward, loop=True)
+        how = {"distribution": "planted", "package": "uqbench"}
+        host.register(name="planted", version="1", load=lambda: Added({"agent": [spec]}), **how)
+        own = suite.methods[0].model_copy(update={"agent": "forward", "config": {}, "tasks": {}})
+        suite = suite.model_copy(update={"methods": (own,), "baseline": own.name})
+    method = suite.methods[-1].name
+    plan = make_plan(suite, host, device="cpu", methods=[method], tasks=["long"], seeds=[0])
+    assert plan.budget.ranks
+    return Batch(plan.cells[0], plan.budget, plan.suite.metrics, "cpu")
+
+
+def executed(batch: Batch, host: Host, folder: Path, stage: Any = None) -> tuple[RunRecord, list]:
+    told: list[Any] = []
+    execute((replace(batch, stage=stage),), Store(folder), host, told.append, 60)
+    record = Store(folder).find(batch.runs[0]).record
+    assert record is not None
+    return record, told
+
+
+@pytest.mark.parametrize(("loop", "beside"), [(False, {"untrained", "random"}), (True, {"random"})])
+def test_a_ranked_run_stands_beside_others_at_no_cost(loop, beside, host, tmp_path, monkeypatch):
+    where, name = (LoopProof, "found") if loop else (Training, "learning")
+    proved, began = getattr(where, name), time.process_time()
+    worked = []
+
+    def slowly(*args):
+        worked.append(time.process_time() - began)
+        while time.process_time() - began < 2 * worked[0]:
+            pass
+        return proved(*args)
+
+    monkeypatch.setattr(where, name, slowly)
+    record, _ = executed(ranked(host, loop), host, tmp_path)
+    assert {"trained", "untrained", "random"} & record.learning.keys() == {"trained"} | beside
+    assert record.learning["random"] < record.learning["trained"]
+    assert 0 < record.timing.cpu_seconds <= worked[0]
+
+
+@pytest.mark.parametrize("loop", [False, True])
+def test_what_is_trained_to_be_judged_later_is_not_proved(loop, host, tmp_path, monkeypatch):
+    def never(*_):
+        raise AssertionError("proved by an evaluation in the middle")
+
+    monkeypatch.setattr(*((LoopProof, "found") if loop else (Training, "learning")), never)
+    record, told = executed(ranked(host, loop), host, tmp_path, "train")
+    assert (record.trained, record.learning) == (True, {})
+    assert [one for one in told if isinstance(one, Notice | Failed)] == []
+
+
+def test_without_memory_for_a_second_agent_the_proof_is_without_it(host, tmp_path, monkeypatch):
+    proved = Training.learning
+
+    def learning(self):
+        def full(batch):
+            raise torch.OutOfMemoryError("CUDA out of memory")
+
+        self._make = full
+        return proved(self)
+
+    monkeypatch.setattr(Training, "learning", learning)
+    record, told = executed(ranked(host, False), host, tmp_path)
+    assert record.learning.keys() == {"moved", "trained", "random"}
+    (notice,) = [one for one in told if isinstance(one, Notice)]
+    assert "no memory for a second one" in notice.text
 
 
 def test_a_loop_without_an_optimizer_proves_nothing_where_nothing_is_compared():

@@ -62,6 +62,10 @@ def test_several_values_are_a_grid_and_nothing_else_is():
     for one in ("mean-std(1, 2)", "a,", ","):
         assert setting(one) == one
     assert setting('"a,b"') == "a,b"
+    assert setting("'a,b'") == "a,b"
+    assert setting("'a,b', 'c\\'") == Grid(("a,b", "c\\"))  # a literal string escapes nothing
+    assert setting("it's,that's") == Grid(("it's", "that's"))
+    assert values_of("dqn[a='x,y',b=\"it's\"]") == {"a": "x,y", "b": "it's"}
     assert setting("1e-4") == 1e-4
 
 

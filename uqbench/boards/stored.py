@@ -43,7 +43,8 @@ boards are not compressed."""
 RECORDED = ("cost.csv", PROVENANCE, "papers.bib", "errors.csv", NAME, CURVES, UNCERTAINTY)
 """The files of a board that do not follow from its scores."""
 EARLIER_VERDICTS = {
-    "undecided": "open",
+    **dict.fromkeys(("not reproduced", "equal"), "does not hold"),
+    **dict.fromkeys(("depends on the reading", "undecided", "not judged"), "open"),
     "not applicable": "not run",
 }
 """Words for verdicts in files of earlier versions, and what they are called now."""

@@ -155,8 +155,9 @@ class BatchWork:
                 columns = measured.judged(agent) if goes_on else None
             finally:
                 proof.stop()
-            self.learning = [proof.found(partial(random_agent, batch, measured))]
-            return columns, self.watch.spent.plus(began, -1)
+            spent = self.watch.spent.plus(began, -1)  # the proof is no cost of the run
+            self.learning = [proof.found(partial(random_agent, batch, measured))] if goes_on else []
+            return columns, spent
         checkpointer = self._checkpointer(about, origin, checkpoint_seconds, stop)
         saved = None
         if origin is not None:
@@ -171,6 +172,7 @@ class BatchWork:
                 agent, files = training.ended()
                 goes_on = self._keep(files, checkpointer.spent, checkpoint_seconds)
             columns = measured.judged(agent) if goes_on else None
+            spent = checkpointer.spent  # the proof is no cost of the runs
             self.learning = training.learning() if goes_on else self.learning
         except (UnusableError, StorageError, GeneratorExit):
             raise  # the checkpoint is not to blame, or the caller handles it
@@ -178,7 +180,7 @@ class BatchWork:
             if not (isinstance(error, SystemExit) and stop.asked):
                 self._forget_checkpoint()  # it would recur: its cause may be in the saved state
             raise
-        return columns, checkpointer.spent
+        return columns, spent
 
     def _checkpointer(
         self, about: Checkpoint, origin: ResumePoint | None, every: float, stop: Stop

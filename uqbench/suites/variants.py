@@ -115,12 +115,14 @@ def setting(text: str) -> Any:
 
 def split_outside(text: str) -> list[str]:
     """The text between commas that stand outside of brackets, parentheses and quotation marks."""
-    parts, depth, quoted, escaped = [""], 0, False, False
+    parts, depth, quote, escaped = [""], 0, "", False
     for char in text:
-        quoted ^= char == '"' and not escaped
-        escaped = char == "\\" and quoted and not escaped
-        depth += (char in "([{") - (char in ")]}") if not quoted else 0
-        if char == "," and not depth and not quoted:
+        # an apostrophe, as in it's, opens none
+        opens = char == '"' or (char == "'" and parts[-1].strip()[-1:] in "=[({,")
+        quote = quote * (char != quote or escaped) if quote else char * opens
+        escaped = char == "\\" and quote == '"' and not escaped
+        depth += (char in "([{") - (char in ")]}") if not quote else 0
+        if char == "," and not depth and not quote:
             parts.append("")
         else:
             parts[-1] += char

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -117,6 +118,10 @@ def test_scores_of_the_truth_are_the_best_and_silence_has_none():
     drawn = ((q + 0.5)[..., None] + by for by in (shift, each))
     held = [scores(Uncertainty(mean=q + 0.5, value_samples=x), of, script) for x in drawn]
     assert [one["bounds_hold"].tolist() for one in held] == [[1.0], [0.0]]
+    # who states variances, too, says with them how wide: a hundredth of the samples' is too narrow
+    both = Uncertainty(q + 0.5, 1e-4 * (shift.var() * torch.ones_like(q)))
+    narrow = replace(both, value_samples=(q + 0.5)[..., None] + shift)
+    assert scores(narrow, of, script)["bounds_hold"].tolist() == [0.0]
 
 
 def test_the_truth_is_asked_at_every_state_and_policy_and_other_discounts_are_refused():

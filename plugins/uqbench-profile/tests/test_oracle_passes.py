@@ -44,6 +44,8 @@ TASKS = [
     ("noise-and-ignorance", "exact-posterior", "g9-s2-n4"),
     ("profile", "oracle", "bandit-table"),
 ]
+SAMPLED = ("features", "offline-values")
+"""Suites whose exact Bayes states samples, too."""
 
 
 @pytest.fixture(autouse=True)
@@ -196,23 +198,22 @@ def test_no_column_rises_where_means_get_worse(one):
         assert {name: x for name, x in worse.items() if x > own[name] + 0.1} == {}
 
 
-@pytest.mark.parametrize("one", TASKS, ids="/".join)
-def test_samples_of_another_size_than_the_variances_change_no_column(one):
+@pytest.mark.parametrize("one", [one for one in TASKS if one[0] in SAMPLED], ids="/".join)
+def test_samples_of_another_size_than_the_variances_change_no_score(one):
     """Who states both says one thing: samples tell how values depend, variances their widths."""
     taught = taught_of(*one)
-    if taught.stated.value_samples is None:
-        return
     middle = taught.stated.mean[..., None]
     wide = replace(taught.stated, value_samples=middle + 9 * (taught.stated.value_samples - middle))
     own, other = taught.scores(taught.stated), taught.scores(wide)
-    for name in taught.columns(taught.stated):
-        assert other[name] == pytest.approx(own[name], abs=1e-4), name
+    assert other == pytest.approx(own, abs=1e-4)
 
 
 @pytest.mark.parametrize("one", TASKS, ids="/".join)
 @pytest.mark.parametrize("width", [0.0, 1e-9, 1e9, math.inf])
 def test_whatever_width_may_be_stated_has_scores(one, width):
     taught = taught_of(*one)
-    found = taught.scores(moved(taught.stated, 0.0, width))
-    for name in taught.columns(taught.stated).keys() & found.keys() if width < math.inf else ():
-        assert math.isfinite(found[name]), name
+    var = torch.full_like(taught.stated.epistemic_var, width**2)
+    found = taught.scores(replace(taught.stated, epistemic_var=var, value_samples=None))
+    names = taught.columns(taught.stated).keys()
+    assert names <= found.keys()
+    assert [name for name in names if not math.isfinite(found[name])] == []

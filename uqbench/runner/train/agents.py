@@ -56,7 +56,7 @@ class Training:
         notify: Callable[[str], None],
     ) -> None:
         self._batch, self._measured, self._env = batch, measured, measured.env
-        self._host = host
+        self._host, self._notify = host, notify
         self._agent, numerics = self._make(batch), batch.budget.numerics
         self._first = [one.detach().clone() for one in parameters(self._agent)]
         execute_as(self._agent, numerics, notify)
@@ -136,7 +136,11 @@ class Training:
         moved = relative_change(self._first, parameters(self._agent), lanes)
         if not weights(self._agent) and 0 in moved:  # it may learn where nobody looks
             return [{}] * lanes
-        fresh = None if measured.returned is None else measured.episodes(self._make(batch))
+        fresh = None
+        try:  # beside the trained one, whose replay buffer is still in memory
+            fresh = None if measured.returned is None else measured.episodes(self._make(batch))
+        except torch.OutOfMemoryError:
+            self._notify("returns of an untrained agent are left out: no memory for a second one")
         proof = returns(measured, fresh, partial(random_agent, batch, measured)) | {"moved": moved}
         if isinstance(batch.cell.config, CountsGradientSteps):
             proof["gradient_steps"] = [batch.cell.config.gradient_steps(batch.budget.steps)] * lanes

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from uqbench_compare.predictions import beside
 from uqbench_compare.predictions.beside import _test_targets
 
 import uqbench
@@ -64,3 +65,12 @@ def test_other_targets_or_another_order_have_no_rows(known):
         uqbench.score(**given, targets=known, beside="regresion")
     with pytest.raises(UqbenchError, match="expected targets, to find the task"):
         uqbench.score(score=known, outside_score=known, beside="regression")
+
+
+def test_where_no_data_can_be_read_the_error_says_why(known, monkeypatch):
+    def offline(cell, runs, host):
+        raise OSError(f"no network for {cell.task.name}")
+
+    monkeypatch.setattr(beside, "_test_targets", offline)
+    with pytest.raises(UqbenchError, match=r"diabetes cannot be read: OSError: no network for dia"):
+        uqbench.score(mean=known, std=np.ones(len(known)), targets=known, beside="regression")

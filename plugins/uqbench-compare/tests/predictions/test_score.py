@@ -275,6 +275,11 @@ def test_labels_that_say_another_order_than_places_do_are_refused():
     assert uqbench.score(probs=probs, targets=given["targets"]).equals(uqbench.score(**given))
     with pytest.raises(UqbenchError, match=r"columns of probs are \[2, 0, 1\]"):
         uqbench.score(probs=probs[[2, 0, 1]], targets=given["targets"])
+    draws = np.random.default_rng(0).normal(size=(60, 60))  # as many as points: rows are draws
+    labelled = pd.Series(values["targets"], index=[f"point {k}" for k in range(60)])
+    for name, one in (("samples", {}), ("members", {"noise": np.ones(60)})):
+        found = uqbench.score(**{name: pd.DataFrame(draws)}, **one, targets=labelled)
+        assert found.equals(uqbench.score(**{name: draws}, **one, targets=values["targets"]))
     masked = np.ma.masked_array(values["mean"], np.arange(60) == 3)
     with pytest.raises(UqbenchError, match="numbers in mean; got masked entries"):
         uqbench.score(mean=masked, std=np.ones(60), targets=values["targets"])

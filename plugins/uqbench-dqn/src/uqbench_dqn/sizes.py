@@ -62,6 +62,20 @@ def covariance(stated: Uncertainty) -> Tensor:
     return found
 
 
+def consistent(stated: Uncertainty) -> Uncertainty:
+    """What is stated, its samples with the widths of its variances where both are there.
+
+    About the same means; a value of which all samples are the same stays certain in them.
+    """
+    var, samples = stated.epistemic_var, stated.value_samples
+    if var is None or samples is None:
+        return stated
+    middle = samples.double().mean(-1, keepdim=True)
+    away = samples.double() - middle
+    size = (var.double().clamp(0, LARGEST**2) / away.var(-1).clamp(min=1e-18)).sqrt()
+    return replace(stated, value_samples=middle + size[..., None] * away)
+
+
 def _times(stated: Uncertainty, size: float) -> Uncertainty:
     """What is stated of Q, with all widths times ``size`` about the same means; no return law."""
     var, samples = stated.epistemic_var, stated.value_samples

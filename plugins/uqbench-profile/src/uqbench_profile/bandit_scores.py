@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor
-from uqbench_dqn.sizes import at_sizes
+from uqbench_dqn.sizes import LARGEST, at_sizes
 
 from uqbench.contract.agent import Uncertainty
 from uqbench.contract.specs import NoConfig
@@ -56,7 +56,7 @@ def posterior(table: Table) -> tuple[Tensor, Tensor]:
 
 def slopes(std: Tensor, kind: Tensor) -> Tensor:
     """``d log s / d log σ`` and ``d log s / d log n`` over the cells, ``[L, 2]``."""
-    logs = std.clamp(min=SMALLEST).log().mean(-1)
+    logs = std.clamp(SMALLEST, LARGEST).log().mean(-1)
     of = {cell: _mean_of(logs, kind == KINDS.index(cell)) for cell in CELLS}
     few_quiet, many_quiet, few_loud, many_loud = (of[cell] for cell in CELLS)
     noise = (few_loud - few_quiet + many_loud - many_quiet) / (2 * math.log(LOUD / QUIET))

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor
-from uqbench_dqn.sizes import at_sizes
+from uqbench_dqn.sizes import LARGEST, at_sizes, consistent
 
 from uqbench.contract.agent import Uncertainty
 from uqbench.contract.truth import Climatology, ExactTruth, Truth
@@ -117,6 +117,7 @@ def scores(
       exact posterior (the CRPS beyond its own, expected by it), and R, the prior's: 1 for the exact
       posterior, 0 for the prior, above −1 however far off a statement is.
     """
+    stated = consistent(stated)
     known = {name: x.double().cpu() for name, x in vars(stated).items() if x is not None}
     if "mean" not in known:
         return {}
@@ -139,13 +140,13 @@ def scores(
 
     by_mean = chosen(mean, torch.zeros_like(mean), None, world.policies)
     found = {"selection_by_mean": selected(by_mean), "pessimism_by_mean": gained(mean, by_mean)}
-    nothing = torch.zeros_like(mean) if var is None else var.clamp(min=0).sqrt()
-    own = distance(mean.flatten(1), nothing.flatten(1), exact)
+    std = torch.zeros_like(mean) if var is None else var.clamp(0, LARGEST**2).sqrt()
+    own = distance(mean.flatten(1), std.flatten(1), exact)
     prior = distance(torch.zeros_like(exact.mean), prior_std.expand_as(exact.mean), exact)
     found["skill"] = (prior - own) / (prior + own)
     if var is None:
         return {name: value.clamp(min=LOWEST) for name, value in found.items()}
-    std = var.clamp(min=0).sqrt().unflatten(1, form)
+    std = std.unflatten(1, form)
     drawn = None if samples is None else samples.unflatten(1, form)
     number = chosen(mean, std, drawn, world.policies)
     found["selection"] = selected(number)

@@ -55,14 +55,17 @@ def stored_rows(
     stored = from_csv(stored_text(board.checked(path.name), path), str(path)).cells
     rows = [cell[i] for cell in stored for i in range(len(cell.seeds))]
     there, sizes = {(one.task, one.seed) for one in rows}, dict[str, int]()
+    unread = list[str]()
     for cell in {cell.task.name: cell for cell in plan.cells if cell.task.dataset}.values():
         runs = [run for run in cell.runs if (run.task, run.seed) in there]
-        with contained(say, f"the data of the task {cell.task.name} cannot be read: "):
+        with contained(unread.append, f"The data of the task {cell.task.name} cannot be read: "):
             for run, known in _test_targets(cell, runs, host):
                 sizes[run.task] = len(known)
                 if known.shape != targets.shape:
                     break  # the data sets of a task are of one size
                 if (known == targets.astype(np.float32)).all():
+                    for line in unread:
+                        say(line)
                     own = [one for one in rows if (one.task, one.seed) == (run.task, run.seed)]
                     said = f"{board.title}: task {run.task}, data set {run.seed}"
                     return said, {one.method: _values(one, names) for one in own}
@@ -70,6 +73,7 @@ def stored_rows(
     raise UqbenchError(
         f"beside: no task of {board.title} has these {len(targets)} targets in this order as its "
         f"test set; the points of those that can be read here: {read or 'none'}. "
+        f"{''.join(f'{line}. ' for line in unread)}"
         f"Without beside, the columns calibrated and climatology say what the scores are worth."
     )
 

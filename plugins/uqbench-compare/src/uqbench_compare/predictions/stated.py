@@ -44,6 +44,8 @@ ONE_OF = ({"probs", "logits"}, {"std", "var", "noise"}, {"samples", "quantiles"}
 CLASSES = {"probs", "logits", "classes"}
 VALUES = {"mean", "std", "var", "noise", "samples", "quantiles", "interval"}
 """Arrays of classes, and of values; ``members`` may be either, and ``score`` of any."""
+NOT_POINTS = {"levels", "samples", "members"}
+"""Arrays whose rows are levels or draws."""
 OUTSIDE = "outside_"
 CENTRAL = (0.05, 0.95)
 """Levels of the ends of a 90 % interval."""
@@ -114,12 +116,13 @@ def stated(arrays: Mapping[str, Any], where: str) -> dict[str, Predictions[Array
 
 
 def _check_labels(name: str, arrays: Mapping[str, Any], where: str) -> None:
-    """Refuse labelled arrays whose labels say another order than their places do.
+    """Refuse labelled arrays whose labels say another order of points than their places do.
 
     Raises:
         UqbenchError: indexes of pandas differ, or columns are numbered otherwise.
     """
-    labels = {k: list(v.index) for k, v in arrays.items() if hasattr(v, "iloc") and k != "levels"}
+    own_rows = {k: v for k, v in arrays.items() if k not in NOT_POINTS}
+    labels = {k: list(v.index) for k, v in own_rows.items() if hasattr(v, "iloc")}
     first = next(iter(labels), "")
     for key, own in labels.items():
         if len(own) == len(labels[first]) and own != labels[first]:

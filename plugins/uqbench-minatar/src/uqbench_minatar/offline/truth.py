@@ -13,6 +13,7 @@ from importlib.resources import as_file, files
 import numpy as np
 import torch
 from torch import Tensor
+from uqbench_dqn.sizes import consistent
 
 from uqbench.contract.agent import Uncertainty
 from uqbench.contract.truth import Climatology, ExactTruth, Truth
@@ -61,10 +62,12 @@ def scores(stated: Uncertainty, of: Table, script: Tensor) -> Mapping[str, Tenso
     """``bounds_hold`` ``[L]``: the share of the ten values above their lower bounds; .9 is stated.
 
     The value of a policy is the mean over states, its actions weighted. Its deviation is that of
-    the samples' means; of marginals, which say nothing of dependence, the mean of deviations, an
-    upper bound. A lower bound is 1.28 of them below. Nobody chooses among the policies: they are
-    numbered by their quality, so that a choice would show no method.
+    the samples' means, at the variances' widths where there are both; of marginals, which say
+    nothing of dependence, the mean of deviations, an upper bound. A lower bound is 1.28 of them
+    below. Nobody chooses among the policies: they are numbered by their quality, so that a choice
+    would show no method.
     """
+    stated = consistent(stated)
     known = {name: x.double().cpu() for name, x in vars(stated).items() if x is not None}
     if "mean" not in known:
         return {}
