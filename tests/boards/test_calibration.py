@@ -111,9 +111,9 @@ def own(suite, noise):
         (("drawn", "drawn"), "agent", None, "Worlds are drawn from the prior"),
         (("drawn", "fixed"), "agent", None, "Worlds are fixed"),
         (("fixed", "fixed"), "agent", 0.0, "Worlds are fixed"),
-        (("fixed", "fixed"), "queries", 0.9, "The noise of the reference values is below"),
-        (("fixed", "fixed"), "queries", 1.1, "The noise of the reference values is not known"),
-        (("fixed", "fixed"), "queries", None, "The noise of the reference values is not known"),
+        (("fixed", "fixed"), "queries", 0.9, "Noise of reference values, below"),
+        (("fixed", "fixed"), "queries", 1.1, "Part of what intervals miss may be noise"),
+        (("fixed", "fixed"), "queries", None, "Part of what intervals miss may be noise"),
     ],
 )
 def test_a_board_says_what_its_words_are_worth(worlds, kind_of, noise, said):

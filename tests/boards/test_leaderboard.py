@@ -11,6 +11,7 @@ from rliable import metrics as rliable_metrics
 from uqbench_leaderboard.check import same_result
 
 from uqbench.boards import Board, from_csv, to_csv
+from uqbench.contract.board_table import BoardTable
 from uqbench.contract.errors import UqbenchError
 from uqbench.contract.specs import Spec
 from uqbench.pages.markdown import page
@@ -370,15 +371,23 @@ def test_a_row_that_is_cut_before_its_score_is_named():
         from_csv(f"{head}\nshort,fast,0,finished,cpu\n", "scores.csv")
 
 
-class Counts:
+class Counts(BoardTable):
     """A table that a plugin adds to boards: the number of runs of each method."""
 
     kept, section = False, "## Counts"
 
     def __init__(self, board):
-        self.applies = board.ranks
-        runs = {name: sum(map(len, own.cells.values())) for name, own in board.methods.items()}
-        self.frame = pd.DataFrame({"method": list(runs), "runs": list(runs.values())})
+        self.board = board
+
+    @property
+    def applies(self):
+        return self.board.ranks
+
+    @property
+    def frame(self):
+        methods = self.board.methods.items()
+        runs = {name: sum(map(len, own.cells.values())) for name, own in methods}
+        return pd.DataFrame({"method": list(runs), "runs": list(runs.values())})
 
 
 def test_a_table_of_a_plugin_is_a_file_where_it_applies_and_is_not_kept(plan, scores, monkeypatch):

@@ -94,7 +94,7 @@ def test_ranks_that_are_open_are_a_set_and_an_estimate_has_its_interval_in_brack
     ("suite", "budget", "why"),
     [
         ("deepsea", "demo", "Worlds are fixed: even exact intervals may cover more or less"),
-        ("cartpole", "paper", "The noise of the reference values is not known to be below"),
+        ("cartpole", "paper", "Part of what intervals miss may be noise"),
     ],
 )
 def test_a_board_says_once_what_its_words_are_worth(suite, budget, why):

@@ -178,7 +178,7 @@ def test_a_factory_given_as_a_string_is_imported_when_it_is_asked_for():
         (lambda: torch.set_default_dtype(torch.float64), "torch's default dtype"),
         (lambda: torch.set_grad_enabled(False), "torch's gradient mode"),
         (torch.seed, "torch's random state"),
-        (np.random.seed, "numpy's random state"),  # noqa: NPY002
+        (np.random.seed, "numpy's random state"),
         (random.seed, "Python's random state"),
     ],
 )

@@ -107,11 +107,8 @@ def worth(
     if metric.kind != "queries":
         return "Worlds are fixed: even exact intervals may cover more or less than they say."
     if exact_enough(tasks, stating):
-        return "The noise of the reference values is below the methods' errors, and widens all intervals."
-    return (
-        "The noise of the reference values is not known to be below the methods' errors: part of "
-        "what intervals miss may be noise."
-    )
+        return "Noise of reference values, below methods' errors, widens all intervals alike."
+    return "Part of what intervals miss may be noise of the reference values."
 
 
 def exact_enough(tasks: pd.DataFrame, methods: Collection[str]) -> bool:

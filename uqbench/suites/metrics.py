@@ -100,9 +100,7 @@ class Metric(Table):
         if ends != sorted(ends):
             raise ValueError("expected lowest <= fails_beyond <= highest")
         if (self.margin is None) != (self.margin_set is None):
-            raise ValueError(
-                "margin and margin_set: expected both, as in margin_set = '2026-11-23'"
-            )
+            raise ValueError("margin and margin_set: expected both, e.g. margin_set = '2026-11-23'")
         if self.fails_beyond is not None and self.bounds is None:
             raise ValueError("fails_beyond needs the range of values: lowest and highest")
         if not math.isclose(self.window * RECORDS, round(self.window * RECORDS)):
