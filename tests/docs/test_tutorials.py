@@ -36,7 +36,7 @@ def test_there_is_a_tutorial_for_every_kind_of_plugin():
 def test_a_tutorial_runs_and_prints_what_it_says(page, capsys, monkeypatch):
     if page.stem == "jax" and importlib.util.find_spec("jax") is None:
         pytest.skip("needs jax: tox -e jax")
-    scores = ",predictive" * (page.stem == "your-results")
+    scores = ",scores" * (page.stem == "your-results")
     monkeypatch.setenv("UQBENCH_PLUGINS", f"builtin{scores}")
     module = ModuleType(f"tutorial_{page.stem.replace('-', '_')}")
     monkeypatch.setitem(sys.modules, module.__name__, module)  # where dataclasses look up names

@@ -226,9 +226,9 @@ class Host:
         return versions
 
     def with_requirements(self, plugins: Iterable[Plugin]) -> list[Plugin]:
-        """These plugins, uqbench's own, and all plugins they depend on."""
-        needed: dict[str, Plugin] = {}
-        waiting = [p for p in self.plugins if p.distribution == "uqbench"] + list(plugins)
+        """These plugins, uqbench's own, and all plugins they depend on, but not what it brings."""
+        needed = {p.distribution: p for p in self.plugins if p.distribution == "uqbench"}
+        waiting = list(plugins)
         while waiting:
             plugin = waiting.pop()
             if plugin.distribution not in needed:

@@ -107,7 +107,7 @@ def test_a_number_of_the_host_in_a_step_shows_in_the_capture() -> None:
     assert not torch.equal(plain.metrics()["loss"], captured.metrics()["loss"])
 
 
-@pytest.mark.long  # UA-DQN's stay, and the lanes below
+@pytest.mark.long  # UA-DQN's stay
 @pytest.mark.parametrize("kind", [DQN, QRDQN])
 def test_compiled_updates_agree_with_eager_ones(kind: type[DeepQ]) -> None:
     """From the same state, update by update: losses, Adam's moments and what it is acted on.
@@ -136,7 +136,8 @@ def test_compiled_updates_agree_with_eager_ones(kind: type[DeepQ]) -> None:
         assert torch.equal(compiled.choose_action(obs, u, None), eager.choose_action(obs, u, None))
 
 
-@pytest.mark.parametrize("kind", [DQN, pytest.param(QRDQN, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("kind", [DQN, QRDQN])
 def test_a_compiled_lane_does_the_same_alone_and_among_others_bit_for_bit(
     kind: type[DeepQ],
 ) -> None:

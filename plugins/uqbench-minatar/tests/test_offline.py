@@ -87,7 +87,9 @@ def test_policies_weigh_the_script_s_action_and_all_alike():
     assert float(found[3, 4]) == pytest.approx(2 / 3 + 1 / 3 / 6)
 
 
-@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize(
+    "game", [GAMES[0], *(pytest.param(game, marks=pytest.mark.long) for game in GAMES[1:])]
+)
 def test_the_tables_are_what_fresh_rollouts_have(game):
     """1,440 values from other random numbers: none is six standard errors off; p 3e-6."""
     kept = table(game)

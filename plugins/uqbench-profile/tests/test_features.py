@@ -66,7 +66,9 @@ def planted(config: FeatureConfig, seeds: Sequence[int]) -> Mapping[str, Mapping
 
 
 @pytest.mark.parametrize(
-    ("config", "worlds"), [(LINEAR, 12), (RING, 12), (SOFTPLUS, 3)], ids=lambda x: str(x)
+    ("config", "worlds"),
+    [(LINEAR, 12), pytest.param(RING, 12, marks=pytest.mark.long), (SOFTPLUS, 3)],
+    ids=lambda x: str(x),
 )
 def test_exact_bayes_has_1_counting_and_constants_have_nothing(config, worlds):
     """In every score; of the sampled posterior, whose draws differ from the truth's, .95."""

@@ -308,9 +308,8 @@ SHORT = UADQNConfig(
 )
 
 
-@pytest.mark.parametrize(
-    "exploration", [pytest.param("epsilon-greedy", marks=pytest.mark.long), "none"]
-)
+@pytest.mark.long  # DQN's kinds stay, whose code it shares
+@pytest.mark.parametrize("exploration", ["epsilon-greedy", "none"])
 def test_it_conforms(exploration):
     config = replace(SHORT, exploration=exploration)
     subject = AgentSubject(name="ua-dqn", factory=UADQN, config=config)
