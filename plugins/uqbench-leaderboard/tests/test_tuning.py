@@ -365,9 +365,13 @@ def test_the_last_rung_chooses_and_keeps_the_default_within_two_standard_errors(
     assert (came.setting, came.rung) == ("n=3", 2)
     kept = outcomes(rungs(0.5, 0.31, 0.1))["m"]
     assert (kept.setting, kept.at_edge) == ("n=1", False)
-    assert kept.words == "tuned over 3 settings on 2 tasks, search undecided, default kept"
+    assert (
+        kept.words
+        == "tuned over 3 settings on 2 tasks, the best of them on 2, search undecided, default kept"
+    )
     assert outcomes(rungs(0.2, 0.5, 0.1))["m"].words == (
-        "tuned over 3 settings on 2 tasks, default best, at the edge of the grid"
+        "tuned over 3 settings on 2 tasks, the best of them on 2, default best, "
+        "at the edge of the grid"
     )
 
 
