@@ -102,7 +102,8 @@ def test_frames_of_several_boards_are_tidy():
     assert all(board.loc[asked.index, "calibration"] == asked["calibration"])
     assert set(board.drop(asked.index)["calibration"]) == {""}
     for frame in (board, stored.estimates(), stored.tasks()):
-        assert frame.isna().mean().mean() < 0.05
+        known = frame.drop(columns="rank", errors="ignore")  # a row or a board may have none
+        assert known.isna().mean().mean() < 0.05
     for frame in (board, stored.estimates(), stored.tasks(), *(one.board() for one in stored)):
         assert len(frame.columns) <= 30
         assert not [name for name in frame if "late_" in name or "improvement" in name]
