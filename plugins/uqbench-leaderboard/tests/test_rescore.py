@@ -211,3 +211,33 @@ def test_a_run_whose_predictions_were_edited_has_no_score(coins, rescore):
 def test_runs_that_kept_no_predictions_are_named(coins, rescore, monkeypatch):
     monkeypatch.setattr(Store, "table", lambda *_: None)
     assert "6 runs kept no predictions, such as coins/smoke/" in str(rescore("surest").exception)
+
+
+LATER = """
+[[extend.five-state.metrics]]
+name = "again"
+summary = "another metric's values, by another name"
+kind = "online"
+statistic = "STATISTIC"
+window = WINDOW
+"""
+
+
+def test_runs_are_scored_by_a_metric_of_training_that_the_suite_got_after_them(tmp_path):
+    """The same statistic as an own metric's by another name: its values, in the board and checked."""
+    made = uqbench.run(
+        "five-state", "smoke", methods="psrl", seeds=2, out=tmp_path / "results", progress=False
+    )
+    known = next(m for m in made.boards[0].plan.suite.metrics if m.kind == "online")
+    text = LATER.replace("STATISTIC", known.statistic).replace("WINDOW", str(known.window))
+    (tmp_path / "later.toml").write_text(text)
+    own = ["--suite", "five-state", "--budget", "smoke", "--methods", "psrl", "--seeds", "2"]
+    own += ["--suite-file", str(tmp_path / "later.toml"), "--out", str(tmp_path / "results")]
+    own += ["--to", str(tmp_path / "boards")]
+    done = CliRunner().invoke(command, own, standalone_mode=False)
+    assert done.return_value == 0, (done.output, done.exception)
+    (folder,) = (path.parent for path in (tmp_path / "boards").rglob("manifest.json"))
+    scores = [*csv.DictReader(read_scores(folder).splitlines())]
+    assert [row["again"] for row in scores] == [row[known.name] for row in scores] != ["", ""]
+    checked = CliRunner().invoke(command, [*own, "--check"], standalone_mode=False)
+    assert checked.return_value == 0, checked.output
