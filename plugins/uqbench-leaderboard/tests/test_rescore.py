@@ -224,7 +224,7 @@ window = WINDOW
 
 
 def test_runs_are_scored_by_a_metric_of_training_that_the_suite_got_after_them(tmp_path):
-    """The same statistic as an own metric's by another name: its values, in the board and checked."""
+    """An own metric's statistic by another name: the same values in the board, which is checked."""
     made = uqbench.run(
         "five-state", "smoke", methods="psrl", seeds=2, out=tmp_path / "results", progress=False
     )
