@@ -214,7 +214,9 @@ class SiteBoard:
 
     def _of(self, line: Line, said: str, strength: float) -> Evidence:
         facts = self.facts[line.method]
-        said = f"{said}; {duration(self.seconds.get(line.method, 0))} a run"
+        took = self.seconds.get(line.method)
+        if took is not None:
+            said += f"; {duration(took) if took >= 1 else 'less than 1 s'} a run"
         word = line.calibration
         return Evidence(facts["of"], facts["title"], said, self.id, word, strength)
 

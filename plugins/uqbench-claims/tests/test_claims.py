@@ -183,10 +183,10 @@ def test_kinds_and_their_verdicts(host, settings, verdict, comparisons):
     words = {finding.word for finding in judgement.findings}
     assert ("parts hold" in judgement.reason) == (verdict != "holds" and len(words) > 1)
     published = judgement.claim.kind == "band" and "value" in settings
-    assert judgement.reason.startswith("a published number") == (
+    assert judgement.reason.startswith("compared with a published number") == (
         published and verdict == "does not hold"
     )
-    rest = judgement.reason.removeprefix("a published number")
+    rest = judgement.reason.removeprefix("compared with a published number")
     assert (rest == "") == (verdict == "holds" or words == {"false"})
     assert judgement.seeds == 5
     for finding in judgement.findings:

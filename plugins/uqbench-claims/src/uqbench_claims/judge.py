@@ -154,7 +154,7 @@ class _Case:
             )
             return self._say(Verdict.OPEN, "; ".join(filter(None, [here, parts])), findings)
         if reached is Verdict.DOES_NOT_HOLD and self.kind.published:
-            parts = "; ".join(filter(None, ["a published number", parts]))
+            parts = "; ".join(filter(None, ["compared with a published number", parts]))
         return self._say(reached, parts, findings)
 
     def _elsewhere(self) -> Judgement:

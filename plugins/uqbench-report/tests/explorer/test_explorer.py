@@ -16,7 +16,7 @@ from packed import read_scores, write_scores
 from uqbench_claims.judged import by_paper, distinct, judged_claims
 from uqbench_claims.verdict import Verdict
 from uqbench_report.explorer.board import board_data
-from uqbench_report.explorer.matrix import KINDS, MARKS, html
+from uqbench_report.explorer.matrix import KINDS, MARKS, html, matrix
 from uqbench_report.explorer.page import Explorer, page_of
 from uqbench_report.explorer.ranks import places_by
 from uqbench_report.plots import catalog
@@ -364,3 +364,27 @@ def test_a_method_has_its_cost_configuration_and_code(deepsea):
     (of,) = [one for one in deepsea.index["methods"] if one["of"] == "psrl"]
     assert of["code"] == "uqbench_tabular.agents.psrl:PSRL"
     assert all(row["seconds"] > 0 and "replan_every" in row["config"] for row in of["rows"])
+
+
+def test_a_title_of_the_matrix_is_not_among_those_without_intervals() -> None:
+    board = {
+        "id": "b",
+        "title": "b",
+        "suite": "s",
+        "coverage": ["c", 0.9],
+        "earlier": "",
+        "runs": [1],
+    }
+    row = {"board": "b", "name": "ube", "kind": "open", "shown": "open 90 %", "place": None}
+    methods = [
+        {"of": name, "title": title, "rows": [{**row, "covered": covered}]}
+        for name, title, covered in (
+            ("tabular", "UBE", [0.9, 0.8, 1.0]),
+            ("chain", "UBE", None),
+            ("terms", "UBE", None),
+            ("z", "DQN", None),
+            ("y", "DQN", None),
+        )
+    ]
+    board["skill"], board["methods"] = None, [{"name": "ube"}]
+    assert matrix({"b": board}, methods)["without"] == ["DQN"]

@@ -67,7 +67,7 @@ def matrix(boards: Mapping[str, Data], methods: list[Data]) -> Data:
     return {
         "rows": rows,
         **{name: [of for of in ordered if of in kinds] for name, kinds in known.items()},
-        "without": [of["title"] for of in methods if all(of["of"] != row["of"] for row in rows)],
+        "without": sorted({of["title"] for of in methods} - {row["title"] for row in rows}),
     }
 
 
@@ -101,7 +101,7 @@ def html(of: Data, link: Callable[[str, str], str]) -> str:
         f'<table><caption class="sr">Share of true values inside stated 90 % intervals, by method '
         f'and kind of world</caption><thead><tr>{groups}</th></tr><tr><th scope="col">method</th>'
         f"{heads}{more}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
-        f"<p>Sorted by the number of kinds with calibrated intervals.{lacking}</p></div>"
+        f"<p>Sorted by kinds with calibrated intervals, then by few wrong ones.{lacking}</p></div>"
     )
 
 

@@ -245,16 +245,14 @@ def _counted(of: Counted) -> Data:
 
 def _assigned(name: str, data: Data) -> str:
     """A script that gives the page its data, since a page from a file may not fetch any."""
-    return (
-        f"(globalThis.uqbench ??= {{}})[{json.dumps(name)}] = {json.dumps(data, allow_nan=False)};"
-    )
+    text = json.dumps(data, allow_nan=False)
+    return f"(globalThis.uqbench ??= {{}})[{json.dumps(name)}] = {text};"
 
 
 def _page(*, code: str, sheet: str, further: str, **values: Any) -> str:
     safe = {name: escape(str(value)) for name, value in values.items()}
-    return Template(_part("explorer.html")).substitute(
-        safe, code=code, sheet=sheet, further=further
-    )
+    page = Template(_part("explorer.html"))
+    return page.substitute(safe, code=code, sheet=sheet, further=further)
 
 
 def _part(name: str) -> str:

@@ -6,7 +6,7 @@ import altair as alt
 import pandas as pd
 
 from uqbench.boards.stored import StoredBoard
-from uqbench.contract.figure import Figure
+from uqbench.contract.figure import Figure, NotDrawableError
 from uqbench.contract.wording import count
 from uqbench_report.plots import theme
 from uqbench_report.plots.words import spoken
@@ -36,6 +36,9 @@ def chart(data: pd.DataFrame, methods: Sequence[str], label: str = "return") -> 
 def figure(board: StoredBoard) -> Figure:
     """The learning curves of a board."""
     data = board.curves.drop(columns="metric")
+    at = data.dropna(subset="value").groupby(["task", "step"])["value"]
+    if at.size().min() > 1 == at.nunique().max():
+        raise NotDrawableError("all methods have the same curves: they learn from recorded data.")
     what = spoken(board.curves["metric"].iloc[0])
     last = data.dropna(subset="value").groupby(["task", "method"], sort=False).tail(1)
     ends = last.groupby("method")["value"].mean().sort_values(ascending=False)

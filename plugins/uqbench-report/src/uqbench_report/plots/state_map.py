@@ -51,14 +51,12 @@ def figure(states: StateMap, beliefs: Beliefs, title: str, truth: Beliefs | None
                 means.append(f"{kind}, {name}: {own.mean():.3g} on average")
     data = pd.concat(maps, ignore_index=True)
     shown = data.assign(text=data["value"].map(number), shade=data["shade"].fillna(0.0))
-    base = alt.Chart(width=alt.Step(SIDE), height=alt.Step(SIDE)).encode(
-        alt.X("column:O", axis=None), alt.Y("row:O", axis=None)
-    )
+    x, y = alt.X("column:O", axis=None), alt.Y("row:O", axis=None)
+    base = alt.Chart(width=alt.Step(SIDE), height=alt.Step(SIDE)).encode(x, y)
     colors = [theme.ORANGE, theme.WHITE, theme.SKY]
     shades = alt.Scale(domain=[-1, 0, 1], range=colors, clamp=True, interpolate="rgb")
-    cells = base.mark_rect(stroke=theme.GRID).encode(
-        alt.Color("shade:Q", scale=shades, legend=None)
-    )
+    shaded = alt.Color("shade:Q", scale=shades, legend=None)
+    cells = base.mark_rect(stroke=theme.GRID).encode(shaded)
     numbers = base.mark_text(dy=-8, color=theme.ON_LIGHT).encode(alt.Text("text:N"))
     actions = base.mark_text(dy=8, color=theme.ON_LIGHT).encode(alt.Text("action:N"))
     order = list(dict.fromkeys(data["map"]))

@@ -110,11 +110,12 @@ def by_task(chart: Any, tasks: Iterable[str], own: Iterable[str] = ()) -> alt.Fa
         tasks: of all rows of its data.
         own: the axes, x or y, that each panel has for itself.
     """
-    order = sorted(set(tasks), key=natural)
+    order = [titled(task) for task in sorted(set(tasks), key=natural)]
     chart.data = chart.data.assign(task=chart.data["task"].map(titled))
-    order = list(map(titled, order))
     facet = alt.Facet("task:N", title=None, sort=order)
     faceted: alt.FacetChart = chart.facet(facet=facet, columns=min(len(order), 2))
+    if len(order) > 2 and len(order) % 2:  # below the empty place there is no axis
+        faceted = faceted.resolve_axis(x="independent")
     scales: Any = dict.fromkeys(own, "independent")
     return faceted.resolve_scale(**scales) if scales else faceted
 

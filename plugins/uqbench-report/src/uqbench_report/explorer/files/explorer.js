@@ -206,7 +206,7 @@
     again();
     return [
       el("h1", {}, "What papers claim, and what the runs say"),
-      el("p", { className: "lead" }, used.map((word) => `${all.counts[word]} ${word}`).join(", ") || "These boards have no claims", `. ${all.tested} were tested, each at 5 %: at most ${all.wrong.toFixed(1)} of the ${all.decided} verdicts are expected to be false.`),
+      el("p", { className: "lead" }, used.map((word) => `${all.counts[word]} ${all.counts[word] === 1 ? word : { holds: "hold", "does not hold": "do not hold" }[word] || word}`).join(", ") || "These boards have no claims", `. ${all.tested} were tested, each at 5 %: at most ${all.wrong.toFixed(1)} of the ${all.decided} verdicts are expected to be false.`),
       searched("filter claims", again), shown,
     ];
   }
@@ -223,7 +223,7 @@
 
   // Rows of dots with intervals on one axis; a band behind each is where it should lie.
   function dots(rows, domain, label) {
-    const wide = 240, row = 22, scale = (ends) => (x) => Math.round(10 * (wide - 8) * Math.min(1, Math.max(0, (x - ends[0]) / (ends[1] - ends[0] || 1)))) / 10 + 4;
+    const wide = 240, row = matchMedia("(max-width:30rem)").matches ? 58 : 22, scale = (ends) => (x) => Math.round(10 * (wide - 8) * Math.min(1, Math.max(0, (x - ends[0]) / (ends[1] - ends[0] || 1)))) / 10 + 4;
     const made = sv("svg", { viewBox: `0 0 ${wide} ${row * rows.length + 18}`, width: wide, height: row * rows.length + 18, role: "img", "aria-label": label, class: "dots" });
     rows.forEach((of, k) => {
       const y = row * k + row / 2, at = scale(domain || of.own);
@@ -276,8 +276,7 @@
       { key: "setting", header: "setting", about: "Its name on the board.", text: true, sort: (row) => row.name, cell: (row) => [row.title, el("small", {}, el("code", {}, row.name))] },
       { key: "rank", header: "ranks", about: "The ranks that the runs cannot tell apart.", sort: (row) => row.place && -row.place[0], cell: (row) => places(row.place) },
       { key: "score", header: "score", about: "What the board ranks by.", sort: (row) => row.score && row.score[0], cell: (row) => estimate(row.score) },
-      { key: "covered", header: "inside", about: "Share of the true values inside its stated intervals.", sort: (row) => row.covered && row.covered[0], cell: (row) => estimate(row.covered) },
-      { key: "word", header: "intervals", about: "The word for its stated intervals.", text: true, sort: (row) => row.kind, cell: (row) => row.shown || "–" },
+      { key: "word", header: "intervals", about: "The share of the true values inside its stated intervals, and the word for it.", sort: (row) => row.covered && row.covered[0], cell: (row) => row.shown || "–" },
       { key: "seconds", header: "cost of a run", about: "Core time, on a GPU device time.", sort: (row) => row.seconds, cell: (row) => span(row.seconds) },
       { key: "config", header: "configuration", about: "Of its first task.", text: true, sort: (row) => Object.keys(row.config).length, cell: (row) => Object.keys(row.config).length > 0 && el("details", {}, el("summary", {}, `${Object.keys(row.config).length} settings`), el("code", {}, Object.entries(row.config).map(([key, value]) => `${key} = ${JSON.stringify(value)}`).join(", "))) },
     ];
@@ -304,7 +303,7 @@
       el("h1", {}, of.title), el("p", { className: "finding" }, of.about, of.about && "."), el("p", {}, cited(of.source), of.code && [of.source && " · ", "code: ", el("code", {}, of.code)]),
       covered.length > 0 && [el("h2", {}, "Can its stated intervals be trusted?"),
         el("p", {}, "Share of the true values inside; the band is where calibrated intervals lie. A line is the 95 % interval over seeds."),
-        el("div", { className: "pair" }, el("ol", { className: "rows" }, covered.map((row) => el("li", {}, el("a", { href: address("board", row.board) }, titles[row.board]), ` ${row.title}`, el("small", {}, row.kind)))),
+        el("div", { className: "pair" }, el("ol", { className: "rows" }, covered.map((row) => el("li", {}, el("a", { href: address("board", row.board) }, titles[row.board]), el("small", {}, row.kind), ` ${row.title === of.title ? "" : row.title.replace(`${of.title}, `, "")}`))),
           dots(covered.map((row) => ({ label: `${titles[row.board]}, ${row.title}`, band: row.band.slice(1), values: [[row.covered, row.kind]] })), [0, 1], `Coverage of ${of.title} by board`))],
       el("h2", {}, "On the boards"), shown,
       el("h2", {}, "Task by task, and while it learns"), el("p", { className: "controls" }, tasks), profile,
@@ -352,12 +351,13 @@
         cell: (row) => el("span", { className: now.own && row.leads ? "place first" : "place" }, places(now.ranks[row.k])), csv: (row) => (now.ranks[row.k] || ["", "", ""]).slice(0, 3) });
       made.push({ key: "method", header: "method", about: "As its paper calls it; below, its name on the board.", text: true, sort: (row) => row.title.toLowerCase(), csv: (row) => [row.name],
         cell: (row) => [row.role === "method" ? el("a", { href: address("method", row.of), title: `${row.about}. ${row.source}` }, row.title) : row.title,
-          [...row.notes, ...(row.beaten && !now.subset ? ["not above trivial"] : [])].map((word) => el("small", { className: "role" }, ` ${word}`)), el("small", {}, el("code", {}, row.name))] });
+          [...row.notes, ...(row.beaten && !now.subset ? ["not above trivial"] : [])].map((word, k) => el("small", { className: "role" }, `${k ? ", " : " "}${word}`)), el("small", {}, el("code", {}, row.name))] });
       if (now.one) made.push(est("value", now.name, of.score, (row) => now.one[row.k]));
       else for (const task of now.tasks) made.push(est(task, task, `${now.metric} on ${task}, mean over seeds`, (row) => of.tasks[now.metric] && of.tasks[now.metric][task][row.k]));
       if (rows.some((row) => row.word) && (!now.subset || now.subset.startsWith("only:"))) {
         const worded = now.subset ? (row) => wordOn(row, now.subset.slice(5)) : (row) => [row.kind, row.shown];
-        made.push({ key: "intervals", header: "intervals", about: "Whether its intervals cover as many true values as they say.", text: true, sort: (row) => worded(row)[0], cell: (row) => { const [word, said] = worded(row); return word ? el("span", { className: `w-${slug(word)}`, title: word }, `${MARKS[word] || ""} ${said}`.trim()) : ""; }, csv: (row) => [worded(row)[0]] });
+        const share = now.subset || wanted().includes(share90) || !column[share90] ? null : values(share90); // it has no column of its own
+        made.push({ key: "intervals", header: "intervals", about: "Whether its intervals cover as many true values as they say.", names: share ? ["intervals", share90, `${share90}_low`, `${share90}_high`] : ["intervals"], text: true, sort: (row) => (share ? share(row) && share(row)[0] : worded(row)[0]), cell: (row) => { const [word, said] = worded(row); return word ? el("span", { className: `w-${slug(word)}`, title: word }, `${MARKS[word] || ""} ${said}`.trim()) : ""; }, csv: (row) => [worded(row)[0], ...(share ? share(row) || ["", "", ""] : [])] });
       }
       for (const name of now.subset ? [] : wanted()) if (column[name]) made.push(est(name, column[name].header, name, values(name)));
       if (!now.subset) made.push({ key: "runs", header: "runs", about: "Scored of planned.", sort: (row) => row.runs[0], cell: (row) => row.runs.join("/"), csv: (row) => [row.runs[0]] });
@@ -389,7 +389,7 @@
     }
 
     function wanted() {
-      const usual = [share90, ...of.columns.filter((one) => one.usual).map((one) => one.name)];
+      const usual = [rows.some((row) => row.word) ? "" : share90, ...of.columns.filter((one) => one.usual).map((one) => one.name)]; // with words, `intervals` has it
       return state.columns ? list("columns") : usual.filter((name) => name && column[name]);
     }
 
@@ -484,7 +484,8 @@
     again();
     compare();
     const pictures = el("div", { className: "figures" }, of.figures.slice(1).map(figure));
-    if (!inside) later(`${of.id}.figures`, (more) => pictures.replaceChildren(...more.figures.map(figure)));
+    const pictured = el("h2", {}, "Figures");
+    if (!inside) later(`${of.id}.figures`, (more) => { pictures.replaceChildren(...more.figures.map(figure)); pictured.hidden = pictures.hidden = !more.figures.length; });
     return [
       el("div", { className: "top" },
         el("div", {}, el("p", { className: "crumb" }, el("a", { href: address("boards") }, "Boards"), " ›"),
@@ -499,7 +500,7 @@
         el("section", {}, el("h3", {}, "Add yours"), el("p", {}, "One class in a file gets a row beside these; nothing is stored."), el("pre", { className: "scroll", tabindex: "0" }, el("code", {}, of.commands.try))),
         el("section", {}, el("h3", {}, "Check, run again"), el("p", {}, "The first recomputes every table from the stored scores; the second makes the runs."), el("pre", { className: "scroll", tabindex: "0" }, el("code", {}, `${of.commands.check}\n${of.commands.run}`)))),
       rows.length > 1 && [el("h2", {}, "Two methods"), el("p", { className: "controls" }, two(0), " against ", two(1)), against],
-      (of.figures.length > 1 || !inside) && [el("h2", {}, "Figures"), pictures],
+      (of.figures.length > 1 || !inside) && [pictured, pictures],
       of.claims.length > 0 && [el("h2", {}, "Claims"), el("p", { className: "legend" }, "Shaded: where the number must lie. ", el("span", { className: "v-holds" }, "● true"), " ", el("span", { className: "v-does-not-hold" }, "✚ false"), " ", el("span", { className: "v-open" }, "◆ open"), " ■ equal; intervals are right together with 95 %. ❙ published."),
         el("div", { className: "cards" }, of.claims.map((claim) => card(claim, claim.svg)))],
     ];
