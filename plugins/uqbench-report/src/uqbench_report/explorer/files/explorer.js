@@ -223,7 +223,7 @@
 
   // Rows of dots with intervals on one axis; a band behind each is where it should lie.
   function dots(rows, domain, label) {
-    const wide = 240, row = matchMedia("(max-width:30rem)").matches ? 58 : 22, scale = (ends) => (x) => Math.round(10 * (wide - 8) * Math.min(1, Math.max(0, (x - ends[0]) / (ends[1] - ends[0] || 1)))) / 10 + 4;
+    const [wide, row] = matchMedia("(max-width:30rem)").matches ? [160, 58] : [240, 22], scale = (ends) => (x) => Math.round(10 * (wide - 8) * Math.min(1, Math.max(0, (x - ends[0]) / (ends[1] - ends[0] || 1)))) / 10 + 4;
     const made = sv("svg", { viewBox: `0 0 ${wide} ${row * rows.length + 18}`, width: wide, height: row * rows.length + 18, role: "img", "aria-label": label, class: "dots" });
     rows.forEach((of, k) => {
       const y = row * k + row / 2, at = scale(domain || of.own);
