@@ -47,7 +47,7 @@ class Toy(dict[str, Given]):
         return self[name]
 
 
-@dataclass(kw_only=True)
+@dataclass(kw_only=True, eq=False)
 class ScoreSubject(Subject):
     """A score of predictions, as its plugin declares it."""
 
