@@ -818,6 +818,7 @@ def test_a_group_is_on_one_side_of_a_split():
         (masked(lambda n: ~all_valid(n), all_valid), "allows no action"),
         (masked(lambda n: all_valid(n).float(), all_valid), "expected torch.bool"),
         (masked(lambda n: all_valid(n)[:, :1], all_valid), "expected torch.bool of shape"),
+        (masked(all_valid, lambda n: all_valid(n).float()), "expected torch.bool"),
         (masked(all_valid, all_valid), ""),
     ],
 )

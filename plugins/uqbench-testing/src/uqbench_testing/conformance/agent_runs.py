@@ -103,7 +103,7 @@ Disturbance = Literal["read", "overwrite", "long", "among"]
 """A disturbance of a run: see :meth:`AgentSubject.difference`."""
 
 
-@dataclass(kw_only=True, eq=False)
+@dataclass(kw_only=True)
 class Learner(Subject):
     """An agent, written for lanes or with a loop of its own, and worlds to try it in.
 
@@ -142,7 +142,7 @@ class Learner(Subject):
         applies(self.role == "method", f"its role is {self.role!r}: it need not {what}")
 
 
-@dataclass(kw_only=True, eq=False)
+@dataclass(kw_only=True)
 class AgentSubject(Learner):
     """An agent written for lanes.
 

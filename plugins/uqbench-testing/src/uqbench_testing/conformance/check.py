@@ -9,11 +9,12 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TypeVar, get_args
+from typing import Any, ClassVar, Concatenate, Literal, ParamSpec, TypeVar, get_args
 
 from uqbench.contract.errors import MissingDataError, UqbenchError
 from uqbench.registry.side_effects import watched
 
+P = ParamSpec("P")
 T = TypeVar("T")
 Level = Literal["required", "checkpointable", "compiled", "calibrated"]
 LEVELS: tuple[Level, ...] = get_args(Level)
@@ -61,7 +62,7 @@ def unchanged(what: str) -> Iterator[None]:
     expect(not changed, f"{what} changed {', '.join(changed)}")
 
 
-@dataclass(kw_only=True, eq=False)
+@dataclass(kw_only=True)
 class Subject:
     """Something that is checked, with everything needed to try it.
 
@@ -79,8 +80,17 @@ class Subject:
 S = TypeVar("S", bound=Subject)
 
 
-once = functools.lru_cache(maxsize=16)
-"""Computes a function of a subject for the first check that needs it; others get that value."""
+def once(function: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
+    """Compute a function of a subject for the first check that needs it; others get that value."""
+
+    @functools.wraps(function)
+    def remembered(subject: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        memory: dict[Any, T] = vars(subject).setdefault("memory", {})
+        if (key := (function, args)) not in memory:
+            memory[key] = function(subject, *args, **kwargs)
+        return memory[key]
+
+    return remembered
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ A false alarm in one of 30,000 checks of an exact interval.
 """
 
 
-@dataclass(kw_only=True, eq=False)
+@dataclass(kw_only=True)
 class ClaimSubject(Subject):
     """A claim of that kind, and the tasks it is about."""
 

@@ -37,7 +37,7 @@ Met = tuple[Tensor, Tensor | None, Tensor, Outcome]
 """Observations and valid actions that were acted on, the actions, and the outcome."""
 
 
-@dataclass(kw_only=True, eq=False)
+@dataclass(kw_only=True)
 class EnvironmentSubject(Subject):
     """An environment of one task.
 
@@ -100,9 +100,11 @@ def forms(subject: EnvironmentSubject) -> None:
         env = subject.make(seeds, subject.limit)
         made = f"the factory made a {type(env).__name__}, not a LaneEnv"
         expect(isinstance(env, LaneEnv), made)
+        guarded = GuardedLanes(subject.make(seeds, subject.limit))
+        guarded.reset()
         played = play(env, seeds, 20)
         for met in played:
-            _check_forms(env, met)
+            _check_forms(guarded, met)
         always = len({valid is None for _, valid, *_ in played}) == 1
         expect(always, "there is a mask at some steps and none at others")
 
@@ -215,9 +217,9 @@ def long(subject: EnvironmentSubject) -> None:
         `time_limit`, or show the time that is left in the observation.
     """
     env, length, longest = subject.make([SEED], None), 0, 0
-    went_on, ended = set[int](), dict[int, int]()
+    went_on, ended, guarded = set[int](), dict[int, int](), GuardedLanes(env)
     for met in go_on(env, at_random(env, [SEED]), env.reset(), range(LONG)):
-        _check_forms(env, met)
+        _check_forms(guarded, met)
         obs, _, action, outcome = met
         length += 1
         seen = (obs, action, outcome.next_obs, outcome.reward)
@@ -318,12 +320,10 @@ def played_singly(
         yield torch.as_tensor(np.array(obs)), *met
 
 
-def _check_forms(env: LaneEnv, met: Met) -> None:
+def _check_forms(guarded: GuardedLanes, met: Met) -> None:
     """Fail where observations are not of the space, rewards not finite float32, ends not bool."""
     obs, *_, outcome = met
-    guarded = GuardedLanes(env)
     guarded.check(outcome, len(obs), 0)
-    guarded.look(outcome, 0)
     finite = outcome.reward.dtype == torch.float32 and outcome.reward.isfinite().all()
     expect(finite, f"a reward is {outcome.reward}; expected finite torch.float32")
 

@@ -20,13 +20,7 @@ from uqbench.contract.estimator import (
 from uqbench.contract.specs import Role
 from uqbench.uncertainty.problems import check_data, check_scores
 from uqbench.uncertainty.validity import Speaker
-from uqbench_testing.conformance.check import (
-    Subject,
-    applies,
-    check,
-    expect,
-    unchanged,
-)
+from uqbench_testing.conformance.check import Failed, Subject, applies, check, expect, unchanged
 from uqbench_testing.same_bits import same
 from uqbench_testing.worlds import DrawnPoints, asked_once
 
@@ -46,7 +40,7 @@ SEEDS = (0, 1, 2)
 """Also the numbers of data sets, where these are numbered."""
 
 
-@dataclass(kw_only=True, eq=False)
+@dataclass(kw_only=True)
 class EstimatorSubject(Subject):
     """An estimator, a problem, and steps that are few."""
 
@@ -162,9 +156,9 @@ def scale(subject: EstimatorSubject) -> str:
     tenth = subject.fitted(SEEDS, lambda x, y: (x, y / 10)).predict(inputs.clone())
     told = []
     for said in (small, tenth):
-        members = said.members
-        expect(members is not None, "it states members for some targets alone")
-        own = members[..., 0].double().var(0)
+        if said.members is None:
+            raise Failed("it states members for some targets alone")
+        own = said.members[..., 0].double().var(0)
         told.append(float((said.epistemic / own.clamp(min=1e-30)).median()))
     within = all(0.5 <= ratio <= 2 for ratio in told)
     times = " and ".join(f"{ratio:.3g}" for ratio in told)
@@ -279,7 +273,7 @@ def _few(inputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
     return inputs[:, :count], targets[:, :count]
 
 
-@dataclass(kw_only=True, eq=False)
+@dataclass(kw_only=True)
 class DatasetSubject(Subject):
     """A supervised problem, the scores that its plugin declares, and its other tasks in suites."""
 

@@ -18,7 +18,7 @@ from uqbench.suites.suite import Suite
 from uqbench_testing.conformance.check import Subject, check
 
 
-@dataclass(kw_only=True, eq=False)
+@dataclass(kw_only=True)
 class FigureSubject(Subject):
     """The figures of a plugin.
 

@@ -18,7 +18,7 @@ STEPS, QUESTIONS, ASKS = 200, 8, 26
 Trained = tuple[LoopAgent, list[list[int]], torch.Tensor]
 
 
-@dataclass(kw_only=True, eq=False)
+@dataclass(kw_only=True)
 class LoopAgentSubject(Learner):
     """A method that owns its loop."""
 

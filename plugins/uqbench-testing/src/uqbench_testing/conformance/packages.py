@@ -21,7 +21,7 @@ print(json.dumps([time.process_time() - began, "torch" in sys.modules]))
 """
 
 
-@dataclass(kw_only=True, eq=False)
+@dataclass(kw_only=True)
 class PackageSubject(Subject):
     """An installed plugin.
 
@@ -96,7 +96,7 @@ def suites(subject: PackageSubject) -> None:
     expect(not subject.problems, "; ".join(subject.problems))
 
 
-@dataclass(kw_only=True, eq=False)
+@dataclass(kw_only=True)
 class ComponentSubject(Subject):
     """Something registered that no other subject could be made of.
 

@@ -12,7 +12,7 @@ from uqbench_testing.conformance.check import Subject, applies, check, expect
 ATOL = 1e-4
 
 
-@dataclass(kw_only=True, eq=False)
+@dataclass(kw_only=True)
 class RiskSubject(Subject):
     """A risk measure with its default parameters, and with those that make it neutral."""
 

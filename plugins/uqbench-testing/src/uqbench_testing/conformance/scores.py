@@ -47,7 +47,7 @@ class Toy(dict[str, Given]):
         return self[name]
 
 
-@dataclass(kw_only=True, eq=False)
+@dataclass(kw_only=True)
 class ScoreSubject(Subject):
     """A score of predictions, as its plugin declares it."""
 

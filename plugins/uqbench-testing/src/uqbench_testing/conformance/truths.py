@@ -12,7 +12,6 @@ from uqbench_testing.conformance.environments import EnvironmentSubject, at_rand
 
 LANES = 256
 STEPS = 120
-GREEDY_STEPS = 480
 FALSE_ALARMS = 1e-4
 """Probability that a check rejects a correct environment, over all its comparisons."""
 ROUNDING = 1e-5
@@ -125,7 +124,7 @@ def _played(subject: EnvironmentSubject) -> tuple[Tensor, Tensor, Tensor, Tensor
             rows = rows_of(obs)
             return None if (rows < 0).any() else policy[rows]
 
-        met += go_on(env, greedy, env.reset(), range(GREEDY_STEPS))
+        met += go_on(env, greedy, env.reset(), range(STEPS))
     steps = [(obs, a, o.reward, o.terminated, o.next_obs) for obs, _, a, o in met]
     obs, action, reward, ended, next_obs = map(torch.cat, zip(*steps, strict=True))
     return obs, action, reward, ended, next_obs

@@ -283,8 +283,8 @@ def coverage(subject: Learner) -> None:
     for level in LEVELS:
         covered = []
         for said, planted in each:
-            interval = central_interval(said, level)
-            expect(interval, "it predicts no intervals: samples, or mean and variance")
+            if (interval := central_interval(said, level)) is None:
+                raise Failed("it predicts no intervals: samples, or mean and variance")
             low, high = interval
             covered.append(((low <= planted) & (planted <= high)).double().mean())
         share = float(torch.stack(covered).mean())
