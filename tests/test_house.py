@@ -22,7 +22,7 @@ LAYERS: list[str] = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]
 ][0]["layers"]
 MOST_LINES = 16_500
 """Lines of code that the harness may have: a comment or a docstring is none."""
-PACKAGES = {"testing": 2_776, "report": 1_884, "cluster": 818, "keeper": 457}
+PACKAGES = {"testing": 2_676, "report": 1_884, "cluster": 816, "keeper": 450}
 """The same of the packages that were once rooms of it."""
 RIDDLE = re.compile(r"(What|Where|Who|How|Of|The same)\b")
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
@@ -166,7 +166,7 @@ def test_an_import_name_is_the_module_in_its_room(name: str) -> None:
 
 
 def test_what_is_in_a_package_with_an_import_name_has_one_too() -> None:
-    from uqbench.contract.risk.distortion import CVaR
+    from uqbench.risk.distortion import CVaR
 
     assert import_module("uqbench.risk.distortion").CVaR is CVaR
     with pytest.raises(ModuleNotFoundError, match=r"uqbench\.contract\.risk\.nothing"):

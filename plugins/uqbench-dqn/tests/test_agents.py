@@ -46,7 +46,7 @@ MEAN_AND_STD = MarginalRisk(MeanStd(0.5))
 CPU = torch.device("cpu")
 SLOW = {
     *("agent-compiles", "agent-hash-seed", "agent-new-process"),
-    *("uncertainty-values", "uncertainty-data", "uncertainty-scale"),
+    *("uncertainty-values", "uncertainty-scale"),
 }
 """Checks that `uqbench plugin check` makes of what is registered."""
 ODD = {"hidden": (9, 7), "batch_size": 6, "samples": 4}  # no multiples of a vector

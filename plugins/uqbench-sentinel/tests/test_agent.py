@@ -28,7 +28,7 @@ from uqbench.testing.worlds import RotatingPixels, act, as_step
 CPU = torch.device("cpu")
 SLOW = {
     *("agent-compiles", "agent-hash-seed", "agent-new-process"),
-    *("uncertainty-values", "uncertainty-data", "uncertainty-scale"),
+    *("uncertainty-values", "uncertainty-scale"),
 }
 """Checks that `uqbench plugin check` makes of what is registered."""
 SMALL: dict[str, Any] = {

@@ -409,8 +409,26 @@ class Cautious(Posterior):
     narrow = 9.0
 
 
+class GrowsWithData(Posterior):
+    """Its variance is the number of steps, and rises with each."""
+
+    def uncertainty(self, obs):
+        said = super().uncertainty(obs)
+        return replace(said, epistemic_var=1 / said.epistemic_var)
+
+
+class NeverChanges(Posterior):
+    def uncertainty(self, obs):
+        said = super().uncertainty(obs)
+        return replace(said, epistemic_var=torch.ones_like(said.epistemic_var))
+
+
 @pytest.mark.parametrize(
-    ("kind", "status"), [(Posterior, "passed"), (Overconfident, "failed"), (Cautious, "failed")]
+    ("kind", "status"),
+    [
+        (Posterior, "passed"),
+        *((kind, "failed") for kind in (Overconfident, Cautious, GrowsWithData, NeverChanges)),
+    ],
 )
 def test_a_planted_posterior_reaches_its_nominal_coverage(kind, status):
     subject = replace(agent(kind), calibrated=True)
@@ -580,7 +598,7 @@ FAULTS: dict[str, tuple[Any, str]] = {
     "hundredths of the reward": (Hundredths, "uncertainty-values"),
     "the next reward": (NextReward, "uncertainty-values"),
     "1 / n": (OneOverN, "uncertainty-scale"),
-    "a constant variance": (ConstantVariance, "uncertainty-data"),
+    "a constant variance": (ConstantVariance, "uncertainty-values"),
     "lanes leak from step 500": (LeaksLate, "agent-lanes"),
     "tensors kept from step 300": (KeepsLate, "agent-buffers"),
     "relative to others": (RelativeToOthers, "agent-pure"),

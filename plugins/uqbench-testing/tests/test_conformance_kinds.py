@@ -216,11 +216,23 @@ class Negative(WalkLanes):
         return replace(outcome, events={"bumps": -outcome.events["bumps"]})
 
 
-class NoAction(WalkLanes):
-    def step(self, action):
-        outcome = super().step(action)
-        valid = torch.ones(len(action), 2)
-        return replace(outcome, valid=valid.bool(), next_valid=valid.bool())
+def masked(mask: Any, at_reset: Any = None) -> type:
+    """Lanes with such masks, made from their number."""
+
+    class Masked(WalkLanes):
+        def reset(self):
+            obs, _ = super().reset()
+            return obs, None if at_reset is None else at_reset(len(obs))
+
+        def step(self, action):
+            outcome, valid = super().step(action), mask(len(action))
+            return replace(outcome, valid=valid, next_valid=valid)
+
+    return Masked
+
+
+def all_valid(count: int) -> torch.Tensor:
+    return torch.ones(count, 2, dtype=torch.bool)
 
 
 class NeverEnds(WalkLanes):
@@ -335,6 +347,11 @@ class FirstMatters(SoftWorst):
 class OtherSorted(SoftWorst):
     def of_sorted(self, values, probabilities):
         return self(values, probabilities) + 1
+
+
+class OtherQuantiles(SoftWorst):
+    def of_quantiles(self, quantiles, dim=-1):
+        return super().of_quantiles(quantiles, dim) + 1
 
 
 class NotNeutral(SoftWorst):
@@ -469,7 +486,6 @@ def test_what_is_too_rare_to_be_met_everywhere_is_no_error_of_the_truth():
     """A standard error of a sample without a gust is nearly zero: it rejected such a truth."""
     right = {r.check.id: r for r in results([lanes(Gusty, optimal_q=gusty)])}
     assert right["environment-optimal-q"].status == "passed", str(right)
-    assert right["environment-greedy"].status == "passed", str(right)
     wrong = {r.check.id: r for r in results([lanes(Gusty, optimal_q=lambda: gusty(20.0))])}
     assert wrong["environment-optimal-q"].status == "failed"
 
@@ -582,6 +598,12 @@ def test_a_data_set_refuses_an_estimator_by_a_value_error_and_by_no_other(error,
 
     found = {r.check.id: r.status for r in results([dataset(Refuses)])}
     assert found["dataset-scores"] == status
+
+
+@pytest.mark.parametrize(("truth", "status"), [(far, "passed"), (overvalued, "failed")])
+def test_values_of_what_random_play_never_meets_are_looked_at_by_greedy_play(truth, status):
+    (found,) = results([single(Far, optimal_q=truth)], "environment-optimal-q")
+    assert found.status == status, str(found)
 
 
 def result_of_optimal_return(kind):
@@ -730,11 +752,9 @@ MUTANTS = {
     "environment-seeds": lambda: lanes(Drifts),
     "environment-lanes": lambda: lanes(Mixes),
     "environment-events": lambda: lanes(Negative),
-    "environment-masks": lambda: lanes(NoAction),
     "environment-limit": lambda: lanes(NeverEnds),
     "environment-state": lambda: lanes(Forgets),
     "environment-optimal-q": lambda: single(optimal_q=off),
-    "environment-greedy": lambda: single(Far, optimal_q=overvalued),
     "environment-optimal-return": lambda: single(optimal_return=lambda: -0.9),
     "estimator-forms": lambda: estimator(Shapes),
     "estimator-pure": lambda: estimator(Noisy),
@@ -751,11 +771,9 @@ MUTANTS = {
     "dataset-twins": lambda: DatasetSubject(name="points", dataset=AsksTwins(0)),
     "dataset-differs": lambda: dataset(OneForAll),
     "risk-forms": lambda: risk(LastOnly),
-    "risk-weights": lambda: risk(Unnormalized),
-    "risk-order": lambda: risk(FirstMatters),
+    "risk-law": lambda: risk(Unnormalized),
     "risk-averse": lambda: risk(Hopes),
     "risk-monotone": lambda: risk(MinusVariance),
-    "risk-shortcuts": lambda: risk(OtherSorted),
     "risk-neutral": lambda: risk(NotNeutral),
     "risk-coherent": lambda: risk(SaysCoherent),
     "risk-gradients": lambda: risk(NoGradient),
@@ -773,10 +791,41 @@ MUTANTS = {
 }
 
 
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        (Unnormalized, "times seven"),
+        (FirstMatters, "in another order"),
+        (OtherSorted, "by of_sorted"),
+        (OtherQuantiles, "by of_quantiles"),
+    ],
+)
+def test_a_measure_is_of_the_law_alone(kind, said):
+    (found,) = results([risk(kind)], "risk-law")
+    assert (found.status, said in found.message) == ("failed", True), str(found)
+
+
 def test_a_group_is_on_one_side_of_a_split():
     (found,) = results([dataset(SharesGroups)], "dataset-apart")
     assert found.status == "failed"
     assert "are of groups of the data for training" in found.message
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        (masked(all_valid), "a mask at some steps and none at others"),
+        (masked(lambda n: ~all_valid(n), all_valid), "allows no action"),
+        (masked(lambda n: all_valid(n).float(), all_valid), "expected torch.bool"),
+        (masked(lambda n: all_valid(n)[:, :1], all_valid), "expected torch.bool of shape"),
+        (masked(all_valid, lambda n: all_valid(n).float()), "expected torch.bool"),
+        (masked(all_valid, all_valid), ""),
+    ],
+)
+def test_masks_are_always_there_and_leave_an_action(kind, said):
+    (found,) = results([lanes(kind)], "environment-forms")
+    assert found.status == ("failed" if said else "passed")
+    assert said in found.message
 
 
 class Changed(Walk):
@@ -882,7 +931,7 @@ def test_a_mistake_in_an_environment_is_found_by_the_check_that_names_it(kind):
     assert FAULTS[kind] in broken(single(kind))
 
 
-QUICK = [name for name in MUTANTS if name not in ("claim-intervals", "environment-greedy")]
+QUICK = [name for name in MUTANTS if name != "claim-intervals"]
 
 
 @pytest.mark.parametrize("check", QUICK)

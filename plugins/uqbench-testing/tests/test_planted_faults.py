@@ -111,7 +111,7 @@ def loop(kind: type[LoopAgent]) -> LoopAgentSubject:
 def test_a_sound_method_with_a_loop_of_its_own_passes_the_same_checks_of_uncertainty():
     made = {r.check.id: r for r in results([loop(Table)])}
     assert [str(r) for r in made.values() if not r.ok] == []
-    for name in ("forms", "values", "data", "scale"):
+    for name in ("forms", "values", "scale"):
         assert made[f"uncertainty-{name}"].status == "passed", str(made[f"uncertainty-{name}"])
 
 
@@ -120,7 +120,7 @@ def test_a_sound_method_with_a_loop_of_its_own_passes_the_same_checks_of_uncerta
     [
         (stated(mean=lambda x: x[0], epistemic_var=lambda x: x[0]), "uncertainty-forms"),
         (stated(epistemic_var=lambda x: x - 1e3), "uncertainty-forms"),
-        (stated(epistemic_var=torch.ones_like), "uncertainty-data"),
+        (stated(epistemic_var=torch.ones_like), "uncertainty-values"),
         (stated(epistemic_var=torch.sqrt), "uncertainty-scale"),
         (OneOverN, "uncertainty-scale"),
         (NextReward, "uncertainty-values"),
@@ -455,7 +455,7 @@ class AllAlike(MeanStd):
         (OfTheFirstLane, "estimator-lanes"),
         (DrawsGlobally, "estimator-pure"),
         (ByPlace, "dataset-seeds"),
-        (AllAlike, "risk-weights"),
+        (AllAlike, "risk-law"),
     ],
 )
 def test_means_epistemic_parts_test_sets_and_probabilities_are_looked_at(kind, check):

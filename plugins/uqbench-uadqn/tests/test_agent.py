@@ -26,7 +26,7 @@ from uqbench.testing.worlds import RotatingPixels, act, step_of_actors, transiti
 CPU = torch.device("cpu")
 SLOW = {
     *("agent-compiles", "agent-hash-seed", "agent-new-process"),
-    *("uncertainty-values", "uncertainty-data", "uncertainty-scale"),
+    *("uncertainty-values", "uncertainty-scale"),
 }
 """Checks that `uqbench plugin check` makes of what is registered."""
 NAMES = Host.load().risk_names

@@ -22,6 +22,9 @@ from uqbench.runner.drive import Where
 from uqbench.suites.plan import Cell, Plan, make_plan
 from uqbench.suites.reading import read_suites
 
+_OTHERS = 0o022
+"""Bits of a file's mode that let others write to it."""
+
 
 def make_order(plan: Plan, group: BatchGroup, host: Host, where: Where) -> Order:
     """The order of a group of a plan's batches."""
@@ -57,7 +60,7 @@ def write_order(order: Order, root: Path) -> None:
     """
 
     def write(file: BinaryIO) -> None:
-        _keep_own(file)
+        os.fchmod(file.fileno(), os.fstat(file.fileno()).st_mode & ~_OTHERS)  # as a key of ``ssh``
         file.write((order.model_dump_json(indent=1) + "\n").encode())
 
     Folder(root, (ORDERS,)).write(order.path(root).name, write)
@@ -76,7 +79,9 @@ def _read(folder: Folder, path: Path) -> tuple[Order, bool]:
     """The order in a file of a folder, and whether the file is this user's own."""
     try:
         with folder.open(path.name, MOST_BYTES) as file:
-            return Order.model_validate_json(file.read()), _is_own(os.fstat(file.fileno()))
+            status = os.fstat(file.fileno())
+            own = status.st_uid == os.geteuid() and not status.st_mode & _OTHERS
+            return Order.model_validate_json(file.read()), own
     except ValidationError as error:
         raise UqbenchError(f"{path} is no order: {explain(error)}") from error
     except (OSError, ValueError) as error:
@@ -163,17 +168,3 @@ def batches_of(order: Order, plan: Plan, cells: Cells) -> BatchGroup:
         whole = Batch(cell, budget, plan.suite.metrics, *how)
         batches.append(whole.of([cells[digest][1] for digest in digests]))
     return tuple(batches)
-
-
-_OTHERS = 0o022
-"""Bits of a file's mode that let others write to it."""
-
-
-def _is_own(status: os.stat_result) -> bool:
-    """Whether this user wrote a file, and nobody else may: as a key of ``ssh``."""
-    return status.st_uid == os.geteuid() and not status.st_mode & _OTHERS
-
-
-def _keep_own(file: BinaryIO) -> None:
-    """Let nobody else write to a file."""
-    os.fchmod(file.fileno(), os.fstat(file.fileno()).st_mode & ~_OTHERS)

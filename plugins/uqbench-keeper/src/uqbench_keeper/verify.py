@@ -134,10 +134,8 @@ def draw(plan: Plan, host: Host) -> tuple[list[int], list[int]]:
         of.load_factory() for of in specs if of.makes("uqbench.contract.estimator:Dataset")
     ]
     ends = [of.n_datasets for of in made_by if of.n_datasets is not None]
-    public, others = (
-        range(plan.budget.seeds),
-        BOARD_SEEDS[plan.budget.seeds : min(ends, default=None)],
-    )
+    public = range(plan.budget.seeds)
+    others = BOARD_SEEDS[len(public) : min(ends, default=None)]
     rng = np.random.default_rng(secrets.randbits(128))  # a draw that nobody can know
     many = min(len(others), max(len(public), LEAST) if plan.suite.paired else len(public))
     drawn = sorted(rng.choice(others, many, replace=False).tolist())
@@ -196,6 +194,5 @@ def check_plain(scores: Scores, made: Iterable[MadeWith]) -> None:
 
 def _by_seed(scores: Scores, plan: Plan) -> Values | None:
     """Mean score over tasks of each seed; None where a run has none."""
-    for own in by_method(plan.suite, scores).values():
-        return None if own.normalized_primary is None else own.normalized_primary.mean(1)
-    return None
+    own = [one.normalized_primary for one in by_method(plan.suite, scores).values()]
+    return own[0].mean(1) if own and own[0] is not None else None

@@ -98,14 +98,6 @@ class RotatingPixels(LaneEnv):
         pixel = (self._angles * 100).long()
         self._obs.zero_().flatten(2).scatter_(2, pixel[..., None], True)
 
-    def state_dict(self) -> dict[str, Any]:
-        """The angles."""
-        return {"angles": self._angles.clone()}
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Restore from ``state_dict()``."""
-        self._angles.copy_(state["angles"])
-
     @classmethod
     def info(cls, **known: Any) -> EnvironmentInfo:
         """The knowledge of an agent about it: γ = 0.9, 10,000 steps, one actor, or as given."""

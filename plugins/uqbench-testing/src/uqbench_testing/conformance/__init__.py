@@ -1,10 +1,10 @@
 """Conformance: what uqbench asks of a plugin, as rules that say what to do.
 
-A file for each kind of thing: :mod:`agents` (with :mod:`devices`, :mod:`processes`,
-:mod:`learning` and :mod:`uncertainty`), :mod:`loop_agents`, :mod:`environments` (with
-:mod:`truths`), :mod:`estimators` (and data sets), :mod:`scores`, :mod:`risks`, :mod:`claims`,
-:mod:`packages`. It begins with the *subject*, a dataclass of what is needed to try the rules; the
-rules follow, and then their helpers.
+A file for each kind of thing: :mod:`agents` (with :mod:`devices`, :mod:`processes` and
+:mod:`uncertainty`), :mod:`loop_agents`, :mod:`environments` (with :mod:`truths`),
+:mod:`estimators` (and data sets), :mod:`scores`, :mod:`risks`, :mod:`claims`, :mod:`packages`. It
+begins with the *subject*, a dataclass of what is needed to try the rules; the rules follow, and
+then their helpers.
 
 To add a rule, write a function of a subject::
 

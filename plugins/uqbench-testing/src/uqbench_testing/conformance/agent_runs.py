@@ -17,7 +17,7 @@ from uqbench.contract.agent import Agent, EnvironmentInfo, Queried, Step
 from uqbench.contract.environment import LaneEnv, Outcome
 from uqbench.contract.specs import Role
 from uqbench.registry.side_effects import watched
-from uqbench.runner.train.guards import check_action, copied
+from uqbench.runner.train.guards import check_action, check_range, copied
 from uqbench.runner.train.loop import by_actor, reset_by_actor
 from uqbench_testing.conformance.check import Subject, applies, located, once
 from uqbench_testing.same_bits import difference, same
@@ -242,7 +242,9 @@ class AgentSubject(Learner):
             obs, valid = obs.clone(), copied(valid)
             given = obs.clone(), copied(valid)
             action = agent.act(*given)
-            check_action(agent, action, (len(seeds), actors), t, "act")
+            by = f"act with L = {len(seeds)}, K = {actors}"
+            check_action(agent, action, (len(seeds), actors), t, by)
+            check_range(agent, action, self.info.n_actions, t)
             action = action.clone()
             names = f"act's obs at step {t}", f"act's valid at step {t}"
             lent += zip(names, given, (obs, valid), strict=True)

@@ -40,10 +40,10 @@ class Vacuous(Skipped):
     status = "vacuous"
 
 
-def expect(holds: object, why: str) -> None:
-    """Raise :class:`Failed` where something does not hold."""
+def expect(holds: object, why: str, otherwise: type[Failed] = Failed) -> None:
+    """Raise :class:`Failed`, or :class:`Vacuous`, where something does not hold."""
     if not holds:
-        raise Failed(why)
+        raise otherwise(why)
 
 
 def applies(has: T | None, why_not: str) -> T:
@@ -51,12 +51,6 @@ def applies(has: T | None, why_not: str) -> T:
     if not has:
         raise Skipped(why_not)
     return has
-
-
-def tells(holds: object, why_not: str) -> None:
-    """Raise :class:`Vacuous` where nothing that is tried could break a rule."""
-    if not holds:
-        raise Vacuous(why_not)
 
 
 @contextmanager

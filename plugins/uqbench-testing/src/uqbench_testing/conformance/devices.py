@@ -17,13 +17,14 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map
 
 from uqbench.contract.agent import Agent, Step, observation_dtype, observation_shape
-from uqbench.contract.environment import LaneEnv, Outcome
+from uqbench.contract.environment import Outcome
 from uqbench.lanes import Capturable
-from uqbench.runner.train.compiling import compile_agent
+from uqbench.runner.train.compiling import CapturedSteps, compile_agent
+from uqbench.runner.train.guards import copied, in_place
 from uqbench_testing.capture import simulated
-from uqbench_testing.conformance.agent_runs import AgentSubject, predictions
-from uqbench_testing.conformance.check import Failed, applies, check, expect, located, once
-from uqbench_testing.same_bits import compare_captured
+from uqbench_testing.conformance.agent_runs import AgentSubject, predictions, step_of
+from uqbench_testing.conformance.check import Failed, Skipped, applies, check, expect, located, once
+from uqbench_testing.same_bits import difference
 
 ELSEWHERE = torch.device("meta")
 LANES, DEVICE_STEPS = 2, 45
@@ -72,13 +73,29 @@ def capture(subject: AgentSubject) -> None:
         Read the step from clock.tensor, write results in place, and let the host decide in phase()
         alone.
     """
-    captured = isinstance(subject.new(), Capturable)
-    applies(captured, "its steps are not captured: it is no uqbench.lanes.Capturable")
-    actors = subject.info.actors
-    first = compare_captured(
-        lambda: (subject.new(), Recorded(subject)), subject.steps, simulated, actors
-    )
-    if first is not None:
+    trace, plain, agent = subject.baseline, subject.new(), subject.new()
+    if not isinstance(agent, Capturable):
+        raise Skipped("its steps are not captured: it is no uqbench.lanes.Capturable")
+
+    def met(t: int) -> tuple[Any, ...]:
+        obs, valid, outcome = trace.stream[t]
+        return obs, valid, trace.actions[t], vars(outcome)
+
+    obs, valid, action, told = shown = tree_map(copied, met(0))
+
+    def step() -> Outcome:
+        agent.act(obs, valid)
+        outcome = Outcome(**told)
+        agent.observe(step_of(obs, action, outcome))
+        return outcome
+
+    advance = CapturedSteps(step, agent, simulated)
+    for t in range(len(trace.stream)):
+        tree_map(in_place, shown, met(t))
+        advance()
+        trace.replay(plain, t)
+    first = difference(plain.state_dict(), agent.state_dict(), "state")
+    if first or (first := difference(plain.metrics(), agent.metrics(), "metrics")):
         raise Failed(f"captured, its {first.where} differs at the end")
 
 
@@ -104,42 +121,6 @@ def compiles(subject: AgentSubject) -> None:
     for name, value in plain.metrics().items():
         if not torch.allclose(theirs[name], value, rtol=1e-3, atol=1e-4, equal_nan=True):
             raise Failed(f"compiled, {name!r} is {theirs[name].tolist()}; it was {value.tolist()}")
-
-
-class Recorded(LaneEnv):
-    """The outcomes of an earlier run, ``[L · K]``, whatever the actions, by torch alone.
-
-    Its steps can be captured, whatever the environment was that the outcomes came from.
-    """
-
-    capturable = True
-
-    def __init__(self, subject: AgentSubject) -> None:
-        def stacked(*values: Any) -> Tensor | None:
-            return torch.stack(values).flatten(1, 2) if values[0] is not None else None
-
-        info, stream = subject.info, subject.baseline.stream
-        self.observation_space, self.n_actions = info.observation_space, info.n_actions
-        obs, valid, _ = stream[0]
-        self._first = obs.flatten(0, 1), None if valid is None else valid.flatten(0, 1)
-        self._now = torch.zeros(1, dtype=torch.int64)
-        self._kept = tree_map(stacked, *(vars(outcome) for *_, outcome in stream))
-        self._shown = tree_map(lambda all: None if all is None else all[0].clone(), self._kept)
-
-    def reset(self) -> tuple[Tensor, Tensor | None]:
-        """The first observations."""
-        self._now.zero_()
-        return self._first
-
-    def step(self, action: Tensor) -> Outcome:
-        """The next outcome."""
-
-        def show(shown: Tensor | None, kept: Tensor) -> Tensor | None:
-            return None if shown is None else shown.copy_(kept.index_select(0, self._now)[0])
-
-        outcome = Outcome(**tree_map(show, self._shown, self._kept))
-        self._now += 1
-        return outcome
 
 
 @once

@@ -19,7 +19,7 @@ from uqbench.lanes import Uniform
 from uqbench.lanes.random import random_action
 from uqbench.runner.train.guards import GuardedLanes, copied
 from uqbench_testing.conformance.agent_runs import copy_of, through_a_file
-from uqbench_testing.conformance.check import Subject, applies, check, expect, unchanged
+from uqbench_testing.conformance.check import Failed, Subject, applies, check, expect, unchanged
 from uqbench_testing.same_bits import difference, same
 
 STEPS = 100
@@ -31,8 +31,8 @@ STOP = 37
 
 Seen = tuple[Tensor, Tensor | None]
 """Observations ``[L, *obs]``, and the valid actions, None where all are."""
-Choose = Callable[[int, Tensor | None], Tensor | None]
-"""Actions ``[L]`` at a step, among the valid ones; None to end."""
+Choose = Callable[[int, Tensor, Tensor | None], Tensor | None]
+"""Actions ``[L]`` at a step, for these observations, among the valid ones; None to end."""
 Met = tuple[Tensor, Tensor | None, Tensor, Outcome]
 """Observations and valid actions that were acted on, the actions, and the outcome."""
 
@@ -87,19 +87,26 @@ def gymnasium_check(subject: EnvironmentSubject) -> None:
 
 @check(EnvironmentSubject, "environment-forms", after=("environment-gymnasium",))
 def forms(subject: EnvironmentSubject) -> None:
-    """Observations are of the space, rewards finite float32 [L], ends bool [L].
+    """Observations are of the space, rewards finite float32 [L], ends bool [L], masks bool [L, A].
 
-    Shapes and dtypes for one lane and three.
+    Shapes and dtypes for one lane and three. A mask leaves at least one action, and is there at
+    every step, or at none.
 
     Fix:
-        Return one value per lane; obs and next_obs of the observation space's shape and dtype.
+        Return one value per lane; obs and next_obs of the observation space's shape and dtype; and
+        info['action_mask'] (or Outcome.valid and next_valid) at every step, or at none.
     """
     for seeds in ([1], [1, 2, 3]):
         env = subject.make(seeds, subject.limit)
         made = f"the factory made a {type(env).__name__}, not a LaneEnv"
         expect(isinstance(env, LaneEnv), made)
-        for met in play(env, seeds, 20):
-            _check_forms(env, met)
+        guarded = GuardedLanes(subject.make(seeds, subject.limit))
+        guarded.reset()
+        played = play(env, seeds, 20)
+        for met in played:
+            _check_forms(guarded, met)
+        always = len({valid is None for _, valid, *_ in played}) == 1
+        expect(always, "there is a mask at some steps and none at others")
 
 
 @check(EnvironmentSubject, "environment-global-state", after=("environment-forms",))
@@ -168,26 +175,6 @@ def events(subject: EnvironmentSubject) -> None:
         expect(not unknown, f"info['events'] has {unknown}; declared: {declared}")
 
 
-@check(EnvironmentSubject, "environment-masks", after=("environment-forms",))
-def masks(subject: EnvironmentSubject) -> None:
-    """Masks are bool [L, A], always or never there, and leave at least one action.
-
-    At every step.
-
-    Fix:
-        Give info['action_mask'] (or Outcome.valid and next_valid) at every step, or at none.
-    """
-    shape = len(LANES), subject.make(LANES, subject.limit).n_actions
-    masks = [valid for _, valid, *_ in subject.random_play if valid is not None]
-    applies(masks, "all its actions are always valid")
-    always = len(masks) == len(subject.random_play)
-    expect(always, "there is a mask at some steps and none at others")
-    for valid in masks:
-        form = f"a mask is {valid.dtype} {tuple(valid.shape)}; expected bool {shape}"
-        expect(valid.dtype == torch.bool and valid.shape == shape, form)
-        expect(valid.any(-1).all(), "a mask leaves no action")
-
-
 @check(EnvironmentSubject, "environment-limit", after=("environment-forms",))
 def limit(subject: EnvironmentSubject) -> None:
     """Lanes end at the time limit: as terminal, or as a truncation, as the task says.
@@ -230,9 +217,9 @@ def long(subject: EnvironmentSubject) -> None:
         `time_limit`, or show the time that is left in the observation.
     """
     env, length, longest = subject.make([SEED], None), 0, 0
-    went_on, ended = set[int](), dict[int, int]()
+    went_on, ended, guarded = set[int](), dict[int, int](), GuardedLanes(env)
     for met in go_on(env, at_random(env, [SEED]), env.reset(), range(LONG)):
-        _check_forms(env, met)
+        _check_forms(guarded, met)
         obs, _, action, outcome = met
         length += 1
         seen = (obs, action, outcome.next_obs, outcome.reward)
@@ -301,14 +288,14 @@ def play(env: LaneEnv, seeds: Sequence[int], steps: int) -> list[Met]:
 def at_random(env: LaneEnv, seeds: Sequence[int]) -> Choose:
     """Random valid actions, each lane's a function of its seed."""
     draws = Uniform(seeds, "conformance", ())
-    return lambda t, valid: random_action(draws.at(t), env.n_actions, valid)
+    return lambda t, _, valid: random_action(draws.at(t), env.n_actions, valid)
 
 
 def go_on(env: LaneEnv, choose: Choose, now: Seen, steps: range) -> Iterator[Met]:
     """Take actions until none is chosen; copies of what the environment returned."""
     obs, valid = now[0].clone(), copied(now[1])
     for t in steps:
-        if (action := choose(t, valid)) is None:
+        if (action := choose(t, obs, valid)) is None:
             return
         outcome = copy_of(env.step(action))
         yield obs, valid, action, outcome
@@ -333,12 +320,10 @@ def played_singly(
         yield torch.as_tensor(np.array(obs)), *met
 
 
-def _check_forms(env: LaneEnv, met: Met) -> None:
+def _check_forms(guarded: GuardedLanes, met: Met) -> None:
     """Fail where observations are not of the space, rewards not finite float32, ends not bool."""
     obs, *_, outcome = met
-    guarded = GuardedLanes(env)
     guarded.check(outcome, len(obs), 0)
-    guarded.look(outcome, 0)
     finite = outcome.reward.dtype == torch.float32 and outcome.reward.isfinite().all()
     expect(finite, f"a reward is {outcome.reward}; expected finite torch.float32")
 
@@ -348,11 +333,8 @@ def _no_difference(one: list[Met], other: list[Met], between: str) -> None:
     where = ("the observations", "the valid actions", "the actions", "the outcome")
     for t, both in enumerate(zip(one, other, strict=True)):
         for what, a, b in zip(where, *both, strict=True):
-            differs = difference(a, b, what)
-            expect(
-                differs is None,
-                f"{differs and differs.where} differ at step {t}, between {between}",
-            )
+            if differs := difference(a, b, what):
+                raise Failed(f"{differs.where} differ at step {t}, between {between}")
 
 
 class _Unregistered(gymnasium.Wrapper[Any, Any, Any, Any]):

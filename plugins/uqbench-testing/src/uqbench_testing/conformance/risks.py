@@ -51,54 +51,32 @@ def forms(subject: RiskSubject) -> None:
     expect(single.dtype == torch.float32, "of float32 it does not make float32")
 
 
-@check(RiskSubject, "risk-weights", after=("risk-forms",))
-def weights(subject: RiskSubject) -> None:
-    """Weights proportional to the probabilities make the same number, and probabilities count.
+@check(RiskSubject, "risk-law", after=("risk-forms",))
+def law(subject: RiskSubject) -> None:
+    """The value is of the law alone, whatever says it, and probabilities count.
 
-    Seven times the probabilities; six of nine values that stand there twice, with a quarter of
-    their own and with the rest.
+    The same distributions backwards; with seven times the probabilities; with six of nine values
+    that stand there twice, with a quarter of their own and with the rest; sorted, by of_sorted;
+    and equally likely values by of_quantiles.
 
     Fix:
-        Weight by the probabilities, and divide by probabilities.sum(dim).
+        Sort the values with their probabilities where the measure needs an order; weight by the
+        probabilities, and divide by probabilities.sum(dim); leave of_sorted and of_quantiles out,
+        or let them agree with __call__.
     """
     values, probs = laws()
-    value = subject.measure(values, probs)
-    _close(subject.measure(values, 7 * probs), value, "times seven")
-    some = probs[:, :6]
+    rho, some = subject.measure, probs[:, :6]
     twice, split = [values, values[:, :6]], [some / 4, probs[:, 6:], 3 * some / 4]
-    value_of_split = subject.measure(torch.cat(twice, -1), torch.cat(split, -1))
-    _close(value_of_split, value, "with six values in two parts")
-
-
-@check(RiskSubject, "risk-order", after=("risk-forms",))
-def order(subject: RiskSubject) -> None:
-    """The order of the values does not matter.
-
-    The same distribution, backwards.
-
-    Fix:
-        Sort the values with their probabilities where the measure needs an order.
-    """
-    values, probs = laws()
-    value = subject.measure(values.flip(-1), probs.flip(-1))
-    _close(value, subject.measure(values, probs), "in another order")
-
-
-@check(RiskSubject, "risk-shortcuts", after=("risk-order",))
-def shortcuts(subject: RiskSubject) -> None:
-    """of_sorted and of_quantiles are the measure itself, on such values.
-
-    Sorted values, and equally likely ones.
-
-    Fix:
-        Leave them out, or let them agree with __call__.
-    """
-    values, probs = laws()
     ordered, index = values.sort(-1)
-    full = subject.measure(values, probs)
-    _close(subject.measure.of_sorted(ordered, probs.gather(-1, index)), full, "by of_sorted")
-    even = subject.measure(values, torch.ones_like(values))
-    _close(subject.measure.of_quantiles(values), even, "by of_quantiles")
+    alike = {
+        "in another order": rho(values.flip(-1), probs.flip(-1)),
+        "times seven": rho(values, 7 * probs),
+        "with six values in two parts": rho(torch.cat(twice, -1), torch.cat(split, -1)),
+        "by of_sorted": rho.of_sorted(ordered, probs.gather(-1, index)),
+    }
+    for what, value in alike.items():
+        _close(value, rho(values, probs), what)
+    _close(rho.of_quantiles(values), rho(values, torch.ones_like(values)), "by of_quantiles")
 
 
 @check(RiskSubject, "risk-neutral", after=("risk-forms",))
@@ -134,7 +112,7 @@ def averse(subject: RiskSubject) -> None:
     expect(above <= ATOL, f"it lies {above:.3g} above the mean, on average: it seeks risk")
 
 
-@check(RiskSubject, "risk-monotone", after=("risk-order",))
+@check(RiskSubject, "risk-monotone", after=("risk-law",))
 def monotone(subject: RiskSubject) -> None:
     """A measure falls nowhere where a return rises, or says that it does.
 
@@ -153,7 +131,7 @@ def monotone(subject: RiskSubject) -> None:
         expect(fallen <= ATOL * rise, f"it falls by {fallen:.3g} where one return rises by {rise}")
 
 
-@check(RiskSubject, "risk-coherent", after=("risk-order",))
+@check(RiskSubject, "risk-coherent", after=("risk-law",))
 def coherent(subject: RiskSubject) -> None:
     """A measure that says `coherent` obeys the four axioms.
 

@@ -28,7 +28,7 @@ from uqbench.suites.configs import method_config, task_config
 from uqbench.suites.reading import Catalog, read_suites
 from uqbench.suites.suite import Suite
 from uqbench.suites.tables import Method, Task
-from uqbench_testing.conformance.agent_runs import CPU, AgentSubject
+from uqbench_testing.conformance.agent_runs import CPU, AgentSubject, Learner
 from uqbench_testing.conformance.check import Subject
 from uqbench_testing.conformance.claims import ClaimSubject
 from uqbench_testing.conformance.environments import EnvironmentSubject
@@ -130,24 +130,21 @@ def _agent(name: str, host: Host, catalog: Catalog) -> Subject:
     spec, use = host.agents[name], _use(catalog, "agent", name)
     make: Any = LoopAgentSubject if spec.loop else AgentSubject
     factory = spec.load_factory() if spec.loop else spec.factory  # a name, for other processes
+    config = spec.load_config()() if use is None else _config(use, host)
     says = {key: getattr(spec, key) for key in ("role", "takes_actors", "calibrated")}
-    subject: Subject
+    short = at_most(config, SCHEDULES, WARM_UP)
+    subject: Learner = make(name=name, factory=factory, config=short, **says)
     if use is None:
-        config = at_most(spec.load_config()(), SCHEDULES, WARM_UP)
-        subject = make(name=name, factory=factory, config=config, **says)
         return subject
     task = use[-1]
-    config, lanes, limit = _config(use, host), _lanes(task, host), _limit(task)
+    lanes, limit = _lanes(task, host), _limit(task)
     one = lanes([0], limit)
-    subject = make(
-        name=name,
-        factory=factory,
-        config=at_most(config, SCHEDULES, WARM_UP),
-        world=lambda lane_count, first: lanes(range(first, first + lane_count), limit),
-        info=EnvironmentInfo(one.observation_space, one.n_actions, task.discount or 0.0, 10_000),
-        **says,
-    )
-    return subject
+    info = EnvironmentInfo(one.observation_space, one.n_actions, task.discount or 0.0, 10_000)
+
+    def world(count: int, first: int) -> LaneEnv:
+        return lanes(range(first, first + count), limit)
+
+    return replace(subject, world=world, info=info)
 
 
 def _environment(name: str, host: Host, catalog: Catalog) -> Subject:
@@ -214,14 +211,6 @@ def _suited(make: Callable[[Problem, Sequence[int]], Estimator]) -> Dataset:
     return classes
 
 
-def _score(name: str, host: Host, _: Catalog) -> Subject:
-    return ScoreSubject(name=name, spec=host.scores[name])
-
-
-def _risk(name: str, host: Host, _: Catalog) -> Subject:
-    return replace(instance(host.risk_measures[name].load_config()()), name=name)
-
-
 def _claim(name: str, host: Host, catalog: Catalog) -> Subject | None:
     claims = ((s, c) for s in catalog.suites.values() for c in s.claims if c.kind == name)
     for suite, claim in claims:
@@ -236,25 +225,26 @@ def _claim(name: str, host: Host, catalog: Catalog) -> Subject | None:
     needed = [one.name for one in fields(made) if (one.default, one.default_factory) == unset]
     toys = {one: TOYS.get(hints[one], one) for one in needed}  # a name for a method or a metric
     with suppress(TypeError, ValueError):
-        return replace(instance(made(**toys)), name=name)
+        return instance(made(**toys), name)
     return None  # there is no such claim, and no suite makes one
 
 
-def instance(what: object) -> Subject:
-    """A risk measure, a kind of claim or a data set, as a subject.
+def instance(what: object, name: str = "") -> Subject:
+    """A risk measure, a kind of claim or a data set, as a subject, named after its class or so.
 
     Raises:
         UqbenchError: it is of another kind, of which every run makes one of its own.
     """
     kind = type(what)
+    name = name or kind.__name__
     if isinstance(what, RiskMeasure):
         neutral: Any = None if what.neutral is None else kind(**what.neutral)
-        return RiskSubject(name=kind.__name__, measure=what, neutral=neutral)
+        return RiskSubject(name=name, measure=what, neutral=neutral)
     if isinstance(what, ClaimKind):
-        return ClaimSubject(name=kind.__name__, claim=what)
+        return ClaimSubject(name=name, claim=what)
     if isinstance(what, Dataset):
         scores = getattr(what, "scores", ())
-        return DatasetSubject(name=kind.__name__, dataset=what, scores=scores)
+        return DatasetSubject(name=name, dataset=what, scores=scores)
     raise UqbenchError(f"{what!r}: pass the class, not an instance: each run creates its own.")
 
 
@@ -263,8 +253,8 @@ MAKERS: dict[str, Callable[[str, Host, Catalog], Subject | None]] = {
     "environment": _environment,
     "dataset": _dataset,
     "estimator": _estimator,
-    "score": _score,
-    "risk measure": _risk,
+    "score": lambda name, host, _: ScoreSubject(name=name, spec=host.scores[name]),
+    "risk measure": lambda name, host, _: instance(host.risk_measures[name].load_config()(), name),
     "claim kind": _claim,
 }
 """By kind of what is registered; None where no installed suite shows how it is used."""
