@@ -218,7 +218,7 @@ def test_filters_keep_the_rows_they_name(visit: Visit, explorer):
     visit.go("priormdp-sbc-paper", "open=all")
     every = visit.rows()
     visit.page.check(".chip:has-text('trusted') input")
-    assert visit.rows() == [n for n in every if methods[n]["kind"] == "calibrated"]
+    assert visit.rows() == [n for n in every if methods[n]["calibration"] == "calibrated"]
     assert 0 < len(visit.rows()) < len(every)
     visit.page.uncheck(".chip:has-text('trusted') input")
     visit.page.check(".chip:has-text('paper') input")
@@ -228,7 +228,7 @@ def test_filters_keep_the_rows_they_name(visit: Visit, explorer):
     every = visit.rows()
     visit.page.fill("input[type=search]", "too narrow")
     assert "filter=" not in visit.page.url
-    assert visit.rows() == [n for n in every if "too narrow" in methods[n]["word"]]
+    assert visit.rows() == [n for n in every if "too narrow" in methods[n]["calibration"]]
     assert 0 < len(visit.rows()) < len(every)
 
 

@@ -99,8 +99,8 @@ def test_numbers_are_those_of_the_leaderboard(explorer):
     with (FOLDER / "tasks.csv").open() as file:
         for row in csv.DictReader(file):
             k = [one["name"] for one in data["methods"]].index(row["method"])
-            for metric, by_task in data["tasks"].items():
-                shown = by_task[row["task"]][k]
+            for metric, means in data["tasks"][row["task"]].items():
+                shown = means[k]
                 assert (shown and shown[0]) == (float(row[metric]) if row[metric] else None)
 
 
@@ -211,7 +211,6 @@ def test_a_folder_has_a_page_with_title_and_picture_for_each_board_and_method(ex
 def test_ids_in_pictures_are_unique_and_pictures_have_a_text_alternative(deepsea):
     data = deepsea.boards["deepsea-demo"]
     pictures = [of["svg"] for of in [*data["figures"], *data["claims"]] if of["svg"]]
-    pictures.append(deepsea.index["front"]["svg"])
     ids = [one for svg in pictures for one in re.findall(r'\bid="([^"]+)"', svg)]
     assert len(ids) == len(set(ids))
     assert all('role="img" aria-label="' in svg for svg in pictures)
@@ -248,15 +247,7 @@ def test_names_from_elsewhere_are_text_and_a_submitted_row_says_so(tmp_path, hos
             assert "i" not in Elements(page).tags
     (data,) = found.boards.values()
     assert data["about"] == f"{HOSTILE} Hours are a core's: 0.18 in all (cost.csv)."
-    assert [one["verified"] for one in data["methods"]].count(False) == 1
-
-
-def test_the_front_is_the_board_whose_intervals_differ_most(host, suites):
-    folders = [Folder(BOARDS / "minatar" / "quick"), Folder(BOARDS / "priormdp-sbc" / "paper")]
-    found = Explorer(folders, suites, host)
-    assert found.index["front"]["id"] == "priormdp-sbc-paper"
-    assert found.index["front"]["said"] == found.stored["priormdp-sbc-paper"].finding
-    assert found.boards["minatar-quick"]["figures"][0]["name"] == "trust"
+    assert [one["state"] for one in data["methods"]].count("self-reported") == 1
 
 
 def test_the_matrix_counts_each_claim_once_and_only_tested_ones_can_be_wrong():
@@ -328,7 +319,7 @@ def test_a_cell_of_the_matrix_is_a_boards_word_and_leads_to_it(deepsea):
             of for of in data["methods"] if f"{data['title']}, {of['name']}" == cell["title"]
         )
         k = data["methods"].index(one)
-        assert cell["word"] == one["word"]
+        assert cell["word"] == one["calibration"]
         assert cell["text"] == f"{100 * data['values']['coverage_90_mean'][k][0]:.0f}"
         assert f'href="deepsea-demo.html">{MARKS[cell["word"]]}{cell["text"]}</a>' in table
     assert table.count('<td class="m-') == len(deepsea.matrix["rows"])
