@@ -1,6 +1,7 @@
 """The explorer: its numbers are those of the CSV files, and it asks nobody for anything."""
 
 import csv
+import importlib
 import json
 import re
 from base64 import b64decode, b64encode
@@ -17,7 +18,7 @@ from uqbench_claims.judged import by_paper, distinct, judged_claims
 from uqbench_claims.verdict import Verdict
 from uqbench_report.explorer.board import board_data
 from uqbench_report.explorer.matrix import KINDS, MARKS, html
-from uqbench_report.explorer.page import Explorer, page_of
+from uqbench_report.explorer.page import Explorer
 from uqbench_report.explorer.ranks import places_by
 from uqbench_report.plots import catalog
 
@@ -83,6 +84,14 @@ def explorer(host, suites) -> Explorer:
 @pytest.fixture(scope="module")
 def deepsea(host, suites) -> Explorer:
     return Explorer([Folder(BOARDS / "deepsea" / "demo")], suites, host)
+
+
+@pytest.fixture(scope="module")
+def site():
+    """The site's builder of pages."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(BOARDS.parent / "tools"))
+        yield importlib.import_module("site_hook")
 
 
 def test_numbers_are_those_of_the_leaderboard(explorer):
@@ -192,8 +201,8 @@ def test_one_file_requests_nothing_and_runs_its_own_script_alone(explorer):
     assert not re.search(r"fetch\(|XMLHttpRequest|import\(|eval\(", script)
 
 
-def test_a_folder_has_a_page_with_title_and_picture_for_each_board_and_method(explorer):
-    files = dict(explorer.files("https://x.test/boards/"))
+def test_a_folder_has_a_page_with_title_and_picture_for_each_board_and_method(explorer, site):
+    files = dict(site.explorer_pages(explorer, "https://x.test/boards/"))
     page = Elements(files["uncertainty-toy-paper.html"])
     board = explorer.stored["uncertainty-toy-paper"]
     assert page.meta["og:title"] == "uncertainty-toy · paper · uqbench"
@@ -222,7 +231,7 @@ def test_the_same_boards_give_the_same_page(explorer, host, suites):
     assert again.file() == explorer.file()
 
 
-def test_names_from_elsewhere_are_text_and_a_submitted_row_says_so(tmp_path, host):
+def test_names_from_elsewhere_are_text_and_a_submitted_row_says_so(tmp_path, host, site):
     folder = tmp_path / "uncertainty-toy" / "paper"
     folder.mkdir(parents=True)
     for path in FOLDER.iterdir():
@@ -241,7 +250,7 @@ def test_names_from_elsewhere_are_text_and_a_submitted_row_says_so(tmp_path, hos
     assert text.count("</script>") == 2
     assert "<i>" not in text
     assert "<img" not in text
-    for name, page in found.files():
+    for name, page in site.explorer_pages(found):
         if name.endswith(".html"):
             assert "img" not in Elements(page).tags
             assert "i" not in Elements(page).tags
@@ -310,8 +319,8 @@ def test_two_methods_on_one_task_have_the_interval_of_their_difference_there(dee
             assert better[0] == pytest.approx(own.improvement.value, rel=1e-5, abs=1e-9)
 
 
-def test_a_cell_of_the_matrix_is_a_boards_word_and_leads_to_it(deepsea):
-    data, table = deepsea.boards["deepsea-demo"], html(deepsea.matrix, page_of)
+def test_a_cell_of_the_matrix_is_a_boards_word_and_leads_to_it(deepsea, site):
+    data, table = deepsea.boards["deepsea-demo"], html(deepsea.matrix, site.page_of)
     assert deepsea.matrix["inside"] == ["DeepSea"]
     for row in deepsea.matrix["rows"]:
         (cell,) = row["inside"]["DeepSea"][:1]

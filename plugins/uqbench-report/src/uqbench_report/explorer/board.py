@@ -136,6 +136,9 @@ def board_data(
         if changed:
             raise UqbenchError("The board is of an earlier protocol.")
         plan = make_plan(suite, host, budget["name"], device="cpu")
+        planned = sum(len(cell.runs) for cell in plan.cells if cell.method.name in names)
+        if planned != data["runs"][1] and not board.submitted:  # before all scores are read
+            raise UqbenchError(f"The board has {data['runs'][1]:,} runs, its budget {planned:,}.")
         _rank(data, board, board.board(plan, selection, host, lambda _: None))
     except UqbenchError as error:  # of an earlier protocol, or not installed here
         data["unranked"] = str(error)

@@ -1,4 +1,4 @@
-"""The page around the boards' data: one HTML file, or a folder with an address for each board."""
+"""The page around the boards' data: one HTML file that requests nothing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from uqbench_claims.judged import WORDS, Counted, by_paper, distinct, judged_cla
 
 from uqbench.boards.stored import StoredBoard
 from uqbench.contract.errors import UqbenchError
-from uqbench.contract.figure import NotDrawableError
 from uqbench.pages.methods import entitled
 from uqbench.registry.papers import cited
 from uqbench.registry.plugins import Host
@@ -24,8 +23,7 @@ from uqbench.results.folders import Folder
 from uqbench.suites.suite import Suite
 from uqbench_report.explorer.board import Data, board_data
 from uqbench_report.explorer.matrix import MARKS, PAGES, html, matrix
-from uqbench_report.plots import catalog
-from uqbench_report.plots.render import DARK, render
+from uqbench_report.plots.render import DARK
 from uqbench_report.plots.theme import SIGNS
 
 PAGE = PAGES.get_template("explorer.html.j2")
@@ -114,7 +112,7 @@ class Explorer:
         table = html(self.matrix, lambda kind, name: f"#{kind}={name}")
         index = {**self.index, "matrix": table}
         text = json.dumps({"index": index, **self.boards}, allow_nan=False, separators=(",", ":"))
-        script = _part("explorer.js")
+        script = part("explorer.js")
         return PAGE.render(
             title="uqbench report",
             said=QUESTION,
@@ -125,52 +123,15 @@ class Explorer:
             sheet=style(),
         )
 
-    def files(self, address: str = "", home: str = "") -> Iterator[tuple[str, str | bytes]]:
-        """Name and contents of each file of a folder of pages.
-
-        Args:
-            address: at which the folder will be, as link previews need it; empty for a folder.
-            home: of the site around it, from here; empty for none.
-        """
-        yield "explorer.css", style()
-        yield "explorer.js", _part("explorer.js")
-        table = html(self.matrix, page_of)
-        yield "data/index.js", _assigned("index", {**self.index, "matrix": table, "home": home})
-        for name, data in self.boards.items():
-            yield f"data/{name}.js", _assigned(name, {**data, "figures": data["figures"][:1]})
-            further = {"figures": data["figures"][1:]}
-            yield f"data/{name}.figures.js", _assigned(f"{name}.figures", further)
-            try:
-                picture = catalog.FIGURES["trust"](self.stored[name])
-            except NotDrawableError:
-                picture = catalog.FIGURES["intervals"](self.stored[name])
-            yield f"{name}.png", render(picture, "png", scale=1.25)
-        kinds = {"index": "boards", "methods": "methods", "claims": "claims"}
-        pages = [(name, kind, kind.capitalize(), QUESTION) for name, kind in kinds.items()]
-        pages += [(n, f"board:{n}", of.title, of.finding) for n, of in self.stored.items()]
-        for one in self.index["methods"]:
-            said = f"{one['about']}. {one['source']}"
-            pages.append((f"method-{one['of']}", f"method:{one['of']}", one["title"], said))
-        for name, page, title, said in pages:
-            own = name in self.boards
-            sources = ["data/index.js", *[f"data/{name}.js"] * own, "explorer.js"]
-            told = {"title": f"{title} · uqbench", "said": said, "page": page, "sources": sources}
-            yield f"{name}.html", PAGE.render(told, image=own and f"{address}{name}.png")
-
-
-def page_of(kind: str, name: str) -> str:
-    """The page of a board or method in a folder of pages."""
-    return f"{name}.html" if kind == "board" else f"{kind}-{name}.html"
-
 
 def style() -> str:
     """The style sheet of all pages."""
-    return _part("explorer.css") + matrix_style() + DARK
+    return part("explorer.css") + matrix_style() + DARK
 
 
 def matrix_style() -> str:
     """The part of the style sheet for the matrix."""
-    return _part("matrix.css")
+    return part("matrix.css")
 
 
 def links(host: Host, sources: list[str]) -> dict[str, str]:
@@ -214,13 +175,7 @@ def _counted(of: Counted) -> Data:
     return {"paper": of.paper, "counts": counts, **numbers, "claims": claims}
 
 
-def _assigned(name: str, data: Data) -> str:
-    """A script that gives the page its data, since a page from a file may not fetch any."""
-    return (
-        f"(globalThis.uqbench ??= {{}})[{json.dumps(name)}] = {json.dumps(data, allow_nan=False)};"
-    )
-
-
-def _part(name: str) -> str:
+def part(name: str) -> str:
+    """A style sheet or script of the page."""
     place = resources.files("uqbench_report.explorer")
     return place.joinpath("files", name).read_text("utf-8")
