@@ -4,6 +4,7 @@ import csv
 import importlib
 import json
 import re
+import shutil
 from base64 import b64decode, b64encode
 from dataclasses import replace
 from gzip import decompress
@@ -18,7 +19,7 @@ from uqbench_claims.judged import by_paper, distinct, judged_claims
 from uqbench_claims.verdict import Verdict
 from uqbench_report.explorer.board import board_data
 from uqbench_report.explorer.matrix import KINDS, MARKS, html
-from uqbench_report.explorer.page import Explorer
+from uqbench_report.explorer.page import PAGE, Explorer
 from uqbench_report.explorer.ranks import places_by
 from uqbench_report.plots import catalog
 
@@ -168,6 +169,20 @@ def test_a_board_of_an_earlier_protocol_says_why_it_is_not_ranked_anew(host, sui
         assert "earlier protocol" in data["unranked"]
 
 
+def test_a_board_of_other_runs_than_its_budget_plans_says_so_and_is_not_ranked_anew(
+    tmp_path, host, suites
+):
+    folder = tmp_path / "deepsea" / "demo"
+    shutil.copytree(BOARDS / "deepsea" / "demo", folder)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    planned = sum(manifest["runs"].values())
+    manifest["runs"]["finished"] += 1
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    (data,) = Explorer([Folder(folder)], suites, host).boards.values()
+    assert data["unranked"] == f"The board has {planned + 1} runs, its budget {planned}."
+    assert list(data["ranks"]) == [""]
+
+
 def test_a_column_whose_name_would_mislead_has_its_metrics_title(host, suites):
     """``frozen``: ``shifted_nll`` is of corruptions, the score of another vendor's drawings."""
     board = StoredBoard.read(BOARDS / "frozen" / "paper")
@@ -257,6 +272,18 @@ def test_names_from_elsewhere_are_text_and_a_submitted_row_says_so(tmp_path, hos
     (data,) = found.boards.values()
     assert data["about"] == f"{HOSTILE} Hours are a core's: 0.18 in all (cost.csv)."
     assert [one["state"] for one in data["methods"]].count("self-reported") == 1
+
+
+def test_titles_of_pages_and_cells_are_text():
+    called = dict.fromkeys(("title", "said", "page", "image"), HOSTILE)
+    page = Elements(PAGE.render(called, sources=[]))
+    assert page.meta["og:title"] == HOSTILE
+    cell = {"board": "b", "word": "open", "text": "90", "title": HOSTILE, "said": HOSTILE}
+    row = {"of": "m", "title": HOSTILE, "inside": {"k": [cell]}, "skill": {}}
+    of = {"rows": [row], "inside": ["k"], "skill": [], "without": [HOSTILE]}
+    table = Elements(html(of, lambda kind, name: f"#{kind}={name}"))
+    assert table.tags.count("a") == 2
+    assert "img" not in [*page.tags, *table.tags]
 
 
 def test_the_matrix_counts_each_claim_once_and_only_tested_ones_can_be_wrong():
