@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,10 +19,14 @@ import jinja2
 import suite_keys
 from site_boards import NEEDS, SECONDS, WORLDS, SiteBoard, chosen, site_boards
 from uqbench_claims.judged import WORDS, Counted, by_paper, distinct
+from uqbench_report.explorer.board import Data
 from uqbench_report.explorer.matrix import html
-from uqbench_report.explorer.page import Explorer, matrix_style, page_of
+from uqbench_report.explorer.page import PAGE, QUESTION, Explorer, matrix_style, part, style
+from uqbench_report.plots import catalog
+from uqbench_report.plots.render import render
 
 from uqbench.boards.stored import board_folders
+from uqbench.contract.figure import NotDrawableError
 from uqbench.registry.load_host import load_host
 from uqbench.suites.reading import read_suites
 
@@ -62,6 +66,47 @@ def explorer() -> Explorer:
     return Explorer(board_folders(BOARDS), suites, host, root="leaderboards")
 
 
+def explorer_pages(
+    of: Explorer, address: str = "", home: str = ""
+) -> Iterator[tuple[str, str | bytes]]:
+    """Name and contents of each file of a folder with a page for each board and method.
+
+    Args:
+        of: the boards.
+        address: at which the folder will be, as link previews need it; empty for a folder.
+        home: of the site around it, from here; empty for none.
+    """
+    yield "explorer.css", style()
+    yield "explorer.js", part("explorer.js")
+    table = html(of.matrix, page_of)
+    yield "data/index.js", _assigned("index", {**of.index, "matrix": table, "home": home})
+    for name, data in of.boards.items():
+        yield f"data/{name}.js", _assigned(name, {**data, "figures": data["figures"][:1]})
+        further = {"figures": data["figures"][1:]}
+        yield f"data/{name}.figures.js", _assigned(f"{name}.figures", further)
+        try:
+            picture = catalog.FIGURES["trust"](of.stored[name])
+        except NotDrawableError:
+            picture = catalog.FIGURES["intervals"](of.stored[name])
+        yield f"{name}.png", render(picture, "png", scale=1.25)
+    kinds = {"index": "boards", "methods": "methods", "claims": "claims"}
+    pages = [(name, kind, kind.capitalize(), QUESTION) for name, kind in kinds.items()]
+    pages += [(n, f"board:{n}", one.title, one.finding) for n, one in of.stored.items()]
+    for one in of.index["methods"]:
+        said = f"{one['about']}. {one['source']}"
+        pages.append((f"method-{one['of']}", f"method:{one['of']}", one["title"], said))
+    for name, page, title, said in pages:
+        own = name in of.boards
+        sources = ["data/index.js", *[f"data/{name}.js"] * own, "explorer.js"]
+        told = {"title": f"{title} · uqbench", "said": said, "page": page, "sources": sources}
+        yield f"{name}.html", PAGE.render(told, image=own and f"{address}{name}.png")
+
+
+def page_of(kind: str, name: str) -> str:
+    """The page of a board or method in a folder of pages."""
+    return f"{name}.html" if kind == "board" else f"{kind}-{name}.html"
+
+
 def your_method() -> str:
     """The README's section on a method of one's own, as a part of a page in ``docs``."""
     text = (ROOT / "README.md").read_text("utf-8")
@@ -89,7 +134,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     from mkdocs.structure.files import File
 
     address = f"{config.site_url.rstrip('/')}/boards/" if config.site_url else ""
-    for name, made_file in explorer().files(address, home="../"):
+    for name, made_file in explorer_pages(explorer(), address, home="../"):
         files.append(File.generated(config, f"boards/{name}", content=made_file))
     for name, made in MADE.items():
         files.append(File.generated(config, name, content=made()))
@@ -136,6 +181,13 @@ def searched(of: Explorer) -> list[dict[str, str]]:
         for one in of.index["methods"]
     ]
     return boards + methods
+
+
+def _assigned(name: str, data: Data) -> str:
+    """A script that gives the page its data, since a page from a file may not fetch any."""
+    return (
+        f"(globalThis.uqbench ??= {{}})[{json.dumps(name)}] = {json.dumps(data, allow_nan=False)};"
+    )
 
 
 def _names(rows: Sequence[Mapping[str, Any]]) -> set[str]:

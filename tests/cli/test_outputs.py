@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from uqbench_report.cli.report import command
-from uqbench_report.output import write_output
+from uqbench_report.report import write_output
 
 from uqbench.contract.errors import UqbenchError
 

@@ -199,12 +199,9 @@ class Compared:
             The figure, or ``ax``.
 
         Raises:
-            UqbenchError: there is no such figure, or a library of ``uqbench[plots]`` is missing.
+            UqbenchError: there is no such figure.
             ModuleNotFoundError: the package uqbench-report is not installed.
         """
-        from uqbench.report import require
-
-        require("plots", "altair", "vl_convert")
         from uqbench.plots.compared import draw
 
         return draw(self, what, ax, threshold)

@@ -1,35 +1,17 @@
 """``uqbench.write_report``: one HTML file about results, leaderboards, or a single board."""
 
+import os
+import stat
 from collections.abc import Callable, Iterable, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 
 from uqbench.api.values import Place, given
 from uqbench.boards.stored import board_folders
 from uqbench.contract.errors import Say, UqbenchError, warn
 from uqbench.registry.load_host import load_host
+from uqbench.results.files import write_data
 from uqbench.results.folders import Folder
 from uqbench.suites.reading import read_suites
-from uqbench_report.output import write_output
-
-LIBRARIES = ("altair", "vl_convert")
-
-
-def can_report() -> bool:
-    """Whether the libraries that draw and lay out a report are installed."""
-    return all(map(find_spec, LIBRARIES))
-
-
-def require(extra: str, *libraries: str) -> None:
-    """See that libraries are installed.
-
-    Raises:
-        UqbenchError: one is not; says which extra of uqbench has it.
-    """
-    if missing := [name for name in libraries if find_spec(name) is None]:
-        raise UqbenchError(
-            f"this needs {', '.join(missing)}: python -m pip install 'uqbench[{extra}]'"
-        )
 
 
 def write_report(
@@ -50,14 +32,13 @@ def write_report(
         The file that was written.
 
     Raises:
-        UqbenchError: the extra ``uqbench[report]`` is not installed, or a board is damaged.
+        UqbenchError: a board is damaged, or the output is another's file or no regular one.
 
     Example:
         >>> import uqbench
         >>> uqbench.write_report("results", "report.html")  # doctest: +SKIP
     """
     folder, output = given("folder", folder, Place), given("output", output, Place)
-    require("report", *LIBRARIES)
     from uqbench_report.explorer.page import Explorer
 
     folders = board_folders(Path(folder))
@@ -75,3 +56,22 @@ def write_report(
     for problem in explorer.problems:
         say(f"uqbench: {problem}")
     return path
+
+
+def write_output(path: Path, data: bytes) -> None:
+    """Write a file that the user names: a new one, or a regular one of their own.
+
+    Raises:
+        UqbenchError: it is a link, a folder, a pipe, a device, or somebody else's.
+        StorageError: it cannot be written.
+    """
+    if os.path.lexists(path):
+        there = path.lstat()
+        regular = stat.S_ISREG(there.st_mode)
+        if not regular or there.st_uid != os.geteuid():
+            what = "is somebody else's" if regular else "is no regular file"
+            raise UqbenchError(
+                f"{path} {what}, and would be replaced: name a new file, or a regular one of your "
+                f"own."
+            )
+    write_data(path, data)

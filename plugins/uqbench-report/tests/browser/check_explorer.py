@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import importlib
 import io
 import re
 from collections.abc import Iterator
@@ -50,13 +51,22 @@ def explorer() -> Explorer:
 
 
 @pytest.fixture(scope="session")
-def folder(explorer: Explorer, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The pages as a folder."""
+def pages(explorer: Explorer) -> dict[str, bytes]:
+    """The pages of the site."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(ROOT / "tools"))
+        made = importlib.import_module("site_hook").explorer_pages(explorer)
+        return {name: of if isinstance(of, bytes) else of.encode() for name, of in made}
+
+
+@pytest.fixture(scope="session")
+def folder(pages: dict[str, bytes], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same as a folder."""
     root = tmp_path_factory.mktemp("explorer")
-    for name, text in explorer.files():
+    for name, data in pages.items():
         path = root / name
         path.parent.mkdir(exist_ok=True)
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        path.write_bytes(data)
     return root
 
 
@@ -151,11 +161,8 @@ def test_a_page_fits_its_width_and_has_no_serious_finding(sized: Visit, name: st
     assert serious == []
 
 
-def test_pages_are_small(explorer: Explorer):
-    sizes = {
-        name: len(gzip.compress(text if isinstance(text, bytes) else text.encode(), mtime=0))
-        for name, text in explorer.files()
-    }
+def test_pages_are_small(explorer: Explorer, pages: dict[str, bytes]):
+    sizes = {name: len(gzip.compress(data, mtime=0)) for name, data in pages.items()}
     shared = sum(sizes[name] for name in ("explorer.js", "explorer.css", "data/index.js"))
     first = {
         name: shared + sizes[f"{name}.html"] + sizes[f"data/{name}.js"] for name in explorer.boards
@@ -218,7 +225,7 @@ def test_filters_keep_the_rows_they_name(visit: Visit, explorer):
     visit.go("priormdp-sbc-paper", "open=all")
     every = visit.rows()
     visit.page.check(".chip:has-text('trusted') input")
-    assert visit.rows() == [n for n in every if methods[n]["kind"] == "calibrated"]
+    assert visit.rows() == [n for n in every if methods[n]["calibration"] == "calibrated"]
     assert 0 < len(visit.rows()) < len(every)
     visit.page.uncheck(".chip:has-text('trusted') input")
     visit.page.check(".chip:has-text('paper') input")
@@ -228,7 +235,7 @@ def test_filters_keep_the_rows_they_name(visit: Visit, explorer):
     every = visit.rows()
     visit.page.fill("input[type=search]", "too narrow")
     assert "filter=" not in visit.page.url
-    assert visit.rows() == [n for n in every if "too narrow" in methods[n]["word"]]
+    assert visit.rows() == [n for n in every if "too narrow" in methods[n]["calibration"]]
     assert 0 < len(visit.rows()) < len(every)
 
 

@@ -1,8 +1,10 @@
 """The explorer: its numbers are those of the CSV files, and it asks nobody for anything."""
 
 import csv
+import importlib
 import json
 import re
+import shutil
 from base64 import b64decode, b64encode
 from dataclasses import replace
 from gzip import decompress
@@ -17,7 +19,7 @@ from uqbench_claims.judged import by_paper, distinct, judged_claims
 from uqbench_claims.verdict import Verdict
 from uqbench_report.explorer.board import board_data
 from uqbench_report.explorer.matrix import KINDS, MARKS, html, matrix
-from uqbench_report.explorer.page import Explorer, page_of
+from uqbench_report.explorer.page import PAGE, Explorer
 from uqbench_report.explorer.ranks import places_by
 from uqbench_report.plots import catalog
 
@@ -85,6 +87,14 @@ def deepsea(host, suites) -> Explorer:
     return Explorer([Folder(BOARDS / "deepsea" / "demo")], suites, host)
 
 
+@pytest.fixture(scope="module")
+def site():
+    """The site's builder of pages."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(BOARDS.parent / "tools"))
+        yield importlib.import_module("site_hook")
+
+
 def test_numbers_are_those_of_the_leaderboard(explorer):
     data = explorer.boards["uncertainty-toy-paper"]
     with (FOLDER / "leaderboard.csv").open() as file:
@@ -99,8 +109,8 @@ def test_numbers_are_those_of_the_leaderboard(explorer):
     with (FOLDER / "tasks.csv").open() as file:
         for row in csv.DictReader(file):
             k = [one["name"] for one in data["methods"]].index(row["method"])
-            for metric, by_task in data["tasks"].items():
-                shown = by_task[row["task"]][k]
+            for metric, means in data["tasks"][row["task"]].items():
+                shown = means[k]
                 assert (shown and shown[0]) == (float(row[metric]) if row[metric] else None)
 
 
@@ -159,6 +169,20 @@ def test_a_board_of_an_earlier_protocol_says_why_it_is_not_ranked_anew(host, sui
         assert "earlier protocol" in data["unranked"]
 
 
+def test_a_board_of_other_runs_than_its_budget_plans_says_so_and_is_not_ranked_anew(
+    tmp_path, host, suites
+):
+    folder = tmp_path / "deepsea" / "demo"
+    shutil.copytree(BOARDS / "deepsea" / "demo", folder)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    planned = sum(manifest["runs"].values())
+    manifest["runs"]["finished"] += 1
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    (data,) = Explorer([Folder(folder)], suites, host).boards.values()
+    assert data["unranked"] == f"The board has {planned + 1} runs, its budget {planned}."
+    assert list(data["ranks"]) == [""]
+
+
 def test_a_column_whose_name_would_mislead_has_its_metrics_title(host, suites):
     """``frozen``: ``shifted_nll`` is of corruptions, the score of another vendor's drawings."""
     board = StoredBoard.read(BOARDS / "frozen" / "paper")
@@ -192,8 +216,8 @@ def test_one_file_requests_nothing_and_runs_its_own_script_alone(explorer):
     assert not re.search(r"fetch\(|XMLHttpRequest|import\(|eval\(", script)
 
 
-def test_a_folder_has_a_page_with_title_and_picture_for_each_board_and_method(explorer):
-    files = dict(explorer.files("https://x.test/boards/"))
+def test_a_folder_has_a_page_with_title_and_picture_for_each_board_and_method(explorer, site):
+    files = dict(site.explorer_pages(explorer, "https://x.test/boards/"))
     page = Elements(files["uncertainty-toy-paper.html"])
     board = explorer.stored["uncertainty-toy-paper"]
     assert page.meta["og:title"] == "uncertainty-toy · paper · uqbench"
@@ -211,7 +235,6 @@ def test_a_folder_has_a_page_with_title_and_picture_for_each_board_and_method(ex
 def test_ids_in_pictures_are_unique_and_pictures_have_a_text_alternative(deepsea):
     data = deepsea.boards["deepsea-demo"]
     pictures = [of["svg"] for of in [*data["figures"], *data["claims"]] if of["svg"]]
-    pictures.append(deepsea.index["front"]["svg"])
     ids = [one for svg in pictures for one in re.findall(r'\bid="([^"]+)"', svg)]
     assert len(ids) == len(set(ids))
     assert all('role="img" aria-label="' in svg for svg in pictures)
@@ -223,7 +246,7 @@ def test_the_same_boards_give_the_same_page(explorer, host, suites):
     assert again.file() == explorer.file()
 
 
-def test_names_from_elsewhere_are_text_and_a_submitted_row_says_so(tmp_path, host):
+def test_names_from_elsewhere_are_text_and_a_submitted_row_says_so(tmp_path, host, site):
     folder = tmp_path / "uncertainty-toy" / "paper"
     folder.mkdir(parents=True)
     for path in FOLDER.iterdir():
@@ -242,21 +265,25 @@ def test_names_from_elsewhere_are_text_and_a_submitted_row_says_so(tmp_path, hos
     assert text.count("</script>") == 2
     assert "<i>" not in text
     assert "<img" not in text
-    for name, page in found.files():
+    for name, page in site.explorer_pages(found):
         if name.endswith(".html"):
             assert "img" not in Elements(page).tags
             assert "i" not in Elements(page).tags
     (data,) = found.boards.values()
     assert data["about"] == f"{HOSTILE} Hours are a core's: 0.18 in all (cost.csv)."
-    assert [one["verified"] for one in data["methods"]].count(False) == 1
+    assert [one["state"] for one in data["methods"]].count("self-reported") == 1
 
 
-def test_the_front_is_the_board_whose_intervals_differ_most(host, suites):
-    folders = [Folder(BOARDS / "minatar" / "quick"), Folder(BOARDS / "priormdp-sbc" / "paper")]
-    found = Explorer(folders, suites, host)
-    assert found.index["front"]["id"] == "priormdp-sbc-paper"
-    assert found.index["front"]["said"] == found.stored["priormdp-sbc-paper"].finding
-    assert found.boards["minatar-quick"]["figures"][0]["name"] == "trust"
+def test_titles_of_pages_and_cells_are_text():
+    called = dict.fromkeys(("title", "said", "page", "image"), HOSTILE)
+    page = Elements(PAGE.render(called, sources=[]))
+    assert page.meta["og:title"] == HOSTILE
+    cell = {"board": "b", "word": "open", "text": "90", "title": HOSTILE, "said": HOSTILE}
+    row = {"of": "m", "title": HOSTILE, "inside": {"k": [cell]}, "skill": {}}
+    of = {"rows": [row], "inside": ["k"], "skill": [], "without": [HOSTILE]}
+    table = Elements(html(of, lambda kind, name: f"#{kind}={name}"))
+    assert table.tags.count("a") == 2
+    assert "img" not in [*page.tags, *table.tags]
 
 
 def test_the_matrix_counts_each_claim_once_and_only_tested_ones_can_be_wrong():
@@ -319,8 +346,8 @@ def test_two_methods_on_one_task_have_the_interval_of_their_difference_there(dee
             assert better[0] == pytest.approx(own.improvement.value, rel=1e-5, abs=1e-9)
 
 
-def test_a_cell_of_the_matrix_is_a_boards_word_and_leads_to_it(deepsea):
-    data, table = deepsea.boards["deepsea-demo"], html(deepsea.matrix, page_of)
+def test_a_cell_of_the_matrix_is_a_boards_word_and_leads_to_it(deepsea, site):
+    data, table = deepsea.boards["deepsea-demo"], html(deepsea.matrix, site.page_of)
     assert deepsea.matrix["inside"] == ["DeepSea"]
     for row in deepsea.matrix["rows"]:
         (cell,) = row["inside"]["DeepSea"][:1]
@@ -328,7 +355,7 @@ def test_a_cell_of_the_matrix_is_a_boards_word_and_leads_to_it(deepsea):
             of for of in data["methods"] if f"{data['title']}, {of['name']}" == cell["title"]
         )
         k = data["methods"].index(one)
-        assert cell["word"] == one["word"]
+        assert cell["word"] == one["calibration"]
         assert cell["text"] == f"{100 * data['values']['coverage_90_mean'][k][0]:.0f}"
         assert f'href="deepsea-demo.html">{MARKS[cell["word"]]}{cell["text"]}</a>' in table
     assert table.count('<td class="m-') == len(deepsea.matrix["rows"])

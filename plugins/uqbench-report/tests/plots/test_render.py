@@ -96,11 +96,6 @@ def test_the_command_writes_files_and_names_what_a_board_lacks(tmp_path, monkeyp
     code, error = run("curves")
     assert code == 2
     assert "has no curves.parquet" in error
-    monkeypatch.setitem(sys.modules, "altair", None)
-    code, error = run("intervals")
-    assert code == 2
-    assert "pip install 'uqbench[plots]'" in error
-    monkeypatch.undo()
     code, error = run("interval")
     assert code == 2
     assert "Did you mean 'intervals'" in error

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 from uqbench_report.cli.plot import command
 from uqbench_report.plots import curves, render
-from uqbench_report.plots.selected import showing
+from uqbench_report.plots.catalog import showing
 
 from uqbench.boards import StoredBoard
 from uqbench.contract.errors import UqbenchError

@@ -47,11 +47,8 @@ def command(
         to: Folder for the files; default: here.
     """
     from uqbench.contract.errors import UqbenchError, in_words
-    from uqbench_report.report import require
-
-    require("plots", "altair", "vl_convert")
-    from uqbench_report.output import write_output
     from uqbench_report.plots.render import render
+    from uqbench_report.report import write_output
 
     folder = Path() if to is None else to
     stem = f"{board.resolve().parent.name}-{board.resolve().name}"
@@ -80,8 +77,7 @@ def _figures(folder: Path, what: list[str], methods: list[str], tasks: list[str]
     from uqbench.boards.stored import StoredBoard
     from uqbench.pages.methods import entitled
     from uqbench.suites.reading import read_suites
-    from uqbench_report.plots.catalog import draw, drawable, further
-    from uqbench_report.plots.selected import showing
+    from uqbench_report.plots.catalog import draw, drawable, further, showing
 
     host = load_host()
     if (folder / "run.json").is_file():

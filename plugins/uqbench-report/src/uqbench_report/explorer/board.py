@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any
+from dataclasses import astuple
+from typing import Any
 
+import pandas as pd
 from uqbench_claims.judged import judged_claims
 
+from uqbench.boards import tables
 from uqbench.boards.calibration import band, coverage_column
 from uqbench.boards.controls import BEYOND, above_controls
 from uqbench.boards.cost import read_cost
@@ -16,26 +19,25 @@ from uqbench.boards.protocol import versions_here
 from uqbench.boards.stored import StoredBoard
 from uqbench.contract.errors import UqbenchError, contained
 from uqbench.contract.figure import Figure
-from uqbench.pages.board_view import BoardView, Line, header, stored_estimate
+from uqbench.pages.board_view import BoardView, header
 from uqbench.pages.markdown import cost_sentence
 from uqbench.pages.methods import entitled, names_of
 from uqbench.registry.plugins import Host
-from uqbench.statistics.estimate import Estimate
-from uqbench.statistics.ranks import Place
-from uqbench.statistics.ranks import places as places_of
 from uqbench.suites.plan import make_plan
 from uqbench.suites.selection import Selection
 from uqbench.suites.suite import Suite
 from uqbench_report.explorer.ranks import estimates_on, places_by
 from uqbench_report.plots import catalog, claims
+from uqbench_report.plots.intervals import ENDS
 from uqbench_report.plots.render import svg
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 Data = dict[str, Any]
+Numbers = list[float | None] | None
+"""An estimate's value, low and high end."""
 SKILLS = ("proper", "information")
 """Skills of stated widths: the first that a board has stands for them, else its own score."""
+NOT_LISTED = ("method", "place", "estimates")
+"""What is in a row's line, and elsewhere in its board's data."""
 PHONE = 0.7
 """Panels of trust and claims are so many times as wide as usual; a wide page enlarges them."""
 
@@ -67,7 +69,8 @@ def board_data(
     lines = {line.method: line for line in view.lines}
     reached = [name for name, of in above_controls(board.leaderboard).items() if not of]
     hidden = {"rank", *(f"{name}{end}" for name in reached for end in ("_mean", BEYOND))}
-    columns = [name for name in _with_ends(board.leaderboard) if name not in hidden]
+    known = _estimates(board.leaderboard)
+    values = {name: own for name, own in known.items() if name not in hidden}
     added, problems = catalog.plugin_figures(board, suite, host)
     figures = [*added, *catalog.drawable(told := entitled(board, host, suite), left_out)[0]]
     drawn, panels = [], claims.figures(board, claims.published_numbers(suite))
@@ -75,7 +78,7 @@ def board_data(
         width = PHONE if figure.name == "trust" else 1.0
         with contained(problems.append, f"{board.title}: {figure.name}: "):  # a plugin's may fail
             drawn.append(_drawn(board, figure, width))
-    coverage = coverage_column(columns)
+    coverage, seconds = coverage_column(values), seconds_of_a_run(board)
     titles = {f"{m.name}_mean": m.title for m in (suite.metrics if suite else ()) if m.title}
     by_groups = {name: group for group, of in (board.manifest.groups or {}).items() for name in of}
     budget = board.manifest.budget
@@ -90,10 +93,12 @@ def board_data(
         "earlier": "; ".join(changed),
         "ranking": board.ranking,
         "coverage": coverage and [*coverage, *band(coverage[1])],
-        "seeds": int(board.tasks["runs_planned"].max()),
         "runs": [board.manifest.runs["finished"], sum(board.manifest.runs.values())],
         "methods": [
-            _method(board, lines[name], facts) for name, facts in names_of(board, host, suite)
+            facts
+            | {key: of for key, of in vars(lines[name]).items() if key not in NOT_LISTED}
+            | {"word": lines[name].word, "seconds": seconds.get(name)}
+            for name, facts in names_of(board, host, suite)
         ],
         "columns": [
             {
@@ -102,15 +107,18 @@ def board_data(
                 "group": by_groups.get(name, ""),
                 "usual": name in view.named,
             }
-            for name in columns
+            for name in values
         ],
-        "values": {c: [_estimate(lines[n].estimates.get(c)) for n in names] for c in columns},
-        "ranks": {"": [_place(lines[name].place) for name in names]},
-        "skill": _skill(board, lines),
+        "values": values,
+        "ranks": {"": _places(board.leaderboard, names)},
+        "skill": _skill(known, board.primary["name"]),
         "sets": {},
         "apart": {},
-        "tasks": _by_task(board, names),
-        "pairs": _pairs(board, names),
+        "tasks": {
+            str(task): _estimates(own.set_index("method").reindex(names))
+            for task, own in board.tasks.groupby("task", sort=False)
+        },
+        "pairs": _pairs(board.pairs, names),
         "claims": [
             {
                 **{key: str(of) for key, of in vars(claim).items() if key != "board"},
@@ -128,7 +136,10 @@ def board_data(
         if changed:
             raise UqbenchError("The board is of an earlier protocol.")
         plan = make_plan(suite, host, budget["name"], device="cpu")
-        _rank(data, board.board(plan, selection, host, lambda _: None), names)
+        planned = sum(len(cell.runs) for cell in plan.cells if cell.method.name in names)
+        if planned != data["runs"][1] and not board.submitted:  # before all scores are read
+            raise UqbenchError(f"The board has {data['runs'][1]:,} runs, its budget {planned:,}.")
+        _rank(data, board, board.board(plan, selection, host, lambda _: None))
     except UqbenchError as error:  # of an earlier protocol, or not installed here
         data["unranked"] = str(error)
     return data, problems
@@ -156,92 +167,70 @@ def commands(board: StoredBoard, root: str) -> dict[str, str]:
     }
 
 
-def _skill(board: StoredBoard, lines: Mapping[str, Line]) -> Data | None:
+def seconds_of_a_run(board: StoredBoard) -> dict[str, float]:
+    """Core time, on a GPU device time, by method; empty where it was not measured."""
+    if not board.has("cost.csv"):
+        return {}
+    sums = board.cost.groupby("method")[["device_hours", "runs"]].sum()
+    return dict(3600 * sums["device_hours"] / sums["runs"])
+
+
+def _skill(known: Mapping[str, list[Numbers]], primary: str) -> Data | None:
     """The skill beyond its controls that stands for a board, with an estimate a method."""
-    for name in (*SKILLS, board.primary["name"]):
-        own = [_estimate(lines[of].estimates.get(f"{name}{BEYOND}")) for of in board.methods]
-        if any(own):
+    for name in (*SKILLS, primary):
+        if any(own := known.get(f"{name}{BEYOND}", [])):
             return {"name": name.replace("_", " "), "values": own}
     return None
 
 
-def _rank(data: Data, board: Board, names: list[str]) -> None:
+def _rank(data: Data, stored: StoredBoard, board: Board) -> None:
     """Add ranks, values and pairs on single tasks, ranks without each, and by other scores."""
+    names = stored.methods
+    ranked = dict(iter(stored.frame("ranks.csv", *tables.RANK_COLUMNS).groupby(["how", "task"])))
+    none = pd.DataFrame(columns=tables.RANK_COLUMNS)
     for (how, task), tasks in board.subsets.items():
-        values, pairs = estimates_on(board, *tasks), board.pairs_on(*tasks)
-        places = places_of(board.on(tasks, "method"), pairs, board.ranking) if board.ranks else {}
+        values = estimates_on(board, *tasks)
+        data["sets"][f"{how}:{task}"] = [
+            _numbers(*astuple(values[name])) if name in values else None for name in names
+        ]
+        data["ranks"][f"{how}:{task}"] = _places(ranked.get((how, task), none), names)
         if how == "only":
-            data["apart"][task] = [
-                [
-                    names.index(of.first),
-                    names.index(of.second),
-                    *map(_estimate, (of.difference, of.improvement)),
-                ]
-                for of in pairs
-            ]
-        data["sets"][f"{how}:{task}"] = [_estimate(values.get(name)) for name in names]
-        data["ranks"][f"{how}:{task}"] = [_place(places.get(name)) for name in names]
+            rows = tables.made(map(tables.pair_row, board.pairs_on(task)), tables.PAIR_COLUMNS)
+            data["apart"][task] = _pairs(rows, names)
     for column in board.columns if board.ranks else ():
         if places := places_by(board, column):
-            data["ranks"][f"by:{column.name}"] = [_place(places.get(name)) for name in names]
+            own = [astuple(places[name]) if name in places else None for name in names]
+            data["ranks"][f"by:{column.name}"] = own
 
 
-def _method(board: StoredBoard, line: Line, facts: Mapping[str, Any]) -> Data:
+def _estimates(table: pd.DataFrame) -> dict[str, list[Numbers]]:
+    """The columns that have a low and a high end beside them: an estimate a row."""
+    columns = {name: [f"{name}{end}" for end in ENDS] for name in map(str, table)}
     return {
-        **facts,
-        "role": line.role,
-        "notes": line.notes,
-        "leads": line.leads,
-        "beaten": line.beaten,
-        "word": line.calibration,
-        "kind": line.calibration,
-        "shown": line.word,
-        "verified": line.state in ("", "verified"),
-        "tuned": line.tuned,
-        "runs": [line.scored, line.planned],
-        "seconds": seconds(board).get(line.method),
+        name: [_numbers(*row) for row in table[own].itertuples(index=False)]
+        for name, own in columns.items()
+        if {*own} <= {*table}
     }
 
 
-def seconds(board: StoredBoard) -> dict[str, float]:
-    """Core time of a run, on a GPU device time, by method; empty where it was not measured."""
-    if not board.has("cost.csv"):
-        return {}
-    sums = board.cost.groupby("method")[["device_hours", "runs"]].sum()
-    return {str(name): 3600 * row.device_hours / row.runs for name, row in sums.iterrows()}
+def _numbers(*estimate: float | None) -> Numbers:
+    shown = [None if x is None or not math.isfinite(x) else float(f"{x:.6g}") for x in estimate]
+    return None if shown[0] is None else shown
 
 
-def _by_task(board: StoredBoard, names: list[str]) -> Data:
-    """Means of each metric by task: ``{metric: {task: [an estimate a method]}}``."""
-    table = board.tasks
-    metrics = _with_ends(table)
-    rows = {(str(r["task"]), str(r["method"])): r for r in table.to_dict("records")}
-    tasks = list(dict.fromkeys(task for task, _ in rows))
-    return {
-        metric: {
-            task: [_estimate(stored_estimate(rows.get((task, n), {}), metric)) for n in names]
-            for task in tasks
-        }
-        for metric in metrics
-        if table[metric].notna().any()
-    }
+def _places(table: pd.DataFrame, names: list[str]) -> list[list[int] | None]:
+    """Ranks and the ends of their sets in a table, by method."""
+    if "rank" not in table:
+        return [None] * len(names)
+    own = table.dropna(subset="rank").set_index("method")[[*tables.RANKS[:3]]].astype(int)
+    places = dict(zip(own.index, own.to_numpy().tolist(), strict=True))
+    return [places.get(name) for name in names]
 
 
-def _with_ends(table: pd.DataFrame) -> list[str]:
-    """The columns of estimates: those with a low and a high end beside them."""
-    known = list(map(str, table))
-    return [name for name in known if {f"{name}_low", f"{name}_high"} <= {*known}]
-
-
-def _pairs(board: StoredBoard, names: list[str]) -> list[list[Any]]:
+def _pairs(table: pd.DataFrame, names: list[str]) -> list[list[Any]]:
     """Each pair of methods: both indices, the difference, and the probability of improvement."""
-    return [
-        [
-            *(names.index(str(row[of])) for of in ("first", "second")),
-            *(_estimate(stored_estimate(row, of)) for of in ("difference", "improvement")),
-        ]
-        for row in board.pairs.to_dict("records")
-    ]
+    of, both = _estimates(table), (table[end].map(names.index) for end in ("first", "second"))
+    return [[*row] for row in zip(*both, of["difference"], of["improvement"], strict=True)]
 
 
 def _drawn(board: StoredBoard, figure: Figure, width: float) -> Data:
@@ -249,14 +238,3 @@ def _drawn(board: StoredBoard, figure: Figure, width: float) -> Data:
     title = figure.title.partition(": ")[2] if figure.name != "trust" else "score against coverage"
     said = {"name": figure.name, "title": title or figure.title, "text": figure.text}
     return {**said, "numbers": figure.numbers, "svg": drawn}
-
-
-def _estimate(one: Estimate | None) -> list[float | None] | None:
-    if one is None or not math.isfinite(one.value):
-        return None
-    ends = (None if e is None or not math.isfinite(e) else float(e) for e in (one.low, one.high))
-    return [float(f"{x:.6g}") if x is not None else None for x in (one.value, *ends)]
-
-
-def _place(place: Place | None) -> list[int] | None:
-    return None if place is None else [place.rank, place.low, place.high]

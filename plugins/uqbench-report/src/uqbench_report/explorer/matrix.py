@@ -8,12 +8,21 @@ worth beyond the best of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from html import escape
 from typing import Any
+
+import jinja2
 
 from uqbench.boards.calibration import CALIBRATED, NARROW, OPEN, WIDE
 
 Data = dict[str, Any]
+PAGES = jinja2.Environment(
+    loader=jinja2.PackageLoader("uqbench_report.explorer", "files"),
+    autoescape=True,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+"""Templates of the explorer."""
+PAGES.filters["slug"] = lambda text: text.replace(" ", "-")
 KINDS: Mapping[str, tuple[str, ...]] = {
     "DeepSea": ("deepsea", "deepsea-deep"),
     "Tables, fixed": ("priormdp", "widenarrow"),
@@ -55,7 +64,7 @@ def matrix(boards: Mapping[str, Data], methods: list[Data]) -> Data:
             place = kind(board["suite"])
             if row["covered"] and board["coverage"][1] == LEVEL:
                 share = f"{100 * row['covered'][0]:.0f}"
-                cell = {**told, "word": row["kind"], "text": share, "said": row["shown"]}
+                cell = {**told, "word": row["calibration"], "text": share, "said": row["word"]}
                 own["inside"].setdefault(place, []).append(cell)
             if skill := _skill(board, row["name"]):
                 own["skill"].setdefault(place, []).append({**told, **skill})
@@ -78,44 +87,7 @@ def html(of: Data, link: Callable[[str, str], str]) -> str:
         of: of :func:`matrix`.
         link: the address of a ``board`` or ``method`` by its id.
     """
-    kinds, skills = of["inside"], of["skill"]
-    heads = "".join(f'<th scope="col"><span>{escape(name)}</span></th>' for name in kinds)
-    more = "".join(f'<th scope="col" class="s"><span>{escape(name)}</span></th>' for name in skills)
-    groups = f'<td></td><th scope="colgroup" colspan="{len(kinds)}">inside stated 90 % intervals, %'
-    if skills:
-        groups += f'</th><th scope="colgroup" class="s" colspan="{len(skills)}">beyond controls'
-    lines = []
-    for row in of["rows"]:
-        cells = [_cell(row["inside"].get(name), name, link) for name in kinds]
-        cells += [_cell(row["skill"].get(name), name, link, " s") for name in skills]
-        name = f'<a href="{link("method", row["of"])}">{escape(row["title"])}</a>'
-        lines.append(f'<tr><th scope="row">{name}</th>{"".join(cells)}</tr>')
-    legend = " · ".join(
-        f'<span class="m-{_slug(w)}">{mark} {w}</span>' for w, mark in MARKS.items()
-    )
-    without = escape(", ".join(of["without"]))
-    lacking = f" Without 90 % intervals on any board: {without}." if without else ""
-    return (
-        f'<div class="matrix" id="matrix"><p>{legend}. A cell leads to its board. Beyond controls: '
-        f"+ above the best control, − below, = neither.</p>"
-        f'<table><caption class="sr">Share of true values inside stated 90 % intervals, by method '
-        f'and kind of world</caption><thead><tr>{groups}</th></tr><tr><th scope="col">method</th>'
-        f"{heads}{more}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
-        f"<p>Sorted by kinds with calibrated intervals, then by few wrong ones.{lacking}</p></div>"
-    )
-
-
-def _cell(
-    found: list[Data] | None, name: str, link: Callable[[str, str], str], more: str = ""
-) -> str:
-    if not found:
-        return f'<td class="e{more}"></td>'
-    one, mark = found[0], MARKS.get(found[0]["word"], "")
-    said = "; ".join(f"{of['title']}: {of['said']}" for of in found)
-    return (
-        f'<td class="m-{_slug(one["word"])}{more}" data-kind="{escape(name)}"><a title="'
-        f'{escape(said)}" href="{link("board", one["board"])}">{mark}{escape(one["text"])}</a></td>'
-    )
+    return PAGES.get_template("matrix.html.j2").render(of, link=link, marks=MARKS)
 
 
 def _order(board: Data, row: Data) -> tuple[bool, int, int]:
@@ -139,7 +111,3 @@ def _skill(board: Data, name: str) -> Data | None:
     ends = f"{value[0]:.3f} [{value[1]:.3f}, {value[2]:.3f}]".replace("-", "−")
     said = f"{board['skill']['name']} beyond the best control {ends}"
     return {"word": f"skill {word}", "text": sign, "said": said}
-
-
-def _slug(text: str) -> str:
-    return text.replace(" ", "-")

@@ -1,36 +1,32 @@
-"""The page around the boards' data: one HTML file, or a folder with an address for each board."""
+"""The page around the boards' data: one HTML file that requests nothing."""
 
 from __future__ import annotations
 
-import base64
 import gzip
 import json
 import re
+from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import sha256
-from html import escape
 from importlib import resources
 from pathlib import Path
-from string import Template
-from typing import Any
 
 from altair.utils.schemapi import debug_mode
 from uqbench_claims.judged import WORDS, Counted, by_paper, distinct, judged_claims
 
 from uqbench.boards.stored import StoredBoard
 from uqbench.contract.errors import UqbenchError
-from uqbench.contract.figure import NotDrawableError
 from uqbench.pages.methods import entitled
 from uqbench.registry.papers import cited
 from uqbench.registry.plugins import Host
 from uqbench.results.folders import Folder
 from uqbench.suites.suite import Suite
 from uqbench_report.explorer.board import Data, board_data
-from uqbench_report.explorer.matrix import html, matrix
-from uqbench_report.plots import catalog
-from uqbench_report.plots.render import DARK, render
+from uqbench_report.explorer.matrix import MARKS, PAGES, html, matrix
+from uqbench_report.plots.render import DARK
 from uqbench_report.plots.theme import SIGNS
 
+PAGE = PAGES.get_template("explorer.html.j2")
 LISTED = ("id", "suite", "title", "summary", "finding", "earlier", "runs")
 """A board's values in the index."""
 FEW = 5
@@ -92,10 +88,8 @@ class Explorer:
                     self.problems.append(str(error))
                     continue
                 self.problems += why
-                self.boards[data["id"]], self.stored[data["id"]] = (
-                    data,
-                    entitled(board, host, suite),
-                )
+                self.boards[data["id"]] = data
+                self.stored[data["id"]] = entitled(board, host, suite)
         if not self.boards:
             raise UqbenchError("\n".join(self.problems))
         claims = [one for board in self.stored.values() for one in judged_claims(board)]
@@ -109,97 +103,35 @@ class Explorer:
             "claims": [_counted(of) for of in papers],
             "verdicts": WORDS,
             "signs": SIGNS,
-            "front": self.front,
+            "marks": MARKS,
             "example": EXAMPLE if EXAMPLE["board"] in self.boards else None,
         }
-
-    @property
-    def front(self) -> Data:
-        """The board that says most: of those that rank, the one with most words for intervals."""
-
-        def words(of: Data) -> tuple[bool, int]:
-            return any(of["ranks"][""]), len({one["kind"] for one in of["methods"] if one["kind"]})
-
-        best = max(self.boards.values(), key=words)
-        picture = best["figures"][0]["svg"].replace(best["id"], "front") if best["figures"] else ""
-        return {"id": best["id"], "title": best["title"], "said": best["finding"], "svg": picture}
 
     def file(self) -> str:
         """All of it as one HTML file that requests nothing."""
         table = html(self.matrix, lambda kind, name: f"#{kind}={name}")
         index = {**self.index, "matrix": table}
         text = json.dumps({"index": index, **self.boards}, allow_nan=False, separators=(",", ":"))
-        data = base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
-        script = _part("explorer.js")
-        digest = base64.b64encode(sha256(script.encode()).digest()).decode()
-        return _page(
+        script = part("explorer.js")
+        return PAGE.render(
             title="uqbench report",
             said=QUESTION,
             page="boards",
-            scripts=f"'sha256-{digest}'",
-            sheet=f"<style>{style()}</style>",
-            further="",
-            code=f'<script type="application/gzip" id="data">{data}</script>'
-            f"<script>{script}</script>",
+            data=b64encode(gzip.compress(text.encode(), mtime=0)).decode(),
+            script=script,
+            digest=b64encode(sha256(script.encode()).digest()).decode(),
+            sheet=style(),
         )
-
-    def files(self, address: str = "", home: str = "") -> Iterator[tuple[str, str | bytes]]:
-        """Name and contents of each file of a folder of pages.
-
-        Args:
-            address: at which the folder will be, as link previews need it; empty for a folder.
-            home: of the site around it, from here; empty for none.
-        """
-        yield "explorer.css", style()
-        yield "explorer.js", _part("explorer.js")
-        table = html(self.matrix, page_of)
-        yield "data/index.js", _assigned("index", {**self.index, "matrix": table, "home": home})
-        for name, data in self.boards.items():
-            yield f"data/{name}.js", _assigned(name, {**data, "figures": data["figures"][:1]})
-            further = {"figures": data["figures"][1:]}
-            yield f"data/{name}.figures.js", _assigned(f"{name}.figures", further)
-            try:
-                picture = catalog.FIGURES["trust"](self.stored[name])
-            except NotDrawableError:
-                picture = catalog.FIGURES["intervals"](self.stored[name])
-            yield f"{name}.png", render(picture, "png", scale=1.25)
-        kinds = {"index": "boards", "methods": "methods", "claims": "claims"}
-        pages = [(name, kind, kind.capitalize(), QUESTION) for name, kind in kinds.items()]
-        pages += [(n, f"board:{n}", of.title, of.finding) for n, of in self.stored.items()]
-        for one in self.index["methods"]:
-            said = f"{one['about']}. {one['source']}"
-            pages.append((f"method-{one['of']}", f"method:{one['of']}", one["title"], said))
-        for name, page, title, said in pages:
-            own = [f"data/{name}.js"] * (name in self.boards)
-            sources = ["data/index.js", *own, "explorer.js"]
-            shown = f'<meta property="og:image" content="{address}{name}.png">'
-            yield (
-                f"{name}.html",
-                _page(
-                    title=f"{title} · uqbench",
-                    said=said,
-                    page=page,
-                    scripts="'self'",
-                    sheet='<link rel="stylesheet" href="explorer.css">',
-                    further=shown if name in self.boards else "",
-                    code="".join(f'<script defer src="{at}"></script>' for at in sources),
-                ),
-            )
-
-
-def page_of(kind: str, name: str) -> str:
-    """The page of a board or method in a folder of pages."""
-    return f"{name}.html" if kind == "board" else f"{kind}-{name}.html"
 
 
 def style() -> str:
     """The style sheet of all pages."""
-    return _part("explorer.css") + matrix_style() + DARK
+    return part("explorer.css") + matrix_style() + DARK
 
 
 def matrix_style() -> str:
     """The part of the style sheet for the matrix."""
-    return _part("matrix.css")
+    return part("matrix.css")
 
 
 def links(host: Host, sources: list[str]) -> dict[str, str]:
@@ -223,7 +155,7 @@ def _methods(boards: dict[str, Data]) -> Iterator[Data]:
             told = {key: one[key] for key in ("of", "about", "source", "code")}
             own = found.setdefault(one["of"], {**told, "title": one["family"], "rows": []})
             covered = board["coverage"] and board["values"][board["coverage"][0]][k]
-            keys = ("name", "title", "kind", "shown", "seconds", "config")
+            keys = ("name", "title", "calibration", "word", "seconds", "config")
             row = {"board": name, **{key: one[key] for key in keys}}
             place, score = board["ranks"][""][k], board["values"][board["ranking"]][k]
             bounds = board["coverage"] and board["coverage"][1:]
@@ -243,18 +175,7 @@ def _counted(of: Counted) -> Data:
     return {"paper": of.paper, "counts": counts, **numbers, "claims": claims}
 
 
-def _assigned(name: str, data: Data) -> str:
-    """A script that gives the page its data, since a page from a file may not fetch any."""
-    text = json.dumps(data, allow_nan=False)
-    return f"(globalThis.uqbench ??= {{}})[{json.dumps(name)}] = {text};"
-
-
-def _page(*, code: str, sheet: str, further: str, **values: Any) -> str:
-    safe = {name: escape(str(value)) for name, value in values.items()}
-    page = Template(_part("explorer.html"))
-    return page.substitute(safe, code=code, sheet=sheet, further=further)
-
-
-def _part(name: str) -> str:
+def part(name: str) -> str:
+    """A style sheet or script of the page."""
     place = resources.files("uqbench_report.explorer")
     return place.joinpath("files", name).read_text("utf-8")

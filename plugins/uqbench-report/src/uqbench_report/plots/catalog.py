@@ -1,6 +1,7 @@
 """Which figures there are, by name, and those that plugins add to boards of their suites."""
 
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Collection, Container, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -38,10 +39,10 @@ def draw(board: StoredBoard, what: str, suite: Suite | None, host: Host) -> Figu
     if what in FIGURES:
         return FIGURES[what](entitled(board, host, suite))
     added, problems = further(board, suite, host)
-    for figure in added:
-        if figure.name == what:
-            return figure
-    error = unknown("figure", what, [*FIGURES, *(figure.name for figure in added)])
+    named = {figure.name: figure for figure in added}
+    if what in named:
+        return named[what]
+    error = unknown("figure", what, [*FIGURES, *named])
     raise UqbenchError("\n".join(map(str, [error, *problems])))
 
 
@@ -71,24 +72,37 @@ def plugin_figures(
 
     A figure for which the board lacks something is left out.
     """
-    figures: list[Figure] = []
+    figures: dict[str, Figure] = {}
     problems: list[str] = []
+    given: dict[str, Any] = {"board": board, "suite": suite}
     for hook in host.manager.hook.uqbench_figures.get_hookimpls():
         failed = f"the plugin {hook.plugin_name} failed in uqbench_figures for {board.title}: "
         with contained(problems.append, failed):
             try:
-                arguments: dict[str, Any] = {"board": board, "suite": suite}
-                added: Any = hook.function(*(arguments[name] for name in hook.argnames))
+                added: Any = hook.function(*map(given.get, hook.argnames))
                 for figure in added:
-                    _check(figure, {*FIGURES, *(other.name for other in figures)})
-                    figures.append(figure)
+                    if not isinstance(figure, Figure):
+                        got = type(figure).__name__
+                        raise TypeError(f"expected a uqbench.figure.Figure, got {got}")
+                    if figure.name in {*FIGURES, *figures}:
+                        raise ValueError(
+                            f"there is another figure {figure.name!r}; rename this one"
+                        )
+                    figures[figure.name] = figure
             except NotDrawableError as error:
                 problems.append(str(error))
-    return figures, problems
+    return [*figures.values()], problems
 
 
-def _check(figure: object, taken: Container[str]) -> None:
-    if not isinstance(figure, Figure):
-        raise TypeError(f"expected a uqbench.figure.Figure, got {type(figure).__name__}")
-    if figure.name in taken:
-        raise ValueError(f"there is another figure {figure.name!r}; rename this one")
+def showing(board: StoredBoard, methods: Collection[str], tasks: Collection[str]) -> StoredBoard:
+    """A board with frames of some methods and tasks; all of a kind where none is named.
+
+    Raises:
+        UqbenchError: it has no such method or task.
+    """
+    every = sorted({str(task) for task in board.scores["task"]})
+    for kind, names, known in (("method", methods, board.methods), ("task", tasks, every)):
+        for name in names:
+            if name not in known:
+                raise unknown(f"{kind} of {board.title}", name, known)
+    return replace(board, shown=(tuple(methods), tuple(tasks)))

@@ -26,8 +26,42 @@ if TYPE_CHECKING:
     from uqbench_compare.compare import Compared
 
 OF_BOARDS = ("intervals", "pairs")
-FIGURES = (*OF_BOARDS, "profile", "efficiency", "area", "steps")
-"""Those of a comparison."""
+CURVES = {
+    "profile": (
+        "performance profile",
+        "share of runs above",
+        "Share of runs above a score, by method, with pointwise 95 % bands (of at most eight "
+        "methods).",
+    ),
+    "efficiency": (
+        "sample efficiency",
+        "{0}",
+        "{0} of the runs at each step, with pointwise 95 % bands; nothing is interpolated across a "
+        "gap.",
+    ),
+}
+ROWS = {
+    "intervals": ("", "{0} score", ""),
+    "pairs": ("", "P(first > second)", ""),
+    "area": (
+        "mean height of the curves",
+        "{0} of the mean height, 95 % interval",
+        "{0} of the mean height of each run's curve, with 95 % intervals.",
+    ),
+    "steps": (
+        "steps to a score",
+        "steps to {0} {1:g}",
+        "First step at which the {0} of a method's runs is at {1:g}; lines end where its pointwise "
+        "95 % intervals are. A method that never is has no row.",
+    ),
+}
+FIGURES = {**ROWS, **CURVES}
+"""Those of a comparison: title, what is drawn, caption; of the ranking statistic and a threshold.
+
+:data:`OF_BOARDS` are drawn as those of a board, which has titles of its own, but on given axes.
+"""
+AXES = {"profile": ("threshold", "share"), "efficiency": ("step", "value")}
+"""Columns that a curve goes along, and up."""
 MOST_BANDS = 8
 """Methods whose bands can be told apart."""
 MOST_ROWS = 40
@@ -45,120 +79,79 @@ def draw(found: Compared, what: str, ax: Any = None, threshold: float | None = N
         raise unknown("figure of a comparison", what, FIGURES)
     if (what == "steps") != (threshold is not None):
         raise UqbenchError("expected a threshold with the figure steps, and with no other.")
-    if ax is not None:
-        return _on(ax, found, what, threshold)
-    if what in OF_BOARDS:
+    if ax is None and what in OF_BOARDS:
         with tempfile.TemporaryDirectory() as folder:
             return of_board(StoredBoard.read(found.write(folder)), what, None, load_host())
-    return _figure(found, what, threshold)
+    methods = [*found.ranks["method"]] or [*found.board.matrices]  # the best first
+    title, shown, text = (of.format(label(found.board.ranking), threshold) for of in FIGURES[what])
+    if what in CURVES:
+        data = found.profile() if what == "profile" else found.efficiency
+        if ax is not None:
+            return _curves_on(ax, data, methods, *AXES[what], shown)
+        chart = _curves(data, methods, *AXES[what], shown)
+        own = data.groupby("method", sort=False).tail(1) if what == "efficiency" else data.iloc[:0]
+        ends = own[["method", AXES[what][1], "low", "high"]].itertuples(index=False)
+        numbers = f"At the end: {spelled(ends)}" * bool(len(own))
+    else:
+        data = _rows(found, what, methods, threshold)
+        if ax is not None:
+            return _rows_on(ax, data, what, shown)
+        own = data[np.isfinite(data["estimate"])].assign(role="method", first=True)
+        high = own["high"].where(np.isfinite(own["high"]), own["estimate"])
+        chart = intervals.chart(own.assign(high=high), shown)
+        numbers = spelled(own[INTERVAL].itertuples(index=False))
+    return Figure(what, f"{found.board.plan.suite.name}: {title}", text, data, chart, numbers)
 
 
-def _figure(found: Compared, what: str, threshold: float | None) -> Figure:
-    name, methods = f"{found.board.plan.suite.name}: ", _methods(found)
-    if what in ("profile", "efficiency"):
-        data, x, y, label_, text = _curve(found, what)
-        chart = _lines(data, methods, x, y, label_)
-        last = data.groupby("method", sort=False).tail(1) if what == "efficiency" else data.iloc[:0]
-        said = spelled((r.method, getattr(r, y), r.low, r.high) for r in last.itertuples())
-        numbers = f"At the end: {said}" if len(last) else ""
-        return Figure(what, name + TITLES[what], text, data, chart, numbers)
-    data, label_, text = _rows(found, what, threshold)
-    shown = data.assign(role="method", first=True)
-    shown = shown[np.isfinite(shown["estimate"])]
-    drawn = shown.assign(high=shown["high"].where(np.isfinite(shown["high"]), shown["estimate"]))
-    chart = intervals.chart(drawn, label_)
-    said = spelled(shown[INTERVAL].itertuples(index=False))
-    return Figure(what, name + TITLES[what], text, data, chart, said)
-
-
-TITLES = {
-    "profile": "performance profile",
-    "efficiency": "sample efficiency",
-    "area": "mean height of the curves",
-    "steps": "steps to a score",
-}
-
-
-def _methods(found: Compared) -> list[str]:
-    """Methods, the best first."""
-    return [*found.ranks["method"]] or [*found.board.matrices]
-
-
-def _curve(found: Compared, what: str) -> tuple[pd.DataFrame, str, str, str, str]:
-    """Data, names of its x and y, the title of y, and the caption."""
-    ranking = label(found.board.ranking)
-    if what == "profile":
-        text = (
-            "Share of runs above a score, by method, with pointwise 95 % bands (of at most eight "
-            "methods)."
-        )
-        return found.profile(), "threshold", "share", "share of runs above", text
-    text = (
-        f"{ranking} of the runs at each step, with pointwise 95 % bands; nothing is interpolated "
-        f"across a gap."
-    )
-    return found.efficiency, "step", "value", ranking, text
-
-
-def _rows(found: Compared, what: str, threshold: float | None) -> tuple[pd.DataFrame, str, str]:
-    """Data of :data:`INTERVAL`, the title of x, and the caption."""
-    ranking = label(found.board.ranking)
-    if what == "intervals":
-        own = found.intervals.query("statistic == @found.board.ranking")
-        order = own.set_index("method").reindex(_methods(found)).reset_index()
-        return order.rename(columns={"value": "estimate"})[INTERVAL], f"{ranking} score", ""
+def _rows(
+    found: Compared, what: str, methods: Sequence[str], threshold: float | None
+) -> pd.DataFrame:
+    """Data of :data:`INTERVAL`."""
     if what == "pairs":
-        own = pairs.frame(found.pairs, _methods(found)).query("improvement >= 0.5")
-        names = own["row"] + " > " + own["column"]
-        own = own.assign(method=names).drop_duplicates(["improvement", "low", "high", "method"])
-        return own.rename(columns={"improvement": "estimate"})[INTERVAL], "P(first > second)", ""
-    if what == "area":
-        text = f"{ranking} of the mean height of each run's curve, with 95 % intervals."
-        own = found.area.rename(columns={"value": "estimate"})
-        return own[INTERVAL], f"{ranking} of the mean height, 95 % interval", text
-    assert threshold is not None
-    text = (
-        f"First step at which the {ranking} of a method's runs is at {threshold:g}; lines end "
-        f"where its pointwise 95 % intervals are. A method that never is has no row."
-    )
-    own = found.steps_to(threshold).rename(columns={"steps": "estimate"})
-    return own[INTERVAL], f"steps to {ranking} {threshold:g}", text
+        own = pairs.frame(found.pairs, methods).query("improvement >= 0.5")
+        own = own.assign(method=own["row"] + " > " + own["column"])
+        own = own.drop_duplicates(["improvement", "low", "high", "method"])
+    elif what == "intervals":
+        own = found.intervals.query("statistic == @found.board.ranking")
+        own = own.set_index("method").reindex(methods).reset_index()
+    else:
+        own = found.area if threshold is None else found.steps_to(threshold)
+    names = dict.fromkeys(("value", "improvement", "steps"), "estimate")
+    return own.rename(columns=names)[INTERVAL]
 
 
-def _lines(data: pd.DataFrame, methods: Sequence[str], x: str, y: str, title: str) -> Any:
+def _curves(data: pd.DataFrame, methods: Sequence[str], x: str, y: str, title: str) -> Any:
     """Lines with their bands."""
-    color, dash = theme.lines(methods, data["method"])
     ticks = alt.Axis(tickCount=5, format="~s" if x == "step" else alt.Undefined)
     across = alt.X(f"{x}:Q", title=x if x == "step" else "score", axis=ticks)
-    zero = alt.Scale(zero=x != "step")
-    base = alt.Chart(width=320, height=220).encode(across, color)
-    band = base.mark_area(opacity=0.14 * (len(methods) <= MOST_BANDS)).encode(
-        alt.Y("low:Q"), alt.Y2("high:Q")
-    )
-    line = base.mark_line(strokeWidth=2).encode(
-        alt.Y(f"{y}:Q", title=title, scale=zero, axis=theme.up(5)), dash
-    )
-    return alt.layer(band, line, data=data)
+    up = alt.Y(f"{y}:Q", title=title, scale=alt.Scale(zero=x != "step"), axis=theme.up(5))
+    base = alt.Chart(data, width=320, height=220).encode(across)
+    opacity = 0.14 * (len(methods) <= MOST_BANDS)
+    return alt.layer(*theme.with_bands(base, up, methods, data["method"], opacity=opacity))
 
 
-def _on(ax: Any, found: Compared, what: str, threshold: float | None) -> Any:
-    """The same on matplotlib's axes, in their own style."""
-    if what in ("profile", "efficiency"):
-        data, x, y, title, _ = _curve(found, what)
-        methods = _methods(found)
-        for method in methods:
-            own = data[data["method"] == method]
-            grid = pd.Index(np.unique(data[x]))
-            own = own.set_index(x).reindex(grid)  # a line breaks where it has no value
-            [line] = ax.plot(own.index, own[y], label=method)
-            if len(methods) <= MOST_BANDS:
-                color = line.get_color()
-                ax.fill_between(own.index, own["low"], own["high"], alpha=0.15, color=color)
-        ax.set_xlabel(x if x == "step" else "score")
-        ax.set_ylabel(title)
-        ax.legend(frameon=False)
-        return ax
-    data, title, _ = _rows(found, what, threshold)
+def _curves_on(
+    ax: Any, data: pd.DataFrame, methods: Sequence[str], x: str, y: str, title: str
+) -> Any:
+    """The same on matplotlib's axes, in their own style; a line breaks where it has no value."""
+    wide = data.pivot(index=x, columns="method", values=[y, "low", "high"])
+    for method in methods:
+        own = wide.xs(method, axis="columns", level="method")
+        [line] = ax.plot(own.index, own[y], label=method)
+        if len(methods) <= MOST_BANDS:
+            color = line.get_color()
+            ax.fill_between(own.index, own["low"], own["high"], alpha=0.15, color=color)
+    ax.set(xlabel=x if x == "step" else "score", ylabel=title)
+    ax.legend(frameon=False)
+    return ax
+
+
+def _rows_on(ax: Any, data: pd.DataFrame, what: str, title: str) -> Any:
+    """Intervals on matplotlib's axes, a row each.
+
+    Raises:
+        UqbenchError: there are too many.
+    """
     if len(data) > MOST_ROWS:
         raise UqbenchError(
             f"{what} has {len(data)} rows; expected at most {MOST_ROWS} in a subplot: compare "

@@ -25,12 +25,10 @@ def chart(data: pd.DataFrame, methods: Sequence[str], label: str = "return") -> 
     bottom, top = lines[0], lines[1] + 0.25 * (lines[1] - lines[0])
     data = data.assign(low=data["low"].clip(bottom, top), high=data["high"].clip(bottom, top))
     x = alt.X("step:Q", title="environment steps", axis=alt.Axis(tickCount=4, format="~s"))
-    color, dash = theme.lines(methods, data["method"])
     y = alt.Y("value:Q", title=label, scale=alt.Scale(zero=False), axis=theme.up(4))
-    base = alt.Chart(width=240, height=180).encode(x, color)
-    band = base.mark_area(opacity=0.14).encode(alt.Y("low:Q"), alt.Y2("high:Q"))
-    line = base.mark_line(strokeWidth=2).encode(y, dash)
-    return theme.by_task(alt.layer(band, line, data=data), data["task"], own="xy")
+    base = alt.Chart(width=240, height=180).encode(x)
+    layers = theme.with_bands(base, y, methods, data["method"])
+    return theme.by_task(alt.layer(*layers, data=data), data["task"], own="xy")
 
 
 def figure(board: StoredBoard) -> Figure:

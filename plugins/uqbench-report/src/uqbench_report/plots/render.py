@@ -1,19 +1,13 @@
 """Figures as files: SVG, PDF and CSV, the same bytes for the same figure.
 
-Vega-Lite is rendered by vl-convert, in a process of its own and without a network: it reserves the
-address space of a browser, and dies where there is a limit on that (``ulimit -v``). What is
-rendered may come from a plugin: an image or a link in it is refused, so that showing it requests
-nothing.
+Vega-Lite is rendered by vl-convert, without a network. What is rendered may come from a plugin: an
+image or a link in it is refused, so that showing it requests nothing.
 """
 
-import atexit
-import pickle
 import re
-import subprocess
-import sys
 import warnings
 from copy import deepcopy
-from functools import cache, partial
+from functools import partial
 from html import escape
 from typing import Any
 
@@ -22,6 +16,7 @@ import altair as alt
 from uqbench.contract.errors import UqbenchError
 from uqbench.contract.figure import Figure
 from uqbench_report.plots import theme
+from uqbench_report.plots.drawing import converted
 from uqbench_report.plots.printed import fitted, stretch
 
 FORMATS = ("svg", "pdf", "png", "csv", "txt")
@@ -70,10 +65,10 @@ def render(figure: Figure, form: str, width: str | None = None, scale: float = P
     points = re.sub(r'(?<=\d)pt"', '"', drawn, count=2)  # a unit of an SVG is a point of a PDF
     if form == "png":
         inch = {"scale": scale} if width is None else {"ppi": PNG_INCH}
-        png: bytes = _converted("svg_to_png", points, **inch)
+        png: bytes = converted("svg_to_png", points, **inch)
         return png
     if form == "pdf":
-        pdf: bytes = _converted("svg_to_pdf", points)
+        pdf: bytes = converted("svg_to_pdf", points)
         return _RESOURCES.sub(_in_order, pdf)
     raise UqbenchError(f"There is no format {form!r}; expected {', '.join(FORMATS)}.")
 
@@ -102,41 +97,8 @@ def svg(
 
 def _draw(spec: dict[str, Any]) -> str:
     """Its SVG, by the font that the renderer brings along: the same on every machine."""
-    drawn: str = _converted("vegalite_to_svg", spec, allowed_base_urls=[])
+    drawn: str = converted("vegalite_to_svg", spec, allowed_base_urls=[])
     return drawn
-
-
-def _converted(function: str, *given: Any, **named: Any) -> Any:
-    """What vl-convert makes of something, in the process that draws.
-
-    Raises:
-        UqbenchError: it cannot, or its process died.
-    """
-    process = _drawing_process()
-    assert process.stdin is not None
-    assert process.stdout is not None
-    try:
-        pickle.dump((function, given, named), process.stdin)
-        process.stdin.flush()
-        made = pickle.load(process.stdout)
-    except (EOFError, OSError):
-        _drawing_process.cache_clear()
-        raise UqbenchError(
-            f"the figure could not be drawn: the process that draws ended with {process.wait()}. A "
-            f"limit on virtual memory (ulimit -v) does that: raise it, and draw again."
-        ) from None
-    if isinstance(made, Exception):
-        raise made
-    return made
-
-
-@cache
-def _drawing_process() -> subprocess.Popen[bytes]:
-    """The process that draws, started when a figure is first drawn."""
-    command = [sys.executable, "-P", "-m", "uqbench_report.plots.drawing"]
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    atexit.register(process.communicate)
-    return process
 
 
 def _specification(figure: Figure, wide: float, *, titled: bool) -> dict[str, Any]:
@@ -158,17 +120,9 @@ def _in_order(entries: re.Match[bytes]) -> bytes:
 
 
 def _small(text: str, name: str) -> str:
-    """Without what no reader sees; ids are those of the figure, as several share a page."""
+    """Shorter numbers and no roles of marks; ids are those of the figure: several share a page."""
     text = _SAID.sub(r"<\1\3><title>\2</title></\1>", text)
     text = re.sub(r' (aria-[a-z]+|role|class|pointer-events|stroke-miterlimit)="[^"]*"', "", text)
-    usual = 'font-family="[^"]*"|font-size="11px"|font-weight="normal"|text-anchor="start"'
-    text = re.sub(rf' ({usual}|stroke-width="1")', "", text)
-    text = re.sub(r'<path d="" ?(display="none")?/>|<path[^>]* display="none"/>', "", text)
-    text = re.sub(r'<path d="M0,0h[\d.]+v[\d.]+h-?[\d.]+Z"/>', "", text)  # grounds without a fill
-    before, text = None, text.replace(' transform="translate(0,0)"', "")
-    while before != text:
-        before, text = text, text.replace("<g></g>", "")
-    text = text.replace(' opacity="1"', "").replace(' fill="transparent"', ' fill="none"')
     text = _TAG.sub(lambda tag: _NUMBER.sub(_short, tag[0]), text)
     ids = dict.fromkeys(re.findall(r'\bid="([^"]+)"', text))
     for number, old in enumerate(ids):

@@ -81,25 +81,35 @@ def up(ticks: int, form: str | alt.UndefinedType = alt.Undefined) -> alt.Axis:
     return alt.Axis(tickCount=ticks, grid=True, labelColor=MUTED, labelFontSize=11, format=form)
 
 
-def lines(board: Sequence[str], drawn: Iterable[str]) -> tuple[alt.Color, alt.StrokeDash]:
-    """Color and dash of the lines of methods, with one legend.
+def with_bands(
+    base: alt.Chart,
+    y: alt.Y,
+    board: Sequence[str],
+    drawn: Iterable[str],
+    opacity: float = 0.14,
+    **mark: Any,
+) -> tuple[alt.Chart, alt.Chart]:
+    """Layers of the bands from ``low`` to ``high`` and of the lines of methods, with one legend.
 
-    They are those of a method's place on its board: the same in all of its figures, whichever other
-    methods a figure has.
+    Colors and dashes are those of a method's place on its board: the same in all of its figures,
+    whichever other methods a figure has.
 
     Args:
+        base: the chart with its x.
+        y: of the lines.
         board: its methods.
         drawn: those that the figure has.
+        opacity: of the bands.
+        mark: of the lines, beside their width.
     """
     order = [name for name in board if name in set(drawn)]
-    places = [list(board).index(name) for name in order]
-    dashes = [list(DASHES[i % len(DASHES)]) for i in places]
+    dashes = [list(DASHES[list(board).index(name) % len(DASHES)]) for name in order]
     legend = alt.Legend(title=None, symbolSize=240, symbolType="stroke")
     shared: dict[str, Any] = {"sort": order, "legend": legend}
-    return (
-        alt.Color("method:N", scale=colors(order, board), **shared),
-        alt.StrokeDash("method:N", scale=alt.Scale(domain=order, range=dashes), **shared),
-    )
+    color = alt.Color("method:N", scale=colors(order, board), **shared)
+    dash = alt.StrokeDash("method:N", scale=alt.Scale(domain=order, range=dashes), **shared)
+    bands = base.mark_area(opacity=opacity).encode(alt.Y("low:Q"), alt.Y2("high:Q"), color)
+    return bands, base.mark_line(strokeWidth=2, **mark).encode(y, color, dash)
 
 
 def by_task(chart: Any, tasks: Iterable[str], own: Iterable[str] = ()) -> alt.FacetChart:

@@ -67,16 +67,15 @@ def _within(share: pd.Series, reach: pd.Series) -> tuple[pd.Series, pd.Series]:
 def chart(data: pd.DataFrame, kind: str, methods: Sequence[str]) -> alt.FacetChart:
     """A panel a task, a line a method; gray is what to compare with."""
     x, y, _, _ = KINDS[kind]
-    color, dash = theme.lines(methods, data["method"])
     form = "~s" if kind == "training" else alt.Undefined
-    across = alt.Axis(tickCount=4, format=form)
-    base = alt.Chart(width=210, height=210).encode(alt.X("x:Q", title=x, axis=across))
-    line = base.mark_line(strokeWidth=2, point=kind == "training").encode(
-        alt.Y("y:Q", title=y, axis=theme.up(5)), color, dash
+    across = alt.X("x:Q", title=x, axis=alt.Axis(tickCount=4, format=form))
+    base, up = (
+        alt.Chart(width=210, height=210).encode(across),
+        alt.Y("y:Q", title=y, axis=theme.up(5)),
     )
-    band = base.mark_area(opacity=0.1).encode(alt.Y("low:Q"), alt.Y2("high:Q"), color)
     gray = base.mark_line(color=theme.FAINT, strokeWidth=1).encode(alt.Y("gray:Q"))
-    return theme.by_task(alt.layer(gray, band, line, data=data), data["task"])
+    lines = theme.with_bands(base, up, methods, data["method"], 0.1, point=kind == "training")
+    return theme.by_task(alt.layer(gray, *lines, data=data), data["task"])
 
 
 def figure(board: StoredBoard, kind: str) -> Figure:

@@ -9,8 +9,7 @@
   const unpacked = (text) => new Response(new Blob([Uint8Array.from(atob(text), (char) => char.charCodeAt(0))]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
   const data = inside ? await unpacked(inside.textContent) : globalThis.uqbench, index = data.index;
   const WORDS_TRUSTED = ["calibrated"];
-  // The shape of a word for stated intervals, so that a grey print tells them apart.
-  const MARKS = { calibrated: "●", "too wide": "▲", "too narrow": "▼", open: "◆" };
+  const MARKS = index.marks;
   const STATE = ["by", "tasks", "columns", "sort", "filter", "q", "open", "compare", "of"];
   let state = {}, route = ["boards", ""];
 
@@ -168,13 +167,16 @@
     ];
     const again = () => listed.replaceChildren(table("boards and what they come to", columns, index.boards.filter((of) => words(of.title + of.summary + of.finding + (on[of.id] || ""))), { again, id: "boards" }));
     again();
-    const matrix = index.boards.length > 1 && index.matrix.includes("<tr><th scope=\"row\"");
-    const earlier = index.boards.filter((of) => of.earlier).length, of = index.front, all = index.claims.at(-1);
+    const matrix = index.boards.length > 1 && index.matrix.includes("<th scope=\"row\"");
+    const earlier = index.boards.filter((of) => of.earlier).length, all = index.claims.at(-1);
+    const ranks = (of) => index.methods.some((one) => one.rows.some((row) => row.board === of.id && row.place));
+    const of = index.boards.find(ranks) || index.boards[0], picture = el("figure", { className: "figure f-trust" });
+    if (!matrix) later(of.id, (board) => board.figures.length && picture.replaceChildren(scroll(`Picture: ${of.title}`, drawing(board.figures[0].svg))));
     return [
       matrix ? el("h1", {}, "Which methods know what they do not know?") : el("div", { className: "top" },
         el("div", {}, el("h1", {}, "Which method is best, and can its intervals be trusted?"),
-          el("p", { className: "finding" }, el("a", { href: address("board", of.id) }, of.title), ": ", unbroken(of.said))),
-        of.svg && el("figure", { className: "figure f-trust" }, scroll(`Picture: ${of.title}`, drawing(of.svg)))),
+          el("p", { className: "finding" }, el("a", { href: address("board", of.id) }, of.title), ": ", unbroken(of.finding))),
+        picture),
       el("p", {}, el("a", { href: address("methods", "", { sort: "cost:up" }) }, "What does a run cost?"), index.example && [" · ", el("a", { href: address("board", index.example.board, { tasks: index.example.tasks, compare: index.example.compare }) }, index.example.said)]),
       matrix && drawing(index.matrix),
       el("h2", {}, "Boards"),
@@ -245,7 +247,7 @@
   function methods() {
     const listed = el("div", {}), kinds = (of) => {
       const counts = {};
-      for (const row of of.rows) if (row.kind) counts[row.kind] = (counts[row.kind] || 0) + 1;
+      for (const row of of.rows) if (row.calibration) counts[row.calibration] = (counts[row.calibration] || 0) + 1;
       return Object.entries(counts).sort((a, b) => b[1] - a[1]);
     };
     const cost = (one) => {
@@ -258,7 +260,7 @@
       { key: "source", header: "paper", about: "Where it is from.", text: true, sort: (one) => one.source, cell: (one) => el("span", { className: "said" }, cited(one.source)) },
       { key: "settings", header: "settings", about: "With which it is on a board.", sort: of("name"), cell: (one) => String(of("name")(one)) },
       { key: "boards", header: "boards", about: "On which it is.", sort: of("board"), cell: (one) => String(of("board")(one)) },
-      { key: "intervals", header: "stated intervals", about: "Words for its intervals, over boards and settings.", text: true, sort: (one) => one.rows.filter((row) => WORDS_TRUSTED.includes(row.kind)).length, cell: (one) => el("span", { className: "said" }, kinds(one).map(([word, n]) => `${MARKS[word] || ""} ${word} ${n}`.trim()).join(", ")) },
+      { key: "intervals", header: "stated intervals", about: "Words for its intervals, over boards and settings.", text: true, sort: (one) => one.rows.filter((row) => WORDS_TRUSTED.includes(row.calibration)).length, cell: (one) => el("span", { className: "said" }, kinds(one).map(([word, n]) => `${MARKS[word] || ""} ${word} ${n}`.trim()).join(", ")) },
       { key: "cost", header: "cost of a run", about: "Core time, on a GPU device time: the median over boards and settings.", sort: cost, cell: (one) => span(cost(one)) },
     ];
     const again = () => listed.replaceChildren(table("methods", columns, index.methods.filter((one) => words(`${one.title} ${one.of} ${one.about} ${one.source} ${one.rows.map((row) => `${row.name} ${row.title}`).join(" ")}`)), { again, id: "methods" }));
@@ -276,7 +278,7 @@
       { key: "setting", header: "setting", about: "Its name on the board.", text: true, sort: (row) => row.name, cell: (row) => [row.title, el("small", {}, el("code", {}, row.name))] },
       { key: "rank", header: "ranks", about: "The ranks that the runs cannot tell apart.", sort: (row) => row.place && -row.place[0], cell: (row) => places(row.place) },
       { key: "score", header: "score", about: "What the board ranks by.", sort: (row) => row.score && row.score[0], cell: (row) => estimate(row.score) },
-      { key: "word", header: "intervals", about: "The share of the true values inside its stated intervals, and the word for it.", sort: (row) => row.covered && row.covered[0], cell: (row) => row.shown || "–" },
+      { key: "word", header: "intervals", about: "The share of the true values inside its stated intervals, and the word for it.", sort: (row) => row.covered && row.covered[0], cell: (row) => row.word || "–" },
       { key: "seconds", header: "cost of a run", about: "Core time, on a GPU device time.", sort: (row) => row.seconds, cell: (row) => span(row.seconds) },
       { key: "config", header: "configuration", about: "Of its first task.", text: true, sort: (row) => Object.keys(row.config).length, cell: (row) => Object.keys(row.config).length > 0 && el("details", {}, el("summary", {}, `${Object.keys(row.config).length} settings`), el("code", {}, Object.entries(row.config).map(([key, value]) => `${key} = ${JSON.stringify(value)}`).join(", "))) },
     ];
@@ -287,10 +289,10 @@
       const row = of.rows[tasks.value];
       later(row.board, (board) => {
         const name = board.score.split(":")[0], at = board.methods.findIndex((one) => one.name === row.name);
-        const own = Object.entries(board.tasks[name] || {}).map(([task, all]) => [task, all[at]]).filter(([, one]) => one);
+        const own = Object.entries(board.tasks).map(([task, all]) => [task, (all[name] || [])[at]]).filter(([, one]) => one);
         const ends = own.flatMap(([, one]) => one).filter((x) => x !== null);
         profile.replaceChildren(el("p", {}, `${board.score}. Mean over seeds.`), own.length ? el("div", { className: "pair" }, el("ol", { className: "rows" }, own.map(([task, one]) => el("li", {}, task, el("small", {}, ` ${number(one[0])}`)))),
-          dots(own.map(([task, one]) => ({ label: task, values: [[one, row.kind || "a"]] })), [Math.min(0, ...ends), Math.max(...ends)], `${of.title} by task`)) : "");
+          dots(own.map(([task, one]) => ({ label: task, values: [[one, row.calibration || "a"]] })), [Math.min(0, ...ends), Math.max(...ends)], `${of.title} by task`)) : "");
         later(`${row.board}.figures`, (more) => profile.append(...more.figures.filter((one) => one.name === "curves").map(figure)));
       });
     }
@@ -303,8 +305,8 @@
       el("h1", {}, of.title), el("p", { className: "finding" }, of.about, of.about && "."), el("p", {}, cited(of.source), of.code && [of.source && " · ", "code: ", el("code", {}, of.code)]),
       covered.length > 0 && [el("h2", {}, "Can its stated intervals be trusted?"),
         el("p", {}, "Share of the true values inside; the band is where calibrated intervals lie. A line is the 95 % interval over seeds."),
-        el("div", { className: "pair" }, el("ol", { className: "rows" }, covered.map((row) => el("li", {}, el("a", { href: address("board", row.board) }, titles[row.board]), el("small", {}, row.kind), ` ${row.title === of.title ? "" : row.title.replace(`${of.title}, `, "")}`))),
-          dots(covered.map((row) => ({ label: `${titles[row.board]}, ${row.title}`, band: row.band.slice(1), values: [[row.covered, row.kind]] })), [0, 1], `Coverage of ${of.title} by board`))],
+        el("div", { className: "pair" }, el("ol", { className: "rows" }, covered.map((row) => el("li", {}, el("a", { href: address("board", row.board) }, titles[row.board]), el("small", {}, row.calibration), ` ${row.title === of.title ? "" : row.title.replace(`${of.title}, `, "")}`))),
+          dots(covered.map((row) => ({ label: `${titles[row.board]}, ${row.title}`, band: row.band.slice(1), values: [[row.covered, row.calibration]] })), [0, 1], `Coverage of ${of.title} by board`))],
       el("h2", {}, "On the boards"), shown,
       el("h2", {}, "Task by task, and while it learns"), el("p", { className: "controls" }, tasks), profile,
       said.length > 0 && [el("h2", {}, "Claims about it"), el("div", { className: "cards" }, said.map((claim) => card(claim)))],
@@ -326,9 +328,10 @@
     if (!of) return lost(`There is no board ${id} here.`);
     const rows = of.methods.map((one, k) => ({ ...one, k }));
     const column = Object.fromEntries(of.columns.map((one) => [one.name, one]));
-    const primary = of.score.split(":")[0], tasks = Object.keys(Object.values(of.tasks)[0] || {}).sort(new Intl.Collator("en", { numeric: true }).compare);
+    const primary = of.score.split(":")[0], tasks = Object.keys(of.tasks).sort(new Intl.Collator("en", { numeric: true }).compare);
     const ranked = of.columns.filter((one) => of.ranks[`by:${one.name}`]);
     const values = (name) => (row) => of.values[name][row.k];
+    const mean = (task, metric, row) => (of.tasks[task][metric] || [])[row.k]; // over seeds
     const share90 = of.coverage && of.coverage[0];
     const finding = el("p", { className: "finding", role: "status" }), picture = of.figures.length > 0 && figure(of.figures[0]);
     const area = el("div", {}), against = el("div", { "aria-live": "polite" }), note = el("p", { className: "legend", role: "status" });
@@ -353,22 +356,22 @@
         cell: (row) => [row.role === "method" ? el("a", { href: address("method", row.of), title: `${row.about}. ${row.source}` }, row.title) : row.title,
           [...row.notes, ...(row.beaten && !now.subset ? ["not above trivial"] : [])].map((word, k) => el("small", { className: "role" }, `${k ? ", " : " "}${word}`)), el("small", {}, el("code", {}, row.name))] });
       if (now.one) made.push(est("value", now.name, of.score, (row) => now.one[row.k]));
-      else for (const task of now.tasks) made.push(est(task, task, `${now.metric} on ${task}, mean over seeds`, (row) => of.tasks[now.metric] && of.tasks[now.metric][task][row.k]));
-      if (rows.some((row) => row.word) && (!now.subset || now.subset.startsWith("only:"))) {
-        const worded = now.subset ? (row) => wordOn(row, now.subset.slice(5)) : (row) => [row.kind, row.shown];
+      else for (const task of now.tasks) made.push(est(task, task, `${now.metric} on ${task}, mean over seeds`, (row) => mean(task, now.metric, row)));
+      if (rows.some((row) => row.calibration) && (!now.subset || now.subset.startsWith("only:"))) {
+        const worded = now.subset ? (row) => wordOn(row, now.subset.slice(5)) : (row) => [row.calibration, row.word];
         const share = now.subset || wanted().includes(share90) || !column[share90] ? null : values(share90); // it has no column of its own
         made.push({ key: "intervals", header: "intervals", about: "Whether its intervals cover as many true values as they say.", names: share ? ["intervals", share90, `${share90}_low`, `${share90}_high`] : ["intervals"], text: true, sort: (row) => (share ? share(row) && share(row)[0] : worded(row)[0]), cell: (row) => { const [word, said] = worded(row); return word ? el("span", { className: `w-${slug(word)}`, title: word }, `${MARKS[word] || ""} ${said}`.trim()) : ""; }, csv: (row) => [worded(row)[0], ...(share ? share(row) || ["", "", ""] : [])] });
       }
       for (const name of now.subset ? [] : wanted()) if (column[name]) made.push(est(name, column[name].header, name, values(name)));
-      if (!now.subset) made.push({ key: "runs", header: "runs", about: "Scored of planned.", sort: (row) => row.runs[0], cell: (row) => row.runs.join("/"), csv: (row) => [row.runs[0]] });
+      if (!now.subset) made.push({ key: "runs", header: "runs", about: "Scored of planned.", sort: (row) => row.scored, cell: (row) => `${row.scored}/${row.planned}`, csv: (row) => [row.scored] });
       if (rows.some((row) => row.seconds !== undefined && row.seconds !== null)) made.push({ key: "seconds", header: "cost of a run", about: "Core time, on a GPU device time.", sort: (row) => row.seconds, cell: (row) => span(row.seconds), csv: (row) => [row.seconds ?? ""] });
       return made;
     }
 
     // The word for a row's intervals on one task, by the rule of all: the side of the band.
     function wordOn(row, task) {
-      const of90 = of.tasks[share90.replace(/_mean$/, "")], share = of90 && of90[task] && of90[task][row.k];
-      if (!share || !row.word) return ["", ""];
+      const share = mean(task, share90.replace(/_mean$/, ""), row);
+      if (!share || !row.calibration) return ["", ""];
       const [, , least, most] = of.coverage, [value, low, high] = share;
       const word = low === null ? "open" : high < least ? "too narrow" : low > most ? "too wide" : low >= least && high <= most ? "calibrated" : "open";
       const percent = (end) => { // with decimals where rounded it would lie on an edge, or beyond it
@@ -389,19 +392,19 @@
     }
 
     function wanted() {
-      const usual = [rows.some((row) => row.word) ? "" : share90, ...of.columns.filter((one) => one.usual).map((one) => one.name)]; // with words, `intervals` has it
+      const usual = [rows.some((row) => row.calibration) ? "" : share90, ...of.columns.filter((one) => one.usual).map((one) => one.name)]; // with words, `intervals` has it
       return state.columns ? list("columns") : usual.filter((name) => name && column[name]);
     }
 
     const FILTERS = {
-      trusted: ["Its intervals cover as many true values as they say.", (row) => WORDS_TRUSTED.includes(row.kind)],
-      verified: ["Run by the keeper of the board.", (row) => row.verified],
+      trusted: ["Its intervals cover as many true values as they say.", (row) => WORDS_TRUSTED.includes(row.calibration)],
+      verified: ["Run by the keeper of the board.", (row) => ["", "verified"].includes(row.state)],
       tuned: ["Settings were searched for on this suite.", (row) => row.tuned && row.tuned !== "untuned" && row.tuned !== "default"],
       paper: ["From a paper, which its source cites by year.", (row) => /\b(18|19|20)\d\d\b/.test(row.source)],
     };
 
     function filtered() {
-      return rows.filter((row) => list("filter").every((name) => FILTERS[name] && FILTERS[name][1](row)) && words(`${row.name} ${row.title} ${row.about} ${row.source} ${row.word}`));
+      return rows.filter((row) => list("filter").every((name) => FILTERS[name] && FILTERS[name][1](row)) && words(`${row.name} ${row.title} ${row.about} ${row.source} ${row.calibration}`));
     }
 
     // The best setting of a method stands for it; a button shows the others.
@@ -443,7 +446,7 @@
       const one = state.tasks.startsWith("only:") ? state.tasks.slice(5) : "";
       const pair = (one ? of.apart[one] || [] : of.pairs).find(([i, j]) => (i === a.k && j === b.k) || (i === b.k && j === a.k));
       const turned = (was, whole) => (!was || pair[0] === a.k ? was : [whole - was[0], was[2] === null ? null : whole - was[2], was[1] === null ? null : whole - was[1]]);
-      const metric = of.tasks[primary] || {}, both = (one ? [one] : tasks).map((task) => [task, (metric[task] || [])[a.k], (metric[task] || [])[b.k]]).filter(([, x, y]) => x && y);
+      const both = (one ? [one] : tasks).map((task) => [task, mean(task, primary, a), mean(task, primary, b)]).filter(([, x, y]) => x && y);
       const axis = (x, y) => { const ends = [...x, ...y, 0].filter((z) => z !== null); return [Math.min(...ends), Math.max(...ends)]; };
       const where = one ? `on ${one}` : `on ${of.title}`, apart = pair && turned(pair[2], 0);
       const said = !pair ? "" : apart[1] === null ? "the runs give no interval" : apart[1] > 0 ? `${a.title} is better` : apart[2] < 0 ? `${b.title} is better` : "the two do not differ significantly";
