@@ -3,7 +3,7 @@
 ``watched`` is for loading a plugin, which the user's own process does, too, and nobody can replace
 that one: what the import changed of arithmetic is put back. ``Surroundings`` tells whether a
 process that computed is another one than it was; then it is replaced. Whatever cannot be read, such
-as a function that was replaced in another module, is not seen.
+as a function that was replaced in a module that is not compared, is not seen.
 """
 
 import locale
@@ -12,6 +12,7 @@ import pickle
 import random
 import signal
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -56,21 +57,21 @@ class Surroundings:
 
     def changed(self) -> list[str]:
         """Names of all defaults that differ, but for what libraries set as they are imported."""
-        before, now = self._before, [arithmetic(), _process(), *map(held, self._things)]
+        had, now = self._before[1], [arithmetic(), _process(), *map(held, self._things)]
         if len(sys.modules) > self._modules:  # what was added, once
-            added = {VARIABLES: now[1][VARIABLES] | before[1][VARIABLES], FILTERS: now[1][FILTERS]}
-            before = [before[0], before[1] | added, *before[2:]]
-        pairs = zip(before, now, strict=True)
+            had |= {VARIABLES: now[1][VARIABLES] | had[VARIABLES], FILTERS: now[1][FILTERS]}
+        pairs = zip(self._before, now, strict=True)
         return list(dict.fromkeys(n for a, b in pairs for n in a | b if a.get(n) != b.get(n)))
 
 
 def held(thing: object) -> dict[str, Any]:
-    """The values of ``PLAIN`` types and arrays that a class, with its bases, or a module has."""
+    """Plain values, arrays and functions (which may be replaced) of a class or a module."""
     return {
-        f"{getattr(owner, '__name__', 'it')}.{name}": _tried(pickle.dumps, value)
+        f"{getattr(owner, '__name__', 'it')}.{name}": _tried(id if f else pickle.dumps, value)
         for owner in getattr(thing, "__mro__", (thing,))
         for name, value in getattr(owner, "__dict__", {}).items()
-        if not name.startswith("__") and (isinstance(value, PLAIN) or hasattr(value, "dtype"))
+        if (f := callable(value)) or isinstance(value, PLAIN) or hasattr(value, "itemsize")
+        if not name.startswith(("__", "manual_seed", "Storage"))  # torch sets these itself
     }
 
 
@@ -93,6 +94,7 @@ def _process() -> dict[str, Any]:
         VARIABLES: dict(os.environ),
         "the current folder": _tried(os.getcwd),
         "the locale": locale.setlocale(locale.LC_ALL),
+        "its threads": {t for t in threading.enumerate() if not t.name.startswith("draws")},
         "an alarm": signal.getitimer(signal.ITIMER_REAL)[0] > 0,
     }
 
@@ -129,10 +131,8 @@ def _defaults() -> Iterator[tuple[str, Callable[[], Any], Callable[[Any], object
         ("torch's autocast", lambda: torch.is_autocast_enabled("cpu"),
          lambda on: torch.set_autocast_enabled("cpu", on), False),
         ("oneDNN", lambda: mkl.enabled, lambda on: setattr(mkl, "enabled", on), True),
-        ("cuDNN's benchmarks", lambda: cudnn.benchmark,
-         lambda on: setattr(cudnn, "benchmark", on), False),
-        ("cuDNN's determinism", lambda: cudnn.deterministic,
-         lambda on: setattr(cudnn, "deterministic", on), False),
+        ("cuDNN's flags", lambda: (cudnn.benchmark, cudnn.deterministic),
+         lambda to: cudnn.set_flags(_benchmark=to[0], _deterministic=to[1]), (False, False)),
         ("denormal numbers", lambda: sys.float_info.min / 2 > 0,
          lambda kept: torch.set_flush_denormal(not kept), True),
     ]  # fmt: skip

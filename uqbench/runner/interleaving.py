@@ -31,6 +31,10 @@ from uqbench.runner.resume import failed, named_in
 from uqbench.runner.train.agents import ApartError
 from uqbench.runner.worker import BatchWork, NotMadeError
 
+LAYERS = torch.nn.functional, torch.nn.modules.module
+SHARED = random, numpy, numpy.random, torch, torch.Tensor, *LAYERS
+"""Modules and classes whose functions every method calls."""
+
 
 def execute(
     group: BatchGroup,
@@ -70,12 +74,11 @@ def execute(
         _Work(batch, store, host, report, checkpoint_seconds, request)
         for batch in joined(group, store, host)
     )
-    process = Surroundings(numbers, [thing for work in works for thing in work.things])
+    process = Surroundings(numbers, [*SHARED, *(x for work in works for x in work.things)])
     begin_random()  # after the imports, which may draw some
     alone, who = len(works) == 1, "importing one of them"
     while works:
-        changed = [] if alone else [n for n, now in arithmetic().items() if now != numbers[n]]
-        if changed:
+        if not alone and (changed := [n for n, x in arithmetic().items() if x != numbers[n]]):
             for work in works:
                 work.give_back(f"{who} changed {', '.join(changed)} in their process")
             break
