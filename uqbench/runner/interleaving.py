@@ -31,9 +31,9 @@ from uqbench.runner.resume import failed, named_in
 from uqbench.runner.train.agents import ApartError
 from uqbench.runner.worker import BatchWork, NotMadeError
 
+# Modules and classes whose functions every method calls.
 LAYERS = torch.nn.functional, torch.nn.modules.module
 SHARED = random, numpy, numpy.random, torch, torch.Tensor, *LAYERS
-"""Modules and classes whose functions every method calls."""
 
 
 def execute(

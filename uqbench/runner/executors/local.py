@@ -180,11 +180,10 @@ class _Worker:
         self._said = Printed(io.TextIOWrapper(raw, "utf-8", "replace", write_through=True))
         self._printed = Thread(target=_pass_on, args=(hears, self._said), daemon=True)
         self._printed.start()
-        self.gpu, self._limits = gpu, limits
+        self.gpu, self._limits, self._garbled = gpu, limits, ""
         self._group: BatchGroup = ()
         self._done_with: set[Run] = set()
         self.idle = self.broken = self.stopped = self._started = self._failed_on_gpu = False
-        self._garbled = ""
 
     def give(self, group: BatchGroup) -> None:
         """Have it execute a group, once it has started."""
