@@ -96,6 +96,51 @@ def test_where_a_plugin_is_broken_all_else_works(site, tmp_path):
     assert "leaderboard.csv\nreport: " in stdout
 
 
+NOISY = """
+import ctypes, os, sys
+from uqbench import AgentSpec, hookimpl
+
+def noise(where):
+    print(where, "on stdout \\x1b]0;owned\\x07")
+    print(where, "on stderr", file=sys.stderr)
+    ctypes.CDLL(None).puts(b"not by Python")
+    ctypes.CDLL(None).fflush(None)
+
+noise("import")
+print("x" * 1_000_000)
+
+@hookimpl
+def uqbench_agents():
+    noise("hook")
+    return [AgentSpec(name="noisy", version="1", factory="zz_noisy.agent:Noisy")]
+"""
+NOISY_AGENT = """
+from uqbench.registry.builtin.trivial import UniformRandom
+from zz_noisy import noise
+
+noise("class")
+print("y" * 1_000_000, file=sys.stderr)
+
+class Noisy(UniformRandom):
+    summary = "says much"
+"""
+
+
+def test_what_a_plugin_prints_in_the_users_own_process_is_no_result_and_bounded(site):
+    site.install("zz-noisy", NOISY)
+    (site.folder / "zz_noisy" / "agent.py").write_text("import sys" + NOISY_AGENT)
+    stdout, stderr = site.uqbench("list", "agents", "--json")
+    assert "noisy" in [entry["name"] for entry in json.loads(stdout)]
+    assert r"import on stdout \x1b]0;owned\x07" in stderr
+    for said in ("import on stderr", "class on stdout", "class on stderr"):
+        assert said in stderr
+    assert stderr.count("not by Python") == 3
+    who = "the plugin 'zz-noisy' of zz-noisy", "the import of zz_noisy.agent:Noisy"
+    for name, letter in zip(who, "xy", strict=True):
+        assert f"uqbench: more output of {name} is left out" in stderr
+        assert 60_000 < stderr.count(letter) < 70_000
+
+
 def test_a_plugin_for_another_contract_is_skipped_without_importing_it(site):
     site.install("zz-old", "raise RuntimeError('imported')", requires="uqbench<0.1")
     assert (

@@ -5,17 +5,21 @@ import os
 import subprocess
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
+from uqbench.contract.errors import StorageError
 from uqbench.registry import Host
+from uqbench.results.folders import Folder
 from uqbench.results.store import RunState, Store
 from uqbench.runner.batches import Batch
-from uqbench.runner.checkpoints import Checkpointer
+from uqbench.runner.checkpoints import Checkpointer, _save
 from uqbench.runner.events import Failed, Notice, Split, Started
 from uqbench.runner.interleaving import execute
 from uqbench.runner.process import Stop
@@ -271,3 +275,17 @@ def test_a_full_disk_fails_the_runs_which_resume_with_everything(
     told = run(batch, store, host, monkeypatch)
     assert [event.step for event in told if isinstance(event, Started)] == [min(saves, default=0)]
     assert digests(store, batch) == unbroken
+
+
+def test_what_torch_says_of_a_full_disk_is_that_it_is_full(tmp_path):
+    root = tmp_path / "disk"
+    root.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(root)]
+    if os.geteuid() or subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("mounting a disk is not allowed here")
+    try:
+        with pytest.raises(StorageError, match="No space left on device") as told:
+            Folder(root).write("step-1.pt", partial(_save, {"weights": torch.zeros(20_000)}))
+    finally:
+        subprocess.run(["umount", str(root)], check=True)
+    assert told.value.full

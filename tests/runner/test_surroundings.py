@@ -11,6 +11,8 @@ import pickle
 import random
 import signal
 import sys
+import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
@@ -22,6 +24,7 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor
+from torch.nn.modules.module import register_module_forward_hook
 
 import uqbench
 from uqbench.contract.agent import Agent, EnvironmentInfo, Step
@@ -140,6 +143,17 @@ CHANGES: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "alarm": (lambda: signal.alarm(1000), "an alarm"),
     "locale": (lambda: locale.setlocale(locale.LC_ALL, "C.UTF-8"), "the locale"),
+    "a thread": (lambda: threading.Thread(target=time.sleep, args=(9,), daemon=True).start(),
+                 "its threads"),
+    "torch's functions": (lambda: setattr(torch, "rand", torch.zeros), "torch.rand"),
+    "numpy's functions": (lambda: setattr(np.random, "rand", float), "numpy.random.rand"),
+    "Python's functions": (lambda: setattr(random, "random", float), "random.random"),
+    "torch's tensors": (lambda: setattr(Tensor, "mean", Tensor.sum), "Tensor.mean"),
+    "all layers' hooks": (
+        lambda: register_module_forward_hook(lambda *given: None),
+        "torch.nn.modules.module._global_forward_hooks",
+    ),
+    "its own method": (lambda: setattr(Victim, "policy", Victim.act), "Victim.policy"),
     "a tensor of the class": (lambda: Victim.kept["scale"].mul_(2), "Victim.kept"),
     "an attribute of the class": (lambda: setattr(Victim, "scale", 2.0), "Victim.scale"),
     "a list of the config's class": (lambda: Config.kept.append(1), "Config.kept"),

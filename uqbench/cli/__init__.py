@@ -94,6 +94,9 @@ def main() -> None:
     # Commands hold up to a hundred thousand records until they end: searching them for cycles again
     # and again took a quarter of the time.
     gc.set_threshold(*GARBAGE)
+    if (out := sys.__stdout__) is not None and sys.stdout is out and sys.stderr is not None:
+        sys.stdout = os.fdopen(os.dup(1), "w", encoding=out.encoding, errors=out.errors)
+        os.dup2(2, 1)  # what a library prints without Python is no result
     try:
         code = group(prog_name="uqbench", standalone_mode=False)
         if sys.stdout is not None:
@@ -119,6 +122,6 @@ def main() -> None:
             raise
         if error.errno != errno.EPIPE:  # whoever closes a pipe has read enough
             say(f"uqbench: the output cannot be written: {error.strerror}.", err=True)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is left of it, when Python ends
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left, at the end
         code = 1
     sys.exit(code or 0)

@@ -83,9 +83,11 @@ def command(
     print_board(done.board)
     say(f"{done.folder}/leaderboard.csv")
     if done.folder is not None and can_report():
+        said = list[str]()
         with contained(warn, "the runs are done, and there is no report: "):
             at = Path(options.out or ".") / "report.html"
-            say(f"report: {uqbench.write_report(done.folder, at, warn)} (open it)")
+            said = [f"report: {uqbench.write_report(done.folder, at, warn)} (open it)"]
+        say(*said)
     return 1 if done.unfinished else 0
 
 

@@ -1,8 +1,9 @@
 """Errors that a user can act on: what was passed, what was expected, what to do."""
 
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from difflib import get_close_matches
 
 
@@ -82,13 +83,16 @@ def contained(
 ) -> Iterator[None]:
     """Tell of whatever a plugin raises inside, ``SystemExit`` too; the user's Ctrl-C passes.
 
+    What it prints goes to stderr: stdout is for results.
+
     Args:
         tell: called with the error in words.
         before: said before these.
         words: says the error in words.
     """
     try:
-        yield
+        with redirect_stdout(sys.stderr):
+            yield
     except KeyboardInterrupt:
         raise
     except BaseException as error:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, is_dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_type_hints
 
 from uqbench.contract.errors import UqbenchError, did_you_mean, unknown
+from uqbench.contract.wording import printed_by
 
 if TYPE_CHECKING:  # imports torch, which would slow down listing plugins
     from uqbench.contract.environment import OptimalQ
@@ -326,7 +327,8 @@ def imported(function: F | str | None) -> F | None:
 
 
 def _imported(target: object) -> object:
-    return pkgutil.resolve_name(target) if isinstance(target, str) else target
+    with printed_by(f"the import of {target}"):
+        return pkgutil.resolve_name(target) if isinstance(target, str) else target
 
 
 def derives(factory: object, *bases: str) -> bool:

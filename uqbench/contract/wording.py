@@ -1,11 +1,13 @@
 """Texts for messages: amounts in words, and text from elsewhere made safe to show."""
 
 import shutil
+import sys
 import textwrap
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from itertools import groupby
-from typing import TextIO
+from typing import Any, TextIO, cast
 
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 """Categories of characters that a terminal obeys, or shows as nothing."""
@@ -34,6 +36,43 @@ def visible(text: str) -> str:
         char.encode("unicode_escape").decode() if unicodedata.category(char) in _UNSEEN else char
         for char in text
     )
+
+
+class Printed:
+    """A stream for plugins: what they print is passed on to another, up to a size.
+
+    Control characters, which a terminal would obey, are written out.
+
+    Attributes:
+        who: prints.
+        left: characters that are still passed on.
+    """
+
+    def __init__(self, to: TextIO | None, who: str = "plugins", left: int = 1 << 16) -> None:
+        self._to, self.who, self.left = to, who, left
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._to, name)
+
+    def write(self, text: str) -> int:
+        """Pass a text on, or leave it out."""
+        if self._to is not None and self.left:
+            lines = text.expandtabs().split("\n")
+            shown = "\n".join(x if x.isprintable() else visible(x) for x in lines)
+            if len(shown) > self.left:
+                shown = f"{shown[: self.left]}\nuqbench: more output of {self.who} is left out\n"
+            self.left = max(0, self.left - len(shown))
+            with suppress(OSError):  # nobody reads it
+                self._to.write(shown)
+        return len(text)
+
+
+@contextmanager
+def printed_by(who: str) -> Iterator[None]:
+    """Have what is printed inside go to stderr, 64 KB of it: stdout is for results."""
+    to = cast(TextIO, Printed(sys.stderr, who))
+    with redirect_stdout(to), redirect_stderr(to):
+        yield
 
 
 def fitted(text: str, file: TextIO | None) -> str:

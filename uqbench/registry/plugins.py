@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import logging
 import os
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import redirect_stdout
 from dataclasses import replace
 from functools import partial
 from importlib import metadata
@@ -24,6 +22,7 @@ from packaging.utils import canonicalize_name
 
 from uqbench.contract import hookspecs, specs
 from uqbench.contract.errors import contained, see, unknown
+from uqbench.contract.wording import printed_by
 from uqbench.registry import local
 from uqbench.registry.classes import GROUPS, SUITES, Added, added
 from uqbench.registry.contents import package_of
@@ -131,18 +130,16 @@ class Host:
         with contained(why.append, words=local.fault):  # a plugin may fail in any way
             self._check_name(plugin)
             _check_contract(requirements)
-            with watched(changed), redirect_stdout(sys.stderr):  # stdout is for results
-                loaded = load()
-            self._add(
-                plugin, loaded if isinstance(loaded, Added) else self._from_hooks(loaded, key)
-            )
-        if why:
-            if self.manager.has_plugin(key):
-                self.manager.unregister(name=key)
-            plugin = replace(plugin, failure=why[0])
-        plugin = replace(plugin, changed=tuple(changed))
+            with printed_by(f"the plugin {name!r} of {distribution}"):
+                with watched(changed):
+                    loaded = load()
+                brings = loaded if isinstance(loaded, Added) else self._from_hooks(loaded, key)
+            self._add(plugin, brings)
+        if why and self.manager.has_plugin(key):
+            self.manager.unregister(name=key)
+        plugin = replace(plugin, failure=next(iter(why), None), changed=tuple(changed))
         self.plugins.append(plugin)
-        return self.plugins[-1]
+        return plugin
 
     def _check_name(self, plugin: Plugin) -> None:
         key = (canonicalize_name(plugin.distribution), plugin.name)

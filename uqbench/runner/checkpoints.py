@@ -192,7 +192,10 @@ def _unreadable(path: Path, error: OSError) -> UqbenchError:
 def _save(state: Any, file: BinaryIO) -> None:
     import torch
 
-    torch.save(state, file)  # our own file: torch turns a full disk into a RuntimeError
+    try:
+        torch.save(state, file)
+    except RuntimeError as error:  # torch's, which hides that of a full disk
+        raise error.__context__ or error from None
 
 
 def plain(value: Any, name: str) -> Any:

@@ -21,7 +21,7 @@ import torch
 from uqbench.contract.errors import StorageError, contained, in_words
 from uqbench.contract.identity import Run
 from uqbench.registry.plugins import Host
-from uqbench.registry.side_effects import Surroundings
+from uqbench.registry.side_effects import Surroundings, arithmetic
 from uqbench.results.store import RunState, Store
 from uqbench.runner.batches import Batch, BatchGroup, registered
 from uqbench.runner.checkpoints import CHECKPOINT_SECONDS
@@ -30,6 +30,10 @@ from uqbench.runner.process import Stop, Stopwatch
 from uqbench.runner.resume import failed, named_in
 from uqbench.runner.train.agents import ApartError
 from uqbench.runner.worker import BatchWork, NotMadeError
+
+# Modules and classes whose functions every method calls.
+LAYERS = torch.nn.functional, torch.nn.modules.module
+SHARED = random, numpy, numpy.random, torch, torch.Tensor, *LAYERS
 
 
 def execute(
@@ -64,17 +68,17 @@ def execute(
     if "torch._dynamo" in sys.modules:
         torch.compiler.reset()  # code compiled for earlier agents keeps them alive
         gc.collect()
-    process = Surroundings()
+    numbers = arithmetic()
     request, stopped, report = stop or Stop(), False, by_task(report)
     works = deque(
         _Work(batch, store, host, report, checkpoint_seconds, request)
         for batch in joined(group, store, host)
     )
-    process.hold([thing for work in works for thing in work.things])
+    process = Surroundings(numbers, [*SHARED, *(x for work in works for x in work.things)])
     begin_random()  # after the imports, which may draw some
     alone, who = len(works) == 1, "importing one of them"
     while works:
-        if not alone and (changed := process.numbers_change()):
+        if not alone and (changed := [n for n, x in arithmetic().items() if x != numbers[n]]):
             for work in works:
                 work.give_back(f"{who} changed {', '.join(changed)} in their process")
             break

@@ -23,7 +23,7 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
-from uqbench.contract.wording import visible
+from uqbench.contract.wording import Printed
 from uqbench.runner.device import GPU, MKL, mkl_branches
 from uqbench.runner.executors.limits import Limits, Watchdog
 from uqbench.runner.executors.spawn import Channel, MessageError, listen, ready, start
@@ -176,17 +176,19 @@ class _Worker:
         hears, prints = Pipe(duplex=False)
         with prints:
             self.process, self.channel = start(_work, str(out), checkpoint_seconds, gpu, prints)
-        self._printed = _Printed(hears)
-        self.gpu, self._limits = gpu, limits
+        raw = _Unbroken(2, "w", closefd=False)
+        self._said = Printed(io.TextIOWrapper(raw, "utf-8", "replace", write_through=True))
+        self._printed = Thread(target=_pass_on, args=(hears, self._said), daemon=True)
+        self._printed.start()
+        self.gpu, self._limits, self._garbled = gpu, limits, ""
         self._group: BatchGroup = ()
         self._done_with: set[Run] = set()
         self.idle = self.broken = self.stopped = self._started = self._failed_on_gpu = False
-        self._garbled = ""
 
     def give(self, group: BatchGroup) -> None:
         """Have it execute a group, once it has started."""
         self._group, self._done_with, self.idle = group, set(), False
-        self._printed.left, self._printed.who = MOST_PRINTED, group[0].cell.method.name
+        self._said.left, self._said.who = MOST_PRINTED, group[0].cell.method.name
         self.watchdog = Watchdog(self._limits, group, 0.0 if self._started else START_SECONDS)
         if self._started:
             with suppress(OSError):  # it died: the next read notices
@@ -289,38 +291,16 @@ MOST_PRINTED = 4 << 20
 """Bytes of what the runs of a group print that are passed on."""
 
 
-class _Printed(Thread):
-    """The output of a worker's plugins, on stdout or stderr: passed on to stderr, up to a size.
+def _pass_on(pipe: Connection, said: Printed) -> None:
+    """Read to the end what a worker's plugins print, on stdout or stderr, and pass it on.
 
-    Control characters, which a terminal would obey, are written out. The pipe is read here: what a
-    worker says as it crashes is heard, and one that prints while it holds Python's lock goes on.
-
-    Attributes:
-        left: characters that are still passed on.
-        who: prints them.
+    What a worker says as it crashes is heard, and one that prints while it holds Python's lock goes
+    on.
     """
-
-    def __init__(self, pipe: Connection) -> None:
-        super().__init__(daemon=True)
-        self.left, self.who, self._pipe = MOST_PRINTED, "plugins", pipe
-        self.start()
-
-    def run(self) -> None:
-        """Read to the end, also what is not passed on."""
-        decode = codecs.getincrementaldecoder("utf-8")("replace").decode
-        with self._pipe:
-            while data := os.read(self._pipe.fileno(), 1 << 16):
-                if not self.left:
-                    continue
-                lines = decode(data).expandtabs().split("\n")
-                shown = "\n".join(x if x.isprintable() else visible(x) for x in lines)
-                if len(shown) > self.left:
-                    more = f"\nuqbench: more output of {self.who} is left out\n"
-                    shown, self.left = shown[: self.left] + more, 0
-                else:
-                    self.left -= len(shown)
-                with suppress(OSError):  # nobody reads it
-                    os.write(2, shown.encode(errors="replace"))
+    decode = codecs.getincrementaldecoder("utf-8")("replace").decode
+    with pipe:
+        while data := os.read(pipe.fileno(), 1 << 16):
+            said.write(decode(data))
 
 
 class _Unbroken(io.FileIO):

@@ -402,7 +402,7 @@ def test_a_title_of_the_matrix_is_not_among_those_without_intervals() -> None:
         "earlier": "",
         "runs": [1],
     }
-    row = {"board": "b", "name": "ube", "kind": "open", "shown": "open 90 %", "place": None}
+    row = {"board": "b", "name": "ube", "calibration": "open", "word": "open 90 %", "place": None}
     methods = [
         {"of": name, "title": title, "rows": [{**row, "covered": covered}]}
         for name, title, covered in (

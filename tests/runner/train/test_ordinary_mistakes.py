@@ -1,0 +1,199 @@
+"""What an estimator does to what it is handed, or said, changes neither its results nor others'."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+import warnings
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+import torch
+
+sys.path.insert(0, str(Path(__file__).parent))
+from test_planted_predictions import SUITE, C, Points
+
+from uqbench.contract.estimator import Estimator, PredictiveUncertainty
+from uqbench.contract.specs import DatasetSpec, EstimatorSpec, ScoreSpec
+from uqbench.registry import Host
+from uqbench.results.store import RunState, Store
+from uqbench.runner.batches import Batch
+from uqbench.runner.interleaving import execute
+from uqbench.suites import make_plan, read_suites
+
+
+@dataclass(frozen=True)
+class Config:
+    widths: list[int] = field(default_factory=lambda: [1])
+
+
+class Honest(Estimator):
+    """States a softmax of standardized inputs, all in float64."""
+
+    def __init__(self, problem, seeds, config: Config, device):
+        self.width, self.classes = len(config.widths), problem.n_classes
+
+    def fit(self, data, reference_model, steps):
+        inputs = data.inputs.double()
+        self.center, self.scale = inputs.mean(1, keepdim=True), inputs.std(1, keepdim=True)
+
+    def predict(self, inputs):
+        z = (inputs.double() - self.center) / self.scale
+        probs = torch.cat([z, self.width * z[..., :1] ** 2], -1).softmax(-1)
+        total = torch.special.entr(probs).sum(-1)
+        none = torch.zeros_like(total)
+        return PredictiveUncertainty(total, 1 * total, none, probs, "nats", score=2 * total)
+
+
+class StandardizesInPlace(Honest):
+    def fit(self, data, reference_model, steps):
+        super().fit(data, reference_model, steps)
+        data.inputs.sub_(self.center).div_(self.scale)
+        data.targets.zero_()
+
+    def predict(self, inputs):
+        said = super().predict(inputs)
+        inputs.sub_(self.center).div_(self.scale)
+        return said
+
+
+class ChangesItsProblem(Honest):
+    def __init__(self, problem, seeds, config: Config, device):
+        super().__init__(problem, seeds, config, device)
+        for name, value in (("n_classes", 7), ("members", 1), ("inputs", (9,))):
+            object.__setattr__(problem, name, value)
+
+
+class ChangesItsSeeds(Honest):
+    def __init__(self, problem, seeds, config: Config, device):
+        super().__init__(problem, seeds, config, device)
+        if not isinstance(seeds, tuple):
+            seeds[:] = [99] * len(seeds)
+
+
+class AppendsToItsConfig(Honest):
+    def __init__(self, problem, seeds, config: Config, device):
+        super().__init__(problem, seeds, config, device)
+        config.widths.append(1)
+
+
+class WritesLater(Honest):
+    """A thread writes into all that it was given, while what it says is checked and scored."""
+
+    def later(self, *tensors):
+        def write():
+            end = time.monotonic() + 5
+            while time.monotonic() < end:
+                for tensor in tensors:
+                    tensor.fill_(1)
+                time.sleep(0.001)
+
+        threading.Thread(target=write, daemon=True).start()
+
+    def fit(self, data, reference_model, steps):
+        super().fit(data, reference_model, steps)
+        self.later(data.inputs, data.targets)
+
+    def predict(self, inputs):
+        said = super().predict(inputs)
+        self.later(inputs)
+        return said
+
+
+class SaysOnePart(Honest):
+    """Its parts are one tensor, expanded, of numbers that learn."""
+
+    def predict(self, inputs):
+        said = super().predict(inputs)
+        total = said.total.clone().requires_grad_()
+        probs = said.probs.unsqueeze(0).expand(2, *said.probs.shape)[1]
+        return replace(said, total=total, aleatoric=total, probs=probs)
+
+
+class ComputesInDouble(Honest):
+    def __init__(self, problem, seeds, config: Config, device):
+        super().__init__(problem, seeds, config, device)
+        torch.set_default_dtype(torch.float64)
+
+
+class RaisesOnWarnings(Honest):
+    def __init__(self, problem, seeds, config: Config, device):
+        super().__init__(problem, seeds, config, device)
+        warnings.simplefilter("error")
+
+
+class ForgetsGradients(Honest):
+    def fit(self, data, reference_model, steps):
+        super().fit(data, reference_model, steps)
+        torch.set_grad_enabled(False)
+
+
+class ReplacesDraws(Honest):
+    def predict(self, inputs):
+        torch.rand = torch.zeros
+        return super().predict(inputs)
+
+
+MISTAKES = {
+    StandardizesInPlace: "", ChangesItsProblem: "", ChangesItsSeeds: "", AppendsToItsConfig: "",
+    WritesLater: "its threads", SaysOnePart: "", ComputesInDouble: "torch's default dtype",
+    RaisesOnWarnings: "the warnings filters", ForgetsGradients: "torch's gradient mode",
+    ReplacesDraws: "torch.rand",
+}  # fmt: skip
+"""Each with what it changes in its process, which is then replaced."""
+
+
+def results(folder, made, seeds=(0, 1)):
+    """Digests of runs that are executed one by one, and whether the process is as it was."""
+    host = Host.load()
+    plugin = host.register(
+        name="p", distribution="p", version="1", load=lambda: None, local_digest="0" * 64
+    )
+    planted = {"name": "planted", "version": "1"}
+    host.datasets.add([DatasetSpec(**planted, factory=Points, scores=("own",))], plugin)
+    host.estimators.add([EstimatorSpec(**planted, factory=made, config=Config)], plugin)
+    later = ScoreSpec(name="later", version="1", factory=largest, direction="max")
+    host.scores.add([later], plugin)
+    path = folder / "planted.toml"
+    path.write_text(SUITE)
+    host.suite_files.append((path, plugin))
+    suite = read_suites(host, check={"planted"}).suite("planted")
+    plan = make_plan(suite, host, device="cpu", seeds=[*seeds])
+    whole, store, told = (
+        Batch(plan.cells[0], plan.budget, tuple(suite.metrics), "cpu"),
+        Store(folder),
+        [],
+    )
+    fit = [execute((whole.of([run]),), store, host, told.append) for run in whole.runs]
+    found = [store.find(run) for run in whole.runs]
+    assert {one.state for one in found} == {RunState.FINISHED}, found[0].reason
+    notices = [event.text for event in told if hasattr(event, "text")]
+    return [one.record.digests for one in found], fit, notices
+
+
+def largest(given):
+    time.sleep(0.05)
+    return float(given["test"].predicted.probs.max()) * C
+
+
+@pytest.mark.parametrize("made", MISTAKES, ids=lambda made: made.__name__)
+def test_a_mistake_leaves_results_as_they_are_or_the_process_is_replaced(
+    made, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("UQBENCH_PLUGINS", "builtin")
+    monkeypatch.setattr(torch, "rand", torch.rand)  # as it was, in the end
+    (tmp_path / "honest").mkdir()
+    (tmp_path / "mistaken").mkdir()
+    honest, fit, notices = results(tmp_path / "honest", Honest)
+    assert (fit, notices) == ([True, True], [])
+    with warnings.catch_warnings():
+        mistaken, fit, notices = results(tmp_path / "mistaken", made)
+    torch.set_default_dtype(torch.float32)
+    torch.set_grad_enabled(True)
+    assert mistaken == honest
+    changed = MISTAKES[made]
+    assert fit[0] is (not changed)
+    assert all(changed in notice for notice in notices)
+    assert bool(notices) is bool(changed)
