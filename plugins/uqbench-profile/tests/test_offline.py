@@ -111,7 +111,7 @@ def test_the_oracle_knows_the_posterior_from_what_it_sees_and_its_intervals_cove
     constant = truth.scores(agent.uncertainty(truth.obs), torch.zeros(0))
     assert constant["shape"].abs().max() < 1e-6
     best = torch.stack([x for name, x in constant.items() if name.startswith("skill@")]).amax(0)
-    assert best.max() <= 1e-9 + 0.05  # of widths that are tried, one is a little better
+    assert best.max() < 0.05  # one between those that are tried may be a little better
     assert best.min() > -0.2
     agent.config = OfflineBayesConfig(width="silent")
     silent = truth.scores(agent.uncertainty(truth.obs), torch.zeros(0))
