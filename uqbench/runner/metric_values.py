@@ -18,7 +18,7 @@ from uqbench.suites.metrics import RECORDS, Metric
 from uqbench.suites.tables import Task
 
 PARTS = 10
-"""Of an area's window; each has the mean return of the episodes that end in it."""
+"""The parts of an area's window; each has the mean return of the episodes that end in it."""
 
 
 @dataclass(frozen=True)
