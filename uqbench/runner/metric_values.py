@@ -17,6 +17,9 @@ from uqbench.suites.configs import task_config
 from uqbench.suites.metrics import RECORDS, Metric
 from uqbench.suites.tables import Task
 
+PARTS = 10
+"""The parts of an area's window; each has the mean return of the episodes that end in it."""
+
 
 @dataclass(frozen=True)
 class Truth:
@@ -85,6 +88,10 @@ def _value(
     if online:
         counted = (episodes["phase"] == "training") & (episodes["end"] != "unfinished")
         counted &= episodes["step"] > first
+        if metric.statistic == "area":  # who never ends an episode has what it had till then
+            part = np.searchsorted(np.linspace(first, steps, PARTS + 1)[1:-1], episodes["step"])
+            cut = (episodes["phase"] == "training") & (episodes["end"] == "unfinished")
+            counted |= cut & ((counted & (part == PARTS - 1)).sum() < cut.sum())
     else:
         counted = episodes["phase"] == "evaluation"
         counted &= episodes["step"] == episodes["step"][counted].max(initial=-1)
@@ -93,10 +100,10 @@ def _value(
         return float(_known(truth.episode, metric) * counted.sum() - returns)
     if not counted.any():
         return None
-    if metric.statistic == "area":  # below the curve of the returns, each until it ends
-        ends, of = np.unique(episodes["step"][counted], return_inverse=True)
-        curve = np.bincount(of, episodes["return"][counted]) / np.bincount(of)
-        return float(curve @ np.diff(ends, prepend=first) / (ends[-1] - first))
+    if metric.statistic == "area":  # within a part episodes weigh alike; one without has the next's
+        parts = np.unique(part[counted])
+        means = [episodes["return"][counted & (part == k)].mean() for k in parts]
+        return float(np.array(means) @ np.diff(parts, prepend=-1) / (parts[-1] + 1))
     if metric.statistic == "reward_per_step":
         return returns / float(episodes["length"][counted].sum())
     if metric.event is not None:
@@ -143,10 +150,9 @@ def _mean_of_records(records: Columns, name: str, first: int) -> float | None:
 def _of_event(event: tuple[str, str], episodes: Columns, counted: NDArray[np.bool_]) -> float:
     statistic, name = event
     counts = episodes[f"event_{name}"][counted]
-    if statistic == "episodes_with":
-        return float((counts > 0).mean())
-    if statistic == "events_per_episode":
-        return float(counts.mean())
+    of_episodes = {"episodes_with": counts > 0, "events_per_episode": counts}
+    if statistic in of_episodes:
+        return float(of_episodes[statistic].mean())
     total = float(counts.sum())
     return total if statistic == "events" else total / float(episodes["length"][counted].sum())
 
@@ -172,11 +178,9 @@ def final_metrics(
         needs = {"evaluation": batch.budget.evaluation, "queries": batch.budget.queries}
         if not metric.suits(batch.cell.task) or needs.get(metric.kind, True) is None:
             continue
-        if metric.kind == "cost":
-            values[metric.name] = timing.steps_per_s
-            continue
-        if metric.statistic in stored:
-            values[metric.name] = stored[metric.statistic]
+        known = {metric.statistic: timing.steps_per_s} if metric.kind == "cost" else stored
+        if metric.statistic in known:
+            values[metric.name] = known[metric.statistic]
             continue
         risk = host.risk_names.measure(metric.risk)
         value = scalar(metric, risk, left.episodes, left.metrics, batch.budget.steps, truth)
@@ -190,8 +194,5 @@ def truth_of(task: Task, host: Host) -> Truth:
         return Truth()
     spec = host.environments[task.environment]
     options = task_config(task, host, where=f"tasks.{task.name}")
-    of_episode, of_step = imported(spec.optimal_return), imported(spec.optimal_reward)
-    return Truth(
-        episode=None if of_episode is None else of_episode(options),
-        step=None if of_step is None else of_step(options),
-    )
+    functions = imported(spec.optimal_return), imported(spec.optimal_reward)
+    return Truth(*(None if one is None else one(options) for one in functions))

@@ -113,6 +113,9 @@ def test_scores_of_the_truth_are_the_best_and_silence_has_none():
     high = scores(Uncertainty(mean=q + 1, epistemic_var=torch.full_like(q, 0.01)), of, script)
     assert high["bounds_hold"].tolist() == [0.0]  # 1 above, bounds .128 below
     assert scores(Uncertainty(mean=q), of, script) == {}
+    without_end = Uncertainty(mean=q + 1, epistemic_var=torch.full_like(q, torch.inf))
+    endless = scores(without_end, of, script)
+    assert endless["bounds_hold"].tolist() == [1.0]  # of all ten, not of the nine that are random
     # half a unit too high: bounds hold where samples move together, by one unit; not where each
     # moves by itself, since a policy's value is the mean of 144 entries
     rng = np.random.default_rng(0)

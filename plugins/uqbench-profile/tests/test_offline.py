@@ -106,11 +106,13 @@ def test_the_oracle_knows_the_posterior_from_what_it_sees_and_its_intervals_cove
     assert torch.equal(scored[f"skill@{middle}"], scored["skill"])
     assert scored[f"skill@{middle - 4}"].max() < 0.99
     wrong = replace(stated, mean=stated.mean + 1e6, value_samples=None)
-    far = truth.scores(wrong, torch.zeros(0))["skill"]
-    assert -1 <= far.min() < -0.999
+    assert truth.scores(wrong, torch.zeros(0))["skill"].min() > 0.99  # of widths alone
     agent.config = OfflineBayesConfig(width="constant")
     constant = truth.scores(agent.uncertainty(truth.obs), torch.zeros(0))
     assert constant["shape"].abs().max() < 1e-6
+    best = torch.stack([x for name, x in constant.items() if name.startswith("skill@")]).amax(0)
+    assert best.max() < 0.05  # one between those that are tried may be a little better
+    assert best.min() > -0.2
     agent.config = OfflineBayesConfig(width="silent")
     silent = truth.scores(agent.uncertainty(truth.obs), torch.zeros(0))
     names = {name for name in silent if "@" not in name}

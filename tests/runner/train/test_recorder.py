@@ -405,21 +405,40 @@ def test_online_return_is_the_mean_over_the_episodes_that_ended_in_the_window(
     assert compute("online", "return", window) == expected
 
 
-def test_the_area_below_the_curve_weighs_time_and_not_episodes() -> None:
-    """A run that is 1 for 600 steps, by 60 short episodes, and 10 for 400, by one long: 4.6."""
-    ends = np.r_[10:601:10, 1000]
+def area(steps: np.ndarray, returns: np.ndarray, ends: str | np.ndarray = "terminated") -> float:
+    metric = Metric(name="m", summary="", kind="online", statistic="area", window=0.5)
     episodes = {
-        "phase": np.full(61, "training"), "end": np.full(61, "terminated"), "step": ends,
-        "return": np.r_[np.ones(60), 10.0],
+        "phase": np.full(len(steps), "training"), "end": np.full(len(steps), ends),
+        "step": steps, "return": returns.astype(float),
     }  # fmt: skip
-    metric = Metric(name="m", summary="", kind="online", statistic="area")
-    assert scalar(metric, Expectation(), episodes, RECORDS, 1000) == pytest.approx(4.6)
-    half = metric.model_copy(update={"window": 0.5})
-    assert scalar(half, Expectation(), episodes, RECORDS, 1000) == pytest.approx(0.2 + 8)
-    twice = {name: np.repeat(column, 2) for name, column in episodes.items()}  # of two actors
-    twice["return"][-1] = 20.0  # the curve is the mean of what ends together
-    assert scalar(metric, Expectation(), twice, RECORDS, 1000) == pytest.approx(0.6 + 6)
-    assert compute("online", "area", 0.1) is None  # of no episode
+    found = scalar(metric, Expectation(), episodes, RECORDS, 1000)
+    assert found is not None
+    return found
+
+
+def test_the_area_below_the_curve_weighs_time_and_not_episodes() -> None:
+    """A run of which half has one, by 25 short episodes, and half ten, by five, or by one: 5.5."""
+    short = np.arange(510, 751, 10)
+    for late in (np.arange(800, 1001, 50), np.array([1000])):
+        returns = np.r_[np.ones(len(short)), np.full(len(late), 10.0)]
+        assert area(np.r_[short, late], returns) == pytest.approx(5.5)
+    assert area(np.array([400, 1000]), np.array([99, 1])) == 1.0  # an episode counts where it ends
+
+
+def test_nobody_has_a_greater_area_by_the_times_at_which_episodes_end() -> None:
+    """Planted agents: of bad luck short episodes, after good luck none that ends, and none ever."""
+    lucky = np.arange(548, 1001, 50)
+    unlucky = np.concatenate([np.arange(k - 45, k - 9, 4) for k in lucky])
+    steps, returns = np.r_[unlucky, lucky], np.r_[np.zeros(90), np.full(10, 50.0)]
+    assert area(steps, returns) == pytest.approx(returns.mean())
+    ends = np.array(["terminated", "unfinished"])
+    assert area(np.array([550, 1000]), np.array([50, 0]), ends) == pytest.approx(5.0)
+    assert area(np.array([1000]), np.array([3]), ends[1:]) == 3.0
+    of_two = np.array(["terminated"] * 10 + ["unfinished"])
+    steps, returns = np.r_[lucky, 1000], np.r_[np.full(10, 4.0), 0]
+    assert area(steps, returns, of_two) == pytest.approx(4.0)  # where others end, it does not count
+    assert compute("online", "area", 0.1) is not None
+    assert compute("evaluation", "return") is not None
 
 
 def test_a_risk_measure_takes_the_lower_tail_of_the_episodes() -> None:

@@ -26,7 +26,7 @@ from uqbench_profile.offline_worlds import (
     policy_values,
     resolvent,
 )
-from uqbench_profile.widths import LOWEST, scale, shape
+from uqbench_profile.widths import LOWEST, constants, scale, shape
 
 QUANTILE = 1.2815515655446004
 """Standard normal quantile of .9: bounds that one value in ten lies below."""
@@ -91,19 +91,25 @@ def best_value(world: OfflineWorld, discount: float) -> Tensor:
     return value_of(world, actions, discount)
 
 
-def distance(mean: Tensor, std: Tensor, exact: Known) -> Tensor:
-    """Mean over pairs of the CRPS of ``N(mean, std²)`` beyond the exact posterior's, ``[L]``.
+def distance(std: Tensor, exact: Known) -> Tensor:
+    """Mean over pairs of the CRPS of ``N(m, std²)`` beyond the exact posterior's, ``[L]``.
 
-    Expected by the posterior: no truth is drawn (Gneiting & Raftery 2007, eq. 22).
+    Expected by the posterior, whose means m are: no truth is drawn (Gneiting & Raftery 2007, eq.
+    22), and a method's own means are not in it.
     """
-    one = torch.ones_like(exact.mean)[..., None]
-    own, known = (Law(one, m[..., None], s[..., None]) for m, s in
-                  ((mean, std), (exact.mean, exact.std)))  # fmt: skip
+    one, middle = torch.ones_like(exact.mean)[..., None], torch.zeros_like(exact.mean)[..., None]
+    own, known = (Law(one, middle, s[..., None]) for s in (std, exact.std))
     return excess(own, known).mean(-1)
 
 
+def least(exact: Known) -> Tensor:
+    """The least distance that one width for all pairs has, ``[L]``."""
+    each = [distance(c[:, None].expand_as(exact.std), exact) for c in constants(exact.std)]
+    return torch.stack(each).amin(0)
+
+
 def scores(
-    stated: Uncertainty, exact: Known, world: OfflineWorld, discount: float, prior_std: Tensor
+    stated: Uncertainty, exact: Known, world: OfflineWorld, discount: float, constant: Tensor
 ) -> Mapping[str, Tensor]:
     """Scores ``[L]`` by name; none of what is not stated.
 
@@ -113,9 +119,9 @@ def scores(
       best policy there is;
     - ``pessimism_by_mean``: V of acting by the mean of Q of the policy chosen by means;
     - ``shape`` and ``scale`` of the widths, against the exact posterior's;
-    - ``skill``: ``(R − D) / (R + D)`` of D, the mean distance of what is stated of each Q from the
-      exact posterior (the CRPS beyond its own, expected by it), and R, the prior's: 1 for the exact
-      posterior, 0 for the prior, above −1 however far off a statement is.
+    - ``skill``: 1 less the mean distance of the widths from the exact posterior's (the CRPS beyond
+      its own, expected by it), over ``constant``, the best single width's: 1 for the exact
+      posterior, 0 for that width.
     """
     stated = consistent(stated)
     known = {name: x.double().cpu() for name, x in vars(stated).items() if x is not None}
@@ -141,9 +147,7 @@ def scores(
     by_mean = chosen(mean, torch.zeros_like(mean), None, world.policies)
     found = {"selection_by_mean": selected(by_mean), "pessimism_by_mean": gained(mean, by_mean)}
     std = torch.zeros_like(mean) if var is None else var.clamp(0, LARGEST**2).sqrt()
-    own = distance(mean.flatten(1), std.flatten(1), exact)
-    prior = distance(torch.zeros_like(exact.mean), prior_std.expand_as(exact.mean), exact)
-    found["skill"] = (prior - own) / (prior + own)
+    found["skill"] = 1 - distance(std.flatten(1), exact) / constant
     if var is None:
         return {name: value.clamp(min=LOWEST) for name, value in found.items()}
     std = std.unflatten(1, form)
@@ -165,7 +169,7 @@ def exact_truth(config: OfflineConfig, discount: float, seeds: Sequence[int]) ->
     noise = SIGMA**2 / (1 - discount**2)
     truth = Truth(q, torch.zeros_like(q), return_var=torch.full_like(q, noise))
     one = OfflineWorld.drawn(config, [0])
-    prior_std = basis(world.features, world.successor, world.policies, discount).norm(dim=-1)
+    constant = least(exact)
     of = basis(one.features, one.successor, one.policies, discount)
     std = float(of.square().sum(-1).mean().sqrt())
     return ExactTruth(
@@ -173,7 +177,7 @@ def exact_truth(config: OfflineConfig, discount: float, seeds: Sequence[int]) ->
         None,
         lambda _: truth,
         scores=lambda stated, _: at_sizes(
-            lambda said: scores(said, exact, world, discount, prior_std), stated, ("skill",)
+            lambda said: scores(said, exact, world, discount, constant), stated, ("skill",)
         ),
         climatology=Climatology(0.0, std, (std**2 + noise) ** 0.5),
         of_lanes=True,

@@ -126,6 +126,8 @@ def uqbench_agents() -> Iterable[AgentSpec]:
             for name, title, kind in (
                 ("gaussian-prior", "The prior", "GaussianPrior"),
                 ("one-doubt", "One doubt for all pairs", "OneDoubt"),
+                ("noise-alone", "Doubt by noise alone", "NoiseAlone"),
+                ("data-alone", "Doubt by data alone", "DataAlone"),
             )
         ),
         *(_oracle(name, config) for name, config in ORACLES.items()),

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 from gymnasium import spaces
-from uqbench_tabular.agents.gaussian_controls import GaussianPrior, OneDoubt
+from uqbench_tabular.agents.gaussian_controls import (
+    DataAlone,
+    GaussianPrior,
+    NoiseAlone,
+    OneDoubt,
+)
 from uqbench_tabular.agents.gaussian_posterior import GaussianPosterior
 from uqbench_tabular.environments.config import GaussianValuesConfig
 from uqbench_tabular.environments.gaussian_values import (
@@ -17,10 +24,9 @@ from uqbench_tabular.environments.gaussian_values import (
     GaussianValues,
     exact_truth,
     posterior,
-    reference_of,
     values_of_rewards,
 )
-from uqbench_tabular.environments.posterior_scores import score_posterior
+from uqbench_tabular.environments.posterior_scores import LEFT, score_posterior
 
 from uqbench.contract.agent import EnvironmentInfo, Uncertainty
 from uqbench.registry import Host
@@ -29,11 +35,6 @@ from uqbench.testing.worlds import step_of_actors
 
 CPU = torch.device("cpu")
 WORLDS = range(2_000)
-ZEROS = {
-    "g0-s2-n4": 0.454836, "g9-s05-n4": 4.757756, "g9-s05-n16": 2.859739, "g9-s05-n64": 0.441109,
-    "g9-s2-n4": 0.627297, "g9-s2-n16": 1.248684, "g9-s2-n64": 0.462392,
-}  # fmt: skip
-"""Nats, by task."""
 CONFIG = GaussianValuesConfig(sigma=2.0, fours=1)
 
 
@@ -84,14 +85,21 @@ def test_the_agent_that_counts_rewards_has_the_posterior_in_closed_form(discount
     scores = score_posterior(stated, exact)
     for name in ("sd_ratio", "joint_kl_1", "joint_kl_10"):
         assert scores[name].abs().max() < 1e-6
-    assert scores["skill"] == pytest.approx(torch.ones(20).double(), abs=1e-5)
+    assert scores["size"] == pytest.approx(torch.ones(20).double(), abs=1e-5)
     far = score_posterior(
         Uncertainty(mean=stated.mean, epistemic_var=9 * stated.epistemic_var), exact
     )
     assert far["sd_ratio"] == pytest.approx(torch.full((20,), 3.0).double().log10())
     assert (far["joint_kl_10"] > far["joint_kl_1"]).all()
-    wrong = Uncertainty(mean=stated.mean + 1e4, epistemic_var=stated.epistemic_var)
-    assert -1 < score_posterior(wrong, exact)["skill"].min() < -0.99
+    third = (LEFT - torch.tensor(3.0).log()) / (LEFT + torch.tensor(3.0).log())
+    assert far["size"] == pytest.approx(third.double().expand(20), abs=1e-5)
+    certain = score_posterior(Uncertainty(mean=stated.mean), exact)
+    assert (certain["size"] < -0.8).all()
+    assert "sd_ratio" not in certain
+    swapped = stated.epistemic_var * torch.tensor([9.0, 1 / 9])  # errors do not cancel
+    assert score_posterior(replace(stated, epistemic_var=swapped), exact)["size"] == pytest.approx(
+        third.double().expand(20), abs=1e-5
+    )
 
 
 @pytest.mark.parametrize("discount", [0.0, 0.9])
@@ -109,24 +117,24 @@ def test_over_worlds_drawn_from_the_prior_the_posterior_covers_and_has_its_varia
 
 
 @pytest.mark.parametrize("discount", [0.0, 0.9])
-def test_the_controls_know_nothing_of_a_pair_alone(discount):
-    """The prior has GGᵀ; one doubt .2²(I + 11ᵀ/(1 − γ)²) about .8 of what fits all data."""
-    exact, of_values = posterior(CONFIG, discount, range(3)), values_of_rewards(discount)
-    prior = (of_values @ of_values.mT)[PLACE][:, PLACE]
-    common = torch.ones(PAIRS, PAIRS).double() / (1 - discount) ** 2
-    doubt = 0.04 * (torch.eye(PAIRS).double() + common)
-    for kind, mean, covariance in (
-        (GaussianPrior, torch.zeros(3, PAIRS), prior),
-        (OneDoubt, 0.8 * exact.fitted.flatten(1), doubt),
+def test_the_controls_state_one_doubt_of_all_rewards(discount):
+    """v GGᵀ, v of the prior 1, of the rules about what fits all data of σ, of n, or of neither."""
+    config = GaussianValuesConfig(sigma=2.0, fours=4)
+    exact, of_values = posterior(config, discount, range(3)), values_of_rewards(discount)
+    prior, fitted = (of_values @ of_values.mT)[PLACE][:, PLACE], exact.fitted.flatten(1)
+    for kind, mean, std in (
+        (GaussianPrior, torch.zeros(3, PAIRS), 1.0),
+        (OneDoubt, fitted, 0.242),
+        (NoiseAlone, fitted, 0.125 * 2),
+        (DataAlone, fitted, 0.5 / 4),
     ):
         states = torch.eye(STATES).expand(3, -1, -1)
-        said = learned(CONFIG, discount, range(3), kind).uncertainty(states)
+        said = learned(config, discount, range(3), kind).uncertainty(states)
         assert torch.allclose(said.mean.flatten(1), mean.double(), atol=1e-5)
-        samples = said.value_samples.flatten(1, 2)
-        for lane in samples:
-            assert torch.allclose(lane.cov(), covariance, atol=1e-8)
+        for lane in said.value_samples.flatten(1, 2):
+            assert torch.allclose(lane.cov(), std**2 * prior, atol=1e-8)
         stated = said.epistemic_var.flatten(1)
-        assert torch.allclose(stated, covariance.diagonal().expand(3, -1), atol=1e-8)
+        assert torch.allclose(stated, std**2 * prior.diagonal().expand(3, -1), atol=1e-8)
 
 
 def test_values_are_the_circuit_s_discounted_rewards():
@@ -136,35 +144,27 @@ def test_values_are_the_circuit_s_discounted_rewards():
     assert torch.equal(values_of_rewards(0.0), torch.eye(PAIRS).double())
 
 
-def test_a_score_of_zero_is_the_better_of_the_prior_and_of_certainty(monkeypatch):
-    """Expectations over worlds, whose means are normal; scores of 200 have a 5 % error."""
-    monkeypatch.setenv("UQBENCH_PLUGINS", "tabular,ube,dqn")
+def test_a_size_of_zero_is_what_the_best_empty_rule_leaves_of_the_board_s_tasks():
+    """Rules are ``c``, ``c σ`` and ``c/√n``, of the best c; steps are as many as data."""
     suite = read_suites(Host.load(), check=("noise-and-ignorance",)).suite("noise-and-ignorance")
-    drawn = torch.randint(PAIRS, (100, 10), generator=torch.Generator().manual_seed(10))
-    for task in suite.tasks:
-        config = GaussianValuesConfig(**task.config)
-        for budget in (suite.budgets["separating"], suite.budgets["paper"]):
-            if task in suite.tasks_of(budget):
-                assert budget.task_steps[task.name] == config.n * PAIRS + 256
-        weight = config.n / (config.n + config.sigma**2)
-        of_values = values_of_rewards(task.discount)
-        prior = (of_values @ of_values.mT)[PLACE][:, PLACE]
-        noise = config.sigma**2 * torch.eye(10).double()
-
-        def block(of):
-            return of[drawn[:, :, None], drawn[:, None]]
-
-        exact = block((1 - weight) * prior) + noise
-        told = []
-        for own, apart in (
-            (block(prior) + noise, weight * prior),
-            (noise.expand(100, 10, 10), (1 - weight) ** 2 / weight * prior),
-        ):
-            traces = torch.linalg.solve(own, exact + block(apart)).diagonal(dim1=1, dim2=2).sum(1)
-            told.append((traces - 10 + torch.logdet(own) - torch.logdet(exact)).mean().item() / 2)
-        assert reference_of(config, task.discount) == pytest.approx(min(told), rel=1e-9)
-        assert min(told) == pytest.approx(ZEROS[task.name], abs=1e-5)
-        if config.n == 16:
-            world = posterior(config, task.discount, range(200))
-            scored = score_posterior(Uncertainty(mean=world.fitted), world)["joint_kl_10"]
-            assert scored.mean().item() == pytest.approx(told[1], rel=0.2)
+    for budget in (suite.budgets["separating"], suite.budgets["paper"]):
+        for task in suite.tasks_of(budget):
+            config = GaussianValuesConfig(**task.config)
+            assert budget.task_steps[task.name] == config.n * PAIRS + 256
+    tasks = suite.tasks_of(suite.budgets["separating"])
+    configs = [GaussianValuesConfig(**task.config) for task in tasks]
+    one = values_of_rewards(0.9)[0].norm()
+    exact = torch.stack([
+        posterior(config, task.discount, [0]).covariance[0, 0].sqrt() / one
+        for config, task in zip(configs, tasks, strict=True)
+    ])  # fmt: skip
+    left = [
+        (exact / torch.tensor(rule).double()).log().std(correction=0).item()
+        for rule in (
+            [1.0] * len(configs),
+            [config.sigma for config in configs],
+            [config.n**-0.5 for config in configs],
+        )
+    ]
+    assert left[0] == pytest.approx(0.861, abs=1e-3)
+    assert min(left) == pytest.approx(LEFT, abs=1e-3)

@@ -13,7 +13,7 @@ from importlib.resources import as_file, files
 import numpy as np
 import torch
 from torch import Tensor
-from uqbench_dqn.sizes import consistent
+from uqbench_dqn.sizes import LARGEST, consistent
 
 from uqbench.contract.agent import Uncertainty
 from uqbench.contract.truth import Climatology, ExactTruth, Truth
@@ -82,7 +82,7 @@ def scores(stated: Uncertainty, of: Table, script: Tensor) -> Mapping[str, Tenso
     if samples is not None:
         width = torch.stack([of_policies(one) for one in samples.unbind(-1)], -1).std(-1)
     elif "epistemic_var" in known:
-        width = of_policies(known["epistemic_var"].clamp(min=0).sqrt())
+        width = of_policies(known["epistemic_var"].clamp(0, LARGEST**2).sqrt())
     else:
         return {}
     bound = of_policies(known["mean"]) - QUANTILE * width

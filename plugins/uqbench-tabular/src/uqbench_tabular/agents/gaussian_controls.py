@@ -1,19 +1,23 @@
-"""Rows that a score of joint predictions must tell from methods: the prior, and one doubt for all.
+"""Rows that a score of widths must tell from methods: the prior, and three empty rules.
 
-Both know the worlds of ``gaussian-values``; neither knows of any pair how much was seen of it.
+All know the worlds of ``gaussian-values``; none heeds both the noise and the number of rewards. The
+size of each rule is chosen in hindsight, by its score in these worlds: no method is to need as much
+luck.
 """
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
+from uqbench.contract.agent import EnvironmentInfo
 from uqbench_tabular.agents.gaussian_posterior import GaussianPosterior
+from uqbench_tabular.environments.config import GaussianValuesConfig
 
-SHRINKAGE, DOUBT = 0.8, 0.2
-"""Chosen in hindsight, by their score on these worlds: no method is to need as much luck."""
+DOUBT, OF_NOISE, OF_DATA = 0.242, 0.125, 0.5
+"""Standard deviations of a mean reward: itself, over σ, times √n."""
 
 
 class GaussianPrior(GaussianPosterior):
@@ -27,20 +31,44 @@ class GaussianPrior(GaussianPosterior):
 
 
 class OneDoubt(GaussianPosterior):
-    """The mean of what is seen, times .8, with the same doubt about every pair, in every world.
-
-    A standard deviation of .2 of each value by itself, and of ``.2/(1 − γ)`` of all together.
+    """The mean of what is seen, with the same doubt about every reward in every task.
 
     Source: uqbench
     """
 
-    def _stated(self) -> tuple[Tensor, Tensor, Tensor]:
+    def __init__(
+        self,
+        info: EnvironmentInfo,
+        seeds: Sequence[int],
+        config: GaussianValuesConfig,
+        device: torch.device,
+    ) -> None:
+        super().__init__(info, seeds, config, device)
+        self._doubt = self._of(config)
+
+    def _of(self, config: GaussianValuesConfig) -> float:
+        return DOUBT
+
+    def _moments(self) -> tuple[Tensor, Tensor]:
         fitted = self._sum / self._count.clamp(min=1)
-        mean = SHRINKAGE * fitted @ self._to_values.mT
-        pairs = mean.shape[1]
-        largest = self._to_values.sum(-1, keepdim=True)  # 1 / (1 − γ), of every pair
-        root = DOUBT * torch.cat([torch.eye(pairs).to(largest), largest], 1)
-        signs = torch.eye(pairs + 1).to(largest)
-        directions = math.sqrt((2 * pairs + 1) / 2) * torch.cat([signs, -signs], 1)
-        samples = mean[..., None] + root @ directions
-        return mean, root.square().sum(-1).expand_as(mean), samples
+        return fitted @ self._to_values.mT, torch.full_like(fitted, self._doubt**2)
+
+
+class NoiseAlone(OneDoubt):
+    """The same, its doubt a share of the noise: noise taken for ignorance.
+
+    Source: uqbench
+    """
+
+    def _of(self, config: GaussianValuesConfig) -> float:
+        return OF_NOISE * config.sigma
+
+
+class DataAlone(OneDoubt):
+    """The same, its doubt falling with the number of rewards, whatever their noise.
+
+    Source: uqbench
+    """
+
+    def _of(self, config: GaussianValuesConfig) -> float:
+        return float(OF_DATA * config.n**-0.5)

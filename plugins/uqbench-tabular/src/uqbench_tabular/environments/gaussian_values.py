@@ -15,18 +15,12 @@ import torch
 from gymnasium import spaces
 from torch import Tensor
 from torch.nn import functional as F
-from uqbench_dqn.sizes import at_sizes
 
 from uqbench.contract.environment import LaneEnv, Outcome, TimeLimit
 from uqbench.contract.truth import Climatology, ExactTruth, Truth
 from uqbench.lanes import Normal
 from uqbench_tabular.environments.config import GaussianValuesConfig
-from uqbench_tabular.environments.posterior_scores import (
-    JOINT,
-    Posterior,
-    drawn_pairs,
-    score_posterior,
-)
+from uqbench_tabular.environments.posterior_scores import Posterior, score_posterior
 
 STATES, ACTIONS = 4, 2
 CIRCUIT = ((0, 0), (1, 1), (3, 1), (1, 0), (2, 0), (3, 0), (0, 1), (2, 1))
@@ -127,32 +121,7 @@ def posterior(config: GaussianValuesConfig, discount: float, seeds: Sequence[int
     weight = config.n / (config.n + config.sigma**2)
     covariance = ((1 - weight) * to_values @ to_values.mT)[PLACE][:, PLACE]
     noise = max(config.sigma, 1e-3) ** 2
-    reference = reference_of(config, discount)
-    return Posterior(_of_pairs(weight * fitted), covariance, _of_pairs(fitted), noise, reference)
-
-
-def reference_of(config: GaussianValuesConfig, discount: float) -> float:
-    """The KL divergence at ten pairs that a skill of 0 has, expected over worlds.
-
-    That of the better of the prior, whatever the data, and of the mean that fits all data, without
-    a doubt. Means of worlds are normal, so that both expectations have a closed form.
-    """
-    weight = config.n / (config.n + config.sigma**2)
-    to_values, size = values_of_rewards(discount), JOINT[-1]
-    prior = (to_values @ to_values.mT)[PLACE][:, PLACE]
-    drawn, noise = drawn_pairs(PAIRS, size), max(config.sigma, 1e-3) ** 2 * torch.eye(size).double()
-
-    def block(of: Tensor) -> Tensor:
-        return of[drawn[:, :, None], drawn[:, None]]
-
-    exact, told = block((1 - weight) * prior) + noise, []
-    for own, apart in (
-        (block(prior) + noise, weight * prior),
-        (noise.expand(len(drawn), size, size), (1 - weight) ** 2 / weight * prior),
-    ):
-        trace = torch.linalg.solve(own, exact + block(apart)).diagonal(dim1=1, dim2=2).sum(1)
-        told.append(0.5 * (trace - size + torch.logdet(own) - torch.logdet(exact)).mean())
-    return float(min(told))
+    return Posterior(_of_pairs(weight * fitted), covariance, _of_pairs(fitted), noise)
 
 
 def exact_truth(config: GaussianValuesConfig, discount: float, seeds: Sequence[int]) -> ExactTruth:
@@ -166,9 +135,7 @@ def exact_truth(config: GaussianValuesConfig, discount: float, seeds: Sequence[i
         torch.eye(STATES),
         None,
         lambda _: truth,
-        scores=lambda stated, _: at_sizes(
-            lambda said: score_posterior(said, exact), stated, ("skill",)
-        ),
+        scores=lambda stated, _: score_posterior(stated, exact),
         climatology=Climatology(0.0, prior_var**0.5, (prior_var + noise) ** 0.5),
     )
 

@@ -18,6 +18,10 @@ from uqbench.contract.agent import Uncertainty
 JOINT = (1, 10)
 """τ: of how many pairs, drawn with repeats, the values are predicted at once."""
 DRAWS = 100
+SMALLEST = 1e-4
+"""Standard deviations below it are not told apart."""
+LEFT = 0.617
+"""The distance that a size of 0 has: what the best of three empty rules leaves of four tasks."""
 
 
 @dataclass(frozen=True)
@@ -29,14 +33,12 @@ class Posterior:
         covariance: of all pairs, the same in all lanes, ``[M · A, M · A]``.
         fitted: what a network predicts that fits all data and nothing else, ``[L, M, A]``.
         noise: variance of what is predicted jointly, Q seen with it.
-        reference: the KL divergence at ten pairs that a skill of 0 has.
     """
 
     mean: Tensor
     covariance: Tensor
     fitted: Tensor
     noise: float
-    reference: float
 
 
 def score_posterior(stated: Uncertainty, exact: Posterior) -> Mapping[str, Tensor]:
@@ -45,8 +47,10 @@ def score_posterior(stated: Uncertainty, exact: Posterior) -> Mapping[str, Tenso
     - ``fit_error``: root mean square of the stated mean minus what fits all data, over the
       posterior's standard deviation: how far optimization is from its end.
     - ``sd_ratio``: log10 of stated over exact standard deviations, mean over pairs; 0 is right.
-    - ``skill``: ``(R − K) / (R + K)`` of K, ``joint_kl_10``, and the reference R: 1 for the exact
-      posterior, 0 for the reference, above −1 however far off a statement is;
+    - ``size``: ``(R − D) / (R + D)`` of D, the root mean square of the log of stated over exact
+      standard deviations, and R, what one width for all tasks leaves of them at its best, one that
+      follows the noise alone, or the number of rewards alone, whichever leaves least: 1 is exact.
+      Without a width it is that of a certain value.
     - ``joint_kl_1``, ``joint_kl_10``: Kullback–Leibler divergence in nats, of the joint prediction
       of Q at τ pairs, seen with the posterior's ``noise``, from the exact one (Osband et al. 2022,
       "The neural testbed", section 3), by :func:`uqbench_dqn.sizes.covariance`.
@@ -59,9 +63,11 @@ def score_posterior(stated: Uncertainty, exact: Posterior) -> Mapping[str, Tenso
     known, own = exact.covariance.to(mean), covariance(stated)
     sd = known.diagonal().sqrt()
     scores = {"fit_error": error.square().mean(1).sqrt() / sd.square().mean().sqrt()}
+    ratio = own.diagonal(dim1=1, dim2=2).sqrt().clamp(min=SMALLEST) / sd
+    distance = ratio.log().square().mean(1).sqrt()
+    scores["size"] = (LEFT - distance) / (LEFT + distance)
     if stated.value_samples is not None or stated.epistemic_var is not None:
-        stated_sd = own.diagonal(dim1=1, dim2=2).clamp(min=1e-12).sqrt()
-        scores["sd_ratio"] = (stated_sd / sd).log10().mean(1)
+        scores["sd_ratio"] = ratio.log10().mean(1)
     difference = mean - exact.mean.flatten(1).to(mean)
     for size in JOINT:
         drawn = drawn_pairs(pairs, size).to(mean.device)
@@ -70,8 +76,7 @@ def score_posterior(stated: Uncertainty, exact: Posterior) -> Mapping[str, Tenso
         scores[f"joint_kl_{size}"] = _divergence(
             difference[:, drawn], own[:, *block] + noise, known[block] + noise
         ).mean(1)
-    kl = scores[f"joint_kl_{JOINT[-1]}"]
-    return scores | {"skill": (exact.reference - kl) / (exact.reference + kl)}
+    return scores
 
 
 def drawn_pairs(pairs: int, size: int) -> Tensor:
