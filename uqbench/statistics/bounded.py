@@ -225,9 +225,15 @@ def _draws(of: BoundedMean, seeds: int | None, stream: int) -> tuple[Draws, Draw
 
 def _student(of: Location, draws: int, stream: int) -> Draws:
     """Draws of a mean: each task's t, of its runs' standard error and degrees of freedom, added."""
-    generator = np.random.default_rng(derive_seed("student", stream))
     variances, _, _, degrees = zip(*of.parts, strict=True)
-    return of.estimate + generator.standard_t(degrees, (draws, len(degrees))) @ np.sqrt(variances)
+    return of.estimate + _standard(degrees, draws, stream) @ np.sqrt(variances)
+
+
+@lru_cache(maxsize=4)
+def _standard(degrees: tuple[float, ...], draws: int, stream: int) -> Draws:
+    """Draws of Student's t, ``[draws, tasks]``; kept, since they take longer than their use."""
+    generator = np.random.default_rng(derive_seed("student", stream))
+    return generator.standard_t(degrees, (draws, len(degrees)))
 
 
 def _sizes(runs: int) -> Draws:
