@@ -239,8 +239,8 @@ def _csv(path: Path, data: bytes, columns: Mapping[str, str]) -> Part:
         if other or not known:
             raise UqbenchError(
                 f"{path} is W&B's export of a chart, and {(other or [*rows])[-1]!r:.99} names no "
-                f"run: expected ENV__METHOD__SEED__TIME - METRIC; the mean of a group, its MIN and MAX "
-                f"are no runs: export without groups, or export the table of runs."
+                f"run: expected ENV__METHOD__SEED__TIME - METRIC; the mean of a group, its MIN and "
+                f"MAX are no runs: export without groups, or export the table of runs."
             )
         return _chart(path, rows, columns)
     return Part(str(path), rows, _stem(path), commas=between == ";")
