@@ -5,11 +5,12 @@ import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from weakref import ref
 
 import numpy as np
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from uqbench import AgentSpec
 from uqbench.contract.agent import LoopAgent
@@ -24,6 +25,7 @@ from uqbench.runner.interleaving import execute
 from uqbench.runner.train.agents import Training
 from uqbench.runner.train.proof import LoopProof, relative_change, weights
 from uqbench.suites import make_plan, read_suites
+from uqbench.suites.tables import Evaluation
 
 
 class Holder:
@@ -194,6 +196,43 @@ def test_what_is_trained_to_be_judged_later_is_not_proved(loop, host, tmp_path, 
     record, told = executed(ranked(host, loop), host, tmp_path, "train")
     assert (record.trained, record.learning) == (True, {})
     assert [one for one in told if isinstance(one, Notice | Failed)] == []
+
+
+def tensors(agent: object) -> list[Tensor]:
+    """The weights of an agent, and what its parts hold, such as its replay buffer."""
+    parts = [part for part in vars(agent).values() if hasattr(part, "__dict__")]
+    held = [one for part in parts for one in vars(part).values() if isinstance(one, Tensor)]
+    networks = [part for part in parts if isinstance(part, nn.Module)]
+    held += [weight for network in networks for weight in network.parameters()]
+    return [one for one in held if one.dim()]  # not the clock
+
+
+@pytest.mark.parametrize("numerics", ["eager", "native"])
+def test_an_untrained_agent_is_made_once_the_trained_one_is_gone(numerics, tmp_path, monkeypatch):
+    """Replay buffers and optimizers of two would be twice the memory, once all is trained."""
+    host, making = Host.load(), Training._make
+    suite = read_suites(host, check=()).suite("windy-cliff")
+    plan = make_plan(suite, host, "smoke", device="cpu", methods=["qr-dqn"], seeds=[0])
+    how = {"numerics": numerics, "evaluation": Evaluation(episodes=2, max_steps=50)}
+    budget = plan.budget.model_copy(update=how)
+    batch = Batch(plan.cells[0], budget, plan.suite.metrics, "cpu")
+    made, alive = list[ref[Tensor]](), list[int]()
+
+    def make(self, of):
+        whole = of is self._batch  # others have one lane's, to be stored
+        alive.extend([sum(one() is not None for one in made)] * whole)
+        agent = making(self, of)
+        made.extend(map(ref, tensors(agent)) if whole else ())
+        return agent
+
+    monkeypatch.setattr(Training, "_make", make)
+    record, _ = executed(batch, host, tmp_path)
+    assert record.learning.keys() == PROVED
+    assert len(made) > 10
+    assert alive == [0, 0]
+
+
+PROVED = {"moved", "gradient_steps", "trained", "untrained", "random"}
 
 
 def test_without_memory_for_a_second_agent_the_proof_is_without_it(host, tmp_path, monkeypatch):

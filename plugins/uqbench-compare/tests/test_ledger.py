@@ -77,6 +77,7 @@ def files(root: Path) -> dict[str, tuple[list[Path], dict]]:
     frame = long()
     comma = frame.assign(score=[str(x).replace(".", ",") for x in frame["score"]])
     percent = frame.assign(score=[f"{x} %" for x in frame["score"]])
+    indexed = frame.set_index(["method", "task", "seed"])
     signs = frame.assign(
         score=[f"\N{MINUS SIGN}{-x}" if x < 0 else f"+{x}" for x in frame["score"]]
     )
@@ -93,6 +94,9 @@ def files(root: Path) -> dict[str, tuple[list[Path], dict]]:
         "j.parquet": lambda p: frame.to_parquet(p),
         "k.feather": lambda p: frame.to_feather(p),
         "l.npz": lambda p: np.savez(p, **SCORES),
+        "levels.parquet": lambda p: indexed.to_parquet(p),
+        "levels in columns.parquet": lambda p: indexed.unstack("seed").to_parquet(p),
+        "UTF-16.csv": lambda p: frame.to_csv(p, index=False, sep="\t", encoding="utf-16"),
         "m.npz": lambda p: np.savez(p, **{c: np.array(frame[c].tolist()) for c in frame}),
         "n.csv": lambda p: signs.to_csv(p, index=False),
     }  # fmt: skip
@@ -122,7 +126,7 @@ def bits(found: uqbench.Compared) -> list[str]:
 def test_the_same_numbers_in_every_form_give_the_same_ranks_to_the_bit(tmp_path):
     expected = bits(uqbench.compare(SCORES))
     forms = objects() | files(tmp_path)
-    assert len(forms) == 33
+    assert len(forms) == 36
     for name, (scores, options) in forms.items():
         found = uqbench.compare(scores, **options)
         assert bits(found) == expected, name
@@ -256,10 +260,24 @@ def test_commas_percentages_and_complex_numbers_are_not_guessed():
     assert list(numbers(["1,25", "3"], "x", commas=True)) == [1.25, 3]
     with pytest.raises(UqbenchError, match="decimal commas are read where ;"):
         numbers(["1,25"], "x")
+    with pytest.raises(UqbenchError, match="no separator of thousands"):
+        numbers(["1.234,5"], "x", commas=True)
     with pytest.raises(UqbenchError, match="some are percentages"):
         numbers(["1%", "3"], "x")
     with pytest.raises(UqbenchError, match="complex"):
         uqbench.compare({"a": np.ones((3, 2)) * 1j})
+
+
+@pytest.mark.parametrize(
+    "names", [["Group: dqn", "Group: ppo"], ["Pong__dqn__1__17", "lively-sun"]]
+)
+@pytest.mark.parametrize("asked", [{}, {"task": "*"}])
+def test_a_chart_whose_columns_name_no_runs_is_refused(names, asked, tmp_path):
+    """W&B's groups are means over runs; with ``task=*`` they and their MIN and MAX were tasks."""
+    columns = [f"{n} - charts/return{end}" for n in names for end in ("", "__MIN", "__MAX")]
+    pd.DataFrame(1.0, [50, 100], columns).rename_axis("global_step").to_csv(tmp_path / "chart.csv")
+    with pytest.raises(UqbenchError, match=rf"chart, and '{names[1]}.* names no run: expected ENV"):
+        uqbench.compare(tmp_path / "chart.csv", columns=asked)
 
 
 FRAME = pd.DataFrame({"method": "a", "task": "t", "seed": [0, 1], "score": [1.0, 2.0]})

@@ -58,7 +58,7 @@ class Training:
         self._batch, self._measured, self._env = batch, measured, measured.env
         self._host, self._notify = host, notify
         self._agent, numerics = self._make(batch), batch.budget.numerics
-        self._first = [one.detach().clone() for one in parameters(self._agent)]
+        self._first = [one.detach().to("cpu", copy=True) for one in parameters(self._agent)]
         execute_as(self._agent, numerics, notify)
         self._capture = capture_of(self._agent, self._env, measured.device, numerics)
         self._parts: dict[str, HasState] = {
@@ -136,8 +136,9 @@ class Training:
         moved = relative_change(self._first, parameters(self._agent), lanes)
         if not weights(self._agent) and 0 in moved:  # it may learn where nobody looks
             return [{}] * lanes
+        getattr(self._agent, "__dict__", {}).clear()  # its memory is for an untrained one
         fresh = None
-        try:  # beside the trained one, whose replay buffer is still in memory
+        try:
             fresh = None if measured.returned is None else measured.episodes(self._make(batch))
         except torch.OutOfMemoryError:
             self._notify("returns of an untrained agent are left out: no memory for a second one")
@@ -199,11 +200,9 @@ def train_loop_agent(
 def make_agent(batch: Batch, host: Host, env: LaneEnv, device: torch.device) -> Agent:
     """The method's agent, written for lanes, with one lane per run."""
     make = host.agents[str(batch.cell.method.agent)].load_factory()
-    seeds = [run.agent_seed for run in batch.runs]
+    seeds, info = [run.agent_seed for run in batch.runs], _environment_info(batch, env)
     with initial_weights(batch.budget.numerics):
-        agent: Agent = make(
-            _environment_info(batch, env), seeds, deepcopy(batch.cell.config), device
-        )
+        agent: Agent = make(info, seeds, deepcopy(batch.cell.config), device)
     if batch.budget.actors > 1 and device.type == "cpu":
         use_onednn(vars(agent).values())
     return agent

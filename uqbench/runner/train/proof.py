@@ -66,7 +66,7 @@ class LoopProof:
         self._steps += 1
         for weight in (one for group in optimizer.param_groups for one in group["params"]):
             if weight not in self._first:
-                self._first[weight] = weight.detach().clone()
+                self._first[weight] = weight.detach().to("cpu", copy=True)
 
 
 def returns(

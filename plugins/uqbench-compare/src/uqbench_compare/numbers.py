@@ -33,9 +33,11 @@ def numbers(values: Any, what: str, *, commas: bool = False) -> NDArray[np.float
         try:
             read.append(number(text, commas=commas))
         except ValueError as error:
-            hint = ": decimal commas are read where ; separates the columns" * (
-                "," in text
-            ) or ": a complex one has no order" * (text.rstrip(") ")[-1:] in "jJ")
+            separated = ": decimal commas are read where ; separates the columns"
+            if commas:
+                separated = ": expected no separator of thousands beside the decimal comma"
+            complex_one = ": a complex one has no order" * (text.rstrip(") ")[-1:] in "jJ")
+            hint = separated * ("," in text) or complex_one
             raise UqbenchError(f"{what} {error}{hint}.") from None
     given = [text.strip() for text, value in zip(texts, read, strict=True) if not math.isnan(value)]
     if len({text.endswith("%") for text in given}) > 1:

@@ -208,7 +208,7 @@ def _arrow(path: Path, data: bytes, _: Mapping[str, str]) -> Part:
     if find_spec("pyarrow") is None:
         raise lacking(ModuleNotFoundError(name="pyarrow"), str(path))
     load = pd.read_parquet if path.suffix == ".parquet" else pd.read_feather
-    return Part(str(path), load(io.BytesIO(data)), _stem(path))
+    return Part(str(path), _frame(load(io.BytesIO(data))), _stem(path))
 
 
 def _numpy(path: Path, data: bytes, columns: Mapping[str, str]) -> Part:
@@ -224,7 +224,8 @@ def _numpy(path: Path, data: bytes, columns: Mapping[str, str]) -> Part:
 
 def _csv(path: Path, data: bytes, columns: Mapping[str, str]) -> Part:
     """A table of texts, or W&B's export of a chart."""
-    text = (unpacked(data) if path.suffix == ".gz" else data).decode("utf-8-sig")
+    data = unpacked(data) if path.suffix == ".gz" else data
+    text = data.decode("utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig")
     between = max(",;\t", key=text.partition("\n")[0].count)
     as_text: dict[str, Any] = {"dtype": str, "keep_default_na": False, "header": None}
     table = pd.read_csv(io.StringIO(text), sep=between, **as_text)
@@ -232,7 +233,15 @@ def _csv(path: Path, data: bytes, columns: Mapping[str, str]) -> Part:
     if not rows.columns.is_unique:
         again = sorted({*rows.columns[rows.columns.duplicated()]})
         raise UqbenchError(f"{path} has the column {again[0]!r} twice: expected one of a name.")
-    if any(map(CLEANRL.fullmatch, rows)):
+    known = [name for name in rows if CLEANRL.fullmatch(name)]
+    if known or any(name.endswith(("__MIN", "__MAX")) for name in rows):
+        other = [name for name in rows if " - " in name and name not in known]
+        if other or not known:
+            raise UqbenchError(
+                f"{path} is W&B's export of a chart, and {(other or [*rows])[-1]!r:.99} names no "
+                f"run: expected ENV__METHOD__SEED__TIME - METRIC; the mean of a group, its MIN and "
+                f"MAX are no runs: export without groups, or export the table of runs."
+            )
         return _chart(path, rows, columns)
     return Part(str(path), rows, _stem(path), commas=between == ";")
 

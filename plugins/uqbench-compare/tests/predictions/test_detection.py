@@ -56,6 +56,18 @@ def test_ninety_five_percent_is_at_least_that_and_no_threshold_is_left_out():
         assert found == pytest.approx(min(thresholds))
 
 
+@pytest.mark.parametrize("digits", [0, 1, 8])
+def test_the_area_is_the_share_of_pairs_in_order_and_half_of_the_ties(digits):
+    """By counting each pair, in scores of float32 with many ties, some and none."""
+    generator = np.random.default_rng(digits)
+    for seen in (3, 40):
+        above, below = generator.normal(1, 1, seen), generator.normal(size=100)
+        above, below = (np.float32(np.round(own, digits)) for own in (above, below))
+        ordered = (above[:, None] > below).sum() + (above[:, None] == below).sum() / 2
+        found = detection(above[None], below[None])["auroc"].item()
+        assert found == pytest.approx(ordered / (seen * 100), abs=1e-15)
+
+
 @settings(max_examples=25, deadline=None, derandomize=True)
 @given(seed=st.integers(0, 2**32 - 1), points=st.integers(2, 6))
 def test_within_a_tie_the_area_is_the_mean_over_all_orders(seed, points):
