@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import uqbench
-from uqbench.contract.errors import UqbenchWarning
+from uqbench.errors import UqbenchWarning
 
 ROOT = Path(__file__).parents[1]
 NIGHT = ROOT / "tools" / "gpu_night"

@@ -18,7 +18,7 @@ import pandas
 import pytest
 from packed import read_scores, write_scores
 
-from uqbench.contract.seeding import derive_seed
+from uqbench.seeding import derive_seed
 
 TOY = Path(__file__).parent / "toy"
 N_RUNS = 12  # two tasks, two methods, three seeds

@@ -15,7 +15,7 @@ import torch
 
 import uqbench
 from uqbench.api.options import Options
-from uqbench.contract.errors import UqbenchError
+from uqbench.errors import UqbenchError
 from uqbench.registry import Host, local
 from uqbench.suites import Selection
 

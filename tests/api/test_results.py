@@ -17,7 +17,7 @@ import pytest
 from packed import read_scores, write_scores
 
 import uqbench
-from uqbench.contract.errors import UqbenchError, UqbenchWarning
+from uqbench.errors import UqbenchError, UqbenchWarning
 
 TOY = Path(__file__).parents[1] / "toy"
 

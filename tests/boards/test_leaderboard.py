@@ -10,13 +10,13 @@ import pytest
 from rliable import metrics as rliable_metrics
 from uqbench_leaderboard.check import same_result
 
+from uqbench.board_table import BoardTable
 from uqbench.boards import Board, from_csv, to_csv
-from uqbench.contract.board_table import BoardTable
-from uqbench.contract.errors import UqbenchError
-from uqbench.contract.specs import Spec
+from uqbench.errors import UqbenchError
 from uqbench.pages.markdown import page
 from uqbench.registry import Host
 from uqbench.results.scores import Score, Scores
+from uqbench.specs import Spec
 from uqbench.statistics.location import location
 from uqbench.statistics.ranks import compare, places
 from uqbench.suites import Plan, make_plan, read_suites

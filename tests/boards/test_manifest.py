@@ -11,7 +11,7 @@ from uqbench_leaderboard.check import altered_files, check, rewrite
 from uqbench.boards import Board, Manifest, StoredBoard, board_at, gather
 from uqbench.boards.cost import step_costs
 from uqbench.boards.manifest import SCHEMA_VERSION, read_manifest
-from uqbench.contract.errors import UqbenchError
+from uqbench.errors import UqbenchError
 from uqbench.pages.board_folders import all_files, write_files
 from uqbench.results.folders import Folder
 from uqbench.results.store import Store

@@ -19,7 +19,7 @@ from uqbench_leaderboard.check import check, rewrite
 import uqbench
 from uqbench.boards import Board, StoredBoard, board_at, gather
 from uqbench.boards.with_stored import as_run_today
-from uqbench.contract.errors import UqbenchError
+from uqbench.errors import UqbenchError
 from uqbench.pages.board_folders import all_files, write_files
 from uqbench.pages.markdown import page
 from uqbench.results import files

@@ -13,7 +13,7 @@ import pytest
 from example_runs import EPISODES, METRICS, make_record, make_run
 
 from uqbench.boards.curves import uncertainty_parquet
-from uqbench.contract.errors import UqbenchError
+from uqbench.errors import UqbenchError
 from uqbench.results.scores import Making, Score, Scores
 from uqbench.results.store import Store
 from uqbench.results.tables import CURVES, RunColumns

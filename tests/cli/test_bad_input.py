@@ -22,7 +22,7 @@ from uqbench.api.options import Options
 from uqbench.api.values import Kind
 from uqbench.cli import group, main
 from uqbench.cli.options import _Value
-from uqbench.contract.errors import UqbenchError
+from uqbench.errors import UqbenchError
 from uqbench.registry import local
 
 TOY = Path(__file__).parents[1] / "toy"

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from uqbench.api.options import Options
 from uqbench.cli import group, list_
 from uqbench.cli.options import _gathered
-from uqbench.contract.errors import UqbenchError
+from uqbench.errors import UqbenchError
 from uqbench.registry import local
 
 HEAVY = ("torch", "pandas", "pyarrow", "gymnasium", "pydantic", "rich", "rliable", "numpy")

@@ -10,7 +10,7 @@ import pytest
 from uqbench_report.cli.report import command
 from uqbench_report.report import write_output
 
-from uqbench.contract.errors import UqbenchError
+from uqbench.errors import UqbenchError
 
 LIST = [sys.executable, "-m", "uqbench", "list", "risks"]
 

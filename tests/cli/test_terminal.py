@@ -7,7 +7,7 @@ import click
 from click.testing import CliRunner
 
 from uqbench.cli.terminal import say
-from uqbench.contract.wording import visible
+from uqbench.wording import visible
 
 CLI = Path(__file__).parents[2] / "uqbench" / "cli"
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from uqbench.cli.try_ import command
-from uqbench.contract.errors import UqbenchError
+from uqbench.errors import UqbenchError
 from uqbench.registry import Host, local
 from uqbench.runner.executors.local import _print_into
 from uqbench.suites import Selection

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from uqbench.contract.agent import Agent
+from uqbench.agent import Agent
 from uqbench.lanes import Adam, Clock, ReplayBuffer, Uniform
 
 CPU = torch.device("cpu")

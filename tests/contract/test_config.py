@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import pytest
 
-from uqbench.contract.config import LATER, Steps, as_table, resolve
-from uqbench.contract.errors import UqbenchError
+from uqbench.config import LATER, Steps, as_table, resolve
+from uqbench.errors import UqbenchError
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,9 +16,9 @@ from gymnasium import spaces
 from gymnasium.utils import EzPickle
 from numpy.typing import NDArray
 
-from uqbench.contract.environment import LaneEnv, Outcome, TimeLimit
-from uqbench.contract.errors import CannotSaveError, UqbenchError
-from uqbench.lanes.adapters.gymnasium_lanes import GymnasiumLanes
+from uqbench.adapters.gymnasium_lanes import GymnasiumLanes
+from uqbench.environment import LaneEnv, Outcome, TimeLimit
+from uqbench.errors import CannotSaveError, UqbenchError
 
 
 class Counter(gymnasium.Env[NDArray[np.float32], int]):

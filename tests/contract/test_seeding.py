@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from uqbench.contract.seeding import derive_seed
+from uqbench.seeding import derive_seed
 
 
 def test_seeds_fit_numpys_random_state() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from uqbench.contract.updates import triangular_numbers
+from uqbench.updates import triangular_numbers
 
 
 def test_triangular_updates() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from uqbench_keeper.make import read_submission
 
-from uqbench.contract.errors import UqbenchError, see
+from uqbench.errors import UqbenchError, see
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")

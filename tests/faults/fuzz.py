@@ -31,10 +31,10 @@ from uqbench_cluster.orders import (
 from uqbench.api.status import run_status
 from uqbench.boards import StoredBoard, check_scores, from_csv
 from uqbench.boards.provenance import read_provenance
+from uqbench.claim import ClaimKind
 from uqbench.cli.options import settings as parsed
-from uqbench.contract.claim import ClaimKind
-from uqbench.contract.errors import UqbenchError
-from uqbench.contract.identity import digest_of
+from uqbench.errors import UqbenchError
+from uqbench.identity import digest_of
 from uqbench.registry import Host
 from uqbench.results.files import read_bytes, stored_text
 from uqbench.results.folders import Folder

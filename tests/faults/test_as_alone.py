@@ -20,15 +20,15 @@ import torch
 from torch import Tensor
 
 from uqbench import AgentSpec, EstimatorSpec
-from uqbench.contract.agent import Agent
-from uqbench.contract.errors import UqbenchError
-from uqbench.contract.estimator import Data, Estimator, PredictiveUncertainty
-from uqbench.contract.specs import NoConfig
+from uqbench.agent import Agent
+from uqbench.errors import UqbenchError
+from uqbench.estimator import Data, Estimator, PredictiveUncertainty
 from uqbench.registry import Added, Host
 from uqbench.results.store import RunState, Store
 from uqbench.runner.batches import Batch
 from uqbench.runner.interleaving import execute
 from uqbench.runner.train.estimators import fit_estimator
+from uqbench.specs import NoConfig
 from uqbench.suites import Queries, make_plan, read_suites
 from uqbench.suites.configs import task_config
 

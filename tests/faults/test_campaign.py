@@ -26,7 +26,7 @@ from test_damaged_files import DAMAGES, chosen, complete, files, results
 from uqbench_report.explorer.page import Explorer
 
 from uqbench.boards import board, board_at, board_folders
-from uqbench.contract.errors import StorageError, UqbenchError
+from uqbench.errors import StorageError, UqbenchError
 from uqbench.pages.board_folders import write_board
 from uqbench.registry import Host
 from uqbench.results.folders import Folder

@@ -21,8 +21,8 @@ from uqbench_leaderboard.check import check
 from uqbench.api.status import run_status
 from uqbench.boards import StoredBoard, board, board_at
 from uqbench.cli.terminal import warn
-from uqbench.contract.errors import StorageError, UqbenchError
-from uqbench.contract.identity import digest_of
+from uqbench.errors import StorageError, UqbenchError
+from uqbench.identity import digest_of
 from uqbench.pages.board_folders import write_board
 from uqbench.registry import Host
 from uqbench.results import verified

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from uqbench.api.status import run_status
-from uqbench.contract.errors import StorageError
-from uqbench.contract.identity import Run
+from uqbench.errors import StorageError
+from uqbench.identity import Run
 from uqbench.results.records import Provenance, RunRecord
 from uqbench.results.store import RunState, Store, this_process
 from uqbench.results.tables import RunColumns

@@ -10,9 +10,9 @@ import torch
 from gymnasium import spaces
 
 from uqbench import AgentSpec, EnvironmentSpec, Spec, hookimpl
-from uqbench.contract.agent import Agent, LoopAgent
-from uqbench.contract.risk import RiskMeasure
+from uqbench.agent import Agent, LoopAgent
 from uqbench.lanes import Uniform
+from uqbench.risk import RiskMeasure
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from uqbench.api.installed import listing
-from uqbench.contract.errors import UqbenchError
-from uqbench.contract.estimator import Dataset
+from uqbench.errors import UqbenchError
+from uqbench.estimator import Dataset
 from uqbench.registry import Host, local, named
 from uqbench.registry.classes import spec_of
 from uqbench.registry.contents import content_hash, package_of

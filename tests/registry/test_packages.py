@@ -11,7 +11,7 @@ from packaging.requirements import Requirement
 
 from uqbench import BROUGHT
 from uqbench.cli import COMMANDS as OWN
-from uqbench.contract.errors import UqbenchError
+from uqbench.errors import UqbenchError
 from uqbench.registry.packages import COMMANDS, MODULES, PACKAGES, brought
 from uqbench.suites import Catalog
 

@@ -9,13 +9,13 @@ import pytest
 import torch
 
 from uqbench import AgentSpec, EnvironmentSpec, Spec, hookimpl
-from uqbench.contract.agent import LoopAgent
-from uqbench.contract.config import as_table, resolve
-from uqbench.contract.errors import UqbenchError
-from uqbench.contract.specs import NoConfig, imported
+from uqbench.agent import LoopAgent
+from uqbench.config import as_table, resolve
+from uqbench.errors import UqbenchError
 from uqbench.registry import Host, Plugin
 from uqbench.registry.contents import content_hash
 from uqbench.results.provenance import provenance
+from uqbench.specs import NoConfig, imported
 
 
 class Module:

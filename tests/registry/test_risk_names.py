@@ -8,9 +8,11 @@ import pytest
 from torch import Tensor
 
 from uqbench import hookimpl
-from uqbench.contract.config import as_table, resolve
-from uqbench.contract.errors import UqbenchError
-from uqbench.contract.risk import (
+from uqbench.config import as_table, resolve
+from uqbench.errors import UqbenchError
+from uqbench.registry import Host
+from uqbench.registry.risk_names import MeasuresByName
+from uqbench.risk import (
     CVaR,
     DecisionRule,
     Expectation,
@@ -21,15 +23,13 @@ from uqbench.contract.risk import (
     additive,
     compose,
 )
-from uqbench.contract.risk.config import (
+from uqbench.risk.config import (
     CompositeRiskField,
     DecisionRuleField,
     MarginalRuleField,
     RiskField,
 )
-from uqbench.contract.specs import Spec
-from uqbench.registry import Host
-from uqbench.registry.risk_names import MeasuresByName
+from uqbench.specs import Spec
 
 NAMES = MeasuresByName(Host.load().risk_measures)
 

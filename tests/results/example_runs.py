@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from uqbench.contract.identity import Run
+from uqbench.identity import Run
 from uqbench.results.records import Provenance, RunRecord
 from uqbench.results.store import Store, now, this_process
 from uqbench.results.tables import RunColumns

@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 from example_runs import EPISODES, METRICS, finish, make_record, make_run
 
-from uqbench.contract.errors import StorageError, UqbenchError
-from uqbench.contract.identity import digest_of
+from uqbench.errors import StorageError, UqbenchError
+from uqbench.identity import digest_of
 from uqbench.results.store import RunState, Store
 from uqbench.results.tables import RunColumns
 

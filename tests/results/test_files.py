@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from uqbench.contract.errors import StorageError, UqbenchError
+from uqbench.errors import StorageError, UqbenchError
 from uqbench.results import folders
 from uqbench.results.folders import Folder
 from uqbench.results.store import Store

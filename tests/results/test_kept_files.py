@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from example_runs import EPISODES, METRICS, finish, make_record, make_run
 
-from uqbench.contract.identity import Run
+from uqbench.identity import Run
 from uqbench.results import tables
 from uqbench.results.store import RunState, Store
 from uqbench.results.tables import RunColumns

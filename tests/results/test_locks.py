@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from uqbench.contract.errors import StorageError
-from uqbench.contract.identity import Run
+from uqbench.errors import StorageError
+from uqbench.identity import Run
 from uqbench.results import locks
 from uqbench.results.locks import SHARED, RunLocks
 from uqbench.results.records import Provenance, RunRecord

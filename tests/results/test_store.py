@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from example_runs import EPISODES, METRICS, finish, make_record, make_run
 
-from uqbench.contract.errors import UqbenchError
-from uqbench.contract.identity import digest_of
+from uqbench.errors import UqbenchError
+from uqbench.identity import digest_of
 from uqbench.results.records import SCHEMA_VERSION, RunRecord
 from uqbench.results.store import RunState, Store
 from uqbench.results.tables import columns_digest

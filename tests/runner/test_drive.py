@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from uqbench.api.status import jobs
-from uqbench.contract.errors import UqbenchError
-from uqbench.contract.executor import ORDERS
-from uqbench.contract.specs import ExecutorSpec
+from uqbench.errors import UqbenchError
+from uqbench.executor import ORDERS
 from uqbench.registry import Added, Host
 from uqbench.registry.packages import DRIVERS
 from uqbench.runner.drive import Here, Where, driver_of
+from uqbench.specs import ExecutorSpec
 
 TOY = Path(__file__).parents[1] / "toy"
 

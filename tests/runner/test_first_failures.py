@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from uqbench.contract.identity import Run
+from uqbench.identity import Run
 from uqbench.registry import Host
 from uqbench.results.store import RunState, Store
 from uqbench.runner.batches import Batch, make_batch_groups

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from uqbench.contract.errors import UqbenchError
+from uqbench.errors import UqbenchError
 from uqbench.registry import Host
 from uqbench.runner.batches import make_batch_groups
 from uqbench.runner.device import share_out, visible

@@ -10,9 +10,9 @@ import pytest
 import torch
 from gymnasium import spaces
 
-from uqbench.contract.agent import Agent, Uncertainty
-from uqbench.contract.errors import UqbenchError
-from uqbench.lanes.adapters.gymnasium_lanes import GymnasiumLanes
+from uqbench.adapters.gymnasium_lanes import GymnasiumLanes
+from uqbench.agent import Agent, Uncertainty
+from uqbench.errors import UqbenchError
 from uqbench.runner.train.evaluation import evaluate
 from uqbench.runner.train.guards import STRIDE, Checked, GuardedLanes, check_metrics
 from uqbench.runner.train.loop import interact

@@ -13,8 +13,8 @@ import torch
 from torch import Tensor, nn
 
 from uqbench import AgentSpec
-from uqbench.contract.agent import LoopAgent
-from uqbench.contract.config import CountsGradientSteps, warm_up_field
+from uqbench.agent import LoopAgent
+from uqbench.config import CountsGradientSteps, warm_up_field
 from uqbench.pages.learning import NONE, said
 from uqbench.registry import Added, Host
 from uqbench.results.records import RunRecord

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from uqbench.contract.errors import StorageError
-from uqbench.contract.identity import Run
+from uqbench.errors import StorageError
+from uqbench.identity import Run
 from uqbench.registry.contents import content_hash
 from uqbench.results.earlier import move_earlier
 from uqbench.results.records import Provenance, RunRecord

@@ -258,7 +258,7 @@ def test_an_agent_that_alone_predicts_otherwise_is_not_judged_alone(
 ):
     from toy_uqbench.walker import Walker
 
-    from uqbench.contract.agent import Uncertainty
+    from uqbench.agent import Uncertainty
 
     def crowd(self, obs):
         return Uncertainty(mean=torch.full((*obs.shape[:2], 2), float(len(obs))))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from uqbench.contract.executor import ORDERS
+from uqbench.executor import ORDERS
 from uqbench.registry import Host
 from uqbench.runner import events
 from uqbench.runner.batches import Batch, make_batch_groups

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import torch
 
-from uqbench.contract.errors import StorageError
+from uqbench.errors import StorageError
 from uqbench.registry import Host
 from uqbench.results.folders import Folder
 from uqbench.results.store import RunState, Store

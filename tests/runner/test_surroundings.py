@@ -27,8 +27,7 @@ from torch import Tensor
 from torch.nn.modules.module import register_module_forward_hook
 
 import uqbench
-from uqbench.contract.agent import Agent, EnvironmentInfo, Step
-from uqbench.contract.specs import AgentSpec, NoConfig
+from uqbench.agent import Agent, EnvironmentInfo, Step
 from uqbench.lanes import Uniform
 from uqbench.registry import Added, Host
 from uqbench.registry.local import SuiteTable
@@ -36,6 +35,7 @@ from uqbench.results.store import RunState, Store
 from uqbench.runner.batches import Batch
 from uqbench.runner.events import Event, Failed, Notice, Split
 from uqbench.runner.interleaving import execute
+from uqbench.specs import AgentSpec, NoConfig
 from uqbench.suites import make_plan, read_suites
 
 STEPS = 12

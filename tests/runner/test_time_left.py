@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from uqbench_sentinel.config import SentinelConfig
 
-from uqbench.contract.identity import Run
+from uqbench.identity import Run
 from uqbench.registry import Host
 from uqbench.runner import display, events, forecast
 from uqbench.runner.batches import BatchGroup, make_batch_groups

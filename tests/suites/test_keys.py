@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 from uqbench_testing.command import check
 
-from uqbench.contract.errors import UqbenchError
+from uqbench.errors import UqbenchError
 from uqbench.registry import local
 
 ROOT = Path(__file__).parents[2]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from uqbench.contract.errors import UqbenchError
+from uqbench.errors import UqbenchError
 from uqbench.registry import Host
 from uqbench.suites import Suite, make_plan, method_config, parse_suite, read_suites
 from uqbench.suites.rows import extended

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from uqbench import Spec, hookimpl
-from uqbench.contract.risk import RiskMeasure
 from uqbench.registry import Host
+from uqbench.risk import RiskMeasure
 from uqbench.suites import Catalog, make_plan, read_suites
 
 ADDED = """

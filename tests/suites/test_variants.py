@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from uqbench.cli.options import names
 from uqbench.cli.options import settings as parsed
-from uqbench.contract.errors import UqbenchError
+from uqbench.errors import UqbenchError
 from uqbench.registry import Host
 from uqbench.suites import Selection
 from uqbench.suites.variants import (

@@ -27,8 +27,8 @@ import numpy as np
 import pytest
 import torch
 
+from uqbench.suites import Metric
 from uqbench.suites.controls import CONTROLS
-from uqbench.suites.metrics import Metric
 from uqbench.uncertainty.controls import correlation, of_sizes, stored_scores
 from uqbench.uncertainty.epistemic import Predictions, score_predictions
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from uqbench.contract.agent import Uncertainty
+from uqbench.agent import Uncertainty
 from uqbench.registry import Host
 from uqbench.results.store import Store
 from uqbench.runner.batches import make_batch_groups

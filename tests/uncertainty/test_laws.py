@@ -18,9 +18,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from uqbench.contract.agent import Uncertainty
-from uqbench.contract.truth import Climatology, Truth
+from uqbench.agent import Uncertainty
 from uqbench.registry import Host
+from uqbench.truth import Climatology, Truth
 from uqbench.uncertainty.interval_scores import score_return_distribution, score_uncertainty
 from uqbench.uncertainty.query_scores import contraction, novelty, score_queries
 from uqbench.uncertainty.scores import SCORING_RULES

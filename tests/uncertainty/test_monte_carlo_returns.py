@@ -8,8 +8,8 @@ import pytest
 import torch
 from gymnasium import spaces
 
-from uqbench.contract.agent import Uncertainty
-from uqbench.contract.environment import LaneEnv, Outcome
+from uqbench.agent import Uncertainty
+from uqbench.environment import LaneEnv, Outcome
 from uqbench.uncertainty import monte_carlo_returns
 from uqbench.uncertainty.monte_carlo_returns import EACH, MonteCarloSource
 

@@ -15,8 +15,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from uqbench.contract.agent import Uncertainty
-from uqbench.contract.truth import Climatology, Truth
+from uqbench.agent import Uncertainty
+from uqbench.truth import Climatology, Truth
 from uqbench.uncertainty.query_scores import score_queries
 
 RUNS, STATES, ACTIONS = 60, 32, 6

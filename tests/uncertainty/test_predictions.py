@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 import torch
 
-from uqbench.contract.errors import UqbenchError
-from uqbench.contract.estimator import Dataset, EvaluationSet, Predictions, PredictiveUncertainty
-from uqbench.contract.specs import EstimatorSpec, ScoreSpec
+from uqbench.errors import UqbenchError
+from uqbench.estimator import Dataset, EvaluationSet, Predictions, PredictiveUncertainty
 from uqbench.registry import Host
 from uqbench.results.folders import Folder
 from uqbench.results.tables import PREDICTIONS, RunColumns, read_columns, read_tables, write_tables
 from uqbench.runner.train.estimators import NO_EPISODES
+from uqbench.specs import EstimatorSpec, ScoreSpec
 from uqbench.suites import Metric
 from uqbench.uncertainty.predictions import (
     check_size,

@@ -10,8 +10,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from uqbench.contract.agent import Uncertainty
-from uqbench.contract.truth import Climatology, Truth
+from uqbench.agent import Uncertainty
+from uqbench.truth import Climatology, Truth
 from uqbench.uncertainty.epistemic import score_predictions
 from uqbench.uncertainty.query_scores import contraction, novelty, score_queries
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from uqbench.contract.agent import Uncertainty
+from uqbench.agent import Uncertainty
 from uqbench.uncertainty.interval_scores import score_return_distribution, wasserstein
 
 

@@ -10,10 +10,10 @@ import torch
 from gymnasium import spaces
 from torch import Tensor
 
-from uqbench.contract.environment import LaneEnv, Outcome
-from uqbench.contract.identity import Run
-from uqbench.contract.queries import QueryStates
+from uqbench.environment import LaneEnv, Outcome
+from uqbench.identity import Run
 from uqbench.lanes import Uniform
+from uqbench.queries import QueryStates
 from uqbench.suites import Queries
 from uqbench.uncertainty import rollouts
 from uqbench.uncertainty.epistemic import action_noise, resolved

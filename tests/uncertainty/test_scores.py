@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 import torch
 
+from uqbench.agent import Uncertainty
 from uqbench.boards.columns import on_one_scale
-from uqbench.contract.agent import Uncertainty
-from uqbench.contract.truth import Truth
 from uqbench.suites import Metric
+from uqbench.truth import Truth
 from uqbench.uncertainty.interval_scores import score_return_distribution, score_uncertainty
 from uqbench.uncertainty.query_scores import score_queries
 from uqbench.uncertainty.scores import PREFIXES, SCORING_RULES, scoring_rule

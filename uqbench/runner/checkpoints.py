@@ -208,9 +208,7 @@ def plain(value: Any, name: str) -> Any:
 
     kind = type(value)
     if kind is bytes and not value:
-        raise CannotSaveError(
-            f"{name.removeprefix('.')} is empty bytes; torch cannot read them again"
-        )
+        raise CannotSaveError(f"{name.removeprefix('.')} is empty bytes, which torch cannot read")
     if isinstance(value, Tensor):
         value = value.detach()
         own = value.numel() * value.element_size()

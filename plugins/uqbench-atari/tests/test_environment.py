@@ -11,8 +11,8 @@ import torch
 from uqbench_atari.config import AtariConfig
 from uqbench_atari.environment import make
 
-from uqbench.contract.errors import UqbenchError
-from uqbench.lanes.adapters.gymnasium_lanes import GymnasiumLanes
+from uqbench.adapters.gymnasium_lanes import GymnasiumLanes
+from uqbench.errors import UqbenchError
 
 
 def test_observations_are_the_last_four_gray_images_as_bytes():

@@ -10,7 +10,7 @@ import pytest
 
 import uqbench
 from uqbench.boards import StoredBoard
-from uqbench.contract.errors import UqbenchError
+from uqbench.errors import UqbenchError
 
 PLUGIN = Path(__file__).parents[1]
 BOARDS = PLUGIN.parents[1] / "leaderboards"

@@ -20,12 +20,12 @@ from uqbench_claims.table import as_json, as_text
 from uqbench_claims.verdict import Verdict
 
 from uqbench.boards import Board, Score
-from uqbench.contract.claim import ClaimKind, Comparison, Evidence, Region
-from uqbench.contract.errors import UqbenchError
-from uqbench.contract.specs import Spec
+from uqbench.claim import ClaimKind, Comparison, Evidence, Region
+from uqbench.errors import UqbenchError
 from uqbench.pages.markdown import page
 from uqbench.registry import Added, Host
 from uqbench.results.files import write_data
+from uqbench.specs import Spec
 from uqbench.statistics.location import Location, location
 from uqbench.suites import make_plan, parse_suite, read_suites
 from uqbench.suites.rows import extended

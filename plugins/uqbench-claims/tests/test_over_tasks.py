@@ -9,7 +9,7 @@ from uqbench_claims.kinds.band import Band, OverTasks
 from uqbench_claims.verdict import Verdict
 
 from uqbench.boards import Score
-from uqbench.contract.claim import CannotCompareError, Observations
+from uqbench.claim import CannotCompareError, Observations
 from uqbench.registry import Host
 from uqbench.suites import Claim, make_plan, read_suites
 

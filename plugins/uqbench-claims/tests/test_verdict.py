@@ -12,7 +12,7 @@ from uqbench_claims.kinds.order import Order
 from uqbench_claims.kinds.share import Share as ShareClaim
 from uqbench_claims.verdict import Verdict, verdict
 
-from uqbench.contract.claim import Comparison, Evidence, Observations, Region
+from uqbench.claim import Comparison, Evidence, Observations, Region
 from uqbench.statistics.bounded import SHARE
 from uqbench.statistics.levels import ALPHA
 from uqbench.statistics.ranks import compare

@@ -13,8 +13,7 @@ from uqbench_cluster.follow import follow
 from uqbench_cluster.jobs import jobs
 from uqbench_cluster.orders import make_order, write_order
 
-from uqbench.contract.executor import ORDERS, ExecutorContext, JobState, JobStatus, Order
-from uqbench.contract.specs import ExecutorSpec
+from uqbench.executor import ORDERS, ExecutorContext, JobState, JobStatus, Order
 from uqbench.registry import Added, Host
 from uqbench.results.store import RunState, Store
 from uqbench.runner import events
@@ -22,6 +21,7 @@ from uqbench.runner.batches import BatchGroup, make_batch_groups
 from uqbench.runner.drive import Where
 from uqbench.runner.interleaving import execute
 from uqbench.runner.step_log import forget, latest_steps, read_log
+from uqbench.specs import ExecutorSpec
 from uqbench.suites import make_plan, read_suites
 
 TOY = Path(__file__).parents[3] / "tests" / "toy"

@@ -12,8 +12,8 @@ from uqbench_cluster.orders import (
     write_order,
 )
 
-from uqbench.contract.errors import UqbenchError
-from uqbench.contract.executor import Order, Resources
+from uqbench.errors import UqbenchError
+from uqbench.executor import Order, Resources
 from uqbench.registry import Host
 from uqbench.runner.batches import BatchGroup, make_batch_groups
 from uqbench.runner.drive import Where

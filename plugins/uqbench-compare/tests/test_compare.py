@@ -16,7 +16,7 @@ from uqbench_compare.two_boards import differences
 
 import uqbench
 from uqbench.boards import StoredBoard
-from uqbench.contract.errors import UqbenchError
+from uqbench.errors import UqbenchError
 
 TOY = Path(__file__).parents[3] / "tests" / "toy"
 

@@ -7,7 +7,7 @@ from rliable import library, metrics
 from uqbench_compare.efficiency import by_step, on_one_grid, ranked, steps_to
 
 import uqbench
-from uqbench.contract.errors import UqbenchError
+from uqbench.errors import UqbenchError
 
 
 def curves(seed: int = 0, runs: int = 8, tasks: int = 3, frames: int = 12) -> dict[str, np.ndarray]:

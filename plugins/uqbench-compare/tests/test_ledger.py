@@ -14,7 +14,7 @@ from uqbench_compare.score_table import Part, looks_like_a_cost, score_table
 
 import uqbench
 from uqbench.boards import StoredBoard
-from uqbench.contract.errors import UqbenchError
+from uqbench.errors import UqbenchError
 from uqbench.results.numbers import number
 
 ROOT = Path(__file__).parents[3]

@@ -16,7 +16,7 @@ import score_forms as forms
 from score_forms import CURVES, FORMS, METHODS, SEEDS, STEPS, TASKS, Form
 
 import uqbench
-from uqbench.contract.errors import UqbenchError
+from uqbench.errors import UqbenchError
 
 TABLES = (
     "split in two", "permute rows", "permute columns", "add a column", "add W&B's columns",

@@ -26,7 +26,7 @@ from uqbench_dqn.randomized_prior import RandomizedPriorDQN
 from uqbench_dqn.rnd import RND
 from uqbench_dqn.vdqn import VDQN
 
-from uqbench.contract.risk import CVaR, MarginalRisk, MeanStd
+from uqbench.risk import CVaR, MarginalRisk, MeanStd
 from uqbench.runner.train.compiling import compile_agent
 from uqbench.testing.capture import simulated
 from uqbench.testing.conformance.agent_runs import AgentSubject

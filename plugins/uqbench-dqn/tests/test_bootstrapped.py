@@ -12,9 +12,9 @@ from uqbench_dqn.bootstrapped import BootstrappedDQN
 from uqbench_dqn.bootstrapped_network import heads_network
 from uqbench_dqn.config import BootstrappedDQNConfig
 
-from uqbench.contract.agent import EnvironmentInfo, Step
-from uqbench.contract.risk import CVaR, MarginalRisk
+from uqbench.agent import EnvironmentInfo, Step
 from uqbench.lanes import initialize, lane_generators
+from uqbench.risk import CVaR, MarginalRisk
 from uqbench.testing.worlds import RotatingPixels, act, step_of_actors
 
 CPU = torch.device("cpu")

@@ -13,8 +13,8 @@ from uqbench_dqn.c51 import C51
 from uqbench_dqn.categorical import project
 from uqbench_dqn.config import C51Config
 
-from uqbench.contract.agent import EnvironmentInfo
-from uqbench.contract.risk import CVaR, DecisionRule, MarginalRisk
+from uqbench.agent import EnvironmentInfo
+from uqbench.risk import CVaR, DecisionRule, MarginalRisk
 from uqbench.testing.worlds import act, step_of_actors, transitions
 
 CPU = torch.device("cpu")

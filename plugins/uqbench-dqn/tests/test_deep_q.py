@@ -18,11 +18,11 @@ from uqbench_dqn.deep_q import DeepQ
 from uqbench_dqn.dqn import DQN
 from uqbench_dqn.qr_dqn import QRDQN
 
-from uqbench.contract.agent import EnvironmentInfo
-from uqbench.contract.config import resolve
-from uqbench.contract.environment import LaneEnv, Outcome, TimeLimit
-from uqbench.contract.risk import CVaR, MarginalRisk
-from uqbench.lanes.adapters.gymnasium_lanes import GymnasiumLanes
+from uqbench.adapters.gymnasium_lanes import GymnasiumLanes
+from uqbench.agent import EnvironmentInfo
+from uqbench.config import resolve
+from uqbench.environment import LaneEnv, Outcome, TimeLimit
+from uqbench.risk import CVaR, MarginalRisk
 from uqbench.runner.train.loop import interact
 from uqbench.testing.worlds import RotatingPixels, act, step_of_actors
 

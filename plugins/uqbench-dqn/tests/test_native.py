@@ -27,8 +27,8 @@ from uqbench_dqn.native.agents import Steps
 from uqbench_dqn.native.exploring import NativeExploration
 from uqbench_dqn.qr_dqn import QRDQN
 
-from uqbench.contract.agent import EnvironmentInfo
-from uqbench.contract.errors import UqbenchError
+from uqbench.agent import EnvironmentInfo
+from uqbench.errors import UqbenchError
 from uqbench.lanes import Clock, EpsilonGreedy, ReplayBuffer
 from uqbench.registry import Host
 from uqbench.runner.batches import Batch

@@ -13,9 +13,9 @@ pytest.importorskip("numba")
 
 from uqbench_dqn.config import DeepQConfig
 
-from uqbench.contract.agent import EnvironmentInfo
-from uqbench.contract.config import resolve
-from uqbench.contract.errors import UqbenchError
+from uqbench.agent import EnvironmentInfo
+from uqbench.config import resolve
+from uqbench.errors import UqbenchError
 from uqbench.registry import Host
 from uqbench.runner.train.compiling import execute_as, initial_weights
 from uqbench.testing.same_bits import train

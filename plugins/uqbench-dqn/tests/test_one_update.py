@@ -12,7 +12,7 @@ from uqbench_dqn.config import RNDConfig, VDQNConfig
 from uqbench_dqn.rnd import RND
 from uqbench_dqn.vdqn import VDQN
 
-from uqbench.contract.agent import EnvironmentInfo
+from uqbench.agent import EnvironmentInfo
 from uqbench.testing.worlds import transitions
 
 INFO = EnvironmentInfo(spaces.Box(-1, 1, (4,)), 3, discount=0.9, total_steps=100)

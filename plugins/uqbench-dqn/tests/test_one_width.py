@@ -9,7 +9,7 @@ from uqbench_dqn.dqn import DQN
 from uqbench_dqn.one_width import OneWidth
 from uqbench_dqn.sizes import SIZES, at_sizes
 
-from uqbench.contract.agent import EnvironmentInfo, Uncertainty
+from uqbench.agent import EnvironmentInfo, Uncertainty
 
 CPU = torch.device("cpu")
 

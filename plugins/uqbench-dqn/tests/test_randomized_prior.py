@@ -11,7 +11,7 @@ from uqbench_dqn.bootstrapped import BootstrappedDQN
 from uqbench_dqn.config import BootstrappedDQNConfig, RandomizedPriorConfig
 from uqbench_dqn.randomized_prior import RandomizedPriorDQN
 
-from uqbench.contract.agent import EnvironmentInfo
+from uqbench.agent import EnvironmentInfo
 from uqbench.testing.worlds import step_of_actors
 
 CPU = torch.device("cpu")

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from uqbench_dqn.config import RNDConfig
 from uqbench_dqn.rnd import RND
 
-from uqbench.contract.agent import EnvironmentInfo
+from uqbench.agent import EnvironmentInfo
 from uqbench.testing.worlds import step_of_actors
 
 CPU = torch.device("cpu")

@@ -9,7 +9,7 @@ import torch
 from uqbench_dqn.config import DQNConfig
 from uqbench_dqn.dqn import DQN
 
-from uqbench.contract.agent import EnvironmentInfo
+from uqbench.agent import EnvironmentInfo
 from uqbench.runner.train.compiling import Graph
 from uqbench.testing.capture import simulated
 from uqbench.testing.same_bits import compare_captured, difference

@@ -23,7 +23,7 @@ from uqbench_dqn.qr_dqn import QRDQN
 from uqbench_dqn.randomized_prior import RandomizedPriorDQN
 from uqbench_dqn.vdqn import VDQN
 
-from uqbench.contract.agent import EnvironmentInfo, Uncertainty
+from uqbench.agent import EnvironmentInfo, Uncertainty
 
 INFO = EnvironmentInfo(spaces.Box(-1, 1, (5,)), 3, 0.9, total_steps=1_000)
 SUPPORT = C51Config(atoms=11, v_min=-2.0, v_max=10.0)

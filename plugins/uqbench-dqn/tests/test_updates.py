@@ -13,7 +13,7 @@ from uqbench_dqn.config import DQNConfig
 from uqbench_dqn.dqn import DQN
 from uqbench_dqn.updates import Schedule, Triangular, WithRepeats
 
-from uqbench.contract.agent import EnvironmentInfo
+from uqbench.agent import EnvironmentInfo
 from uqbench.lanes import Clock
 from uqbench.testing.worlds import transitions
 

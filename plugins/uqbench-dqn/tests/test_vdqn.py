@@ -16,11 +16,11 @@ from uqbench_dqn.deep_q import DeepQ
 from uqbench_dqn.variational import VariationalLinear
 from uqbench_dqn.vdqn import VDQN
 
-from uqbench.contract.agent import EnvironmentInfo
-from uqbench.contract.config import resolve
-from uqbench.contract.errors import UqbenchError
-from uqbench.contract.risk import CVaR, DecisionRule, MarginalRisk
+from uqbench.agent import EnvironmentInfo
+from uqbench.config import resolve
+from uqbench.errors import UqbenchError
 from uqbench.lanes import lane_generators
+from uqbench.risk import CVaR, DecisionRule, MarginalRisk
 from uqbench.testing.worlds import act, transitions
 
 CPU = torch.device("cpu")

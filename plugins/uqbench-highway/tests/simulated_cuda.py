@@ -16,7 +16,7 @@ from uqbench_highway.config import N_ACTIONS, HighwayConfig
 from uqbench_highway.environment import make
 from uqbench_highway.lanes import HighwayLanes
 
-from uqbench.contract.environment import TimeLimit
+from uqbench.environment import TimeLimit
 from uqbench.runner.train.loop import by_actor
 
 SEEDS = list(range(34))  # two blocks of threads, the second not full

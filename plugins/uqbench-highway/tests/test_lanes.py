@@ -14,9 +14,9 @@ from uqbench_highway.config import N_ACTIONS, HighwayConfig
 from uqbench_highway.environment import make
 from uqbench_highway.lanes import HighwayLanes
 
-from uqbench.contract.environment import LaneEnv, Outcome, TimeLimit
-from uqbench.contract.errors import UqbenchError
-from uqbench.lanes.adapters.gymnasium_lanes import GymnasiumLanes
+from uqbench.adapters.gymnasium_lanes import GymnasiumLanes
+from uqbench.environment import LaneEnv, Outcome, TimeLimit
+from uqbench.errors import UqbenchError
 
 CPU = torch.device("cpu")
 SEEDS = [0, 1, 2**32 + 5, 12345]

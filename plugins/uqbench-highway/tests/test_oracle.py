@@ -9,8 +9,8 @@ import torch
 from uqbench_highway.config import HighwayConfig
 from uqbench_highway.oracle import Highway
 
-from uqbench.contract.environment import TimeLimit
-from uqbench.lanes.adapters.gymnasium_lanes import GymnasiumLanes
+from uqbench.adapters.gymnasium_lanes import GymnasiumLanes
+from uqbench.environment import TimeLimit
 
 
 def test_the_config_is_the_whole_configuration_that_a_step_depends_on() -> None:

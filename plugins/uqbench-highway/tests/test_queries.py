@@ -9,9 +9,9 @@ from uqbench_highway.lanes import HighwayLanes
 from uqbench_highway.plugin import uqbench_environments
 from uqbench_highway.queries import query_states
 
-from uqbench.contract.environment import TimeLimit
-from uqbench.contract.queries import visit
-from uqbench.contract.specs import imported
+from uqbench.environment import TimeLimit
+from uqbench.queries import visit
+from uqbench.specs import imported
 
 LIMIT = TimeLimit(40, "terminal")
 

@@ -17,7 +17,7 @@ from uqbench_keeper.sandbox import environment, has_sandbox
 
 import uqbench
 from uqbench.boards import from_csv, to_csv
-from uqbench.contract.errors import UqbenchError, UqbenchWarning
+from uqbench.errors import UqbenchError, UqbenchWarning
 from uqbench.registry import Host
 from uqbench.results.scores import Scores
 from uqbench.results.store import Store

@@ -7,7 +7,7 @@ import pytest
 from uqbench_keeper import make
 from uqbench_keeper.make import Submission, read_submission, submit
 
-from uqbench.contract.errors import UqbenchError
+from uqbench.errors import UqbenchError
 from uqbench.results.store import Store
 from uqbench.suites import Selection
 

@@ -12,7 +12,7 @@ import pytest
 from uqbench_keeper.api import verify
 from uqbench_keeper.sandbox import check_names, has_sandbox, isolated
 
-from uqbench.contract.errors import UqbenchError
+from uqbench.errors import UqbenchError
 
 PROBE = """
 import json, os, socket, sys

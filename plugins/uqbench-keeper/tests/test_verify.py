@@ -10,7 +10,7 @@ from uqbench_keeper.verify import check_plain, draw, judged, settled
 from uqbench.boards import check_scores
 from uqbench.boards.provenance import MadeWith
 from uqbench.boards.submitted import reseeded
-from uqbench.contract.errors import UqbenchError
+from uqbench.errors import UqbenchError
 from uqbench.registry import Host
 from uqbench.results.scores import Score, Scores
 from uqbench.suites import Selection

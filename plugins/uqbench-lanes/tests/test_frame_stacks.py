@@ -10,9 +10,9 @@ import pytest
 import torch
 from gymnasium.wrappers import FrameStackObservation
 
-from uqbench.contract.agent import EnvironmentInfo
+from uqbench.adapters.gymnasium_lanes import GymnasiumLanes
+from uqbench.agent import EnvironmentInfo
 from uqbench.lanes import Clock, TransitionBuffer
-from uqbench.lanes.adapters.gymnasium_lanes import GymnasiumLanes
 from uqbench.testing.worlds import step_of_actors
 
 CPU = torch.device("cpu")

@@ -11,7 +11,7 @@ from uqbench_claims.cli import claims as claims_command
 import uqbench
 from uqbench.api.execute import execute
 from uqbench.api.session import Session
-from uqbench.contract.errors import UqbenchError
+from uqbench.errors import UqbenchError
 
 TOY = Path(__file__).parents[3] / "tests" / "toy"
 

@@ -17,7 +17,7 @@ from uqbench.api.options import Options
 from uqbench.api.session import Session
 from uqbench.boards import Told, board
 from uqbench.boards.protocol import departures
-from uqbench.contract.errors import UqbenchError
+from uqbench.errors import UqbenchError
 from uqbench.pages.board_view import BoardView
 from uqbench.pages.markdown import page
 from uqbench.suites import Plan, parse_suite

@@ -21,9 +21,9 @@ from uqbench_minatar.games import space_invaders
 from uqbench_minatar.games.seaquest import state as seaquest
 from uqbench_minatar.lanes import MinAtarLanes
 
-from uqbench.contract.environment import LaneEnv, Outcome, TimeLimit
-from uqbench.contract.errors import UqbenchError
-from uqbench.lanes.adapters.gymnasium_lanes import GymnasiumLanes
+from uqbench.adapters.gymnasium_lanes import GymnasiumLanes
+from uqbench.environment import LaneEnv, Outcome, TimeLimit
+from uqbench.errors import UqbenchError
 
 CPU = torch.device("cpu")
 SEEDS = [0, 1, 2, 2**32 - 1, 12345]

@@ -15,7 +15,7 @@ from uqbench_minatar.offline.policies import DISCOUNT, EPSILONS, POLICIES, proba
 from uqbench_minatar.offline.truth import exact_truth, scores, table
 from uqbench_minatar.tools.offline_truth import GAMES, STATES, reached, returns
 
-from uqbench.contract.agent import Uncertainty
+from uqbench.agent import Uncertainty
 
 SEEDS = [7, 8, 9]
 

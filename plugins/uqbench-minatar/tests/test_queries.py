@@ -8,7 +8,7 @@ from uqbench_minatar.config import GAMES, N_ACTIONS, GameConfig
 from uqbench_minatar.lanes import MinAtarLanes
 from uqbench_minatar.queries import query_states
 
-from uqbench.contract.queries import visit
+from uqbench.queries import visit
 
 SINCE = 40
 

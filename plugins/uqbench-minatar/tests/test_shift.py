@@ -15,7 +15,7 @@ from uqbench_minatar.tools import shift
 from uqbench_minatar.tools.shift import CONDITIONS, SWAPPED, Games, lead, rows, script_of
 
 import uqbench
-from uqbench.contract.agent import Uncertainty
+from uqbench.agent import Uncertainty
 
 GAMES = Games("breakout", lanes=64, steps=80)
 

@@ -13,8 +13,8 @@ from uqbench_minatar.config import GAMES, GameConfig
 from uqbench_minatar.lanes import MinAtarLanes
 from uqbench_minatar.side_by_side import GamesSideBySide
 
-from uqbench.contract.environment import TimeLimit
-from uqbench.contract.identity import Run
+from uqbench.environment import TimeLimit
+from uqbench.identity import Run
 from uqbench.registry import Host
 from uqbench.results.store import Store
 from uqbench.runner.batches import Batch

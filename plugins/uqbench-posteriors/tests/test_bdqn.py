@@ -12,7 +12,7 @@ from uqbench_posteriors import bdqn
 from uqbench_posteriors.bdqn import BDQN
 from uqbench_posteriors.config import BDQNConfig
 
-from uqbench.contract.agent import EnvironmentInfo
+from uqbench.agent import EnvironmentInfo
 from uqbench.testing.capture import simulated
 from uqbench.testing.same_bits import compare_captured
 from uqbench.testing.worlds import RotatingPixels, transitions

@@ -12,7 +12,7 @@ from torch import Tensor
 from uqbench_posteriors.config import IDSConfig
 from uqbench_posteriors.ids_dqn import IDSQRDQN, information_ratio, normalized_noise
 
-from uqbench.contract.agent import EnvironmentInfo
+from uqbench.agent import EnvironmentInfo
 from uqbench.testing.capture import simulated
 from uqbench.testing.same_bits import compare_captured
 from uqbench.testing.worlds import RotatingPixels, transitions

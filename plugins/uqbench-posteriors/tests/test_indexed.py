@@ -13,7 +13,7 @@ from uqbench_posteriors.epinet import EpinetDQN
 from uqbench_posteriors.hypermodel import HypermodelDQN
 from uqbench_posteriors.indexed import IndexedQ
 
-from uqbench.contract.agent import EnvironmentInfo
+from uqbench.agent import EnvironmentInfo
 from uqbench.testing.capture import simulated
 from uqbench.testing.same_bits import compare_captured
 from uqbench.testing.worlds import RotatingPixels, act, step_of_actors, transitions

@@ -12,7 +12,7 @@ from torch import Tensor
 from uqbench_posteriors.config import IQNConfig
 from uqbench_posteriors.iqn import IQN
 
-from uqbench.contract.agent import EnvironmentInfo
+from uqbench.agent import EnvironmentInfo
 from uqbench.testing.capture import simulated
 from uqbench.testing.same_bits import compare_captured
 from uqbench.testing.worlds import RotatingPixels, act, step_of_actors, transitions

@@ -11,7 +11,7 @@ from torch import Tensor
 from uqbench_posteriors.config import UVUConfig
 from uqbench_posteriors.uvu import UVUDQN
 
-from uqbench.contract.agent import EnvironmentInfo
+from uqbench.agent import EnvironmentInfo
 from uqbench.testing.capture import simulated
 from uqbench.testing.same_bits import compare_captured
 from uqbench.testing.worlds import RotatingPixels, transitions

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 import uqbench
 from uqbench.cli import group
-from uqbench.contract.errors import UqbenchError
+from uqbench.errors import UqbenchError
 
 
 @pytest.fixture

@@ -20,8 +20,8 @@ from uqbench_profile.bandit_table import ACTIONS, CELLS, EACH, KINDS, STATES, Ba
 from uqbench_profile.laws import Law, excess, mean_distance
 from uqbench_profile.widths import AVERSION, utility
 
-from uqbench.contract.agent import Agent, EnvironmentInfo, Uncertainty
-from uqbench.contract.specs import NoConfig
+from uqbench.agent import Agent, EnvironmentInfo, Uncertainty
+from uqbench.specs import NoConfig
 from uqbench.testing.worlds import act, as_step
 
 CPU = torch.device("cpu")

@@ -13,10 +13,10 @@ from uqbench_profile.deep_sea import DeepSea, exploration_score, observations, r
 from uqbench_profile.deep_sea_truth import cells, exact_truth
 from uqbench_profile.psrl import DeepSeaPSRL
 
-from uqbench.contract.agent import Agent, EnvironmentInfo
-from uqbench.contract.specs import NoConfig
-from uqbench.registry.builtin.configs import ConstantActionConfig, UniformRandomConfig
-from uqbench.registry.builtin.trivial import ConstantAction, UniformRandom
+from uqbench.agent import Agent, EnvironmentInfo
+from uqbench.builtin.configs import ConstantActionConfig, UniformRandomConfig
+from uqbench.builtin.trivial import ConstantAction, UniformRandom
+from uqbench.specs import NoConfig
 from uqbench.testing.worlds import act, as_step
 
 CPU = torch.device("cpu")

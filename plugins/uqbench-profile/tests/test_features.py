@@ -34,7 +34,7 @@ from uqbench_profile.feature_worlds import (
 )
 from uqbench_ube.linear import InverseCounts
 
-from uqbench.contract.agent import EnvironmentInfo, Uncertainty
+from uqbench.agent import EnvironmentInfo, Uncertainty
 from uqbench.testing.worlds import act, as_step
 
 CPU = torch.device("cpu")

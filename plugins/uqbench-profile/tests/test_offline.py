@@ -28,7 +28,7 @@ from uqbench_profile.offline_worlds import (
     policy_values,
 )
 
-from uqbench.contract.agent import EnvironmentInfo
+from uqbench.agent import EnvironmentInfo
 from uqbench.testing.worlds import act, as_step
 from uqbench.uncertainty.interval_scores import central_interval
 

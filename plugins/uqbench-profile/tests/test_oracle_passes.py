@@ -24,7 +24,7 @@ import torch
 from torch import Tensor
 from uqbench_dqn import sizes
 
-from uqbench.contract.agent import Uncertainty
+from uqbench.agent import Uncertainty
 from uqbench.registry import Host
 from uqbench.runner.batches import make_batch_groups
 from uqbench.runner.train.agents import make_agent

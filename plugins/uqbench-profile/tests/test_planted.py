@@ -16,7 +16,7 @@ from uqbench_profile.feature_scores import scores
 from uqbench_profile.feature_worlds import ASKED, FeatureWorld
 from uqbench_profile.widths import utility
 
-from uqbench.contract.agent import Uncertainty
+from uqbench.agent import Uncertainty
 
 README = Path(__file__).parents[1] / "README.md"
 BANDITS, WORLDS = range(100), range(500, 520)

@@ -8,7 +8,7 @@ import pytest
 from uqbench_profile.profile import profile
 
 from uqbench.boards.matrices import MethodScores
-from uqbench.contract.errors import UqbenchError
+from uqbench.errors import UqbenchError
 from uqbench.plots.render import render
 from uqbench.registry import Host
 from uqbench.results.scores import Score, Scores

@@ -23,12 +23,12 @@ from uqbench_profile.risk_truth import (
 from uqbench_profile.risk_worlds import BOLD, CAUTIOUS, WORLDS
 from uqbench_profile.rows import oracle
 
-from uqbench.contract.agent import Agent, EnvironmentInfo, Uncertainty
-from uqbench.contract.environment import TimeLimit
-from uqbench.contract.specs import NoConfig
+from uqbench.agent import Agent, EnvironmentInfo, Uncertainty
+from uqbench.builtin.configs import ConstantActionConfig, UniformRandomConfig
+from uqbench.builtin.trivial import ConstantAction, UniformRandom
+from uqbench.environment import TimeLimit
 from uqbench.registry import Host
-from uqbench.registry.builtin.configs import ConstantActionConfig, UniformRandomConfig
-from uqbench.registry.builtin.trivial import ConstantAction, UniformRandom
+from uqbench.specs import NoConfig
 from uqbench.suites import method_config, read_suites
 
 CPU = torch.device("cpu")

@@ -8,8 +8,8 @@ import pytest
 import torch
 
 import uqbench
-from uqbench.contract.agent import Agent
-from uqbench.contract.errors import CannotSaveError, UqbenchError
+from uqbench.agent import Agent
+from uqbench.errors import CannotSaveError, UqbenchError
 from uqbench.runner.train.exported_agents import exported_agent
 
 TOY = Path(__file__).parents[3] / "tests" / "toy"

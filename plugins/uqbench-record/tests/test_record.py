@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import uqbench
-from uqbench.contract.errors import UqbenchError
+from uqbench.errors import UqbenchError
 
 TOY = Path(__file__).parents[3] / "tests" / "toy"
 FORWARD = """\

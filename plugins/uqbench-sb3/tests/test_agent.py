@@ -11,8 +11,8 @@ from uqbench_sb3.agent import DQN, QRDQN
 from uqbench_sb3.config import SB3Config
 from uqbench_sb3.plugin import uqbench_agents
 
-from uqbench.contract.agent import EnvironmentInfo
-from uqbench.lanes.adapters.gymnasium_lanes import GymnasiumLanes
+from uqbench.adapters.gymnasium_lanes import GymnasiumLanes
+from uqbench.agent import EnvironmentInfo
 from uqbench.runner.train.loop_agent import RecordedLanes, train
 from uqbench.runner.train.recorder import Recorder
 

@@ -16,9 +16,9 @@ from uqbench_sentinel.agent import Sentinel
 from uqbench_sentinel.cartpole import CartPoleConfig, CartPoleLanes
 from uqbench_sentinel.config import CARTPOLE_V_MAX, SentinelConfig
 
-from uqbench.contract.agent import EnvironmentInfo
-from uqbench.contract.environment import TimeLimit
-from uqbench.contract.risk import CVaR, Expectation, RiskMeasure, Wang, additive, compose
+from uqbench.agent import EnvironmentInfo
+from uqbench.environment import TimeLimit
+from uqbench.risk import CVaR, Expectation, RiskMeasure, Wang, additive, compose
 from uqbench.runner.train.loop import interact
 from uqbench.runner.train.recorder import Recorder
 from uqbench.testing.conformance.agent_runs import AgentSubject

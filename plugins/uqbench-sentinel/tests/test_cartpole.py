@@ -11,8 +11,8 @@ import pytest
 import torch
 from uqbench_sentinel.cartpole import CartPoleConfig, CartPoleLanes
 
-from uqbench.contract.environment import TimeLimit
-from uqbench.contract.errors import UqbenchError
+from uqbench.environment import TimeLimit
+from uqbench.errors import UqbenchError
 
 SEEDS = [3, 0, 2**63, 12345, 7]
 

@@ -15,9 +15,9 @@ from uqbench_sentinel.cartpole_agents import (
     regulator,
 )
 
-from uqbench.contract.agent import Agent, EnvironmentInfo
-from uqbench.contract.environment import TimeLimit
-from uqbench.contract.errors import UqbenchError
+from uqbench.agent import Agent, EnvironmentInfo
+from uqbench.environment import TimeLimit
+from uqbench.errors import UqbenchError
 from uqbench.runner.train.evaluation import Evaluated, evaluate
 
 CPU = torch.device("cpu")

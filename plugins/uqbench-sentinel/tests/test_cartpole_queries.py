@@ -6,7 +6,7 @@ import torch
 from uqbench_sentinel.cartpole import CartPoleConfig, CartPoleLanes
 from uqbench_sentinel.cartpole_queries import query_states
 
-from uqbench.contract.queries import visit
+from uqbench.queries import visit
 
 
 def test_a_copied_pole_falls_as_its_original_and_rises_again_only_with_its_random_numbers():

@@ -21,9 +21,9 @@ from uqbench_sentinel.estimation.composite import (
 )
 from uqbench_sentinel.plugin import uqbench_datasets, uqbench_suites
 
-from uqbench.contract.risk import CVaR, Expectation, compose
-from uqbench.contract.risk import additive as additive_risk
 from uqbench.registry import Host
+from uqbench.risk import CVaR, Expectation, compose
+from uqbench.risk import additive as additive_risk
 from uqbench.suites import read_suites
 from uqbench.testing.worlds import asked_once
 

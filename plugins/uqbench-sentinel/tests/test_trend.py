@@ -6,7 +6,7 @@ from uqbench_claims.decision import find
 from uqbench_claims.verdict import Verdict, verdict
 from uqbench_sentinel.trend import Trend
 
-from uqbench.contract.claim import CannotCompareError, Observations
+from uqbench.claim import CannotCompareError, Observations
 from uqbench.registry import Host
 
 METHODS = ("a", "b", "c")

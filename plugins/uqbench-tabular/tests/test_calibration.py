@@ -11,7 +11,7 @@ from uqbench_tabular.environments.config import DrawnMDPConfig
 from uqbench_tabular.environments.ground_truth import drawn_optimal_truth
 from uqbench_tabular.environments.prior_mdp import drawn, make_drawn_lanes
 
-from uqbench.contract.agent import EnvironmentInfo, Uncertainty
+from uqbench.agent import EnvironmentInfo, Uncertainty
 from uqbench.testing.worlds import act, step_of_actors
 from uqbench.uncertainty.query_scores import contraction
 from uqbench.uncertainty.query_sources import Visits

@@ -24,11 +24,11 @@ from uqbench_ube.deep.config import UBEDQNConfig
 from uqbench_ube.deep.ube_dqn import UBEDQN
 from uqbench_ube.deep.windows import Windows
 
-from uqbench.contract.agent import EnvironmentInfo, Step
-from uqbench.contract.errors import UqbenchError
+from uqbench.agent import EnvironmentInfo, Step
+from uqbench.builtin.configs import UniformRandomConfig
+from uqbench.builtin.trivial import UniformRandom
+from uqbench.errors import UqbenchError
 from uqbench.registry import Host
-from uqbench.registry.builtin.configs import UniformRandomConfig
-from uqbench.registry.builtin.trivial import UniformRandom
 from uqbench.runner.train.loop import interact
 from uqbench.runner.train.recorder import Recorder
 

@@ -23,8 +23,8 @@ from uqbench_testing.conformance.subjects import _use, subjects
 from uqbench_testing.results import results
 from uqbench_testing.worlds import RotatingPixels
 
-from uqbench.contract.agent import Agent, Step, Uncertainty, observation_shape
-from uqbench.contract.config import Steps
+from uqbench.agent import Agent, Step, Uncertainty, observation_shape
+from uqbench.config import Steps
 from uqbench.lanes import Capturable, Clock, Normal, Uniform, epsilon_greedy, greedy
 from uqbench.registry.load_host import load_host
 from uqbench.suites import read_suites

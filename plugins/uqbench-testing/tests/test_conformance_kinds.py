@@ -28,14 +28,14 @@ from uqbench_testing.templates.render import KINDS, render
 from uqbench_testing.worlds import DrawnPoints
 
 from uqbench import testing
-from uqbench.contract.environment import OptimalQ, TimeLimit
-from uqbench.contract.errors import MissingDataError, UqbenchError
-from uqbench.contract.estimator import Data, Estimator, PredictiveUncertainty
-from uqbench.contract.specs import AgentSpec, EnvironmentSpec, NoConfig, ScoreSpec
+from uqbench.adapters.gymnasium_lanes import GymnasiumLanes
+from uqbench.environment import OptimalQ, TimeLimit
+from uqbench.errors import MissingDataError, UqbenchError
+from uqbench.estimator import Data, Estimator, PredictiveUncertainty
 from uqbench.lanes import Uniform
-from uqbench.lanes.adapters.gymnasium_lanes import GymnasiumLanes
 from uqbench.registry import Added, Plugin
 from uqbench.registry.load_host import load_host
+from uqbench.specs import AgentSpec, EnvironmentSpec, NoConfig, ScoreSpec
 from uqbench.statistics.location import location
 
 CPU = torch.device("cpu")

@@ -7,7 +7,7 @@ from uqbench_testing.conformance.packages import ComponentSubject
 from uqbench_testing.conformance.subjects import subjects
 from uqbench_testing.results import results
 
-from uqbench.contract.errors import MissingDataError
+from uqbench.errors import MissingDataError
 from uqbench.registry import Host
 
 RULES = ("dataset-forms", "dataset-apart", "dataset-twins", "dataset-differs")

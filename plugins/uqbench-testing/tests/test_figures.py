@@ -8,7 +8,7 @@ import pytest
 from uqbench_testing.conformance.figures import FigureSubject
 from uqbench_testing.results import results
 
-from uqbench.contract.figure import Figure, NotDrawableError
+from uqbench.figure import Figure, NotDrawableError
 from uqbench.registry import Host
 from uqbench.suites import read_suites
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from uqbench_testing.templates.render import KINDS, render, write
 
-from uqbench.contract.errors import UqbenchError
+from uqbench.errors import UqbenchError
 
 ROOT = Path(__file__).parents[3]
 PACKAGE = Path(__file__).parents[1]

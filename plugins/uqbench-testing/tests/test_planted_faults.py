@@ -19,16 +19,16 @@ from uqbench_testing.conformance.risks import RiskSubject
 from uqbench_testing.results import results
 from uqbench_testing.worlds import DrawnPoints
 
-from uqbench.contract.agent import LoopAgent, Uncertainty
-from uqbench.contract.estimator import (
+from uqbench.agent import LoopAgent, Uncertainty
+from uqbench.estimator import (
     Data,
     Dataset,
     Estimator,
     EvaluationSet,
     PredictiveUncertainty,
 )
-from uqbench.contract.risk import MeanStd
-from uqbench.contract.specs import NoConfig
+from uqbench.risk import MeanStd
+from uqbench.specs import NoConfig
 
 CPU = torch.device("cpu")
 

@@ -14,7 +14,7 @@ from uqbench_uadqn.agent import UADQN
 from uqbench_uadqn.config import UADQNConfig
 from uqbench_uadqn.uncertainty import aleatoric_var, epistemic_var
 
-from uqbench.contract.agent import EnvironmentInfo
+from uqbench.agent import EnvironmentInfo
 from uqbench.lanes import Normal
 from uqbench.registry import Host
 from uqbench.runner.train.compiling import compile_agent

@@ -26,10 +26,10 @@ from uqbench_uadqn.cliff.truth import (
 )
 
 import uqbench
-from uqbench.contract.agent import EnvironmentInfo
-from uqbench.contract.environment import TimeLimit
-from uqbench.contract.errors import UqbenchError
-from uqbench.contract.risk import CVaR
+from uqbench.agent import EnvironmentInfo
+from uqbench.environment import TimeLimit
+from uqbench.errors import UqbenchError
+from uqbench.risk import CVaR
 
 PAPER = CliffConfig()
 LIMIT = TimeLimit(15, "terminal")

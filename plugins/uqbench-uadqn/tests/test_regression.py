@@ -21,7 +21,7 @@ from uqbench_uadqn.regression.prior_function import OFF, ON, PriorFunction
 from uqbench_uadqn.regression.scores import epistemic_scores
 from uqbench_uadqn.uncertainty import aleatoric_var, biased_aleatoric_var, epistemic_var
 
-from uqbench.contract.estimator import PredictiveUncertainty
+from uqbench.estimator import PredictiveUncertainty
 from uqbench.lanes import lane_generators
 from uqbench.testing.worlds import asked_once
 

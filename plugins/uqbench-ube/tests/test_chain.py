@@ -17,8 +17,8 @@ from uqbench_ube.chain.config import ChainConfig, best_return, mean_returns
 from uqbench_ube.chain.environment import ChainLanes
 from uqbench_ube.chain.process import bonus_per_visit, uncertainty_per_visit
 
-from uqbench.contract.agent import EnvironmentInfo
-from uqbench.contract.environment import LaneEnv
+from uqbench.agent import EnvironmentInfo
+from uqbench.environment import LaneEnv
 from uqbench.lanes import Normal
 from uqbench.testing.worlds import act, step_of_actors
 

@@ -19,7 +19,7 @@ from uqbench_ube.deep.intrinsic import IntrinsicDQN
 from uqbench_ube.deep.ube_dqn import UBEDQN
 from uqbench_ube.deep.windows import Windows
 
-from uqbench.contract.agent import Agent, EnvironmentInfo
+from uqbench.agent import Agent, EnvironmentInfo
 from uqbench.lanes import Normal
 from uqbench.registry import Host
 from uqbench.runner.train.compiling import compile_agent

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from uqbench.contract.risk import (
+from uqbench.risk import (
     CVaR,
     Expectation,
     RiskMeasure,

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from uqbench.contract.risk import (
+from uqbench.risk import (
     CVaR,
     DecisionRule,
     Expectation,

@@ -7,7 +7,7 @@ import torch
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from uqbench import AgentSpec, EnvironmentSpec, hookimpl
-from uqbench.contract.agent import Agent
+from uqbench.agent import Agent
 
 
 def pole() -> gymnasium.Env:

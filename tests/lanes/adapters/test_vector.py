@@ -6,12 +6,12 @@ import pytest
 import torch
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 
-from uqbench.contract.environment import TimeLimit
-from uqbench.contract.errors import UqbenchError
-from uqbench.contract.specs import EnvironmentSpec
-from uqbench.lanes.adapters.gymnasium_lanes import GymnasiumLanes
-from uqbench.lanes.adapters.vector import LaneVectorEnv, VectorLanes
+from uqbench.adapters.gymnasium_lanes import GymnasiumLanes
+from uqbench.adapters.vector import LaneVectorEnv, VectorLanes
+from uqbench.environment import TimeLimit
+from uqbench.errors import UqbenchError
 from uqbench.runner.train.environments import lanes_of
+from uqbench.specs import EnvironmentSpec
 from uqbench.testing.conformance.environments import EnvironmentSubject
 from uqbench.testing.results import results
 from uqbench.testing.templates.render import KINDS, render

@@ -11,11 +11,11 @@ from gymnasium.envs.classic_control.cartpole import CartPoleVectorEnv
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import uqbench
-from uqbench.contract.environment import LaneEnv, TimeLimit
-from uqbench.contract.errors import UqbenchError
-from uqbench.contract.specs import EnvironmentSpec
-from uqbench.lanes.adapters.gymnasium_lanes import GymnasiumLanes
+from uqbench.adapters.gymnasium_lanes import GymnasiumLanes
+from uqbench.environment import LaneEnv, TimeLimit
+from uqbench.errors import UqbenchError
 from uqbench.runner.train.environments import lanes_of
+from uqbench.specs import EnvironmentSpec
 
 CPU = torch.device("cpu")
 SEEDS = [3, 1, 4]

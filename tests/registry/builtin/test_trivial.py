@@ -9,15 +9,15 @@ from gymnasium import spaces
 from scipy import stats
 from torch import Tensor
 
-from uqbench.contract.agent import EnvironmentInfo, Step
-from uqbench.contract.errors import UqbenchError
-from uqbench.registry import Host
-from uqbench.registry.builtin.trivial import (
+from uqbench.agent import EnvironmentInfo, Step
+from uqbench.builtin.trivial import (
     ConstantAction,
     ConstantActionConfig,
     UniformRandom,
     UniformRandomConfig,
 )
+from uqbench.errors import UqbenchError
+from uqbench.registry import Host
 from uqbench.testing.worlds import act, step_of_actors
 
 CPU = torch.device("cpu")

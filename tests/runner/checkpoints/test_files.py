@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from uqbench.contract.errors import CannotSaveError, StorageError, UqbenchError
+from uqbench.errors import CannotSaveError, StorageError, UqbenchError
 from uqbench.results.folders import Folder
 from uqbench.results.records import Provenance
 from uqbench.runner.checkpoints import (

@@ -15,10 +15,10 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 from uqbench import EnvironmentSpec
-from uqbench.contract.environment import LaneEnv, Outcome
-from uqbench.contract.errors import UqbenchError
-from uqbench.lanes.adapters.gymnasium_lanes import GymnasiumLanes
-from uqbench.lanes.adapters.vector import VectorLanes
+from uqbench.adapters.gymnasium_lanes import GymnasiumLanes
+from uqbench.adapters.vector import VectorLanes
+from uqbench.environment import LaneEnv, Outcome
+from uqbench.errors import UqbenchError
 from uqbench.registry import Added, Host
 from uqbench.results.store import RunState, Store
 from uqbench.runner.batches import make_batch_groups

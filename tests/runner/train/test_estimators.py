@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from uqbench.contract.errors import UqbenchError
-from uqbench.contract.estimator import Dataset
-from uqbench.contract.identity import Run
+from uqbench.errors import UqbenchError
+from uqbench.estimator import Dataset
+from uqbench.identity import Run
 from uqbench.runner.train.estimators import dataset_seeds
 
 

@@ -13,8 +13,8 @@ from gymnasium import spaces
 from torch import Tensor
 from uqbench_testing.capture import simulated
 
-from uqbench.contract.agent import Agent, Step
-from uqbench.contract.environment import LaneEnv, Outcome
+from uqbench.agent import Agent, Step
+from uqbench.environment import LaneEnv, Outcome
 from uqbench.runner.train import evaluation
 from uqbench.runner.train.evaluation import Evaluated, evaluate
 

@@ -7,10 +7,10 @@ import pytest
 import torch
 from gymnasium import Env, spaces
 
-from uqbench.contract.agent import LoopAgent, Uncertainty
-from uqbench.contract.environment import TimeLimit
-from uqbench.contract.errors import CannotSaveError, UqbenchError
-from uqbench.lanes.adapters.gymnasium_lanes import GymnasiumLanes
+from uqbench.adapters.gymnasium_lanes import GymnasiumLanes
+from uqbench.agent import LoopAgent, Uncertainty
+from uqbench.environment import TimeLimit
+from uqbench.errors import CannotSaveError, UqbenchError
 from uqbench.runner.train.exported_agents import exported_agent
 from uqbench.runner.train.guards import Checked
 from uqbench.runner.train.loop_agent import RecordedLanes, SingleEnv, SinglePolicy, train

@@ -15,12 +15,12 @@ import torch
 sys.path.insert(0, str(Path(__file__).parent))
 from test_planted_predictions import SUITE, C, Points
 
-from uqbench.contract.estimator import Estimator, PredictiveUncertainty
-from uqbench.contract.specs import DatasetSpec, EstimatorSpec, ScoreSpec
+from uqbench.estimator import Estimator, PredictiveUncertainty
 from uqbench.registry import Host
 from uqbench.results.store import RunState, Store
 from uqbench.runner.batches import Batch
 from uqbench.runner.interleaving import execute
+from uqbench.specs import DatasetSpec, EstimatorSpec, ScoreSpec
 from uqbench.suites import make_plan, read_suites
 
 

@@ -19,8 +19,8 @@ import pytest
 import torch
 
 from uqbench import AgentSpec
-from uqbench.contract.agent import Agent, LoopAgent
-from uqbench.contract.errors import UqbenchError
+from uqbench.agent import Agent, LoopAgent
+from uqbench.errors import UqbenchError
 from uqbench.lanes import Capturable, Clock
 from uqbench.registry import Added, Host
 from uqbench.results.store import RunState, Store

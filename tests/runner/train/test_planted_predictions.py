@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import torch
 
-from uqbench.contract.errors import UqbenchError, see
-from uqbench.contract.estimator import (
+from uqbench.errors import UqbenchError, see
+from uqbench.estimator import (
     Data,
     Dataset,
     Estimator,
@@ -20,12 +20,12 @@ from uqbench.contract.estimator import (
     PredictiveUncertainty,
     Problem,
 )
-from uqbench.contract.specs import DatasetSpec, EstimatorSpec, NoConfig, ScoreSpec
 from uqbench.registry import Host
 from uqbench.results.store import Store
 from uqbench.runner.batches import Batch
 from uqbench.runner.events import Failed, Finished
 from uqbench.runner.interleaving import execute
+from uqbench.specs import DatasetSpec, EstimatorSpec, NoConfig, ScoreSpec
 from uqbench.suites import make_plan, read_suites
 from uqbench.uncertainty.validity import Speaker, check_prediction
 

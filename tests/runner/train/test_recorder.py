@@ -11,10 +11,10 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from uqbench.contract.environment import Outcome
-from uqbench.contract.errors import UqbenchError
-from uqbench.contract.risk import CVaR, Expectation, RiskMeasure
+from uqbench.environment import Outcome
+from uqbench.errors import UqbenchError
 from uqbench.results.tables import columns_digest
+from uqbench.risk import CVaR, Expectation, RiskMeasure
 from uqbench.runner.metric_values import Truth, record_step, scalar
 from uqbench.runner.train.evaluation import Evaluated
 from uqbench.runner.train.recorder import Recorder

@@ -13,13 +13,13 @@ sys.path.insert(0, str(Path(__file__).parent))
 from test_planted_predictions import C, Points, reason
 
 from uqbench import AgentSpec
-from uqbench.contract.agent import Agent
-from uqbench.contract.estimator import PredictiveUncertainty
-from uqbench.contract.specs import NoConfig
+from uqbench.agent import Agent
+from uqbench.estimator import PredictiveUncertainty
 from uqbench.registry import Added
 from uqbench.results.store import RunState, Store
 from uqbench.runner.batches import Batch
 from uqbench.runner.interleaving import execute
+from uqbench.specs import NoConfig
 from uqbench.suites import make_plan, read_suites
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from uqbench import AgentSpec, EnvironmentSpec, hookimpl
-from uqbench.contract.identity import Run
+from uqbench.identity import Run
 
 if TYPE_CHECKING:
-    from uqbench.contract.environment import OptimalQ
+    from uqbench.environment import OptimalQ
 
 
 @dataclass(frozen=True, kw_only=True)

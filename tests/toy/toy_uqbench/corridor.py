@@ -10,7 +10,7 @@ import torch
 from gymnasium import spaces
 
 from toy_uqbench import CorridorOptions
-from uqbench.contract.environment import OptimalQ
+from uqbench.environment import OptimalQ
 
 
 class Corridor(gymnasium.Env[np.ndarray[Any, Any], int]):

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from toy_uqbench import WalkerConfig
-from uqbench.contract.agent import Agent, EnvironmentInfo, Step, Uncertainty
+from uqbench.agent import Agent, EnvironmentInfo, Step, Uncertainty
 from uqbench.lanes import Uniform
 
 

@@ -10,7 +10,7 @@ from uqbench_compare.predictions.beside import _test_targets
 
 import uqbench
 from uqbench.boards import StoredBoard, from_csv
-from uqbench.contract.errors import UqbenchError
+from uqbench.errors import UqbenchError
 from uqbench.registry.load_host import load_host
 from uqbench.results.folders import Folder
 from uqbench.suites import Selection

@@ -21,9 +21,9 @@ from scipy.special import softmax
 from uqbench_compare.predictions import registered
 from uqbench_testing.results import results
 
-from uqbench.contract.estimator import Predictions
-from uqbench.contract.specs import ScoreSpec
+from uqbench.estimator import Predictions
 from uqbench.registry import Host
+from uqbench.specs import ScoreSpec
 from uqbench.testing.conformance import scores as toys
 from uqbench.testing.conformance.scores import (
     ScoreSubject,

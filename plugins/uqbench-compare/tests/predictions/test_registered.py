@@ -11,7 +11,7 @@ from scipy.special import entr, softmax
 from uqbench_compare.plugin import SCORES
 from uqbench_compare.predictions import registered
 
-from uqbench.contract.estimator import Predictions, PredictiveUncertainty
+from uqbench.estimator import Predictions, PredictiveUncertainty
 
 GENERATOR = np.random.default_rng(0)
 

@@ -13,7 +13,7 @@ from uqbench_compare.predictions.score import scored
 from uqbench_compare.predictions.stated import generator_of, stated
 
 import uqbench
-from uqbench.contract.errors import UqbenchError
+from uqbench.errors import UqbenchError
 
 
 def spec(name: str) -> Score:

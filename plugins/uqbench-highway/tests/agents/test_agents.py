@@ -14,10 +14,10 @@ from uqbench_highway.lanes import HighwayLanes
 from uqbench_highway.simulation import cars
 from uqbench_highway.simulation.control import LANE_RIGHT, SLOWER
 
-from uqbench.contract.agent import Agent, EnvironmentInfo
-from uqbench.contract.environment import TimeLimit
-from uqbench.contract.errors import UqbenchError
-from uqbench.registry.builtin.trivial import ConstantAction, ConstantActionConfig
+from uqbench.agent import Agent, EnvironmentInfo
+from uqbench.builtin.trivial import ConstantAction, ConstantActionConfig
+from uqbench.environment import TimeLimit
+from uqbench.errors import UqbenchError
 from uqbench.runner.train.evaluation import Evaluated, evaluate
 from uqbench.testing.worlds import act
 

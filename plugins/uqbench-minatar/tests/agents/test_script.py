@@ -10,10 +10,10 @@ from uqbench_minatar.config import GAMES, N_ACTIONS, GameConfig
 from uqbench_minatar.games.board import DOWN, FIRE, LEFT, RIGHT, UP
 from uqbench_minatar.lanes import MinAtarLanes
 
-from uqbench.contract.agent import Agent, EnvironmentInfo
-from uqbench.contract.environment import TimeLimit
-from uqbench.contract.errors import UqbenchError
-from uqbench.registry.builtin.trivial import UniformRandom, UniformRandomConfig
+from uqbench.agent import Agent, EnvironmentInfo
+from uqbench.builtin.trivial import UniformRandom, UniformRandomConfig
+from uqbench.environment import TimeLimit
+from uqbench.errors import UqbenchError
 from uqbench.runner.train.evaluation import evaluate
 
 CPU = torch.device("cpu")

@@ -10,7 +10,7 @@ import torch
 from uqbench_predictive.baselines.conformal import Conformal, quantile
 from uqbench_predictive.networks.training import TrainingConfig
 
-from uqbench.contract.estimator import Data, Dataset
+from uqbench.estimator import Data, Dataset
 
 CPU = torch.device("cpu")
 HELD, TESTED, LANES = 10, 200, 150

@@ -9,7 +9,7 @@ from uqbench_predictive.networks.architectures import Mlp, initial_weights
 from uqbench_predictive.networks.learning import Stack
 from uqbench_predictive.problems.diagnostics import bulk_ess, r_hat, tail_ess
 
-from uqbench.contract.estimator import Data
+from uqbench.estimator import Data
 from uqbench.lanes import lane_generators
 
 CPU = torch.device("cpu")

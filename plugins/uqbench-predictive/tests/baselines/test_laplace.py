@@ -12,7 +12,7 @@ from uqbench_predictive.baselines.laplace import (
     log_evidence,
 )
 
-from uqbench.contract.estimator import Data
+from uqbench.estimator import Data
 
 CPU = torch.device("cpu")
 

@@ -21,7 +21,7 @@ from uqbench_predictive.baselines.laplace import (
 from uqbench_predictive.networks.architectures import HEAD, Mlp
 from uqbench_predictive.networks.reference import ReferenceNetwork
 
-from uqbench.contract.estimator import Data, Dataset
+from uqbench.estimator import Data, Dataset
 
 PRECISION = 2.0
 POINTS = torch.tensor([[[1.0, -2.0, 0.5], [4.0, 0.0, 0.0]]])

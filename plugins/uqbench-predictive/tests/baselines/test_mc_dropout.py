@@ -8,7 +8,7 @@ from uqbench_compare.predictions.registered import joint_nll, nll
 from uqbench_predictive.baselines.laplace import Laplace, LaplaceConfig
 from uqbench_predictive.baselines.mc_dropout import MCDropout, MCDropoutConfig
 
-from uqbench.contract.estimator import Predictions
+from uqbench.estimator import Predictions
 from uqbench.uncertainty.predictions import prediction_columns, stored_predictions
 
 SMALL = {"hidden": (8,)}

@@ -19,7 +19,7 @@ from uqbench_predictive.baselines.post_hoc import (
 )
 from uqbench_predictive.networks.architectures import HEAD
 
-from uqbench.contract.estimator import Data
+from uqbench.estimator import Data
 
 CPU = torch.device("cpu")
 GENERATOR = torch.Generator().manual_seed(3)

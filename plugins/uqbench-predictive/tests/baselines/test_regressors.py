@@ -19,8 +19,8 @@ from uqbench_predictive.plugin import uqbench_datasets, uqbench_estimators
 from uqbench_predictive.problems.table_dataset import TableDataset
 from uqbench_predictive.uncertainty import values
 
-from uqbench.contract.estimator import Data, PredictiveUncertainty
-from uqbench.contract.seeding import derive_seed
+from uqbench.estimator import Data, PredictiveUncertainty
+from uqbench.seeding import derive_seed
 
 CPU = torch.device("cpu")
 NOISE = 0.5

@@ -13,8 +13,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 from uqbench_predictive.baselines.scikit_learn import MODELS, ScikitLearn, ScikitLearnConfig
 
-from uqbench.contract.estimator import Data
-from uqbench.contract.seeding import derive_seed
+from uqbench.estimator import Data
+from uqbench.seeding import derive_seed
 
 CPU = torch.device("cpu")
 SEEDS = [3, 4]

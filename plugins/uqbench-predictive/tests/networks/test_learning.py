@@ -9,7 +9,7 @@ from torch.nn import functional as F
 from uqbench_predictive.networks.architectures import Mlp, initial_weights
 from uqbench_predictive.networks.learning import Stack, batches, fit, losses, shuffled
 
-from uqbench.contract.estimator import Data
+from uqbench.estimator import Data
 from uqbench.lanes import lane_generators
 
 NETWORK = Mlp(2, (8, 8), 3)

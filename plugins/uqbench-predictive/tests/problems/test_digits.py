@@ -15,7 +15,7 @@ from uqbench_predictive.problems.digits import (
     split,
 )
 
-from uqbench.contract.estimator import PredictiveUncertainty
+from uqbench.estimator import PredictiveUncertainty
 from uqbench.testing.worlds import asked_once
 
 

@@ -23,7 +23,7 @@ from uqbench_predictive.problems.fashion import Fashion, FashionConfig, normaliz
 from uqbench_predictive.problems.idx import File
 from uqbench_predictive.problems.image_files import VARIABLE
 
-from uqbench.contract.estimator import PredictiveUncertainty
+from uqbench.estimator import PredictiveUncertainty
 from uqbench.testing.worlds import asked_once
 from uqbench.uncertainty.predictions import prediction_columns, stored_predictions
 

@@ -14,7 +14,7 @@ from uqbench_predictive.problems.idx import DataError
 from uqbench_predictive.problems.imagenet import ImageNet, ImageNetConfig
 from uqbench_predictive.uncertainty import setting_b
 
-from uqbench.contract.estimator import PredictiveUncertainty
+from uqbench.estimator import PredictiveUncertainty
 from uqbench.testing.worlds import asked_once
 
 CPU = torch.device("cpu")

@@ -16,7 +16,7 @@ from uqbench_predictive.problems.real_tables import (
 from uqbench_predictive.problems.table_dataset import MOST
 from uqbench_predictive.tables import climatology
 
-from uqbench.contract.errors import UqbenchError
+from uqbench.errors import UqbenchError
 
 SUITE = tomllib.loads((files("uqbench_predictive") / "suites" / "tables.toml").read_text("utf-8"))
 CONSTANTS = SUITE["normalization"]["brier_or_crps"]["constants"]

@@ -7,7 +7,7 @@ from uqbench_predictive.problems import ground_truth
 from uqbench_predictive.problems.ground_truth import ClassTruth
 from uqbench_predictive.problems.simplex import QUERY, REMOTE, Simplex, SimplexConfig
 
-from uqbench.contract.estimator import Predictions, PredictiveUncertainty
+from uqbench.estimator import Predictions, PredictiveUncertainty
 
 
 def test_likely_models_give_the_query_of_the_simplex_to_every_class():

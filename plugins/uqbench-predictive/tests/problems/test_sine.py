@@ -19,7 +19,7 @@ from uqbench_predictive.problems.sine import (
     ground_truth,
 )
 
-from uqbench.contract.estimator import Predictions, PredictiveUncertainty
+from uqbench.estimator import Predictions, PredictiveUncertainty
 
 
 @pytest.mark.parametrize(("prior", "prefix"), [("suite", ""), ("paper", "paper_prior_")])

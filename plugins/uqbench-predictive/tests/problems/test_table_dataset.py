@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from uqbench_predictive.problems.columns import numbers, target_numbers
 from uqbench_predictive.problems.table_dataset import TableDataset
 
-from uqbench.contract.errors import UqbenchError
+from uqbench.errors import UqbenchError
 
 
 def drawn(seed: int, rows: int = 120, largest: int = 7) -> TableDataset:

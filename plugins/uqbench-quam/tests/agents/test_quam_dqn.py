@@ -11,7 +11,7 @@ from gymnasium import spaces
 from uqbench_quam.agents.quam_dqn import Evidence, QuamDQN, QuamDQNConfig, bonuses
 from uqbench_quam.plugin import uqbench_expected_failures
 
-from uqbench.contract.agent import EnvironmentInfo
+from uqbench.agent import EnvironmentInfo
 from uqbench.lanes import greedy
 from uqbench.testing.conformance.agent_runs import AgentSubject
 from uqbench.testing.results import results

@@ -14,7 +14,7 @@ from torch.nn import functional as F
 from uqbench_quam.methods.config import QuamConfig
 from uqbench_quam.methods.search import search, toward
 
-from uqbench.contract.estimator import Data
+from uqbench.estimator import Data
 
 CORNERS = torch.tensor([[1.0, 0.0], [-0.5, 0.75**0.5], [-0.5, -(0.75**0.5)]])
 CLASSES = torch.arange(30) % 3

@@ -19,7 +19,7 @@ from uqbench_quam.methods.search import (
     toward,
 )
 
-from uqbench.contract.estimator import Data
+from uqbench.estimator import Data
 from uqbench.lanes import lane_generators
 
 NETWORK = Mlp(2, (8, 8), 3)

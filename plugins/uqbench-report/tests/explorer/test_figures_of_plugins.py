@@ -11,7 +11,7 @@ from uqbench_report.plots import catalog
 
 from uqbench import hookimpl
 from uqbench.boards import StoredBoard
-from uqbench.contract.figure import Figure
+from uqbench.figure import Figure
 from uqbench.registry import Host
 
 FOLDER = Path(__file__).parents[4] / "leaderboards" / "uncertainty-toy" / "paper"

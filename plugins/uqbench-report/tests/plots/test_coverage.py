@@ -7,7 +7,7 @@ import pytest
 from uqbench_report.plots import coverage
 
 from uqbench.boards import StoredBoard
-from uqbench.contract.figure import NotDrawableError
+from uqbench.figure import NotDrawableError
 
 BOARDS = Path(__file__).parents[4] / "leaderboards"
 NIGHT = StoredBoard.read(BOARDS / "minatar" / "night")

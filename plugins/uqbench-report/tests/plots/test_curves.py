@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from uqbench_report.plots import curves, theme
 
-from uqbench.contract.figure import NotDrawableError
+from uqbench.figure import NotDrawableError
 
 SAME = pd.DataFrame(
     {

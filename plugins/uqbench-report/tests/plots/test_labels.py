@@ -13,7 +13,7 @@ from uqbench_report.plots.labels import LETTERS, TALL, label_positions
 from uqbench_report.plots.render import svg
 
 from uqbench.boards import StoredBoard, board_folders
-from uqbench.contract.figure import NotDrawableError
+from uqbench.figure import NotDrawableError
 
 BOARDS = Path(__file__).parents[4] / "leaderboards"
 SIZE = (400.0, 300.0)

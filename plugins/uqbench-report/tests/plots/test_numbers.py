@@ -14,7 +14,7 @@ from uqbench_report.plots.words import natural, number
 
 from uqbench.boards import StoredBoard
 from uqbench.boards.curves import mean_curves
-from uqbench.contract.figure import NotDrawableError
+from uqbench.figure import NotDrawableError
 
 BOARD = StoredBoard.read(Path(__file__).parents[4] / "leaderboards" / "uncertainty-toy" / "paper")
 

@@ -13,7 +13,7 @@ from uqbench_report.plots.printed import WIDTHS
 from uqbench_report.plots.render import render, svg
 
 from uqbench.boards import StoredBoard
-from uqbench.contract.errors import UqbenchError
+from uqbench.errors import UqbenchError
 from uqbench.registry import Host
 
 BOARDS = Path(__file__).parents[4] / "leaderboards"

@@ -13,8 +13,8 @@ from uqbench_report.plots import claims, render, theme
 
 from uqbench.boards import StoredBoard
 from uqbench.cli import main
-from uqbench.contract.errors import UqbenchError
-from uqbench.contract.figure import Figure
+from uqbench.errors import UqbenchError
+from uqbench.figure import Figure
 
 FOLDER = Path(__file__).parents[4] / "leaderboards" / "uncertainty-toy" / "paper"
 

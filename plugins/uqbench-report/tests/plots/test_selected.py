@@ -11,7 +11,7 @@ from uqbench_report.plots import curves, render
 from uqbench_report.plots.catalog import showing
 
 from uqbench.boards import StoredBoard
-from uqbench.contract.errors import UqbenchError
+from uqbench.errors import UqbenchError
 
 FOLDER = Path(__file__).parents[4] / "leaderboards" / "minatar" / "night"
 

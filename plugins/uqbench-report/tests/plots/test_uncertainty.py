@@ -8,8 +8,8 @@ import pytest
 from uqbench_report.plots import uncertainty
 
 from uqbench.boards import StoredBoard
-from uqbench.contract.errors import UqbenchError
-from uqbench.contract.figure import NotDrawableError
+from uqbench.errors import UqbenchError
+from uqbench.figure import NotDrawableError
 
 BOARDS = Path(__file__).parents[4] / "leaderboards"
 FOLDER = BOARDS / "uncertainty-toy" / "paper"

@@ -26,9 +26,9 @@ from uqbench_tabular.agents.ube import UBE, UBETerms
 from uqbench_tabular.environments.chain import Chain
 from uqbench_tabular.environments.config import ChainConfig
 
-from uqbench.contract.agent import EnvironmentInfo
-from uqbench.contract.seeding import derive_seed
-from uqbench.lanes.adapters.gymnasium_lanes import GymnasiumLanes
+from uqbench.adapters.gymnasium_lanes import GymnasiumLanes
+from uqbench.agent import EnvironmentInfo
+from uqbench.seeding import derive_seed
 from uqbench.testing.worlds import act, as_step
 
 CPU = torch.device("cpu")

@@ -19,7 +19,7 @@ from uqbench_tabular.agents.bql import (
 )
 from uqbench_tabular.posteriors.normal_gamma import NormalGamma, normal_gamma_update, student_t
 
-from uqbench.contract.agent import Step
+from uqbench.agent import Step
 from uqbench.lanes import generators
 from uqbench.testing.worlds import act, step_of_actors
 

@@ -19,7 +19,7 @@ from uqbench_tabular.agents.ube import UBE
 from uqbench_tabular.environments.chain import BACK, FORWARD, chain_mdp
 from uqbench_tabular.environments.config import ChainConfig
 
-from uqbench.contract.agent import Uncertainty
+from uqbench.agent import Uncertainty
 from uqbench.testing.worlds import step_of_actors
 
 STATES = torch.arange(5)

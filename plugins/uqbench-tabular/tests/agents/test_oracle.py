@@ -9,7 +9,7 @@ from uqbench_tabular.agents.oracle import Oracle
 from uqbench_tabular.environments.config import DeepSeaConfig
 from uqbench_tabular.environments.deep_sea import RIGHT, make_lanes
 
-from uqbench.contract.agent import EnvironmentInfo
+from uqbench.agent import EnvironmentInfo
 from uqbench.testing.worlds import act
 from uqbench.uncertainty.interval_scores import score_uncertainty
 

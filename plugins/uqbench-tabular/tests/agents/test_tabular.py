@@ -8,7 +8,7 @@ from gymnasium import spaces
 from uqbench_tabular.agents.config import ModelBasedConfig
 from uqbench_tabular.agents.psrl import PSRL
 
-from uqbench.contract.agent import EnvironmentInfo
+from uqbench.agent import EnvironmentInfo
 
 CPU = torch.device("cpu")
 

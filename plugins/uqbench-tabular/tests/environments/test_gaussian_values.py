@@ -28,7 +28,7 @@ from uqbench_tabular.environments.gaussian_values import (
 )
 from uqbench_tabular.environments.posterior_scores import LEFT, score_posterior
 
-from uqbench.contract.agent import EnvironmentInfo, Uncertainty
+from uqbench.agent import EnvironmentInfo, Uncertainty
 from uqbench.registry import Host
 from uqbench.suites import read_suites
 from uqbench.testing.worlds import step_of_actors

@@ -13,8 +13,8 @@ from uqbench_tabular.environments.wide_narrow import wide_narrow
 from uqbench_tabular.environments.world import World, WorldLanes
 from uqbench_tabular.planning import MDP
 
-from uqbench.contract.environment import TimeLimit
-from uqbench.contract.errors import UqbenchError
+from uqbench.environment import TimeLimit
+from uqbench.errors import UqbenchError
 
 CPU = torch.device("cpu")
 SIGMAS = 5.0

@@ -10,7 +10,7 @@ from contextlib import suppress
 from toy_uqbench.walker import Walker
 
 from hostile_uqbench import HostileConfig
-from uqbench.contract.agent import Step
+from uqbench.agent import Step
 
 
 class Hostile(Walker):
