@@ -171,26 +171,31 @@ def test_places_on_a_task_are_those_of_a_board_of_that_task(plan, scores):
 
 
 def test_ranks_by_a_further_metric_are_those_of_a_board_by_that_metric_alone(plan, scores):
-    constants = plan.suite.normalization_constants(plan.suite.metric("late_return"))
+    constants = plan.suite.normalization_constants(plan.suite.metric("evaluation_return"))
     late = {(s.method, s.seed): s.seed + 3.0 * (s.method == "dqn") for s in scores}
-    worse = [replace(s, values=s.values | {"late_return": late[s.method, s.seed]}) for s in scores]
-    budget = plan.budget.model_copy(update={"also_ranked_by": ("late_return",)})
+    worse = [
+        replace(s, values=s.values | {"evaluation_return": late[s.method, s.seed]}) for s in scores
+    ]
+    budget = plan.budget.model_copy(update={"also_ranked_by": ("evaluation_return",)})
     board = Board.of(replace(plan, budget=budget), worse)
     alone = Board.of(
-        replace(plan, budget=plan.budget.model_copy(update={"primary": "late_return"})),
-        [replace(s, score=constants[s.task].normalize(s.values["late_return"])) for s in worse],
+        replace(plan, budget=plan.budget.model_copy(update={"primary": "evaluation_return"})),
+        [
+            replace(s, score=constants[s.task].normalize(s.values["evaluation_return"]))
+            for s in worse
+        ],
     )
     assert "also_ranked_by" not in plan.budget.model_dump()
-    assert board.manifest({}).budget["also_ranked_by"] == ["late_return"]
-    assert board.further_places == {"late_return": alone.places}
-    assert board.pairs_by(plan.suite.metric("late_return")) == alone.pairs
+    assert board.manifest({}).budget["also_ranked_by"] == ["evaluation_return"]
+    assert board.further_places == {"evaluation_return": alone.places}
+    assert board.pairs_by(plan.suite.metric("evaluation_return")) == alone.pairs
     assert [of.places["dqn"].rank for of in (board, alone)] == [2, 1]
     row = next(row for row in rows(board, "leaderboard.csv") if row["method"] == "dqn")
-    assert row["late_return_rank"] == row["late_return_rank_low"] == "1"
+    assert row["evaluation_return_rank"] == row["evaluation_return_rank_low"] == "1"
     first, second, *_ = board.finding.split(". ")
     assert re.fullmatch(r"qr-dqn \([\d.]+\) is best of 2 methods by online return", first)
-    assert re.fullmatch(r"By late return dqn \([\d.]+\) is best", second)
-    assert "late return rank" in page(board, [], "")
+    assert re.fullmatch(r"By evaluation return dqn \([\d.]+\) is best", second)
+    assert "evaluation return rank" in page(board, [], "")
 
 
 def test_a_suite_says_by_what_it_ranks(plan, scores):
