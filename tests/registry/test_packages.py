@@ -11,6 +11,7 @@ from packaging.requirements import Requirement
 
 from uqbench import BROUGHT
 from uqbench.cli import COMMANDS as OWN
+from uqbench.cli import main
 from uqbench.errors import UqbenchError
 from uqbench.registry.packages import COMMANDS, MODULES, PACKAGES, brought
 from uqbench.suites import Catalog
@@ -70,6 +71,15 @@ def without(package: str, folder: Path, *arguments: str) -> subprocess.Completed
     )  # fmt: skip
 
 
+def to_install(package: str) -> str:
+    """What the error says: the extra of uqbench that is a package alone, or the package."""
+    alone = {
+        "uqbench-report": "'uqbench[report]'",
+        "uqbench-testing": "'uqbench[testing]'",
+    }
+    return f"python -m pip install {alone.get(package, package)}"
+
+
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["new", "mine", "--kind", "agent"]])
 @pytest.mark.parametrize("name", COMMAND_NAMES)
 def test_a_command_whose_package_is_missing_says_which_to_install(name, arguments, tmp_path):
@@ -77,7 +87,7 @@ def test_a_command_whose_package_is_missing_says_which_to_install(name, argument
     done = without(package, tmp_path, "-m", "uqbench", name, *arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert " ".join(done.stderr.split()) == (
-        f"uqbench: uqbench {name} is in the package {package}: python -m pip install {package}"
+        f"uqbench: uqbench {name} is in the package {package}: {to_install(package)}"
     )
 
 
@@ -87,8 +97,7 @@ def test_a_module_whose_package_is_missing_says_which_to_install(name, tmp_path)
     done = without(package, tmp_path, "-c", f"import uqbench.{name}")
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1] == (
-        f"ModuleNotFoundError: uqbench.{name} is in the package {package}: "
-        f"python -m pip install {package}"
+        f"ModuleNotFoundError: uqbench.{name} is in the package {package}: {to_install(package)}"
     )
 
 
@@ -143,6 +152,23 @@ def test_scores_are_compared_without_pyarrow_and_parquet_says_that_it_is_missing
     )
     missing = "scores.parquet needs pyarrow, which is not installed: python -m pip install pyarrow"
     assert done.stdout.splitlines() == ["2", missing], done.stderr
+
+
+def test_extras_that_errors_name_bring_the_package():
+    needed = [Requirement(one) for one in metadata.requires("uqbench") or ()]
+    for extra in ("report", "testing"):
+        of = {one.name for one in needed if one.marker and one.marker.evaluate({"extra": extra})}
+        assert f"uqbench-{extra}" in of
+
+
+def test_a_list_of_no_suites_names_the_extras_that_have_some(capsys, monkeypatch):
+    monkeypatch.setattr("uqbench.cli.list_.listing", lambda *_: {"suites": []})
+    monkeypatch.setattr(sys, "argv", ["uqbench", "list", "suites"])
+    with pytest.raises(SystemExit):
+        main()
+    said = capsys.readouterr().out
+    assert "(none): python -m pip install 'uqbench[rl]'" in said
+    assert "'uqbench[predictive]'" in said
 
 
 def test_without_suites_the_extras_that_have_some_are_named():

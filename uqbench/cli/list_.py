@@ -26,6 +26,7 @@ def command(kind: Kind | None = None, suite: Name | None = None, *, as_json: boo
         as_json: Print JSON.
     """
     from uqbench.pages.suites import print_suites
+    from uqbench.registry.packages import TRAINS
 
     listed = listing(kind, warn)
     if kind is not None and suite is not None:
@@ -43,7 +44,7 @@ def command(kind: Kind | None = None, suite: Name | None = None, *, as_json: boo
         if title == "suites" and entries:
             print_suites(entries)
             continue
-        say(*(f"  {_line(entry)}" for entry in entries or [{"name": "(none)"}]))
+        say(*(f"  {_line(entry)}" for entry in entries or [{"name": f"(none): {TRAINS}"}]))
 
 
 def _line(entry: dict[str, Any]) -> str:

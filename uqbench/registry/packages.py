@@ -6,8 +6,8 @@ and the sentences on their ``jobs`` (``uqbench.api.status``). Nothing is importe
 for.
 """
 
-import shlex
 from importlib import metadata
+from shlex import quote
 from typing import TypeGuard
 
 from uqbench.contract import errors
@@ -82,5 +82,5 @@ def can_report() -> bool:
 def missing(group: str, name: str) -> UqbenchError:
     """The error of a name whose package is not installed: says which to install."""
     package, what = PACKAGES[group][name], _SAID[group].format(name)
-    install = f"python -m pip install {shlex.quote(package)}"
-    return UqbenchError(f"{what} is in the package {package}: {install}")
+    asked = f"uqbench[{package[8:]}]" if package[8:] in ("report", "testing") else package
+    return UqbenchError(f"{what} is in the package {package}: python -m pip install {quote(asked)}")

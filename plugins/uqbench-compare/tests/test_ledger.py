@@ -310,6 +310,38 @@ def test_words_for_the_end_of_a_run_are_those_of_many_tools():
     assert "1 of a run that did not finish" in str(uqbench.compare(crashed).ledger)
 
 
+def test_a_run_that_goes_on_is_no_failure(tmp_path):
+    """A table of MLflow's runs: the board says of each what its status says."""
+    path = tmp_path / "runs.csv"
+    states = ["FINISHED", "FINISHED", "FAILED", "RUNNING", "KILLED", "SCHEDULED"]
+    rows = [f"r{k},{state},{k},b,Pong,{k}" for k, state in enumerate(states)]
+    rows += [f"s{k},FINISHED,{k},a,Pong,{k}" for k in range(6)]
+    head = "run_id,status,metrics.return,params.algo,params.env,params.seed"
+    path.write_text("\n".join([head, *rows]))
+    found = uqbench.compare(path)
+    said = "4 of 12 planned runs have no score: Pong/b (2 failed, 1 missing, 1 running)"
+    assert said in str(found)
+    assert found.board.manifest({}).runs["running"] == 1
+
+
+def test_a_column_a_method_is_read_where_it_is_said(tmp_path):
+    path = tmp_path / "games.csv"
+    path.write_text("Game,Random,Human,DQN,C51\nAlien,0,10,2,4\nPong,-20,20,0,10\n")
+    with pytest.raises(UqbenchError, match=r"has no column of scores.*or method=\* \(task=\*\)"):
+        uqbench.compare(path)
+    with pytest.raises(UqbenchError, match="as methods or as tasks, not as both"):
+        uqbench.compare(path, columns={"method": "*", "task": "*"})
+    found = uqbench.compare(path, columns={"method": "*"})
+    scores = {(c.method, c.task): c.score.item() for c in found.board.scores.cells}
+    assert scores == {
+        ("DQN", "Alien"): 0.2, ("DQN", "Pong"): 0.5, ("C51", "Alien"): 0.4, ("C51", "Pong"): 0.75
+    }  # fmt: skip
+    read_as = found.ledger.columns.set_index("column")["read_as"]
+    assert read_as.to_dict() == {
+        "Game": "task", "Random": "zero", "Human": "one", "DQN": "method", "C51": "method"
+    }  # fmt: skip
+
+
 def test_names_are_texts(tmp_path):
     path = tmp_path / "versions.csv"
     rows = [f"{m},t,{s},{s + k}" for k, m in enumerate(("1.1", "1.10", "None")) for s in range(4)]

@@ -34,6 +34,12 @@ Units = Literal["run", "seed"]
 Better = Literal["higher", "lower"]
 MINIMUM_TASKS = 3
 """The fewest of an IQM."""
+UNFINISHED = {
+    **{state.value: state for state in RunState if state is not RunState.FINISHED},
+    **dict.fromkeys(["blocked", "pending", "queued", "scheduled", "waiting"], RunState.MISSING),
+    "paused": RunState.ABANDONED, "preempting": RunState.RUNNING,
+}  # fmt: skip
+"""States of runs without a score, by the words of other tools; any other word is a failure."""
 Constants = Mapping[str, tuple[float, float]]
 """The raw scores that are 0 and 1, by task."""
 
@@ -56,7 +62,7 @@ def imported_board(
     and it has no rank, as on any board.
 
     Args:
-        table: ``method``, ``task``, ``seed``, ``score``, perhaps ``zero`` and ``one``.
+        table: ``method``, ``task``, ``seed``, ``score``, perhaps ``zero``, ``one`` and ``state``.
         constants: the scores that are 0 and 1, of rows that do not say so themselves.
         by: the statistic that ranks; None for the IQM, or for the mean where :func:`few_values`.
         better: whether higher or lower scores are better; None where constants say so, and
@@ -96,7 +102,8 @@ def imported_board(
         budgets={IMPORTED: budget},
     )
     table = table.assign(run=_numbers(table, paired=paired))
-    values = table.set_index(["method", "task", "run"])["score"].to_dict()
+    rows = table.set_index(["method", "task", "run"])
+    values, states = rows["score"].to_dict(), rows.get("state", pd.Series()).to_dict()
     seeds = {name: sorted(own) for name, own in table.groupby("method")["run"].unique().items()}
     if paired and len({*map(tuple, seeds.values())}) > 1:
         raise UqbenchError("paired: expected the same seeds of every method; theirs differ.")
@@ -104,9 +111,10 @@ def imported_board(
         imported_cell(suite, task, name, seeds[name]) for name in methods for task in suite.tasks
     ]
     scores = [
-        _score(run, values.get((run.method, run.task, run.seed)))
+        _score(run, values.get(key), str(states.get(key, "")))
         for cell in cells
         for run in cell.runs
+        for key in [(run.method, run.task, run.seed)]
     ]
     plan = Plan(suite, IMPORTED, budget, tuple(cells), standard=True)
     return Board(plan, Scores.of(scores), Planned.of(plan), imported=dict(files or {}))
@@ -212,9 +220,9 @@ def _numbers(table: pd.DataFrame, *, paired: bool) -> pd.Series:
     return table.groupby(cell).cumcount()
 
 
-def _score(run: Run, value: float | None) -> Score:
-    """A planned run's score: missing where there is none, failed where it is no number."""
+def _score(run: Run, value: float | None, word: str) -> Score:
+    """A planned run's score; without one, what its tool calls its state says which it has here."""
     score = value if is_finite(value) else None
-    state = RunState.MISSING if value is None else RunState.FAILED
+    state = UNFINISHED.get(word, RunState.FAILED) if value is not None else RunState.MISSING
     state, values = (state, {}) if score is None else (RunState.FINISHED, {METRIC: score})
     return Score(run.task, run.method, run.seed, state.value, "", score, {**values}, run.place)

@@ -127,7 +127,7 @@ def score_table(
     Args:
         parts: of different runs, or of different steps of one.
         columns: names of columns by role, a key of :data:`COLUMNS`; ``=NAME`` is the same for all
-            rows, and a task ``*`` makes each other column a task.
+            rows, and a task or method ``*`` makes each other column one.
         window: of curves, the last part of a task's steps, whose mean is the score.
         horizon: the steps of all tasks; None for the largest that a run of a task has.
         digests: of what was read, for the ledger.
@@ -148,7 +148,7 @@ def score_table(
         where = ", ".join(values["file"][values["why"].isna()].unique()) or "a file"
         raise UqbenchError(f"{where} has a value that is neither used nor left out for a reason.")
     used = values.assign(score=values["score"].where(values["why"] == USED))
-    kept = {name: (name, "first") for name in ("zero", "one") if name in values}
+    kept = {name: (name, "first") for name in ("zero", "one", "state") if name in values}
     table = used.groupby(RUN, as_index=False).agg(score=("score", "mean"), **kept)
     methods = [*stated["method"].unique()]  # the first one is the one that others are held against
     table = table.sort_values("method", key=lambda names: names.map(methods.index), kind="stable")
@@ -166,9 +166,11 @@ def find_columns(names: Sequence[str], given: Mapping[str, str], where: str) -> 
     for role, column in given.items():
         if role not in COLUMNS:
             raise unknown("role", role, COLUMNS)
-        if column not in names and column[:1] != "=" and (role, column) != ("task", "*"):
+        if column not in names and column[:1] != "=" and not (column == "*" and role in CELL):
             raise unknown(f"column of {where}", column, names)
         found[role] *= names.count(column) or 1
+    if {given.get(role) for role in CELL} == {"*"}:
+        raise UqbenchError(f"{where}: expected other columns as methods or as tasks, not as both.")
     for role in COLUMNS.keys() - given.keys():
         known = {_plain(alias) for alias in COLUMNS[role].split()}
         own = [n for n in names if _plain(n) in known and n not in given.values()]
@@ -209,12 +211,12 @@ def _tidy(part: Part, given: Mapping[str, str]) -> tuple[pd.DataFrame, list[tupl
         if found.get("step", "")[:1] == "_" and not rows.duplicated(key).any():
             del found["step"]  # a row a run: how often W&B logged does not say how far one came
         said = dict.fromkeys(names, "not asked for") | {c: role for role, c in found.items()}
-        if said.pop("*", None):
+        if melted := said.pop("*", None):
             kept = [column for column in found.values() if column in names]
-            rows = rows.melt(kept, var_name="task", value_name="score")
-            said |= {name: "task" for name in names if name not in kept}
-            found |= {"task": "task", "score": "score"}
-        if part.method is not None:
+            rows = rows.melt(kept, var_name=melted, value_name="score")
+            said |= {name: melted for name in names if name not in kept}
+            found |= {melted: melted, "score": "score"}
+        if part.method is not None and "method" not in found:
             found = {"method": f"={part.method}"} | found
             said = {found["method"]: "method"} | said
     for role in (*CELL, "score"):
@@ -223,7 +225,7 @@ def _tidy(part: Part, given: Mapping[str, str]) -> tuple[pd.DataFrame, list[tupl
                 f"{where} has no column of {role}s: it has {', '.join(names):.300}; expected one "
                 f"of {COLUMNS[role].replace(' ', ', ')}: rename one, or say --column {role}=NAME "
                 f"(columns={{'{role}': NAME}} in Python), {role}==NAME for one that all rows have, "
-                f"or task=* where each column is a task."
+                f"or method=* (task=*) where each other column is a method (a task)."
             )
     table = pd.DataFrame({"file": where}, rows.index)
     for role, column in found.items():
