@@ -106,6 +106,58 @@ def test_half_written_files_of_killed_writers_go_when_the_run_is_locked_and_noth
     lock.release()
 
 
+def leave(store: Store, run: Run) -> Path:
+    """A finished run whose process was killed before it removed the files of its training."""
+    folder = keep(store, run, agent=None)
+    for name in ("agent.pt", "training.pt"):
+        (folder / name).write_bytes(b"left")
+    return folder
+
+
+@pytest.mark.parametrize("records", [True, False])
+def test_training_files_that_a_killed_process_left_go_when_the_finished_run_is_found(
+    records, tmp_path
+):
+    store, run = Store(tmp_path), named_run()
+    folder = leave(store, run)
+    assert store.find(run, records=records).state is RunState.FINISHED
+    assert {path.name for path in folder.iterdir()} == {
+        "run.json", "metrics.parquet", "episodes.parquet"
+    }  # fmt: skip
+    assert store.find(run).state is RunState.FINISHED
+
+
+def test_training_files_that_a_finished_run_lists_stay_when_it_is_found(tmp_path):
+    store, run = Store(tmp_path), named_run()
+    folder = keep(store, run)
+    assert store.find(run).state is RunState.FINISHED
+    assert {"agent.pt", "training.pt"} <= {path.name for path in folder.iterdir()}
+
+
+def test_training_files_stay_while_another_process_holds_the_lock(tmp_path):
+    store, run = Store(tmp_path), named_run()
+    folder = leave(store, run)
+    with store.lock(run) as lock:
+        assert lock is not None
+        assert Store(tmp_path).find(run).state is RunState.FINISHED
+        assert (folder / "agent.pt").exists()
+    assert Store(tmp_path).find(run).state is RunState.FINISHED
+    assert not (folder / "agent.pt").exists()
+
+
+def test_training_files_of_a_run_that_is_being_made_again_stay(tmp_path, monkeypatch):
+    store, run = Store(tmp_path), named_run()
+    folder, lock = leave(store, run), store.lock
+
+    def others_first(one: Run) -> object:
+        (folder / "agent.pt").write_bytes(b"of another")
+        return lock(one)
+
+    monkeypatch.setattr(store, "lock", others_first)
+    store.find(run)
+    assert (folder / "agent.pt").read_bytes() == b"of another"
+
+
 def test_what_another_process_that_holds_the_lock_is_writing_stays(tmp_path):
     store, run = Store(tmp_path), make_run()
     lock = store.lock(run)

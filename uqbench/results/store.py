@@ -107,9 +107,8 @@ class Store:
 
     def _read(self, folder: Folder, run: Run | None = None, records: bool = True) -> StoredRun:
         if run is None and (known := self._verified.get("/".join(folder.names), records)):
-            return StoredRun(
-                RunState.FINISHED, known if records else None, provenance=known.provenance
-            )
+            found = known if records else None
+            return StoredRun(RunState.FINISHED, found, provenance=known.provenance)
         stored = read_run(folder, run)
         if stored.state is not RunState.RUNNING:
             return stored
@@ -126,7 +125,8 @@ class Store:
         """The state of a run, with the digests of all its files verified.
 
         A run whose files are as they were when they were verified last is as it was; call
-        :meth:`save_index` after many runs.
+        :meth:`save_index` after many runs. Files of its training that a finished run does not list
+        were left by a process that was killed while it removed them: they are removed.
 
         Args:
             run: whose files are meant.
@@ -146,6 +146,13 @@ class Store:
             return stored
         if damage := _damage(folder, stored.record):
             return damage
+        left = [name for name in TRAINED if files[name] and name not in stored.record.digests]
+        if left:
+            with suppress(OSError, StorageError):  # on a read-only disk they stay, and do no harm
+                if (lock := self.lock(run)) is not None:
+                    with lock:
+                        if [*folder.signatures(*SIGNED)] == [*files.values()]:  # not made again
+                            folder.remove(*left)
         self._verified.add(run.place, files, stored.record)
         # what it has in common with others is in memory once
         return replace(stored, record=self._verified.get(run.place) or stored.record)
@@ -195,8 +202,7 @@ class Store:
             "traceback": _encodable(record.traceback),
         }
         table = record.model_copy(update=own).model_dump(mode="json", exclude={"digest"})
-        sealed = table | {"digest": digest_of(table)}
-        text = json.dumps(sealed, indent=1, sort_keys=True) + "\n"
+        text = json.dumps(table | {"digest": digest_of(table)}, indent=1, sort_keys=True) + "\n"
         try:
             RunRecord.model_validate_json(text)
         except ValidationError as error:
@@ -228,7 +234,7 @@ class Store:
         kept = {name: record.digests[name] for name in TRAINED if name in record.digests}
         digests = kept | tables.write_tables(folder, columns)
         self.write(run, record.model_copy(update={"digests": digests}))
-        with suppress(OSError):  # the run is stored; a leftover does no harm
+        with suppress(OSError):  # the run is stored; a leftover goes when it is found
             folder.remove(*(name for name in TRAINED if name not in kept))
 
     def set_aside(self, run: Run) -> Path:
@@ -314,21 +320,17 @@ class Store:
 
 def _damage(folder: Folder, record: RunRecord) -> StoredRun | None:
     """A finished run of whose files one does not match its digest; None where all do."""
+    name = ""
     try:
-        listed = tables.names(record.digests)
-    except UqbenchError as error:
-        return StoredRun(RunState.DAMAGED, reason=str(error))
-    for name in listed:
-        try:
-            digest = folder.digest(name, tables.MOST_BYTES)
-        except FileNotFoundError:
-            return StoredRun(RunState.DAMAGED, reason=f"{name} is missing")
-        except OSError as error:
-            return cannot_be_read(name, error)
-        except ValueError as error:
-            return StoredRun(RunState.DAMAGED, reason=f"{name}: {error}")
-        if digest != record.digests[name]:
-            return StoredRun(RunState.DAMAGED, reason=f"{name} does not match its digest")
+        for name in tables.names(record.digests):
+            if folder.digest(name, tables.MOST_BYTES) != record.digests[name]:
+                return StoredRun(RunState.DAMAGED, reason=f"{name} does not match its digest")
+    except FileNotFoundError:
+        return StoredRun(RunState.DAMAGED, reason=f"{name} is missing")
+    except OSError as error:
+        return cannot_be_read(name, error)
+    except (UqbenchError, ValueError) as error:  # of the names, or of one file
+        return StoredRun(RunState.DAMAGED, reason=f"{name}: {error}".removeprefix(": "))
     return None
 
 

@@ -308,3 +308,15 @@ def test_no_pickle_in_a_file_is_opened(tmp_path):
     np.savez(tmp_path / "p.npz", probs=np.array([None], object), targets=[0])
     with pytest.raises(UqbenchError, match="damaged"):
         uqbench.score(tmp_path / "p.npz")
+
+
+@pytest.mark.parametrize("name", ["p.npy", "p.npz"])
+def test_a_file_of_one_array_is_refused_with_what_it_is_and_what_to_write(name, tmp_path):
+    with (tmp_path / name).open("wb") as file:
+        np.save(file, np.zeros((3, 2)))
+    with pytest.raises(UqbenchError) as error:
+        uqbench.score(tmp_path / name)
+    assert str(error.value) == (
+        f"{tmp_path / name} is one array of shape [3, 2], without a name; expected an .npz of "
+        "named arrays: np.savez('p.npz', probs=..., targets=...)."
+    )

@@ -115,7 +115,14 @@ def score(
         where = str(path := Path(given("file", file, Place)))
         with reading(f"{path} (expected an .npz of arrays)", Exception):
             data = io.BytesIO(read_bytes(path, MOST_BYTES))
-            arrays = dict(np.load(data, allow_pickle=False).items()) | arrays
+            loaded = np.load(data, allow_pickle=False)
+            if isinstance(loaded, np.ndarray):
+                raise UqbenchError(
+                    f"{path} is one array of shape {list(loaded.shape)}, without a name; expected "
+                    f"an .npz of named arrays: np.savez({path.stem + '.npz'!r}, probs=..., "
+                    f"targets=...)."
+                )
+            arrays = dict(loaded.items()) | arrays
     predictions, host = stated(arrays, where), load_host()
     known = known_scores(host.scores, given("bins", bins, Count))
     absent = {name: f"needs {why}" for name in known if (why := lacking(name, predictions))}
