@@ -122,6 +122,7 @@ def main() -> None:
             raise
         if error.errno != errno.EPIPE:  # whoever closes a pipe has read enough
             say(f"uqbench: the output cannot be written: {error.strerror}.", err=True)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left, at the end
+        # what is left is written when Python ends
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno() if sys.stdout else 1)
         code = 1
     sys.exit(code or 0)

@@ -32,9 +32,8 @@ def command(kind: Kind | None = None, suite: Name | None = None, *, as_json: boo
     if kind is not None and suite is not None:
         own = [entry for entry in listed[kind] if entry["name"].startswith(f"{suite}/")]
         if not own:
-            raise unknown(
-                "suite with " + kind, suite, {e["name"].split("/")[0] for e in listed[kind]}
-            )
+            known = {entry["name"].split("/")[0] for entry in listed[kind]}
+            raise unknown(f"suite with {kind}", suite, known)
         listed = {kind: own}
     if as_json:
         print_json(listed[kind] if kind else listed)

@@ -81,13 +81,12 @@ def command(
     if done.board is None:
         return 0
     print_board(done.board)
-    say(f"{done.folder}/leaderboard.csv")
+    said = [f"{done.folder}/leaderboard.csv"]
     if done.folder is not None and can_report():
-        said = list[str]()
         with contained(warn, "the runs are done, and there is no report: "):
             at = Path(options.out or ".") / "report.html"
-            said = [f"report: {uqbench.write_report(done.folder, at, warn)} (open it)"]
-        say(*said)
+            said += [f"report: {uqbench.write_report(done.folder, at, warn)} (open it)"]
+    say(*said)
     return 1 if done.unfinished else 0
 
 

@@ -327,7 +327,7 @@ def imported(function: F | str | None) -> F | None:
 
 
 def _imported(target: object) -> object:
-    with printed_by(f"the import of {target}"):
+    with printed_by(f"the import of {target if isinstance(target, str) else 'it'}"):
         return pkgutil.resolve_name(target) if isinstance(target, str) else target
 
 

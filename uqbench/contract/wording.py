@@ -1,5 +1,7 @@
 """Texts for messages: amounts in words, and text from elsewhere made safe to show."""
 
+import io
+import os
 import shutil
 import sys
 import textwrap
@@ -7,7 +9,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from itertools import groupby
-from typing import Any, TextIO, cast
+from typing import TextIO, cast
 
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 """Categories of characters that a terminal obeys, or shows as nothing."""
@@ -38,7 +40,7 @@ def visible(text: str) -> str:
     )
 
 
-class Printed:
+class Printed(io.TextIOBase):
     """A stream for plugins: what they print is passed on to another, up to a size.
 
     Control characters, which a terminal would obey, are written out.
@@ -51,10 +53,7 @@ class Printed:
     def __init__(self, to: TextIO | None, who: str = "plugins", left: int = 1 << 16) -> None:
         self._to, self.who, self.left = to, who, left
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._to, name)
-
-    def write(self, text: str) -> int:
+    def write(self, text: str, /) -> int:
         """Pass a text on, or leave it out."""
         if self._to is not None and self.left:
             lines = text.expandtabs().split("\n")
@@ -70,16 +69,17 @@ class Printed:
 @contextmanager
 def printed_by(who: str) -> Iterator[None]:
     """Have what is printed inside go to stderr, 64 KB of it: stdout is for results."""
-    to = cast(TextIO, Printed(sys.stderr, who))
-    with redirect_stdout(to), redirect_stderr(to):
+    to = Printed(sys.stderr, who)
+    with redirect_stdout(cast(TextIO, to)), redirect_stderr(cast(TextIO, to)):
         yield
+    to.left = sys.maxsize  # a log that was set up inside goes on
 
 
 def fitted(text: str, file: TextIO | None) -> str:
     """A line as it is; on a terminal wrapped at words, what goes on being set in."""
     if file is None or not file.isatty():  # None: whoever started this closed it
         return text
-    width = shutil.get_terminal_size().columns
+    width = shutil.get_terminal_size(os.get_terminal_size(file.fileno())).columns
     return textwrap.fill(
         text, width, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
     )

@@ -60,6 +60,8 @@ class Surroundings:
         had, now = self._before[1], [arithmetic(), _process(), *map(held, self._things)]
         if len(sys.modules) > self._modules:  # what was added, once
             had |= {VARIABLES: now[1][VARIABLES] | had[VARIABLES], FILTERS: now[1][FILTERS]}
+        if "torch._inductor" in sys.modules:  # a compiler sets the one and keeps the others
+            had |= {name: now[1][name] for name in ("the recursion limit", "its threads")}
         pairs = zip(self._before, now, strict=True)
         return list(dict.fromkeys(n for a, b in pairs for n in a | b if a.get(n) != b.get(n)))
 

@@ -195,7 +195,7 @@ def _save(state: Any, file: BinaryIO) -> None:
     try:
         torch.save(state, file)
     except RuntimeError as error:  # torch's, which hides that of a full disk
-        raise error.__context__ or error from None
+        raise (error.__context__ if isinstance(error.__context__, OSError) else error) from None
 
 
 def plain(value: Any, name: str) -> Any:

@@ -86,11 +86,10 @@ def _value(
         total = _collected(records, f"events/{name}", first, steps)
         return total if statistic == "events" else total / (steps - first)
     if online:
-        counted = (episodes["phase"] == "training") & (episodes["end"] != "unfinished")
-        counted &= episodes["step"] > first
+        training, cut = episodes["phase"] == "training", episodes["end"] == "unfinished"
+        counted, cut = training & ~cut & (episodes["step"] > first), training & cut
         if metric.statistic == "area":  # who never ends an episode has what it had till then
             part = np.searchsorted(np.linspace(first, steps, PARTS + 1)[1:-1], episodes["step"])
-            cut = (episodes["phase"] == "training") & (episodes["end"] == "unfinished")
             counted |= cut & ((counted & (part == PARTS - 1)).sum() < cut.sum())
     else:
         counted = episodes["phase"] == "evaluation"
@@ -179,12 +178,11 @@ def final_metrics(
         if not metric.suits(batch.cell.task) or needs.get(metric.kind, True) is None:
             continue
         known = {metric.statistic: timing.steps_per_s} if metric.kind == "cost" else stored
-        if metric.statistic in known:
-            values[metric.name] = known[metric.statistic]
-            continue
-        risk = host.risk_names.measure(metric.risk)
-        value = scalar(metric, risk, left.episodes, left.metrics, batch.budget.steps, truth)
-        values[metric.name] = value
+        if metric.statistic not in known:
+            risk = host.risk_names.measure(metric.risk)
+            own = scalar(metric, risk, left.episodes, left.metrics, batch.budget.steps, truth)
+            known = {metric.statistic: own}
+        values[metric.name] = known[metric.statistic]
     return values
 
 

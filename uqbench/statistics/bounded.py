@@ -219,18 +219,15 @@ def _draws(of: BoundedMean, seeds: int | None, stream: int) -> tuple[Draws, Draw
     low, high = (np.clip(of_runs + last * end, *of.range) for end in of.range)
     if of.rest is None:
         return low, high
-    rest = (1 - of.share) * _student(of.rest.with_seeds(seeds), len(low), stream)
+    mean = of.rest.with_seeds(seeds)
+    variances, _, _, degrees = zip(*mean.parts, strict=True)
+    rest = mean.estimate + _student(degrees, len(low), stream) @ np.sqrt(variances)
+    rest *= 1 - of.share
     return of.share * low + rest, of.share * high + rest
 
 
-def _student(of: Location, draws: int, stream: int) -> Draws:
-    """Draws of a mean: each task's t, of its runs' standard error and degrees of freedom, added."""
-    variances, _, _, degrees = zip(*of.parts, strict=True)
-    return of.estimate + _standard(degrees, draws, stream) @ np.sqrt(variances)
-
-
 @lru_cache(maxsize=4)
-def _standard(degrees: tuple[float, ...], draws: int, stream: int) -> Draws:
+def _student(degrees: tuple[float, ...], draws: int, stream: int) -> Draws:
     """Draws of Student's t, ``[draws, tasks]``; kept, since they take longer than their use."""
     generator = np.random.default_rng(derive_seed("student", stream))
     return generator.standard_t(degrees, (draws, len(degrees)))

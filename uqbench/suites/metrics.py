@@ -40,8 +40,9 @@ class Metric(Table):
             varies between machines).
         statistic: online: of the episodes that end in the window, ``return``,
             ``discounted_return``, ``length`` or ``regret``, the optimal return minus the return, or
-            ``area``, that under the curve of their returns: the mean over steps of the return that
-            ends next, where a mean over episodes weighs a time of short ones more; of its steps,
+            ``area``, the mean over ten parts of the window of the mean return in each, where a mean
+            over episodes weighs a time of short ones more (unfinished episodes count where fewer
+            ended in the last part); of its steps,
             ``reward_per_step``, or ``cumulative_regret``, what the optimal policy would have
             collected minus what was collected; of an event, ``events/NAME``, its total,
             ``events_per_step/NAME``, ``events_per_episode/NAME`` or ``episodes_with/NAME``, the

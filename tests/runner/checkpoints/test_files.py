@@ -1,6 +1,7 @@
 """Checkpoints on disk: what is read is what was written, or the file that is wrong is named."""
 
 import errno
+import io
 import os
 import threading
 from pathlib import Path
@@ -272,3 +273,17 @@ def test_a_full_device_is_told_from_other_trouble(tmp_path, monkeypatch):
         write(at(tmp_path), ABOUT, state())
     assert caught.value.full
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_cannot_be_written_for_another_reason_says_that_one(tmp_path):
+    from uqbench.runner.checkpoints import _save
+
+    class Broken(io.BytesIO):
+        def write(self, _data):
+            try:
+                return {}["inner"]
+            except KeyError:
+                raise RuntimeError("the real reason")  # noqa: B904
+
+    with pytest.raises(RuntimeError, match="the real reason"):
+        _save(state(), Broken())

@@ -134,9 +134,9 @@ def _curves_on(
     ax: Any, data: pd.DataFrame, methods: Sequence[str], x: str, y: str, title: str
 ) -> Any:
     """The same on matplotlib's axes, in their own style; a line breaks where it has no value."""
-    wide = data.pivot(index=x, columns="method", values=[y, "low", "high"])
+    steps = np.unique(data[x])
     for method in methods:
-        own = wide.xs(method, axis="columns", level="method")
+        own = data[data["method"] == method].set_index(x).reindex(steps)
         [line] = ax.plot(own.index, own[y], label=method)
         if len(methods) <= MOST_BANDS:
             color = line.get_color()
