@@ -280,6 +280,12 @@ class HostNumber(Captured):
         self.weights += 1e-3 * (self.clock.t % 2 * 2 - 1)  # to and fro: Q stays what it is
 
 
+class ActsOnTheHost(Captured):
+    def act(self, obs, valid=None):
+        eps = 1.0 if self.clock.t % 2 else 0.0
+        return epsilon_greedy(self.values(obs), self.draws(), eps, valid)
+
+
 class Breaks(Captured):
     def estimate(self, error):
         torch._dynamo.graph_break()
@@ -361,6 +367,11 @@ def test_what_a_run_would_refuse_is_found_before(kind, said):
 def test_an_agent_that_breaks_a_rule_is_rejected(check):
     (result,) = results([agent(AGENTS[check])], only=check)
     assert result.status == "failed"
+
+
+def test_actions_of_captured_steps_are_compared():
+    (result,) = results([agent(ActsOnTheHost)], only="agent-capture")
+    assert (result.status, "it acts otherwise at step" in result.message) == ("failed", True)
 
 
 @pytest.mark.parametrize("kind", [ClipsRewards, WritesLater, WritesByNumPy, WritesIntoQuestions])

@@ -235,6 +235,17 @@ def all_valid(count: int) -> torch.Tensor:
     return torch.ones(count, 2, dtype=torch.bool)
 
 
+class MaskedAtFirst(masked(all_valid, all_valid)):  # type: ignore[misc]
+    """Lanes whose masks are gone after thirty steps."""
+
+    taken = 0
+
+    def step(self, action):
+        self.taken += 1
+        outcome = super().step(action)
+        return outcome if self.taken < 30 else replace(outcome, valid=None, next_valid=None)
+
+
 class NeverEnds(WalkLanes):
     def __init__(self, config, seeds, time_limit, device):
         super().__init__(config, seeds, None, device)
@@ -606,6 +617,20 @@ def test_values_of_what_random_play_never_meets_are_looked_at_by_greedy_play(tru
     assert found.status == status, str(found)
 
 
+@pytest.mark.parametrize(
+    ("off", "status", "said"),
+    [
+        (0.0, "vacuous", "leaves the states that it has values for after 20 steps"),
+        (0.1, "failed", "the Bellman residual of state"),
+    ],
+)
+def test_a_truth_that_its_greedy_policy_leaves_is_no_proof_and_can_be_wrong(off, status, said):
+    truth = far()
+    some = OptimalQ(truth.obs[:20], truth.values[:20] + off)
+    (found,) = results([single(Far, optimal_q=lambda: some)], "environment-optimal-q")
+    assert (found.status, said in found.message) == (status, True), str(found)
+
+
 def result_of_optimal_return(kind):
     subject = lanes(kind, optimal_return=lambda: 0.8)
     (result,) = results([subject], only="environment-optimal-return")
@@ -815,6 +840,7 @@ def test_a_group_is_on_one_side_of_a_split():
     ("kind", "said"),
     [
         (masked(all_valid), "a mask at some steps and none at others"),
+        (MaskedAtFirst, "a mask at some steps and none at others"),
         (masked(lambda n: ~all_valid(n), all_valid), "allows no action"),
         (masked(lambda n: all_valid(n).float(), all_valid), "expected torch.bool"),
         (masked(lambda n: all_valid(n)[:, :1], all_valid), "expected torch.bool of shape"),

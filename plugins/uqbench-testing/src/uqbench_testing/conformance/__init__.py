@@ -8,11 +8,11 @@ then their helpers.
 
 To add a rule, write a function of a subject::
 
-    @check(RiskSubject, "risk-order", after=("risk-forms",))
-    def order(subject: RiskSubject) -> None:
-        \"\"\"The order of the values does not matter.
+    @check(RiskSubject, "risk-law", after=("risk-forms",))
+    def law(subject: RiskSubject) -> None:
+        \"\"\"The value is of the law alone, whatever says it.
 
-        The same distribution, backwards.
+        The same distributions backwards.
 
         Fix:
             Sort the values with their probabilities where the measure needs an order.

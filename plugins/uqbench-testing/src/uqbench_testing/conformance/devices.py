@@ -82,9 +82,10 @@ def capture(subject: AgentSubject) -> None:
         return obs, valid, trace.actions[t], vars(outcome)
 
     obs, valid, action, told = shown = tree_map(copied, met(0))
+    chosen = torch.full_like(action, -1)
 
     def step() -> Outcome:
-        agent.act(obs, valid)
+        chosen.copy_(agent.act(obs, valid))
         outcome = Outcome(**told)
         agent.observe(step_of(obs, action, outcome))
         return outcome
@@ -93,7 +94,7 @@ def capture(subject: AgentSubject) -> None:
     for t in range(len(trace.stream)):
         tree_map(in_place, shown, met(t))
         advance()
-        trace.replay(plain, t)
+        expect(trace.replay(plain, t).equal(chosen), f"captured, it acts otherwise at step {t}")
     first = difference(plain.state_dict(), agent.state_dict(), "state")
     if first or (first := difference(plain.metrics(), agent.metrics(), "metrics")):
         raise Failed(f"captured, its {first.where} differs at the end")

@@ -102,7 +102,7 @@ def forms(subject: EnvironmentSubject) -> None:
         expect(isinstance(env, LaneEnv), made)
         guarded = GuardedLanes(subject.make(seeds, subject.limit))
         guarded.reset()
-        played = play(env, seeds, 20)
+        played = play(env, seeds, STEPS)
         for met in played:
             _check_forms(guarded, met)
         always = len({valid is None for _, valid, *_ in played}) == 1

@@ -21,7 +21,8 @@ ROUNDING = 1e-5
 def optimal_q(subject: EnvironmentSubject) -> None:
     """optimal_q solves the Bellman optimality equation under the task's discount.
 
-    The mean residual of each (s, a) that is met at random, or by the greedy policy of optimal_q.
+    The mean residual of each (s, a) that is met at random, or by the greedy policy of optimal_q,
+    which should meet no state without values.
 
     Fix:
         Q*(s, a) = E[r + γ max Q*(s', ·)], zero after a terminal state, NaN where a is not
@@ -45,6 +46,9 @@ def optimal_q(subject: EnvironmentSubject) -> None:
         mean, what = float(own.mean()), f"the Bellman residual of state {row}, action {act}"
         wrong = f"{what} is {mean:.4g}, of {len(own)}; expected 0 within {allowed:.2g}"
         expect(abs(mean) <= allowed, wrong)
+    steps = len(obs) // LANES - STEPS
+    left = f"the greedy policy leaves the states that it has values for after {steps} steps"
+    expect(steps == STEPS, left, Vacuous)
 
 
 @check(EnvironmentSubject, "environment-optimal-return", after=("environment-seeds",))
@@ -102,12 +106,11 @@ def _truth(subject: EnvironmentSubject) -> tuple[OptimalQ, Tensor, Callable[[Ten
 
 
 def _key(obs: Tensor) -> bytes:
-    key: bytes = obs.cpu().double().numpy().tobytes()
-    return key
+    return bytes(obs.cpu().double().numpy().tobytes())
 
 
 @once
-def _played(subject: EnvironmentSubject) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+def _played(subject: EnvironmentSubject) -> tuple[Tensor, ...]:
     """Steps of many lanes without a limit: s, a, r, whether it terminated, s' ``[n, …]``.
 
     At random, and by Q*, where it is stated, as far as it knows the way.
@@ -115,10 +118,8 @@ def _played(subject: EnvironmentSubject) -> tuple[Tensor, Tensor, Tensor, Tensor
     met = play(subject.make(range(LANES), None), range(LANES), STEPS)
     if subject.optimal_q is not None:
         truth, _, rows_of = _truth(subject)
-        policy, env = (
-            truth.values.nan_to_num(-math.inf).argmax(-1),
-            subject.make(range(LANES), None),
-        )
+        policy = truth.values.nan_to_num(-math.inf).argmax(-1)
+        env = subject.make(range(LANES), None)
 
         def greedy(_: int, obs: Tensor, _valid: Tensor | None) -> Tensor | None:
             rows = rows_of(obs)
@@ -126,8 +127,7 @@ def _played(subject: EnvironmentSubject) -> tuple[Tensor, Tensor, Tensor, Tensor
 
         met += go_on(env, greedy, env.reset(), range(STEPS))
     steps = [(obs, a, o.reward, o.terminated, o.next_obs) for obs, _, a, o in met]
-    obs, action, reward, ended, next_obs = map(torch.cat, zip(*steps, strict=True))
-    return obs, action, reward, ended, next_obs
+    return tuple(map(torch.cat, zip(*steps, strict=True)))
 
 
 @once
