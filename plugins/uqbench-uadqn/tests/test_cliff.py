@@ -381,7 +381,7 @@ def test_the_suite_states_what_the_tables_give():
         )
         assert constants["training_cvar25"][end] == pytest.approx(cvar(values, probs).item())
     learning = {"ua-dqn", "qr-dqn"}
-    configs = [method["config"] for method in suite["methods"] if method["agent"] in learning]
+    configs = [method["config"] for method in suite["methods"] if method.get("agent") in learning]
     own = (
         "epsilon_final",
         "epsilon_decay_steps",
