@@ -52,16 +52,16 @@ class Surroundings:
     """
 
     def __init__(self, numbers: dict[str, Any], things: Iterable[object]) -> None:
-        self._things, self._modules = [*things], len(sys.modules)
+        self._things, self._modules = [*things], set(sys.modules)
         self._before = [numbers, _process(), *map(held, self._things)]
 
     def changed(self) -> list[str]:
         """Names of all defaults that differ, but for what libraries set as they are imported."""
         had, now = self._before[1], [arithmetic(), _process(), *map(held, self._things)]
-        if len(sys.modules) > self._modules:  # what was added, once
-            had |= {VARIABLES: now[1][VARIABLES] | had[VARIABLES], FILTERS: now[1][FILTERS]}
-        if "torch._inductor" in sys.modules:  # a compiler sets the one and keeps the others
-            had |= {name: now[1][name] for name in ("the recursion limit", "its threads")}
+        if new := sys.modules.keys() - self._modules:  # what was added, once
+            # a compiler sets the recursion limit, and keeps threads
+            also = [FILTERS, *["the recursion limit", "its threads"] * ("torch._inductor" in new)]
+            had |= {VARIABLES: now[1][VARIABLES] | had[VARIABLES], **{n: now[1][n] for n in also}}
         pairs = zip(self._before, now, strict=True)
         return list(dict.fromkeys(n for a, b in pairs for n in a | b if a.get(n) != b.get(n)))
 

@@ -219,10 +219,9 @@ def _draws(of: BoundedMean, seeds: int | None, stream: int) -> tuple[Draws, Draw
     low, high = (np.clip(of_runs + last * end, *of.range) for end in of.range)
     if of.rest is None:
         return low, high
-    mean = of.rest.with_seeds(seeds)
-    variances, _, _, degrees = zip(*mean.parts, strict=True)
-    rest = mean.estimate + _student(degrees, len(low), stream) @ np.sqrt(variances)
-    rest *= 1 - of.share
+    at = of.rest.with_seeds(seeds)
+    variance, _, _, degrees = zip(*at.parts, strict=True)
+    rest = (1 - of.share) * (at.estimate + _student(degrees, len(low), stream) @ np.sqrt(variance))
     return of.share * low + rest, of.share * high + rest
 
 

@@ -1,5 +1,6 @@
 """Training an agent, and judging it: the lanes of a batch, from the first step to their columns."""
 
+import gc
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from functools import partial
@@ -137,6 +138,7 @@ class Training:
         if not weights(self._agent) and 0 in moved:  # it may learn where nobody looks
             return [{}] * lanes
         getattr(self._agent, "__dict__", {}).clear()  # its memory is for an untrained one
+        gc.collect()  # what compiling and native steps put in its place refers to it
         fresh = None
         try:
             fresh = None if measured.returned is None else measured.episodes(self._make(batch))
