@@ -7,14 +7,10 @@ luck.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import torch
 from torch import Tensor
 
-from uqbench.contract.agent import EnvironmentInfo
 from uqbench_tabular.agents.gaussian_posterior import GaussianPosterior
-from uqbench_tabular.environments.config import GaussianValuesConfig
 
 DOUBT, OF_NOISE, OF_DATA = 0.242, 0.125, 0.5
 """Standard deviations of a mean reward: itself, over σ, times √n."""
@@ -36,22 +32,12 @@ class OneDoubt(GaussianPosterior):
     Source: uqbench
     """
 
-    def __init__(
-        self,
-        info: EnvironmentInfo,
-        seeds: Sequence[int],
-        config: GaussianValuesConfig,
-        device: torch.device,
-    ) -> None:
-        super().__init__(info, seeds, config, device)
-        self._doubt = self._of(config)
-
-    def _of(self, config: GaussianValuesConfig) -> float:
+    def _doubt(self) -> float:
         return DOUBT
 
     def _moments(self) -> tuple[Tensor, Tensor]:
         fitted = self._sum / self._count.clamp(min=1)
-        return fitted @ self._to_values.mT, torch.full_like(fitted, self._doubt**2)
+        return fitted @ self._to_values.mT, torch.full_like(fitted, self._doubt() ** 2)
 
 
 class NoiseAlone(OneDoubt):
@@ -60,8 +46,8 @@ class NoiseAlone(OneDoubt):
     Source: uqbench
     """
 
-    def _of(self, config: GaussianValuesConfig) -> float:
-        return OF_NOISE * config.sigma
+    def _doubt(self) -> float:
+        return OF_NOISE * self.config.sigma
 
 
 class DataAlone(OneDoubt):
@@ -70,5 +56,5 @@ class DataAlone(OneDoubt):
     Source: uqbench
     """
 
-    def _of(self, config: GaussianValuesConfig) -> float:
-        return float(OF_DATA * config.n**-0.5)
+    def _doubt(self) -> float:
+        return float(OF_DATA * self.config.n**-0.5)

@@ -32,6 +32,7 @@ class GaussianPosterior(Agent):
         config: GaussianValuesConfig,
         device: torch.device,
     ) -> None:
+        self.config = config
         self._precision = max(config.sigma, 1e-9) ** -2
         order = torch.tensor(PLACE, device=device)
         self._to_values = values_of_rewards(info.discount).to(device)[order][:, order]
