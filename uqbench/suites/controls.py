@@ -15,9 +15,9 @@ CONTROLS = ("zero", "constant", "shuffled", "distance", "gap", "counts")
 mean's distance from the average mean, or from its state's greatest; and that fall with the
 visits. Sizes are those that are best in the other runs of the task."""
 OF_OTHERS = ("constant", "distance", "gap", "counts")
-SIZED = "queries/sized/"
-"""Begins the statistic of a score of the method's own widths, times the factor that is best in the
-other runs of the task; of a single run as they are stated."""
+SIZED, ONE_SIZE = "queries/sized/", "queries/one-size/"
+"""Begin the statistic of a score of the method's own widths, times the factor that is best in its
+other runs, of the task or of all tasks; of a single run as they are stated."""
 OF_PREDICTIONS: Mapping[Skill, tuple[str, ...]] = {
     "prediction": ("shares",),
     "order": ("constant", "nearest"),
@@ -68,7 +68,7 @@ def follows(metric: Metric) -> bool:
 
 def of_other_runs(metric: Metric) -> bool:
     """Whether a metric's value depends on the other runs of its cell."""
-    return metric.statistic.startswith(SIZED) or control_of(metric) in OF_OTHERS
+    return metric.statistic.startswith((SIZED, ONE_SIZE)) or control_of(metric) in OF_OTHERS
 
 
 def _controls(metric: Metric, skills: Mapping[str, Skill]) -> list[Metric]:

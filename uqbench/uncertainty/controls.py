@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from uqbench.results.tables import Columns
-from uqbench.suites.controls import DIFFERENCES, SIZED, START_BIAS
+from uqbench.suites.controls import DIFFERENCES, ONE_SIZE, SIZED, START_BIAS
 from uqbench.suites.metrics import TRUTH_ERROR, Metric
 from uqbench.uncertainty import epistemic
 
@@ -111,10 +111,11 @@ def of_sizes(metric: Metric, records: Sequence[Columns]) -> dict[int, float]:
     """An environment's own score, at the size that is the best of the others, by run that has it.
 
     Args:
-        metric: of a statistic ``queries/sized/NAME``, of scores ``NAME@k`` by size.
-        records: ``metrics.parquet`` of each run of a cell.
+        metric: of a statistic ``queries/sized/NAME`` or ``queries/one-size/NAME``, of scores
+            ``NAME@k`` by size.
+        records: ``metrics.parquet`` of each run of a cell, or of a method.
     """
-    name = f"queries/{metric.statistic.removeprefix(SIZED)}@"
+    name = f"queries/{metric.statistic.removeprefix(SIZED).removeprefix(ONE_SIZE)}@"
     last = [dict(zip(of["metric"].tolist(), of["value"].tolist(), strict=True)) for of in records]
     curves = {i: [of[f"{name}{k}"] for k in range(n)] for i, of in enumerate(last)
               if (n := sum(one.startswith(name) for one in of))}  # fmt: skip

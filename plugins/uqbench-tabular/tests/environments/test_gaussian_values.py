@@ -86,6 +86,8 @@ def test_the_agent_that_counts_rewards_has_the_posterior_in_closed_form(discount
     for name in ("sd_ratio", "joint_kl_1", "joint_kl_10"):
         assert scores[name].abs().max() < 1e-6
     assert scores["size"] == pytest.approx(torch.ones(20).double(), abs=1e-5)
+    tenfold = replace(stated, epistemic_var=100 * stated.epistemic_var)
+    assert scores["size@28"] == pytest.approx(score_posterior(tenfold, exact)["size"], abs=1e-6)
     far = score_posterior(
         Uncertainty(mean=stated.mean, epistemic_var=9 * stated.epistemic_var), exact
     )

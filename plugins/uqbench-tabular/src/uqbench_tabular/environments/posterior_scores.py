@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from uqbench_dqn.sizes import covariance
+from uqbench_dqn.sizes import SIZES, covariance
 
 from uqbench.contract.agent import Uncertainty
 
@@ -50,7 +50,7 @@ def score_posterior(stated: Uncertainty, exact: Posterior) -> Mapping[str, Tenso
     - ``size``: ``(R − D) / (R + D)`` of D, the root mean square of the log of stated over exact
       standard deviations, and R, what one width for all tasks leaves of them at its best, one that
       follows the noise alone, or the number of rewards alone, whichever leaves least: 1 is exact.
-      Without a width it is that of a certain value.
+      Without a width it is that of a certain value. ``size@k`` is of widths times ``SIZES[k]``.
     - ``joint_kl_1``, ``joint_kl_10``: Kullback–Leibler divergence in nats, of the joint prediction
       of Q at τ pairs, seen with the posterior's ``noise``, from the exact one (Osband et al. 2022,
       "The neural testbed", section 3), by :func:`uqbench_dqn.sizes.covariance`.
@@ -63,9 +63,11 @@ def score_posterior(stated: Uncertainty, exact: Posterior) -> Mapping[str, Tenso
     known, own = exact.covariance.to(mean), covariance(stated)
     sd = known.diagonal().sqrt()
     scores = {"fit_error": error.square().mean(1).sqrt() / sd.square().mean().sqrt()}
-    ratio = own.diagonal(dim1=1, dim2=2).sqrt().clamp(min=SMALLEST) / sd
-    distance = ratio.log().square().mean(1).sqrt()
-    scores["size"] = (LEFT - distance) / (LEFT + distance)
+    std = own.diagonal(dim1=1, dim2=2).sqrt()
+    ratio = std.clamp(min=SMALLEST) / sd
+    for name, factor in {"size": 1.0, **{f"size@{k}": of for k, of in enumerate(SIZES)}}.items():
+        distance = ((factor * std).clamp(min=SMALLEST) / sd).log().square().mean(1).sqrt()
+        scores[name] = (LEFT - distance) / (LEFT + distance)
     if stated.value_samples is not None or stated.epistemic_var is not None:
         scores["sd_ratio"] = ratio.log10().mean(1)
     difference = mean - exact.mean.flatten(1).to(mean)
