@@ -1,15 +1,24 @@
 """The difference that so many seeds show: the power of a t test, as its manual has it."""
 
 import re
+import shutil
+from dataclasses import replace
 from math import sqrt
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
 import uqbench
-from uqbench.boards.detectable import detectable
+from uqbench.boards.detectable import detectable, detectable_note
+from uqbench.registry import Host
+from uqbench.results.folders import Folder
 from uqbench.statistics.levels import ALPHA, POWER
+from uqbench.suites import make_plan, read_suites
+
+LEADERBOARDS = Path(__file__).parents[2] / "leaderboards"
 
 
 def said(text: str) -> float:
@@ -52,3 +61,28 @@ def test_few_seeds_reach_as_far_as_students_quantiles_of_their_own_say():
     error = 0.5 / stats.t.ppf(1 - ALPHA / 2, 8) * (5 / 3) ** 0.5
     reach = error * (stats.t.ppf(1 - ALPHA / 2, 4) + stats.t.ppf(POWER, 4))
     assert f"differ by {reach:.2g} of score" in detectable([(0.0, 1.0)], 5, 3)
+
+
+def test_a_plan_is_told_what_its_seeds_show_by_the_first_whole_board_of_its_budget(tmp_path):
+    """Pairs' intervals and the number of seeds then are the stored board's, recomputed here."""
+    host = Host.load()
+    suite = read_suites(host, check=()).suite("ube-terms")
+    plan = make_plan(suite, host, "paper", seeds=range(7), device="cpu")
+    at, roots = LEADERBOARDS / "ube-terms/paper", [Folder(tmp_path), Folder(LEADERBOARDS)]
+    pairs = pd.read_csv(at / "pairs.csv").dropna(subset=["p_adjusted"])
+    then = pd.read_csv(at / "scores.csv.gz").groupby(["method", "task"]).size().max()
+    assert then != 7
+    of = [*zip(pairs["difference_low"], pairs["difference_high"], strict=True)]
+    expected = f"By {at}, {detectable(of, then, 7)}"
+    assert detectable_note(plan, roots) == expected
+
+    copy = tmp_path / "ube-terms/paper"
+    shutil.copytree(at, copy)
+    assert detectable_note(plan, roots) == expected.replace(str(at), str(copy))
+    (copy / "pairs.csv").write_text("damaged")
+    assert detectable_note(plan, roots) == expected
+    (copy / "pairs.csv").unlink()
+    assert detectable_note(plan, roots) == expected
+    assert detectable_note(plan, roots[:1]) == ""
+    unranked = replace(plan, budget=plan.budget.model_copy(update={"ranks": False}))
+    assert detectable_note(unranked, roots) == ""
