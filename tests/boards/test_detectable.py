@@ -56,11 +56,13 @@ def test_a_comparison_says_what_a_plan_does():
     assert expected in repr(compared)
 
 
-def test_few_seeds_reach_as_far_as_students_quantiles_of_their_own_say():
-    """From five seeds to three, of which a pair has four degrees of freedom."""
-    error = 0.5 / stats.t.ppf(1 - ALPHA / 2, 8) * (5 / 3) ** 0.5
-    reach = error * (stats.t.ppf(1 - ALPHA / 2, 4) + stats.t.ppf(POWER, 4))
-    assert f"differ by {reach:.2g} of score" in detectable([(0.0, 1.0)], 5, 3)
+@pytest.mark.parametrize("pairs", [1, 3])
+def test_few_seeds_reach_as_far_as_students_quantiles_of_their_own_say(pairs):
+    """From five seeds to three, of which a pair has four degrees of freedom; the level is shared."""
+    level = 1 - ALPHA / 2 / pairs
+    error = 0.5 / stats.t.ppf(level, 8) * (5 / 3) ** 0.5
+    reach = error * (stats.t.ppf(level, 4) + stats.t.ppf(POWER, 4))
+    assert f"differ by {reach:.2g} of score" in detectable([(0.0, 1.0)] * pairs, 5, 3)
 
 
 def test_a_plan_is_told_what_its_seeds_show_by_the_first_whole_board_of_its_budget(tmp_path):
