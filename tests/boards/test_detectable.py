@@ -58,7 +58,7 @@ def test_a_comparison_says_what_a_plan_does():
 
 @pytest.mark.parametrize("pairs", [1, 3])
 def test_few_seeds_reach_as_far_as_students_quantiles_of_their_own_say(pairs):
-    """From five seeds to three, of which a pair has four degrees of freedom; the level is shared."""
+    """From five seeds to three, of which a pair has four degrees of freedom, at a shared level."""
     level = 1 - ALPHA / 2 / pairs
     error = 0.5 / stats.t.ppf(level, 8) * (5 / 3) ** 0.5
     reach = error * (stats.t.ppf(level, 4) + stats.t.ppf(POWER, 4))
