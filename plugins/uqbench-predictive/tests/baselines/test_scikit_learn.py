@@ -14,7 +14,10 @@ from sklearn.svm import SVC
 from uqbench_predictive.baselines.scikit_learn import MODELS, ScikitLearn, ScikitLearnConfig
 
 from uqbench.estimator import Data
+from uqbench.registry import Host
 from uqbench.seeding import derive_seed
+from uqbench.suites import read_suites
+from uqbench.suites.configs import field_names
 
 CPU = torch.device("cpu")
 SEEDS = [3, 4]
@@ -114,3 +117,13 @@ def test_regressions_of_a_classifier_and_reference_models_are_refused(toy):
         estimator = ScikitLearn(task.problem, [3], ScikitLearnConfig(model=model), CPU)
         with pytest.raises(ValueError, match=r"expected a (classification|task) in setting"):
             estimator.fit(task.data([3]), task.reference_model([3]), steps=1)
+
+
+def test_no_budget_sets_a_field_of_a_model_of_scikit_learn():
+    """They are of networks: boosting with the learning rate of these was the last of a board."""
+    host = Host.load()
+    for suite in read_suites(host, check=()).suites.values():
+        set_by_budgets = {key for of in suite.budgets.values() for key in of.config}
+        for method in (one for one in suite.methods if one.estimator):
+            if host.estimators[method.estimator].load_config() is ScikitLearnConfig:
+                assert not set_by_budgets & field_names(method, host), (suite.name, method.name)
