@@ -16,8 +16,7 @@ from typing import Any
 
 import click
 import torch
-from uqbench_cluster.event_log import EventLog, EventLogWriter
-from uqbench_cluster.follow import FollowedOrder
+from uqbench_cluster.event_log import EventLog, EventLogWriter, FollowedOrder
 from uqbench_cluster.orders import (
     batches_of,
     cells_by_digest,

@@ -14,8 +14,7 @@ from uqbench.runner.drive import Submitted, Where, deferred_interrupts
 from uqbench.runner.events import Event
 from uqbench.runner.step_log import forget, read_log
 from uqbench.suites.plan import Plan
-from uqbench_cluster.event_log import EventLog
-from uqbench_cluster.follow import follow
+from uqbench_cluster.event_log import EventLog, follow
 from uqbench_cluster.orders import (
     batches_of,
     cells_by_digest,
@@ -72,11 +71,7 @@ class ClusterDriver:
         return submitted
 
     def execute(
-        self,
-        plan: Plan,
-        groups: Sequence[BatchGroup],
-        workers: int | None,
-        before: Submitted = (),
+        self, plan: Plan, groups: Sequence[BatchGroup], workers: int | None, before: Submitted = ()
     ) -> Generator[Event, None, None]:
         """Submit groups, and yield what happens to them and to those submitted ``before``.
 

@@ -125,10 +125,7 @@ class Ray:
         address = self._config.address
         try:
             ray.init(
-                address=address or None,
-                namespace=NAMESPACE,
-                log_to_driver=False,
-                logging_level="warning",
+                address or None, namespace=NAMESPACE, log_to_driver=False, logging_level="warning"
             )
         except (ConnectionError, ValueError, RuntimeError) as error:
             raise UqbenchError(
