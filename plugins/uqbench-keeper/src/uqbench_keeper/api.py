@@ -11,11 +11,11 @@ from uqbench.registry.load_host import load_host
 from uqbench.results.files import read_bytes
 from uqbench.results.folders import Folder
 from uqbench.suites.selection import Selection
-from uqbench_keeper.add import add as add_row
 from uqbench_keeper.make import MOST_BYTES, read_submission
 from uqbench_keeper.make import submit as write_submission
 from uqbench_keeper.sandbox import NO_SANDBOX, environment, has_sandbox
 from uqbench_keeper.verify import SubmittedRow
+from uqbench_keeper.verify import add as add_row
 from uqbench_keeper.verify import verify as make_row
 
 
