@@ -50,12 +50,9 @@ def new(
     made = render(name, kinds)
     write(folder, made)
     say(*(str(folder / path) for path in made))
-    suites = [f"{name}-data"] if set(kinds) <= LEARNS_FROM_DATA else [name]
-    say(
-        f"next: cd {folder} && pip install -e . pytest && pytest, "
-        f"then uqbench run --suite {suites[0]}",
-        err=True,
-    )
+    suite = f"{name}-data" if set(kinds) <= LEARNS_FROM_DATA else name
+    then = f"pip install -e . pytest && pytest, then uqbench run --suite {suite}"
+    say(f"next: cd {folder} && {then}", err=True)
 
 
 @takes("plugins", suite=False)

@@ -1,7 +1,6 @@
 """Rules of every risk measure: a function of a return distribution."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -13,10 +12,9 @@ ATOL = 1e-4
 
 
 @dataclass(kw_only=True)
-class RiskSubject(Subject):
+class RiskSubject(Subject, kind="risk measure"):
     """A risk measure with its default parameters, and with those that make it neutral."""
 
-    kind: ClassVar[str] = "risk measure"
     measure: RiskMeasure
     neutral: RiskMeasure | None = None
 
@@ -105,9 +103,8 @@ def averse(subject: RiskSubject) -> None:
     """
     values, probs = laws(3, 200)
     value, more = subject.measure(values, probs), subject.measure(values + 1, probs)
-    expect(
-        (more > value - ATOL).all() and more.mean() > value.mean(), "it falls where returns rise"
-    )
+    rises = (more > value - ATOL).all() and more.mean() > value.mean()
+    expect(rises, "it falls where returns rise")
     above = float((value - (values * probs).sum(-1)).mean())
     expect(above <= ATOL, f"it lies {above:.3g} above the mean, on average: it seeks risk")
 

@@ -29,7 +29,7 @@ from uqbench.suites.reading import Catalog, read_suites
 from uqbench.suites.suite import Suite
 from uqbench.suites.tables import Method, Task
 from uqbench_testing.conformance.agent_runs import CPU, AgentSubject, Learner
-from uqbench_testing.conformance.check import Subject
+from uqbench_testing.conformance.check import Skipped, Subject
 from uqbench_testing.conformance.claims import ClaimSubject
 from uqbench_testing.conformance.environments import EnvironmentSubject
 from uqbench_testing.conformance.estimators import DatasetSubject, EstimatorSubject
@@ -42,7 +42,6 @@ from uqbench_testing.worlds import DrawnPoints
 
 WARM_UP, SCHEDULES = 40, 120
 """Environment steps within which learning starts, and every schedule of a config has passed."""
-NOWHERE = "no suite makes such a claim, nor can one be made of toys: check an instance"
 TOYS = {float: 0.0, int: 1, tuple[str, ...]: ("one", "two")}
 """Values of fields that a kind of claim has no default for, where no suite makes such a claim."""
 Use = tuple[Suite, Method, Task]
@@ -74,16 +73,12 @@ def subjects(host: Host, name: str) -> Iterator[Subject]:
         for hook in host.manager.hook.uqbench_figures.get_hookimpls():
             if hook.plugin_name == f"{plugin.distribution}:{plugin.name}":
                 yield FigureSubject(name=plugin.name, hook=hook, suites=catalog.suites, host=host)
-    for registry, n, plugin in sorted(chosen, key=lambda t: [*MAKERS, t[0].kind].index(t[0].kind)):
-        if registry.kind not in MAKERS:
-            continue
-        what = f"{registry.kind} {n}"
+    for kind, n, plugin in ((k, n, by) for k in MAKERS for r, n, by in chosen if r.kind == k):
+        what = f"{kind} {n}"
         try:
-            if subject := MAKERS[registry.kind](n, host, catalog):
-                expected = host.expected_failures(plugin).get(what, {})
-                yield replace(subject, expected_failures=expected)
-            else:
-                yield ComponentSubject(name=what, problem=NOWHERE)
+            subject = MAKERS[kind](n, host, catalog)
+            expected = host.expected_failures(plugin).get(what, {})
+            yield replace(subject, expected_failures=expected)
         except Exception as error:  # a plugin may raise anything
             yield ComponentSubject(name=what, problem=error)
 
@@ -211,7 +206,7 @@ def _suited(make: Callable[[Problem, Sequence[int]], Estimator]) -> Dataset:
     return classes
 
 
-def _claim(name: str, host: Host, catalog: Catalog) -> Subject | None:
+def _claim(name: str, host: Host, catalog: Catalog) -> Subject:
     claims = ((s, c) for s in catalog.suites.values() for c in s.claims if c.kind == name)
     for suite, claim in claims:
         kind = claim.load(host, f"{suite.name}: claims.{claim.id}")
@@ -226,7 +221,7 @@ def _claim(name: str, host: Host, catalog: Catalog) -> Subject | None:
     toys = {one: TOYS.get(hints[one], one) for one in needed}  # a name for a method or a metric
     with suppress(TypeError, ValueError):
         return instance(made(**toys), name)
-    return None  # there is no such claim, and no suite makes one
+    raise Skipped("no suite makes such a claim, nor can one be made of toys: check an instance")
 
 
 def instance(what: object, name: str = "") -> Subject:
@@ -248,7 +243,7 @@ def instance(what: object, name: str = "") -> Subject:
     raise UqbenchError(f"{what!r}: pass the class, not an instance: each run creates its own.")
 
 
-MAKERS: dict[str, Callable[[str, Host, Catalog], Subject | None]] = {
+MAKERS: dict[str, Callable[[str, Host, Catalog], Subject]] = {
     "agent": _agent,
     "environment": _environment,
     "dataset": _dataset,
@@ -257,4 +252,4 @@ MAKERS: dict[str, Callable[[str, Host, Catalog], Subject | None]] = {
     "risk measure": lambda name, host, _: instance(host.risk_measures[name].load_config()(), name),
     "claim kind": _claim,
 }
-"""By kind of what is registered; None where no installed suite shows how it is used."""
+"""By kind of what is registered, in the order in which they are checked."""
