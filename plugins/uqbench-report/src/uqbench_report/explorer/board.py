@@ -43,11 +43,7 @@ PHONE = 0.7
 
 
 def board_data(
-    board: StoredBoard,
-    suite: Suite | None,
-    host: Host,
-    root: str,
-    left_out: Collection[str] = (),
+    board: StoredBoard, suite: Suite | None, host: Host, root: str, left_out: Collection[str] = ()
 ) -> tuple[Data, list[str]]:
     """A board's data, as JSON has them, and a message for each figure that could not be drawn.
 

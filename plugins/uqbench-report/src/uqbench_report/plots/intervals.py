@@ -34,9 +34,8 @@ def frame(leaderboard: pd.DataFrame, statistic: str) -> pd.DataFrame:
         leaderboard: ``leaderboard.csv``.
         statistic: one of its columns that has an interval, such as ``"iqm"``.
     """
-    table = estimates(leaderboard, statistic).rename(
-        columns={"x": "estimate", "x_low": "low", "x_high": "high"}
-    )
+    table = estimates(leaderboard, statistic)
+    table.columns = ["method", "role", "estimate", "low", "high"]
     table["first"] = leaderboard.get("may_be_first", "") == "yes"  # older boards do not say
     return table[table["estimate"].notna()].reset_index(drop=True)
 

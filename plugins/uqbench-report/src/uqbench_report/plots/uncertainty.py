@@ -69,10 +69,8 @@ def chart(data: pd.DataFrame, kind: str, methods: Sequence[str]) -> alt.FacetCha
     x, y, _, _ = KINDS[kind]
     form = "~s" if kind == "training" else alt.Undefined
     across = alt.X("x:Q", title=x, axis=alt.Axis(tickCount=4, format=form))
-    base, up = (
-        alt.Chart(width=210, height=210).encode(across),
-        alt.Y("y:Q", title=y, axis=theme.up(5)),
-    )
+    base = alt.Chart(width=210, height=210).encode(across)
+    up = alt.Y("y:Q", title=y, axis=theme.up(5))
     gray = base.mark_line(color=theme.FAINT, strokeWidth=1).encode(alt.Y("gray:Q"))
     lines = theme.with_bands(base, up, methods, data["method"], 0.1, point=kind == "training")
     return theme.by_task(alt.layer(gray, *lines, data=data), data["task"])
