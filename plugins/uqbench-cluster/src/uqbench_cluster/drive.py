@@ -15,13 +15,7 @@ from uqbench.runner.events import Event
 from uqbench.runner.step_log import forget, read_log
 from uqbench.suites.plan import Plan
 from uqbench_cluster.event_log import EventLog, follow
-from uqbench_cluster.orders import (
-    batches_of,
-    cells_by_digest,
-    make_order,
-    stored_orders,
-    write_order,
-)
+from uqbench_cluster.orders import batches_of, by_digest, make_order, stored_orders, write_order
 
 GO_ON = "the jobs go on; the same command follows them, --cancel ends them"
 
@@ -57,7 +51,7 @@ class ClusterDriver:
 
         Those whose log has ended meanwhile are included, so that their end is reported.
         """
-        cells = cells_by_digest(plan)
+        cells = by_digest(plan)
         orders = [
             order for order, _ in stored_orders(self._root) if cells.keys() >= order.runs.keys()
         ]

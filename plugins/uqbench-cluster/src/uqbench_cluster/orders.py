@@ -131,13 +131,13 @@ def plan_again(order: Order, host: Host) -> BatchGroup:
         steps=order.steps,
         settings=order.settings,
     )
-    return batches_of(order, plan, cells_by_digest(plan))
+    return batches_of(order, plan, by_digest(plan))
 
 
 Cells = Mapping[str, tuple[Cell, Run]]
 
 
-def cells_by_digest(plan: Plan) -> Cells:
+def by_digest(plan: Plan) -> Cells:
     """The runs of a plan, each with its cell, by their digests."""
     return {run.digest: (cell, run) for cell in plan.cells for run in cell.runs}
 

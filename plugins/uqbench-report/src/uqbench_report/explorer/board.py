@@ -187,7 +187,7 @@ def _rank(data: Data, stored: StoredBoard, board: Board) -> None:
     for (how, task), tasks in board.subsets.items():
         values = estimates_on(board, *tasks)
         data["sets"][f"{how}:{task}"] = [
-            _numbers(*astuple(values[name])) if name in values else None for name in names
+            _numbers(*astuple(of)) if (of := values.get(name)) else None for name in names
         ]
         data["ranks"][f"{how}:{task}"] = _places(ranked.get((how, task), none), names)
         if how == "only":
