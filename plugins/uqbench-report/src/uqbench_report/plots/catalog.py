@@ -85,9 +85,8 @@ def plugin_figures(
                         got = type(figure).__name__
                         raise TypeError(f"expected a uqbench.figure.Figure, got {got}")
                     if figure.name in {*FIGURES, *figures}:
-                        raise ValueError(
-                            f"there is another figure {figure.name!r}; rename this one"
-                        )
+                        taken = f"there is another figure {figure.name!r}; rename this one"
+                        raise ValueError(taken)
                     figures[figure.name] = figure
             except NotDrawableError as error:
                 problems.append(str(error))
