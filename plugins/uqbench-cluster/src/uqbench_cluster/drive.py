@@ -42,9 +42,8 @@ class ClusterDriver:
         self.spec = host.executors[where.executor]
         self.waits = self.spec.waits if where.wait is None else where.wait
         self._root = root.absolute()
-        self._config = resolve(
-            self.spec.load_config(), where.config or {}, where=f"--executor {where.executor}"
-        )
+        config = self.spec.load_config()
+        self._config = resolve(config, where.config or {}, where=f"--executor {where.executor}")
 
     def submitted(self, plan: Plan) -> Submitted:
         """The orders of a plan's runs that an earlier driver submitted, and that have not ended.
@@ -52,9 +51,7 @@ class ClusterDriver:
         Those whose log has ended meanwhile are included, so that their end is reported.
         """
         cells = by_digest(plan)
-        orders = [
-            order for order, _ in stored_orders(self._root) if cells.keys() >= order.runs.keys()
-        ]
+        orders = [of for of, _ in stored_orders(self._root) if cells.keys() >= of.runs.keys()]
         status = self.status(orders)
         submitted = []
         for order in orders:

@@ -190,8 +190,7 @@ class FollowedOrder:
         latest = log.progress.items()  # compared as text: a metric may be NaN
         changed = [table for run, table in latest if repr(self._progress.get(run)) != repr(table)]
         for table in [*log.events[self._reported :], *changed]:
-            event = decode(table, self._runs)
-            if event is None:
+            if (event := decode(table, self._runs)) is None:
                 continue
             if isinstance(event, END):
                 self._open -= set(event.batch.runs)

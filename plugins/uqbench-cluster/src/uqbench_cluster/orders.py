@@ -160,11 +160,9 @@ def batches_of(order: Order, plan: Plan, cells: Cells) -> BatchGroup:
             f"refused: {task}/{method}/{seed} has another identity here than where it was "
             f"planned; the suite {order.suite!r}, a config or a version differs."
         )
-    batches = []
+    batches, how = [], (plan.suite.metrics, order.device, order.keep_agents, order.stage)
     for digests in order.batches:
         cell, _ = cells[digests[0]]
-        budget = plan.budget.on(cell.task)
-        how = order.device, order.keep_agents, order.stage
-        whole = Batch(cell, budget, plan.suite.metrics, *how)
+        whole = Batch(cell, plan.budget.on(cell.task), *how)
         batches.append(whole.of([cells[digest][1] for digest in digests]))
     return tuple(batches)

@@ -31,8 +31,6 @@ def submit(options: Options, wheel: Path, to: Path | None = None) -> tuple[Path,
         UqbenchError: the file exists, runs are missing or of other code, the method is not of the
             wheel's package, or breaks a required rule.
     """
-    from uqbench_testing.results import check_plugin
-
     session = Session(options)
     plan = session.plan()
     method, *others = plan.roles
@@ -41,7 +39,7 @@ def submit(options: Options, wheel: Path, to: Path | None = None) -> tuple[Path,
     path = to or Path(f"{plan.suite.name}-{plan.budget_name}-{method}.json")
     if path.exists():
         raise UqbenchError(f"{path} exists; nothing is overwritten: name another file with --to.")
-    return path, write_submission(plan, session.host, session.store, wheel, path, check_plugin)
+    return path, write_submission(plan, session.host, session.store, wheel, path)
 
 
 def verify(

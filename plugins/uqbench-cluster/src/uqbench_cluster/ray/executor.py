@@ -119,9 +119,8 @@ class Ray:
             return
         address = self._config.address
         try:
-            ray.init(
-                address or None, namespace=NAMESPACE, log_to_driver=False, logging_level="warning"
-            )
+            quiet: Any = {"log_to_driver": False, "logging_level": "warning"}
+            ray.init(address or None, namespace=NAMESPACE, **quiet)
         except (ConnectionError, ValueError, RuntimeError) as error:
             raise UqbenchError(
                 f"--executor ray: no cluster at {address or 'this machine'!r}: {error}"

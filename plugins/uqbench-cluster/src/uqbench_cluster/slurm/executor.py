@@ -23,12 +23,9 @@ HANDLE = ".slurm"
 AGAIN = (STOPPED, 128 + signal.SIGTERM, 128 + signal.SIGUSR2)
 """Exit codes of a worker that was asked to stop; the last two before it could hear that."""
 STATES = dict.fromkeys(("PENDING", "CONFIGURING", "REQUEUE_HOLD", "SPECIAL_EXIT"), JobState.WAITING)
-STATES |= dict.fromkeys(
-    ("NODE_FAIL", "PREEMPTED", "BOOT_FAIL", "REQUEUED", "REQUEUE_FED"), JobState.RESTARTING
-)
-STATES |= dict.fromkeys(
-    ("CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "OUT_OF_MEMORY", "TIMEOUT"), JobState.ENDED
-)
+RESTARTING = ("NODE_FAIL", "PREEMPTED", "BOOT_FAIL", "REQUEUED", "REQUEUE_FED")
+ENDED = ("CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "OUT_OF_MEMORY", "TIMEOUT")
+STATES |= dict.fromkeys(RESTARTING, JobState.RESTARTING) | dict.fromkeys(ENDED, JobState.ENDED)
 """By Slurm's names; a job in any other state has its nodes."""
 
 

@@ -186,9 +186,8 @@ def _rank(data: Data, stored: StoredBoard, board: Board) -> None:
     none = pd.DataFrame(columns=tables.RANK_COLUMNS)
     for (how, task), tasks in board.subsets.items():
         values = estimates_on(board, *tasks)
-        data["sets"][f"{how}:{task}"] = [
-            _numbers(*astuple(of)) if (of := values.get(name)) else None for name in names
-        ]
+        known = map(values.get, names)
+        data["sets"][f"{how}:{task}"] = [_numbers(*astuple(of)) if of else None for of in known]
         data["ranks"][f"{how}:{task}"] = _places(ranked.get((how, task), none), names)
         if how == "only":
             rows = tables.made(map(tables.pair_row, board.pairs_on(task)), tables.PAIR_COLUMNS)

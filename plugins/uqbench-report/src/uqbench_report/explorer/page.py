@@ -136,9 +136,8 @@ def _methods(boards: dict[str, Data]) -> Iterator[Data]:
     """Each method with its settings, and a row for each of these on each board, by title."""
     found: dict[str, Data] = {}
     for name, board in boards.items():
-        for k, one in enumerate(board["methods"]):
-            if one["role"] != "method":
-                continue
+        learn = ((k, of) for k, of in enumerate(board["methods"]) if of["role"] == "method")
+        for k, one in learn:
             told = {key: one[key] for key in ("of", "about", "source", "code")}
             own = found.setdefault(one["of"], {**told, "title": one["family"], "rows": []})
             covered = board["coverage"] and board["values"][board["coverage"][0]][k]

@@ -23,11 +23,8 @@ def places_by(board: Board, column: Column) -> dict[str, Place]:
     """Place of each method by another column; none where neither more nor less is better."""
     suite, metric, rule = board.plan.suite, column.metric, scoring_rule(column.metric)
     sign = {"max": 1, "min": -1, None: 0}["max" if column.normalized else rule.direction]
-    known = {
-        name: column.values(own)
-        for name, own in board.methods.items()
-        if board.plan.roles[name] == "method"
-    }
+    roles = board.plan.roles
+    known = {n: column.values(own) for n, own in board.methods.items() if roles[n] == "method"}
     scores = {name: sign * values for name, values in known.items() if values is not None}
     if not sign or len(scores) < 2:
         return {}

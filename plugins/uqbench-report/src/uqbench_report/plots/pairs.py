@@ -93,9 +93,7 @@ def squares(
     dark = f"datum.share < {0.28 * middle} || datum.share > {1 - 0.28 * (1 - middle)}"
     ink = alt.condition(dark, alt.value(theme.ON_DARK), alt.value(theme.ON_LIGHT))
     words = base.mark_text(fontSize=11).encode(alt.Text("text:N"), color=ink)
-    dots = (
-        base.transform_filter("datum.sure")
-        .mark_point(shape="circle", size=9, filled=True, opacity=1, yOffset=round(0.3 * side))
-        .encode(color=ink)
-    )
+    sure = base.transform_filter("datum.sure").encode(color=ink)
+    below = round(0.3 * side)
+    dots = sure.mark_point(shape="circle", size=9, filled=True, opacity=1, yOffset=below)
     return alt.layer(cells, words, dots, data=data)

@@ -37,11 +37,8 @@ FORMATS = ("svg", "pdf", "png", "csv", "txt")
 PNG_SCALE, PNG_INCH = 3, 300
 """Pixels of a PNG for each of a figure, usually; of an inch of one to be printed."""
 
-_SWAPPED = "".join(
-    f'[{of}="{light}"]{{{of}:{dark}}}'
-    for light, dark in theme.ON_DARK_GROUND.items()
-    for of in ("fill", "stroke")
-)
+_COLORS = [(of, *pair) for pair in theme.ON_DARK_GROUND.items() for of in ("fill", "stroke")]
+_SWAPPED = "".join(f'[{of}="{light}"]{{{of}:{dark}}}' for of, light, dark in _COLORS)
 DARK = f"@media screen and (prefers-color-scheme:dark){{{_SWAPPED}}}"
 """CSS of figures on a dark ground."""
 

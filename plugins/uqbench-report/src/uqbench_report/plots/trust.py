@@ -88,10 +88,8 @@ def chart(
     y = alt.Y("height:Q", title=inside, scale=y_scale, axis=percent)
     used = [word for word in MARKS if word in set(methods["word"])]
     columns = 0 if wide >= 1 else 2  # 0: all side by side
-    named_none = f"datum.label == '{NO_WORD}' ? 'no intervals' : datum.label"
-    legend = alt.Legend(
-        title=None, orient="top", values=used, columns=columns, labelExpr=named_none
-    )
+    as_named = f"datum.label == '{NO_WORD}' ? 'no intervals' : datum.label"
+    legend = alt.Legend(title=None, orient="top", values=used, columns=columns, labelExpr=as_named)
     scales = [alt.Scale(domain=[*MARKS], range=[*of]) for of in zip(*MARKS.values(), strict=True)]
     color = alt.Color("word:N", scale=scales[0], legend=legend)
     shape = alt.Shape("word:N", scale=scales[1], legend=legend)

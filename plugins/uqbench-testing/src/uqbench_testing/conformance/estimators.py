@@ -294,9 +294,8 @@ def dataset_forms(subject: DatasetSubject) -> None:
     made = f"the factory made a {type(problem).__name__}, not a Dataset"
     expect(isinstance(problem, Dataset), made)
     data, sets = problem.data(SEEDS), problem.evaluation_sets(SEEDS)
-    check_data(
-        problem, data, sets, len(SEEDS), Speaker("dataset", subject.name, "", see("wrong-data"))
-    )
+    by = Speaker("dataset", subject.name, "", see("wrong-data"))
+    check_data(problem, data, sets, len(SEEDS), by)
 
 
 @check(DatasetSubject, "dataset-seeds", after=("dataset-forms",))
@@ -339,16 +338,13 @@ def dataset_scores(subject: DatasetSubject) -> None:
         unit: Literal["nats", "variance"] = "nats" if n_classes else "variance"
         return PredictiveUncertainty(zero + 1, zero + 0.5, zero + 0.5, probs, unit, zero, probs)
 
-    problem = subject.dataset
+    problem, lanes = subject.dataset, (SEEDS, SEEDS[1:2])
     try:
-        among, alone = (
-            problem.score(of, asked_once(problem, of, predict)) for of in (SEEDS, SEEDS[1:2])
-        )
+        among, alone = (problem.score(of, asked_once(problem, of, predict)) for of in lanes)
     except ValueError as error:  # a data set's way to refuse an estimator that it cannot score
         applies(False, f"it scores no such estimator: {error}")
-    check_scores(
-        among, subject.scores, len(SEEDS), Speaker("dataset", subject.name, "", see("wrong-data"))
-    )
+    by = Speaker("dataset", subject.name, "", see("wrong-data"))
+    check_scores(among, subject.scores, len(SEEDS), by)
     for name, value in among.items():
         differs = f"{name} of a lane is {alone[name].tolist()} alone, {value[1:2].tolist()} among"
         close = torch.allclose(alone[name], value[1:2], 1e-4, 1e-5, equal_nan=True)

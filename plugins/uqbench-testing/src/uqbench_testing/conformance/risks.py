@@ -174,9 +174,8 @@ def gradients(subject: RiskSubject) -> None:
 
 
 def _close(value: Tensor, expected: Tensor, what: str) -> None:
-    given, wanted = (
-        ", ".join(f"{one:.4g}" for one in x.flatten()[:4].tolist()) for x in (value, expected)
-    )
+    both = (x.flatten()[:4].tolist() for x in (value, expected))
+    given, wanted = (", ".join(f"{one:.4g}" for one in of) for of in both)
     alike = value.shape == expected.shape
     alike = alike and torch.allclose(value.double(), expected.double(), rtol=1e-5, atol=ATOL)
     expect(alike, f"{what} it is {given}, …; expected {wanted}, …")

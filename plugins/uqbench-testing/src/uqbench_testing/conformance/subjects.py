@@ -85,14 +85,8 @@ def subjects(host: Host, name: str) -> Iterator[Subject]:
 
 def _use(catalog: Catalog, kind: Literal["agent", "estimator"], name: str) -> Use | None:
     """The use of a method whose steps cost least, and of these the one of the shortest config."""
-    uses = [
-        (suite, method, task)
-        for suite in catalog.suites.values()
-        for method in suite.methods
-        if getattr(method, kind) == name
-        for task in suite.tasks_of(suite.budget("smoke"))
-        if method.suits(task)
-    ]
+    rows = ((s, m) for s in catalog.suites.values() for m in s.methods if getattr(m, kind) == name)
+    uses = [(s, m, t) for s, m in rows for t in s.tasks_of(s.budget("smoke")) if m.suits(t)]
     return min(uses, key=lambda u: (u[0].budget("smoke").step_ms, len(u[1].config)), default=None)
 
 
@@ -169,12 +163,8 @@ def _made(task: Task, host: Host) -> Dataset:
 
 def _dataset(name: str, host: Host, catalog: Catalog) -> Subject:
     task = _task(catalog, Task(name="default", dataset=name))
-    tasks = {
-        f"{one.name} of {suite.name}": partial(_made, one, host)
-        for suite in catalog.suites.values()
-        for one in suite.tasks
-        if one.dataset == name
-    }
+    every = ((s, t) for s in catalog.suites.values() for t in s.tasks if t.dataset == name)
+    tasks = {f"{t.name} of {s.name}": partial(_made, t, host) for s, t in every}
     scores = host.datasets[name].scores
     return DatasetSubject(name=name, dataset=_made(task, host), scores=scores, tasks=tasks)
 
@@ -211,10 +201,9 @@ def _claim(name: str, host: Host, catalog: Catalog) -> Subject:
     for suite, claim in claims:
         kind = claim.load(host, f"{suite.name}: claims.{claim.id}")
         methods = [method for method in suite.methods if method.name in kind.named_methods]
-        configs = [method_config(m, suite.tasks[0], host, where=m.name) for m in methods]
-        tables = [as_table(config, host.risk_names) for config in configs]
-        names = (method.name for method in methods)
-        return ClaimSubject(name=name, claim=kind, configs=dict(zip(names, tables, strict=True)))
+        of = {m.name: method_config(m, suite.tasks[0], host, where=m.name) for m in methods}
+        tables = {n: as_table(config, host.risk_names) for n, config in of.items()}
+        return ClaimSubject(name=name, claim=kind, configs=tables)
     made: Any = host.claim_kinds[name].load_factory()
     hints, unset = get_type_hints(made), (MISSING, MISSING)
     needed = [one.name for one in fields(made) if (one.default, one.default_factory) == unset]
@@ -238,8 +227,7 @@ def instance(what: object, name: str = "") -> Subject:
     if isinstance(what, ClaimKind):
         return ClaimSubject(name=name, claim=what)
     if isinstance(what, Dataset):
-        scores = getattr(what, "scores", ())
-        return DatasetSubject(name=name, dataset=what, scores=scores)
+        return DatasetSubject(name=name, dataset=what, scores=getattr(what, "scores", ()))
     raise UqbenchError(f"{what!r}: pass the class, not an instance: each run creates its own.")
 
 
