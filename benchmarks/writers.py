@@ -19,8 +19,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from uqbench_cluster.event_log import REMOTE_SECONDS, EventLogWriter
-from uqbench_cluster.follow import follow
+from uqbench_cluster.event_log import REMOTE_SECONDS, EventLogWriter, follow
 from uqbench_cluster.orders import make_order, plan_again, read_order, write_order
 
 from uqbench.contract.executor import JobState, JobStatus, Order

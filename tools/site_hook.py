@@ -21,7 +21,7 @@ from site_boards import NEEDS, SECONDS, WORLDS, SiteBoard, chosen, site_boards
 from uqbench_claims.judged import WORDS, Counted, by_paper, distinct
 from uqbench_report.explorer.board import Data
 from uqbench_report.explorer.matrix import html
-from uqbench_report.explorer.page import PAGE, QUESTION, Explorer, matrix_style, part, style
+from uqbench_report.explorer.page import PAGE, QUESTION, Explorer, part, style
 from uqbench_report.plots import catalog
 from uqbench_report.plots.render import render
 
@@ -196,7 +196,7 @@ def _names(rows: Sequence[Mapping[str, Any]]) -> set[str]:
 
 def _matrix() -> str:
     table = html(explorer().matrix, lambda kind, name: f"boards/{page_of(kind, name)}")
-    return f"<style>{matrix_style()}</style>{table}"
+    return f"<style>{part('matrix.css')}</style>{table}"
 
 
 def _chooser() -> str:

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 from packed import read_scores
 from uqbench_claims.verdict import Verdict
-from uqbench_keeper.add import add
+from uqbench_keeper.verify import add
 from uqbench_leaderboard.check import check, rewrite
 
 import uqbench

@@ -16,11 +16,10 @@ from typing import Any
 
 import click
 import torch
-from uqbench_cluster.event_log import EventLog, EventLogWriter
-from uqbench_cluster.follow import FollowedOrder
+from uqbench_cluster.event_log import EventLog, EventLogWriter, FollowedOrder
 from uqbench_cluster.orders import (
     batches_of,
-    cells_by_digest,
+    by_digest,
     make_order,
     write_order,
 )
@@ -218,7 +217,7 @@ def readers(host: Host, plan: Plan, store: Store, board: dict[str, bytes], folde
     def read_order(data: bytes) -> object:
         path = order.path(scratch.root)
         path.write_bytes(data)
-        return batches_of(read(path), plan, cells_by_digest(plan))
+        return batches_of(read(path), plan, by_digest(plan))
 
     def read_progress(data: bytes) -> object:
         progress.write_bytes(data)

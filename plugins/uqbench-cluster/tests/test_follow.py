@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 from uqbench_cluster.drive import ClusterDriver
-from uqbench_cluster.event_log import EventLog, EventLogWriter, decode
-from uqbench_cluster.follow import follow
+from uqbench_cluster.event_log import EventLog, EventLogWriter, decode, follow
 from uqbench_cluster.jobs import jobs
 from uqbench_cluster.orders import make_order, write_order
 

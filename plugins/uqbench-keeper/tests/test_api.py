@@ -14,6 +14,7 @@ from uqbench_keeper import api
 from uqbench_keeper import verify as verification
 from uqbench_keeper.make import read_submission, submit
 from uqbench_keeper.sandbox import environment, has_sandbox
+from uqbench_testing import results as conformance
 
 import uqbench
 from uqbench.boards import from_csv, to_csv
@@ -119,7 +120,8 @@ def sent(path: Path, monkeypatch, suite: str = "toy", forge=lambda score: score)
         host = Host.load()
         plan = Selection(suite, "paper", ("mine",)).plan(host, "cpu")
         file = path.with_suffix(".json")
-        submit(plan, host, Store(folder / "runs"), path, file, lambda *_: [])
+        monkeypatch.setattr(conformance, "check_plugin", lambda *_: [])
+        submit(plan, host, Store(folder / "runs"), path, file)
         scale = plan.suite.normalization_constants(plan.suite.primary_metric(plan.budget))
         scores = []
         for score in map(forge, from_csv(read_submission(file)[0].scores, "")):

@@ -78,4 +78,4 @@ def test_no_damaged_file_raises_anything_else(path):
 def test_runs_that_are_not_done_are_not_submitted(host, tmp_path):
     plan = Selection("toy", "paper", ("fast",)).plan(host, "cpu")
     with pytest.raises(UqbenchError, match=r"6 of 6 runs are not done.*uqbench run --suite toy"):
-        submit(plan, host, Store(tmp_path), tmp_path / "x.whl", tmp_path / "s.json", print)
+        submit(plan, host, Store(tmp_path), tmp_path / "x.whl", tmp_path / "s.json")

@@ -286,6 +286,15 @@ class ActsOnTheHost(Captured):
         return epsilon_greedy(self.values(obs), self.draws(), eps, valid)
 
 
+class ReportsFromTheHost(Captured):
+    def observe(self, step):
+        super().observe(step)
+        self.scale.fill_(float(self.clock.t))
+
+    def metrics(self):
+        return {**super().metrics(), "t": self.scale + torch.zeros_like(self.error)}
+
+
 class Breaks(Captured):
     def estimate(self, error):
         torch._dynamo.graph_break()
@@ -372,6 +381,11 @@ def test_an_agent_that_breaks_a_rule_is_rejected(check):
 def test_actions_of_captured_steps_are_compared():
     (result,) = results([agent(ActsOnTheHost)], only="agent-capture")
     assert (result.status, "it acts otherwise at step" in result.message) == ("failed", True)
+
+
+def test_what_captured_steps_leave_behind_is_compared():
+    (result,) = results([agent(ReportsFromTheHost)], only="agent-capture")
+    assert (result.status, "differs at the end" in result.message) == ("failed", True)
 
 
 @pytest.mark.parametrize("kind", [ClipsRewards, WritesLater, WritesByNumPy, WritesIntoQuestions])
@@ -505,6 +519,22 @@ class TargetNotSaved(Linear):
         return {k: v for k, v in super().state_dict().items() if k != "target"}
 
 
+class ForgetsItsMetric(Linear):
+    """It acts and predicts the same when it is resumed, and reports something else."""
+
+    seen = torch.zeros(())
+
+    def observe(self, step):
+        super().observe(step)
+        self.seen = self.seen + torch.ones_like(self.error)
+
+    def metrics(self):
+        return {**super().metrics(), "seen": self.seen + torch.zeros_like(self.error)}
+
+    def state_dict(self):
+        return {k: v for k, v in super().state_dict().items() if k != "seen"}
+
+
 class Squeezes(Linear):
     def policy(self, obs, valid=None):
         return super().policy(obs, valid).squeeze()
@@ -601,6 +631,7 @@ FAULTS: dict[str, tuple[Any, str]] = {
     "truncation as terminal": (StopsAtTruncation, "agent-truncation"),
     "policy ignores masks": (PolicyIgnoresMask, "agent-masks"),
     "target network not saved": (TargetNotSaved, "agent-checkpoint"),
+    "a metric not saved": (ForgetsItsMetric, "agent-checkpoint"),
     "squeeze": (Squeezes, "agent-forms"),
     "a counter in the module": (CountsInTheModule, "agent-repeats"),
     "learns by the clock": (LearnsByTheClock, "agent-repeats"),

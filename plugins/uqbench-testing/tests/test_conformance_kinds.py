@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import torch
 from packaging.version import Version
-from uqbench_testing.conformance.check import Subject
+from uqbench_testing.conformance.check import Skipped, Subject
 from uqbench_testing.conformance.claims import ClaimSubject
 from uqbench_testing.conformance.environments import EnvironmentSubject
 from uqbench_testing.conformance.estimators import DatasetSubject, EstimatorSubject
@@ -587,7 +587,7 @@ def test_an_estimator_that_no_suite_uses_is_tried_on_drawn_points(kind):
 
 
 def test_data_that_is_elsewhere_is_no_failure():
-    for problem in (MissingDataError("put it there"), "no installed suite uses it"):
+    for problem in (MissingDataError("put it there"), Skipped("no installed suite uses it")):
         assert [r.status for r in results([component(problem)])] == ["skipped"]
 
     class Elsewhere(Line):

@@ -14,15 +14,8 @@ from uqbench.runner.drive import Submitted, Where, deferred_interrupts
 from uqbench.runner.events import Event
 from uqbench.runner.step_log import forget, read_log
 from uqbench.suites.plan import Plan
-from uqbench_cluster.event_log import EventLog
-from uqbench_cluster.follow import follow
-from uqbench_cluster.orders import (
-    batches_of,
-    cells_by_digest,
-    make_order,
-    stored_orders,
-    write_order,
-)
+from uqbench_cluster.event_log import EventLog, follow
+from uqbench_cluster.orders import batches_of, by_digest, make_order, stored_orders, write_order
 
 GO_ON = "the jobs go on; the same command follows them, --cancel ends them"
 
@@ -49,19 +42,16 @@ class ClusterDriver:
         self.spec = host.executors[where.executor]
         self.waits = self.spec.waits if where.wait is None else where.wait
         self._root = root.absolute()
-        self._config = resolve(
-            self.spec.load_config(), where.config or {}, where=f"--executor {where.executor}"
-        )
+        config = self.spec.load_config()
+        self._config = resolve(config, where.config or {}, where=f"--executor {where.executor}")
 
     def submitted(self, plan: Plan) -> Submitted:
         """The orders of a plan's runs that an earlier driver submitted, and that have not ended.
 
         Those whose log has ended meanwhile are included, so that their end is reported.
         """
-        cells = cells_by_digest(plan)
-        orders = [
-            order for order, _ in stored_orders(self._root) if cells.keys() >= order.runs.keys()
-        ]
+        cells = by_digest(plan)
+        orders = [of for of, _ in stored_orders(self._root) if cells.keys() >= of.runs.keys()]
         status = self.status(orders)
         submitted = []
         for order in orders:
@@ -72,11 +62,7 @@ class ClusterDriver:
         return submitted
 
     def execute(
-        self,
-        plan: Plan,
-        groups: Sequence[BatchGroup],
-        workers: int | None,
-        before: Submitted = (),
+        self, plan: Plan, groups: Sequence[BatchGroup], workers: int | None, before: Submitted = ()
     ) -> Generator[Event, None, None]:
         """Submit groups, and yield what happens to them and to those submitted ``before``.
 

@@ -49,16 +49,8 @@ def execute_order(path: Path, stop_seconds: float | None = None, stop: Stop | No
             writer.write()
         if writer.resumed:
             _wait_for_locks(group, Store(root), stop)
-        executed = run_locally(
-            [group],
-            root,
-            1,
-            order.checkpoint_seconds,
-            Limits(**order.limits),
-            lambda: stop.asked,
-            stop_seconds,
-        )
-        with closing(executed):
+        how = order.checkpoint_seconds, Limits(**order.limits), lambda: stop.asked, stop_seconds
+        with closing(run_locally([group], root, 1, *how)) as executed:
             for event in executed:
                 writer.add(event)
     with suppress(StorageError):  # it ends without a word; the driver reads the runs' records

@@ -131,13 +131,13 @@ def plan_again(order: Order, host: Host) -> BatchGroup:
         steps=order.steps,
         settings=order.settings,
     )
-    return batches_of(order, plan, cells_by_digest(plan))
+    return batches_of(order, plan, by_digest(plan))
 
 
 Cells = Mapping[str, tuple[Cell, Run]]
 
 
-def cells_by_digest(plan: Plan) -> Cells:
+def by_digest(plan: Plan) -> Cells:
     """The runs of a plan, each with its cell, by their digests."""
     return {run.digest: (cell, run) for cell in plan.cells for run in cell.runs}
 
@@ -160,11 +160,9 @@ def batches_of(order: Order, plan: Plan, cells: Cells) -> BatchGroup:
             f"refused: {task}/{method}/{seed} has another identity here than where it was "
             f"planned; the suite {order.suite!r}, a config or a version differs."
         )
-    batches = []
+    batches, how = [], (plan.suite.metrics, order.device, order.keep_agents, order.stage)
     for digests in order.batches:
         cell, _ = cells[digests[0]]
-        budget = plan.budget.on(cell.task)
-        how = order.device, order.keep_agents, order.stage
-        whole = Batch(cell, budget, plan.suite.metrics, *how)
+        whole = Batch(cell, plan.budget.on(cell.task), *how)
         batches.append(whole.of([cells[digest][1] for digest in digests]))
     return tuple(batches)

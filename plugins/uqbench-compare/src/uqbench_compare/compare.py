@@ -202,7 +202,7 @@ class Compared:
             UqbenchError: there is no such figure.
             ModuleNotFoundError: the package uqbench-report is not installed.
         """
-        from uqbench.plots.compared import draw
+        from uqbench_compare.figures import draw
 
         return draw(self, what, ax, threshold)
 

@@ -11,11 +11,11 @@ from uqbench.registry.load_host import load_host
 from uqbench.results.files import read_bytes
 from uqbench.results.folders import Folder
 from uqbench.suites.selection import Selection
-from uqbench_keeper.add import add as add_row
 from uqbench_keeper.make import MOST_BYTES, read_submission
 from uqbench_keeper.make import submit as write_submission
 from uqbench_keeper.sandbox import NO_SANDBOX, environment, has_sandbox
 from uqbench_keeper.verify import SubmittedRow
+from uqbench_keeper.verify import add as add_row
 from uqbench_keeper.verify import verify as make_row
 
 
@@ -31,8 +31,6 @@ def submit(options: Options, wheel: Path, to: Path | None = None) -> tuple[Path,
         UqbenchError: the file exists, runs are missing or of other code, the method is not of the
             wheel's package, or breaks a required rule.
     """
-    from uqbench_testing.results import check_plugin
-
     session = Session(options)
     plan = session.plan()
     method, *others = plan.roles
@@ -41,7 +39,7 @@ def submit(options: Options, wheel: Path, to: Path | None = None) -> tuple[Path,
     path = to or Path(f"{plan.suite.name}-{plan.budget_name}-{method}.json")
     if path.exists():
         raise UqbenchError(f"{path} exists; nothing is overwritten: name another file with --to.")
-    return path, write_submission(plan, session.host, session.store, wheel, path, check_plugin)
+    return path, write_submission(plan, session.host, session.store, wheel, path)
 
 
 def verify(

@@ -6,7 +6,6 @@ it has the digest, goes beside it.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable
 from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -28,7 +27,6 @@ from uqbench.suites.plan import Plan
 
 MOST_BYTES = 64 << 20
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+!-]{0,99}$")]
-Checks = Callable[[Host, str], Iterable[Any]]
 DONE = (RunState.FINISHED.value, RunState.FAILED.value)
 
 
@@ -78,7 +76,7 @@ def read_submission(path: Path) -> tuple[Submission, str]:
         ) from error
 
 
-def submit(plan: Plan, host: Host, store: Store, wheel: Path, path: Path, check: Checks) -> str:
+def submit(plan: Plan, host: Host, store: Store, wheel: Path, path: Path) -> str:
     """Write a submission of a plan's runs; return its sha256.
 
     Args:
@@ -87,12 +85,13 @@ def submit(plan: Plan, host: Host, store: Store, wheel: Path, path: Path, check:
         store: of the runs.
         wheel: of the package that has the method.
         path: of the file.
-        check: makes the checks of ``DISTRIBUTION:NAME``, as ``plugin check`` does.
 
     Raises:
         UqbenchError: runs are missing or of other code, or the method breaks a required rule of
             conformance.
     """
+    from uqbench_testing import results as conformance
+
     result = board(plan, store)
     if missing := [score.run for score in result.scores if score.status not in DONE]:
         raise UqbenchError(
@@ -105,7 +104,7 @@ def submit(plan: Plan, host: Host, store: Store, wheel: Path, path: Path, check:
             f"makes them again.{see('other-code')}"
         )
     of, name = origin(plan, host)
-    results = [one.as_json() for one in check(host, f"{of.distribution}:{name}")]
+    results = [one.as_json() for one in conformance.check_plugin(host, f"{of.distribution}:{name}")]
     for one in results:
         if one["level"] == "required" and one["status"] in ("failed", "blocked"):
             raise UqbenchError(

@@ -38,13 +38,9 @@ def state_map(run: Path) -> Figure:
 def beliefs_at(exported: ExportedAgent, obs: Tensor) -> Beliefs:
     """The agent's predictions at observations ``[1, M, *obs]``, ``[M, A]`` each."""
     with torch.no_grad():
-        stated = exported.agent.uncertainty(obs) or Uncertainty()
-    parts = {"mean": stated.mean, "epistemic": stated.epistemic_var}
-    beliefs = {
-        name: values[0].double().cpu().numpy()
-        for name, values in (parts | {"aleatoric": stated.aleatoric_var}).items()
-        if values is not None
-    }
+        said = exported.agent.uncertainty(obs) or Uncertainty()
+    parts = {"mean": said.mean, "epistemic": said.epistemic_var, "aleatoric": said.aleatoric_var}
+    beliefs = {n: of[0].double().cpu().numpy() for n, of in parts.items() if of is not None}
     sds = {name: np.sqrt(np.maximum(beliefs[name], 0)) for name in beliefs if name != "mean"}
     return beliefs | sds
 

@@ -9,8 +9,7 @@ import pytest
 from click.testing import CliRunner
 from uqbench_report.cli.plot import command
 from uqbench_report.plots import catalog, coverage, curves, intervals, pairs, theme, trust
-from uqbench_report.plots.printed import WIDTHS
-from uqbench_report.plots.render import render, svg
+from uqbench_report.plots.render import WIDTHS, render, svg
 
 from uqbench.boards import StoredBoard
 from uqbench.errors import UqbenchError

@@ -40,11 +40,7 @@ class _Recording(TorchDispatchMode):
         self._operations: list[tuple[Callable[..., Any], Any, Any, list[Tensor]]] = []
 
     def __torch_dispatch__(
-        self,
-        function: Callable[..., Any],
-        types: Sequence[Any],
-        args: Any = (),
-        kwargs: Any = None,
+        self, function: Callable[..., Any], types: Sequence[Any], args: Any = (), kwargs: Any = None
     ) -> Any:
         result = function(*args, **(kwargs or {}))
         self._operations.append((function, args, kwargs or {}, _tensors(result)))

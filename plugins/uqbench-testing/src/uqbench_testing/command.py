@@ -50,12 +50,9 @@ def new(
     made = render(name, kinds)
     write(folder, made)
     say(*(str(folder / path) for path in made))
-    suites = [f"{name}-data"] if set(kinds) <= LEARNS_FROM_DATA else [name]
-    say(
-        f"next: cd {folder} && pip install -e . pytest && pytest, "
-        f"then uqbench run --suite {suites[0]}",
-        err=True,
-    )
+    suite = f"{name}-data" if set(kinds) <= LEARNS_FROM_DATA else name
+    then = f"pip install -e . pytest && pytest, then uqbench run --suite {suite}"
+    say(f"next: cd {folder} && {then}", err=True)
 
 
 @takes("plugins", suite=False)
@@ -95,8 +92,7 @@ def check(
         named.plugins_of(load_host(), name)  # what checks takes seconds to import
     from uqbench_testing.results import check_plugin, target
 
-    show = (lambda _: None) if as_json else _show
-    results = check_plugin(*target(name), only or "", show)
+    results = check_plugin(*target(name), only or "", (lambda _: None) if as_json else _show)
     if as_json:
         print_json([result.as_json() for result in results])
     else:
@@ -139,17 +135,13 @@ def _show(results: Sequence[Result]) -> None:
     from uqbench_testing.conformance.check import LEVELS
 
     by_level = {level: [r for r in results if r.check.level == level] for level in LEVELS}
-    reached = [
-        level
-        for level, own in by_level.items()
-        if all(r.ok for r in own) and any(r.status == "passed" for r in own)
-    ]
+    whole = {level: own for level, own in by_level.items() if all(r.ok for r in own)}
+    reached = [of for of, own in whole.items() if any(r.status == "passed" for r in own)]
     kind, name = results[0].kind, results[0].name
     say(f"{kind} {name}: {_summary(results)} ({', '.join(reached) or '-'})")
+    told = ("failed", "expected", "vacuous")
     for result in results:
-        if result.status in ("failed", "expected", "vacuous") or (
-            result.status == "passed" and result.message
-        ):
+        if result.status in told or (result.status == "passed" and result.message):
             say(*(f"  {line}" for line in str(result).splitlines()))
     waiting = Counter(r.message for r in results if r.status == "blocked")
     if waiting:

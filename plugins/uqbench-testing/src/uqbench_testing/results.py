@@ -63,10 +63,8 @@ def results(
 
 def _result(one: Check, subject: Subject, waits_for: str | None) -> Result:
     """The result of a check, as it was expected or not; *blocked* where another must pass first."""
-    status: Status = "blocked"
-    message = waits_for or ""
-    if not waits_for:
-        status, message = one.outcome(subject)
+    made: tuple[Status, str] = ("blocked", waits_for) if waits_for else one.outcome(subject)
+    status, message = made
     if reason := subject.expected_failures.get(one.id, "").strip():
         if status == "failed":
             status, message = "expected", reason

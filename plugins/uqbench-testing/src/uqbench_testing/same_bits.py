@@ -46,9 +46,13 @@ def compare_captured(
     both = [make(), make()]
     for (agent, env), chosen in zip(both, (None, capture), strict=True):
         deque(train(agent, env, steps, chosen, actors), maxlen=0)
-    (plain, _), (other, _) = both
-    state = difference(plain.state_dict(), other.state_dict(), "state")
-    return state or difference(plain.metrics(), other.metrics(), "metrics")
+    return apart(both[0][0], both[1][0])
+
+
+def apart(one: Agent, other: Agent) -> Difference | None:
+    """The first tensor of two agents' states and metrics that differs in a bit."""
+    state = difference(one.state_dict(), other.state_dict(), "state")
+    return state or difference(one.metrics(), other.metrics(), "metrics")
 
 
 def difference(one: Any, other: Any, where: str = "") -> Difference | None:

@@ -12,15 +12,17 @@ from uqbench.contract.environment import LaneEnv, Outcome
 from uqbench.contract.errors import see
 from uqbench.contract.estimator import Data, Dataset, EvaluationSet, Predict, Predictions
 from uqbench.contract.seeding import derive_seed
-from uqbench.runner.train.loop import by_actor
+from uqbench.runner.train.loop import TOLD, by_actor
 from uqbench.uncertainty.predictions import predict_once
 from uqbench.uncertainty.validity import Speaker
+
+AFTER = TOLD[:5]
+"""The parts of an outcome that a step has behind the observation and the action, in this order."""
 
 
 def as_step(obs: Tensor, action: Tensor, outcome: Outcome, actors: int = 1) -> Step:
     """A step of an environment ``[L · K, …]``, as an agent observes it."""
-    o = outcome
-    after = o.reward, o.terminated, o.truncated, o.next_obs, o.next_valid
+    after = (getattr(outcome, name) for name in AFTER)
     return step_of_actors(obs, action, *after, actors=actors)
 
 
@@ -130,10 +132,8 @@ class DrawnPoints(Dataset):
 
     def data(self, seeds: Sequence[int]) -> Data:
         """Points for training, and 20 for validation."""
-        return Data(
-            *self._drawn(seeds, "training", self.points),
-            Data(*self._drawn(seeds, "validation", 20)),
-        )
+        held = Data(*self._drawn(seeds, "validation", 20))
+        return Data(*self._drawn(seeds, "training", self.points), held)
 
     def reference_model(self, seeds: Sequence[int]) -> None:
         """None: setting (a)."""
@@ -144,11 +144,8 @@ class DrawnPoints(Dataset):
         return {"test": EvaluationSet(*self._drawn(seeds, "test", 20))}
 
     def _drawn(self, seeds: Sequence[int], part: str, count: int) -> tuple[Tensor, Tensor]:
-        lanes = [
-            torch.randn(count, 2, generator=torch.Generator().manual_seed(derive_seed(part, seed)))
-            for seed in seeds
-        ]
-        inputs = torch.stack(lanes)
+        generators = [torch.Generator().manual_seed(derive_seed(part, seed)) for seed in seeds]
+        inputs = torch.stack([torch.randn(count, 2, generator=of) for of in generators])
         angle = torch.atan2(inputs[..., 0], inputs[..., 1]) / (2 * torch.pi) + 0.5
         classes = (angle * self.n_classes).long().clamp(max=max(self.n_classes - 1, 0))
         return inputs, classes if self.n_classes else angle

@@ -26,6 +26,8 @@ from uqbench_cluster.ray.task import NAMESPACE, Task, is_there
 Numbers = Mapping[str, float]
 PASSED_ON = ("UQBENCH_PLUGINS", VARIABLE)
 """Variables of the driver that its nodes need."""
+DETACHED = {"lifetime": "detached", "get_if_exists": True, "max_restarts": -1}
+"""Options of every task: it outlives the driver, and begins again where its node is lost."""
 RUNNING = JobStatus(JobState.RUNNING)
 WAITING = JobStatus(JobState.WAITING, "waits for a node of the cluster that has room")
 BEGUN_SECONDS = 0.5
@@ -72,16 +74,9 @@ class Ray:
         self._check_shared({node["NodeID"]: node["NodeManagerHostname"] for node in able})
         for order in orders:
             name, own = self._name(order.name), order.resources
-            options: dict[str, Any] = {
-                "name": name,
-                "namespace": NAMESPACE,
-                "lifetime": "detached",
-                "get_if_exists": True,
-                "num_cpus": own.cpus,
-                "num_gpus": own.gpus,
-                "max_restarts": -1,
-                "runtime_env": {"env_vars": environment()},
-            }
+            options: dict[str, Any] = {**DETACHED, "name": name, "namespace": NAMESPACE}
+            options |= {"num_cpus": own.cpus, "num_gpus": own.gpus}
+            options["runtime_env"] = {"env_vars": environment()}
             if own.memory_gb is not None:
                 options["memory"] = int(1e9 * own.memory_gb)
             options |= self._config.options
@@ -124,12 +119,8 @@ class Ray:
             return
         address = self._config.address
         try:
-            ray.init(
-                address=address or None,
-                namespace=NAMESPACE,
-                log_to_driver=False,
-                logging_level="warning",
-            )
+            quiet: Any = {"log_to_driver": False, "logging_level": "warning"}
+            ray.init(address or None, namespace=NAMESPACE, **quiet)
         except (ConnectionError, ValueError, RuntimeError) as error:
             raise UqbenchError(
                 f"--executor ray: no cluster at {address or 'this machine'!r}: {error}"

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from string import Template
 
 from uqbench.contract.errors import UqbenchError
 from uqbench.contract.executor import ORDERS, ExecutorContext, JobState, JobStatus, Order, Resources
@@ -22,13 +23,14 @@ HANDLE = ".slurm"
 AGAIN = (STOPPED, 128 + signal.SIGTERM, 128 + signal.SIGUSR2)
 """Exit codes of a worker that was asked to stop; the last two before it could hear that."""
 STATES = dict.fromkeys(("PENDING", "CONFIGURING", "REQUEUE_HOLD", "SPECIAL_EXIT"), JobState.WAITING)
-STATES |= dict.fromkeys(
-    ("NODE_FAIL", "PREEMPTED", "BOOT_FAIL", "REQUEUED", "REQUEUE_FED"), JobState.RESTARTING
-)
-STATES |= dict.fromkeys(
-    ("CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "OUT_OF_MEMORY", "TIMEOUT"), JobState.ENDED
-)
+RESTARTING = ("NODE_FAIL", "PREEMPTED", "BOOT_FAIL", "REQUEUED", "REQUEUE_FED")
+ENDED = ("CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "OUT_OF_MEMORY", "TIMEOUT")
+STATES |= dict.fromkeys(RESTARTING, JobState.RESTARTING) | dict.fromkeys(ENDED, JobState.ENDED)
 """By Slurm's names; a job in any other state has its nodes."""
+
+
+SCRIPT = Template(Path(__file__).with_name("job.sh").read_text("utf-8"))
+"""Script of a job array."""
 
 
 class Slurm:
@@ -87,38 +89,26 @@ class Slurm:
             _call("scancel", *jobs)
 
     def _script(self, orders: Sequence[Order]) -> str:
-        return "\n".join(self._lines(orders)) + "\n"
-
-    def _lines(self, orders: Sequence[Order]) -> Iterator[str]:
         """A job array; what is stopped in time is requeued until it is done."""
-        config, most = self._config, f"%{self._workers}" if self._workers else ""
-        yield "#!/bin/bash"
-        for option, value in _asked(config, orders[0].resources):
-            yield f"#SBATCH --{option}={value}"
-        yield f"#SBATCH --array=0-{len(orders) - 1}{most}"
-        yield f"#SBATCH --signal=USR2@{config.signal_seconds}"
-        yield "#SBATCH --requeue"
-        yield "#SBATCH --open-mode=append"
-        yield f"#SBATCH --output={self._logs}/%A_%a.log"
-        for option in shlex.split(config.options):
-            yield f"#SBATCH {option}"
-        yield "orders=("
-        for order in orders:
-            yield f"  {order.name}  # {_words(order)}"
-        yield ")"
-        yield config.setup
+        config = self._config
+        asked = (f"--{name}={value}" for name, value in _asked(config, orders[0].resources))
         seconds = max(config.signal_seconds / 2, config.signal_seconds - 10)
-        folder = shlex.quote(str(self._root / ORDERS))
-        yield (
-            f"srun {shlex.quote(sys.executable)} -P -m uqbench_cluster.node "
-            f'{folder}/"${{orders[$SLURM_ARRAY_TASK_ID]}}.json" {seconds:g}'
+        return SCRIPT.substitute(
+            asked="".join(f"#SBATCH {option}\n" for option in asked),
+            last=len(orders) - 1,
+            most=f"%{self._workers}" if self._workers else "",
+            signal=config.signal_seconds,
+            logs=self._logs,
+            options="".join(f"#SBATCH {option}\n" for option in shlex.split(config.options)),
+            orders="".join(f"  {order.name}  # {_words(order)}\n" for order in orders),
+            setup=config.setup,
+            python=shlex.quote(sys.executable),
+            folder=shlex.quote(str(self._root / ORDERS)),
+            seconds=f"{seconds:g}",
+            stopped=STOPPED,
+            again="|".join(map(str, AGAIN)),
+            restarts=config.restarts,
         )
-        yield "code=$?"
-        yield f"# {STOPPED}: it was asked to stop, and has written a last checkpoint"
-        again = f'if [ "${{SLURM_RESTART_COUNT:-0}}" -lt {config.restarts} ]; then'
-        requeue = f'{again} scontrol requeue "$SLURM_JOB_ID"; fi'
-        yield f"case $code in {'|'.join(map(str, AGAIN))}) {requeue};; esac"
-        yield "exit $code"
 
     def _job_id(self, name: str) -> str | None:
         """The number of an order's job; None if it has none."""

@@ -43,11 +43,7 @@ PHONE = 0.7
 
 
 def board_data(
-    board: StoredBoard,
-    suite: Suite | None,
-    host: Host,
-    root: str,
-    left_out: Collection[str] = (),
+    board: StoredBoard, suite: Suite | None, host: Host, root: str, left_out: Collection[str] = ()
 ) -> tuple[Data, list[str]]:
     """A board's data, as JSON has them, and a message for each figure that could not be drawn.
 
@@ -190,9 +186,8 @@ def _rank(data: Data, stored: StoredBoard, board: Board) -> None:
     none = pd.DataFrame(columns=tables.RANK_COLUMNS)
     for (how, task), tasks in board.subsets.items():
         values = estimates_on(board, *tasks)
-        data["sets"][f"{how}:{task}"] = [
-            _numbers(*astuple(values[name])) if name in values else None for name in names
-        ]
+        known = map(values.get, names)
+        data["sets"][f"{how}:{task}"] = [_numbers(*astuple(of)) if of else None for of in known]
         data["ranks"][f"{how}:{task}"] = _places(ranked.get((how, task), none), names)
         if how == "only":
             rows = tables.made(map(tables.pair_row, board.pairs_on(task)), tables.PAIR_COLUMNS)

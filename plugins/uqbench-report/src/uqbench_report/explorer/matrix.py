@@ -24,19 +24,13 @@ PAGES = jinja2.Environment(
 """Templates of the explorer."""
 PAGES.filters["slug"] = lambda text: text.replace(" ", "-")
 KINDS: Mapping[str, tuple[str, ...]] = {
-    "DeepSea": ("deepsea", "deepsea-deep"),
-    "Tables, fixed": ("priormdp", "widenarrow"),
-    "Tables, drawn": ("priormdp-sbc", "drawn-worlds"),
-    "Windy cliff": ("windy-cliff",),
-    "Cartpole": ("cartpole",),
-    "MinAtar": ("minatar",),
-    "MinAtar, logged": ("offline-minatar",),
-    "Values, logged": ("offline-values",),
-    "Noise, ignorance": ("noise-and-ignorance",),
-    "Regression": ("regression",),
-    "Classes": ("predictive", "frozen"),
+    "DeepSea": ("deepsea", "deepsea-deep"), "Tables, fixed": ("priormdp", "widenarrow"),
+    "Tables, drawn": ("priormdp-sbc", "drawn-worlds"), "Windy cliff": ("windy-cliff",),
+    "Cartpole": ("cartpole",), "MinAtar": ("minatar",), "MinAtar, logged": ("offline-minatar",),
+    "Values, logged": ("offline-values",), "Noise, ignorance": ("noise-and-ignorance",),
+    "Regression": ("regression",), "Classes": ("predictive", "frozen"),
     "Images": ("fashion", "few-digits"),
-}
+}  # fmt: skip
 """Suites by the kind of their worlds; another suite is a kind of its own."""
 LEVEL = 0.9
 MARKS = {CALIBRATED: "●", WIDE: "▲", NARROW: "▼", OPEN: "◆"}

@@ -34,13 +34,6 @@ FEW = 5
 LINKS = {"doi": "https://doi.org/{}", "eprint": "https://arxiv.org/abs/{}", "url": "{}"}
 """The fields of BibTeX that lead to a paper, and where."""
 QUESTION = "Which method is best, and can its uncertainty be trusted?"
-EXAMPLE = {
-    "board": "minatar-night",
-    "tasks": "only:asterix",
-    "compare": "ua-dqn,qr-dqn",
-    "said": "UA-DQN against QR-DQN on Asterix",
-}
-"""A comparison of two methods on one task, where its board is shown."""
 
 
 class Explorer:
@@ -104,7 +97,6 @@ class Explorer:
             "verdicts": WORDS,
             "signs": SIGNS,
             "marks": MARKS,
-            "example": EXAMPLE if EXAMPLE["board"] in self.boards else None,
         }
 
     def file(self) -> str:
@@ -126,12 +118,7 @@ class Explorer:
 
 def style() -> str:
     """The style sheet of all pages."""
-    return part("explorer.css") + matrix_style() + DARK
-
-
-def matrix_style() -> str:
-    """The part of the style sheet for the matrix."""
-    return part("matrix.css")
+    return part("explorer.css") + part("matrix.css") + DARK
 
 
 def links(host: Host, sources: list[str]) -> dict[str, str]:
@@ -149,18 +136,15 @@ def _methods(boards: dict[str, Data]) -> Iterator[Data]:
     """Each method with its settings, and a row for each of these on each board, by title."""
     found: dict[str, Data] = {}
     for name, board in boards.items():
-        for k, one in enumerate(board["methods"]):
-            if one["role"] != "method":
-                continue
+        learn = ((k, of) for k, of in enumerate(board["methods"]) if of["role"] == "method")
+        for k, one in learn:
             told = {key: one[key] for key in ("of", "about", "source", "code")}
             own = found.setdefault(one["of"], {**told, "title": one["family"], "rows": []})
             covered = board["coverage"] and board["values"][board["coverage"][0]][k]
             keys = ("name", "title", "calibration", "word", "seconds", "config")
-            row = {"board": name, **{key: one[key] for key in keys}}
-            place, score = board["ranks"][""][k], board["values"][board["ranking"]][k]
-            bounds = board["coverage"] and board["coverage"][1:]
-            further = {"place": place, "score": score, "covered": covered, "band": bounds}
-            own["rows"].append({**row, **further})
+            row = {"board": name, "covered": covered, **{key: one[key] for key in keys}}
+            row |= {"place": board["ranks"][""][k], "score": board["values"][board["ranking"]][k]}
+            own["rows"].append({**row, "band": board["coverage"] and board["coverage"][1:]})
     yield from sorted(found.values(), key=lambda one: str(one["title"]).lower())
 
 
@@ -177,5 +161,4 @@ def _counted(of: Counted) -> Data:
 
 def part(name: str) -> str:
     """A style sheet or script of the page."""
-    place = resources.files("uqbench_report.explorer")
-    return place.joinpath("files", name).read_text("utf-8")
+    return (resources.files("uqbench_report.explorer") / "files" / name).read_text("utf-8")

@@ -2,42 +2,31 @@
 
 from uqbench.boards.columns import Column
 from uqbench.boards.leaderboard import Board
-from uqbench.boards.standings import limits, ranges_by_task
-from uqbench.statistics.estimate import Estimate, estimate
+from uqbench.boards.matrices import MethodScores
+from uqbench.boards.standings import estimates, ranges_by_task
+from uqbench.statistics.estimate import Estimate
 from uqbench.statistics.ranks import Place, compare, places
 from uqbench.uncertainty.scores import scoring_rule
 
 
-def estimates_on(board: Board, *tasks: str) -> dict[str, Estimate]:
+def estimates_on(board: Board, *tasks: str) -> dict[str, Estimate | None]:
     """The ranking statistic of each fully scored row by its runs on some of the tasks alone."""
-    suite, primary, ranking = board.plan.suite, board.primary, board.ranking
-    ends = limits(suite, primary, tasks, ranking)
-    return {
-        name: estimate(
-            ranking,
-            values,
-            ranges_by_task(suite, primary, tasks, learns=board.plan.roles[name] == "method"),
-            clustered=suite.paired,
-            limits=ends,
-        )
-        for name, values in board.on(tasks).items()
-    }
+    found = {}
+    for name in board.matrices:
+        cells, role = board.methods[name].cells, board.plan.roles[name]
+        own = MethodScores(board.plan.suite, {task: cells[task] for task in tasks})
+        found[name] = estimates(board.plan, (), own, role, None)[board.ranking]
+    return found
 
 
 def places_by(board: Board, column: Column) -> dict[str, Place]:
     """Place of each method by another column; none where neither more nor less is better."""
     suite, metric, rule = board.plan.suite, column.metric, scoring_rule(column.metric)
-    better = "max" if column.normalized else rule.direction
-    if better is None:
-        return {}
-    sign = 1 if better == "max" else -1
-    known = {
-        name: column.values(own)
-        for name, own in board.methods.items()
-        if board.plan.roles[name] == "method"
-    }
+    sign = {"max": 1, "min": -1, None: 0}["max" if column.normalized else rule.direction]
+    roles = board.plan.roles
+    known = {n: column.values(own) for n, own in board.methods.items() if roles[n] == "method"}
     scores = {name: sign * values for name, values in known.items() if values is not None}
-    if len(scores) < 2:
+    if not sign or len(scores) < 2:
         return {}
     tasks = sorted({cell.task for cell in board.scores.cells})
     ranges = ranges_by_task(suite, metric, tasks, normalized=column.normalized)

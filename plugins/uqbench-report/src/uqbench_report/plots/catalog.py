@@ -22,6 +22,8 @@ FIGURES: Mapping[str, Callable[[StoredBoard], Figure]] = {
     **{kind: partial(uncertainty.figure, kind=kind) for kind in uncertainty.KINDS},
 }
 """Those of every board that has their data."""
+Drawn = tuple[list[Figure], list[str]]
+"""Figures, and messages on those that are not there."""
 
 
 def draw(board: StoredBoard, what: str, suite: Suite | None, host: Host) -> Figure:
@@ -46,28 +48,24 @@ def draw(board: StoredBoard, what: str, suite: Suite | None, host: Host) -> Figu
     raise UqbenchError("\n".join(map(str, [error, *problems])))
 
 
-def drawable(board: StoredBoard, left_out: Container[str] = ()) -> tuple[list[Figure], list[str]]:
+def drawable(board: StoredBoard, left_out: Container[str] = ()) -> Drawn:
     """Those of :data:`FIGURES` that a board has, and why it has not the others."""
     figures, lacking = [], []
-    for name, make in FIGURES.items():
-        if name in left_out:
-            continue
+    for name in (one for one in FIGURES if one not in left_out):
         try:
-            figures.append(make(board))
+            figures.append(FIGURES[name](board))
         except NotDrawableError as error:
             lacking.append(f"{name}: {error}")
     return figures, lacking
 
 
-def further(board: StoredBoard, suite: Suite | None, host: Host) -> tuple[list[Figure], list[str]]:
+def further(board: StoredBoard, suite: Suite | None, host: Host) -> Drawn:
     """The figures of claims and of plugins, and a message for each plugin that failed."""
     added, problems = plugin_figures(board, suite, host)
     return [*claims.figures(board, claims.published_numbers(suite)).values(), *added], problems
 
 
-def plugin_figures(
-    board: StoredBoard, suite: Suite | None, host: Host
-) -> tuple[list[Figure], list[str]]:
+def plugin_figures(board: StoredBoard, suite: Suite | None, host: Host) -> Drawn:
     """The figures that plugins add to a board, and a message for each plugin that failed.
 
     A figure for which the board lacks something is left out.
@@ -85,9 +83,8 @@ def plugin_figures(
                         got = type(figure).__name__
                         raise TypeError(f"expected a uqbench.figure.Figure, got {got}")
                     if figure.name in {*FIGURES, *figures}:
-                        raise ValueError(
-                            f"there is another figure {figure.name!r}; rename this one"
-                        )
+                        taken = f"there is another figure {figure.name!r}; rename this one"
+                        raise ValueError(taken)
                     figures[figure.name] = figure
             except NotDrawableError as error:
                 problems.append(str(error))

@@ -52,10 +52,8 @@ def frame(claims: pd.DataFrame, published: Published | None = None) -> pd.DataFr
     """
     made = claims[claims["estimate"].notna()]
     named = published or {}
-    numbers = [
-        named.get(claim, {}).get(group, named.get(claim, {}).get("", math.nan))
-        for claim, group in zip(made["claim"], made["group"], strict=True)
-    ]
+    own = zip((named.get(claim, {}) for claim in made["claim"]), made["group"], strict=True)
+    numbers = [of.get(group, of.get("", math.nan)) for of, group in own]
     label = made["comparison"].where(made["group"] == "", made["group"] + ": " + made["comparison"])
     names = {"must_be_above": "above", "must_be_below": "below", "comparison_is": "is"}
     made = made.rename(columns=names).assign(label=label, published=numbers)

@@ -6,7 +6,7 @@ import pandas as pd
 from uqbench.boards.calibration import band, coverage_column
 from uqbench.boards.stored import StoredBoard
 from uqbench.contract.figure import Figure, NotDrawableError
-from uqbench_report.plots import matrix
+from uqbench_report.plots import pairs
 from uqbench_report.plots.intervals import ENDS
 from uqbench_report.plots.words import natural, said, spelled, titled
 
@@ -44,7 +44,7 @@ def chart(data: pd.DataFrame, level: float, methods: list[str]) -> alt.LayerChar
     names = cells["row"] + ", " + cells["column"] + ":"
     cells["said"] = said(names, cells[["share", "low", "high"]])
     rows = [name for name in methods if name in {*data["method"]}]
-    return matrix.chart(cells, rows, list(tasks), level)
+    return pairs.squares(cells, rows, list(tasks), level)
 
 
 def figure(board: StoredBoard) -> Figure:

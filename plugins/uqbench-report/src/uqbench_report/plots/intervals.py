@@ -34,9 +34,8 @@ def frame(leaderboard: pd.DataFrame, statistic: str) -> pd.DataFrame:
         leaderboard: ``leaderboard.csv``.
         statistic: one of its columns that has an interval, such as ``"iqm"``.
     """
-    table = estimates(leaderboard, statistic).rename(
-        columns={"x": "estimate", "x_low": "low", "x_high": "high"}
-    )
+    table = estimates(leaderboard, statistic)
+    table.columns = ["method", "role", "estimate", "low", "high"]
     table["first"] = leaderboard.get("may_be_first", "") == "yes"  # older boards do not say
     return table[table["estimate"].notna()].reset_index(drop=True)
 
@@ -50,9 +49,8 @@ def chart(data: pd.DataFrame, label: str) -> alt.LayerChart | alt.FacetChart:
     y = alt.Y("method:N", sort=list(data["method"]), title=None)
     base = alt.Chart(width=230, height=alt.Step(ROW)).encode(y)
     color = alt.condition("datum.first", alt.value(theme.BLUE), alt.value(theme.MUTED))
-    x = alt.X(
-        "low:Q", title=label, scale=alt.Scale(zero=False, nice=True), axis=alt.Axis(tickCount=5)
-    )
+    scale = alt.Scale(zero=False, nice=True)
+    x = alt.X("low:Q", title=label, scale=scale, axis=alt.Axis(tickCount=5))
     rules = base.mark_rule(strokeWidth=1.5).encode(x, alt.X2("high:Q"), color=color)
     points = base.mark_point(size=46, opacity=1, strokeWidth=1.5, aria=True).encode(
         alt.X("estimate:Q"),

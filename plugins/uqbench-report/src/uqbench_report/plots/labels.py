@@ -32,9 +32,8 @@ def named(points: pd.DataFrame, size: Point, bars: Sequence[Box]) -> tuple[alt.C
     placed = alt.Chart(label_positions(points, size, bars))
     at = {name: alt.X(f"{name}:Q", scale=None) for name in ("x", "label_x")}
     up = {name: alt.Y(f"{name}:Q", scale=None) for name in ("y", "label_y")}
-    lines = placed.mark_rule(color=theme.FAINT, strokeWidth=0.7).encode(
-        at["x"], up["y"], alt.X2("line_x:Q"), alt.Y2("line_y:Q")
-    )
+    rules = placed.mark_rule(color=theme.FAINT, strokeWidth=0.7)
+    lines = rules.encode(at["x"], up["y"], alt.X2("line_x:Q"), alt.Y2("line_y:Q"))
     names = placed.mark_text(align="left", baseline="middle", fontSize=11, lineBreak="\n")
     return lines, names.encode(at["label_x"], up["label_y"], alt.Text("text:N"))
 

@@ -1,4 +1,7 @@
-"""Pairs of methods: the probability that a run of the row beats one of the column."""
+"""Pairs of methods, and matrices of shares.
+
+The share of a pair is the probability that a run of the row beats one of the column.
+"""
 
 from collections.abc import Sequence
 
@@ -8,8 +11,11 @@ import pandas as pd
 from uqbench.boards.stored import StoredBoard
 from uqbench.contract.figure import Figure, NotDrawableError
 from uqbench.contract.wording import count
-from uqbench_report.plots import matrix
+from uqbench_report.plots import theme
 from uqbench_report.plots.words import said
+
+ENDS = ("#b35806", "#f3f4f6", "#0b5c93")
+"""Colors of 0, of the middle, and of 1."""
 
 
 def frame(pairs: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
@@ -40,7 +46,7 @@ def chart(data: pd.DataFrame, methods: Sequence[str]) -> alt.LayerChart | alt.Fa
         sure=data["p_adjusted"] <= 0.05,
         said=said(names, data[["improvement", "low", "high"]]),
     )
-    return matrix.chart(cells, order, order, 0.5)
+    return squares(cells, order, order, 0.5)
 
 
 def figure(board: StoredBoard) -> Figure:
@@ -58,3 +64,36 @@ def figure(board: StoredBoard) -> Figure:
         data,
         chart(data, board.methods),
     )
+
+
+def squares(
+    data: pd.DataFrame, rows: Sequence[str], columns: Sequence[str], middle: float
+) -> alt.LayerChart | alt.FacetChart:
+    """A matrix: a square a pair of names, with the percent, and a dot where that is off the middle.
+
+    Args:
+        data: ``row``, ``column``, ``share``, ``sure`` (whether it has a dot), ``said`` (what a
+            square says when it is pointed at).
+        rows: their order.
+        columns: their order.
+        middle: the share that has no color.
+    """
+    data = data.sort_values(["row", "column"], key=lambda of: of.map([*rows, *columns].index))
+    data = data.assign(text=[f"{100 * value:.0f}" for value in data["share"]])
+    top = alt.Axis(orient="top", labelAngle=-50, grid=False, labelLimit=180, labelColor=theme.INK)
+    side = max(22, min(34, 350 // len(columns)))  # 100 fits in the least
+    base = alt.Chart(width=alt.Step(side), height=alt.Step(side)).encode(
+        alt.X("column:N", sort=list(columns), title=None, axis=top),
+        alt.Y("row:N", sort=list(rows), title=None),
+    )
+    scale = alt.Scale(domain=[0, middle, 1], range=list(ENDS), interpolate="lab")
+    cells = base.mark_rect(stroke=theme.WHITE, strokeWidth=2, aria=True).encode(
+        alt.Color("share:Q", scale=scale, legend=None), alt.Description("said:N")
+    )
+    dark = f"datum.share < {0.28 * middle} || datum.share > {1 - 0.28 * (1 - middle)}"
+    ink = alt.condition(dark, alt.value(theme.ON_DARK), alt.value(theme.ON_LIGHT))
+    words = base.mark_text(fontSize=11).encode(alt.Text("text:N"), color=ink)
+    sure = base.transform_filter("datum.sure").encode(color=ink)
+    below = round(0.3 * side)
+    dots = sure.mark_point(shape="circle", size=9, filled=True, opacity=1, yOffset=below)
+    return alt.layer(cells, words, dots, data=data)

@@ -44,9 +44,8 @@ def figure(states: StateMap, beliefs: Beliefs, title: str, truth: Beliefs | None
         most = max(*(own.max() for own in list(values.values())[:2]), 1e-12)
         for name, own in values.items():
             shade = np.log10(np.maximum(own, 0.1)) if "over" in name else own / most
-            maps.append(
-                pd.DataFrame({"map": f"{kind}, {name}", **place, "value": own, "shade": shade})
-            )
+            drawn = {"map": f"{kind}, {name}", **place, "value": own, "shade": shade}
+            maps.append(pd.DataFrame(drawn))
             if "over" not in name:
                 means.append(f"{kind}, {name}: {own.mean():.3g} on average")
     data = pd.concat(maps, ignore_index=True)

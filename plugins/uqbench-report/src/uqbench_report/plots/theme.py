@@ -33,27 +33,15 @@ DASHES = ((1, 0), (6, 2), (2, 2), (8, 2, 2, 2))
 ON_LIGHT, ON_DARK = "#1b1f25", "#fffffe"
 """Ink of text on a colored square, which is the same on a dark ground."""
 ON_DARK_GROUND = {
-    INK: "#e8eaed",
-    MUTED: "#a7b0ba",
-    FAINT: "#6d7682",
-    GRID: "#2c3138",
-    WHITE: "#14171a",
-    BLUE: "#58aee8",
-    GREEN: "#3cc79c",
-    VERMILION: "#f3894f",
-    BROWN: "#c2a163",
-}
+    INK: "#e8eaed", MUTED: "#a7b0ba", FAINT: "#6d7682", GRID: "#2c3138", WHITE: "#14171a",
+    BLUE: "#58aee8", GREEN: "#3cc79c", VERMILION: "#f3894f", BROWN: "#c2a163",
+}  # fmt: skip
 """The colors that are others on a dark ground."""
 
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 """A font of the same widths on every machine: the first ships with the renderer."""
 
-SIGNS = {
-    "holds": "●",
-    "does not hold": "✕",
-    "open": "◐",
-    "not run": "○",
-}
+SIGNS = {"holds": "●", "does not hold": "✕", "open": "◐", "not run": "○"}
 """A sign of each verdict."""
 
 _LETTERS: dict[str, Any] = {"titleFontSize": 11, "titleFontWeight": "normal"}

@@ -7,15 +7,8 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from uqbench.boards.calibration import (
-    CALIBRATED,
-    NARROW,
-    NO_WORD,
-    OPEN,
-    WIDE,
-    band,
-    coverage_column,
-)
+from uqbench.boards import calibration
+from uqbench.boards.calibration import NO_WORD, band
 from uqbench.boards.stored import StoredBoard
 from uqbench.contract.figure import Figure, NotDrawableError
 from uqbench_report.plots import theme
@@ -32,10 +25,10 @@ BELOW = 0.085
 LETTER, BESIDE = 6.9, 64
 """Pixels of a letter of the title, and of the axis beside the panel."""
 MARKS = {
-    CALIBRATED: (theme.GREEN, "circle"),
-    WIDE: (theme.BLUE, "triangle-up"),
-    NARROW: (theme.VERMILION, "triangle-down"),
-    OPEN: (theme.ORANGE, "diamond"),
+    calibration.CALIBRATED: (theme.GREEN, "circle"),
+    calibration.WIDE: (theme.BLUE, "triangle-up"),
+    calibration.NARROW: (theme.VERMILION, "triangle-down"),
+    calibration.OPEN: (theme.ORANGE, "diamond"),
     NO_WORD: (theme.MUTED, "square"),
 }
 """Color and shape of each word for intervals: on a grey print the shape tells."""
@@ -55,7 +48,7 @@ def frame(leaderboard: pd.DataFrame, ranking: str) -> tuple[pd.DataFrame, float]
     Raises:
         NotDrawableError: the board does not ask for intervals.
     """
-    column = coverage_column(map(str, leaderboard))
+    column = calibration.coverage_column(map(str, leaderboard))
     if column is None or "calibration" not in leaderboard:
         raise NotDrawableError(
             "the board has no metric named coverage_90 or coverage_95: its agents are not asked "
@@ -95,15 +88,11 @@ def chart(
     y = alt.Y("height:Q", title=inside, scale=y_scale, axis=percent)
     used = [word for word in MARKS if word in set(methods["word"])]
     columns = 0 if wide >= 1 else 2  # 0: all side by side
-    named_none = f"datum.label == '{NO_WORD}' ? 'no intervals' : datum.label"
-    legend = alt.Legend(
-        title=None, orient="top", values=used, columns=columns, labelExpr=named_none
-    )
-    colors, shapes = (
-        alt.Scale(domain=[*MARKS], range=[of[k] for of in MARKS.values()]) for k in (0, 1)
-    )
-    color = alt.Color("word:N", scale=colors, legend=legend)
-    shape = alt.Shape("word:N", scale=shapes, legend=legend)
+    as_named = f"datum.label == '{NO_WORD}' ? 'no intervals' : datum.label"
+    legend = alt.Legend(title=None, orient="top", values=used, columns=columns, labelExpr=as_named)
+    scales = [alt.Scale(domain=[*MARKS], range=[*of]) for of in zip(*MARKS.values(), strict=True)]
+    color = alt.Color("word:N", scale=scales[0], legend=legend)
+    shape = alt.Shape("word:N", scale=scales[1], legend=legend)
     base = alt.Chart(methods, width=size[0], height=size[1])
     honest = alt.Chart(pd.DataFrame([band(level)], columns=["height", "most"]))
     area = honest.mark_rect(color=theme.GREEN, opacity=0.14)
@@ -116,9 +105,9 @@ def chart(
     words = line.mark_text(color=theme.MUTED).encode(alt.Y("height:Q"), alt.Text("method:N"))
     points = base.mark_point(size=60, filled=True, opacity=1, aria=True)
     points = points.encode(x, y, color, shape, alt.Description("said:N"))
-    rule = base.mark_rule(strokeWidth=1.4)
-    across_rule = rule.encode(alt.X("x_low:Q"), y, alt.X2("x_high:Q"), color)
-    up_rule = rule.encode(x, alt.Y("y_low:Q"), alt.Y2("y_high:Q"), color)
+    rule = base.mark_rule(strokeWidth=1.4).encode(color)
+    across_rule = rule.encode(alt.X("x_low:Q"), y, alt.X2("x_high:Q"))
+    up_rule = rule.encode(x, alt.Y("y_low:Q"), alt.Y2("y_high:Q"))
 
     def left(x: Any) -> Any:
         return (x - ends[0]) / (ends[1] - ends[0]) * size[0]

@@ -16,16 +16,11 @@ from uqbench.contract.figure import Figure, NotDrawableError
 from uqbench_report.plots import theme
 
 KINDS = {
-    "reliability": ("level of the intervals", "share covered", "Reliability", "gray is perfect"),
-    "pit": ("predicted probability", "share of returns below", "PIT", "gray is perfect"),
-    "training": (
-        "environment steps",
-        "share covered",
-        "Coverage over training",
-        "of 90 % intervals; gray is perfect",
-    ),
+    "reliability": ("level of the intervals", "share covered", "Reliability"),
+    "pit": ("predicted probability", "share of returns below", "PIT"),
+    "training": ("environment steps", "share covered", "Coverage over training"),
 }
-"""By curve: axes, title, and what its gray line is."""
+"""By curve: axes and title."""
 
 
 def frame(curves: pd.DataFrame, kind: str) -> pd.DataFrame:
@@ -66,13 +61,11 @@ def _within(share: pd.Series, reach: pd.Series) -> tuple[pd.Series, pd.Series]:
 
 def chart(data: pd.DataFrame, kind: str, methods: Sequence[str]) -> alt.FacetChart:
     """A panel a task, a line a method; gray is what to compare with."""
-    x, y, _, _ = KINDS[kind]
+    x, y, _ = KINDS[kind]
     form = "~s" if kind == "training" else alt.Undefined
     across = alt.X("x:Q", title=x, axis=alt.Axis(tickCount=4, format=form))
-    base, up = (
-        alt.Chart(width=210, height=210).encode(across),
-        alt.Y("y:Q", title=y, axis=theme.up(5)),
-    )
+    base = alt.Chart(width=210, height=210).encode(across)
+    up = alt.Y("y:Q", title=y, axis=theme.up(5))
     gray = base.mark_line(color=theme.FAINT, strokeWidth=1).encode(alt.Y("gray:Q"))
     lines = theme.with_bands(base, up, methods, data["method"], 0.1, point=kind == "training")
     return theme.by_task(alt.layer(gray, *lines, data=data), data["task"])
@@ -80,7 +73,8 @@ def chart(data: pd.DataFrame, kind: str, methods: Sequence[str]) -> alt.FacetCha
 
 def figure(board: StoredBoard, kind: str) -> Figure:
     """One kind of curve of a board."""
-    data, (x, y, name, gray) = frame(board.uncertainty, kind), KINDS[kind]
+    data, (x, y, name) = frame(board.uncertainty, kind), KINDS[kind]
+    gray = f"of {100 * LEVEL:.0f} % intervals; " * (kind == "training") + "gray is perfect"
     gaps = (data["y"] - data["gray"]).groupby(data["method"]).mean().sort_values()
     distances = "; ".join(f"{method} {gap:+.3f}" for method, gap in gaps.items())
     return Figure(

@@ -7,7 +7,7 @@ import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -21,7 +21,7 @@ from uqbench.runner.train.guards import check_action, check_range, copied
 from uqbench.runner.train.loop import by_actor, reset_by_actor
 from uqbench_testing.conformance.check import Subject, applies, located, once
 from uqbench_testing.same_bits import difference, same
-from uqbench_testing.worlds import RotatingPixels
+from uqbench_testing.worlds import AFTER, RotatingPixels
 
 QUESTIONS = 4
 """Number of observations on which predictions are compared."""
@@ -104,7 +104,7 @@ Disturbance = Literal["read", "overwrite", "long", "among"]
 
 
 @dataclass(kw_only=True)
-class Learner(Subject):
+class Learner(Subject, kind="uncertainty"):
     """An agent, written for lanes or with a loop of its own, and worlds to try it in.
 
     Attributes:
@@ -117,7 +117,6 @@ class Learner(Subject):
         calibrated: whether it says that its intervals are a posterior's.
     """
 
-    kind: ClassVar[str] = "uncertainty"
     factory: Callable[..., Any] | str
     config: Any = None
     world: Callable[[int, int], LaneEnv] = RotatingPixels
@@ -143,7 +142,7 @@ class Learner(Subject):
 
 
 @dataclass(kw_only=True)
-class AgentSubject(Learner):
+class AgentSubject(Learner, kind="agent"):
     """An agent written for lanes.
 
     Attributes:
@@ -152,7 +151,6 @@ class AgentSubject(Learner):
         long: length of the runs for what begins late, such as what a full buffer forgets.
     """
 
-    kind: ClassVar[str] = "agent"
     steps: int = 160
     long: int = 600
 
@@ -294,8 +292,7 @@ def predictions(agent: Agent, questions: Tensor) -> dict[str, Tensor]:
 
 def step_of(obs: Tensor, action: Tensor, outcome: Outcome) -> Step:
     """A step, in tensors that nobody else holds."""
-    own = copy_of(outcome)
-    after = own.reward, own.terminated, own.truncated, own.next_obs, own.next_valid
+    after = (copied(getattr(outcome, name)) for name in AFTER)
     return Step(obs.clone(), action.clone(), *after)
 
 

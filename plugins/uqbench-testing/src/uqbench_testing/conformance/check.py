@@ -76,6 +76,9 @@ class Subject:
     name: str
     expected_failures: Mapping[str, str] = field(default_factory=dict)
 
+    def __init_subclass__(cls, kind: str) -> None:
+        cls.kind = kind
+
 
 S = TypeVar("S", bound=Subject)
 

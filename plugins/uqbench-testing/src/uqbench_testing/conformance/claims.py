@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -22,10 +22,9 @@ A false alarm in one of 30,000 checks of an exact interval.
 
 
 @dataclass(kw_only=True)
-class ClaimSubject(Subject):
+class ClaimSubject(Subject, kind="claim kind"):
     """A claim of that kind, and the tasks it is about."""
 
-    kind: ClassVar[str] = "claim kind"
     claim: ClaimKind
     tasks: tuple[str, ...] = ("one",)
     configs: dict[str, dict[str, Any]] = field(default_factory=dict)

@@ -24,7 +24,7 @@ from uqbench.runner.train.guards import copied, in_place
 from uqbench_testing.capture import simulated
 from uqbench_testing.conformance.agent_runs import AgentSubject, predictions, step_of
 from uqbench_testing.conformance.check import Failed, Skipped, applies, check, expect, located, once
-from uqbench_testing.same_bits import difference
+from uqbench_testing.same_bits import apart
 
 ELSEWHERE = torch.device("meta")
 LANES, DEVICE_STEPS = 2, 45
@@ -95,8 +95,7 @@ def capture(subject: AgentSubject) -> None:
         tree_map(in_place, shown, met(t))
         advance()
         expect(trace.replay(plain, t).equal(chosen), f"captured, it acts otherwise at step {t}")
-    first = difference(plain.state_dict(), agent.state_dict(), "state")
-    if first or (first := difference(plain.metrics(), agent.metrics(), "metrics")):
+    if first := apart(plain, agent):
         raise Failed(f"captured, its {first.where} differs at the end")
 
 

@@ -4,14 +4,14 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import gymnasium
 import numpy as np
 import torch
 from gymnasium.utils.env_checker import check_env
 from torch import Tensor
-from torch.utils._pytree import tree_map
+from torch.utils._pytree import tree_map_only
 
 from uqbench.contract.environment import LaneEnv, OptimalQ, Outcome, TimeLimit
 from uqbench.contract.errors import CannotSaveError
@@ -38,7 +38,7 @@ Met = tuple[Tensor, Tensor | None, Tensor, Outcome]
 
 
 @dataclass(kw_only=True)
-class EnvironmentSubject(Subject):
+class EnvironmentSubject(Subject, kind="environment"):
     """An environment of one task.
 
     Attributes:
@@ -51,7 +51,6 @@ class EnvironmentSubject(Subject):
         optimal_return: of an episode, where known.
     """
 
-    kind: ClassVar[str] = "environment"
     make: Callable[[Sequence[int], TimeLimit | None], LaneEnv]
     single: Callable[[], gymnasium.Env[Any, Any]] | None = None
     events: tuple[str, ...] = ()
@@ -103,8 +102,11 @@ def forms(subject: EnvironmentSubject) -> None:
         guarded = GuardedLanes(subject.make(seeds, subject.limit))
         guarded.reset()
         played = play(env, seeds, STEPS)
-        for met in played:
-            _check_forms(guarded, met)
+        for obs, *_, outcome in played:
+            guarded.check(outcome, len(obs), 0)
+            reward = outcome.reward
+            finite = reward.dtype == torch.float32 and reward.isfinite().all()
+            expect(finite, f"a reward is {reward}; expected finite torch.float32")
         always = len({valid is None for _, valid, *_ in played}) == 1
         expect(always, "there is a mask at some steps and none at others")
 
@@ -143,14 +145,8 @@ def lanes(subject: EnvironmentSubject) -> None:
     Fix:
         Derive a lane's random numbers from its own seed, and mix nothing between lanes.
     """
-
-    def lane(tensor: Tensor | None) -> Tensor | None:
-        return None if tensor is None else tensor[1:2]
-
-    among = [
-        (obs[1:2], lane(valid), action[1:2], Outcome(**tree_map(lane, vars(outcome))))
-        for obs, valid, action, outcome in subject.random_play
-    ]
+    met = [(*before, vars(outcome)) for *before, outcome in subject.random_play]
+    among = tree_map_only(Tensor, lambda tensor: tensor[1:2], met)
     _no_difference(subject.played(LANES[1:2]), among, "alone and among others")
 
 
@@ -218,9 +214,8 @@ def long(subject: EnvironmentSubject) -> None:
     """
     env, length, longest = subject.make([SEED], None), 0, 0
     went_on, ended, guarded = set[int](), dict[int, int](), GuardedLanes(env)
-    for met in go_on(env, at_random(env, [SEED]), env.reset(), range(LONG)):
-        _check_forms(guarded, met)
-        obs, _, action, outcome = met
+    for obs, _, action, outcome in go_on(env, at_random(env, [SEED]), env.reset(), range(LONG)):
+        guarded.check(outcome, 1, 0)
         length += 1
         seen = (obs, action, outcome.next_obs, outcome.reward)
         key = hash(tuple(tensor.cpu().numpy().tobytes() for tensor in seen))
@@ -274,7 +269,10 @@ def state(subject: EnvironmentSubject) -> None:
     """
     env, resumed = (subject.make(LANES, subject.limit) for _ in range(2))
     *_, last = play(env, LANES, STOP)[-1]
-    resumed.load_state_dict(_saved(env))
+    try:
+        resumed.load_state_dict(through_a_file(env.state_dict()))
+    except CannotSaveError as error:
+        applies(False, f"its runs have no checkpoints: {error}")
     now, steps = (last.obs, last.valid), range(STOP, STEPS)
     rest = list(go_on(resumed, at_random(env, LANES), now, steps))
     _no_difference(rest, subject.random_play[STOP:], f"resumed at step {STOP} and uninterrupted")
@@ -320,14 +318,6 @@ def played_singly(
         yield torch.as_tensor(np.array(obs)), *met
 
 
-def _check_forms(guarded: GuardedLanes, met: Met) -> None:
-    """Fail where observations are not of the space, rewards not finite float32, ends not bool."""
-    obs, *_, outcome = met
-    guarded.check(outcome, len(obs), 0)
-    finite = outcome.reward.dtype == torch.float32 and outcome.reward.isfinite().all()
-    expect(finite, f"a reward is {outcome.reward}; expected finite torch.float32")
-
-
 def _no_difference(one: list[Met], other: list[Met], between: str) -> None:
     """Fail with the first difference of two runs."""
     where = ("the observations", "the valid actions", "the actions", "the outcome")
@@ -341,10 +331,3 @@ class _Unregistered(gymnasium.Wrapper[Any, Any, Any, Any]):
     """Without a spec, from which Gymnasium would make again what the factory makes."""
 
     spec = None
-
-
-def _saved(env: LaneEnv) -> dict[str, Any]:
-    try:
-        return through_a_file(env.state_dict())
-    except CannotSaveError as error:
-        return applies({}, f"its runs have no checkpoints: {error}")

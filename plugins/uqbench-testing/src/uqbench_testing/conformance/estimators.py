@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -41,16 +41,15 @@ SEEDS = (0, 1, 2)
 
 
 @dataclass(kw_only=True)
-class EstimatorSubject(Subject):
+class EstimatorSubject(Subject, kind="estimator"):
     """An estimator, a problem, and steps that are few."""
 
-    kind: ClassVar[str] = "estimator"
     make: Callable[[Problem, Sequence[int]], Estimator]
     dataset: Dataset
     steps: int = 20
     role: Role = "method"
 
-    def fitted(self, seeds: Sequence[int], change: Changed | None = None) -> Estimator:
+    def fitted(self, seeds: Sequence[int], change: Changed = lambda x, y: (x, y)) -> Estimator:
         """An estimator that has learned from the data sets of the same seeds, as they are changed.
 
         ``change`` is of inputs ``[L, n, *x]`` and targets ``[L, n]``, and of those of validation.
@@ -58,7 +57,7 @@ class EstimatorSubject(Subject):
 
         def changed(part: Data) -> Data:
             more = changed(part.validation) if part.validation else None
-            return Data(*(change or as_it_is)(part.inputs, part.targets), more)
+            return Data(*change(part.inputs, part.targets), more)
 
         made = self.make(self.dataset.problem, seeds)
         made.fit(changed(self.dataset.data(seeds)), self.dataset.reference_model(seeds), self.steps)
@@ -253,11 +252,6 @@ def more_data(subject: EstimatorSubject) -> str:
     return "; ".join(applies(told, "it does not state both parts"))
 
 
-def as_it_is(inputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
-    """Data without a change."""
-    return inputs, targets
-
-
 def _blurred(inputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
     """Data of which every other target is another point's."""
     order = torch.randperm(targets.shape[1], generator=torch.Generator().manual_seed(0))
@@ -274,10 +268,9 @@ def _few(inputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
 
 
 @dataclass(kw_only=True)
-class DatasetSubject(Subject):
+class DatasetSubject(Subject, kind="dataset"):
     """A supervised problem, the scores that its plugin declares, and its other tasks in suites."""
 
-    kind: ClassVar[str] = "dataset"
     dataset: Dataset
     scores: tuple[str, ...] = ()
     tasks: Mapping[str, Callable[[], Dataset]] = field(default_factory=dict)
@@ -301,9 +294,8 @@ def dataset_forms(subject: DatasetSubject) -> None:
     made = f"the factory made a {type(problem).__name__}, not a Dataset"
     expect(isinstance(problem, Dataset), made)
     data, sets = problem.data(SEEDS), problem.evaluation_sets(SEEDS)
-    check_data(
-        problem, data, sets, len(SEEDS), Speaker("dataset", subject.name, "", see("wrong-data"))
-    )
+    by = Speaker("dataset", subject.name, "", see("wrong-data"))
+    check_data(problem, data, sets, len(SEEDS), by)
 
 
 @check(DatasetSubject, "dataset-seeds", after=("dataset-forms",))
@@ -346,16 +338,13 @@ def dataset_scores(subject: DatasetSubject) -> None:
         unit: Literal["nats", "variance"] = "nats" if n_classes else "variance"
         return PredictiveUncertainty(zero + 1, zero + 0.5, zero + 0.5, probs, unit, zero, probs)
 
-    problem = subject.dataset
+    problem, lanes = subject.dataset, (SEEDS, SEEDS[1:2])
     try:
-        among, alone = (
-            problem.score(of, asked_once(problem, of, predict)) for of in (SEEDS, SEEDS[1:2])
-        )
+        among, alone = (problem.score(of, asked_once(problem, of, predict)) for of in lanes)
     except ValueError as error:  # a data set's way to refuse an estimator that it cannot score
         applies(False, f"it scores no such estimator: {error}")
-    check_scores(
-        among, subject.scores, len(SEEDS), Speaker("dataset", subject.name, "", see("wrong-data"))
-    )
+    by = Speaker("dataset", subject.name, "", see("wrong-data"))
+    check_scores(among, subject.scores, len(SEEDS), by)
     for name, value in among.items():
         differs = f"{name} of a lane is {alone[name].tolist()} alone, {value[1:2].tolist()} among"
         close = torch.allclose(alone[name], value[1:2], 1e-4, 1e-5, equal_nan=True)
@@ -377,11 +366,8 @@ def dataset_apart(subject: DatasetSubject) -> None:
         data = problem.data(SEEDS)
         for name, of in _asked(problem, data).items():
             for seed, asked, known in zip(SEEDS, of.inputs, data.inputs, strict=True):
-                share, where = (
-                    _shared(asked, known),
-                    f"the set {name!r} of task {task}, seed {seed}",
-                )
-                expect(not share, f"{share:.1%} of the inputs of {where}, are training inputs")
+                share, where = _shared(asked, known), f"set {name!r} of task {task}, seed {seed}"
+                expect(not share, f"{share:.1%} of the inputs of the {where}, are training inputs")
             for other, one in {"training": data, "validation": data.validation}.items():
                 if one is None or other == name:
                     continue

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, ClassVar
+from typing import Any
 
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.stored import StoredBoard, board_at
@@ -19,7 +19,7 @@ from uqbench_testing.conformance.check import Subject, check
 
 
 @dataclass(kw_only=True)
-class FigureSubject(Subject):
+class FigureSubject(Subject, kind="figures"):
     """The figures of a plugin.
 
     Attributes:
@@ -27,7 +27,6 @@ class FigureSubject(Subject):
         suites: of whose boards there may be some.
     """
 
-    kind: ClassVar[str] = "figures"
     hook: Any
     suites: Mapping[str, Suite]
     host: Host

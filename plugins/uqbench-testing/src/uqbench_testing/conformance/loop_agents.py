@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 import torch
@@ -19,10 +18,8 @@ Trained = tuple[LoopAgent, list[list[int]], torch.Tensor]
 
 
 @dataclass(kw_only=True)
-class LoopAgentSubject(Learner):
+class LoopAgentSubject(Learner, kind="loop agent"):
     """A method that owns its loop."""
-
-    kind: ClassVar[str] = "loop agent"
 
     def trained(self, seed: int, actors: int = 1) -> Trained:
         """A trained agent, its actions by actor, and the observations ``[n, *obs]``."""

@@ -5,7 +5,6 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from uqbench.contract.specs import Spec
 from uqbench.registry.definitions import summary
@@ -22,7 +21,7 @@ print(json.dumps([time.process_time() - began, "torch" in sys.modules]))
 
 
 @dataclass(kw_only=True)
-class PackageSubject(Subject):
+class PackageSubject(Subject, kind="package"):
     """An installed plugin.
 
     Attributes:
@@ -31,7 +30,6 @@ class PackageSubject(Subject):
         problems: what could not be used of its suite files, and why.
     """
 
-    kind: ClassVar[str] = "package"
     plugin: Plugin
     specs: Sequence[tuple[str, Spec]] = ()
     problems: Sequence[str] = ()
@@ -97,15 +95,14 @@ def suites(subject: PackageSubject) -> None:
 
 
 @dataclass(kw_only=True)
-class ComponentSubject(Subject):
+class ComponentSubject(Subject, kind="component"):
     """Something registered that no other subject could be made of.
 
     Attributes:
-        problem: what making it raised, or why it was not made.
+        problem: what making it raised.
     """
 
-    kind: ClassVar[str] = "component"
-    problem: Exception | str
+    problem: Exception
 
 
 @check(ComponentSubject, "component-made")
@@ -118,6 +115,4 @@ def made(subject: ComponentSubject) -> None:
         Follow the message; raise uqbench.contract.errors.MissingDataError where files are missing
         that a user has to put there.
     """
-    if isinstance(subject.problem, Exception):
-        raise subject.problem
-    applies(False, subject.problem)
+    raise subject.problem

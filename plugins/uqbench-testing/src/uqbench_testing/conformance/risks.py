@@ -1,7 +1,6 @@
 """Rules of every risk measure: a function of a return distribution."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -13,10 +12,9 @@ ATOL = 1e-4
 
 
 @dataclass(kw_only=True)
-class RiskSubject(Subject):
+class RiskSubject(Subject, kind="risk measure"):
     """A risk measure with its default parameters, and with those that make it neutral."""
 
-    kind: ClassVar[str] = "risk measure"
     measure: RiskMeasure
     neutral: RiskMeasure | None = None
 
@@ -105,9 +103,8 @@ def averse(subject: RiskSubject) -> None:
     """
     values, probs = laws(3, 200)
     value, more = subject.measure(values, probs), subject.measure(values + 1, probs)
-    expect(
-        (more > value - ATOL).all() and more.mean() > value.mean(), "it falls where returns rise"
-    )
+    rises = (more > value - ATOL).all() and more.mean() > value.mean()
+    expect(rises, "it falls where returns rise")
     above = float((value - (values * probs).sum(-1)).mean())
     expect(above <= ATOL, f"it lies {above:.3g} above the mean, on average: it seeks risk")
 
@@ -177,9 +174,8 @@ def gradients(subject: RiskSubject) -> None:
 
 
 def _close(value: Tensor, expected: Tensor, what: str) -> None:
-    given, wanted = (
-        ", ".join(f"{one:.4g}" for one in x.flatten()[:4].tolist()) for x in (value, expected)
-    )
+    both = (x.flatten()[:4].tolist() for x in (value, expected))
+    given, wanted = (", ".join(f"{one:.4g}" for one in of) for of in both)
     alike = value.shape == expected.shape
     alike = alike and torch.allclose(value.double(), expected.double(), rtol=1e-5, atol=ATOL)
     expect(alike, f"{what} it is {given}, …; expected {wanted}, …")

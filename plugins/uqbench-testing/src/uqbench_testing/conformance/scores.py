@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator, Philox
@@ -48,10 +48,9 @@ class Toy(dict[str, Given]):
 
 
 @dataclass(kw_only=True)
-class ScoreSubject(Subject):
+class ScoreSubject(Subject, kind="score"):
     """A score of predictions, as its plugin declares it."""
 
-    kind: ClassVar[str] = "score"
     spec: ScoreSpec
 
     def values(self, *toys: Toy) -> list[float]:

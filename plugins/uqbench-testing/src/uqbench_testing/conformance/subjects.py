@@ -29,7 +29,7 @@ from uqbench.suites.reading import Catalog, read_suites
 from uqbench.suites.suite import Suite
 from uqbench.suites.tables import Method, Task
 from uqbench_testing.conformance.agent_runs import CPU, AgentSubject, Learner
-from uqbench_testing.conformance.check import Subject
+from uqbench_testing.conformance.check import Skipped, Subject
 from uqbench_testing.conformance.claims import ClaimSubject
 from uqbench_testing.conformance.environments import EnvironmentSubject
 from uqbench_testing.conformance.estimators import DatasetSubject, EstimatorSubject
@@ -42,7 +42,6 @@ from uqbench_testing.worlds import DrawnPoints
 
 WARM_UP, SCHEDULES = 40, 120
 """Environment steps within which learning starts, and every schedule of a config has passed."""
-NOWHERE = "no suite makes such a claim, nor can one be made of toys: check an instance"
 TOYS = {float: 0.0, int: 1, tuple[str, ...]: ("one", "two")}
 """Values of fields that a kind of claim has no default for, where no suite makes such a claim."""
 Use = tuple[Suite, Method, Task]
@@ -74,30 +73,20 @@ def subjects(host: Host, name: str) -> Iterator[Subject]:
         for hook in host.manager.hook.uqbench_figures.get_hookimpls():
             if hook.plugin_name == f"{plugin.distribution}:{plugin.name}":
                 yield FigureSubject(name=plugin.name, hook=hook, suites=catalog.suites, host=host)
-    for registry, n, plugin in sorted(chosen, key=lambda t: [*MAKERS, t[0].kind].index(t[0].kind)):
-        if registry.kind not in MAKERS:
-            continue
-        what = f"{registry.kind} {n}"
+    for kind, n, plugin in ((k, n, by) for k in MAKERS for r, n, by in chosen if r.kind == k):
+        what = f"{kind} {n}"
         try:
-            if subject := MAKERS[registry.kind](n, host, catalog):
-                expected = host.expected_failures(plugin).get(what, {})
-                yield replace(subject, expected_failures=expected)
-            else:
-                yield ComponentSubject(name=what, problem=NOWHERE)
+            subject = MAKERS[kind](n, host, catalog)
+            expected = host.expected_failures(plugin).get(what, {})
+            yield replace(subject, expected_failures=expected)
         except Exception as error:  # a plugin may raise anything
             yield ComponentSubject(name=what, problem=error)
 
 
 def _use(catalog: Catalog, kind: Literal["agent", "estimator"], name: str) -> Use | None:
     """The use of a method whose steps cost least, and of these the one of the shortest config."""
-    uses = [
-        (suite, method, task)
-        for suite in catalog.suites.values()
-        for method in suite.methods
-        if getattr(method, kind) == name
-        for task in suite.tasks_of(suite.budget("smoke"))
-        if method.suits(task)
-    ]
+    rows = ((s, m) for s in catalog.suites.values() for m in s.methods if getattr(m, kind) == name)
+    uses = [(s, m, t) for s, m in rows for t in s.tasks_of(s.budget("smoke")) if m.suits(t)]
     return min(uses, key=lambda u: (u[0].budget("smoke").step_ms, len(u[1].config)), default=None)
 
 
@@ -174,12 +163,8 @@ def _made(task: Task, host: Host) -> Dataset:
 
 def _dataset(name: str, host: Host, catalog: Catalog) -> Subject:
     task = _task(catalog, Task(name="default", dataset=name))
-    tasks = {
-        f"{one.name} of {suite.name}": partial(_made, one, host)
-        for suite in catalog.suites.values()
-        for one in suite.tasks
-        if one.dataset == name
-    }
+    every = ((s, t) for s in catalog.suites.values() for t in s.tasks if t.dataset == name)
+    tasks = {f"{t.name} of {s.name}": partial(_made, t, host) for s, t in every}
     scores = host.datasets[name].scores
     return DatasetSubject(name=name, dataset=_made(task, host), scores=scores, tasks=tasks)
 
@@ -211,22 +196,21 @@ def _suited(make: Callable[[Problem, Sequence[int]], Estimator]) -> Dataset:
     return classes
 
 
-def _claim(name: str, host: Host, catalog: Catalog) -> Subject | None:
+def _claim(name: str, host: Host, catalog: Catalog) -> Subject:
     claims = ((s, c) for s in catalog.suites.values() for c in s.claims if c.kind == name)
     for suite, claim in claims:
         kind = claim.load(host, f"{suite.name}: claims.{claim.id}")
         methods = [method for method in suite.methods if method.name in kind.named_methods]
-        configs = [method_config(m, suite.tasks[0], host, where=m.name) for m in methods]
-        tables = [as_table(config, host.risk_names) for config in configs]
-        names = (method.name for method in methods)
-        return ClaimSubject(name=name, claim=kind, configs=dict(zip(names, tables, strict=True)))
+        of = {m.name: method_config(m, suite.tasks[0], host, where=m.name) for m in methods}
+        tables = {n: as_table(config, host.risk_names) for n, config in of.items()}
+        return ClaimSubject(name=name, claim=kind, configs=tables)
     made: Any = host.claim_kinds[name].load_factory()
     hints, unset = get_type_hints(made), (MISSING, MISSING)
     needed = [one.name for one in fields(made) if (one.default, one.default_factory) == unset]
     toys = {one: TOYS.get(hints[one], one) for one in needed}  # a name for a method or a metric
     with suppress(TypeError, ValueError):
         return instance(made(**toys), name)
-    return None  # there is no such claim, and no suite makes one
+    raise Skipped("no suite makes such a claim, nor can one be made of toys: check an instance")
 
 
 def instance(what: object, name: str = "") -> Subject:
@@ -243,12 +227,11 @@ def instance(what: object, name: str = "") -> Subject:
     if isinstance(what, ClaimKind):
         return ClaimSubject(name=name, claim=what)
     if isinstance(what, Dataset):
-        scores = getattr(what, "scores", ())
-        return DatasetSubject(name=name, dataset=what, scores=scores)
+        return DatasetSubject(name=name, dataset=what, scores=getattr(what, "scores", ()))
     raise UqbenchError(f"{what!r}: pass the class, not an instance: each run creates its own.")
 
 
-MAKERS: dict[str, Callable[[str, Host, Catalog], Subject | None]] = {
+MAKERS: dict[str, Callable[[str, Host, Catalog], Subject]] = {
     "agent": _agent,
     "environment": _environment,
     "dataset": _dataset,
@@ -257,4 +240,4 @@ MAKERS: dict[str, Callable[[str, Host, Catalog], Subject | None]] = {
     "risk measure": lambda name, host, _: instance(host.risk_measures[name].load_config()(), name),
     "claim kind": _claim,
 }
-"""By kind of what is registered; None where no installed suite shows how it is used."""
+"""By kind of what is registered, in the order in which they are checked."""

@@ -293,13 +293,11 @@ def coverage(subject: Learner) -> None:
         expect(abs(share - level) <= margin, f"{covers}; expected {level:.0%} within {margin:.1%}")
 
 
-def _planted(
-    subject: Learner, states: Tensor, truth: Tensor
-) -> Iterator[tuple[Uncertainty, Tensor]]:
+def _planted(subject: Learner, obs: Tensor, truth: Tensor) -> Iterator[tuple[Uncertainty, Tensor]]:
     """Predictions of lanes that learned in a ring under γ = 0, and their truth ``[L, n, A]``."""
     lanes = [*range(len(truth))]
     for of in [lanes] if isinstance(subject, AgentSubject) else [[lane] for lane in lanes]:
-        ring = Ring(subject.info, states, truth[of], of)
+        ring = Ring(subject.info, obs, truth[of], of)
         yield taught(subject, ring, 0.0, (PLANTED_STEPS,))[PLANTED_STEPS], truth[of]
 
 

@@ -177,7 +177,7 @@
         el("div", {}, el("h1", {}, "Which method is best, and can its intervals be trusted?"),
           el("p", { className: "finding" }, el("a", { href: address("board", of.id) }, of.title), ": ", unbroken(of.finding))),
         picture),
-      el("p", {}, el("a", { href: address("methods", "", { sort: "cost:up" }) }, "What does a run cost?"), index.example && [" · ", el("a", { href: address("board", index.example.board, { tasks: index.example.tasks, compare: index.example.compare }) }, index.example.said)]),
+      el("p", {}, el("a", { href: address("methods", "", { sort: "cost:up" }) }, "What does a run cost?"), index.boards.some((one) => one.id === "minatar-night") && [" · ", el("a", { href: address("board", "minatar-night", { tasks: "only:asterix", compare: "ua-dqn,qr-dqn" }) }, "UA-DQN against QR-DQN on Asterix")]),
       matrix && drawing(index.matrix),
       el("h2", {}, "Boards"),
       el("p", { className: "lead" }, `${index.boards.length} board${index.boards.length > 1 ? "s" : ""}, ${index.methods.length} methods, ${all.claims.length} claims of papers.`, earlier > 0 && ` ‡: ${earlier} are of an earlier protocol: their suites have changed since.`),

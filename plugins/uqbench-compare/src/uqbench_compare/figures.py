@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import altair as alt
 import numpy as np
@@ -17,13 +17,10 @@ from uqbench.boards.stored import StoredBoard
 from uqbench.boards.tables import label
 from uqbench.contract.errors import UqbenchError, unknown
 from uqbench.contract.figure import Figure
+from uqbench.plots import intervals, pairs, theme
+from uqbench.plots.catalog import draw as of_board
+from uqbench.plots.words import spelled
 from uqbench.registry.load_host import load_host
-from uqbench_report.plots import intervals, pairs, theme
-from uqbench_report.plots.catalog import draw as of_board
-from uqbench_report.plots.words import spelled
-
-if TYPE_CHECKING:
-    from uqbench_compare.compare import Compared
 
 OF_BOARDS = ("intervals", "pairs")
 CURVES = {
@@ -69,8 +66,8 @@ MOST_ROWS = 40
 INTERVAL = ["method", "estimate", "low", "high"]
 
 
-def draw(found: Compared, what: str, ax: Any = None, threshold: float | None = None) -> Any:
-    """A figure of a comparison, or ``ax`` with it.
+def draw(found: Any, what: str, ax: Any = None, threshold: float | None = None) -> Any:
+    """A figure of a comparison (:class:`uqbench.Compared`), or ``ax`` with it.
 
     Raises:
         UqbenchError: there is none of that name, or it is of scores by step and there are none.
@@ -103,9 +100,7 @@ def draw(found: Compared, what: str, ax: Any = None, threshold: float | None = N
     return Figure(what, f"{found.board.plan.suite.name}: {title}", text, data, chart, numbers)
 
 
-def _rows(
-    found: Compared, what: str, methods: Sequence[str], threshold: float | None
-) -> pd.DataFrame:
+def _rows(found: Any, what: str, methods: Sequence[str], threshold: float | None) -> pd.DataFrame:
     """Data of :data:`INTERVAL`."""
     if what == "pairs":
         own = pairs.frame(found.pairs, methods).query("improvement >= 0.5")
