@@ -10,10 +10,12 @@ import pytest
 from uqbench.registry.plugins import Host
 from uqbench.testing.fixtures import local_plugins_end_with_their_module, one_torch_thread
 
-__all__ = ["host", "local_plugins_end_with_their_module", "one_torch_thread"]
+__all__ = ["host", "local_plugins_end_with_their_module", "one_torch_thread", "searched_once"]
 
 TESTS = Path(__file__).parents[1] / "tests"
 sys.path.insert(0, str(TESTS / "support"))
+
+from garbage import searched_once  # noqa: E402
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 from pathlib import Path
 
@@ -11,10 +10,12 @@ import pytest
 from uqbench.registry import Host
 from uqbench.testing.fixtures import local_plugins_end_with_their_module, one_torch_thread
 
-__all__ = ["host", "local_plugins_end_with_their_module", "one_torch_thread"]
+__all__ = ["host", "local_plugins_end_with_their_module", "one_torch_thread", "searched_once"]
 
 TOY = Path(__file__).parent / "toy"
 sys.path.insert(0, str(Path(__file__).parent / "support"))
+
+from garbage import searched_once  # noqa: E402
 
 
 @pytest.fixture
@@ -23,9 +24,3 @@ def host(monkeypatch: pytest.MonkeyPatch) -> Host:
     monkeypatch.syspath_prepend(str(TOY))
     monkeypatch.setenv("UQBENCH_PLUGINS", "toy,builtin,claims,leaderboard")
     return Host.load()
-
-
-def pytest_collection_finish() -> None:
-    """What six thousand tests import is not searched for garbage again in each of them."""
-    gc.collect()
-    gc.freeze()

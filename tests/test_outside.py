@@ -70,6 +70,7 @@ def test_its_own_suite_runs_with_events_ground_truth_and_its_risk_measure(python
 def test_it_joins_a_suite_of_another_plugin_and_gets_its_row(python, tmp_path):
     out = ("--out", str(tmp_path))
     small = ("--budget", "smoke", "--tasks", "breakout", "--steps", "100", "--seeds", "1")
+    small += ("--workers", "1")
     stdout = uqbench(python, "run", "--suite", "minatar", "--methods", "averages,dqn", *small, *out)
     (path,) = (line for line in stdout.splitlines() if line.endswith("leaderboard.csv"))
     board = rows(Path(path))

@@ -1,4 +1,4 @@
-"""`uqbench run`, as a user runs it: in a process of its own, on a plugin that is installed."""
+"""`uqbench run`, as a user runs it: a command in a process, on a plugin that is installed."""
 
 import csv
 import gzip
@@ -16,11 +16,11 @@ from pathlib import Path
 import jsonschema
 import pandas
 import pytest
+from commands import TOY, uqbench
 from packed import read_scores, write_scores
 
 from uqbench.seeding import derive_seed
 
-TOY = Path(__file__).parent / "toy"
 N_RUNS = 12  # two tasks, two methods, three seeds
 
 
@@ -28,21 +28,12 @@ def environment(**variables: str) -> dict[str, str]:
     return os.environ | {"PYTHONPATH": str(TOY), "COLUMNS": "200"} | variables
 
 
-def uqbench(
-    *arguments: str | Path, code: int = 0, variables: dict[str, str] | None = None
-) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "uqbench", *map(str, arguments)]
-    done = subprocess.run(
-        command, env=environment(**variables or {}), capture_output=True, text=True, check=False
-    )
-    assert done.returncode == code, done.stderr + done.stdout
-    return done
-
-
 def run_toy(
     out: Path, *arguments: str, code: int = 0, variables: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    command = ("run", "--suite", "toy", "--out", out, *arguments)
+    """Run it, in one process where the number is not said."""
+    one = () if "--workers" in arguments else ("--workers", "1")
+    command = ("run", "--suite", "toy", "--out", out, *one, *arguments)
     return uqbench(*command, code=code, variables=variables)
 
 

@@ -82,7 +82,7 @@ def test_the_packages_of_the_page_are_listed_run_and_have_a_board(uqbench):
     checked = call("plugin", "check", "my-method", "--only", "package")
     assert "failed" not in checked
     assert "package suites my-method: 3 passed, 1 skipped" in checked
-    call("run", "--suite", "my-method", "--out", "results")
+    call("run", "--suite", "my-method", "--out", "results", "--workers", "1")
     with (folder / "results/leaderboards/my-method/smoke/leaderboard.csv").open() as file:
         rows = {row["method"]: row for row in csv.DictReader(file)}
     assert set(rows) == {"bayesian-td", "uniform-random"}

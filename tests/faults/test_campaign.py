@@ -43,15 +43,23 @@ def plan(host: Host) -> Plan:
     return make_plan(suite, host, "smoke", device="cpu", tasks=["short"])
 
 
+@pytest.fixture(scope="module")
+def once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the first test that needs it makes a whole results folder, which the others copy."""
+    return tmp_path_factory.mktemp("once") / "whole"
+
+
 @pytest.fixture
-def whole(plan: Plan, host: Host, tmp_path: Path) -> Path:
+def whole(plan: Plan, host: Host, once: Path, tmp_path: Path) -> Path:
     """A results folder with all runs, and two boards of them."""
-    root = tmp_path / "whole"
-    complete(plan, root, host)
-    store = Store(root)
-    for name in ("one", "other"):
-        write_board(board(plan, store), store, board_at(root / "leaderboards/toy" / name), host)
-    return root
+    root = once if once.exists() else tmp_path / "made"
+    if root != once:
+        complete(plan, root, host)
+        store = Store(root)
+        for name in ("one", "other"):
+            write_board(board(plan, store), store, board_at(root / "leaderboards/toy" / name), host)
+        shutil.copytree(root, once)
+    return shutil.copytree(root, tmp_path / "whole")
 
 
 def test_every_file_of_another_board_damaged_in_every_way_costs_that_board_alone(

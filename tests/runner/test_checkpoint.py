@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from commands import TOY, uqbench
 
-TOY = Path(__file__).parents[1] / "toy"
 SLOW = ("--methods", "slow", "--set", "slow.step_seconds=0.004")
 PAIRS = (*SLOW, "--tasks", "long", "--seeds", "8")  # one worker takes two seeds at a time
 ALONE = (*SLOW, "--tasks", "long", "--seeds", "1")
@@ -34,10 +34,8 @@ def start(out: Path, *arguments: str, **variables: str) -> "subprocess.Popen[str
 
 def run(out: Path, *arguments: str, code: int = 0, **variables: str) -> str:
     """What a run that comes to its end says."""
-    process = start(out, *arguments, **variables)
-    _, stderr = process.communicate(timeout=120)
-    assert process.returncode == code, stderr
-    return stderr
+    command = ("run", "--suite", "toy", "--out", out, *arguments)
+    return uqbench(*command, code=code, variables=variables).stderr
 
 
 def records(out: Path) -> dict[str, dict]:
@@ -103,7 +101,7 @@ def checkpoints(out: Path) -> Sequence[Path]:
 def unbroken(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Digests of the results of runs that nothing cut off."""
     out = tmp_path_factory.mktemp("unbroken")
-    run(out, "--methods", "slow", "--tasks", "long", "--seeds", "8")
+    run(out, "--methods", "slow", "--tasks", "long", "--seeds", "8", "--workers", "1")
     return results(out)
 
 
@@ -132,7 +130,7 @@ def test_runs_that_were_killed_go_on_elsewhere_with_other_workers_and_equal_unbr
     assert [records(here)[name]["checkpoint"] for name in pair] == saved(here)
     assert len(checkpoints(here)) == 1  # lanes share one
     shutil.copytree(here, there)
-    stderr = run(there, *PAIRS, "--workers", "3")
+    stderr = run(there, *PAIRS, "--workers", "2")
     assert f"2 interrupted: again, 2 from step {step}." in stderr
     assert f"long/slow/0-1: resumed from step {step}" in stderr
     assert results(there) == unbroken
@@ -163,11 +161,10 @@ def test_no_step_is_lost_or_taken_twice_where_a_run_is_interrupted(
 
 def test_status_says_where_a_run_goes_on(interrupted):
     step = saved(interrupted)[0]["step"]
-    status = [sys.executable, "-m", "uqbench", "status", "--out", str(interrupted)]
-    text = subprocess.run(status, capture_output=True, text=True, check=True).stdout
+    text = uqbench("status", "--out", interrupted).stdout
     assert "1 interrupted" in text
     assert f"its process is gone; resumes from step {step} of 600" in text
-    listed = subprocess.run([*status, "--json"], capture_output=True, text=True, check=True).stdout
+    listed = uqbench("status", "--out", interrupted, "--json").stdout
     assert [entry["checkpoint_step"] for entry in json.loads(listed)] == [step]
 
 
@@ -188,7 +185,8 @@ def test_other_versions_or_contents_of_packages_start_again(unbroken, interrupte
     copy = tmp_path / "plugin"
     shutil.copytree(TOY, copy)
     (copy / "toy_uqbench" / "other.py").write_text("")
-    stderr = run(interrupted, *ALONE, PYTHONPATH=str(copy))
+    process = start(interrupted, *ALONE, PYTHONPATH=str(copy))
+    _, stderr = process.communicate(timeout=120)
     assert "was made with other content of toy_uqbench" in stderr
     assert results(interrupted).items() <= unbroken.items()
 

@@ -107,7 +107,7 @@ def test_a_number_of_the_host_in_a_step_shows_in_the_capture() -> None:
     assert not torch.equal(plain.metrics()["loss"], captured.metrics()["loss"])
 
 
-@pytest.mark.long  # UA-DQN's stay
+@pytest.mark.long  # UA-DQN's traces stay
 @pytest.mark.parametrize("kind", [DQN, QRDQN])
 def test_compiled_updates_agree_with_eager_ones(kind: type[DeepQ]) -> None:
     """From the same state, update by update: losses, Adam's moments and what it is acted on.

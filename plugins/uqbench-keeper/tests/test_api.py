@@ -3,6 +3,8 @@
 import csv
 import json
 import re
+import shutil
+import sys
 import zipfile
 from dataclasses import replace
 from hashlib import sha256
@@ -113,9 +115,11 @@ def in_this_process(folder: Path, arguments: list[str], seconds: float, package:
 
 def sent(path: Path, monkeypatch, suite: str = "toy", forge=lambda score: score) -> Path:
     """What the author of a wheel sends: runs that were made, whose scores are then forged."""
-    name = path.name.partition("-")[0]
+    name, folder = path.name.partition("-")[0], path.with_suffix("")
     monkeypatch.setenv("UQBENCH_PLUGINS", f"toy,builtin,{name}")
-    with environment(path) as folder:
+    shutil.unpack_archive(path, folder, "zip")  # as pip installs it, who is asked by ``verify``
+    with monkeypatch.context() as patch:
+        patch.syspath_prepend(folder)
         in_this_process(folder, ["--suite", suite, "--budget", "paper"], 0, name)
         host = Host.load()
         plan = Selection(suite, "paper", ("mine",)).plan(host, "cpu")
@@ -128,6 +132,7 @@ def sent(path: Path, monkeypatch, suite: str = "toy", forge=lambda score: score)
             raw = score.values["online_return"]
             scores.append(replace(score, score=scale[score.task].normalize(raw)))
         text = to_csv(Scores.of(scores), plan.suite.metrics).decode()
+    del sys.modules[name]
     return altered(file, scores=text)
 
 

@@ -76,8 +76,8 @@ def test_values_and_their_posterior_are_those_of_walking_and_of_conditioning_on_
     ],
 )
 def test_the_oracle_knows_the_posterior_from_what_it_sees_and_its_intervals_cover(coverage):
-    """90 % of 14,400 values of 30 worlds, dependent: within 6 %. Constants have no shape."""
-    seeds, config = range(100, 130), OfflineConfig(coverage=coverage)
+    """90 % of 4,800 values of 10 worlds, dependent: within 10 %. Constants have no shape."""
+    seeds, config = range(100, 110), OfflineConfig(coverage=coverage)
     world, truth = OfflineWorld.drawn(config, seeds), exact_truth(config, DISCOUNT, seeds)
     env = OfflineLanes(config, seeds)
     info = EnvironmentInfo(env.observation_space, ACTIONS, DISCOUNT, LOGGED * POLICIES + 5)
@@ -94,10 +94,10 @@ def test_the_oracle_knows_the_posterior_from_what_it_sees_and_its_intervals_cove
     assert (stated.mean.flatten(1) - exact.mean).abs().max() < 1e-4
     assert (stated.epistemic_var.sqrt().flatten(1) / exact.std - 1).abs().max() < 1e-4
     z = (exact.mean - world.values(DISCOUNT).flatten(1)) / exact.std
-    assert (z.abs() < 1.645).double().mean() == pytest.approx(0.9, abs=0.06)
+    assert (z.abs() < 1.645).double().mean() == pytest.approx(0.9, abs=0.1)
     low, high = central_interval(stated, 0.9)  # of samples, which are many
     q = world.values(DISCOUNT).flatten(1, 2)
-    assert ((low <= q) & (q <= high)).double().mean() == pytest.approx(0.9, abs=0.06)
+    assert ((low <= q) & (q <= high)).double().mean() == pytest.approx(0.9, abs=0.1)
     scored = truth.scores(stated, torch.zeros(0))
     assert scored["shape"].min() > 0.999
     assert scored["scale"].abs().max() < 1e-3

@@ -47,8 +47,7 @@ VARIANTS = [
     {},
     {"minibatch": "shared"},
     {"ftrl_use": "scale", "ftrl_sign": 1, "ftrl_kl": "mix-to-member"},
-    {"risk": compose(Wang(0.1), Wang(0.1)), "schedule": "triangular"},
-    {"channels": 4},
+    {"risk": compose(Wang(0.1), Wang(0.1)), "schedule": "triangular", "channels": 4},
 ]
 
 

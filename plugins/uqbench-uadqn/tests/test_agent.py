@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 
 import pytest
 import torch
@@ -328,7 +329,10 @@ def filled() -> UADQN:
     return agent
 
 
-def test_compiled_updates_agree_with_eager_ones() -> None:
+@pytest.mark.parametrize("backend", ["aot_eager", pytest.param("inductor", marks=pytest.mark.long)])
+def test_compiled_updates_agree_with_eager_ones(backend: str, monkeypatch) -> None:
+    """Traced whole, gradients with it; what is generated from the traces is torch's own."""
+    monkeypatch.setattr(torch, "compile", partial(torch.compile, backend=backend))
     eager, compiled = filled(), filled()
     compile_agent(compiled)  # what is not called is not compiled: only ``learn`` is
     index = torch.arange(32).repeat(2, 1)

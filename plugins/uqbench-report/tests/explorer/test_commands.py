@@ -37,10 +37,11 @@ def explorer(folder: str) -> Explorer:
 
 
 def test_each_command_of_a_page_exits_with_zero(command, capfd):
-    assert command("uqbench run --suite drawn-worlds --budget smoke --device cpu") == 0
+    run = "uqbench run --suite drawn-worlds --budget smoke"
+    assert command(f"{run} --device cpu --workers 1") == 0
     (data,) = explorer("results").boards.values()
     assert set(data["commands"]) == {"run", "check", "try"}
-    assert data["commands"]["run"] == "uqbench run --suite drawn-worlds --budget smoke"
+    assert data["commands"]["run"] == run
     Path("mine.py").write_text(CLASS, encoding="utf-8")
     capfd.readouterr()
     for name, line in data["commands"].items():
@@ -54,6 +55,6 @@ def test_each_command_of_a_page_exits_with_zero(command, capfd):
 
 def test_a_selection_that_no_option_names_has_no_commands(command):
     run = "uqbench run --suite drawn-worlds --budget smoke --methods uniform-random --device cpu"
-    assert command(run) == 0
+    assert command(f"{run} --workers 1") == 0
     (data,) = explorer("results").boards.values()
     assert data["commands"] == {}

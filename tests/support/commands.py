@@ -1,0 +1,58 @@
+"""``uqbench`` commands in processes of their own, which have imported it before they begin."""
+
+import importlib
+import os
+import subprocess
+import sys
+import tempfile
+import traceback
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+
+from uqbench.cli import main
+
+TOY = Path(__file__).parents[1] / "toy"
+
+
+def uqbench(
+    *arguments: str | Path, code: int = 0, variables: Mapping[str, str] | None = None
+) -> "subprocess.CompletedProcess[str]":
+    """Call a command in a forked process, with the toy plugin and the plugins that are installed.
+
+    Imports, and what tests did to this process's warnings and streams, are all that differs from
+    ``python -m uqbench``.
+    """
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        child = os.fork()
+        if not child:
+            _command(out.fileno(), err.fileno(), [*map(str, arguments)], variables or {})
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        texts = [os.pread(file.fileno(), 1 << 24, 0).decode() for file in (out, err)]
+    assert status == code, texts[1] + texts[0]
+    return subprocess.CompletedProcess([*arguments], status, *texts)
+
+
+def _command(out: int, err: int, arguments: list[str], variables: Mapping[str, str]) -> None:
+    """What the forked process does; it never returns."""
+    try:
+        os.dup2(out, 1)
+        os.dup2(err, 2)
+        sys.stdout = sys.__stdout__ = os.fdopen(1, "w", closefd=False)
+        sys.stderr = sys.__stderr__ = os.fdopen(2, "w", buffering=1, closefd=False)
+        importlib.reload(warnings)
+        warnings.simplefilter("ignore", DeprecationWarning)
+        os.environ.update({"PYTHONPATH": str(TOY), "COLUMNS": "200", **variables})
+        sys.path[:0] = os.environ["PYTHONPATH"].split(os.pathsep)
+        sys.argv = ["uqbench", *arguments]
+        main()
+        code = 0
+    except SystemExit as error:
+        code = error.code if isinstance(error.code, int) else error.code is not None
+    except BaseException:
+        traceback.print_exc()
+        code = 1
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
