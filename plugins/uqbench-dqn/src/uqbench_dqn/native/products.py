@@ -64,7 +64,7 @@ def times(
         for n in range(0, rows, 2):
             row, other = n, min(n + 1, rows - 1)
             if index is not None:
-                row, other = np.intp(index[np.uintp(n)]), np.intp(index[np.uintp(other)])
+                row, other = int(index[np.uintp(n)]), int(index[np.uintp(other)])
             word = (row * a_step + behind) // 2 + k // TERMS
             apart = other - row
             bits = marks(a, word) | marks(a, word + apart * a_step // 2)
