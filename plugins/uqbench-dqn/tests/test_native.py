@@ -351,18 +351,20 @@ def test_products_are_those_of_float64_within_rounding(rows, inputs, width):
     many = products.whole(rows)
     h = np.zeros((many, products.H_STEP), np.float32)
     d = np.zeros((many, products.Z_STEP), np.float32)
-    h[:rows, :inputs] = drawn.standard_normal((rows, inputs))
+    h[:rows, :inputs] = drawn.standard_normal((rows, inputs)) * (drawn.random((rows, inputs)) < 0.5)
     d[:rows, :width] = drawn.standard_normal((rows, width))
     w = drawn.standard_normal((inputs, width)).astype(np.float32)
-    z, dh, pack = np.zeros_like(d), np.zeros_like(h), np.zeros(max(many, 128) * 144, np.float32)
-    dw = np.zeros((products.whole(inputs), width), np.float32)
+    z, dh, pack = np.zeros_like(d), np.zeros_like(h), np.zeros((many + 256) * 144, np.float32)
+    dw = np.zeros((inputs, width), np.float32)
     arrays = [x.reshape(-1) for x in (h, w, d, z, dh, dw)]
-    products.forward(arrays[0], rows, inputs, arrays[1], width, arrays[3], pack)
+    products.mark_rows(arrays[0], rows, inputs, products.MOST_INPUTS)
+    products.mark_rows(arrays[2], rows, width, products.MOST_OUTPUTS)
+    products.forward(arrays[0], rows, inputs, arrays[1], width, arrays[3])
     products.to_weights(arrays[0], rows, inputs, arrays[2], width, arrays[5], pack)
     products.to_inputs(arrays[2], rows, arrays[1], inputs, width, arrays[4], pack)
     x, y = h[:rows, :inputs].astype(float), d[:rows, :width].astype(float)
     for made, right in (
-        (z[:rows, :width], x @ w), (dw[:inputs], x.T @ y), (dh[:rows, :inputs], y @ w.T)
+        (z[:rows, :width], x @ w), (dw, x.T @ y), (dh[:rows, :inputs], y @ w.T)
     ):  # fmt: skip
         assert np.abs(made - right).max() < 2e-6 * np.abs(right).max() + 1e-5
 

@@ -20,7 +20,7 @@ from uqbench_dqn.native.agents import (
     zeros,
 )
 from uqbench_dqn.native.layers import Sizes, step_of
-from uqbench_dqn.native.products import Z_STEP
+from uqbench_dqn.native.products import Z_STEP, whole
 from uqbench_dqn.native.steps import best_of, outputs_themselves
 
 from uqbench.lanes import greedy
@@ -55,7 +55,7 @@ class BDQNSteps(Steps):
 
     def __init__(self, agent: Any) -> None:
         batch, actions, width = agent.config.batch_size, agent.n_actions, agent.config.hidden[-1]
-        self._chooser = zeros(batch + 12, step_of(actions))
+        self._chooser = zeros(whole(batch), step_of(actions))
         settings = agent.discount, self._chooser
         self._no_bias = zeros(actions)
         last = zeros(width, actions), self._no_bias
@@ -71,7 +71,7 @@ class BDQNSteps(Steps):
         learned = self._with(self.online.weights[lane], agent.drawn[lane])
         target = self._with(self.target[lane], agent.mean[lane])
         layers.evaluate(*self.evaluation(self.following, slots, learned, self.own))
-        self._chooser[: self.own[2].size] = self.own[2]
+        self._chooser[:] = self.own[2]
         layers.evaluate(*self.evaluation(self.following, slots, target, self.other))
         layers.evaluate(*self.evaluation(self.words, slots, learned, self.own))
         squared_loss(*self.losses(slots, flat(self.means[lane])))

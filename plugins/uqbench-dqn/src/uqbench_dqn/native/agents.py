@@ -20,7 +20,7 @@ from uqbench.lanes import Adam, EpsilonGreedy, TransitionBuffer, greedy
 from uqbench.lanes.kernels.cpu import compile_for
 from uqbench_dqn.native import layers, planes, products
 from uqbench_dqn.native.exploring import NativeExploration
-from uqbench_dqn.native.products import H_STEP, Z_STEP, whole
+from uqbench_dqn.native.products import H_STEP, TERMS, Z_STEP, whole
 from uqbench_dqn.networks import QNetwork
 
 FIELDS = ("action", "reward", "terminated", "next_valid")
@@ -66,8 +66,8 @@ def flat(tensor: Tensor, dtype: Any = None) -> NDArray[Any]:
 
 
 def zeros(*shape: int) -> NDArray[np.float32]:
-    """Floats, flat."""
-    return np.zeros(int(np.prod(shape)), np.float32)
+    """Floats, flat, from the beginning of a cache line on: as torch has all memory."""
+    return flat(torch.zeros(shape))
 
 
 def parameters_of(network: QNetwork) -> list[Tensor]:
@@ -141,7 +141,7 @@ class Steps:
         self.target = rows_of(parameters_of(target))
         rows, block = whole(batch), layers.step_of(actions * each)
         h, dh = zeros(rows, H_STEP), zeros(rows, H_STEP)
-        self.pack = zeros(max(rows, CHUNK), Z_STEP)
+        self.pack = zeros(max(rows, CHUNK) + TERMS, Z_STEP)
         self.own = h, zeros(rows, Z_STEP), zeros(rows, block)
         self.other = dh, zeros(rows, Z_STEP), zeros(rows, block)  # needed before dh is
         self.acting = (
@@ -152,8 +152,7 @@ class Steps:
         self.g, self.row = zeros(batch, each), zeros(actions + 2, whole(each, 16))
         self.back = dh, zeros(rows, Z_STEP), self.g, self.pack, zeros(*turned), zeros(*turned)
         self.gradients = tuple(
-            zeros(whole(inputs), width) if n == 2 else np.zeros_like(weights)
-            for n, weights in enumerate((*self.online.weights[0], *last))
+            np.zeros_like(weights) for weights in (*self.online.weights[0], *last)
         )
         example = (*self.target[0], *last)
         lanes = len(self.target)

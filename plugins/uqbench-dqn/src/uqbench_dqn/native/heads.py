@@ -1,7 +1,7 @@
 """Bootstrapped DQN by native steps: a convolution that heads share, each with its own layers.
 
-A head learns from the transitions that its mask lets through: rows of the others are left out of
-its products, where eager multiplies them by zero. With randomized priors there is a second network
+A head learns from the transitions that its mask lets through: the others are left out of its
+products, where eager multiplies them by zero. With randomized priors there is a second network
 of the same shape, which nothing changes.
 """
 
@@ -42,9 +42,9 @@ from uqbench_dqn.native.layers import (
     output_gradients,
     step_of,
 )
-from uqbench_dqn.native.products import H_STEP, Z_STEP, whole
+from uqbench_dqn.native.products import H_STEP, TERMS, Z_STEP, whole
 from uqbench_dqn.native.steps import best_of
-from uqbench_dqn.native.vectors import UNROLLED, WIDTH, add, load, splat, store
+from uqbench_dqn.native.vectors import WIDTH, add, load, store
 
 PLAIN = np.float32(1), False
 """What all outputs but priors' are multiplied by, and whether less their mean over actions."""
@@ -57,49 +57,35 @@ def convolved(words: Any, slots: Any, sizes: Any, trunk: Any, h: Any, reach: Any
 
 
 @compiled
-def picked(rows: Any, count: Any, inputs: Any, h: Any, few: Any) -> None:
-    """Copy rows of H to the first of another, and zeros behind them."""
-    zero = splat(np.float32(0))
-    for n in range((count + UNROLLED - 1) // UNROLLED * UNROLLED):
-        for j in range(0, inputs, WIDTH):
-            if n < count:
-                store(few, n * H_STEP + j, load(h, rows[np.uintp(n)] * H_STEP + j))
-            else:
-                store(few, n * H_STEP + j, zero)
-
-
-@compiled
 def head_outputs(rows: Any, sizes: Any, head: Any, at: Any, pack: Any) -> None:
-    """A head's Q-values, from ``at.h``."""
-    w, bias, last, last_bias = head
-    hidden(rows, sizes, w, bias, at.h, at.z, pack)
-    output(rows, sizes.hidden, sizes.actions, last, last_bias, at.z, at.out, pack)
+    """A head's Q-values in the rows with the numbers ``rows``."""
+    (w, bias, last, last_bias), count = head, rows.size
+    hidden(count, sizes, w, bias, at.h, at.z, rows)
+    output(count, sizes.hidden, sizes.actions, last, last_bias, at.z, at.out, pack, rows)
 
 
 @compiled_once(PACKAGE)
 def values_of_head(
-    rows: Any, sizes: Any, head: Any, h: Any, few: Any, pack: Any, scale: Any, centered: Any,
+    rows: Any, sizes: Any, head: Any, layers: Any, pack: Any, scale: Any, centered: Any,
     values: Any,
 ) -> None:  # fmt: skip
     """Add a head's Q-values to ``[M, A]`` in those rows of H that are its own, times ``scale``.
 
     If ``centered``, less their mean over a row's actions.
     """
-    sizes, at = Sizes(*sizes), Layers(*few)
-    picked(rows, rows.size, sizes.inputs, h, at.h)
-    head_outputs(rows.size, sizes, head, at, pack)
+    sizes, at = Sizes(*sizes), Layers(*layers)
+    head_outputs(rows, sizes, head, at, pack)
     step = step_of(sizes.actions)
-    for n in range(rows.size):
-        middle = mean_of(at.out, n * step, sizes.actions) if centered else np.float32(0)
+    for row in rows:
+        middle = mean_of(at.out, row * step, sizes.actions) if centered else np.float32(0)
         for a in range(sizes.actions):
-            values[rows[n] * sizes.actions + a] += scale * (at.out[n * step + a] - middle)
+            values[row * sizes.actions + a] += scale * (at.out[row * step + a] - middle)
 
 
 @compiled_once(PACKAGE)
 def head_gradients(
-    rows: Any, slots: Any, ring: Any, sizes: Any, heads: Any, head: Any, target: Any, h: Any,
-    next_h: Any, few: Any, next_few: Any, priors: Any, gradients: Any, scratch: Any, dh: Any,
-    taken: Any, settings: Any, loss: Any,
+    rows: Any, slots: Any, ring: Any, sizes: Any, heads: Any, head: Any, target: Any, layers: Any,
+    following: Any, priors: Any, gradients: Any, scratch: Any, dh: Any, settings: Any, loss: Any,
 ) -> None:  # fmt: skip
     """Gradients of a head, and of H, to which its own are added.
 
@@ -107,45 +93,39 @@ def head_gradients(
     ``priors`` are what its outputs lack in the observations and in the next ones, ``[B, A]`` each.
     """
     (action, reward, terminated, valid), (discount, kappa) = ring, settings
-    sizes, at, following = Sizes(*sizes), Layers(*few), Layers(*next_few)
+    sizes, at, following = Sizes(*sizes), Layers(*layers), Layers(*following)
     back, to, count = Scratch(*scratch), Weights(*gradients), rows.size
     share = np.float32(sizes.batch * heads)
     actions, step = sizes.actions, step_of(sizes.actions)
-    own = Sizes(count, sizes.inputs, sizes.hidden, actions, 1)
-    picked(rows, count, sizes.inputs, next_h, following.h)
-    head_outputs(count, sizes, target, following, back.pack)
-    picked(rows, count, sizes.inputs, h, at.h)
-    head_outputs(count, sizes, head, at, back.pack)
+    head_outputs(rows, sizes, target, following, back.pack)
+    head_outputs(rows, sizes, head, at, back.pack)
     summed = np.float32(0)
     prior, next_prior = priors
-    for n in range(count):
-        i, lacking = slots[rows[n]], rows[n] * actions
+    for row in rows:
+        i, lacking = slots[row], row * actions
         for a in range(actions):
-            following.out[n * step + a] += next_prior[lacking + a]
+            following.out[row * step + a] += next_prior[lacking + a]
         continues = np.float32(0) if terminated[i] else discount
-        best = best_of(following.out, n * step, valid, i, actions)
-        predicted = at.out[n * step + action[i]] + prior[lacking + action[i]]
-        error = predicted - (reward[i] + continues * following.out[n * step + best])
+        best = best_of(following.out, row * step, valid, i, actions)
+        predicted = at.out[row * step + action[i]] + prior[lacking + action[i]]
+        error = predicted - (reward[i] + continues * following.out[row * step + best])
         size = abs(error)
         if size > kappa:
             summed += kappa * (size - np.float32(0.5) * kappa)
-            back.g[n] = (kappa if error > 0 else -kappa) / share
+            back.g[row] = (kappa if error > 0 else -kappa) / share
         else:
             summed += np.float32(0.5) * error * error
-            back.g[n] = error / share
+            back.g[row] = error / share
     loss[0] += summed / share
-    for n in range(count):
-        taken[n] = slots[rows[n]]
-    output_gradients(own, taken, action, at.z, head[2], to, back)
-    for n in range(count * Z_STEP, (count + UNROLLED) * Z_STEP):
-        back.dz[n] = np.float32(0)
-    inputs, width = sizes.inputs, sizes.hidden
-    products.to_weights(at.h, count, inputs, back.dz, width, to.hidden, back.pack)
-    products.to_inputs(back.dz, count, head[0], inputs, width, back.dh, back.pack)
-    for n in range(count):
-        for j in range(0, inputs, WIDTH):
-            i = rows[n] * H_STEP + j
-            store(dh, i, add(load(dh, i), load(back.dh, n * H_STEP + j)))
+    for j in range(back.dz.size):
+        back.dz[j] = np.float32(0)
+    output_gradients(sizes, slots, action, at.z, head[2], to, back, rows)
+    batch, inputs, width = sizes.batch, sizes.inputs, sizes.hidden
+    products.to_weights(at.h, batch, inputs, back.dz, width, to.hidden, back.pack)
+    products.to_inputs(back.dz, count, head[0], inputs, width, back.dh, back.pack, rows)
+    for row in rows:
+        for j in range(row * H_STEP, row * H_STEP + inputs, WIDTH):
+            store(dh, j, add(load(dh, j), load(back.dh, j)))
 
 
 @compiled_once(PACKAGE)
@@ -188,26 +168,25 @@ class HeadSteps:
             self.networks.append((*map(rows_of, _parts(agent.online.priors)), scaled))
         self.lacking = tuple(zeros(2, batch, actions).reshape(2, -1) for _ in range(self.heads))
         most, block = whole(max(batch, CHUNK)), step_of(actions)
-        self.h, self.next_h, self.dh = (zeros(most, H_STEP) for _ in range(3))
-        self.few, self.next_few = (
-            (zeros(most + 12, H_STEP), zeros(most, Z_STEP), zeros(most, block)) for _ in range(2)
+        self.dh = zeros(most, H_STEP)
+        self.at, self.next = (
+            (zeros(most, H_STEP), zeros(most, Z_STEP), zeros(most, block)) for _ in range(2)
         )
-        self.pack = zeros(most, Z_STEP)
+        self.pack = zeros(most + TERMS, Z_STEP)
         turned = actions, width
         self.back = (
-            *(zeros(most, H_STEP), zeros(most + 12, Z_STEP), zeros(batch), self.pack),
+            *(zeros(most, H_STEP), zeros(whole(batch), Z_STEP), zeros(batch), self.pack),
             *(zeros(*turned), zeros(*turned)),
         )
         none = np.zeros(0, np.float32)
-        few = (zeros(whole(inputs), width), *(np.zeros_like(x) for x in self.own.weights[0][1:]))
+        few = tuple(np.zeros_like(x) for x in self.own.weights[0])
         self.gradients = none, none, *few
         self.trunk_gradients = tuple(np.zeros_like(x) for x in self.trunk.weights[0])
-        self.taken = np.zeros(batch, np.int64)
         self.all = np.arange(batch)
         self.means = torch.zeros(lanes, 1)
         mean, rates = flat(self.means[0]), (np.float32(0),) * 5
         for kernel, *arguments in (
-            (convolved, *self._convolution(self.words, self.all, self.trunk.weights[0], self.h)),
+            (convolved, *self._convolution(self.words, self.all, self.trunk.weights[0], self.at)),
             (values_of_head, *self._evaluation(self.all, self.own.weights[0], zeros(actions))),
             (head_gradients, *self._descent(self.all, self.all, 0, mean)),
             (trunk_gradients, *self._trunk(self.all)),
@@ -216,22 +195,22 @@ class HeadSteps:
         ):
             compile_for(kernel, tuple(arguments))
 
-    def _convolution(self, words: Any, slots: Any, trunk: Arrays, h: Any) -> Arrays:
-        return words, slots, self.sizes, trunk, h, self.reach
+    def _convolution(self, words: Any, slots: Any, trunk: Arrays, at: Arrays) -> Arrays:
+        return words, slots, self.sizes, trunk, at[0], self.reach
 
     def _evaluation(self, rows: Any, head: Arrays, values: Any, scaled: Arrays = PLAIN) -> Arrays:
-        return rows, self.sizes, head, self.h, self.few, self.pack, *scaled, values
+        return rows, self.sizes, head, self.at, self.pack, *scaled, values
 
     def _descent(self, rows: Any, slots: Any, row: int, mean: Any) -> Arrays:
-        network = self.own.weights[row], self.target[row], self.h, self.next_h
+        network = self.own.weights[row], self.target[row], self.at, self.next
         lacking = tuple(self.lacking[row % self.heads])
         return (
-            *(rows, slots, self.fields, self.sizes, self.heads, *network, self.few, self.next_few),
-            *(lacking, self.gradients, self.back, self.dh, self.taken, self.settings, mean),
+            *(rows, slots, self.fields, self.sizes, self.heads, *network, lacking),
+            *(self.gradients, self.back, self.dh, self.settings, mean),
         )
 
     def _trunk(self, slots: Any) -> Arrays:
-        return self.words, slots, self.sizes, self.h, self.dh, self.trunk_gradients, self.reach
+        return self.words, slots, self.sizes, self.at[0], self.dh, self.trunk_gradients, self.reach
 
     @torch.no_grad()
     def learn(self, index: Tensor) -> Tensor:
@@ -252,8 +231,8 @@ class HeadSteps:
             for network in self.networks[1:]:
                 self._evaluate_priors(network, lane, slots, of_head)
             target, trunk = self.target_trunk[lane], self.trunk.weights[lane]
-            convolved(*self._convolution(self.following, slots, target, self.next_h))
-            convolved(*self._convolution(self.words, slots, trunk, self.h))
+            convolved(*self._convolution(self.following, slots, target, self.next))
+            convolved(*self._convolution(self.words, slots, trunk, self.at))
             for head, rows in enumerate(of_head):
                 row = lane * self.heads + head
                 head_gradients(*self._descent(rows, slots, row, mean))
@@ -269,7 +248,7 @@ class HeadSteps:
         """Leave what priors add to each head's outputs, in its rows of a minibatch."""
         trunks, priors, scaled = network
         for n, words in enumerate((self.words, self.following)):
-            convolved(*self._convolution(words, slots, trunks[lane], self.h))
+            convolved(*self._convolution(words, slots, trunks[lane], self.at))
             for head, rows in enumerate(of_head):
                 lacking, prior = self.lacking[head][n], priors[lane * self.heads + head]
                 lacking[:] = 0
@@ -284,7 +263,7 @@ class HeadSteps:
             slots = rows = np.arange(len(few))
             words = flat(few, np.uint32)
             for trunks, layers_of, scaled in self.networks:
-                convolved(*self._convolution(words, slots, trunks[lane], self.h))
+                convolved(*self._convolution(words, slots, trunks[lane], self.at))
                 for head in range(self.heads):
                     if heads is not None:
                         rows = (heads[lane, part] == head).numpy().nonzero()[0]

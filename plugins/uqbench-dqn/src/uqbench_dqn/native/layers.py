@@ -13,12 +13,13 @@ import numpy as np
 from uqbench.lanes.kernels import compiled
 from uqbench.lanes.kernels.cpu import compiled_once
 from uqbench_dqn.native import planes, products
-from uqbench_dqn.native.products import COLUMNS, ROWS, Z_STEP, N
+from uqbench_dqn.native.products import COLUMNS, MOST_OUTPUTS, STRIP, Z_STEP
 from uqbench_dqn.native.vectors import (
     WIDTH,
     add,
     fma,
     load,
+    mark,
     rectified,
     splat,
     store,
@@ -110,33 +111,41 @@ def step_of(outputs: Any) -> Any:
 
 
 @compiled
-def hidden(rows: Any, sizes: Any, w: Any, bias: Any, h: Any, z: Any, pack: Any) -> None:
-    """``Z = ReLU(H W + b)``."""
-    products.forward(h, rows, sizes.inputs, w, sizes.hidden, z, pack)
-    for s in range(rows):
+def hidden(rows: Any, sizes: Any, w: Any, bias: Any, h: Any, z: Any, index: Any = None) -> None:
+    """``Z = ReLU(H W + b)``, marked, in the first rows or those with the numbers ``index``."""
+    products.forward(h, rows, sizes.inputs, w, sizes.hidden, z, index)
+    for n in range(rows):
+        row = n if index is None else np.intp(index[np.uintp(n)])
         for j in range(0, sizes.hidden, WIDTH):
-            x = add(load(z, s * Z_STEP + j), load(bias, j))
-            store(z, s * Z_STEP + j, rectified(x, x))
+            x = add(load(z, row * Z_STEP + j), load(bias, j))
+            x = rectified(x, x)
+            store(z, row * Z_STEP + j, x)
+            mark(z, (row * Z_STEP + MOST_OUTPUTS) * 2 + j // WIDTH, x)
 
 
 @compiled
 def output(
-    rows: Any, width: Any, outputs: Any, w: Any, bias: Any, z: Any, out: Any, pack: Any
-) -> None:
-    """``out [rows, outputs] = Z [rows, width] W + b``."""
+    rows: Any, width: Any, outputs: Any, w: Any, bias: Any, z: Any, out: Any, pack: Any,
+    index: Any = None,
+) -> None:  # fmt: skip
+    """``out [rows, outputs] = Z [rows, width] W + b``, or in the rows with numbers ``index``."""
     step = step_of(outputs)
-    for first in range(0, outputs, N):
-        most = min(N, outputs - first)
+    for first in range(0, outputs, STRIP):
+        most = min(STRIP, outputs - first)
+        columns = step_of(most)
         for k in range(width):
             for j in range(most):
-                pack[np.uintp(k * N + j)] = w[np.uintp(k * outputs + first + j)]
-            for j in range(most, N):
-                pack[np.uintp(k * N + j)] = np.float32(0)
-        for s in range((rows + ROWS - 1) // ROWS * ROWS):
+                pack[np.uintp(k * columns + j)] = w[np.uintp(k * outputs + first + j)]
+            for j in range(most, columns):
+                pack[np.uintp(k * columns + j)] = np.float32(0)
+        for n in range(rows):
+            row = n if index is None else np.intp(index[np.uintp(n)])
             for j in range(most):
-                out[np.uintp(s * step + first + j)] = bias[np.uintp(first + j)]
-        for s in range(0, rows, ROWS):
-            products.narrow(z, s * Z_STEP, pack, 0, out, s * step + first, step, width, 1, pack, 0)
+                out[np.uintp(row * step + first + j)] = bias[np.uintp(first + j)]
+        products.times(
+            *(z, MOST_OUTPUTS, Z_STEP, width, pack, 0, columns),
+            *(out, first, step, columns, 1, rows, index),
+        )
 
 
 @compiled_once(PACKAGE)
@@ -149,7 +158,7 @@ def evaluate(
     """
     rows, sizes, w, at = slots.size, Sizes(*sizes), Weights(*weights), Layers(*layers)
     planes.forward(words, slots, rows, w.filters, w.filter_bias, sizes.inputs, at.h, reach)
-    hidden(rows, sizes, w.hidden, w.hidden_bias, at.h, at.z, pack)
+    hidden(rows, sizes, w.hidden, w.hidden_bias, at.h, at.z)
     outputs = sizes.actions * sizes.each
     output(rows, sizes.hidden, outputs, w.last, w.last_bias, at.z, at.out, pack)
 
@@ -174,10 +183,14 @@ def _turn(rows: Any, columns: Any, source: Any, to: Any, back: Any) -> None:
 
 @compiled
 def output_gradients(
-    sizes: Any, slots: Any, action: Any, z: Any, w: Any, gradients: Any, scratch: Any
-) -> None:
-    """Gradients of the output layer and of Z, from those of the action's outputs, ``scratch.g``."""
-    batch, width, each = sizes.batch, sizes.hidden, sizes.each
+    sizes: Any, slots: Any, action: Any, z: Any, w: Any, gradients: Any, scratch: Any,
+    index: Any = None,
+) -> None:  # fmt: skip
+    """Gradients of the output layer and of Z, marked, from those of the action's outputs.
+
+    Those are ``scratch.g``, of all rows or of those with the numbers ``index``.
+    """
+    width, each, rows = sizes.hidden, sizes.each, sizes.batch if index is None else index.size
     outputs, (_, dz, g, _, turned, turned_gradient) = sizes.actions * each, scratch
     _turn(width, outputs, w, turned, False)
     zero = splat(np.float32(0))
@@ -187,7 +200,8 @@ def output_gradients(
         gradients.last_bias[np.uintp(k)] = np.float32(0)
     for j in range(0, width, WIDTH):
         store(gradients.hidden_bias, j, zero)
-    for s in range(batch):
+    for n in range(rows):
+        s = n if index is None else np.intp(index[np.uintp(n)])
         first = action[np.uintp(slots[np.uintp(s)])] * each
         for k in range(each):
             gradients.last_bias[np.uintp(first + k)] += g[np.uintp(s * each + k)]
@@ -205,6 +219,9 @@ def output_gradients(
             d0, d1 = rectified(z0, d0), rectified(z1, d1)
             store(dz, at, d0)
             store(dz, at + WIDTH, d1)
+            to = (s * Z_STEP + MOST_OUTPUTS) * 2 + j // WIDTH
+            mark(dz, to, d0)
+            mark(dz, to + 1, d1)
             bias = gradients.hidden_bias
             store(bias, j, add(load(bias, j), d0))
             store(bias, j + WIDTH, add(load(bias, j + WIDTH), d1))

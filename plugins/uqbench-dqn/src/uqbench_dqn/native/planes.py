@@ -16,13 +16,15 @@ from numba.cpython.unsafe.numbers import trailing_zeros
 from numpy.typing import NDArray
 
 from uqbench.lanes.kernels import compiled
-from uqbench_dqn.native.products import H_STEP
-from uqbench_dqn.native.vectors import WIDTH, add, load, rectified, splat, store
+from uqbench_dqn.native.products import H_STEP, MOST_INPUTS
+from uqbench_dqn.native.vectors import WIDTH, add, fetch, load, mark, rectified, splat, store
 
 FILTERS = WIDTH
 """The convolution's filters: one vector."""
 BYTES = 4
 """That are read at once, to skip what is not set."""
+AHEAD, LINE = 4, 16
+"""Observations between the one that is read and the one brought near; words of a cache line."""
 
 
 class Reach(NamedTuple):
@@ -79,12 +81,15 @@ def set_pixels(words: Any, first: Any, count: Any, found: Any) -> int:
 def forward(
     words: Any, slots: Any, batch: Any, w: Any, bias: Any, inputs: Any, h: Any, reach: Any
 ) -> None:
-    """ReLU of the convolution of the observations ``slots``: ``H [batch, inputs]``."""
+    """ReLU of the convolution of the observations ``slots``: ``H [batch, inputs]``, marked."""
     to, by, count, found = reach
     pixels = count.size
     each, n_words = to.size // pixels, pixels // BYTES
     first = load(bias, 0)
     for s in range(batch):
+        if s + AHEAD < batch:
+            for i in range(0, n_words, LINE):
+                fetch(words, slots[np.uintp(s + AHEAD)] * n_words + i)
         n = set_pixels(words, slots[np.uintp(s)] * n_words, n_words, found)
         row = s * H_STEP
         for i in range(0, inputs, WIDTH):
@@ -94,9 +99,11 @@ def forward(
             for i in range(pixel * each, pixel * each + count[np.uintp(pixel)]):
                 at = row + to[np.uintp(i)]
                 store(h, at, add(load(h, at), load(w, np.intp(by[np.uintp(i)]))))
-        for i in range(row, row + inputs, WIDTH):
-            x = load(h, i)
-            store(h, i, rectified(x, x))
+        for i in range(0, inputs, WIDTH):
+            x = load(h, row + i)
+            x = rectified(x, x)
+            store(h, row + i, x)
+            mark(h, (row + MOST_INPUTS) * 2 + i // WIDTH, x)
 
 
 @compiled

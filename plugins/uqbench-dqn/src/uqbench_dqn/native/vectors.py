@@ -23,7 +23,7 @@ WIDTH = 16
 """Floats of a vector."""
 FLOATS = ir.VectorType(ir.FloatType(), WIDTH)
 LANES = ir.VectorType(ir.IntType(32), WIDTH)
-WORD, BYTE, INDEX = ir.IntType(32), ir.IntType(8), ir.IntType(64)
+WORD, BYTE, INDEX, HALF = (ir.IntType(bits) for bits in (32, 8, 64, 16))
 ZERO = ir.Constant(FLOATS, [0.0] * WIDTH)
 
 
@@ -260,39 +260,63 @@ def transpose(
     return types.void(to, types.intp, types.intp, source, types.intp, types.intp), code
 
 
-def tile(
-    rows: int, vectors: int, row_step: int, term_step: int, width: int, *, ahead: bool = False
-) -> Any:
+@intrinsic
+def mark(_typing: Any, array: Any, i: Any, x: Any) -> Any:
+    """Write into the 16 bits from bit ``16 i`` of an array on which of x are not 0; NaN is not."""
+
+    def code(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
+        start = Code(context, builder, signature, args).at(0, index(0))
+        bits = builder.bitcast(builder.fcmp_unordered("!=", args[2], ZERO), HALF)
+        builder.store(bits, builder.gep(builder.bitcast(start, HALF.as_pointer()), [args[1]]))
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, vector), code
+
+
+@intrinsic
+def marks(_typing: Any, array: Any, i: Any) -> Any:
+    """The 64 bits from bit ``64 i`` of an array on."""
+
+    def code(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
+        start = Code(context, builder, signature, args).at(0, index(0))
+        words = builder.bitcast(start, INDEX.as_pointer())
+        return builder.load(builder.gep(words, [args[1]]), align=4)
+
+    return types.uint64(array, types.intp), code
+
+
+@intrinsic
+def fetch(_typing: Any, array: Any, i: Any) -> Any:
+    """Bring the cache line of ``array[i]``, an element of four bytes, near."""
+
+    def code(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
+        writes = Code(context, builder, signature, args)
+        writes.fetch(writes.at(0, args[1]))
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp), code
+
+
+def tile(rows: int, vectors: int) -> Any:
     """A block of a product as an intrinsic: each output one chain of fused steps, in order.
 
-    ``tile(A, a, B, b, C, c, step, terms, more, near, n)`` computes ``rows`` × ``16 vectors``
-    outputs in registers: ``C[c + i step + j] (+)= Σ_k A[a + i row_step + k term_step] B[b + k
-    width + j]``, added to what C has where ``more`` is not 0. ``terms`` is a multiple of
-    :data:`UNROLLED`. Meanwhile the lines of C, and as many floats of ``near`` from ``n`` on as B
-    has, are brought near.
-
-    Args:
-        rows: of the block.
-        vectors: of 16 columns each.
-        row_step: floats between rows of A.
-        term_step: floats between terms of A.
-        width: floats between rows of B.
-        ahead: whether the following block's part of A is brought near, too.
+    ``tile(A, a, row, B, b, width, C, c, step, bits, more)`` computes ``rows`` × ``16 vectors``
+    outputs in registers: ``C[c + i step + j] (+)= Σ_t A[a + i row + t] B[b + t width + j]`` over
+    the t below 64 whose bit is set, added to what C has where ``more`` is not 0.
     """
 
     @intrinsic
     def block(
-        _typing: Any, a_in: Any, a: Any, b_in: Any, b: Any, c_in: Any, c: Any,
-        step: Any, terms: Any, more: Any, near_in: Any, near: Any,
+        _typing: Any, a_in: Any, a: Any, row: Any, b_in: Any, b: Any, width: Any, c_in: Any,
+        c: Any, step: Any, bits: Any, more: Any,
     ) -> Any:  # fmt: skip
         """One block."""
         place = types.intp
 
         def code(context: Any, builder: Any, signature: Any, args: Sequence[Any]) -> Any:
             writes = Code(context, builder, signature, args)
-            _, a, _, b, _, c, step, terms, more, _, near = args
-            left, right = writes.at(0, a), writes.at(2, b)
-            out, nearby = writes.at(4, c), writes.at(9, near)
+            _, a, row, _, b, width, _, c, step, bits, more = args
+            left, right, out = writes.at(0, a), writes.at(3, b), writes.at(6, c)
             cells = [
                 builder.gep(out, [builder.add(builder.mul(index(i), step), index(v * WIDTH))])
                 for i in range(rows)
@@ -307,36 +331,27 @@ def tile(
             before = [writes.load(cell) for cell in cells]
             builder.branch(head)
             builder.position_at_end(head)
-            k = builder.phi(INDEX)
+            rest = builder.phi(INDEX)
             sums = [builder.phi(FLOATS) for _ in cells]
-            k.add_incoming(index(0), entry)
-            k.add_incoming(index(0), loads)
+            rest.add_incoming(bits, entry)
+            rest.add_incoming(bits, loads)
             for phi, old in zip(sums, before, strict=True):
                 phi.add_incoming(ZERO, entry)
                 phi.add_incoming(old, loads)
-            builder.cbranch(builder.icmp_signed("<", k, terms), body, done)
+            builder.cbranch(builder.icmp_unsigned("!=", rest, index(0)), body, done)
             builder.position_at_end(body)
-            term = builder.gep(left, [builder.mul(k, index(term_step))])
-            row = builder.gep(right, [builder.mul(k, index(width))])
-            writes.fetch(builder.gep(nearby, [builder.mul(k, index(WIDTH // UNROLLED))]))
-            turn = builder.udiv(k, index(UNROLLED))
-            line = builder.mul(builder.udiv(turn, index(vectors)), step)
-            column = builder.mul(builder.urem(turn, index(vectors)), index(WIDTH))
-            writes.fetch(builder.gep(out, [builder.add(line, column)]))
-            new: list[Any] = list(sums)
-            for u in range(UNROLLED):
-                if ahead:
-                    writes.fetch(builder.gep(term, [index(u * term_step + WIDTH)]))
-                right_now = [
-                    writes.load(builder.gep(row, [index(u * width + v * WIDTH)]))
-                    for v in range(vectors)
-                ]
-                for i in range(rows):
-                    at = builder.gep(term, [index(u * term_step + i * row_step)])
-                    x = writes.splat(builder.load(at, align=4))
-                    for v, y in enumerate(right_now, i * vectors):
-                        new[v] = writes.fma(x, y, new[v])
-            k.add_incoming(builder.add(k, index(UNROLLED)), body)
+            t = builder.cttz(rest, ir.Constant(ir.IntType(1), 1))
+            terms = builder.gep(left, [t])
+            line = builder.gep(right, [builder.mul(t, width)])
+            right_now = [writes.load(builder.gep(line, [index(v * WIDTH)])) for v in range(vectors)]
+            new: list[Any] = []
+            for i in range(rows):
+                at = builder.gep(terms, [builder.mul(index(i), row)])
+                x = writes.splat(builder.load(at, align=4))
+                old_sums = sums[i * vectors : (i + 1) * vectors]
+                pairs = zip(right_now, old_sums, strict=True)
+                new += [writes.fma(x, y, old) for y, old in pairs]
+            rest.add_incoming(builder.and_(rest, builder.sub(rest, index(1))), body)
             for phi, x in zip(sums, new, strict=True):
                 phi.add_incoming(x, body)
             builder.branch(head)
@@ -345,12 +360,7 @@ def tile(
                 writes.store(x, cell)
             return context.get_dummy_value()
 
-        numbers = (place, place, place)
-        kinds = (a_in, place, b_in, place, c_in, place, *numbers, near_in, place)
+        kinds = (a_in, place, place, b_in, place, place, c_in, place, place, types.uint64, place)
         return types.void(*kinds), code
 
     return block
-
-
-UNROLLED = 4
-"""Terms of a block's sums between two tests of the loop."""

@@ -19,7 +19,14 @@ from uqbench_dqn.native.layers import (
     output_gradients,
     step_of,
 )
-from uqbench_dqn.native.products import COLUMNS, H_STEP, MOST_OUTPUTS, Z_STEP, whole
+from uqbench_dqn.native.products import (
+    COLUMNS,
+    H_STEP,
+    MOST_OUTPUTS,
+    TERMS,
+    Z_STEP,
+    whole,
+)
 from uqbench_dqn.native.steps import huber_loss, outputs_themselves
 
 from uqbench.lanes.kernels import compiled
@@ -33,7 +40,7 @@ PACKAGES: dict[str, Any] = {"package": "uqbench_ube", "uses": ["uqbench_dqn"]}
 def roots_of(rows: Any, sizes: Any, head: Any, layers: Any, pack: Any) -> None:
     """The head's outputs, whose squares are u, from the trunk's features in ``layers.h``."""
     w, bias, last, last_bias = head
-    hidden(rows, sizes, w, bias, layers.h, layers.z, pack)
+    hidden(rows, sizes, w, bias, layers.h, layers.z)
     output(rows, sizes.hidden, sizes.actions, last, last_bias, layers.z, layers.out, pack)
 
 
@@ -60,6 +67,7 @@ def learn_head(
     """
     sizes, layers, back = Sizes(*sizes), Layers(*layers), Scratch(*scratch)
     to, (rate, decay, epsilon) = Weights(*gradients), rates
+    products.mark_rows(layers.h, sizes.batch, sizes.inputs, products.MOST_INPUTS)
     roots_of(sizes.batch, sizes, head, layers, back.pack)
     step, count = step_of(sizes.actions), 0
     for s in range(sizes.batch):
@@ -97,11 +105,11 @@ class UBEDQNSteps(Steps):
         self._head_acting = self.acting[0], zeros(whole(CHUNK), Z_STEP), zeros(whole(CHUNK), block)
         self._examples = zeros(rows, H_STEP), zeros(rows, Z_STEP), zeros(rows, block)
         none = np.zeros(0, np.float32)
-        few = (zeros(whole(inputs), width), *(np.zeros_like(x) for x in self._head[0][1:]))
+        few = tuple(np.zeros_like(x) for x in self._head[0])
         self._head_gradients = none, none, *few
         turned = actions, width
         self._head_back = (
-            *(none, zeros(rows, Z_STEP), zeros(actors), zeros(max(rows, CHUNK), Z_STEP)),
+            *(none, zeros(rows, Z_STEP), zeros(actors), zeros(max(rows, CHUNK) + TERMS, Z_STEP)),
             *(zeros(*turned), zeros(*turned)),
         )
         numbers = config.uncertainty_learning_rate, config.uncertainty_decay
