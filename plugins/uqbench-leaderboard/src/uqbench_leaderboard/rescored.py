@@ -88,8 +88,9 @@ def gathered(plan: Plan, store: Store) -> Scores:
             rows[score.run] = replace(score, values=score.values | values)
     for metric in plan.suite.metrics:
         if metric.statistic.startswith(ONE_SIZE):
-            for run, value in _at_one_size(metric, plan, scores, store).items():
-                rows[run] = replace(rows[run], values=rows[run].values | {metric.name: value})
+            for place, value in _at_one_size(metric, plan, scores, store).items():
+                row = rows[place]
+                rows[place] = replace(row, values=row.values | {metric.name: value})
     return Scores.of(rows.values())
 
 
