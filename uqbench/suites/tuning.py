@@ -26,7 +26,7 @@ from uqbench.suites.variants import values_of
 NAME = "tuning"  # the budget whose runs try the settings
 LAST = "tuning-last"  # that of the second rung
 FEWEST = 6  # settings of a method
-RATES = ("learning_rate", "shrinkage", "weight_decay")  # one of these is in every search space
+RATES = ("learning_rate", "weight_decay")  # one of these is in every search space
 BOARD_SEEDS = range(10_000)  # the budgets' own, and those that a keeper draws
 EDGE = "at the edge of the grid"
 YES = "yes"

@@ -26,7 +26,7 @@ from uqbench_dqn.native.vectors import WIDTH, load, mark, marks, tile, transpose
 MOST_INPUTS, MOST_OUTPUTS = 1_024, 128
 H_STEP, Z_STEP = MOST_INPUTS + 32, MOST_OUTPUTS + 16
 TERMS = 64
-"""Of a sum at once: the bits of a word."""
+"""Terms of a sum that are added at once: the bits of a word."""
 COLUMNS = 32
 """What widths have to be multiples of."""
 

@@ -105,7 +105,7 @@ def boosted_quantiles(config: ScikitLearnConfig, seed: int, x: Array, y: Array) 
         HistGradientBoostingRegressor(
             loss="quantile",
             quantile=level,
-            learning_rate=config.shrinkage,
+            learning_rate=config.learning_rate,
             max_leaf_nodes=config.leaves,
             early_stopping=True,
             random_state=seed,

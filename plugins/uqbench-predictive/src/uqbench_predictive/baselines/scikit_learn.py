@@ -51,7 +51,7 @@ MODELS: Mapping[str, Make] = {
         VOTERS["random-forest"], random_state=seed
     ),
     "gradient-boosting": lambda config, seed, _: HistGradientBoostingClassifier(
-        learning_rate=config.shrinkage,
+        learning_rate=config.learning_rate,
         max_leaf_nodes=config.leaves,
         early_stopping=True,
         random_state=seed,
@@ -75,7 +75,8 @@ class ScikitLearnConfig:
             (``svm``), of classes alone. Those of values: :mod:`baselines.regressors`.
         points: training points, the first; None for all. A Gaussian process takes a time that grows
             with their cube.
-        shrinkage: ν of gradient boosting, its learning rate: not that of a budget's networks.
+        learning_rate: of gradient boosting; a budget's is of networks, so that a suite whose boosting
+            is not tuned says its own.
         leaves: of a tree of gradient boosting, at most.
         weight_decay: of a support vector machine, ``1/(C n)``: half of it times the squared norm is
             added to the mean hinge loss of n points.
@@ -83,15 +84,15 @@ class ScikitLearnConfig:
 
     model: Literal["random-forest", "gradient-boosting", "k-neighbors", "gaussian-process", "svm"]
     points: int | None = None
-    shrinkage: float = field(default=0.1, metadata=LATER)
+    learning_rate: float = field(default=0.1, metadata=LATER)
     leaves: int = field(default=31, metadata=LATER)
     weight_decay: float = field(default=1e-3, metadata=LATER)
 
     def __post_init__(self) -> None:
-        if min(self.shrinkage, self.weight_decay) <= 0 or self.leaves < 2:
+        if min(self.learning_rate, self.weight_decay) <= 0 or self.leaves < 2:
             raise ValueError(
-                "expected shrinkage and weight_decay above 0 and at least 2 leaves, got "
-                f"{self.shrinkage}, {self.weight_decay} and {self.leaves}"
+                "expected learning_rate and weight_decay above 0 and at least 2 leaves, got "
+                f"{self.learning_rate}, {self.weight_decay} and {self.leaves}"
             )
 
 
