@@ -52,14 +52,14 @@ def uqbench_datasets() -> Iterable[DatasetSpec]:
         ),
         DatasetSpec(
             name="table",
-            version="1",
+            version="2",
             factory="uqbench_predictive.problems.real_tables:RealTable",
             config="uqbench_predictive.problems.real_tables:RealTableConfig",
             kind="uqbench_predictive.problems.real_tables:kind_of",
         ),
         DatasetSpec(
             name="table-file",
-            version="1",
+            version="2",
             factory="uqbench_predictive.problems.table_file:TableFile",
             config="uqbench_predictive.problems.table_file:TableFileConfig",
             kind="uqbench_predictive.problems.table_file:kind_of",

@@ -83,7 +83,8 @@ class Units(BoardTable):
             "",
             f"On tables like these {frame['tables'].iloc[0]}, each one observation: intervals and "
             f"ranks are for further tables, those above for these alone. `beyond`: more than the "
-            f"best row that is not trained, table by table.",
+            f"best row that is not trained, table by table. Intervals of `beyond` hold together "
+            f"with those of all pairs; those of rows without ranks hold alone.",
             "",
             "| rank | method | mean | beyond |",
             "| --- | --- | --- | --- |",

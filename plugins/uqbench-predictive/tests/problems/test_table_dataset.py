@@ -53,6 +53,17 @@ def test_data_are_scaled_by_training_rows_alone_and_carry_their_groups():
     assert torch.equal(made.data(seeds[1:]).inputs[0], data.inputs[1])
 
 
+def test_a_column_that_does_not_vary_in_training_says_nothing_of_a_test_row():
+    """One row of a hundred is 1: where it is a test row, no method has met the column."""
+    x = np.random.default_rng(0).normal(size=(100, 2))
+    x[:, 1] = np.arange(100) == 7
+    made = TableDataset(x, x[:, 0])
+    seeds = [seed for seed in range(20) if 7 in made.split(seed)[2]]
+    assert len(seeds) > 1
+    for part in (made.data(seeds), made.evaluation_sets(seeds)["test"]):
+        assert part.inputs[..., 1].eq(0).all()
+
+
 def test_columns_become_numbers_and_what_was_done_is_said():
     frame = pd.DataFrame(
         {

@@ -1,9 +1,10 @@
-"""Twenty-four real tables of installed packages: nothing to download, two thousand rows at most."""
+"""Twenty-three real tables of installed packages: nothing to download, two thousand rows at most."""
 
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
@@ -43,9 +44,11 @@ class Described:
         data: its name there.
         target: a column; of several, each 1 where it is the class, that one.
         inputs: columns; none for all but the target.
-        groups: a column; none where rows are units of their own.
+        groups: a column, or several that make a group together; none where rows are units of their
+            own.
         first: how many first letters of that column make the group; 0 for all.
         text: columns whose numbers are names.
+        missing: by column, the number that says that there is none.
     """
 
     about: str
@@ -54,9 +57,10 @@ class Described:
     data: str
     target: str | list[str]
     inputs: tuple[str, ...] = ()
-    groups: str = ""
+    groups: str | list[str] = ""
     first: int = 0
     text: tuple[str, ...] = ()
+    missing: Mapping[str, float] = field(default_factory=dict)
 
 
 class RealTable(TableDataset):
@@ -90,6 +94,8 @@ def columns_of(name: str) -> tuple[pd.DataFrame, pd.Series, pd.Series | None]:
     of = described()[name]
     frame = _frame(of)
     frame = frame.astype(dict.fromkeys(of.text, str))
+    for column, code in of.missing.items():
+        frame[column] = frame[column].mask(frame[column] == code)
     if isinstance(of.target, str):
         y = frame[of.target]
     else:
@@ -98,6 +104,8 @@ def columns_of(name: str) -> tuple[pd.DataFrame, pd.Series, pd.Series | None]:
     x = frame[list(of.inputs)] if of.inputs else frame.drop(columns=targets)
     if not of.groups:
         return x, y, None
+    if isinstance(of.groups, list):
+        return x, y, frame[of.groups].astype(str).agg(" ".join, axis=1)
     groups = frame[of.groups]
     return x, y, groups.astype(str).str[: of.first] if of.first else groups
 

@@ -195,6 +195,6 @@ def standardized(array: NDArray[np.generic], train: Rows) -> Array:
     count = np.maximum(there.sum(0), 1)
     mean = np.where(there, known, 0).sum(0) / count
     std = np.sqrt(np.where(there, (known - mean) ** 2, 0).sum(0) / count)
-    scaled: NDArray[np.float64] = (array.astype(np.float64) - mean) / np.where(std > 0, std, 1)
+    scaled: NDArray[np.float64] = (array.astype(np.float64) - mean) / np.where(std > 0, std, np.inf)
     scaled[~np.isfinite(scaled)] = 0.0
     return scaled.astype(np.float32)
