@@ -54,10 +54,10 @@ def times(
     a: Any, behind: Any, a_step: Any, terms: Any, b: Any, first: Any, b_step: Any, c: Any, to: Any,
     c_step: Any, columns: Any, more: Any, rows: Any, index: Any,
 ) -> None:  # fmt: skip
-    """``C (+)= A B`` of A, marked from ``behind`` on in each row, and B from ``first`` on.
+    """``C (+)= A B``: A is marked from ``behind`` on in each row, B begins at ``first``.
 
-    C begins at ``to`` in each row, and is added to where ``more`` is not 0. Of A and C these are
-    the first ``rows``, or those with the numbers ``index``.
+    C begins at ``to`` in each row, and is added to where ``more`` is not 0. Rows are the
+    first ``rows`` of A and C, or those with the numbers ``index``.
     """
     strips = columns // STRIP * STRIP
     for k in range(0, terms, TERMS):

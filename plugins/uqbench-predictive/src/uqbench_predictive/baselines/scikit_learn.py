@@ -75,8 +75,8 @@ class ScikitLearnConfig:
             (``svm``), of classes alone. Those of values: :mod:`baselines.regressors`.
         points: training points, the first; None for all. A Gaussian process takes a time that grows
             with their cube.
-        learning_rate: of gradient boosting; a budget's is of networks, so that a suite whose boosting
-            is not tuned says its own.
+        learning_rate: of gradient boosting; a budget's is of networks, so that a suite says it
+            where boosting is not tuned.
         leaves: of a tree of gradient boosting, at most.
         weight_decay: of a support vector machine, ``1/(C n)``: half of it times the squared norm is
             added to the mean hinge loss of n points.

@@ -1,4 +1,4 @@
-"""Twenty-three real tables of installed packages: nothing to download, two thousand rows at most."""
+"""Twenty-three real tables of installed packages, of two thousand rows at most, and four more."""
 
 from __future__ import annotations
 
