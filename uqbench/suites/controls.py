@@ -67,7 +67,7 @@ def follows(metric: Metric) -> bool:
 
 
 def of_other_runs(metric: Metric) -> bool:
-    """Whether a metric's value depends on the other runs of its cell."""
+    """Whether a metric's value depends on other runs."""
     return metric.statistic.startswith((SIZED, ONE_SIZE)) or control_of(metric) in OF_OTHERS
 
 
