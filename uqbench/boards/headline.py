@@ -166,7 +166,8 @@ class Told:
         if self.methods.get(f"{self.ranking}_low", self.scores).isna().all():
             which = f"{len(self.ranked)} methods apart ({_span(known, number)})"
             return f"Runs tell none of the {which}{self.by}: they are too few, or all equal."
-        of = f"of {len(self.ranked)} methods"
+        rows = self.ranked.index.str.contains("[", regex=False).any()  # with default settings, too
+        of = f"of {len(self.ranked)} {'rows' if rows else 'methods'}"
         if (self.ranked["rank_high"] - self.ranked["rank_low"] == len(self.ranked) - 1).all():
             two = f"No two {of}"
             if len(self.ranked) == 2:
@@ -186,15 +187,14 @@ class Told:
         if 1 < len(of) <= len(self.leads) <= MOST_NAMES:
             told = [f"{name} on {_names([*tasks], 'and')}" for name, tasks in of.items()]
             return f": {', '.join(told)}".replace(" on ", " leads on ", 1)
-        other = (self.leads != top).sum()
-        but = f", though not on {other} of {len(self.leads)} tasks" if other else ""
-        return f"; {top} leads ({number(self.scores[top])}){but}"
+        own, n = (self.leads == top).sum(), len(self.leads)
+        but = f" {own} of {n} tasks, and the mean" * bool(own < n)
+        return f"; {top} leads{but} ({number(self.scores[top])})"
 
     @cached_property
     def leads(self) -> pd.Series:
         """The ranked method with the best mean on each task, by task, where the mean ranks."""
-        own = self.tasks[self.tasks["method"].isin(self.ranked.index)]
-        table = own.pivot(index="task", columns="method", values=self.metric[0])
+        table = self.tasks.pivot(index="task", columns="method", values=self.metric[0])
         better = table[self.ranked.index] * (1 if self.metric[1] == "max" else -1)
         return better[: len(table) * (self.ranking == "mean")].dropna(how="all").idxmax(axis=1)
 
