@@ -142,6 +142,16 @@ def test_intervals_of_exact_posteriors_hold_what_they_say():
     assert found == {suite: pytest.approx(0.9, abs=0.05) for suite in found}
 
 
+@pytest.mark.parametrize("board", BOARDS, ids=lambda board: f"{board.parent.name}-{board.name}")
+def test_an_oracle_closes_half_of_what_the_best_trivial_row_leaves(board):
+    """By every score that ranks; 1 is a perfect score."""
+    rows = pd.read_csv(board / "leaderboard.csv").set_index("role")
+    places = [c.removesuffix("_rank") for c in rows if str(c).endswith("_rank")]
+    for score in ["mean", *(f"{name}_mean" for name in places)]:
+        oracles, trivial = (rows[score].filter(like=role).max() for role in ("oracle", "trivial"))
+        assert not 1 - oracles > (1 - trivial) / 2, (score, oracles, trivial)
+
+
 def test_the_default_budget_of_a_suite_with_boards_has_one():
     suites = read_suites(Host.load(), check=()).suites
     budgets = {suite: {at.name for at in BOARDS if at.parent.name == suite} for suite in suites}
