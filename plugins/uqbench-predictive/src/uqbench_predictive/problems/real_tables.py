@@ -1,4 +1,4 @@
-"""Twenty-three real tables of installed packages, of two thousand rows at most, and four more."""
+"""Twenty-one real tables of installed packages, of two thousand rows at most, and five more."""
 
 from __future__ import annotations
 
@@ -46,8 +46,7 @@ class Described:
         inputs: columns; none for all but the target.
         groups: a column, or several that make a group together; none where rows are units of their
             own.
-        first: how many first letters of that column make the group; 0 for all.
-        text: columns whose numbers are names.
+        without: rows that are left out, by column and number.
         missing: by column, the number that says that there is none.
     """
 
@@ -58,8 +57,7 @@ class Described:
     target: str | list[str]
     inputs: tuple[str, ...] = ()
     groups: str | list[str] = ""
-    first: int = 0
-    text: tuple[str, ...] = ()
+    without: Mapping[str, float] = field(default_factory=dict)
     missing: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -93,7 +91,8 @@ def columns_of(name: str) -> tuple[pd.DataFrame, pd.Series, pd.Series | None]:
     """
     of = described()[name]
     frame = _frame(of)
-    frame = frame.astype(dict.fromkeys(of.text, str))
+    for column, number in of.without.items():
+        frame = frame[frame[column] != number]
     for column, code in of.missing.items():
         frame[column] = frame[column].mask(frame[column] == code)
     if isinstance(of.target, str):
@@ -106,8 +105,7 @@ def columns_of(name: str) -> tuple[pd.DataFrame, pd.Series, pd.Series | None]:
         return x, y, None
     if isinstance(of.groups, list):
         return x, y, frame[of.groups].astype(str).agg(" ".join, axis=1)
-    groups = frame[of.groups]
-    return x, y, groups.astype(str).str[: of.first] if of.first else groups
+    return x, y, frame[of.groups]
 
 
 def _frame(of: Described) -> pd.DataFrame:
