@@ -1,4 +1,4 @@
-"""Twenty-one real tables of installed packages, of two thousand rows at most, and five more."""
+"""Twenty real tables of installed packages, of two thousand rows at most, and five more."""
 
 from __future__ import annotations
 
