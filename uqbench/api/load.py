@@ -30,8 +30,7 @@ def load(results: Place = "results") -> Results:
     """
     root = Path(given("results", results, Place))
     store = Store(root)
-    if store.has_runs():
-        runs = stored_runs(store)
+    if runs := stored_runs(store):
         return Results(root, lambda: boards_of(store, [run for _, run, _ in runs]), runs)
     folders = board_folders(root)
     if not folders:
