@@ -117,6 +117,15 @@ def test_the_docs_keep_to_their_budget_of_words() -> None:
     assert sum(len(page.read_text("utf-8").split()) for page in pages) <= WORDS
 
 
+def test_tests_import_through_the_faces_of_rooms() -> None:
+    """Then a module that moves within its room breaks no test; asked are three of five."""
+    tests = [*(ROOT / "tests").rglob("*.py"), *ROOT.glob("plugins/*/tests/**/*.py")]
+    every = (node for path in tests for node in ast.walk(ast.parse(path.read_text("utf-8"))))
+    modules = [node.module or "" for node in every if isinstance(node, ast.ImportFrom)]
+    depth = [name.count(".") for name in modules if re.match(r"uqbench(\.|$)", name)]
+    assert sum(of <= 1 for of in depth) >= 0.6 * len(depth) > 600
+
+
 def is_true_or_false(node: ast.AST) -> bool:
     """Whether a function returns booleans, in tensors too."""
     returned = getattr(node, "returns", None)

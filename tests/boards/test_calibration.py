@@ -22,7 +22,7 @@ from uqbench.boards.calibration import (
     worth,
 )
 from uqbench.boards.matrices import MethodScores
-from uqbench.results.scores import CellScores, Score
+from uqbench.results import CellScores, Score
 from uqbench.statistics.estimate import estimate
 from uqbench.suites import Metric, Suite, Task
 from uqbench.suites.metrics import TRUTH_ERROR

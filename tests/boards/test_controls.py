@@ -15,7 +15,7 @@ from uqbench.api.session import Session
 from uqbench.boards import Board, Score, Told, from_csv, to_csv
 from uqbench.boards.controls import above_controls
 from uqbench.registry import Host
-from uqbench.results.scores import Scores
+from uqbench.results import Scores
 from uqbench.suites import make_plan, read_suites
 from uqbench.suites.controls import BESIDE, CONTROLS, control_of, follows, with_controls
 

@@ -14,7 +14,7 @@ from scipy import stats
 import uqbench
 from uqbench.boards.detectable import detectable, detectable_note
 from uqbench.registry import Host
-from uqbench.results.folders import Folder
+from uqbench.results import Folder
 from uqbench.statistics.levels import ALPHA, POWER
 from uqbench.suites import make_plan, read_suites
 

@@ -15,7 +15,7 @@ from uqbench.boards import Board, from_csv, to_csv
 from uqbench.errors import UqbenchError
 from uqbench.pages.markdown import page
 from uqbench.registry import Host
-from uqbench.results.scores import Score, Scores
+from uqbench.results import Score, Scores
 from uqbench.specs import Spec
 from uqbench.statistics.location import location
 from uqbench.statistics.ranks import compare, places

@@ -13,8 +13,7 @@ from uqbench.boards.cost import step_costs
 from uqbench.boards.manifest import SCHEMA_VERSION, read_manifest
 from uqbench.errors import UqbenchError
 from uqbench.pages.board_folders import all_files, write_files
-from uqbench.results.folders import Folder
-from uqbench.results.store import Store
+from uqbench.results import Folder, Store
 from uqbench.suites import Selection
 
 ROOT = Path(__file__).parents[2]

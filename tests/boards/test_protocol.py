@@ -15,9 +15,7 @@ from uqbench.boards.protocol import departures, older_scores
 from uqbench.pages.markdown import index_page, page
 from uqbench.pages.terminal import print_board
 from uqbench.registry import Host
-from uqbench.results.folders import Folder
-from uqbench.results.scores import Scores
-from uqbench.results.store import Store
+from uqbench.results import Folder, Scores, Store
 from uqbench.suites import make_plan, read_suites
 from uqbench.uncertainty.scores import score_versions
 

@@ -22,9 +22,7 @@ from uqbench.boards.with_stored import as_run_today
 from uqbench.errors import UqbenchError
 from uqbench.pages.board_folders import all_files, write_files
 from uqbench.pages.markdown import page
-from uqbench.results import files
-from uqbench.results.folders import Folder
-from uqbench.results.store import Store
+from uqbench.results import Folder, Store, files
 from uqbench.suites import Selection
 
 SELECTION = Selection("toy", "paper", None, None, None, None)

@@ -12,11 +12,11 @@ import pandas as pd
 import pytest
 from example_runs import EPISODES, METRICS, make_record, make_run
 
-from uqbench.boards.curves import uncertainty_parquet
+from uqbench.boards.curves import curve_files
 from uqbench.errors import UqbenchError
-from uqbench.results.scores import Making, Score, Scores
-from uqbench.results.store import Store
-from uqbench.results.tables import CURVES, RunColumns
+from uqbench.results import CURVES, Making, RunColumns, Score, Scores, Store
+
+NAME = "uncertainty.parquet"
 
 
 def curves(shift: float) -> dict[str, Any]:
@@ -53,16 +53,16 @@ def board(tmp_path: Path) -> tuple[Any, list[Any], Store]:
             predicted = predictions(0.1 * run.seed) if run.seed < 3 else None
             record = make_record(run, status="finished", step=2)
             store.finish(run, record, RunColumns(METRICS, EPISODES, asked, predictions=predicted))
-            made = Making(None, "", "", record.provenance, record.metrics, {})
+            made = Making(run, None, "", "", record.provenance, record.metrics, {})
             score = replace(score, made=made, device="cpu")
         scores.append(score)
-    plan = SimpleNamespace(runs=runs, cells=[SimpleNamespace(runs=runs)])
+    suite = SimpleNamespace(task=lambda _: SimpleNamespace(environment=None))
+    plan = SimpleNamespace(runs=runs, cells=[SimpleNamespace(runs=runs)], suite=suite)
     return plan, Scores.of(scores), store
 
 
 def test_they_are_those_of_the_last_occasion_of_the_runs_that_were_asked(board):
-    data = uncertainty_parquet(*board)
-    assert data is not None
+    [data] = curve_files(*board).values()
     found = pd.read_parquet(io.BytesIO(data))
     assert "error_against_std" not in set(found["curve"])  # every single pair is not kept
     found = found[found["curve"] == "reliability"]
@@ -72,18 +72,18 @@ def test_they_are_those_of_the_last_occasion_of_the_runs_that_were_asked(board):
     assert found["low"].tolist() == pytest.approx([0.5 - reach, 0.9 - reach])
     assert found["high"].tolist() == pytest.approx([0.5 + reach, 0.9 + reach])
     assert found["runs"].tolist() == [3, 3]
-    assert uncertainty_parquet(*board) == data
+    assert curve_files(*board) == {NAME: data}
 
 
 def test_coverage_over_training_is_that_of_90_percent_intervals_on_each_occasion(board):
-    found = pd.read_parquet(io.BytesIO(uncertainty_parquet(*board) or b""))
+    found = pd.read_parquet(io.BytesIO(curve_files(*board)[NAME]))
     found = found[found["curve"] == "training"]
     assert found["x"].tolist() == [1.0, 2.0]
     assert found["y"].tolist() == pytest.approx([0.2, 0.9])
 
 
 def test_errors_by_stated_standard_deviation_leave_out_the_truths_own(board):
-    found = pd.read_parquet(io.BytesIO(uncertainty_parquet(*board) or b""))
+    found = pd.read_parquet(io.BytesIO(curve_files(*board)[NAME]))
     stated, error = (found[found["curve"] == name] for name in ("stated", "error"))
     assert stated["x"].tolist() == pytest.approx([0.1 * k for k in range(1, 11)])
     assert stated["y"].tolist() == pytest.approx(list(range(1, 11)))
@@ -92,7 +92,7 @@ def test_errors_by_stated_standard_deviation_leave_out_the_truths_own(board):
 
 def test_without_any_there_is_no_file(board):
     plan, scores, store = board
-    assert uncertainty_parquet(plan, Scores.of([*scores][3:]), store) is None
+    assert curve_files(plan, Scores.of([*scores][3:]), store) == {}
 
 
 def test_a_run_whose_file_was_altered_is_named(board):
@@ -100,4 +100,4 @@ def test_a_run_whose_file_was_altered_is_named(board):
     path = store.folder(plan.runs[1]) / CURVES
     pd.read_parquet(path).assign(y=0.0).to_parquet(path)
     with pytest.raises(UqbenchError, match="does not match its digest"):
-        uncertainty_parquet(plan, scores, store)
+        curve_files(plan, scores, store)

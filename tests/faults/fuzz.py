@@ -35,11 +35,9 @@ from uqbench.cli.options import settings as parsed
 from uqbench.errors import UqbenchError
 from uqbench.identity import digest_of
 from uqbench.registry import Host
+from uqbench.results import Folder, Store
 from uqbench.results.files import read_bytes, stored_text
-from uqbench.results.folders import Folder
-from uqbench.results.store import Store
-from uqbench.runner import checkpoints, events
-from uqbench.runner.batches import make_batch_groups
+from uqbench.runner import checkpoints, events, make_batch_groups
 from uqbench.runner.drive import Where
 from uqbench.runner.step_log import latest_steps, read_log
 from uqbench.suites import Plan, make_plan, read_suites

@@ -24,9 +24,8 @@ from uqbench.agent import Agent
 from uqbench.errors import UqbenchError
 from uqbench.estimator import Data, Estimator, PredictiveUncertainty
 from uqbench.registry import Added, Host
-from uqbench.results.store import RunState, Store
-from uqbench.runner.batches import Batch
-from uqbench.runner.interleaving import execute
+from uqbench.results import RunState, Store
+from uqbench.runner import Batch, execute
 from uqbench.runner.train.estimators import fit_estimator
 from uqbench.specs import NoConfig
 from uqbench.suites import Queries, make_plan, read_suites

@@ -29,8 +29,7 @@ from uqbench.boards import board, board_at, board_folders
 from uqbench.errors import StorageError, UqbenchError
 from uqbench.pages.board_folders import write_board
 from uqbench.registry import Host
-from uqbench.results.folders import Folder
-from uqbench.results.store import RunState, Store
+from uqbench.results import Folder, RunState, Store
 from uqbench.suites import Plan, make_plan, read_suites
 
 LONG = pytest.mark.skipif("UQBENCH_FAULTS" not in os.environ, reason="tox -e faults")

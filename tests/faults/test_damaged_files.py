@@ -25,13 +25,12 @@ from uqbench.errors import StorageError, UqbenchError
 from uqbench.identity import digest_of
 from uqbench.pages.board_folders import write_board
 from uqbench.registry import Host
-from uqbench.results import verified
-from uqbench.results.store import TO_DO, RunState, Store
+from uqbench.results import RunState, Store, verified
+from uqbench.results.store import TO_DO
 from uqbench.results.verified import FILE
-from uqbench.runner.batches import make_batch_groups
+from uqbench.runner import execute, make_batch_groups
 from uqbench.runner.checkpoints import Checkpointer
 from uqbench.runner.events import Started
-from uqbench.runner.interleaving import execute
 from uqbench.runner.process import Stop
 from uqbench.suites import Plan, Selection, make_plan, read_suites
 

@@ -18,10 +18,9 @@ from fuzz import readers, uncaught
 
 from uqbench.boards import board
 from uqbench.boards.provenance import provenance, provenance_json
-from uqbench.results.store import Store
-from uqbench.runner.batches import make_batch_groups
+from uqbench.results import Store
+from uqbench.runner import execute, make_batch_groups
 from uqbench.runner.checkpoints import Checkpointer
-from uqbench.runner.interleaving import execute
 from uqbench.runner.process import Stop
 from uqbench.suites import make_plan, read_suites
 

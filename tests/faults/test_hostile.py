@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from uqbench.registry import Host
-from uqbench.results.store import RunState, Store
-from uqbench.runner.batches import Batch
+from uqbench.results import RunState, Store
+from uqbench.runner import Batch
 from uqbench.runner.events import Failed, Finished, Split
 from uqbench.runner.executors import local
 from uqbench.runner.executors.limits import Limits

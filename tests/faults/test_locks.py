@@ -10,9 +10,7 @@ import pytest
 from uqbench.api.status import run_status
 from uqbench.errors import StorageError
 from uqbench.identity import Run
-from uqbench.results.records import Provenance, RunRecord
-from uqbench.results.store import RunState, Store, this_process
-from uqbench.results.tables import RunColumns
+from uqbench.results import Provenance, RunColumns, RunRecord, RunState, Store, this_process
 
 
 def make_run(seed: int) -> Run:

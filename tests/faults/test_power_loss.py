@@ -15,10 +15,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 from power_loss import Trace
 
 from uqbench.registry import Host
-from uqbench.results.store import RunState, Store
-from uqbench.runner.batches import Batch
+from uqbench.results import RunState, Store
+from uqbench.runner import Batch, execute
 from uqbench.runner.checkpoints import Checkpointer
-from uqbench.runner.interleaving import execute
 from uqbench.runner.process import Stop
 from uqbench.suites import make_plan, read_suites
 

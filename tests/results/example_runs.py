@@ -5,9 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from uqbench.identity import Run
-from uqbench.results.records import Provenance, RunRecord
-from uqbench.results.store import Store, now, this_process
-from uqbench.results.tables import RunColumns
+from uqbench.results import Provenance, RunColumns, RunRecord, Store, now, this_process
 
 METRICS = {
     "step": np.array([1, 2]),

@@ -16,8 +16,7 @@ from example_runs import EPISODES, METRICS, finish, make_record, make_run
 
 from uqbench.errors import StorageError, UqbenchError
 from uqbench.identity import digest_of
-from uqbench.results.store import RunState, Store
-from uqbench.results.tables import RunColumns
+from uqbench.results import RunColumns, RunState, Store
 
 
 def flip_top_bit(path: Path) -> None:

@@ -7,9 +7,7 @@ from pathlib import Path
 import pytest
 
 from uqbench.errors import StorageError, UqbenchError
-from uqbench.results import folders
-from uqbench.results.folders import Folder
-from uqbench.results.store import Store
+from uqbench.results import Folder, Store, folders
 
 
 @pytest.fixture

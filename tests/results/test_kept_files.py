@@ -9,9 +9,7 @@ import pytest
 from example_runs import EPISODES, METRICS, finish, make_record, make_run
 
 from uqbench.identity import Run
-from uqbench.results import tables
-from uqbench.results.store import RunState, Store
-from uqbench.results.tables import RunColumns
+from uqbench.results import RunColumns, RunState, Store, tables
 
 NOBODY = 65534
 AGENT = b"state of an agent " * 100_000

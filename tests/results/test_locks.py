@@ -14,10 +14,8 @@ import pytest
 
 from uqbench.errors import StorageError
 from uqbench.identity import Run
-from uqbench.results import locks
+from uqbench.results import Provenance, RunRecord, Store, locks, now, this_process
 from uqbench.results.locks import SHARED, RunLocks
-from uqbench.results.records import Provenance, RunRecord
-from uqbench.results.store import Store, now, this_process
 
 RUN = "suite/budget/task/method/0-00000000"
 HOLD = """

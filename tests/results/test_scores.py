@@ -10,9 +10,7 @@ import pytest
 from example_runs import finish, make_record, make_run
 
 from uqbench.boards import from_csv, gather, to_csv
-from uqbench.results import verified
-from uqbench.results.scores import Score, Scores
-from uqbench.results.store import Store
+from uqbench.results import Score, Scores, Store, verified
 from uqbench.suites import Metric
 
 METRICS = [
@@ -87,7 +85,7 @@ def store_of(root: Path, plan: Any) -> Store:
         elif number % 7:
             names = [metric.name for metric in METRICS if rng.random() < 0.8]
             values = {name: float(rng.normal()) if rng.random() < 0.8 else None for name in names}
-            finish(store, run, scalars=values, metrics={n: definitions[n] for n in names})
+            finish(store, run, scalars=values, metrics=definitions)
     return store
 
 

@@ -10,8 +10,8 @@ from example_runs import EPISODES, METRICS, finish, make_record, make_run
 
 from uqbench.errors import UqbenchError
 from uqbench.identity import digest_of
-from uqbench.results.records import SCHEMA_VERSION, RunRecord
-from uqbench.results.store import RunState, Store
+from uqbench.results import RunRecord, RunState, Store
+from uqbench.results.records import SCHEMA_VERSION
 from uqbench.results.tables import columns_digest
 
 

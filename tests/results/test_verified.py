@@ -13,9 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from example_runs import finish, make_record, make_run
 
-from uqbench.results import verified
-from uqbench.results.folders import Folder
-from uqbench.results.store import RunState, Store
+from uqbench.results import Folder, RunState, Store, verified
 from uqbench.results.verified import FILE
 from uqbench.runner.states import stored_states
 

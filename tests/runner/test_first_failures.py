@@ -6,11 +6,10 @@ import pytest
 
 from uqbench.identity import Run
 from uqbench.registry import Host
-from uqbench.results.store import RunState, Store
-from uqbench.runner.batches import Batch, make_batch_groups
+from uqbench.results import RunState, Store
+from uqbench.runner import Batch, execute, make_batch_groups
 from uqbench.runner.events import Event, Failed, Finished, Split, Started
 from uqbench.runner.first_failures import FirstFailures
-from uqbench.runner.interleaving import execute
 from uqbench.suites import make_plan, read_suites
 
 WHY = "AttributeError: module 'numpy' has no attribute 'row_stack'"

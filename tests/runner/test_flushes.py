@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from uqbench.registry import Host
-from uqbench.results.store import Store
-from uqbench.runner.batches import Batch
+from uqbench.results import Store
+from uqbench.runner import Batch, execute
 from uqbench.runner.checkpoints import Checkpointer
-from uqbench.runner.interleaving import execute
 from uqbench.suites import make_plan, read_suites
 
 TOY = Path(__file__).parents[1] / "toy"

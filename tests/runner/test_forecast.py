@@ -9,7 +9,7 @@ import pytest
 from uqbench_sentinel.config import SentinelConfig
 
 from uqbench.registry import Host
-from uqbench.results.folders import Folder
+from uqbench.results import Folder
 from uqbench.runner.forecast import SCRIPT, Forecast, StepCosts, rollouts_note, work
 from uqbench.suites import Plan, Queries, make_plan, read_suites
 

@@ -6,7 +6,7 @@ import pytest
 
 from uqbench.errors import UqbenchError
 from uqbench.registry import Host
-from uqbench.runner.batches import make_batch_groups
+from uqbench.runner import make_batch_groups
 from uqbench.runner.device import share_out, visible
 from uqbench.runner.executors.local import run_locally
 from uqbench.suites import make_plan, read_suites

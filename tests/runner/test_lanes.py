@@ -6,18 +6,11 @@ from typing import Any
 import pytest
 
 from uqbench.registry import Host
-from uqbench.results.store import Store
-from uqbench.runner import events
-from uqbench.runner.batches import (
-    CPU_LANES,
-    Batch,
-    default_lanes,
-    lanes_elsewhere,
-    make_batch_groups,
-)
+from uqbench.results import Store
+from uqbench.runner import Batch, events, execute, make_batch_groups
+from uqbench.runner.batches import CPU_LANES, default_lanes, lanes_elsewhere
 from uqbench.runner.complete import Execution
 from uqbench.runner.drive import Here, Where
-from uqbench.runner.interleaving import execute
 from uqbench.runner.watcher import Watcher
 from uqbench.suites import Plan, make_plan, read_suites
 

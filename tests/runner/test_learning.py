@@ -17,11 +17,9 @@ from uqbench.agent import LoopAgent
 from uqbench.config import CountsGradientSteps, warm_up_field
 from uqbench.pages.learning import NONE, said
 from uqbench.registry import Added, Host
-from uqbench.results.records import RunRecord
-from uqbench.results.store import Store
-from uqbench.runner.batches import Batch
+from uqbench.results import RunRecord, Store
+from uqbench.runner import Batch, execute
 from uqbench.runner.events import Failed, Notice
-from uqbench.runner.interleaving import execute
 from uqbench.runner.train.agents import Training
 from uqbench.runner.train.proof import LoopProof, relative_change, weights
 from uqbench.suites import make_plan, read_suites

@@ -6,10 +6,8 @@ import pytest
 from uqbench.errors import StorageError
 from uqbench.identity import Run
 from uqbench.registry.contents import content_hash
+from uqbench.results import Provenance, RunColumns, RunRecord, RunState, Store, now, this_process
 from uqbench.results.earlier import move_earlier
-from uqbench.results.records import Provenance, RunRecord
-from uqbench.results.store import RunState, Store, now, this_process
-from uqbench.results.tables import RunColumns
 from uqbench.runner.states import code_note, make_room, stored_states, to_do
 from uqbench.runner.watcher import Watcher
 from uqbench.suites import Selection

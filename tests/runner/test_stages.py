@@ -14,11 +14,9 @@ import pytest
 import torch
 
 from uqbench.registry import Host
-from uqbench.results.store import RunState, Store
-from uqbench.runner import states
-from uqbench.runner.batches import Batch, make_batch_groups
+from uqbench.results import RunState, Store
+from uqbench.runner import Batch, execute, make_batch_groups, states
 from uqbench.runner.events import Failed, Finished, Notice, Started
-from uqbench.runner.interleaving import execute
 from uqbench.runner.process import Stop
 from uqbench.runner.states import on_stored_devices, reopen
 from uqbench.runner.train.measurements import Measurements

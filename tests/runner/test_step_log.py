@@ -7,8 +7,7 @@ import pytest
 
 from uqbench.executor import ORDERS
 from uqbench.registry import Host
-from uqbench.runner import events
-from uqbench.runner.batches import Batch, make_batch_groups
+from uqbench.runner import Batch, events, make_batch_groups
 from uqbench.runner.step_log import StepLogWriter, forget, latest_steps, log_path
 from uqbench.suites import make_plan, read_suites
 

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from uqbench.registry import Host
-from uqbench.results.store import Store
-from uqbench.runner.batches import Batch
-from uqbench.runner.interleaving import execute
+from uqbench.results import Store
+from uqbench.runner import Batch, execute
 from uqbench.runner.process import Stopwatch
 from uqbench.suites import make_plan, read_suites
 

@@ -16,12 +16,10 @@ import torch
 
 from uqbench.errors import StorageError
 from uqbench.registry import Host
-from uqbench.results.folders import Folder
-from uqbench.results.store import RunState, Store
-from uqbench.runner.batches import Batch
+from uqbench.results import Folder, RunState, Store
+from uqbench.runner import Batch, execute
 from uqbench.runner.checkpoints import Checkpointer, _save
 from uqbench.runner.events import Failed, Notice, Split, Started
-from uqbench.runner.interleaving import execute
 from uqbench.runner.process import Stop
 from uqbench.suites import make_plan, read_suites
 

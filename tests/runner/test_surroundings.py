@@ -31,10 +31,9 @@ from uqbench.agent import Agent, EnvironmentInfo, Step
 from uqbench.lanes import Uniform
 from uqbench.registry import Added, Host
 from uqbench.registry.local import SuiteTable
-from uqbench.results.store import RunState, Store
-from uqbench.runner.batches import Batch
+from uqbench.results import RunState, Store
+from uqbench.runner import Batch, execute
 from uqbench.runner.events import Event, Failed, Notice, Split
-from uqbench.runner.interleaving import execute
 from uqbench.specs import AgentSpec, NoConfig
 from uqbench.suites import make_plan, read_suites
 

@@ -14,8 +14,7 @@ from uqbench_sentinel.config import SentinelConfig
 
 from uqbench.identity import Run
 from uqbench.registry import Host
-from uqbench.runner import display, events, forecast
-from uqbench.runner.batches import BatchGroup, make_batch_groups
+from uqbench.runner import BatchGroup, display, events, forecast, make_batch_groups
 from uqbench.runner.forecast import TimeLeft, seconds_left, work
 from uqbench.suites import make_plan, read_suites
 

@@ -1,7 +1,8 @@
 import pytest
 
 from uqbench.registry import Host
-from uqbench.runner.batches import GPU_LANES, default_lanes, make_batch_groups
+from uqbench.runner import make_batch_groups
+from uqbench.runner.batches import GPU_LANES, default_lanes
 from uqbench.suites import Method, Suite, make_plan, read_suites
 
 

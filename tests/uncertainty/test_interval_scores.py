@@ -11,9 +11,8 @@ import torch
 
 from uqbench.agent import Uncertainty
 from uqbench.registry import Host
-from uqbench.results.store import Store
-from uqbench.runner.batches import make_batch_groups
-from uqbench.runner.interleaving import execute
+from uqbench.results import Store
+from uqbench.runner import execute, make_batch_groups
 from uqbench.suites import make_plan, read_suites
 from uqbench.suites.metrics import RECORDS
 from uqbench.uncertainty.interval_scores import (

@@ -11,8 +11,8 @@ import torch
 from uqbench.errors import UqbenchError
 from uqbench.estimator import Dataset, EvaluationSet, Predictions, PredictiveUncertainty
 from uqbench.registry import Host
-from uqbench.results.folders import Folder
-from uqbench.results.tables import PREDICTIONS, RunColumns, read_columns, read_tables, write_tables
+from uqbench.results import PREDICTIONS, Folder, RunColumns
+from uqbench.results.tables import read_columns, read_tables, write_tables
 from uqbench.runner.train.estimators import NO_EPISODES
 from uqbench.specs import EstimatorSpec, ScoreSpec
 from uqbench.suites import Metric

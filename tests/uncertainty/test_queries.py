@@ -10,10 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from uqbench.registry import Host
-from uqbench.results.store import CURVES, RunState, Store
-from uqbench.results.tables import PREDICTIONS, Columns
-from uqbench.runner.batches import make_batch_groups
-from uqbench.runner.interleaving import execute
+from uqbench.results import PREDICTIONS, Columns, RunState, Store
+from uqbench.results.store import CURVES
+from uqbench.runner import execute, make_batch_groups
 from uqbench.suites import Queries, Suite, make_plan, read_suites
 
 METHOD = "bootstrapped-dqn"

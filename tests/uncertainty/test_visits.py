@@ -11,9 +11,8 @@ from uqbench_tabular.environments.config import DrawnMDPConfig
 from uqbench_tabular.environments.prior_mdp import make_drawn_lanes
 
 from uqbench.registry import Host
-from uqbench.results.store import RunState, Store
-from uqbench.runner.batches import make_batch_groups
-from uqbench.runner.interleaving import execute
+from uqbench.results import RunState, Store
+from uqbench.runner import execute, make_batch_groups
 from uqbench.suites import make_plan, read_suites
 from uqbench.uncertainty.query_sources import Visits
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from uqbench.api.results import Results
-from uqbench.api.run_tables import stored_runs
+from uqbench.api.run_tables import CELL, stored_runs
 from uqbench.api.values import Place, given
 from uqbench.boards.of_runs import boards_of
 from uqbench.boards.stored import StoredBoard, board_folders
@@ -30,7 +30,7 @@ def load(results: Place = "results") -> Results:
     """
     root = Path(given("results", results, Place))
     store = Store(root)
-    if store.has_runs():
+    if any(place.count("/") == len(CELL) - 1 for place, _ in store.walk()):
         runs = stored_runs(store)
         return Results(root, lambda: boards_of(store, [run for _, run, _ in runs]), runs)
     folders = board_folders(root)

@@ -164,7 +164,7 @@ class Results:
             points = self._joined([(one, one.curve_points) for one in stored], POINTS)
             chosen = points if names is None else points[points["metric"].isin(names)]
             return _found(chosen, "metric", names, lambda: points)
-        return self._data(self.stored, METRICS, "metric", names)
+        return self._data("Metrics", METRICS, "metric", names)
 
     def episodes(self, phase: str | None = None) -> pd.DataFrame:
         """One row per episode: ``step`` at its end, ``phase``, ``end``, ``length``, ``return``, ….
@@ -175,9 +175,7 @@ class Results:
         Raises:
             UqbenchError: a file is damaged, or these are stored boards, which have none.
         """
-        return self._data(
-            self._runs("Episodes"), EPISODES, "phase", as_tuple(given("phase", phase, Name | None))
-        )
+        return self._data("Episodes", EPISODES, "phase", given("phase", phase, Name | None))
 
     def uncertainty(self, curve: str | None = None) -> pd.DataFrame:
         """Curves of predicted uncertainty: ``step``, ``curve``, ``x``, ``y``.
@@ -190,10 +188,8 @@ class Results:
         Raises:
             UqbenchError: a file is damaged, or these are stored boards, which have none.
         """
-        return self._data(
-            self._runs("Curves of uncertainty"), CURVES, "curve",
-            as_tuple(given("curve", curve, Name | None)),
-        )  # fmt: skip
+        only = given("curve", curve, Name | None)
+        return self._data("Curves of uncertainty", CURVES, "curve", only)
 
     def board(self) -> pd.DataFrame:
         """The leaderboard: a row a method; its rank, name, mean and the trust in it come first.
@@ -304,9 +300,8 @@ class Results:
         sentences = [sentence for own in told for sentence in own.values()]
         return html(str(self.origin), states, [*views], sentences)
 
-    def _data(
-        self, runs: Sequence[Found], file: str, column: str, only: tuple[str, ...] | None
-    ) -> pd.DataFrame:
+    def _data(self, what: str, file: str, column: str, names: Names | None) -> pd.DataFrame:
+        runs, only = self._runs(what), as_tuple(names)
         frame = data_frame(runs, file, only and [(column, "in", only)])
         return _found(frame, column, only, lambda: data_frame(runs, file))
 

@@ -8,7 +8,7 @@ curves of its own (``docs/uncertainty.md``).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -40,28 +40,29 @@ RETURN, REWARD = "return", "reward_per_step"
 
 
 def curve_files(plan: Plan, scores: Scores, store: Store) -> dict[str, bytes]:
-    """The curves of a board's runs, by file; without those that no run has."""
-    made = {"curves.parquet": curves_parquet, "uncertainty.parquet": uncertainty_parquet}
-    files = {name: make(plan, scores, store) for name, make in made.items()}
-    return {name: data for name, data in files.items() if data is not None}
-
-
-def curves_parquet(plan: Plan, scores: Scores, store: Store) -> bytes | None:
-    """The learning curves of environments' runs; None where there are none in the store."""
+    """The mean curves of a board's runs, by file; without those that no run has."""
     import pandas as pd
     import pyarrow as pa
 
-    parts = []
-    for _, run in finished_runs(drawn(plan), scores):
+    runs, files = [run for _, run in finished_runs(drawn(plan), scores)], {}
+    for name, of_runs, mean, kind in (
+        ("curves.parquet", _learning, learning_curves, "metric"),
+        ("uncertainty.parquet", _uncertainty, mean_curves, "curve"),
+    ):
+        if parts := [*of_runs(plan, runs, store)]:
+            means = mean(pd.concat(parts, ignore_index=True))
+            names = means.astype(dict.fromkeys(("task", "method", kind), "category"))
+            files[name] = table_bytes(pa.Table.from_pandas(names, preserve_index=False))
+    return files
+
+
+def _learning(plan: Plan, runs: Iterable[Run], store: Store) -> Iterator[pd.DataFrame]:
+    """The points of the learning curve of each run in an environment."""
+    for run in runs:
         task = plan.suite.task(run.task)
         if task.environment is not None:
             own = _points(*store.columns(run), plan.budget.on(task).steps)
-            parts.append(own.assign(task=run.task, method=run.method))
-    if not parts:
-        return None
-    means = learning_curves(pd.concat(parts, ignore_index=True))
-    names = means.astype(dict.fromkeys(("task", "method", "metric"), "category"))
-    return table_bytes(pa.Table.from_pandas(names, preserve_index=False))
+            yield own.assign(task=run.task, method=run.method)
 
 
 def learning_curves(points: pd.DataFrame) -> pd.DataFrame:
@@ -111,23 +112,16 @@ def _banded(points: pd.DataFrame, by: list[str], value: str) -> pd.DataFrame:
     return means[[*by, "y", "low", "high", "runs"]]
 
 
-def uncertainty_parquet(plan: Plan, scores: Scores, store: Store) -> bytes | None:
-    """The mean curves of a board's runs; None where no run in the store has any."""
+def _uncertainty(_: Plan, runs: Iterable[Run], store: Store) -> Iterator[pd.DataFrame]:
+    """The curves of how good the uncertainty of each run is, where it was asked for."""
     import pandas as pd
-    import pyarrow as pa
 
-    parts = []
-    for _, run in finished_runs(drawn(plan), scores):
+    for run in runs:
         columns = store.table(run, CURVES)
         if columns is not None:
             predicted = store.table(run, PREDICTIONS) or {}
             own = pd.concat([pd.DataFrame(dict(columns)), *_errors(predicted)])
-            parts.append(own.assign(task=run.task, method=run.method, seed=run.seed))
-    if not parts:
-        return None
-    means = mean_curves(pd.concat(parts, ignore_index=True))
-    names = means.astype(dict.fromkeys(("task", "method", "curve"), "category"))
-    return table_bytes(pa.Table.from_pandas(names, preserve_index=False))
+            yield own.assign(task=run.task, method=run.method, seed=run.seed)
 
 
 def _errors(predicted: Columns) -> Iterator[pd.DataFrame]:

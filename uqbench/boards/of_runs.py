@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import PurePosixPath
 
 from uqbench.boards.leaderboard import Board
-from uqbench.boards.scores import DEVICES, gather
+from uqbench.boards.scores import gather
 from uqbench.contract.errors import UqbenchError, warn
 from uqbench.contract.identity import Run
 from uqbench.registry.load_host import load_host
@@ -59,7 +59,7 @@ def _plan(
         return None
     chosen = Selection(suite.name, budget, tuple(methods) or None, tuple(tasks), tuple(seeds))
     plan = chosen.plan(host, "cpu")
-    there = (r for r in plan.runs if any(r.on_device(kind).folder in folders for kind in DEVICES))
+    there = (r for r in plan.runs if any(one.folder in folders for one in r.on_any_device))
     own = {(run.method, run.seed) for run in there}
     kept = [[run for run in cell.runs if (run.method, run.seed) in own] for cell in plan.cells]
     parts = zip(plan.cells, kept, strict=True)

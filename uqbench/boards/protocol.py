@@ -11,7 +11,6 @@ import numpy as np
 
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.manifest import Manifest
-from uqbench.boards.scores import DEVICES
 from uqbench.contract.errors import UqbenchError, see
 from uqbench.registry.plugins import Host
 from uqbench.suites.suite import Suite
@@ -114,7 +113,7 @@ def check_as_run(board: Board, folder: object) -> None:
     metrics = {metric.name for metric in board.plan.suite.metrics}
     for score in board.scores:
         run = planned[score.task, score.method, score.seed]
-        if score.run not in {str(run.on_device(device).folder) for device in DEVICES}:
+        if score.run not in {str(one.folder) for one in run.on_any_device}:
             raise UqbenchError(
                 f"{folder}: {score.run} was run with other settings or versions than {run.folder} "
                 f"would be now; run the suite again instead.{see('earlier-protocol')}"

@@ -9,9 +9,11 @@ results. A board keeps its form when its tables are written anew.
 import csv
 import io
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice, repeat
+from functools import cache
+from itertools import groupby, islice, repeat
 from sys import intern
 from typing import Any, TypeGuard
 
@@ -19,19 +21,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from uqbench.contract.errors import UqbenchError, see
-from uqbench.contract.identity import DeviceKind, Run
+from uqbench.contract.identity import Run
 from uqbench.registry.plugins import Host
 from uqbench.results.files import reading
 from uqbench.results.numbers import number
 from uqbench.results.records import RunRecord
 from uqbench.results.scores import CellScores, DigestOf, Making, Score, Scores, Values
 from uqbench.results.store import RunState, Store, StoredRun
-from uqbench.results.tables import PREDICTIONS, columns_digest
-from uqbench.suites.controls import SIZED, follows, of_other_runs
-from uqbench.suites.metrics import Metric, NormalizationConstants
+from uqbench.results.tables import PREDICTIONS, RunColumns, columns_digest
+from uqbench.runner.metric_values import final_metrics, stored_values
+from uqbench.suites.controls import ONE_SIZE, SIZED, follows, of_other_runs
+from uqbench.suites.metrics import Metric
 from uqbench.suites.plan import Cell, Plan
+from uqbench.suites.tables import Task
 
-DEVICES: tuple[DeviceKind, ...] = ("cpu", "cuda")
 _FIXED = ("task", "method", "seed", "status", "device", "score")
 _DIGEST_COLUMNS: dict[DigestOf, str] = {"results": "results_digest", "record": "digest"}
 _NO_VALUES: dict[DigestOf, str] = {"results": "none", "record": ""}
@@ -74,84 +77,90 @@ def check_scores(scores: Scores, plan: Plan, where: str) -> None:
 
 
 def gather(plan: Plan, store: Store) -> Scores:
-    """The scores of all planned runs, from the store; runs of either kind of device count."""
-    rows = _rows(plan, store)
-    scores = Scores(
-        CellScores(cell.task.name, cell.method.name, _with_stored(own, cell, plan, store))
-        for cell in plan.cells
-        for own in ([*islice(rows, len(cell.runs))],)
-    )
-    store.save_index()
-    return scores
+    """The scores of all planned runs, from the store; runs of either kind of device count.
 
-
-def _rows(plan: Plan, store: Store) -> Iterator[Score]:
-    """The scores in the order of the plan's runs."""
+    They have all values that follow from what runs store, also those that no record has: of metrics
+    that the suite got later, and of several runs of a method together.
+    """
     primary = plan.suite.primary_metric(plan.budget)
     constants = plan.suite.normalization_constants(primary)
+    cells = sorted(plan.cells, key=_method)
+    rows, scored, host = _rows(plan, cells, store), list[CellScores](), cache(Host.load)
+    for method, of_method in groupby(cells, _method):
+        parts = [(cell.task, [*islice(rows, len(cell.runs))]) for cell in of_method]
+        found = _following(parts, plan, store, host)
+        for task, own in parts:
+            scores = []
+            for row in own:
+                raw = (values := row.values | found.get(row.run, {})).get(primary.name)
+                score = constants[task.name].normalize(raw) if is_finite(raw) else None
+                scores.append(replace(row, values=values, score=score))
+            scored.append(CellScores(task.name, method, scores))
+    store.save_index()
+    return Scores(scored)
+
+
+def _method(cell: Cell) -> str:
+    return cell.method.name
+
+
+def _rows(plan: Plan, cells: Iterable[Cell], store: Store) -> Iterator[Score]:
+    """The rows of cells' runs as their records have them, without scores."""
     definitions = {metric.name: metric.definition() for metric in plan.suite.metrics}
     known: RunRecord | None = None  # of the last run, with which others of its cell share much
     content = ""
-    for planned in plan.runs:
+    for planned in (run for cell in cells for run in cell.runs):
         run, stored = _either_device(planned, store)
         record = stored.record if stored.state is RunState.FINISHED else None
+        row = Score(run.task, run.method, run.seed, stored.state.value, "", None, {}, run.place)
         if record is None:
-            yield Score(run.task, run.method, run.seed, stored.state.value, "", None, {}, run.place)
+            yield row
             continue
         if known is None or known.metrics is not record.metrics:
             _check_definitions(run, record, definitions)
         if known is None or known.provenance is not record.provenance:
             packages = sorted(record.provenance.content.items())
             content = " ".join(f"{name}:{value[:8]}" for name, value in packages)
-        known, digest = record, record.digests.get("results")
-        digest = digest or columns_digest(*store.columns(run))
-        scale = constants[run.task]
-        yield score_of(record, run.place, definitions, primary.name, scale, digest, content)
+        known, when = record, (intern(record.began), intern(record.updated))
+        of = record.timing, *when, record.provenance, record.metrics, record.learning
+        yield replace(
+            row, device=str(record.identity["device"]), content=content, made=Making(run, *of),
+            values={name: record.scalars[name] for name in definitions if name in record.scalars},
+            digest=record.digests.get("results") or columns_digest(*store.columns(run)),
+        )  # fmt: skip
 
 
-def _with_stored(rows: list[Score], cell: Cell, plan: Plan, store: Store) -> list[Score]:
-    """The scores of a cell, with those of what its runs store, of some of all runs together."""
-    suited = [metric for metric in plan.suite.metrics if metric.suits(cell.task)]
-    later = {metric.name: metric for metric in suited if follows(metric)}
-    made = [i for i, row in enumerate(rows) if row.made]
-    together = any(map(of_other_runs, later.values()))
-    if not (together or any(later.keys() - rows[i].values.keys() for i in made)):
-        return rows
-    from uqbench.uncertainty.controls import of_sizes, stored_scores  # they import torch
-    from uqbench.uncertainty.predicted_controls import predicted_scores
+def _following(
+    parts: Iterable[tuple[Task, Iterable[Score]]], plan: Plan, store: Store,
+    host: Callable[[], Host],
+) -> Mapping[str, dict[str, float | None]]:  # fmt: skip
+    """Values that follow from what a method's runs store, by folder of the run and by metric."""
+    every, found = plan.suite.metrics, defaultdict[str, dict[str, float | None]](dict)
+    made = [(task, [(of, row.values) for row in own if (of := row.made)]) for task, own in parts]
+    for task, own in made:
+        suited = [metric for metric in every if metric.suits(task)]
+        later = {metric.name: metric.statistic for metric in suited if follows(metric)}
+        together = any(map(of_other_runs, suited))
+        if together or any(later.keys() - values.keys() for _, values in own):
+            tables = [store.table(of.run, PREDICTIONS) for of, _ in own]
+            for (of, _), by in zip(own, stored_values(suited, tables, host()), strict=True):
+                found[of.run.place] |= {n: by[name] for n, name in later.items() if name in by}
+        for of, _ in own:
+            new = [m for m in suited if m.kind == "online" and m.name not in of.metrics]
+            if new:
+                left, budget = RunColumns(*store.columns(of.run)), plan.budget.on(task)
+                found[of.run.place] |= final_metrics(new, task, budget, left, host())
+    for metric in every:
+        if metric.statistic.startswith((SIZED, ONE_SIZE)):
+            from uqbench.uncertainty.controls import of_sizes  # it imports torch
 
-    runs = [cell.runs[i].on_device("cuda" if rows[i].device == "cuda" else "cpu") for i in made]
-    tables = [store.table(run, PREDICTIONS) for run in runs]
-    found: list[dict[str, float | None]] = stored_scores(tables)
-    if any(tables) and not any(found):
-        host = Host.load()
-        found = [predicted_scores(suited, table, host) for table in tables]
-    for metric in (m for m in later.values() if m.statistic.startswith(SIZED)):
-        for i, value in of_sizes(metric, [store.columns(run)[0] for run in runs]).items():
-            found[i][metric.statistic] = value
-    primary = plan.suite.primary_metric(plan.budget)
-    scale = plan.suite.normalization_constants(primary)[cell.task.name]
-    for i, own in zip(made, found, strict=True):
-        told = {name: own[m.statistic] for name, m in later.items() if m.statistic in own}
-        raw = (values := {**rows[i].values, **told}).get(primary.name)
-        score = scale.normalize(raw) if is_finite(raw) else None
-        rows[i] = replace(rows[i], values=values, score=score)
-    return rows
-
-
-def score_of(
-    record: RunRecord, place: str, metrics: Iterable[str], primary: str,
-    scale: NormalizationConstants, digest: str, content: str = "",
-) -> Score:  # fmt: skip
-    """The score of a finished run in a folder, by those of some metrics that it has."""
-    values = {name: record.scalars[name] for name in metrics if name in record.scalars}
-    (_, _, task, method, _), raw = place.split("/"), values.get(primary)
-    when = intern(record.began), intern(record.updated)
-    return Score(
-        task, method, record.identity["seed"], record.status, str(record.identity["device"]),
-        scale.normalize(raw) if is_finite(raw) else None, values, place, digest, content,
-        made=Making(record.timing, *when, record.provenance, record.metrics, record.learning),
-    )  # fmt: skip
+            cells = [[of.run for of, _ in own] for task, own in made if metric.suits(task)]
+            one_size = metric.statistic.startswith(ONE_SIZE)
+            for runs in [sum(cells, list[Run]())] if one_size else cells:
+                values = of_sizes(metric, [store.columns(run)[0] for run in runs])
+                for i, value in values.items():
+                    found[runs[i].place][metric.name] = value
+    return found
 
 
 def finished_runs(runs: Iterable[Run], scores: Scores) -> Iterator[tuple[Score, Run]]:
@@ -159,12 +168,10 @@ def finished_runs(runs: Iterable[Run], scores: Scores) -> Iterator[tuple[Score, 
 
     Scores of other than these ``runs`` are left out.
     """
-    known = {(run.task, run.method, run.seed): run for run in runs}
-    for cell in scores.cells:
-        for i, seed in enumerate(cell.seeds):
-            run = known.get((cell.task, cell.method, seed))
-            if run is not None and cell.made[i] is not None:
-                yield cell[i], run.on_device("cuda" if cell.device[i] == "cuda" else "cpu")
+    known = {(run.task, run.method, run.seed) for run in runs}
+    for score in scores:
+        if score.made and (score.task, score.method, score.seed) in known:
+            yield score, score.made.run
 
 
 def to_csv(scores: Scores, metrics: Sequence[Metric]) -> bytes:
@@ -238,14 +245,11 @@ def is_finite(value: float | None) -> TypeGuard[float]:
 
 def _either_device(run: Run, store: Store) -> tuple[Run, StoredRun]:
     """The run as it is planned, or as it was finished on another kind of device."""
-    planned = store.find(run)
-    if planned.state is not RunState.FINISHED:
-        for device in DEVICES:
-            other = run.on_device(device)
-            stored = store.find(other) if other != run else planned
-            if stored.state is RunState.FINISHED:
-                return other, stored
-    return run, planned
+    planned = run, store.find(run)
+    if planned[1].state is RunState.FINISHED:
+        return planned
+    others = ((one, store.find(one)) for one in run.on_any_device[1:])
+    return next((of for of in others if of[1].state is RunState.FINISHED), planned)
 
 
 def _check_definitions(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import PurePosixPath
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from uqbench.contract.seeding import derive_seed
 
@@ -80,6 +80,11 @@ class Run:
     def evaluation_seed(self, episode: int) -> int:
         """Seed by (task, seed, episode), distinct from the training seeds."""
         return derive_seed("evaluation", self.suite, self.task, self.seed, episode)
+
+    @property
+    def on_any_device(self) -> tuple[Run, ...]:
+        """The run as it is, then on the other kinds of device."""
+        return (*dict.fromkeys((self, *map(self.on_device, get_args(DeviceKind)))),)
 
     def on_device(self, device: DeviceKind) -> Run:
         """This run on another kind of device."""

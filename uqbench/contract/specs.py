@@ -189,6 +189,8 @@ class EnvironmentSpec(Spec):
             against it.
         exact_truth: the exact values of any policy, where known: from a config, a discount and the
             lanes' seeds to a :class:`uqbench.contract.truth.ExactTruth`.
+        sizes: those of its truth's scores that are there for widths of every size, too, as
+            ``NAME@0``, ``NAME@1``, …. Metrics with ``statistic = "queries/one-size/NAME"`` need it.
         queries: from a config to the :class:`uqbench.contract.queries.QueryStates` of that task,
             where agents' predictions are scored against the truth about their own policy; or to
             None.
@@ -207,6 +209,7 @@ class EnvironmentSpec(Spec):
     optimal_reward: Callable[[Any], float] | str | None = None
     optimal_q: Callable[[Any, float], OptimalQ] | str | None = None
     exact_truth: Callable[[Any, float, Sequence[int]], ExactTruth] | str | None = None
+    sizes: tuple[str, ...] = ()
     queries: Callable[[Any], QueryStates | None] | str | None = None
     state_map: Callable[[Any], StateMap] | str | None = None
     side_by_side: Callable[..., SideBySide] | str | None = None

@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from uqbench.contract.identity import Run
 from uqbench.results.records import Provenance, Timing
 
 Values = NDArray[np.float64]
@@ -17,8 +18,12 @@ DigestOf = Literal["results", "record"]
 
 
 class Making(NamedTuple):
-    """The making of a finished run: what its record has beside its scores."""
+    """The making of a finished run: what its record has beside its scores.
 
+    ``run`` is on the device that it was made on.
+    """
+
+    run: Run
     timing: Timing | None
     began: str
     updated: str

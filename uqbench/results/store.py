@@ -272,10 +272,6 @@ class Store:
         record = self.read(run.place).record
         return {} if record is None else record.digests
 
-    def has_runs(self) -> bool:
-        """Whether there is a run, damaged or not."""
-        return any(place.count("/") == DEPTH - 1 for place, _ in self.walk())
-
     def walk(
         self, suite: str | None = None, *, records: bool = True
     ) -> Iterator[tuple[str, StoredRun]]:

@@ -5,3 +5,7 @@ Read ``complete`` first, then a batch's way: ``batches`` (what executes together
 batch in its process), ``train`` (the loop), ``checkpoints``. What is reported on the way is in
 ``events``; how long it will take in ``forecast``.
 """
+
+from uqbench.contract.faces import face
+
+__getattr__ = face(__name__, batches="Batch,BatchGroup,make_batch_groups", interleaving="execute")

@@ -148,16 +148,15 @@ def lanes_elsewhere(runs: int, workers: int | None) -> int:
 
 def plugins_of(batch: Batch, host: Host) -> list[Plugin]:
     """The plugins that a batch's task, method and metrics come from, and those that these need."""
-    names = host.risk_names.names_in(batch.cell.config, *(m.risk for m in batch.metrics))
-    origins = [host.risk_measures.origin(name) for name in names]
-    origins += [registry.origin(name) for registry, name in registered(batch, host)]
-    return host.with_requirements(origins)
+    return host.with_requirements([kind.origin(name) for kind, name in registered(batch, host)])
 
 
 def registered(batch: Batch, host: Host) -> list[tuple[Registry[Any], str]]:
-    """The components of a batch's task and method: names, each with its registry."""
+    """The components of a batch's task, method and metrics: names, each with its registry."""
     task, method = batch.cell.task, batch.cell.method
+    risks = host.risk_names.names_in(batch.cell.config, *(m.risk for m in batch.metrics))
     parts: list[tuple[Registry[Any], str | None]] = [
+        *((host.risk_measures, name) for name in risks),
         (host.environments, task.environment),
         (host.datasets, task.dataset),
         (host.agents, method.agent),

@@ -249,10 +249,8 @@ def _import(batch: Batch, host: Host) -> list[object]:
     name.
     """
     methods = host.agents, host.estimators, host.risk_measures
-    names = host.risk_names.names_in(batch.cell.config, *(m.risk for m in batch.metrics))
-    parts = [*registered(batch, host), *((host.risk_measures, name) for name in names)]
     things: list[object] = [type(batch.cell.config)]
-    for registry, name in parts:
+    for registry, name in registered(batch, host):
         with contained(lambda _: None):
             made = registry[name].load_factory()
             things.append(made)

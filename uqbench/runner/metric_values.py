@@ -1,6 +1,7 @@
 """A run's final numbers, from its episodes and records."""
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,12 +11,10 @@ from uqbench.contract.errors import UqbenchError
 from uqbench.contract.risk import RiskMeasure
 from uqbench.contract.specs import imported
 from uqbench.registry.plugins import Host
-from uqbench.results.records import Timing
 from uqbench.results.tables import Columns, RunColumns
-from uqbench.runner.batches import Batch
 from uqbench.suites.configs import task_config
 from uqbench.suites.metrics import RECORDS, Metric
-from uqbench.suites.tables import Task
+from uqbench.suites.tables import Budget, Task
 
 PARTS = 10
 """The parts of an area's window; each has the mean return of the episodes that end in it."""
@@ -163,27 +162,39 @@ def _known(truth: float | None, metric: Metric) -> float:
 
 
 def final_metrics(
-    batch: Batch, host: Host, left: RunColumns, timing: Timing
-) -> dict[str, float | None]:
-    """A run's final value of every metric that its budget measures."""
-    from uqbench.uncertainty.controls import stored_scores  # they import torch
-    from uqbench.uncertainty.predicted_controls import predicted_scores
-
+    metrics: Iterable[Metric], task: Task, budget: Budget, left: RunColumns, host: Host,
+    steps_per_s: float | None = None,
+) -> dict[str, float | None]:  # fmt: skip
+    """A run's final value of every metric that its budget, on its task, measures."""
     values: dict[str, float | None] = {}
-    (stored,) = stored_scores([left.predictions])
-    stored |= predicted_scores(batch.metrics, left.predictions, host)
-    truth = truth_of(batch.cell.task, host)
-    for metric in batch.metrics:
-        needs = {"evaluation": batch.budget.evaluation, "queries": batch.budget.queries}
-        if not metric.suits(batch.cell.task) or needs.get(metric.kind, True) is None:
+    (stored,), truth = stored_values(metrics, [left.predictions], host), truth_of(task, host)
+    for metric in metrics:
+        needs = {"evaluation": budget.evaluation, "queries": budget.queries}
+        if not metric.suits(task) or needs.get(metric.kind, True) is None:
             continue
-        known = {metric.statistic: timing.steps_per_s} if metric.kind == "cost" else stored
+        known = {metric.statistic: steps_per_s} if metric.kind == "cost" else stored
         if metric.statistic not in known:
             risk = host.risk_names.measure(metric.risk)
-            own = scalar(metric, risk, left.episodes, left.metrics, batch.budget.steps, truth)
+            own = scalar(metric, risk, left.episodes, left.metrics, budget.steps, truth)
             known = {metric.statistic: own}
         values[metric.name] = known[metric.statistic]
     return values
+
+
+def stored_values(
+    metrics: Iterable[Metric], tables: Sequence[Columns | None], host: Host
+) -> list[dict[str, float | None]]:
+    """Scores by statistic of what each run of a cell stated, as its ``predictions.parquet`` has it.
+
+    Controls among them; those that need other runs have these alone to learn from.
+    """
+    from uqbench.uncertainty.controls import stored_scores  # they import torch
+    from uqbench.uncertainty.predicted_controls import predicted_scores
+
+    return [
+        found | predicted_scores(metrics, table, host)
+        for found, table in zip(stored_scores(tables), tables, strict=True)
+    ]
 
 
 def truth_of(task: Task, host: Host) -> Truth:

@@ -8,10 +8,9 @@ changes no identity. Each record has the digests of its packages, which are comp
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import get_args
 
 from uqbench.contract.errors import Say, UqbenchError, see
-from uqbench.contract.identity import DeviceKind, Run
+from uqbench.contract.identity import Run
 from uqbench.contract.wording import count
 from uqbench.registry.contents import installed_content
 from uqbench.registry.local import PREFIX
@@ -149,7 +148,7 @@ def on_stored_devices(plan: Plan, store: Store) -> Plan:
     """The plan with the runs that are stored, of whichever kind of device: all are judged here."""
 
     def stored(run: Run) -> Run:
-        known = (run, *(run.on_device(device) for device in get_args(DeviceKind)))
+        known = run.on_any_device
         there = (one for one in known if store.read(one.place).state is not RunState.MISSING)
         return next(there, run)
 

@@ -230,7 +230,7 @@ class BatchWork:
             self.trained[run] = self.store.train(run, record, files[self.lanes.index(run)])
 
         _each(store, self.batch.runs)
-        self._tidy()
+        self._forget_checkpoint(stored=True)
         return not only
 
     def _not_kept(self, why: object) -> None:
@@ -267,12 +267,17 @@ class BatchWork:
             timing = self.timing(Spent(*together), lanes)  # as if all its lanes had been judged
         self.finish(columns, timing)
 
-    def _forget_checkpoint(self) -> None:
-        """Remove the checkpoint, and name none, as far as that is possible."""
+    def _forget_checkpoint(self, *, stored: bool = False) -> None:
+        """Remove the checkpoint, and name none, as far as that is possible.
+
+        Args:
+            stored: whether the runs are, so that their records name none, and need none.
+        """
         if (saved := self.saved) is not None:
             self.saved = None
-            with suppress(UqbenchError):  # the error that led here is the one to report
-                self._write_running(saved.step)
+            with suppress(UqbenchError):  # a leftover does no harm; an error that led here is told
+                if not stored:
+                    self._write_running(saved.step)
                 tidy(self.store.at(saved.folder), self.store, self.lanes)
 
     def _on_step(self, first: int) -> Callable[[int, Latest], None]:
@@ -325,23 +330,17 @@ class BatchWork:
             lane = self.lanes.index(run)
             left = columns[lane]
             done["learning"] = self.learning[lane] if self.learning else self.record.learning
-            own = final_metrics(batch.of([run]), self.host, left, timing)
+            of, speed = batch.of([run]), timing.steps_per_s
+            own = final_metrics(of.metrics, of.cell.task, of.budget, left, self.host, speed)
             kept = self.trained[run].digests if keep and run in self.trained else {}
             record = self.record.model_copy(update={**done, "scalars": own, "digests": kept})
             self.store.finish(run, record, left)
             scalars.setdefault(run.task, {})[run.seed] = own
 
         _each(store, batch.runs)
-        self._tidy()
+        self._forget_checkpoint(stored=True)
         for part in batch.parts:
             self.report(Finished(part, timing.seconds, scalars[part.cell.task.name]))
-
-    def _tidy(self) -> None:
-        """Remove the checkpoint: the runs are stored, and need none."""
-        if (saved := self.saved) is not None:
-            self.saved = None
-            with suppress(StorageError):  # a leftover checkpoint does no harm
-                tidy(self.store.at(saved.folder), self.store, self.lanes)
 
     def _notify(self, text: str) -> None:
         self.report(Notice(self.batch, text))

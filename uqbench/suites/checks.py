@@ -14,6 +14,7 @@ from uqbench.contract.errors import UqbenchError, did_you_mean
 from uqbench.registry.plugins import Host
 from uqbench.suites.claims import NOT_VERIFIABLE, Claim, are_judged
 from uqbench.suites.configs import field_names, method_config, task_config
+from uqbench.suites.controls import ONE_SIZE
 from uqbench.suites.metrics import EVENT_STATISTICS, STATISTICS, Metric
 from uqbench.suites.search import check_space
 from uqbench.suites.suite import Suite, rows_of
@@ -135,6 +136,10 @@ def _statistic(metric: Metric, task: Task, host: Host, where: str) -> None:
         _known(where, "score of predictions", host.scores, name)
     elif metric.kind == "dataset":
         _known(where, f"score {of}", host.datasets[str(task.dataset)].scores, name)
+    elif name.startswith(ONE_SIZE):
+        spec = host.environments[str(task.environment)]
+        what = f"score of widths of every size (sizes of {spec.name!r}) {of}"
+        _known(where, what, spec.sizes, name.removeprefix(ONE_SIZE))
     elif metric.kind in ("online", "evaluation"):
         spec = host.environments[str(task.environment)]
         statistic, event = metric.event or (name, None)

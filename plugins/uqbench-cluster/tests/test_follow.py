@@ -14,11 +14,9 @@ from uqbench_cluster.orders import make_order, write_order
 
 from uqbench.executor import ORDERS, ExecutorContext, JobState, JobStatus, Order
 from uqbench.registry import Added, Host
-from uqbench.results.store import RunState, Store
-from uqbench.runner import events
-from uqbench.runner.batches import BatchGroup, make_batch_groups
+from uqbench.results import RunState, Store
+from uqbench.runner import BatchGroup, events, execute, make_batch_groups
 from uqbench.runner.drive import Where
-from uqbench.runner.interleaving import execute
 from uqbench.runner.step_log import forget, latest_steps, read_log
 from uqbench.specs import ExecutorSpec
 from uqbench.suites import make_plan, read_suites

@@ -15,7 +15,7 @@ from uqbench_cluster.orders import (
 from uqbench.errors import UqbenchError
 from uqbench.executor import Order, Resources
 from uqbench.registry import Host
-from uqbench.runner.batches import BatchGroup, make_batch_groups
+from uqbench.runner import BatchGroup, make_batch_groups
 from uqbench.runner.drive import Where
 from uqbench.runner.executors.limits import Limits
 from uqbench.suites import Plan, make_plan, read_suites

@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from uqbench.results.store import RunState, Store
+from uqbench.results import RunState, Store
 
 pytest.importorskip("uqbench_cluster.slurm", reason="tox -e slurm installs the plugin")
 NEEDED = ("slurmctld", "slurmd", "munged")

@@ -31,7 +31,7 @@ from uqbench.agent import EnvironmentInfo
 from uqbench.errors import UqbenchError
 from uqbench.lanes import Clock, EpsilonGreedy, ReplayBuffer
 from uqbench.registry import Host
-from uqbench.runner.batches import Batch
+from uqbench.runner import Batch
 from uqbench.runner.executors.local import ENVIRONMENT
 from uqbench.runner.train.agents import Training
 from uqbench.runner.train.compiling import execute_as, initial_weights

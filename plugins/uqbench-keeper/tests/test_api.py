@@ -22,10 +22,8 @@ import uqbench
 from uqbench.boards import from_csv, to_csv
 from uqbench.errors import UqbenchError, UqbenchWarning
 from uqbench.registry import Host
-from uqbench.results.scores import Scores
-from uqbench.results.store import Store
-from uqbench.runner.batches import make_batch_groups
-from uqbench.runner.interleaving import execute
+from uqbench.results import Scores, Store
+from uqbench.runner import execute, make_batch_groups
 from uqbench.runner.process import Stop
 from uqbench.suites import Selection
 

@@ -8,7 +8,7 @@ from uqbench_keeper import make
 from uqbench_keeper.make import Submission, read_submission, submit
 
 from uqbench.errors import UqbenchError
-from uqbench.results.store import Store
+from uqbench.results import Store
 from uqbench.suites import Selection
 
 SENT = Submission(

@@ -12,7 +12,7 @@ from uqbench.boards.provenance import MadeWith
 from uqbench.boards.submitted import reseeded
 from uqbench.errors import UqbenchError
 from uqbench.registry import Host
-from uqbench.results.scores import Score, Scores
+from uqbench.results import Score, Scores
 from uqbench.suites import Selection
 
 TOY = Path(__file__).parents[3] / "tests" / "toy"

@@ -20,7 +20,7 @@ from uqbench_leaderboard.error_rates import (
 from uqbench.boards import Board, gather
 from uqbench.boards.tables import csv_text
 from uqbench.pages.board_folders import made_once
-from uqbench.results.store import Store
+from uqbench.results import Store
 from uqbench.suites import Selection
 
 BOARDS = Path(__file__).parents[3] / "leaderboards"

@@ -11,8 +11,7 @@ from packed import read_scores
 from uqbench_leaderboard.cli.leaderboard import command
 
 import uqbench
-from uqbench.results.store import Store
-from uqbench.results.tables import PREDICTIONS
+from uqbench.results import PREDICTIONS, Store
 
 PLUGIN = """
 import dataclasses
@@ -241,3 +240,8 @@ def test_runs_are_scored_by_a_metric_of_training_that_the_suite_got_after_them(t
     assert [row["again"] for row in scores] == [row[known.name] for row in scores] != ["", ""]
     checked = CliRunner().invoke(command, [*own, "--check"], standalone_mode=False)
     assert checked.return_value == 0, checked.output
+    joined = {"plugins": [str(tmp_path / "later.toml")], "out": tmp_path / "results"}
+    [board] = uqbench.run("five-state", "smoke", methods="psrl", seeds=2, **joined).boards
+    values = [(row.values["again"], row.values[known.name]) for row in board.scores]
+    assert [str(again) for again, _ in values] == [row["again"] for row in scores]
+    assert all(again == first for again, first in values)

@@ -16,10 +16,10 @@ from uqbench_minatar.side_by_side import GamesSideBySide
 from uqbench.environment import TimeLimit
 from uqbench.identity import Run
 from uqbench.registry import Host
-from uqbench.results.store import Store
-from uqbench.runner.batches import Batch
+from uqbench.results import Store
+from uqbench.runner import Batch, execute
 from uqbench.runner.events import Event, Finished, Progress, Split, Started
-from uqbench.runner.interleaving import execute, joined
+from uqbench.runner.interleaving import joined
 from uqbench.runner.process import Stop
 from uqbench.runner.train.agents import Training
 from uqbench.runner.train.measurements import Measurements

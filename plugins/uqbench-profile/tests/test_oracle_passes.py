@@ -26,7 +26,7 @@ from uqbench_dqn import sizes
 
 from uqbench.agent import Uncertainty
 from uqbench.registry import Host
-from uqbench.runner.batches import make_batch_groups
+from uqbench.runner import make_batch_groups
 from uqbench.runner.train.agents import make_agent
 from uqbench.runner.train.environments import TaskEnvironment
 from uqbench.suites import make_plan, read_suites

@@ -11,7 +11,7 @@ from uqbench.boards.matrices import MethodScores
 from uqbench.errors import UqbenchError
 from uqbench.plots.render import render
 from uqbench.registry import Host
-from uqbench.results.scores import Score, Scores
+from uqbench.results import Score, Scores
 from uqbench.suites import read_suites
 
 CLASSES = """

@@ -12,8 +12,7 @@ import pytest
 import torch
 
 from uqbench.errors import CannotSaveError, StorageError, UqbenchError
-from uqbench.results.folders import Folder
-from uqbench.results.records import Provenance
+from uqbench.results import Folder, Provenance
 from uqbench.runner.checkpoints import (
     Checkpoint,
     Checkpointer,

@@ -13,13 +13,11 @@ import pytest
 import torch
 
 from uqbench.registry import Host
-from uqbench.results.folders import Folder
+from uqbench.results import Folder, RunState, Store
 from uqbench.results.records import Saved
-from uqbench.results.store import RunState, Store
-from uqbench.runner.batches import Batch, make_batch_groups
+from uqbench.runner import Batch, execute, make_batch_groups
 from uqbench.runner.checkpoints import Checkpointer, UnusableError, read, read_state, write
 from uqbench.runner.events import Notice, Started
-from uqbench.runner.interleaving import execute
 from uqbench.runner.process import Stop
 from uqbench.runner.resume import find_resume_point
 from uqbench.suites import make_plan, read_suites

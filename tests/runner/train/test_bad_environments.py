@@ -20,9 +20,8 @@ from uqbench.adapters.vector import VectorLanes
 from uqbench.environment import LaneEnv, Outcome
 from uqbench.errors import UqbenchError
 from uqbench.registry import Added, Host
-from uqbench.results.store import RunState, Store
-from uqbench.runner.batches import make_batch_groups
-from uqbench.runner.interleaving import execute
+from uqbench.results import RunState, Store
+from uqbench.runner import execute, make_batch_groups
 from uqbench.runner.train.evaluation import evaluate
 from uqbench.runner.train.guards import STRIDE, GuardedLanes
 from uqbench.suites import make_plan, read_suites

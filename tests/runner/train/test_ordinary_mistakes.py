@@ -17,9 +17,8 @@ from test_planted_predictions import SUITE, C, Points
 
 from uqbench.estimator import Estimator, PredictiveUncertainty
 from uqbench.registry import Host
-from uqbench.results.store import RunState, Store
-from uqbench.runner.batches import Batch
-from uqbench.runner.interleaving import execute
+from uqbench.results import RunState, Store
+from uqbench.runner import Batch, execute
 from uqbench.specs import DatasetSpec, EstimatorSpec, ScoreSpec
 from uqbench.suites import make_plan, read_suites
 

@@ -23,9 +23,8 @@ from uqbench.agent import Agent, LoopAgent
 from uqbench.errors import UqbenchError
 from uqbench.lanes import Capturable, Clock
 from uqbench.registry import Added, Host
-from uqbench.results.store import RunState, Store
-from uqbench.runner.batches import make_batch_groups
-from uqbench.runner.interleaving import execute
+from uqbench.results import RunState, Store
+from uqbench.runner import execute, make_batch_groups
 from uqbench.runner.train.agents import make_agent
 from uqbench.runner.train.evaluation import evaluate
 from uqbench.runner.train.guards import chosen

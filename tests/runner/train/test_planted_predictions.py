@@ -21,10 +21,9 @@ from uqbench.estimator import (
     Problem,
 )
 from uqbench.registry import Host
-from uqbench.results.store import Store
-from uqbench.runner.batches import Batch
+from uqbench.results import Store
+from uqbench.runner import Batch, execute
 from uqbench.runner.events import Failed, Finished
-from uqbench.runner.interleaving import execute
 from uqbench.specs import DatasetSpec, EstimatorSpec, NoConfig, ScoreSpec
 from uqbench.suites import make_plan, read_suites
 from uqbench.uncertainty.validity import Speaker, check_prediction

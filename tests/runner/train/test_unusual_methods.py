@@ -16,9 +16,8 @@ from uqbench import AgentSpec
 from uqbench.agent import Agent
 from uqbench.estimator import PredictiveUncertainty
 from uqbench.registry import Added
-from uqbench.results.store import RunState, Store
-from uqbench.runner.batches import Batch
-from uqbench.runner.interleaving import execute
+from uqbench.results import RunState, Store
+from uqbench.runner import Batch, execute
 from uqbench.specs import NoConfig
 from uqbench.suites import make_plan, read_suites
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING, ClassVar
 
-from uqbench.contract.risk.measure import RiskMeasure
+from uqbench.contract.risk.measure import OfLevel, RiskMeasure
 
 if TYPE_CHECKING:  # imported where it computes: every command reads the names of measures
     from torch import Tensor
@@ -66,7 +66,7 @@ class Expectation(Distortion):
 
 
 @dataclass(frozen=True)
-class CVaR(Distortion):
+class CVaR(OfLevel, Distortion):
     """Mean of the worst alpha mass of returns.
 
     ``g(p) = min(p / α, 1)``.
@@ -74,13 +74,8 @@ class CVaR(Distortion):
     Source: Rockafellar & Uryasev 2000
     """
 
-    alpha: float = 0.25
     neutral: ClassVar[Mapping[str, float]] = {"alpha": 1.0}
     coherent = True
-
-    def __post_init__(self) -> None:
-        if not 0 < self.alpha <= 1:
-            raise ValueError(f"CVaR's alpha must be in (0, 1], got {self.alpha}")
 
     def distort(self, cdf: Tensor) -> Tensor:
         """``g(p) = min(p / α, 1)``."""
@@ -88,7 +83,7 @@ class CVaR(Distortion):
 
 
 @dataclass(frozen=True)
-class VaR(Distortion):
+class VaR(OfLevel, Distortion):
     """The lower alpha quantile of returns.
 
     ``inf {z : F(z) ≥ α}``: ``g`` jumps from 0 to 1 at α. It is not coherent: a quantile is not
@@ -97,12 +92,6 @@ class VaR(Distortion):
 
     Source: Artzner et al. 1999
     """
-
-    alpha: float = 0.25
-
-    def __post_init__(self) -> None:
-        if not 0 < self.alpha <= 1:
-            raise ValueError(f"VaR's alpha must be in (0, 1], got {self.alpha}")
 
     def distort(self, cdf: Tensor) -> Tensor:
         """``g(p) = 1[p ≥ α]``."""

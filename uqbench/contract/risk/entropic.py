@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from uqbench.contract.risk.measure import RiskMeasure
+from uqbench.contract.risk.measure import OfLevel, RiskMeasure
 
 if TYPE_CHECKING:  # imported where it computes: every command reads the names of measures
     from torch import Tensor
@@ -18,7 +18,7 @@ LOWEST, HIGHEST = -40.0, 20.0
 
 
 @dataclass(frozen=True)
-class EVaR(RiskMeasure):
+class EVaR(OfLevel, RiskMeasure):
     """Entropic value at risk, a lower bound of CVaR.
 
     ``sup_{t>0} −t ln(E[exp(−Z/t)] / α)``: the tightest Chernoff lower bound of CVaR_α. In its dual
@@ -30,13 +30,8 @@ class EVaR(RiskMeasure):
     Source: Ahmadi-Javid 2012
     """
 
-    alpha: float = 0.25
     neutral: ClassVar[Mapping[str, float]] = {"alpha": 1.0}
     coherent = True
-
-    def __post_init__(self) -> None:
-        if not 0 < self.alpha <= 1:
-            raise ValueError(f"EVaR's alpha must be in (0, 1], got {self.alpha}")
 
     def __call__(self, values: Tensor, probabilities: Tensor, dim: int = -1) -> Tensor:
         """The bound at the best t, through which no gradient flows: the bound is flat there."""

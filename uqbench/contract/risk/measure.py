@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:  # imported where it computes: every command reads the names of measures
@@ -57,3 +58,15 @@ class RiskMeasure(ABC):
         import torch
 
         return self(quantiles, torch.ones_like(quantiles), dim)
+
+
+@dataclass(frozen=True)
+class OfLevel:
+    """The level of a measure of the worst returns: what share of them, in (0, 1]."""
+
+    alpha: float = 0.25
+
+    def __post_init__(self) -> None:
+        if not 0 < self.alpha <= 1:
+            name = type(self).__name__
+            raise ValueError(f"{name}'s alpha must be in (0, 1], got {self.alpha}")

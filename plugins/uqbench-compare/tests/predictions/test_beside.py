@@ -12,7 +12,7 @@ import uqbench
 from uqbench.boards import StoredBoard, from_csv
 from uqbench.errors import UqbenchError
 from uqbench.registry.load_host import load_host
-from uqbench.results.folders import Folder
+from uqbench.results import Folder
 from uqbench.suites import Selection
 
 PLUGINS = Path(__file__).parents[3]

@@ -6,7 +6,7 @@ from pathlib import Path
 from uqbench.api.boards import Written, written
 from uqbench.api.options import Options
 from uqbench.api.session import Session
-from uqbench.boards.leaderboard import Board
+from uqbench.boards.leaderboard import board
 from uqbench.boards.manifest import MANIFEST
 from uqbench.boards.protocol import older_scores, versions_here
 from uqbench.boards.stored import StoredBoard, board_folder, boards_below
@@ -16,7 +16,7 @@ from uqbench.suites.reading import read_suites
 from uqbench.suites.selection import Selection
 from uqbench_leaderboard.check import check, mark_earlier, says_earlier, with_later
 from uqbench_leaderboard.check import rewrite as rewrite_tables
-from uqbench_leaderboard.rescored import board_by, board_with, gathered, slug
+from uqbench_leaderboard.rescored import board_by, board_with, slug
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def leaderboard(
         further = result.plan.suite is not plan.suite
         return written(session, result, to, f"-{slug(score)}" if further else "")
     if risk is None:
-        result = Board.of(plan, gathered(plan, store))
+        result = board(plan, store)
         if not any(cell.scored for cell in result.scores.cells):
             raise UqbenchError(
                 f"{store.root} has no finished run of {result.title}, and so no board; make some: "
@@ -118,9 +118,9 @@ def _check_all(session: Session, root: Folder) -> Checked:
                     good = False
             else:
                 plan = own.plan(host, "cpu", session.say)
-                board = stored.board(plan, own, host, session.say)
-                good &= check(stored, board, session.store, lines.append)
-                older += [name] * bool(older_scores(board))
+                result = stored.board(plan, own, host, session.say)
+                good &= check(stored, result, session.store, lines.append)
+                older += [name] * bool(older_scores(result))
         except UqbenchError as error:
             lines.append(f"{folder}: {error}")
             good = False

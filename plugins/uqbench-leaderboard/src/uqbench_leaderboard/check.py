@@ -12,6 +12,7 @@ from uqbench.boards.leaderboard import Board
 from uqbench.boards.manifest import MANIFEST, SCHEMA_VERSION, Planned, missing_note
 from uqbench.boards.protocol import check_as_run, older_scores
 from uqbench.boards.provenance import of_older_code, provenance_json
+from uqbench.boards.scores import gather
 from uqbench.boards.stored import PACKED, PAGE, PROVENANCE, RECORDED, SCORES, StoredBoard
 from uqbench.contract.errors import Say, UqbenchError
 from uqbench.pages.board_folders import all_files, made_once, write_files
@@ -20,7 +21,6 @@ from uqbench.results.files import stored_text
 from uqbench.results.scores import Score, Scores
 from uqbench.results.store import Store
 from uqbench.suites.controls import follows, of_other_runs
-from uqbench_leaderboard.rescored import gathered
 
 
 def check(stored: StoredBoard, board: Board, store: Store, say: Say) -> bool:
@@ -66,6 +66,8 @@ def check(stored: StoredBoard, board: Board, store: Store, say: Say) -> bool:
     for score in scores:
         own = rerun.get((score.task, score.method, score.seed))
         absent = [name for name in later if name not in score.values]
+        if own is not None and board.primary.name in others:
+            own = replace(own, score=score.score)
         if own is not None and not same_result(score, own, measured + absent + others):
             differing.append(score.run)
             say(
@@ -154,7 +156,7 @@ def of_own_claims(stored: StoredBoard, board: Board) -> Board:
 
 def _rerun(board: Board, store: Store) -> dict[tuple[str, str, int], Score]:
     """The scores of those of a board's runs that a store has, by task, method and seed."""
-    return {(s.task, s.method, s.seed): s for s in gathered(board.plan, store) if s.digest}
+    return {(s.task, s.method, s.seed): s for s in gather(board.plan, store) if s.digest}
 
 
 def _not_results(board: Board) -> tuple[list[str], list[str]]:

@@ -7,13 +7,10 @@ from uqbench.boards.leaderboard import Board
 from uqbench.boards.scores import finished_runs, gather, is_finite
 from uqbench.contract.errors import UqbenchError, in_words, unknown
 from uqbench.registry.definitions import summary
-from uqbench.registry.load_host import load_host
 from uqbench.registry.plugins import Host
-from uqbench.results.scores import Scores
 from uqbench.results.store import Store
 from uqbench.results.tables import PREDICTIONS
 from uqbench.runner.metric_values import scalar, truth_of
-from uqbench.suites.controls import ONE_SIZE
 from uqbench.suites.metrics import EPISODE_STATISTICS, Metric
 from uqbench.suites.plan import Plan
 
@@ -66,43 +63,6 @@ def board_by(risk: str, plan: Plan, host: Host, store: Store) -> Board:
         values = score.values | {metric.name: value}
         by_risk[score.run] = replace(score, score=normal, values=values)
     return Board.of(changed, list(by_risk.values()))
-
-
-def gathered(plan: Plan, store: Store) -> Scores:
-    """The scores of all planned runs, also by metrics that follow from what several runs store.
-
-    Those of training that the suite got after a run, from its episodes and records; and those of a
-    method's widths at one size in all tasks, which is the best one in its other runs.
-    """
-    scores, host = gather(plan, store), load_host()
-    online = [metric for metric in plan.suite.metrics if metric.kind == "online"]
-    rows = {one.run: one for one in scores}
-    for score, run in finished_runs(plan.runs, scores):
-        task, known = plan.suite.task(run.task), score.made.metrics if score.made else {}
-        later = [metric for metric in online if metric.name not in known and metric.suits(task)]
-        if later:
-            records, episodes = store.columns(run)
-            data = episodes, records, plan.budget.on(task).steps, truth_of(task, host)
-            measures = {m.name: host.risk_names.measure(m.risk) for m in later}
-            values = {m.name: scalar(m, measures[m.name], *data) for m in later}
-            rows[score.run] = replace(score, values=score.values | values)
-    for metric in plan.suite.metrics:
-        if metric.statistic.startswith(ONE_SIZE):
-            for place, value in _at_one_size(metric, plan, scores, store).items():
-                row = rows[place]
-                rows[place] = replace(row, values=row.values | {metric.name: value})
-    return Scores.of(rows.values())
-
-
-def _at_one_size(metric: Metric, plan: Plan, scores: Scores, store: Store) -> dict[str, float]:
-    from uqbench.uncertainty.controls import of_sizes  # it imports torch
-
-    finished, found = [*finished_runs(plan.runs, scores)], dict[str, float]()
-    for method in plan.roles:
-        own = [(row.run, store.columns(run)[0]) for row, run in finished if run.method == method]
-        values = of_sizes(metric, [records for _, records in own])
-        found |= {own[i][0]: value for i, value in values.items()}
-    return found
 
 
 def with_score(plan: Plan, score: str, host: Host) -> Plan:

@@ -36,6 +36,7 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             factory="uqbench_profile.bandit_table:BanditTable",
             lanes=True,
             exact_truth="uqbench_profile.bandit_scores:exact_truth",
+            sizes=("decisions",),
         ),
         EnvironmentSpec(
             name="feature-worlds",
@@ -44,6 +45,7 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             config="uqbench_profile.config:FeatureConfig",
             lanes=True,
             exact_truth="uqbench_profile.feature_scores:exact_truth",
+            sizes=("score", "decisions", "joint"),
         ),
         EnvironmentSpec(
             name="offline-values",
@@ -52,6 +54,7 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             config="uqbench_profile.config:OfflineConfig",
             lanes=True,
             exact_truth="uqbench_profile.offline_scores:exact_truth",
+            sizes=("skill",),
         ),
         EnvironmentSpec(
             name="risk-bets",

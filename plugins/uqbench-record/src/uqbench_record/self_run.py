@@ -30,7 +30,6 @@ from uqbench.contract.specs import NoConfig
 from uqbench.lanes.adapters.gymnasium_lanes import GymnasiumLanes
 from uqbench.lanes.adapters.vector import VectorLanes
 from uqbench.registry.plugins import Host
-from uqbench.results.records import Timing
 from uqbench.results.store import RunState, Store
 from uqbench.runner.batches import Batch
 from uqbench.runner.metric_values import final_metrics
@@ -143,7 +142,7 @@ def evaluated(batch: Batch, host: Host, agent: Own) -> list[tuple[Metric, float]
     measured.begin(single)
     measured.end(single)
     (left,) = measured.judged(single)
-    values = final_metrics(batch, host, left, Timing(seconds=0.0, lanes=1, steps_per_s=1.0))
+    values = final_metrics(some, batch.cell.task, batch.budget, left, host)
     return [(of, value) for of in some if (value := values.get(of.name)) is not None]
 
 

@@ -27,7 +27,7 @@ from uqbench.boards import StoredBoard, board_folders
 from uqbench.boards.calibration import coverage_column
 from uqbench.pages.methods import names_of
 from uqbench.registry.load_host import load_host
-from uqbench.results.folders import Folder
+from uqbench.results import Folder
 from uqbench.suites import Selection, read_suites
 
 BOARDS = Path(__file__).parents[4] / "leaderboards"

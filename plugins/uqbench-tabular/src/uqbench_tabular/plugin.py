@@ -203,6 +203,7 @@ def uqbench_environments() -> Iterable[EnvironmentSpec]:
             config="uqbench_tabular.environments.config:GaussianValuesConfig",
             lanes=True,
             exact_truth="uqbench_tabular.environments.gaussian_values:exact_truth",
+            sizes=("size",),
         ),
     ]
 
