@@ -460,7 +460,7 @@ def test_metrics_and_episodes_agree_with_each_other(finished):
         (("--suite", "toy", "--budget", "papr"), "Did you mean 'paper'?"),
         (("--suite", "toy", "--set", "fast.forwrad=1.0"), "Did you mean 'forward'?"),
         (("--suite", "toy", "--set", "fast.forward=high"), "forward: Input should be a valid num"),
-        (("--suite", "toy", "--set", "fats.forward=1.0"), "There is no method to set 'fats'"),
+        (("--suite", "toy", "--set", "fats.forward=1.0"), "--set: the plan has no method 'fats'"),
         (("--suite", "toy", "--set", "forward"), "expected METHOD.KEY=VALUE"),
         (("--suite", "toy", "--seeds", "0"), "'0': expected a whole number from 1"),
         (("--suite", "toy", "--seeds", "99999999"), "from 1 to 10,000"),

@@ -59,12 +59,20 @@ def did_you_mean(given: str, known: Iterable[str]) -> str:
         return f"Did you mean {' or '.join(repr(name) for name in near)}?"
     if names:
         return f"Known: {', '.join(names)}."
-    return "None is known."
+    return "There are none."
 
 
-def unknown(kind: str, given: str, known: Iterable[str]) -> UnknownNameError:
-    """Return the error for a name that does not exist."""
-    return UnknownNameError(f"There is no {kind} {given!r}. {did_you_mean(given, known)}")
+def unknown(kind: str, given: str, known: Iterable[str], of: str = "") -> UnknownNameError:
+    """Return the error for a name that does not exist.
+
+    Args:
+        kind: a noun: the name follows it.
+        given: the name.
+        known: names that exist.
+        of: what has no such thing, as a sentence begins; empty where there is none anywhere.
+    """
+    lacks = f"{of} has" if of else "There is"
+    return UnknownNameError(f"{lacks} no {kind} {given!r}. {did_you_mean(given, known)}")
 
 
 def in_words(error: BaseException) -> str:

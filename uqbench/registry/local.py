@@ -147,7 +147,7 @@ def add_class(
         )
     chosen = attribute or there[0]
     if chosen not in vars(module):
-        raise unknown(f"class in {path}", chosen, there)
+        raise unknown("class", chosen, there, str(path))
     kind, name = classes.kind_of(vars(module)[chosen]), classes.name_of(chosen)
     join(replace(plugin, name=name, attribute=chosen), kind, suites, settings)
     return name, kind

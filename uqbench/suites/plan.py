@@ -263,7 +263,7 @@ def _methods(
     known = {method.name for method in chosen}
     for name in settings:
         if base_name(name) not in known:
-            raise unknown("method to set", name, known)
+            raise unknown("method", name, known, "--set: the plan")
     if not asked:
         raise UqbenchError(
             f"{suite.name} has no search space for {', '.join(known)}: expected one in its "

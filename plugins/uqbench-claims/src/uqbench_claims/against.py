@@ -54,7 +54,8 @@ def against(board: Board | StoredBoard, first: str, second: str) -> str:
     names = sorted({*pairs["first"], *pairs["second"]})
     for name, others in ((first, names), (second, [one for one in names if one != first])):
         if name not in others:
-            raise unknown(f"method of {board.title} with all of its runs", name, others)
+            where = f"pairs.csv of {board.title} (methods with all of their runs)"
+            raise unknown("method", name, others, where)
     pair = pairs.set_index(["first", "second"]).loc[tuple(sorted((first, second)))]
     sign = 1 if first < second else -1
     low, high = sorted(sign * pair[f"difference_{end}"] for end in ("low", "high"))
