@@ -456,7 +456,10 @@ def test_metrics_and_episodes_agree_with_each_other(finished):
         (("--suite", "tooy"), "There is no suite 'tooy'. Did you mean 'toy'?"),
         (("--suite", "toy", "--methods", "fsat"), "There is no method 'fsat'. Did you mean 'fast'"),
         (("--suite", "toy", "--methods", "walker"), "uqbench try walker --suite toy needs none"),
-        (("--suite", "toy", "--tasks", "lnog"), "There is no task 'lnog'. Did you mean 'long'?"),
+        (
+            ("--suite", "toy", "--tasks", "lnog"),
+            "toy has no task 'lnog'. Did you mean 'long'?",
+        ),
         (("--suite", "toy", "--budget", "papr"), "Did you mean 'paper'?"),
         (("--suite", "toy", "--set", "fast.forwrad=1.0"), "Did you mean 'forward'?"),
         (("--suite", "toy", "--set", "fast.forward=high"), "forward: Input should be a valid num"),

@@ -13,17 +13,21 @@ SOURCES = [*ROOT.glob("uqbench/**/*.py"), *ROOT.glob("plugins/*/src/**/*.py")]
 
 
 @pytest.mark.parametrize(
-    ("known", "of", "said"),
+    ("known", "where", "said"),
     [
-        (["quick"], "Suite minatar", "Suite minatar has no budget 'quik'. Did you mean 'quick'?"),
-        (["paper"], "", "There is no budget 'quik'. Known: paper."),
-        ([], "mine.py", "mine.py has no budget 'quik'. There are none."),
+        (
+            ["quick"],
+            "Suite x has",
+            "Suite x has no budget 'quik'. Did you mean 'quick'?",
+        ),
+        (["paper"], "There is", "There is no budget 'quik'. Known: paper."),
+        ([], "mine.py has", "mine.py has no budget 'quik'. There are none."),
     ],
 )
 def test_a_message_says_what_has_no_such_thing_and_then_the_name(
-    known: list[str], of: str, said: str
+    known: list[str], where: str, said: str
 ) -> None:
-    assert str(unknown("budget", "quik", known, of)) == said
+    assert str(unknown("budget", "quik", known, where)) == said
 
 
 def test_a_name_follows_the_noun_of_its_kind_wherever_it_is_unknown() -> None:

@@ -95,9 +95,7 @@ def plan(suite: str, budget: str | None = None, **options: Any) -> Planned:
 
 
 def _watcher(progress: bool | Watcher) -> Watcher:
-    if isinstance(progress, bool):
-        return Terminal() if progress else Watcher()
-    return progress
+    return progress if not isinstance(progress, bool) else Terminal() if progress else Watcher()
 
 
 def results_of(result: Board, store: Store) -> Results:

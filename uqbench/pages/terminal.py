@@ -60,5 +60,5 @@ def lacking(board: Board) -> list[str]:
     """Sentences on planned runs without a score, and on runs of several versions of the code."""
     missing = missing_note(board.scores, board.planned).replace("*", "").replace("`", "")
     mixed = ", ".join(package for package, hashes in board.content.items() if len(hashes) > 1)
-    said = f"Runs were made with several versions of the code of {mixed}." * bool(mixed)
-    return [*filter(None, (missing, said))]
+    said = f"Runs were made with several versions of the code of {mixed}: a difference of methods "
+    return [*filter(None, (missing, f"{said}may be one of versions." * bool(mixed)))]

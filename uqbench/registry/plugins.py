@@ -301,7 +301,7 @@ def _chosen(installed: list[EntryPoint]) -> list[EntryPoint]:
     for name in chosen:
         if not any(name in names for names, _ in named):
             known = [e.name for _, e in installed]
-            raise unknown("plugin", name, known, f"{SELECTION}: this installation")
+            raise unknown("plugin", name, known, f"{SELECTION}: this installation has")
     return [one for names, one in named if names & chosen or one[0].name == "uqbench"]
 
 
