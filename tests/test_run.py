@@ -153,7 +153,7 @@ def test_a_method_that_raises_fails_with_its_reason_and_the_suite_goes_on(tmp_pa
     assert sorted(found.values()) == ["failed"] * 6 + ["finished"] * 6
     assert all(("/slow/" in run) == (state == "failed") for run, state in found.items())
     record = json.loads((out / next(r for r in found if "/slow/" in r) / "run.json").read_text())
-    assert record["reason"] == "RuntimeError: the walker stumbled"
+    assert record["reason"].startswith("RuntimeError: the walker stumbled (")
     assert "walker.py" in record["traceback"]
     assert "6 of 12 planned runs have no score: " in done.stdout
     healed.touch()
