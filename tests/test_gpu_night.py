@@ -237,7 +237,7 @@ def test_a_method_that_raises_costs_its_own_runs(
     of = summary["methods"]
     assert of["slow"]["scores_back"] == of["slow"]["planned"] == RUNS
     assert of["stumbles"]["finished"] == of["stumbles"]["scores_back"] == 0
-    assert of["stumbles"]["reason"] == "RuntimeError: the walker stumbled"
+    assert of["stumbles"]["reason"].startswith("RuntimeError: the walker stumbled")
     assert board_of(tmp_path, monkeypatch, "slow,stumbles") == {"slow": RUNS}
 
 

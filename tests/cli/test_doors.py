@@ -56,7 +56,7 @@ def test_boards_that_differ_end_with_one(table, tmp_path, capsys, monkeypatch):
     folders = [tmp_path / n / "mine" / "imported" for n in ("one", "two")]
     code, out, _ = call(capsys, monkeypatch, "compare", *folders)
     assert code == 1
-    assert "1 of 20 runs came to something else\nx/a/4/score: 4.0 or 5.0" in out
+    assert "1 of 20 shared runs differ\nx/a/4/score: A 4.0, B 5.0" in out
 
 
 def test_predictions_are_scored(tmp_path, capsys, monkeypatch):

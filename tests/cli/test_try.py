@@ -104,7 +104,7 @@ def test_of_two_classes_one_must_be_named_and_a_loop_agent_owns_its_loop(mine):
     mine.write_text(MINE + LOOP)
     with pytest.raises(UqbenchError, match=r"2 classes .*: Mine, OwnLoop"):
         local.add_class(mine, None, ["toy"])
-    with pytest.raises(UqbenchError, match=r"There is no class in .* 'OwnLop'.*'OwnLoop'"):
+    with pytest.raises(UqbenchError, match=r"\.py has no class 'OwnLop'.*'OwnLoop'"):
         local.add_class(mine, "OwnLop", ["toy"])
     assert local.add_class(mine, "OwnLoop", ["toy"])[0] == "own-loop"
     assert Host.load().agents["own-loop"].loop

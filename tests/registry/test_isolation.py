@@ -206,4 +206,4 @@ def test_only_the_named_plugins_are_loaded(site):
     stdout, _ = site.uqbench("list", "plugins", "--json", UQBENCH_PLUGINS="toy")
     assert [entry["name"] for entry in json.loads(stdout)] == ["builtin", "toy"]
     _, stderr = site.uqbench("list", code=2, UQBENCH_PLUGINS="tyo")
-    assert "There is no plugin to load (UQBENCH_PLUGINS) 'tyo'. Did you mean 'toy'?" in stderr
+    assert "UQBENCH_PLUGINS: this installation has no plugin 'tyo'. Did you mean 'toy'?" in stderr

@@ -126,7 +126,7 @@ def test_a_second_of_real_steps_promises_the_whole_with_start_and_report(
             for batch in batches[:2]:
                 show(events.Progress(batch, part * step, 0.3 * part, {}))
     said = capsys.readouterr().err
-    assert said.count("in all on free cores, by a second of CPU time of steps here.") == 1
+    assert said.count("in all, where nothing else runs.") == 1
     # 4 s to start; 24 batches of 6 s and what is fixed, two at a time; board and report
     told = re.search(r"About (\d+) s in all", said)
     assert told is not None

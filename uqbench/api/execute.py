@@ -84,6 +84,8 @@ def execute(session: Session, *, rerun: bool = False, beside: Path | None = None
                 f"here or where {store.root}/ is copied."
             )
         unfinished = {run: store.read(run.folder).reason or "" for run in open_runs}
+        if RunState.FAILED in states.values() and execution.persistent:
+            execution.watcher.say(f"Failed: run.json of each has its traceback, in {store.root}/.")
         if unfinished and not execution.driver.waits:
             return Completed(plan, unfinished, None, None)
         result = board(plan, store) if stored is None else stored.with_runs(plan, store)

@@ -81,8 +81,7 @@ class Board:
     @classmethod
     def of(cls, plan: Plan, scores: Scores | Iterable[Score] | Callable[[], Scores]) -> Board:
         """The board of a plan and the plugins that are installed."""
-        gathered = scores if callable(scores) else Scores.of(scores)
-        return cls(plan, gathered, Planned.of(plan))
+        return cls(plan, scores if callable(scores) else Scores.of(scores), Planned.of(plan))
 
     @property
     def suite(self) -> str:

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from uqbench.contract.errors import UqbenchError, see
 from uqbench.contract.identity import Run
+from uqbench.contract.wording import count
 from uqbench.registry.plugins import Host
 from uqbench.results.files import reading
 from uqbench.results.numbers import number
@@ -54,7 +55,7 @@ def check_scores(scores: Scores, plan: Plan, where: str) -> None:
     if stored != planned:
         differing = sorted(set(stored).symmetric_difference(planned)) or stored
         raise UqbenchError(
-            f"{where} has {len(stored)} runs, the plan {len(planned)}; they differ in "
+            f"{where} has {count(len(stored), 'run')}, the plan {len(planned)}; they differ in "
             f"{', '.join('/'.join(map(str, key)) for key in differing[:3])}."
         )
     primary = plan.suite.primary_metric(plan.budget)

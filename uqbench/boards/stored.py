@@ -83,9 +83,10 @@ class StoredBoard:
         """
         stored = cls(folder if isinstance(folder, Folder) else board_at(folder))
         if not stored.has(MANIFEST):
+            below = ", ".join(str(at.path) for at in _folders(stored.at) if at.has(MANIFEST))
+            there = f"Boards below it: {below}." if below else "uqbench leaderboard writes one."
             raise UqbenchError(
-                f"{folder} is not a leaderboard's folder: expected {MANIFEST} in it. "
-                f"uqbench leaderboard --suite NAME writes one."
+                f"{folder} is not a leaderboard's folder: expected {MANIFEST} in it. {there}"
             )
         _ = stored.manifest
         return stored
@@ -332,9 +333,11 @@ class StoredBoard:
         """
         path = self.folder / SCORES
         if not self.has(path.name) and not self.has(MANIFEST):
+            suite, root = plan.suite.name, self.folder.parents[1]
+            own = [at.names[-1] for at in boards_below(Folder(root)) if at.names[-2] == suite]
             raise UqbenchError(
-                f"{path} is not there: write it with uqbench leaderboard --suite {plan.suite.name} "
-                f"--budget {plan.budget_name}."
+                f"There is no {self.folder}. In {root} {suite} has: {', '.join(own) or 'none'}"
+                f"; uqbench run --suite {suite} --budget {plan.budget_name} makes a board."
             )
         scores = from_csv(stored_text(self.unchecked(SCORES), path), str(path))
         planned = None
@@ -423,16 +426,14 @@ def board_at(path: Path) -> Folder:
 
 def boards_below(root: Folder) -> list[Folder]:
     """The boards below a folder of leaderboards; none that a link leads to."""
-    suites = _folders(root)
-    return [folder for at in suites for folder in _folders(at) if folder.has(MANIFEST)]
+    return [own for at in _folders(root) for own in _folders(at) if own.has(MANIFEST)]
 
 
 def board_folders(root: Path) -> list[Folder]:
     """The boards below a folder: a results folder, one of leaderboards, or a board itself."""
     if Folder(root).has(MANIFEST):
         return [board_at(root)]
-    boards = Folder(root, (BOARDS,))
-    return boards_below(boards if Folder(root).has(BOARDS) else Folder(root))
+    return boards_below(Folder(root, (BOARDS,) * Folder(root).has(BOARDS)))
 
 
 def _folders(folder: Folder) -> list[Folder]:

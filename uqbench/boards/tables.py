@@ -116,8 +116,8 @@ def made(rows: Iterable[Mapping[str, object]], columns: Sequence[str] = ()) -> p
 
     table = pd.DataFrame(list(rows), columns=list(columns) or None)
     kinds = {c: float for c in table if c not in TEXT and table[c].dtype == object}
-    text = [c for c in table if c in TEXT]
-    return table.fillna(dict.fromkeys(text, "")).astype(kinds).copy()  # in one block a kind
+    empty = dict.fromkeys((c for c in table if c in TEXT), "")
+    return table.fillna(empty).astype(kinds).copy()  # in one block a kind
 
 
 def csv_text(table: pd.DataFrame) -> str:

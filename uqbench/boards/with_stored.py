@@ -60,11 +60,10 @@ def read_reference(
     if boards.has(MANIFEST) and (at := StoredBoard.read(boards.path)).manifest.imported is not None:
         cells, rows = beside(at, plan)
         return Reference(at.at, Board.of(replace(plan, cells=tuple(cells)), rows), [])
-    if not selection.methods or selection.steps is not None or selection.tasks is not None:
-        raise UqbenchError(
-            "--beside: name your methods with --methods, and leave --steps and --tasks as they "
-            "are: stored runs are of all tasks, and as long as the budget says."
-        )
+    if cut := [f"--{of}" for of in ("steps", "tasks") if getattr(selection, of) is not None]:
+        raise UqbenchError(f"--beside: leave out {' and '.join(cut)}: stored runs have all.")
+    if not selection.methods:
+        raise UqbenchError("--beside: name your methods with --methods; the others are stored.")
     whole = Selection(plan.suite.name, plan.budget_name).plan(host, "cpu", say)
     folder = board_folder(replace(plan, standard=True), boards)
     stored = StoredBoard(folder)

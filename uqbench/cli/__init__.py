@@ -111,7 +111,7 @@ def main() -> None:
     except click.ClickException as error:
         shown = io.StringIO()
         error.show(shown)
-        say(*shown.getvalue().splitlines(), err=True)
+        say(*shown.getvalue().expandtabs(2).splitlines(), err=True)
         code = error.exit_code
     except (click.Abort, KeyboardInterrupt) as error:
         said = str(error.__cause__ or "") or "what was finished is kept"

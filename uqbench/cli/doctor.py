@@ -36,6 +36,7 @@ def _installation(out: Path) -> Iterator[tuple[bool, str]]:
     import shutil
 
     from uqbench.contract.errors import UqbenchError
+    from uqbench.contract.wording import count
     from uqbench.registry.packages import is_extra, lacking, naming_extra
     from uqbench.registry.plugins import Host
     from uqbench.results.store import Store
@@ -83,8 +84,9 @@ def _installation(out: Path) -> Iterator[tuple[bool, str]]:
     catalog = read_suites(host)
     yield from ((False, str(problem)) for problem in catalog.problems)
     for suite in catalog.suites.values():
-        counts = f"{len(suite.methods)} methods, {len(suite.tasks)} tasks, budgets "
-        yield bool(suite.methods), f"suite {suite.name}: {counts}{', '.join(suite.budgets)}"
+        tasks = f"{count(len(suite.tasks), 'task')}, budgets {', '.join(suite.budgets)}"
+        methods = count(len(suite.methods), "method")
+        yield bool(suite.methods), f"suite {suite.name}: {methods}, {tasks}"
     existed = out.exists()
     try:
         note = Store(out).prepare()

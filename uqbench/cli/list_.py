@@ -33,7 +33,7 @@ def command(kind: Kind | None = None, suite: Name | None = None, *, as_json: boo
         own = [entry for entry in listed[kind] if entry["name"].startswith(f"{suite}/")]
         if not own:
             known = {entry["name"].split("/")[0] for entry in listed[kind]}
-            raise unknown(f"suite with {kind}", suite, known)
+            raise unknown("suite", suite, known, f"The list of {kind} has")
         listed = {kind: own}
     if as_json:
         print_json(listed[kind] if kind else listed)

@@ -47,8 +47,7 @@ class _Path(click.Path):
     """A path that a file system can have."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        path = _Value(Place).convert(str(value), param, ctx)
-        return super().convert(path, param, ctx)
+        return super().convert(_Value(Place).convert(str(value), param, ctx), param, ctx)
 
 
 Folder = Annotated[Path, _Path(file_okay=False, path_type=Path)]
@@ -162,6 +161,8 @@ def takes(
                 params.append(_option(name, hints[name], default, helps.get(name, ""), own))
             elif name != "options":
                 own |= _kind(hints[name]) | ({"metavar": shown} if shown else {})
+                if not own["required"] and "metavar" in own:  # click brackets its own alone
+                    own["metavar"] = f"[{own['metavar']}]"
                 if own.pop("multiple", False):
                     own["nargs"] = -1
                 elif not own["required"]:  # click takes a default of None for a value
@@ -175,8 +176,7 @@ def takes(
                 values["options"] = _gathered(fields, values)
             return function(**values)
 
-        name = function.__name__.rstrip("_")
-        return _Command(name, callback=call, params=params, help=text)
+        return _Command(function.__name__.rstrip("_"), callback=call, params=params, help=text)
 
     return decorate
 

@@ -41,6 +41,7 @@ def command(options: Options, *, as_json: bool = False) -> None:
         elif entry["reason"]:
             at = entry["checkpoint_step"]
             on = "" if at is None else f"; resumes from step {at:,} of {entry['steps']:,}"
+            on += "; traceback: its run.json" * (entry["state"] == "failed")
             say(f"{entry['state']}: {entry['run']}: {entry['reason']}{on}")
     for sentence in jobs(out):
         say(sentence)

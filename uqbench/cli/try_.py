@@ -61,9 +61,10 @@ def command(
     if as_json:
         print_json(done.board.rows())
     elif NONE not in told:
-        print_board(done.board)
+        planned = done.board.planned.model_copy(update={"methods": ()})  # others are not asked for
+        print_board(replace(done.board, planned=planned))
     if as_json or NONE in told:  # else the board has said it
         say(*filter(None, [told]), err=as_json)
-    for run, reason in done.unfinished.items():
-        say(f"{run.name}: {reason}", err=True)
+    if named.is_file(what):
+        say(f"Check it against the contract's rules: uqbench plugin check {what}", err=True)
     return 1 if done.unfinished or NONE in told else 0

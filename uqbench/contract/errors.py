@@ -1,10 +1,12 @@
 """Errors that a user can act on: what was passed, what was expected, what to do."""
 
 import sys
+import traceback
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from difflib import get_close_matches
+from pathlib import Path
 
 
 class UqbenchError(Exception):
@@ -57,14 +59,19 @@ def did_you_mean(given: str, known: Iterable[str]) -> str:
     near = get_close_matches(given, names, n=3, cutoff=0.5)
     if near:
         return f"Did you mean {' or '.join(repr(name) for name in near)}?"
-    if names:
-        return f"Known: {', '.join(names)}."
-    return "None is known."
+    return f"Known: {', '.join(names)}." if names else "There are none."
 
 
-def unknown(kind: str, given: str, known: Iterable[str]) -> UnknownNameError:
-    """Return the error for a name that does not exist."""
-    return UnknownNameError(f"There is no {kind} {given!r}. {did_you_mean(given, known)}")
+def unknown(kind: str, given: str, known: Iterable[str], of: str = "There is") -> UnknownNameError:
+    """Return the error for a name that does not exist.
+
+    Args:
+        kind: a noun: the name follows it.
+        given: the name.
+        known: names that exist.
+        of: the sentence's beginning, such as ``Suite minatar has``.
+    """
+    return UnknownNameError(f"{of} no {kind} {given!r}. {did_you_mean(given, known)}")
 
 
 def in_words(error: BaseException) -> str:
@@ -73,6 +80,20 @@ def in_words(error: BaseException) -> str:
         return f"{type(error).__name__}: {error}"
     except BaseException as again:
         return f"{type(error).__name__} (its message cannot be made: {type(again).__name__})"
+
+
+LIBRARIES = sys.stdlib_module_names | {"uqbench", "torch", "numpy", "numba", "pandas"}
+"""Modules whose lines are not where the user looks for an error."""
+
+
+def located(error: BaseException) -> str:
+    """An error in words, with file, line and function of the last code of no library."""
+    where = ""
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        if frame.f_globals.get("__name__", "").partition(".")[0] not in LIBRARIES:
+            code = frame.f_code
+            where = f" ({Path(code.co_filename).name}:{line}, in {code.co_name})"
+    return in_words(error) + where
 
 
 @contextmanager

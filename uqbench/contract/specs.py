@@ -311,7 +311,7 @@ def check_laws(score: str, without: Mapping[Law, str]) -> None:
     """
     for law, why in without.items():
         if law not in LAWS:
-            raise unknown("law of scores", law, LAWS)
+            raise unknown("law", law, LAWS)
         if not why.strip():
             raise ValueError(f"score {score!r} is without the law {law!r}: expected a derivation")
 

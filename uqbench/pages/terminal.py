@@ -6,7 +6,7 @@ from uqbench.boards.leaderboard import Board
 from uqbench.boards.manifest import missing_note
 from uqbench.boards.protocol import older_scores
 from uqbench.boards.tables import IMPROVEMENT, label
-from uqbench.contract.wording import visible
+from uqbench.contract.wording import count, visible
 from uqbench.pages.board_view import BoardView
 from uqbench.pages.console import PADDING, Shown, stdout, table
 from uqbench.pages.learning import learned, without_score
@@ -49,15 +49,16 @@ def fitting(view: BoardView, room: int) -> list[Shown]:
 
 def further(view: BoardView) -> list[str]:
     """A sentence on the number of runs, and on columns that only the file has."""
-    runs = sorted({line.scored for line in view.lines})
+    runs = sorted({line.scored for line in view.lines} or {0})
+    each = f"{runs[0]} to " * (len(runs) > 1) + count(runs[-1], "run")
     rest = [label(n) for n in view.named if n != "calibration" and not n.startswith(IMPROVEMENT)]
     also = f"; leaderboard.csv also has: {', '.join(rest)}" * bool(rest)
-    return [f"{' to '.join(map(str, runs[:: max(len(runs) - 1, 1)]))} runs each{also}."]
+    return [f"{each} each{also}."]
 
 
 def lacking(board: Board) -> list[str]:
     """Sentences on planned runs without a score, and on runs of several versions of the code."""
     missing = missing_note(board.scores, board.planned).replace("*", "").replace("`", "")
     mixed = ", ".join(package for package, hashes in board.content.items() if len(hashes) > 1)
-    said = f"Runs were made with several versions of the code of {mixed}." * bool(mixed)
-    return [*filter(None, (missing, said))]
+    said = f"Runs were made with several versions of the code of {mixed}: a difference of methods "
+    return [*filter(None, (missing, f"{said}may be one of versions." * bool(mixed)))]

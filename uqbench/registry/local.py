@@ -133,10 +133,9 @@ def add_class(
     with contained(why.append, words=fault):
         module = _module(plugin, data)
     if why:
-        raise UqbenchError(
-            f"{path} cannot be executed: {why[0]}. Name a file that is part of a package as "
-            f"DISTRIBUTION:NAME, once that is installed.{see('file-of-a-package')}"
-        )
+        how = f" Install its package, and say DISTRIBUTION:NAME.{see('file-of-a-package')}"
+        of_package = how * ("relative import" in why[0])
+        raise UqbenchError(f"{path} cannot be executed: {why[0]}.{of_package}")
     there = classes.classes_in(module)
     if attribute is None and len(there) != 1:
         raise UqbenchError(
@@ -147,7 +146,7 @@ def add_class(
         )
     chosen = attribute or there[0]
     if chosen not in vars(module):
-        raise unknown(f"class in {path}", chosen, there)
+        raise unknown("class", chosen, there, f"{path} has")
     kind, name = classes.kind_of(vars(module)[chosen]), classes.name_of(chosen)
     join(replace(plugin, name=name, attribute=chosen), kind, suites, settings)
     return name, kind

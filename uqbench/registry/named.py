@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from uqbench.contract.errors import unknown
+from uqbench.contract.errors import UqbenchError, unknown
 from uqbench.registry import local
 from uqbench.registry.plugins import Host
 from uqbench.registry.registry import Plugin
@@ -23,7 +23,9 @@ def plugins_of(host: Host, what: str) -> list[Plugin]:
     """
     called = what.rpartition(":")[0] or what
     if not (plugins := [p for p in host.plugins if called in (p.name, p.distribution)]):
-        raise unknown("plugin", what, [p.name for p in host.plugins])
+        error = unknown("plugin", what, [p.name for p in host.plugins])
+        here = f" The folder {called} is here: pip install -e {called}, first."
+        raise UqbenchError(f"{error}{here * Path(called, 'pyproject.toml').is_file()}")
     return plugins
 
 

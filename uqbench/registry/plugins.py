@@ -300,7 +300,8 @@ def _chosen(installed: list[EntryPoint]) -> list[EntryPoint]:
     named = [({e.name, d.name, f"{d.name}:{e.name}"}, (d, e)) for d, e in installed]
     for name in chosen:
         if not any(name in names for names, _ in named):
-            raise unknown(f"plugin to load ({SELECTION})", name, [e.name for _, e in installed])
+            known = [e.name for _, e in installed]
+            raise unknown("plugin", name, known, f"{SELECTION}: this installation has")
     return [one for names, one in named if names & chosen or one[0].name == "uqbench"]
 
 

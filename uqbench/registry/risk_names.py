@@ -23,6 +23,7 @@ from uqbench.contract.errors import UqbenchError
 from uqbench.contract.risk.composite import CompositeRisk, additive, compose
 from uqbench.contract.risk.decision import DecisionRule, MarginalRisk
 from uqbench.contract.specs import Spec
+from uqbench.contract.wording import count
 
 if TYPE_CHECKING:
     from uqbench.contract.risk.measure import RiskMeasure
@@ -55,7 +56,7 @@ class MeasuresByName:
             raise UqbenchError(f"{text!r}: expected numbers; {error}") from None
         if len(numbers) > len(fields):
             raise UqbenchError(
-                f"{text!r} has {len(numbers)} values; the measure takes {len(fields)}: "
+                f"{text!r} has {count(len(numbers), 'value')}; the measure takes {len(fields)}: "
                 f"{', '.join(fields) or 'none'}."
             )
         table = dict(zip(fields, numbers, strict=False))

@@ -155,8 +155,7 @@ class Folder:
     def signatures(self, *names: str) -> list[Signature | None]:
         """Signatures of regular files; None where there is none of that name."""
         with suppress(OSError):
-            folder = self.way()
-            return [signature(folder / name) for name in names]
+            return [signature(folder / name) for folder in [self.way()] for name in names]
         return [None] * len(names)
 
     def open(self, name: str, most: int | None = None) -> BufferedReader:

@@ -92,8 +92,8 @@ def complete(plan: Plan, execution: Execution, board: StepCosts) -> dict[Run, Ru
         UqbenchError: a logger is unknown, or what it needs is not installed.
     """
     store, watcher, driver = execution.store, execution.watcher, execution.driver
-    states = stored_states(plan, store)
-    watcher.say(*describe(plan, states, store), *filter(None, [code_note(states.values())]))
+    states, kept = stored_states(plan, store), execution.persistent
+    watcher.say(*describe(plan, states, store, kept), *filter(None, [code_note(states.values())]))
     todo, tried = to_do(states, plan.stage), set[Run]()
     before = driver.submitted(plan)
     if before:
@@ -108,7 +108,7 @@ def complete(plan: Plan, execution: Execution, board: StepCosts) -> dict[Run, Ru
                 return {run: store.read(run.folder).state for run in plan.runs}
             at_once = min(execution.processes or len(plan.runs), len(groups) + len(before))
             expected = Forecast(plan, todo | runs_in(before), store, board)
-            end = "Safe to interrupt; run again to resume." if execution.persistent else "Not kept."
+            end = "Safe to interrupt; run again to resume." if kept else "Nothing is kept."
             noun, how = ("job", " at once, once begun") if driver.elsewhere else ("process", "")
             watcher.say(f"On {execution.device}, {count(at_once, noun)}{how}. {end}")
             workers = execution.workers if driver.elsewhere else at_once
@@ -131,8 +131,7 @@ def complete(plan: Plan, execution: Execution, board: StepCosts) -> dict[Run, Ru
 
 def preview(plan: Plan, todo: set[Run], execution: Execution) -> str:
     """The text of what would be submitted; empty where processes are started."""
-    groups = execution.groups(plan, todo)
-    return execution.driver.preview(plan, groups, execution.workers)
+    return execution.driver.preview(plan, execution.groups(plan, todo), execution.workers)
 
 
 def _follow(

@@ -78,9 +78,7 @@ def find_device(choice: str, gpus_elsewhere: float | None = None) -> DeviceKind:
 
 def cores() -> int:
     """The cores that this process may use."""
-    if sys.platform == "linux":
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
 def _has_driver() -> bool:

@@ -80,8 +80,7 @@ class _Display:
         rest, share, spent = self._time.left(), self._time.share, now - self._began
         if self._afterwards is not None and self._time.seen >= SEEN_SECONDS and share < 1:
             total = duration(spent / self._time.busy + self._time.free + self._afterwards)
-            by = "a second of CPU time" if event.batch.device == "cpu" else "a second"
-            self._say(f"About {total} in all on free cores, by {by} of steps here.")
+            self._say(f"Estimate: {total} in all, where nothing else runs.")
             self._afterwards = None
         speed = f"{sum(self._speeds.values()):,.0f} steps/s, " * bool(self._speeds)
         left = f"{share:.0%}, {speed}about {duration(rest)} left of {duration(rest + spent)}"

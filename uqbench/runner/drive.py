@@ -125,11 +125,7 @@ class Driver(Protocol):
         """Submit groups where the command does not wait; return a sentence, empty if it does."""
 
     def execute(
-        self,
-        plan: Plan,
-        groups: Sequence[BatchGroup],
-        workers: int | None,
-        before: Submitted = (),
+        self, plan: Plan, groups: Sequence[BatchGroup], workers: int | None, before: Submitted = ()
     ) -> Generator[Event, None, None]:
         """Execute groups, and yield what happens to them and to those submitted ``before``.
 
@@ -187,11 +183,7 @@ class Here:
         return ""
 
     def execute(
-        self,
-        plan: Plan,
-        groups: Sequence[BatchGroup],
-        workers: int | None,
-        before: Submitted = (),
+        self, plan: Plan, groups: Sequence[BatchGroup], workers: int | None, before: Submitted = ()
     ) -> Generator[Event, None, None]:
         """Execute groups, and yield what happens; closing the iterator stops them."""
         with deferred_interrupts() as interrupts:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy
 import torch
 
-from uqbench.contract.errors import StorageError, contained, in_words
+from uqbench.contract.errors import StorageError, contained, located
 from uqbench.contract.identity import Run
 from uqbench.registry.plugins import Host
 from uqbench.registry.side_effects import Surroundings, arithmetic
@@ -229,9 +229,9 @@ def _failure(batch: Batch, store: Store, error: BaseException) -> Event:
         return Split(batch, f"the tasks are taken one by one: {error}", len(batch.runs))
     if len(batch.runs) > 1 and not isinstance(error, StorageError):
         too_many = isinstance(error, torch.OutOfMemoryError)  # for a GPU
-        return Split(batch, in_words(error), (len(batch.runs) + 1) // 2 if too_many else 1)
+        return Split(batch, located(error), (len(batch.runs) + 1) // 2 if too_many else 1)
     full = isinstance(error, StorageError) and error.full
-    return failed(batch, store, in_words(error), traceback.format_exc(), full)
+    return failed(batch, store, located(error), traceback.format_exc(), full)
 
 
 def begin_random() -> None:

@@ -129,8 +129,7 @@ def _collected(records: Columns, name: str, first: int, steps: int) -> float:
     """The growth of a cumulative record after step ``first``."""
     chosen = records["metric"] == name
     at = dict(zip(records["step"][chosen], records["value"][chosen], strict=True))
-    before = at[first] if first else 0.0
-    return float(at[steps] - before)
+    return float(at[steps] - (at[first] if first else 0.0))
 
 
 def _mean_of_records(records: Columns, name: str, first: int) -> float | None:

@@ -107,8 +107,7 @@ def saved_step(record: RunRecord, store: Store) -> int | None:
     if record.checkpoint is None:
         return None
     with suppress(OSError, ValueError, RecursionError):
-        about = read_about(store.at(record.checkpoint.folder))
-        return max(about.step, record.checkpoint.step)
+        return max(read_about(store.at(record.checkpoint.folder)).step, record.checkpoint.step)
     return record.checkpoint.step
 
 

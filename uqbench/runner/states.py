@@ -58,15 +58,17 @@ def to_do(states: Mapping[Run, StoredRun], stage: Stage | None = None) -> set[Ru
     return trained if stage == "judge" else left.keys() - trained
 
 
-def describe(plan: Plan, states: Mapping[Run, StoredRun], store: Store) -> Iterator[str]:
-    """Lines that say what will run and why."""
+def describe(
+    plan: Plan, states: Mapping[Run, StoredRun], store: Store, kept: bool = True
+) -> Iterator[str]:
+    """Lines that say what will run and why, and where results go that are kept."""
     todo = to_do(states, plan.stage)
     methods = dict.fromkeys(cell.method.name for cell in plan.cells)
     tasks = dict.fromkeys(cell.task.name for cell in plan.cells)
     yield f"{plan.suite.name}, budget {plan.budget_name}: {plan.budget.summary}"
     yield (
         f"{count(len(plan.runs), 'run')} of {_steps(plan)} steps: "
-        f"{', '.join(methods)} on {', '.join(tasks)}. Results go to {store.root}/."
+        f"{', '.join(methods)} on {', '.join(tasks)}." + f" Results go to {store.root}/." * kept
     )
     for state in RunState:
         runs = [run for run, stored in states.items() if stored.state is state]

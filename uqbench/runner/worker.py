@@ -12,7 +12,7 @@ from functools import partial
 
 import torch
 
-from uqbench.contract.errors import CannotSaveError, StorageError, UqbenchError, in_words
+from uqbench.contract.errors import CannotSaveError, StorageError, UqbenchError, located
 from uqbench.contract.identity import Run
 from uqbench.registry.plugins import Host
 from uqbench.results.folders import Folder
@@ -208,7 +208,7 @@ class BatchWork:
         except torch.OutOfMemoryError:
             raise  # fewer lanes may fit
         except Exception as error:  # a plugin may raise anything
-            raise NotMadeError(in_words(error)) from error
+            raise NotMadeError(located(error)) from error
 
     def _keep(
         self, make: Callable[[], list[dict[str, bytes]]], spent: Spent, checkpoint_seconds: float

@@ -111,9 +111,8 @@ class Apart:
     def estimate(self) -> float:
         """The difference, or the ratio; not a number over zero."""
         first, second = self.first.estimate, self.second.estimate
-        if not self.ratio:
-            return first - second
-        return first / second if second else math.nan
+        ratio = first / second if second else math.nan
+        return ratio if self.ratio else first - second
 
     @property
     def runs(self) -> int:

@@ -157,7 +157,7 @@ def make_plan(
     asked = [row for n in methods or names for row in (rows[n] if n in searched else [n])]
     chosen_methods, settings = _methods(suite, host, offered, methods, asked, given)
     every_task, every_seed = suite.tasks_of(planned), range(first, first + planned.seeds)
-    chosen_tasks = _choose("task", every_task, tasks)
+    chosen_tasks = _choose("task", every_task, tasks, f"Budget {budget_name} of {suite.name} has")
     chosen_seeds = tuple(every_seed) if seeds is None else tuple(sorted(seeds))
     unable = _unable(chosen_methods, chosen_tasks, host, say)
     cells = tuple(
@@ -263,7 +263,7 @@ def _methods(
     known = {method.name for method in chosen}
     for name in settings:
         if base_name(name) not in known:
-            raise unknown("method to set", name, known)
+            raise unknown("method", name, known, "--set: the plan has")
     if not asked:
         raise UqbenchError(
             f"{suite.name} has no search space for {', '.join(known)}: expected one in its "
@@ -332,9 +332,11 @@ def _variants(
     )
 
 
-def _choose(kind: str, things: Iterable[Any], names: Sequence[str] | None) -> tuple[Any, ...]:
+def _choose(
+    kind: str, things: Iterable[Any], names: Sequence[str] | None, of: str = "There is"
+) -> tuple[Any, ...]:
     by_name = {thing.name: thing for thing in things}
     for name in names or ():
         if name not in by_name:
-            raise unknown(kind, name, by_name)
+            raise unknown(kind, name, by_name, of)
     return tuple(thing for name, thing in by_name.items() if names is None or name in names)

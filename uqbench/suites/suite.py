@@ -162,7 +162,7 @@ class Suite(Table):
                 raise UqbenchError(
                     f"{self.name} needs a [tuning] table to be tuned (docs/protocols.md#tuning)."
                 )
-            raise unknown(f"budget of suite {self.name}", name, self.all_budgets)
+            raise unknown("budget", name, self.all_budgets, f"Suite {self.name} has")
         return self.all_budgets[name]
 
     @property

@@ -133,9 +133,7 @@ def _text(value: Any) -> str:
     """The shortest text that reads back as the value."""
     if isinstance(value, float):
         short = f"{value:.0e}".replace("e-0", "e-").replace("e+0", "e+")
-        if float(short) == value and len(short) < len(repr(value)):
-            return short
-        return repr(value)
+        return short if float(short) == value and len(short) < len(repr(value)) else repr(value)
     if isinstance(value, str) and _PLAIN.fullmatch(value) and toml_value(value) == value:
         return value
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

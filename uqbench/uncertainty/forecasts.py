@@ -75,5 +75,4 @@ def lower_tail_mean(atoms: Tensor, probs: Tensor, level: float) -> Tensor:
     ordered, order = atoms.sort(-1)
     mass = probs.gather(-1, order)
     before = mass.cumsum(-1) - mass
-    counted = torch.minimum(mass, (level - before).clamp(min=0))
-    return (counted * ordered).sum(-1) / level
+    return (torch.minimum(mass, (level - before).clamp(min=0)) * ordered).sum(-1) / level

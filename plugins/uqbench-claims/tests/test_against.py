@@ -43,8 +43,9 @@ def test_what_is_not_decided_is_told_with_the_seeds_that_would_decide_it():
     6 · ((2.394 + .842) · .04 / 2.394 / .02)² = 43.9 seeds."""
     said = against(board(), "a", "b")
     assert said.startswith(
-        "a is not significantly better than b on toy · paper: +0.02 [-0.02, 0.06] in IQM, p 0.8 "
-        "among 3 pairs; if there is a difference, about 38 more seeds would decide ("
+        "a is not significantly better than b on toy · paper: +0.02 [-0.02, 0.06] in IQM, "
+        "adjusted p = 0.8 (3 comparisons); if there is a difference, "
+        "about 38 more seeds would decide ("
     )
     other = against(board(), "b", "a")
     assert other.startswith(
@@ -52,15 +53,15 @@ def test_what_is_not_decided_is_told_with_the_seeds_that_would_decide_it():
     )
     assert re.search("about .*", said)[0] == re.search("about .*", other)[0]
     alone = against(board(pairs=1), "a", "b")
-    assert "p 0.4; if there is a difference, about" in alone
-    assert alone.endswith("; a second look is a second test.")
+    assert "p = 0.4; if there is a difference, about" in alone
+    assert alone.endswith("; adding seeds after looking needs a correction.")
 
 
 def test_what_is_decided_or_cannot_be_compared_has_no_price():
     apart = against(board(difference=0.2, p=0.001, adjusted=0.003), "b", "a")
     assert apart == (
-        "b is significantly worse than a on toy · paper: -0.2 [-0.24, -0.16] in IQM, p 0.003 "
-        "among 3 pairs."
+        "b is significantly worse than a on toy · paper: -0.2 [-0.24, -0.16] in IQM, "
+        "adjusted p = 0.003 (3 comparisons)."
     )
     assert against(board(p=float("nan"), adjusted=float("nan")), "a", "b") == (
         "a against b on toy · paper: +0.02 in IQM, and no interval, since all runs of each are "
@@ -72,4 +73,4 @@ def test_what_is_decided_or_cannot_be_compared_has_no_price():
 def test_a_row_that_is_not_ranked_is_compared_by_itself():
     said = against(board(p=0.03, adjusted=float("nan")), "a", "b")
     assert said.startswith("a is significantly better than b")
-    assert said.endswith("p 0.03.")
+    assert said.endswith("p = 0.03.")

@@ -722,7 +722,7 @@ def test_the_board_and_the_index_have_pages(stored, tmp_path):
 
 
 def test_a_board_of_older_code_says_so(stored):
-    assert "of older code than is installed here: uqbench aaaa (here" in check(stored, 0)
+    assert "made with other code than is installed: uqbench aaaa (here" in check(stored, 0)
 
 
 def check(stored, code, *, rewrite=False):

@@ -309,6 +309,20 @@ class Slow(DQN):
     """It learns in the last bits of its weights."""
 
 
+class StatesTensor(Slow):
+    """Its uncertainty is a tensor."""
+
+    def uncertainty(self, obs):
+        return torch.zeros(3, device=obs.device)
+
+
+def test_what_the_device_rule_reads_is_first_of_the_right_form():
+    config = DQNConfig(hidden=(8,), learning_starts=20, batch_size=8, channels=2)
+    subject = AgentSubject(name="tensor", factory=StatesTensor, config=config)
+    assert outcome(subject, "uncertainty-forms")[0] == "failed"
+    assert outcome(subject, "agent-device") == ("blocked", "uncertainty-forms")
+
+
 class Cuts(Slow):
     """It takes the end of a time limit for the end of an episode."""
 

@@ -66,5 +66,4 @@ class MarginalRisk(DecisionRule):
 
     def __call__(self, values: Tensor, probabilities: Tensor, belief: Tensor) -> Tensor:
         """``Risk(Σ_k β_k P_k)``."""
-        weights = probabilities * belief[..., None]
-        return self.measure(values.flatten(-2), weights.flatten(-2))
+        return self.measure(values.flatten(-2), (probabilities * belief[..., None]).flatten(-2))

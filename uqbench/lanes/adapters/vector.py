@@ -19,6 +19,7 @@ from torch import Tensor
 
 from uqbench.contract.environment import LaneEnv, Outcome, TimeLimit
 from uqbench.contract.errors import UqbenchError
+from uqbench.contract.wording import count
 from uqbench.lanes.adapters import returned
 from uqbench.lanes.adapters.gymnasium_lanes import count_of
 from uqbench.lanes.adapters.returned import Call
@@ -84,7 +85,7 @@ class VectorLanes(LaneEnv):
             )
         if env.num_envs != len(seeds):
             raise UqbenchError(
-                f"expected {len(seeds)} environments, one a seed; got {env.num_envs}"
+                f"expected {count(len(seeds), 'environment')}, one a seed; got {env.num_envs}"
             )
         self.n_actions = count_of(env.single_action_space)
         self.observation_space = env.single_observation_space

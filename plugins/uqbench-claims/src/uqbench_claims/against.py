@@ -54,7 +54,8 @@ def against(board: Board | StoredBoard, first: str, second: str) -> str:
     names = sorted({*pairs["first"], *pairs["second"]})
     for name, others in ((first, names), (second, [one for one in names if one != first])):
         if name not in others:
-            raise unknown(f"method of {board.title} with all of its runs", name, others)
+            where = f"pairs.csv of {board.title} (methods with all of their runs) has"
+            raise unknown("method", name, others, where)
     pair = pairs.set_index(["first", "second"]).loc[tuple(sorted((first, second)))]
     sign = 1 if first < second else -1
     low, high = sorted(sign * pair[f"difference_{end}"] for end in ("low", "high"))
@@ -70,9 +71,10 @@ def against(board: Board | StoredBoard, first: str, second: str) -> str:
         comparison = Comparison(f"{first} over {second}", what, found, Region(low=0.0))
         open_one = (Finding(comparison, alpha, None, None),)
         price = seeds_needed(Evidence((comparison,)), open_one, seeds).told(seeds)
-        told = f"; if there is a difference, {price}; a second look is a second test"
+        told = f"; if there is a difference, {price}; adding seeds after looking needs a correction"
         said = f"not {said}"
+    shown = f"adjusted p = {p:.2g} ({family} comparisons)" if family > 1 else f"p = {p:.2g}"
     return (
         f"{first} is {said} on {board.title}: {found.estimate:+.3g} [{low:.3g}, {high:.3g}] in "
-        f"{what}, p {p:.2g}{f' among {family} pairs' if family > 1 else ''}{told}."
+        f"{what}, {shown}{told}."
     )

@@ -6,6 +6,7 @@ from typing import Any
 
 from uqbench.boards.tables import number
 from uqbench.contract.claim import Region
+from uqbench.contract.wording import count
 from uqbench.statistics.levels import ALPHA
 from uqbench_claims.decision import Finding, Needed
 from uqbench_claims.judge import Judgement
@@ -87,10 +88,10 @@ def as_text(judged: Judgement) -> str:
     under = f", under {', '.join(judged.readings)}" if judged.readings else ""
     verdict = f"{judged.verdict.value}{under}" + (judged.reason and f": {judged.reason}")
     lines = [claim.sentence, f"  {verdict}", *(f"  - {_sentence(f)}" for f in findings)]
-    counted = f"{runs.finished} of {runs.planned} runs" + (
+    counted = f"{runs.finished} of {count(runs.planned, 'run')}" + (
         f", {runs.failed} failed" if runs.failed else ""
     )
-    counted += f", {judged.seeds} seeds, budget {judged.budget}"
+    counted += f", {count(judged.seeds, 'seed')}, budget {judged.budget}"
     if len(findings) > 1:
         counted += f"; {len(findings)} comparisons, 95 % together (Holm)"
     elif findings:

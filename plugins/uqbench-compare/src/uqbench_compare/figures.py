@@ -73,7 +73,7 @@ def draw(found: Any, what: str, ax: Any = None, threshold: float | None = None) 
         UqbenchError: there is none of that name, or it is of scores by step and there are none.
     """
     if what not in FIGURES:
-        raise unknown("figure of a comparison", what, FIGURES)
+        raise unknown("figure", what, FIGURES, "A comparison has")
     if (what == "steps") != (threshold is not None):
         raise UqbenchError("expected a threshold with the figure steps, and with no other.")
     if ax is None and what in OF_BOARDS:

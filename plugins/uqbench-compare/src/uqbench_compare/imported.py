@@ -155,7 +155,7 @@ def constants_of(suite: Suite, table: pd.DataFrame) -> tuple[Constants, tuple[st
     plain = {plain_name(name): (of.zero, of.one) for name, of in known.constants.items()}
     tasks = {task: plain_name(task) for task in table["task"].unique()}
     for task in (task for task, name in tasks.items() if name not in plain):
-        raise unknown(f"task of the suite {suite.name}", task, known.constants)
+        raise unknown("task", task, known.constants, f"Suite {suite.name} has")
     return {task: plain[name] for task, name in tasks.items()}, (known.zero, known.one)
 
 

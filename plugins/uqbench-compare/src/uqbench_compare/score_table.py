@@ -167,7 +167,7 @@ def find_columns(names: Sequence[str], given: Mapping[str, str], where: str) -> 
         if role not in COLUMNS:
             raise unknown("role", role, COLUMNS)
         if column not in names and column[:1] != "=" and not (column == "*" and role in CELL):
-            raise unknown(f"column of {where}", column, names)
+            raise unknown("column", column, names, f"{where} has")
         found[role] *= names.count(column) or 1
     if {given.get(role) for role in CELL} == {"*"}:
         raise UqbenchError(f"{where}: expected other columns as methods or as tasks, not as both.")

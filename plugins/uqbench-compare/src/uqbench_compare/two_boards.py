@@ -28,7 +28,7 @@ def differences(first: StoredBoard, second: StoredBoard) -> list[str]:
         pd.json_normalize(board.manifest.model_dump(include=SETTINGS)).iloc[0].map(str)
         for board in (first, second)
     ]
-    told = _named("{0}: {1} or {2}", _differing(*settings))
+    told = _named("{0}: A {1}, B {2}", _differing(*settings))
     ours, theirs = (b.scores.set_index(RUN).drop(columns=MEASURED, errors="ignore")
                     for b in (first, second))  # fmt: skip
     for only, others, board in ((ours, theirs, first), (theirs, ours, second)):
@@ -39,13 +39,13 @@ def differences(first: StoredBoard, second: StoredBoard) -> list[str]:
     cells = [frame.loc[both].map(repr).stack() for frame in (ours, theirs)]
     values = _differing(*cells)
     runs = dict.fromkeys(name[:3] for name, *_ in values)
-    told += [f"{len(runs)} of {len(both)} runs came to something else"] * bool(runs)
-    told += _named("{0}: {1} or {2}", [("/".join(map(str, n)), *of) for n, *of in values])
+    told += [f"{len(runs)} of {count(len(both), 'shared run')} differ"] * bool(runs)
+    told += _named("{0}: A {1}, B {2}", [("/".join(map(str, n)), *of) for n, *of in values])
     ranks = [
         board.leaderboard.set_index("method")[["rank_low", "rank_high"]].agg(tuple, axis=1).map(str)
         for board in (first, second)
     ]
-    return told + _named("ranks of {0}: {1} or {2}", _differing(*ranks))
+    return told + _named("ranks of {0}: A {1}, B {2}", _differing(*ranks))
 
 
 def _differing(ours: pd.Series, theirs: pd.Series) -> list[tuple[Any, ...]]:

@@ -79,7 +79,8 @@ def check(stored: StoredBoard, board: Board, store: Store, say: Say) -> bool:
         say(f"{folder}: {lacking.replace('*', '').replace('`', '')}")
     if not (altered or differing):
         say(
-            f"{folder}: {', '.join(follow)} follow from scores.csv, byte for byte; "
+            f"{folder}: {', '.join(n for n in follow if n != SCORES)} "
+            f"follow from {SCORES}, byte for byte; "
             f"{len(rerun)} of its {len(scores)} rows compared with runs in {store.root}"
         )
     if rerun and scores.digest_of == "record":
@@ -89,7 +90,7 @@ def check(stored: StoredBoard, board: Board, store: Store, say: Say) -> bool:
         )
     older = of_older_code(scores)
     if older:
-        say(f"{folder}: of older code than is installed here: {older}")
+        say(f"{folder}: made with other code than is installed: {older}")
     if changed := older_scores(board):
         say(f"{folder}: {changed}")
     return not (altered or differing)

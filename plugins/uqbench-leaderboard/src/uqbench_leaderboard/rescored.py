@@ -6,6 +6,7 @@ from dataclasses import replace
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.scores import finished_runs, gather, is_finite
 from uqbench.contract.errors import UqbenchError, in_words, unknown
+from uqbench.contract.wording import count
 from uqbench.registry.definitions import summary
 from uqbench.registry.plugins import Host
 from uqbench.results.store import Store
@@ -72,7 +73,7 @@ def with_score(plan: Plan, score: str, host: Host) -> Plan:
         UqbenchError: there is no such score.
     """
     if score not in host.scores:
-        raise unknown("score of predictions", score, host.scores)
+        raise unknown("score", score, host.scores)
     if any((m.kind, m.statistic) == ("predictions", score) for m in plan.suite.metrics):
         return plan
     spec = host.scores[score]
@@ -113,8 +114,8 @@ def board_with(score: str, plan: Plan, host: Host, store: Store) -> Board:
         made[one.run] = replace(one, values=one.values | dict.fromkeys(names, known))
     if without:
         raise UqbenchError(
-            f"--rescore: {len(without)} runs kept no predictions, such as {without[0]}: make them "
-            f"again with uqbench run --rerun."
+            f"--rescore: {count(len(without), 'run')} kept no predictions, such as {without[0]}: "
+            f"make them again with uqbench run --rerun."
         )
     return Board.of(changed, list(made.values()))
 

@@ -26,6 +26,7 @@ def command() -> None:
     \b
     Example:
       uqbench plugin new my-method --kind agent
+      pip install -e my-method
       uqbench plugin check my-method
     """
 
@@ -34,7 +35,7 @@ def command() -> None:
 def new(
     name: str, *, kinds: tuple[Annotated[str, click.Choice(KINDS)], ...], to: Folder | None = None
 ) -> None:
-    """Begin a plugin: a package with one worked method, tests and a suite.
+    """Begin a package with one worked method, tests and a suite.
 
     It installs, passes its checks and has a row on a board as it is. Nothing is overwritten.
 
@@ -63,10 +64,11 @@ def check(
     only: Annotated[str | None, "NAME"] = None,
     as_json: bool = False,
 ) -> int:
-    """Check what is registered, or a class of a file, against the rules of conformance.
+    """Check what is registered, or a class of a file.
 
     NAME is that of a plugin or its distribution, DISTRIBUTION:NAME of one thing that it registers,
-    or FILE[:CLASS]. Exits with 1 if a required rule is broken, or if there was nothing to check.
+    or FILE[:CLASS]. Exits with 1 if a required rule of
+    conformance is broken, or if there was nothing to check.
 
     For a suite file (.toml), or one of tables that extend others, all names, keys and values are
     checked; what it names must be installed, or in a file of --plugin.
@@ -126,7 +128,7 @@ def _say_suites(path: Path) -> None:
 
 def _summary(results: Sequence[Result]) -> str:
     """Counts of the checks that passed, failed and so on."""
-    counts = Counter(result.status for result in results)
+    counts = Counter(r.status + " (why: --json)" * (r.status == "skipped") for r in results)
     return ", ".join(f"{count} {status}" for status, count in counts.most_common())
 
 
@@ -138,7 +140,7 @@ def _show(results: Sequence[Result]) -> None:
     whole = {level: own for level, own in by_level.items() if all(r.ok for r in own)}
     reached = [of for of, own in whole.items() if any(r.status == "passed" for r in own)]
     kind, name = results[0].kind, results[0].name
-    say(f"{kind} {name}: {_summary(results)} ({', '.join(reached) or '-'})")
+    say(f"{kind} {name}: {_summary(results)}; levels reached: {', '.join(reached) or 'none'}")
     told = ("failed", "expected", "vacuous")
     for result in results:
         if result.status in told or (result.status == "passed" and result.message):

@@ -44,7 +44,7 @@ def results(
     for subject in subjects:
         checks = {one.id: one for one in all_checks() if isinstance(subject, one.of)}
         for name in subject.expected_failures.keys() - checks:
-            raise unknown(f"check of an {subject.kind}", name, checks)
+            raise unknown("check", name, checks, f"The kind {subject.kind} has")
         wanted = {i for i in checks if only in f"{subject.name}-{i}" and i not in without}
         needed, waits_for, own = set(wanted), dict[str, str](), []
         for one in reversed(checks.values()):

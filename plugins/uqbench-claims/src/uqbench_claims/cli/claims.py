@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from uqbench.api.options import Options
 from uqbench.cli.options import RUNS, FolderThere, takes
 from uqbench.cli.terminal import print_json, say, warn
+from uqbench.contract.wording import count
 
 if TYPE_CHECKING:
     from uqbench_claims.api import SuiteVerdicts
@@ -61,7 +62,7 @@ def command(options: Options, *, boards: FolderThere | None = None, as_json: boo
 def _line(of: SuiteVerdicts) -> str:
     about = "; ".join(of.papers)
     if of.budget is None:
-        return f"no runs ({of.claims} claims; {about})"
+        return f"no runs ({count(of.claims, 'claim')}; {about})"
     if of.error:
         return f"{of.budget}: cannot be judged: {of.error.splitlines()[0]}"
     return f"{of.budget}: {', '.join(f'{n} {word}' for word, n in of.verdicts.items())} ({about})"

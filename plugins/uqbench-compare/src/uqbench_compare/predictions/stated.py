@@ -92,7 +92,7 @@ def stated(arrays: Mapping[str, Any], where: str) -> dict[str, Predictions[Array
     """
     for key in arrays:
         if key.removeprefix(OUTSIDE) not in FORMS:
-            raise unknown(f"array of {where}", key, [*FORMS, *(OUTSIDE + of for of in FORMS)])
+            raise unknown("array", key, [*FORMS, *(OUTSIDE + of for of in FORMS)], f"{where} has")
     test = {k: v for k, v in arrays.items() if not k.startswith(OUTSIDE)}
     outside = {k.removeprefix(OUTSIDE): v for k, v in arrays.items() if k.startswith(OUTSIDE)}
     if "targets" not in arrays and not outside:

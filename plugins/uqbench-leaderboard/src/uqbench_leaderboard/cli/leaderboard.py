@@ -7,7 +7,7 @@ from uqbench.cli.options import RUNS, Folder, takes
 from uqbench.cli.terminal import print_json, say, warn
 
 
-@takes(*RUNS, "out")
+@takes(*RUNS, "out", suite=False)
 def command(
     options: Options,
     *,
@@ -21,8 +21,8 @@ def command(
     """Compute a suite's board from stored runs.
 
     With --check, recompute the tables of a stored leaderboard from its scores, and compare its
-    rows with those runs that are in OUT. Exit 1 where a byte differs. Without --suite every
-    leaderboard is checked; the last lines list those that are scored with older definitions.
+    rows with those runs that are in OUT. Exit 1 where a byte differs. --check without --suite
+    checks every leaderboard; the last lines list those that are scored with older definitions.
 
     \b
     Examples:

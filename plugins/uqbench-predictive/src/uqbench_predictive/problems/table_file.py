@@ -86,7 +86,7 @@ def columns_of(
     """
     for name in filter(None, (target, groups)):
         if name not in frame:
-            raise unknown(f"column of {where}", name, [str(column) for column in frame])
+            raise unknown("column", name, [str(column) for column in frame], f"{where} has")
     if target == groups:
         raise UqbenchError(
             f"{where}: {target!r} is the target and the groups; expected two columns."

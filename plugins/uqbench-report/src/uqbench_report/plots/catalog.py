@@ -101,5 +101,5 @@ def showing(board: StoredBoard, methods: Collection[str], tasks: Collection[str]
     for kind, names, known in (("method", methods, board.methods), ("task", tasks, every)):
         for name in names:
             if name not in known:
-                raise unknown(f"{kind} of {board.title}", name, known)
+                raise unknown(kind, name, known, f"{board.title} has")
     return replace(board, shown=(tuple(methods), tuple(tasks)))

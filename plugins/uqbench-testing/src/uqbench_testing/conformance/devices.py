@@ -34,7 +34,7 @@ class _Wait(Exception):  # noqa: N818
     """Data of the device was asked for on the host."""
 
 
-@check(AgentSubject, "agent-device", level="compiled", after=("agent-forms",))
+@check(AgentSubject, "agent-device", level="compiled", after=("agent-forms", "uncertainty-forms"))
 def device(subject: AgentSubject) -> None:
     """Every tensor is made on the agent's device: no operation mixes two devices.
 

@@ -259,8 +259,8 @@ def scale(subject: Learner) -> str:
     ratio = float((large / small.clamp(min=1e-30)).median())
     known = subject.calibrated and 1 / FACTOR < ratio < FACTOR
     within = SCALE**2 / FACTOR <= ratio <= SCALE**2 * FACTOR
-    said = f"its epistemic_var is multiplied by {ratio:.3g}"
-    expect(within or known, f"{said}; expected 100")
+    said = f"for ten times the rewards, epistemic_var is {ratio:.3g} times as large (100 is right)"
+    expect(within or known, said)
     return said
 
 
