@@ -109,6 +109,27 @@ def test_worse_than_the_trivial_baseline_is_no_beating_of_it(plan):
         assert board.trivial.beaten == {"dqn": False, "qr-dqn": True}
 
 
+@pytest.mark.parametrize("best", ["qr-dqn", "constant-action"])
+def test_one_local_run_leaves_all_rows_and_the_headline_as_they_were(plan, best):
+    """Where a method is best, and where none beats the trivial row."""
+    scores = simulated(plan, MEANS | {best: 2.0})
+    mine = [
+        replace(cell, method=cell.method.model_copy(update={"name": "mine"}),
+                runs=tuple(replace(run, method="mine") for run in cell.runs[:1]))
+        for cell in plan.cells if cell.method.name == "qr-dqn"
+    ]  # fmt: skip
+    own = [replace(s, method="mine") for s in scores if (s.method, s.seed) == ("qr-dqn", 0)]
+    alone = Board.of(plan, scores)
+    beside = Board.of(replace(plan, cells=(*plan.cells, *mine)), [*scores, *own])
+    assert len(mine) == len(own) == 2
+    theirs, row = rows(beside), rows(beside).pop("mine")
+    assert {name: of for name, of in theirs.items() if name != "mine"} == rows(alone)
+    assert (row["rank"], row["mean_low"], row["beats_trivial"]) == ("", "", "")
+    said = "Too few runs for a rank, fewer than 3 a task: mine."
+    assert beside.finding == f"{alone.finding} {said}"
+    assert beside.together == alone.together
+
+
 def test_without_intervals_or_trivial_runs_nothing_is_marked(plan):
     scores = simulated(plan)
     two = Board.of(plan, [s for s in scores if s.seed < 2])

@@ -195,6 +195,38 @@ def test_runs_without_spread_and_few_seeds_leave_everything_open():
         assert {str(place) for place in found.values()} == {"1–2"}
 
 
+@pytest.mark.parametrize("paired", [False, True])
+@pytest.mark.parametrize("ranges", [None, [(-50.0, 50.0)] * 2])
+@pytest.mark.parametrize("few", [1, 2])
+def test_a_row_of_too_few_runs_changes_nothing_among_the_others(paired, ranges, few):
+    """It has differences without intervals, which are none of those that hold together."""
+    generator = np.random.default_rng(5)
+    world = 3 * generator.normal(size=(8, 2))
+    scores = {f"m{i}": i + world + 0.5 * generator.normal(size=(8, 2)) for i in range(4)}
+    more = scores | {"mine": scores["m0"][:few] + 0.3}
+    alone, beside = (
+        compare(of, "mean", paired=paired, baselines=["m0"], ranges=ranges) for of in (scores, more)
+    )
+    own = [pair for pair in beside if "mine" in (pair.first, pair.second)]
+    assert [pair for pair in beside if pair not in own] == list(alone)
+    assert {(pair.difference.low, pair.p, pair.adjusted) for pair in own} == {(None, None, None)}
+    assert places(more, beside, "mean") == places(scores, alone, "mean")
+
+
+def test_a_row_of_other_runs_is_compared_by_its_own_and_the_others_stay_paired():
+    """More pairs hold together, and nothing else is another: p-values and estimates are equal."""
+    generator = np.random.default_rng(6)
+    world = 3 * generator.normal(size=(8, 1))
+    scores = {f"m{i}": i + world + 0.5 * generator.normal(size=(8, 1)) for i in range(3)}
+    alone = compare(scores, "mean", paired=True)
+    beside = compare(scores | {"mine": scores["m0"][:5] + 9}, "mean", paired=True)
+    mine = [pair for pair in beside if "mine" in (pair.first, pair.second)]
+    rest = [pair for pair in beside if pair not in mine]
+    assert [(a.p, a.difference.value) for a in rest] == [(a.p, a.difference.value) for a in alone]
+    assert [pair.adjusted for pair in rest] == [min(1.0, 2 * pair.adjusted) for pair in alone]
+    assert None not in {pair.difference.low for pair in mine}
+
+
 def test_p_better_of_so_few_runs_that_nothing_is_left_out_has_no_interval():
     scores = next(boards(6, [0.0, 9.0], runs=3))
     (pair,) = compare(scores, "mean", paired=False)
@@ -210,6 +242,8 @@ def test_worlds_that_methods_share_are_found_by_permutation():
     assert p == 0.001
     assert "Methods' scores of a seed are correlated" in pairing_note(shared, paired=False)
     assert pairing_note(shared, paired=True) == ""
+    one_more = [*shared, shared[0][:1]]
+    assert pairing_note(one_more, paired=False) == pairing_note(shared, paired=False)
     apart = [generator.normal(size=(10, 3)) for _ in range(6)]
     assert pairing_note(apart, paired=False) == ""
     few = [

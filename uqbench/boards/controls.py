@@ -9,6 +9,7 @@ import pandas as pd
 
 from uqbench.boards.matrices import MethodScores
 from uqbench.statistics.estimate import Estimate
+from uqbench.statistics.levels import MINIMUM_SEEDS
 from uqbench.statistics.location import location
 from uqbench.suites.controls import COVERAGE, control_of
 from uqbench.suites.metrics import Metric
@@ -23,10 +24,11 @@ def beyond(plan: Plan, metrics: Sequence[Metric], own: MethodScores) -> dict[str
 
     None where a control of predictions is not known, as in runs from before distances were stored.
     The best control is the one with the greatest mean over the method's runs; its values are taken
-    off run by run. Intervals hold together with 95 % for all methods of the board.
+    off run by run. Intervals hold together with 95 % for all methods of the board that have any.
     """
     found: dict[str, Estimate | None] = {}
-    rows = max(1, [*plan.roles.values()].count("method"))  # of a selection of oracles there is none
+    enough = [c.method.name for c in plan.cells if len(c.runs) >= MINIMUM_SEEDS]
+    rows = max(1, sum(plan.roles[name] == "method" for name in {*enough}))  # oracles may be alone
     for metric in (one for one in metrics if one.statistic != COVERAGE):
         names = {m.name: f"{metric.name}_{control_of(m)}" for m in metrics if control_of(m)}
         values = own.raw(metric)

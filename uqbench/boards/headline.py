@@ -16,6 +16,7 @@ from uqbench.boards import calibration
 from uqbench.boards.controls import above_controls
 from uqbench.boards.tables import PLACE, label
 from uqbench.boards.tuned import UNTUNED
+from uqbench.statistics.levels import MINIMUM_SEEDS
 
 CALIBRATED, NARROW, WIDE, OPEN = calibration.WORDS
 MOST_NAMES = 3
@@ -63,11 +64,12 @@ class Told:
         own = replace(self, by=f" by {_words(self.metric[0])}") if self.further else self
         also = (self._of(metric)._also for metric in self.further)
         told = [sentence for sentence in (own._best, *also, self._trust) if sentence]
+        most = MOST_WORDS + MORE_WORDS * len(self.further)
         for surprise in self._surprises():
             room = MOST_SENTENCES + len(self.further) - len(told)
-            if room > 0 and words_of(" ".join([*told, surprise])) <= self.most_words:
+            if room > 0 and words_of(" ".join([*told, surprise])) <= most:
                 told.append(surprise)
-        return " ".join(told)
+        return " ".join(filter(None, [*told, self._few]))
 
     @property
     def note(self) -> str:
@@ -78,11 +80,6 @@ class Told:
     def further(self) -> list[str]:
         """The metrics that rank beside the primary one."""
         return [str(c).removesuffix(PLACE) for c in self.leaderboard if str(c).endswith(PLACE)]
-
-    @property
-    def most_words(self) -> int:
-        """The number of words that the headline may have."""
-        return MOST_WORDS + MORE_WORDS * len(self.further)
 
     def _of(self, metric: str) -> Self:
         """Frames by a further metric that ranks, without a trivial row to beat."""
@@ -109,9 +106,26 @@ class Told:
         return f"By {self.by} {self.first[0]} ({number(known[self.first[0]])}) {said}."
 
     @cached_property
+    def few(self) -> list[str]:
+        """The methods that have all of their runs, and too few of these for a rank."""
+        own = self.leaderboard[self.leaderboard["role"] == "method"]
+        placed = own.filter(["rank_low"]).notna().any(axis=1)
+        return list(own["method"][~placed & own[self.ranking].notna()]) if placed.any() else []
+
+    @property
+    def _few(self) -> str:
+        """A sentence on them; empty where there are none."""
+        those = f"fewer than {MINIMUM_SEEDS} a task: {_names(self.few, 'and')}" if self.few else ""
+        return those and f"Too few runs for a rank, {those}."
+
+    @cached_property
     def methods(self) -> pd.DataFrame:
-        """The rows of methods by name, the best first where the budget ranks."""
+        """The rows of methods by name, the best first where the budget ranks.
+
+        Without those of too few runs to be ranked beside others.
+        """
         own = self.leaderboard[self.leaderboard["role"] == "method"].set_index("method", drop=False)
+        own = own.drop(index=self.few)
         by = ["rank", "method"] if self.ranks and "rank" in own else ["method"]
         return own.rename_axis(None).sort_values(by, kind="stable", na_position="last")
 
@@ -206,11 +220,8 @@ class Told:
     @cached_property
     def words(self) -> dict[str, str]:
         """The word for the intervals of each method that states any."""
-        return {
-            name: word
-            for name, word in calibration.words(self.methods).items()
-            if word != calibration.NO_WORD
-        }
+        known = calibration.words(self.methods)
+        return {name: word for name, word in known.items() if word != calibration.NO_WORD}
 
     @cached_property
     def shares(self) -> pd.Series:

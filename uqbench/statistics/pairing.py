@@ -52,10 +52,12 @@ def pairing_note(scores: Sequence[NDArray[np.float64]], *, paired: bool) -> str:
     """A sentence on runs of a seed that go together and are compared as if they did not.
 
     Args:
-        scores: of each method, ``[seeds, tasks]``.
+        scores: of each method, ``[seeds, tasks]``; those of fewer seeds than others do not count.
         paired: whether methods are compared seed by seed, with all tasks of a seed as one.
     """
-    if paired or len({of.shape for of in scores}) != 1 or len(scores[0]) < MINIMUM_SEEDS:
+    seeds = max(map(len, scores))
+    scores = [of for of in scores if len(of) == seeds]
+    if paired or len({of.shape for of in scores}) != 1 or seeds < MINIMUM_SEEDS:
         return ""
     by_task = list(np.stack(scores).transpose(2, 1, 0))
     worlds = "they met the same worlds, compare them seed by seed (`paired`)"

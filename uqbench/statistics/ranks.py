@@ -15,6 +15,7 @@ pair of equal methods is told apart.
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations, permutations
 
 import numpy as np
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 
 from uqbench.statistics.bounded import Apart, Ranges, difference
 from uqbench.statistics.estimate import Estimate, improvement
+from uqbench.statistics.levels import MINIMUM_SEEDS
 from uqbench.statistics.location import Location, location, paired_difference
 from uqbench.statistics.statistic import point
 
@@ -79,20 +81,21 @@ def compare(
     """All pairs of methods, by their ``[runs, tasks]`` scores.
 
     Args:
-        scores: by method, with the same tasks, and the same seeds in the same order.
+        scores: by method, with the same tasks; as many runs are of the same seeds in the same
+            order. A pair's statistics are those of its own runs, however many others have.
         statistic: that ranks.
         paired: whether seeds with all their tasks are the unit, and are compared one by one.
         baselines: rows that are compared with methods and not with one another.
         unranked: other rows that take no part: pairs with one have no adjusted p-value.
         ranges: of the metric on each task, where its runs may fail.
     """
-    seeds = min(map(len, scores.values()), default=0)
-    seedwise = paired and len(set(map(len, scores.values()))) == 1
-    measured, found = measure(scores, statistic, ranges, seedwise=seedwise), list[Pair]()
-    family = together(measured, baselines, unranked)
+    measured, found = measure(scores, statistic, ranges, paired=paired), list[Pair]()
+    seeds = {names: min(len(scores[name]) for name in names) for names in measured}
+    enough = [names for names, number in seeds.items() if number >= MINIMUM_SEEDS]
+    family = together(enough, baselines, unranked)
     for (first, second), of in measured.items():
         pairs = len(family) if (first, second) in family else None
-        apart = Estimate.of(of, seeds, pairs or 1)
+        apart = Estimate.of(of, seeds[first, second], pairs or 1)
         p = None if apart.low is None else of.p_value()
         adjusted = None if pairs is None or p is None else min(1.0, pairs * p)
         better = improvement(scores[first], scores[second], pairs or 1)
@@ -114,14 +117,16 @@ def together(
 def places(scores: Mapping[str, Matrix], pairs: Sequence[Pair], statistic: str) -> dict[str, Place]:
     """Each method's place by the ranking statistic (more is better) and its rank set.
 
-    A single method has none.
+    A single method has none, nor has one with fewer than three runs a task beside others with more:
+    of it nothing can be told, and theirs stay as they are.
 
     Args:
         scores: of the methods that are ranked.
         pairs: those with another method do not count.
         statistic: that ranks.
     """
-    values = {name: point(statistic, matrix) for name, matrix in scores.items()}
+    enough = {name: of for name, of in scores.items() if len(of) >= MINIMUM_SEEDS} or scores
+    values = {name: point(statistic, matrix) for name, matrix in enough.items()}
     ordered = sorted(values, key=lambda name: (-values[name], name))
     ways = ((a, b, one) for one in pairs for a, b in permutations((one.first, one.second)))
     apart = [(a, b) for a, b, one in ways if a in values and b in values and one.better(a)]
@@ -134,13 +139,17 @@ def places(scores: Mapping[str, Matrix], pairs: Sequence[Pair], statistic: str) 
 
 
 def measure(
-    scores: Mapping[str, Matrix], statistic: str, ranges: Ranges | None, *, seedwise: bool
+    scores: Mapping[str, Matrix], statistic: str, ranges: Ranges | None, *, paired: bool
 ) -> dict[Names, Measured]:
-    """The differences of all pairs."""
-    pairs = combinations(sorted(scores), 2)
-    if ranges is not None and all(ranges) and statistic == "mean":
-        return {(a, b): difference(scores[a], scores[b], ranges, seedwise) for a, b in pairs}
-    if seedwise:
-        return {(a, b): paired_difference(scores[a], scores[b], statistic) for a, b in pairs}
-    known = {name: location(matrix, statistic) for name, matrix in scores.items()}
-    return {(a, b): known[a].plus(-1.0, known[b]) for a, b in pairs}
+    """The differences of all pairs; where ``paired``, seed by seed of two with as many runs."""
+    known = cache(lambda name: location(scores[name], statistic))
+
+    def apart(a: str, b: str) -> Measured:
+        seedwise = paired and len(scores[a]) == len(scores[b])
+        if ranges is not None and all(ranges) and statistic == "mean":
+            return difference(scores[a], scores[b], ranges, seedwise)
+        if seedwise:
+            return paired_difference(scores[a], scores[b], statistic)
+        return known(a).plus(-1.0, known(b))
+
+    return {names: apart(*names) for names in combinations(sorted(scores), 2)}

@@ -50,7 +50,7 @@ def against(board: Board | StoredBoard, first: str, second: str) -> str:
     pairs, scores, what = board.table("pairs.csv"), board.table("scores.csv"), label(board.ranking)
     if pairs is None or scores is None:
         raise UqbenchError(f"{board.title} has no pairs.csv: write the board again from its runs.")
-    seeds = scores[scores["method"] == first]["seed"].nunique()
+    seeds = min(scores[scores["method"] == one]["seed"].nunique() for one in (first, second))
     names = sorted({*pairs["first"], *pairs["second"]})
     for name, others in ((first, names), (second, [one for one in names if one != first])):
         if name not in others:

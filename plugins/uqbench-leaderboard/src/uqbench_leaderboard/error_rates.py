@@ -115,7 +115,7 @@ def error_rates(
     """The share of what is printed that is wrong, on each of the drawn boards.
 
     Args:
-        rows: the scores of each, ``[runs, tasks]``.
+        rows: the scores of each, ``[runs, tasks]``; those of too few runs have no interval.
         statistic: that ranks.
         paired: whether seeds with all their tasks are the unit, and are compared one by one.
         ranks: whether there are any.
@@ -123,7 +123,8 @@ def error_rates(
         baselines: rows that are compared with methods and not with one another.
     """
     wrong: dict[str, list[float]] = {BRACKET: [], RANK: []}
-    if min(map(len, rows.values()), default=0) < MINIMUM_SEEDS:
+    rows = {name: of for name, of in rows.items() if len(of) >= MINIMUM_SEEDS}
+    if not rows:
         return wrong
     bounded = sum(of is not None for of in ranges or ()) * sum(map(len, rows.values()))
     number = min(BOARDS, max(FEWEST, WORK // max(1, bounded)))
@@ -135,7 +136,7 @@ def error_rates(
         ranges = None if ranges is None or not all(ranges) else [_mean_range(ranges)]
     seedwise = paired and len(set(map(len, known.values()))) == 1
     for drawn, true in equal_boards(known, ranges, seedwise=seedwise, number=number):
-        measured = measure(drawn, "mean", ranges, seedwise=seedwise)
+        measured = measure(drawn, "mean", ranges, paired=seedwise)
         family = together(measured, baselines)
         p = [value for names in family if (value := measured[names].p_value()) is not None]
         if ranks and family:
