@@ -35,6 +35,7 @@ ROUTES = {
     "claims": ("claims.html", "#claims="),
     "methods": ("methods.html", "#methods="),
     "method": ("method-ua-dqn.html", "#method=ua-dqn"),
+    "psrl": ("method-psrl.html", "#method=psrl"),
 }
 WIDTHS = (390, 1280)
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
@@ -290,6 +291,12 @@ def test_three_questions_are_two_clicks_from_the_front(visit: Visit):
     visit.go("front")
     page.click(".matrix td:not(.e) a >> nth=0")
     assert page.locator("#rows").count() == 1
+
+
+def test_claims_of_a_method_on_several_boards_say_on_which(visit: Visit):
+    visit.go("psrl")
+    said = visit.page.locator(".card p").all_inner_texts()
+    assert len({text.partition("\n")[0] for text in said}) == len(said) > 2
 
 
 def test_the_choice_of_a_task_changes_headline_words_and_picture(visit: Visit, explorer):

@@ -18,14 +18,14 @@ from packed import read_scores, write_scores
 from uqbench_claims.judged import by_paper, distinct, judged_claims
 from uqbench_claims.verdict import Verdict
 from uqbench_report.explorer.board import board_data
-from uqbench_report.explorer.matrix import KINDS, MARKS, html, matrix
-from uqbench_report.explorer.page import PAGE, Explorer
+from uqbench_report.explorer.matrix import MARKS, html, matrix
+from uqbench_report.explorer.page import PAGE, Explorer, _methods
 from uqbench_report.explorer.ranks import places_by
 from uqbench_report.plots import catalog
 
-from uqbench.boards import StoredBoard, board_folders
-from uqbench.boards.calibration import coverage_column
-from uqbench.pages.methods import names_of
+from uqbench.boards import StoredBoard
+from uqbench.boards.calibration import word
+from uqbench.pages.methods import entitled, names_of
 from uqbench.registry.load_host import load_host
 from uqbench.results import Folder
 from uqbench.suites import Selection, read_suites
@@ -278,9 +278,9 @@ def test_titles_of_pages_and_cells_are_text():
     called = dict.fromkeys(("title", "said", "page", "image"), HOSTILE)
     page = Elements(PAGE.render(called, sources=[]))
     assert page.meta["og:title"] == HOSTILE
-    cell = {"board": "b", "word": "open", "text": "90", "title": HOSTILE, "said": HOSTILE}
-    row = {"of": "m", "title": HOSTILE, "inside": {"k": [cell]}, "skill": {}}
-    of = {"rows": [row], "inside": ["k"], "skill": [], "without": [HOSTILE]}
+    cell = {"word": "open", "text": "90", "said": HOSTILE}
+    row = {"of": "m", "title": HOSTILE, "inside": {"k": cell}, "skill": {}}
+    of = {"rows": [row], "inside": {"k": HOSTILE}, "skill": {}, "without": [HOSTILE]}
     table = Elements(html(of, lambda kind, name: f"#{kind}={name}"))
     assert table.tags.count("a") == 2
     assert "img" not in [*page.tags, *table.tags]
@@ -329,6 +329,18 @@ def test_the_finding_and_the_pictures_say_the_names_of_papers(deepsea):
         assert not re.search(rf"(?<![\w-]){key}(?![\w-])", data["finding"] + " " + drawn)
 
 
+@pytest.mark.parametrize(
+    "name", ["cartpole/paper", "minatar/night", "deepsea/paper", "fashion/ood"]
+)
+def test_a_method_has_one_name_in_table_headline_and_figures(name, host, suites):
+    """Also where its title is too long for a picture, or is that of another row."""
+    board = StoredBoard.read(BOARDS / name)
+    suite = suites[board.suite]
+    titles = [of["title"] for _, of in names_of(board, host, suite)]
+    assert len({*titles}) == len(titles)
+    assert [*entitled(board, host, suite).leaderboard["method"]] == titles
+
+
 def test_two_methods_on_one_task_have_the_interval_of_their_difference_there(deepsea, host):
     data = deepsea.boards["deepsea-demo"]
     names = [one["name"] for one in data["methods"]]
@@ -348,26 +360,62 @@ def test_two_methods_on_one_task_have_the_interval_of_their_difference_there(dee
 
 def test_a_cell_of_the_matrix_is_a_boards_word_and_leads_to_it(deepsea, site):
     data, table = deepsea.boards["deepsea-demo"], html(deepsea.matrix, site.page_of)
-    assert deepsea.matrix["inside"] == ["DeepSea"]
+    assert deepsea.matrix["inside"] == {"deepsea-demo": data["title"]}
     for row in deepsea.matrix["rows"]:
-        (cell,) = row["inside"]["DeepSea"][:1]
-        one = next(
-            of for of in data["methods"] if f"{data['title']}, {of['name']}" == cell["title"]
-        )
-        k = data["methods"].index(one)
-        assert cell["word"] == one["calibration"]
+        cell = row["inside"]["deepsea-demo"]
+        own = [of for of in data["methods"] if cell["said"] == f"{of['name']}: {of['word']}"]
+        (k,) = map(data["methods"].index, own)
+        assert cell["word"] == data["methods"][k]["calibration"]
         assert cell["text"] == f"{100 * data['values']['coverage_90_mean'][k][0]:.0f}"
         assert f'href="deepsea-demo.html">{MARKS[cell["word"]]}{cell["text"]}</a>' in table
     assert table.count('<td class="m-') == len(deepsea.matrix["rows"])
 
 
-def test_every_suite_with_intervals_has_a_kind_of_world_and_there_are_twelve_at_most():
-    assert len(KINDS) <= 12
-    named = {suite for suites in KINDS.values() for suite in suites}
-    for folder in board_folders(BOARDS):
-        board = StoredBoard.read(folder)
-        column = coverage_column(map(str, board.leaderboard))
-        assert column is None or column[1] != 0.9 or board.suite in named, board.title
+def front_page(*stored):
+    """A matrix of boards, each a title, its suite, its runs, its score, and methods with shares."""
+    boards, methods = {}, {}
+    for title, suite, runs, score, shares in stored:
+        words = {name: word(of, of, 0.9) for name, of in shares.items()}
+        boards[title] = {
+            "id": title, "title": title, "suite": suite, "coverage": ["c", 0.9, 0.85, 0.95],
+            "earlier": "", "runs": [runs, runs], "methods": [{"name": name} for name in shares],
+            "skill": score and {"name": score, "values": [[1.0, 0.5, 1.5]] * len(shares)},
+        }  # fmt: skip
+        for name, share in shares.items():
+            row = {"board": title, "name": name, "covered": [share] * 3, "place": None,
+                   "calibration": words[name], "word": words[name]}  # fmt: skip
+            methods.setdefault(name, {"of": name, "title": name, "rows": []})["rows"].append(row)
+    return matrix(boards, list(methods.values()))
+
+
+def visible(table):
+    """The cells of a table without what only a mouse shows, by the heads of row and column."""
+    rows = re.findall(r"<tr>(.*?)</tr>", table, re.DOTALL)
+    cells = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL) for row in rows]
+    head, *body = [[re.sub(r"<[^>]*>", "", cell).strip() for cell in row] for row in cells[1:]]
+    return {(row[0], of): cell for row in body for of, cell in zip(head[1:], row[1:], strict=True)}
+
+
+def test_a_cell_is_of_the_board_and_the_score_that_its_column_names_without_a_mouse():
+    """A world where a method's intervals fail is seen, and no column has two boards or scores."""
+    of = front_page(
+        ("sea · paper", "sea", 9, None, {"psrl": 0.9}),
+        ("deep · paper", "deep", 4, None, {"psrl": 0.6}),
+        ("wear · ood", "wear", 9, "AUROC", {"psrl": 0.9, "mm": 0.99}),
+        ("wear · paper", "wear", 5, "NLL", {"mm": 0.9}),
+        ("wear · more", "wear", 5, "NLL", {"more": 0.9}),
+    )
+    assert visible(html(of, lambda kind, name: name)) == {
+        ("more", "deep · paper"): "", ("more", "sea · paper"): "", ("more", "wear · more"): "●90",
+        ("more", "wear · ood"): "", ("more", "wear · more: NLL"): "+",
+        ("more", "wear · ood: AUROC"): "",
+        ("psrl", "deep · paper"): "▼60", ("psrl", "sea · paper"): "●90",
+        ("psrl", "wear · more"): "", ("psrl", "wear · ood"): "●90",
+        ("psrl", "wear · more: NLL"): "", ("psrl", "wear · ood: AUROC"): "+",
+        ("mm", "deep · paper"): "", ("mm", "sea · paper"): "", ("mm", "wear · more"): "",
+        ("mm", "wear · ood"): "▲99", ("mm", "wear · more: NLL"): "",
+        ("mm", "wear · ood: AUROC"): "+",
+    }  # fmt: skip
 
 
 def test_a_row_of_another_paper_is_a_method_of_its_own(host, suites):
@@ -393,25 +441,24 @@ def test_a_method_has_its_cost_configuration_and_code(deepsea):
     assert all(row["seconds"] > 0 and "replan_every" in row["config"] for row in of["rows"])
 
 
-def test_a_title_of_the_matrix_is_not_among_those_without_intervals() -> None:
-    board = {
-        "id": "b",
-        "title": "b",
-        "suite": "s",
-        "coverage": ["c", 0.9],
-        "earlier": "",
-        "runs": [1],
-    }
-    row = {"board": "b", "name": "ube", "calibration": "open", "word": "open 90 %", "place": None}
-    methods = [
-        {"of": name, "title": title, "rows": [{**row, "covered": covered}]}
-        for name, title, covered in (
-            ("tabular", "UBE", [0.9, 0.8, 1.0]),
-            ("chain", "UBE", None),
-            ("terms", "UBE", None),
-            ("z", "DQN", None),
-            ("y", "DQN", None),
+def test_each_method_is_counted_and_named_apart_where_titles_are_shared():
+    """As many on the front page, as rows or among those without intervals, as there are."""
+    none = dict.fromkeys(("about", "source", "code", "seconds", "config"), "")
+    boards = {
+        name: {
+            "id": name, "title": name, "suite": name, "earlier": "", "runs": [1], "skill": None,
+            "coverage": ["c", 0.9, 0.85, 0.95], "ranking": "mean", "ranks": {"": [None]},
+            "values": {"c": [share], "mean": [[0.5, 0.4, 0.6]]},
+            "methods": [{**none, "of": name, "family": title, "role": "method", "name": name,
+                         "title": name, "calibration": "open", "word": "open"}],
+        }
+        for name, title, share in (
+            ("ube", "UBE", [0.9, 0.8, 1.0]), ("ube-chain", "UBE", None), ("ube-terms", "UBE", None),
+            ("dqn", "DQN", None),
         )
-    ]
-    board["skill"], board["methods"] = None, [{"name": "ube"}]
-    assert matrix({"b": board}, methods)["without"] == ["DQN"]
+    }  # fmt: skip
+    methods = [*_methods(boards)]
+    of = matrix(boards, methods)
+    named = [row["title"] for row in of["rows"]] + of["without"]
+    assert named == ["UBE", "DQN", "UBE (ube-chain)", "UBE (ube-terms)"]
+    assert len(named) == len(methods)

@@ -1,13 +1,13 @@
-"""The matrix of methods by kinds of world: which stated intervals are right, in one picture.
+"""The matrix of methods by boards: which stated intervals are right, in one picture.
 
 A cell is the share of true values inside a method's stated 90 % intervals, with the mark and the
 colour of its word; behind it, where a board has controls, what a stated width or a prediction is
-worth beyond the best of them.
+worth beyond the best of them. A column is of one board, which its head names, and has one score.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import jinja2
@@ -23,55 +23,35 @@ PAGES = jinja2.Environment(
 )
 """Templates of the explorer."""
 PAGES.filters["slug"] = lambda text: text.replace(" ", "-")
-KINDS: Mapping[str, tuple[str, ...]] = {
-    "DeepSea": ("deepsea", "deepsea-deep"), "Tables, fixed": ("priormdp", "widenarrow"),
-    "Tables, drawn": ("priormdp-sbc", "drawn-worlds"), "Windy cliff": ("windy-cliff",),
-    "Cartpole": ("cartpole",), "MinAtar": ("minatar",), "MinAtar, logged": ("offline-minatar",),
-    "Values, logged": ("offline-values",), "Noise, ignorance": ("noise-and-ignorance",),
-    "Regression": ("regression",), "Classes": ("predictive", "frozen"),
-    "Images": ("fashion", "few-digits"),
-}  # fmt: skip
-"""Suites by the kind of their worlds; another suite is a kind of its own."""
 LEVEL = 0.9
 MARKS = {CALIBRATED: "●", WIDE: "▲", NARROW: "▼", OPEN: "◆"}
 """The shape of a word for stated intervals, so that a grey print tells them apart."""
 
 
-def kind(suite: str) -> str:
-    """The kind of a suite's worlds."""
-    return next((name for name, suites in KINDS.items() if suite in suites), suite)
-
-
 def matrix(boards: Mapping[str, Data], methods: list[Data]) -> Data:
-    """The rows of the matrix, those with most calibrated cells first, and its kinds.
+    """The rows of the matrix, those with most calibrated cells first, and its columns.
 
-    One of a method's rows on boards of a kind stands in its cell: on a board of today's protocol
-    before others, of more runs before fewer, of a better rank before a worse one.
+    Of the settings of a method the one of the best rank on a board stands in its cell. A board is a
+    column where some method is on no better one of its suite: one of today's protocol before
+    others, of more runs before fewer.
     """
     rows = []
     for of in methods:
         own: Data = {"of": of["of"], "title": of["title"], "inside": {}, "skill": {}}
-        ranked = sorted(of["rows"], key=lambda row: _order(boards[row["board"]], row))
-        for row in ranked:
-            board = boards[row["board"]]
-            told = {"board": board["id"], "title": f"{board['title']}, {row['name']}"}
-            place = kind(board["suite"])
+        for row in sorted(of["rows"], key=lambda row: row["place"] or [999]):
+            board, name = boards[row["board"]], row["name"]
             if row["covered"] and board["coverage"][1] == LEVEL:
                 share = f"{100 * row['covered'][0]:.0f}"
-                cell = {**told, "word": row["calibration"], "text": share, "said": row["word"]}
-                own["inside"].setdefault(place, []).append(cell)
-            if skill := _skill(board, row["name"]):
-                own["skill"].setdefault(place, []).append({**told, **skill})
+                cell = {"word": row["calibration"], "text": share, "said": f"{name}: {row['word']}"}
+                own["inside"].setdefault(board["id"], cell)
+            if skill := _skill(board, name):
+                own["skill"].setdefault(board["id"], skill)
         if own["inside"]:
             rows.append(own)
-    rows.sort(key=_best)
-    known = {name: {k for row in rows for k in row[name]} for name in ("inside", "skill")}
-    ordered = [*KINDS, *sorted({k for of in known.values() for k in of} - {*KINDS})]
-    return {
-        "rows": rows,
-        **{name: [of for of in ordered if of in kinds] for name, kinds in known.items()},
-        "without": sorted({of["title"] for of in methods} - {row["title"] for row in rows}),
-    }
+    columns = {name: _columns(boards, rows, name) for name in ("inside", "skill")}
+    rows.sort(key=lambda row: _best(row, columns["inside"]))
+    without = sorted({of["title"] for of in methods} - {row["title"] for row in rows})
+    return {"rows": rows, **columns, "without": without}
 
 
 def html(of: Data, link: Callable[[str, str], str]) -> str:
@@ -84,12 +64,19 @@ def html(of: Data, link: Callable[[str, str], str]) -> str:
     return PAGES.get_template("matrix.html.j2").render(of, link=link, marks=MARKS)
 
 
-def _order(board: Data, row: Data) -> tuple[bool, int, int]:
-    return bool(board["earlier"]), -board["runs"][0], row["place"][0] if row["place"] else 999
+def _columns(boards: Mapping[str, Data], rows: list[Data], name: str) -> dict[str, str]:
+    """The heads of columns, by the boards that they are of."""
+    found, seen = {}, set[tuple[str, str]]()
+    for of in sorted(boards.values(), key=lambda of: (bool(of["earlier"]), -of["runs"][0])):
+        own = {(of["suite"], row["of"]) for row in rows if of["id"] in row[name]}
+        if own - seen:
+            found[of["id"]] = of["title"] + f": {of['skill']['name']}" * (name == "skill")
+            seen |= own
+    return dict(sorted(found.items(), key=lambda one: one[1]))
 
 
-def _best(row: Data) -> tuple[int, float, str]:
-    words = [cells[0]["word"] for cells in row["inside"].values()]
+def _best(row: Data, columns: Collection[str]) -> tuple[int, float, str]:
+    words = [cell["word"] for board, cell in row["inside"].items() if board in columns]
     wrong = sum(word in (NARROW, WIDE) for word in words) / len(words)
     return -words.count(CALIBRATED), wrong, str(row["title"]).lower()
 
@@ -103,5 +90,4 @@ def _skill(board: Data, name: str) -> Data | None:
     sign = "+" if value[1] > 0 else "−" if value[2] < 0 else "="
     word = {"+": CALIBRATED, "−": NARROW, "=": OPEN}[sign]
     ends = f"{value[0]:.3f} [{value[1]:.3f}, {value[2]:.3f}]".replace("-", "−")
-    said = f"{board['skill']['name']} beyond the best control {ends}"
-    return {"word": f"skill {word}", "text": sign, "said": said}
+    return {"word": f"skill {word}", "text": sign, "said": f"{name}: {ends}"}

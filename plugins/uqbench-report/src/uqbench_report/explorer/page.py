@@ -6,6 +6,7 @@ import gzip
 import json
 import re
 from base64 import b64encode
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import sha256
 from importlib import resources
@@ -133,7 +134,10 @@ def links(host: Host, sources: list[str]) -> dict[str, str]:
 
 
 def _methods(boards: dict[str, Data]) -> Iterator[Data]:
-    """Each method with its settings, and a row for each of these on each board, by title."""
+    """Each method with its settings, and a row for each of these on each board, by title.
+
+    Methods that share a title have their own name behind it, where that is another.
+    """
     found: dict[str, Data] = {}
     for name, board in boards.items():
         learn = ((k, of) for k, of in enumerate(board["methods"]) if of["role"] == "method")
@@ -145,6 +149,10 @@ def _methods(boards: dict[str, Data]) -> Iterator[Data]:
             row = {"board": name, "covered": covered, **{key: one[key] for key in keys}}
             row |= {"place": board["ranks"][""][k], "score": board["values"][board["ranking"]][k]}
             own["rows"].append({**row, "band": board["coverage"] and board["coverage"][1:]})
+    shared = Counter(own["title"] for own in found.values())
+    for own in found.values():
+        apart = shared[own["title"]] > 1 and own["of"] != own["title"].lower()
+        own["title"] += f" ({own['of']})" * apart
     yield from sorted(found.values(), key=lambda one: str(one["title"]).lower())
 
 

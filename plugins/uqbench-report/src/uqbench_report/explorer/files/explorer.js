@@ -171,7 +171,7 @@
     const earlier = index.boards.filter((of) => of.earlier).length, all = index.claims.at(-1);
     const ranks = (of) => index.methods.some((one) => one.rows.some((row) => row.board === of.id && row.place));
     const of = index.boards.find(ranks) || index.boards[0], picture = el("figure", { className: "figure f-trust" });
-    if (!matrix) later(of.id, (board) => board.figures.length && picture.replaceChildren(scroll(`Picture: ${of.title}`, drawing(board.figures[0].svg))));
+    if (!matrix) later(of.id, (board) => board.figures.length && picture.replaceChildren(...figure(board.figures[0]).childNodes));
     return [
       matrix ? el("h1", {}, "Which methods know what they do not know?") : el("div", { className: "top" },
         el("div", {}, el("h1", {}, "Which method is best, and can its intervals be trusted?"),
@@ -187,8 +187,8 @@
 
   function card(claim, svg) {
     return el("article", { className: "card", id: `claim-${claim.id}`, tabindex: "-1", "aria-label": `claim ${claim.id}` },
-      el("p", {}, verdict(claim.verdict), " ", claim.sentence,
-        el("small", {}, claim.source && cited(claim.source), claim.readings && ` · reading: ${claim.readings}`, claim.board && [" · ", el("a", { href: address("board", claim.board) }, claim.board)]),
+      el("p", {}, verdict(claim.verdict), " ", claim.board && [el("a", { href: address("board", claim.board) }, index.boards.find((one) => one.id === claim.board).title), ": "], claim.sentence,
+        el("small", {}, claim.source && cited(claim.source), claim.readings && ` · reading: ${claim.readings}`),
         claim.reason && el("small", { className: "why" }, claim.reason)),
       svg && el("figure", { className: "figure" }, scroll(`Picture: ${claim.id}`, drawing(svg))));
   }
