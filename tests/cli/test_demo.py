@@ -42,5 +42,7 @@ def test_the_demo_ranks_and_says_whose_intervals_can_be_trusted(tmp_path):
     told = " ".join(done.stdout.split())
     assert "PSRL (0.48) or BQL (0.42) is best of 5 methods. " in told
     assert "(too narrow) of true values" in told
+    assert any("Moment matching" in line for line in lines[:10])  # the one name that sentences have
+    assert not {"mm", "psrl"} & {*told.split()}
     assert lines[-1] == f"report: {tmp_path / 'demo.html'} (open it)"
     assert (tmp_path / "demo.html").is_file()

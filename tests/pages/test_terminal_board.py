@@ -87,14 +87,28 @@ def test_the_score_is_whole_at_any_width(board):
 
 
 def test_intervals_are_the_last_column_to_go(board):
+    """Before a name is cut; and what has gone is said."""
     seen = []
     for width in range(140, 32, -4):
-        head = printed(board, width).splitlines()[1:3]
-        seen.append(tuple(name in " ".join(head) for name in ("P(better", "intervals", "mean")))
+        text = printed(board, width)
+        head = " ".join(text.splitlines()[1:3])
+        has = [name in head for name in ("P(better", "rank", "intervals", "mean")]
+        seen.append((*has, "[4, 51]" in text, "…" not in text))
+        said = [name in text.partition("Too narrow here for:")[2]
+                for name in ("P(better", "rank", "intervals;", "intervals of")]  # fmt: skip
+        gone = [not of for of in has[:3]]
+        assert said[:2] == gone[:2]
+        assert (said[2] or text.rstrip().endswith("intervals.")) == gone[2]
+        assert said[3] == (not gone[2] and "[4, 51]" not in text)
     assert list(dict.fromkeys(seen)) == [
-        (True, True, True), (False, True, True), (False, False, True)
-    ]  # fmt: skip
-    assert seen[(140 - 80) // 4] == (False, True, True)
+        (True, True, True, True, True, True),
+        (False, True, True, True, True, True),
+        (False, True, True, True, False, True),
+        (False, False, True, True, False, True),
+        (False, False, False, True, False, True),
+        (False, False, False, True, False, False),
+    ]
+    assert seen[(140 - 80) // 4] == (False, True, True, True, True, True)
 
 
 def test_long_names_keep_their_begin_and_end_and_what_is_said_of_them():

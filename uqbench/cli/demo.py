@@ -33,7 +33,7 @@ def command(options: Options) -> int:
     done = execute(session)
     assert done.board is not None
     assert done.folder is not None
-    print_board(done.board, said=entitled(StoredBoard.read(done.folder), session.host).finding)
+    print_board(done.board, titled=entitled(StoredBoard.read(done.folder), session.host))
     if can_report():
         say(f"report: {uqbench.write_report(done.folder, out / 'demo.html', warn)} (open it)")
     return 1 if done.unfinished else 0

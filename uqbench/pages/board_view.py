@@ -146,19 +146,16 @@ class BoardView:
         """The view of a board, computed or stored."""
         table = board.leaderboard
         names = [str(n).removesuffix("_low") for n in table if n.endswith("_low")]
-        lines = [
-            Line.of(row, {n: stored_estimate(row, n) for n in names})
-            for row in table.to_dict("records")
-        ]
+        rows = table.to_dict("records")
+        lines = [Line.of(row, {n: stored_estimate(row, n) for n in names}) for row in rows]
         if board.ranks:
             lines.sort(key=lambda line: -line.value(board.ranking))
         known = {name for line in lines for name in line.estimates}
         if len(lines) > 1:  # what is the same in all rows tells no two of them apart
             known = {n for n in known if len({shown(x.estimates.get(n)) for x in lines}) > 1}
         known |= {"calibration"} if any(line.calibration for line in lines) else set()
-        return cls(
-            board.title, board.ranking, tuple(lines), tuple(usual([c for c in table if c in known]))
-        )
+        named = tuple(usual([c for c in table if c in known]))
+        return cls(board.title, board.ranking, tuple(lines), named)
 
     def shown(self, beside: Sequence[str] = ()) -> list[str]:
         """The columns of a table for people, the more important ones first.
@@ -169,18 +166,19 @@ class BoardView:
         names = ["rank"] * ranked + ["method", self.ranking, *beside, *self.named, "runs"]
         return list(dict.fromkeys(names))
 
-    def column(self, name: str, letters: int = 999) -> Column:
+    def column(self, name: str, letters: int = 999, *, ends: bool = True) -> Column:
         """A column by its name in ``leaderboard.csv``.
 
         Ranks are sets such as 1–3, names have their remarks, in ``letters`` at most, and estimates
-        their intervals; ``runs`` are those scored of those planned.
+        their intervals, shares of truths covered if ``ends``; ``runs`` are those scored of those
+        planned.
         """
         if name == "rank":
             texts = ["" if x.place is None else str(x.place) for x in self.lines]
         elif name == "method":
             texts = [shortened(x.method, letters - len(x.remark)) + x.remark for x in self.lines]
         elif name == "calibration":
-            texts = [x.word for x in self.lines]
+            texts = [x.word if ends else x.word.partition(" [")[0] for x in self.lines]
         elif name == "runs":
             texts = [f"{x.scored}/{x.planned}" for x in self.lines]
         elif name.endswith(PLACE):
@@ -265,7 +263,8 @@ def _meant(board: Board) -> Iterator[str]:
         f"too narrow: below; too wide: above; open: too few runs to tell."
     )
     yield worth(board.plan.suite, name, own, board.frames["tasks.csv"])
-    if (fewest := min(map(len, board.scores.cells), default=0)) >= MINIMUM_SEEDS:
+    enough = (n for n in map(len, board.scores.cells) if n >= MINIMUM_SEEDS)
+    if fewest := min(enough, default=0):
         rare = 100 * (1 - 0.05 ** (1 / fewest))
         yield (
             f"With {fewest} runs a task, a failure that strikes {rare:.2g} % of runs goes unseen "

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
+from types import MappingProxyType
 
 from uqbench.boards.leaderboard import Board
 from uqbench.contract.wording import count
@@ -12,14 +13,18 @@ NONE = "no gradient step"
 """The words by which a sentence says that nothing was learned."""
 
 
-def learned(board: Board) -> dict[str, str]:
-    """A sentence on each method whose runs proved that they learned, or that they did not."""
+def learned(board: Board, names: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
+    """A sentence on each method whose runs prove how much they learned, or that they did not.
+
+    ``names`` are what methods are called, in place of their own.
+    """
     found: dict[str, list[Mapping[str, float]]] = {}
     for cell in board.scores.cells:
         proofs = [made.learning for made in cell.made if made is not None and made.learning]
         if proofs and board.plan.roles[cell.method] == "method":
-            found.setdefault(cell.method, []).extend(proofs)
-    return {name: f"{name}: {said(proofs)}." for name, proofs in found.items()}
+            found.setdefault(names.get(cell.method, cell.method), []).extend(proofs)
+    told = {name: said(proofs) for name, proofs in found.items()}
+    return {name: f"{name}: {proof}." for name, proof in told.items() if proof}
 
 
 def without_score(view: BoardView, told: Mapping[str, str]) -> BoardView:
@@ -30,7 +35,10 @@ def without_score(view: BoardView, told: Mapping[str, str]) -> BoardView:
 
 
 def said(proofs: Sequence[Mapping[str, float]]) -> str:
-    """The proofs of a method's runs in words; the least that any run learned comes first."""
+    """The proofs of a method's runs in words; the least that any run learned comes first.
+
+    Empty where all that is known is that some state changed.
+    """
     names = dict.fromkeys(name for of in proofs for name in of)
     known = {name: [of[name] for of in proofs if name in of] for name in names}
     if "moved" in known and 0 in (*known["moved"], *known.get("gradient_steps", ())):
@@ -39,7 +47,6 @@ def said(proofs: Sequence[Mapping[str, float]]) -> str:
         "gradient_steps": lambda of: (
             count(int(min(of)), "gradient step") if min(of) else "no optimizer of PyTorch was seen"
         ),
-        "moved": lambda of: f"parameters moved by {min(of):.1%}",
         "trained": lambda of: f"return {fmean(of):.3g}",
         "untrained": lambda of: f"untrained {fmean(of):.3g}",
         "random": lambda of: f"random {fmean(of):.3g}",

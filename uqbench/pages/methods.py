@@ -14,7 +14,7 @@ SYMBOLS = {"zeta": "ζ", "lam": "λ", "epsilon": "ε", "alpha": "α", "beta": "�
 MOST_SETTINGS = 2
 """Settings that a name has room for; with more the method's own name tells."""
 MOST_LETTERS = 24
-"""The most letters of a title in a sentence or picture; a longer one gives way to the name."""
+"""The most letters of a title; a longer one, or one of two rows, gives way to the row's name."""
 
 
 def names_of(
@@ -23,8 +23,9 @@ def names_of(
     """Each method of a board, in its order, with what its suite and the plugins say of it.
 
     ``name``, ``of`` (the method that it is a setting of: of the row's own paper, else its agent or
-    estimator), ``title`` (such as ``UBE, ζ = 1``), ``family`` (the title without settings),
-    ``about``, ``source``, ``code`` (its module and name in it) and ``config``.
+    estimator), ``title`` (such as ``UBE, ζ = 1``: its one name in tables, sentences and pictures),
+    ``family`` (the title without settings), ``about``, ``source``, ``code`` (its module and name in
+    it) and ``config``.
     """
     rows = {row.name: row for row in suite.methods} if suite is not None else {}
     made = {cell.rsplit("/", 1)[1]: of for cell, of in sorted(board.configs.items(), reverse=True)}
@@ -37,20 +38,21 @@ def names_of(
             paper = row.source or paper
         told = {"family": family or of, "about": about, "source": paper, "code": code}
         facts[name] = {"name": name, "of": of, **told, "config": made[name]["config"]}
+    titles = {}
     for name, own in facts.items():
         title = own["family"] if own["family"] != own["of"] else name
         alike = [one["config"] for one in facts.values() if one["of"] == own["of"]]
         if len(alike) > 1 and title != name:
             title += f", {setting_apart(name, own['config'], alike)}"
-        yield name, {**own, "title": title}
+        titles[name] = title if len(title) <= MOST_LETTERS else name
+    of = list(titles.values())
+    for name, title in titles.items():
+        yield name, {**facts[name], "title": title if of.count(title) == 1 else name}
 
 
 def entitled(board: StoredBoard, host: Host, suite: Suite | None = None) -> StoredBoard:
-    """The board whose frames, finding and figures call methods by short titles."""
-    titles = {name: own["title"] for name, own in names_of(board, host, suite)}
-    own = list(titles.values())
-    short = {n: t for n, t in titles.items() if len(t) <= MOST_LETTERS and own.count(t) == 1}
-    return replace(board, names=short)
+    """The board whose frames, finding and figures call methods by their titles."""
+    return replace(board, names={n: own["title"] for n, own in names_of(board, host, suite)})
 
 
 def setting_apart(name: str, config: Mapping[str, Any], alike: list[dict[str, Any]]) -> str:

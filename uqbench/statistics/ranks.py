@@ -91,7 +91,7 @@ def compare(
     """
     measured, found = measure(scores, statistic, ranges, paired=paired), list[Pair]()
     seeds = {names: min(len(scores[name]) for name in names) for names in measured}
-    enough = [names for names, number in seeds.items() if number >= MINIMUM_SEEDS]
+    enough = (names for names, number in seeds.items() if number >= MINIMUM_SEEDS)
     family = together(enough, baselines, unranked)
     for (first, second), of in measured.items():
         pairs = len(family) if (first, second) in family else None
