@@ -70,7 +70,8 @@ def _columns(boards: Mapping[str, Data], rows: list[Data], name: str) -> dict[st
     for of in sorted(boards.values(), key=lambda of: (bool(of["earlier"]), -of["runs"][0])):
         own = {(of["suite"], row["of"]) for row in rows if of["id"] in row[name]}
         if own - seen:
-            found[of["id"]] = of["title"] + f": {of['skill']['name']}" * (name == "skill")
+            score = f": {of['skill']['name']}" if name == "skill" else ""
+            found[of["id"]] = of["title"] + score
             seen |= own
     return dict(sorted(found.items(), key=lambda one: one[1]))
 
