@@ -19,7 +19,7 @@ from uqbench.contract.version import __version__
 from uqbench.registry import packages
 from uqbench.results.folders import NO_ROOM
 
-_NAMES = ("list", "demo", "run", "try", "status", "doctor")
+_NAMES = ("list", "run", "try", "status", "doctor")
 COMMANDS = {name: f"{name}_" if name in ("list", "try") else name for name in _NAMES}
 """Modules, by command."""
 

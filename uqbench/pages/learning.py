@@ -1,9 +1,8 @@
 """Sentences under a board: the proof that each method learned."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
-from types import MappingProxyType
 
 from uqbench.boards.leaderboard import Board
 from uqbench.contract.wording import count
@@ -13,16 +12,16 @@ NONE = "no gradient step"
 """The words by which a sentence says that nothing was learned."""
 
 
-def learned(board: Board, names: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
+def learned(board: Board, names: Mapping[str, str] | None = None) -> dict[str, str]:
     """A sentence on each method whose runs prove how much they learned, or that they did not.
 
-    ``names`` are what methods are called, in place of their own.
+    ``names`` are what methods are called, if not by their own.
     """
     found: dict[str, list[Mapping[str, float]]] = {}
     for cell in board.scores.cells:
         proofs = [made.learning for made in cell.made if made is not None and made.learning]
         if proofs and board.plan.roles[cell.method] == "method":
-            found.setdefault(names.get(cell.method, cell.method), []).extend(proofs)
+            found.setdefault((names or {}).get(cell.method, cell.method), []).extend(proofs)
     told = {name: said(proofs) for name, proofs in found.items()}
     return {name: f"{name}: {proof}." for name, proof in told.items() if proof}
 
@@ -43,12 +42,8 @@ def said(proofs: Sequence[Mapping[str, float]]) -> str:
     known = {name: [of[name] for of in proofs if name in of] for name in names}
     if "moved" in known and 0 in (*known["moved"], *known.get("gradient_steps", ())):
         return f"{NONE} was seen, or none that moved a parameter: its score is of what it began as"
-    words: dict[str, Callable[[list[float]], str]] = {
-        "gradient_steps": lambda of: (
-            count(int(min(of)), "gradient step") if min(of) else "no optimizer of PyTorch was seen"
-        ),
-        "trained": lambda of: f"return {fmean(of):.3g}",
-        "untrained": lambda of: f"untrained {fmean(of):.3g}",
-        "random": lambda of: f"random {fmean(of):.3g}",
-    }
-    return ", ".join(say(known[name]) for name, say in words.items() if name in known)
+    least = min(known.get("gradient_steps", [-1]))
+    steps = count(int(least), "gradient step") if least else "no optimizer of PyTorch was seen"
+    words = {"trained": "return", "untrained": "untrained", "random": "random"}
+    returns = [f"{word} {fmean(known[name]):.3g}" for name, word in words.items() if name in known]
+    return ", ".join([steps] * (least >= 0) + returns)

@@ -28,7 +28,7 @@ def print_board(
     ``titled`` is the same board as it is stored, whose rows have the names of papers.
     """
     console, own = console or stdout(), titled or board
-    told = learned(board, titled.names if titled else {})
+    told = learned(board, titled.names if titled else None)
     view = without_score(BoardView.of(own), told)
     title = ". ".join(filter(None, (view.title, older_scores(board))))
     console.print(visible(title), style="italic", highlight=False)

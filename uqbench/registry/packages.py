@@ -17,6 +17,7 @@ COMMANDS, MODULES, DRIVERS = "uqbench.commands", "uqbench.modules", "uqbench.dri
 PACKAGES = {
     COMMANDS: {
         "claims": "uqbench-claims", "cite": "uqbench-claims", "compare": "uqbench-compare",
+        "demo": "uqbench-tabular",
         "score": "uqbench-compare", "leaderboard": "uqbench-leaderboard",
         "plot": "uqbench-report", "report": "uqbench-report", "submit": "uqbench-keeper",
         "verify": "uqbench-keeper", "plugin": "uqbench-testing", "tune": "uqbench-leaderboard",

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from uqbench_tabular.demo import command
 
 from uqbench.boards import StoredBoard
-from uqbench.cli.demo import command
 from uqbench.pages.methods import entitled
 from uqbench.registry import Host
 from uqbench.suites import make_plan, read_suites
 
-BOARD = Path(__file__).parents[2] / "leaderboards" / "drawn-worlds" / "demo"
+BOARD = Path(__file__).parents[3] / "leaderboards" / "drawn-worlds" / "demo"
 
 
 def test_the_demo_is_a_world_a_seed_for_five_methods():
