@@ -55,9 +55,7 @@ def by_student(folder, family):
     """Whether Student's t, without Hall's correction, has a pair apart at .05/family."""
     manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
     tasks = sorted(manifest["task_versions"])
-    known = measure(
-        matrices(folder, tasks), manifest["ranks_by"], None, seedwise=manifest["paired"]
-    )
+    known = measure(matrices(folder, tasks), manifest["ranks_by"], None, paired=manifest["paired"])
 
     def found(pair):
         of = known[pair]

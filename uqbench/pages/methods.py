@@ -45,9 +45,9 @@ def names_of(
         if len(alike) > 1 and title != name:
             title += f", {setting_apart(name, own['config'], alike)}"
         titles[name] = title if len(title) <= MOST_LETTERS else name
-    of = list(titles.values())
+    alike = [*titles.values()]
     for name, title in titles.items():
-        yield name, {**facts[name], "title": title if of.count(title) == 1 else name}
+        yield name, {**facts[name], "title": title if alike.count(title) == 1 else name}
 
 
 def entitled(board: StoredBoard, host: Host, suite: Suite | None = None) -> StoredBoard:
