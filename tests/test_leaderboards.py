@@ -53,7 +53,7 @@ def test_a_committed_leaderboard_follows_from_its_scores(board, tmp_path, monkey
 
 def test_every_board_of_a_folder_is_checked_and_older_ones_are_listed(tmp_path):
     """One has older scores, one an earlier protocol, one is of a selection."""
-    for name in ("deepsea/published-bql", "ood-digits/compute"):
+    for name in ("cartpole/paper", "ood-digits/compute"):
         shutil.copytree(LEADERBOARDS / name, tmp_path / name)
     shutil.copytree(tmp_path / "ood-digits/compute", tmp_path / "ood-digits/compute-selection-1")
     command = ["leaderboard", "--check", "--to", str(tmp_path), "--out", str(tmp_path / "none")]
@@ -61,12 +61,12 @@ def test_every_board_of_a_folder_is_checked_and_older_ones_are_listed(tmp_path):
     assert done.return_value == 0
     lines = done.stdout.splitlines()
     assert lines[-2:] == [
-        "Scored with older definitions: deepsea/published-bql.",
+        "Scored with older definitions: cartpole/paper.",
         "Boards of an earlier protocol: ood-digits/compute.",
     ]
     assert sum("byte for byte" in line for line in lines) == 1
     assert sum("compute-selection-1: not checked" in line for line in lines) == 1
-    (tmp_path / "deepsea" / "published-bql" / "scores.csv.gz").write_bytes(b"damaged")
+    (tmp_path / "cartpole" / "paper" / "scores.csv.gz").write_bytes(b"damaged")
     done = CliRunner().invoke(group, command, standalone_mode=False)
     assert done.return_value == 1
     assert done.stdout.splitlines()[-2:] == [
