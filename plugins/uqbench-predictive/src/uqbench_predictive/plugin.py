@@ -266,7 +266,7 @@ def uqbench_estimators() -> Iterable[EstimatorSpec]:
         EstimatorSpec(
             name="nngp",
             title="NNGP",
-            version="2",  # draws go by the order of all points
+            version="3",  # temperatures above .2
             factory="uqbench_predictive.baselines.nngp:NNGP",
             config="uqbench_predictive.baselines.nngp:NNGPConfig",
         ),

@@ -59,6 +59,21 @@ def test_it_learns_is_unsure_far_away_and_a_lane_is_its_own(toy):
     assert said.members is None
 
 
+def test_labels_by_chance_have_their_chance(toy):
+    """Values are about .7, .3 and 0 there; at the sharpest .2 the first had .86."""
+    task, n = toy(), 400
+    generator = torch.Generator().manual_seed(0)
+    inputs = torch.randn(2, 1, n, 2, generator=generator)
+    targets = (torch.rand(2, 1, n, generator=generator) < 0.3).long()
+    data = task.data([3])
+    drawn = replace(data, inputs=inputs[0], targets=targets[0],
+                    validation=replace(data, inputs=inputs[1], targets=targets[1]))  # fmt: skip
+    estimator = NNGP(task.problem, [3], NNGPConfig(weight_decay=1.0), CPU)
+    estimator.fit(drawn, None, 0)
+    assert float(estimator.predict(inputs[1]).probs[..., 0].mean()) == pytest.approx(0.7, abs=0.06)
+    assert 0.2 < float(estimator.temperature[0]) < 4
+
+
 def test_a_classification_with_validation_data_is_expected(toy):
     with pytest.raises(ValueError, match=r"in setting \(a\) with validation data"):
         NNGP(toy().problem, [3], NNGPConfig(), CPU).fit(toy().data([3]), None, 0)

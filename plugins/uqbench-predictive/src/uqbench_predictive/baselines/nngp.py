@@ -23,8 +23,8 @@ from uqbench_predictive.networks.training import likeliest_noise
 from uqbench_predictive.problems.infinite_width import kernel, marginals
 from uqbench_predictive.uncertainty import setting_a, values
 
-SHARPEST = 0.02
-"""The lowest temperature; values are regressed on zero and one, and so are no logits yet."""
+TEMPERATURES = torch.logspace(-2.7, 0.6, 331, dtype=torch.float64)
+"""From .002 to 4; values are regressed on zero and one, and so are no logits yet."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,9 +86,7 @@ class NNGP(Estimator):
             return
         self.shares = one_hot(data.targets, self.n_classes).double()
         held = data.validation
-        self.temperature = SHARPEST * temperature(
-            self._values(held.inputs) / SHARPEST, held.targets
-        )
+        self.temperature = temperature(self._values(held.inputs), held.targets, among=TEMPERATURES)
 
     def predict(self, inputs: Tensor) -> PredictiveUncertainty:
         """The spread of the values at each input; it is each input's own: there are no members."""

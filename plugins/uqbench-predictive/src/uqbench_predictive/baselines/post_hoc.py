@@ -153,7 +153,9 @@ class PostHoc(Estimator):
         return lambda x, _: nearest(normalize(x, dim=-1), known, config.neighbors)
 
 
-def temperature(logits: Tensor, targets: Tensor, prior: float | None = None) -> Tensor:
+def temperature(
+    logits: Tensor, targets: Tensor, prior: float | None = None, among: Tensor = TEMPERATURES
+) -> Tensor:
     """The temperature under which targets ``[L, n]`` are most likely, given a prior: ``[L]``.
 
     ``argmax_T Σ_i log 1/S Σ_s softmax(f_s(x_i) / T)_{y_i} − ½ (log T / prior)²``, on a grid. With
@@ -163,14 +165,15 @@ def temperature(logits: Tensor, targets: Tensor, prior: float | None = None) -> 
         logits: of models that count equally, ``[S, L, n, C]``, float64.
         targets: classes.
         prior: standard deviation of ``log T``; None for a flat one.
+        among: the grid, ``[T]``.
     """
     each = []
-    for value in TEMPERATURES.tolist():
+    for value in among.tolist():
         members = (logits / value).log_softmax(-1).movedim(0, -1).contiguous()
         mixed = torch.logsumexp(members, -1) - log(len(logits))
         likelihood = mixed.gather(-1, targets[..., None]).sum((-2, -1))
         each.append(likelihood - (0 if prior is None else 0.5 * (log(value) / prior) ** 2))
-    return TEMPERATURES.to(logits)[torch.stack(each, -1).argmax(-1)]
+    return among.to(logits)[torch.stack(each, -1).argmax(-1)]
 
 
 def positive(prior: float | None) -> None:
