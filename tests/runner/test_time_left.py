@@ -128,7 +128,7 @@ def test_a_second_of_real_steps_promises_the_whole_with_start_and_report(
     said = capsys.readouterr().err
     assert said.count("in all, where nothing else runs.") == 1
     # 4 s to start; 24 batches of 6 s and what is fixed, two at a time; board and report
-    told = re.search(r"About (\d+) s in all", said)
+    told = re.search(r"Estimate: (\d+) s in all", said)
     assert told is not None
     ends = 24 * 0.5 * (forecast.BATCH + 10 * forecast.RUN)
     around = 0.5 * (display.AROUND + 240 * display.ROW)

@@ -40,7 +40,7 @@ def test_in_no_suite_is_a_metric_after_one_factor_of_a_score_without_sizes(host,
                 assert said == []
             else:
                 known = (
-                    f"Known: {', '.join(sorted(spec.sizes))}." if spec.sizes else "None is known."
+                    f"Known: {', '.join(sorted(spec.sizes))}." if spec.sizes else "There are none."
                 )
                 assert said == [
                     f"here: metrics.formed.statistic: there is no score of widths of every size "

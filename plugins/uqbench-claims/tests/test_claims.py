@@ -708,7 +708,7 @@ def test_without_a_suite_there_is_a_line_for_each(stored, tmp_path):
     (entry,) = json.loads(uqbench("claims", "--from", tmp_path, "--json"))
     assert sum(entry["verdicts"].values()) == entry["claims"] == 1
     nothing = uqbench("claims", "--out", tmp_path / "nothing")
-    assert re.fullmatch(r"toy +no runs \(1 claims; .+\)\n", nothing)
+    assert re.fullmatch(r"toy +no runs \(1 claim; .+\)\n", nothing)
 
 
 def test_the_board_and_the_index_have_pages(stored, tmp_path):
@@ -839,7 +839,7 @@ def test_a_pair_of_methods_is_told_in_a_sentence_in_python_and_by_a_command(stor
     better = "better" if pair["difference"] > 0 else "worse"
     assert said.startswith(f"fast is not significantly {better} than slow on toy · paper: ")
     assert f"{pair['difference']:+.3g} [" in said
-    assert f"p {pair['p_adjusted']:.2g}" in said
+    assert f"p = {pair['p_adjusted']:.2g}" in said
     assert " more seeds would decide (" in said
     told = uqbench("compare", stored, "--pair", "fast,slow")
     assert told == f"{said}\n"

@@ -247,7 +247,7 @@ def test_boards_of_two_machines_are_the_same_or_differ_where_they_do(scores, tmp
     third = uqbench.compare(other, name="mine").write(tmp_path / "three")
     told = differences(StoredBoard.read(first), StoredBoard.read(third))
     assert told[0] == "1 of 155 shared runs differ"
-    assert told[1].startswith("task-002/a/3/score: 1.52403446")
+    assert told[1].startswith("task-002/a/3/score: A 1.52403446")
 
 
 def test_imported_rows_stand_beside_runs_without_a_rank(tmp_path, monkeypatch):

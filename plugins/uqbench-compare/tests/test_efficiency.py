@@ -241,7 +241,7 @@ def test_each_figure_has_its_frame_and_is_drawn(found, what):
 
 
 def test_a_comparison_names_the_figures_that_it_has(found):
-    with pytest.raises(UqbenchError, match=r"no figure of a comparison.*efficiency") as error:
+    with pytest.raises(UqbenchError, match=r"comparison has no figure.*efficiency") as error:
         found.plot("coverage")
     assert "trust" not in str(error.value)
     with pytest.raises(UqbenchError, match="a threshold with the figure steps"):

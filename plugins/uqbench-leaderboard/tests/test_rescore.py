@@ -189,7 +189,7 @@ def test_a_score_of_another_plugin_is_that_of_the_runs_and_joins_a_board_of_its_
 
 def test_a_score_that_nobody_registered_is_refused_with_the_nearest(rescore):
     done = rescore("surset")
-    assert "no score of predictions 'surset'" in str(done.exception)
+    assert "no score 'surset'" in str(done.exception)
     assert "'surest'" in str(done.exception)
 
 

@@ -152,7 +152,7 @@ MEANS = [0.0] * 40
         ({"probs": HALVES, "targets": np.ones((40, 2))}, "no class .* 2 at point 0"),
         ({"probs": HALVES[:4], "targets": ZEROS[:4]}, "at least 20 points .* got 4"),
         ({"probs": [["a", "b"]] * 4, "targets": ZEROS[:4]}, "expected numbers in probs"),
-        ({"logit": HALVES, "targets": ZEROS}, "no array of .* 'logit'. Did you mean 'logits'"),
+        ({"logit": HALVES, "targets": ZEROS}, "no array 'logit'. Did you mean 'logits'"),
         ({"quantiles": HALVES, "targets": MEANS}, "quantiles and levels are not both there"),
         ({"quantiles": HALVES, "levels": [0.5, 1.5], "targets": MEANS}, "between 0 and 1"),
         (

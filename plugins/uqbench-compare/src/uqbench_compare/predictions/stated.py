@@ -92,7 +92,9 @@ def stated(arrays: Mapping[str, Any], where: str) -> dict[str, Predictions[Array
     """
     for key in arrays:
         if key.removeprefix(OUTSIDE) not in FORMS:
-            raise unknown("array", key, [*FORMS, *(OUTSIDE + of for of in FORMS)], f"{where} has")
+            raise unknown(
+                "array", key, [*FORMS, *(OUTSIDE + of for of in FORMS)], f"In {where} there is"
+            )
     test = {k: v for k, v in arrays.items() if not k.startswith(OUTSIDE)}
     outside = {k.removeprefix(OUTSIDE): v for k, v in arrays.items() if k.startswith(OUTSIDE)}
     if "targets" not in arrays and not outside:

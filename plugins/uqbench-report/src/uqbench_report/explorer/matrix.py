@@ -31,7 +31,7 @@ MARKS = {CALIBRATED: "●", WIDE: "▲", NARROW: "▼", OPEN: "◆"}
 def matrix(boards: Mapping[str, Data], methods: list[Data]) -> Data:
     """The rows of the matrix, those with most calibrated cells first, and its columns.
 
-    Of the settings of a method the one of the best rank on a board stands in its cell. A board is a
+    A cell has the setting of a method with the best rank on the board. A board is a
     column where some method is on no better one of its suite: one of today's protocol before
     others, of more runs before fewer.
     """
