@@ -844,7 +844,7 @@ def test_a_pair_of_methods_is_told_in_a_sentence_in_python_and_by_a_command(stor
     told = uqbench("compare", stored, "--pair", "fast,slow")
     assert told == f"{said}\n"
     with pytest.raises(
-        UqbenchError, match=r"no method of toy · paper .* 'slo'. Did you mean 'slow'"
+        UqbenchError, match=r"toy · paper .* has no method 'slo'. Did you mean 'slow'"
     ):
         board.sentence("fast", "slo")
     with pytest.raises(UqbenchError, match="no method of toy"):
