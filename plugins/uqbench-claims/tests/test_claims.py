@@ -847,5 +847,5 @@ def test_a_pair_of_methods_is_told_in_a_sentence_in_python_and_by_a_command(stor
         UqbenchError, match=r"toy · paper .* has no method 'slo'. Did you mean 'slow'"
     ):
         board.sentence("fast", "slo")
-    with pytest.raises(UqbenchError, match="toy · paper .* has no method"):
+    with pytest.raises(UqbenchError, match=r"toy · paper .* has no method"):
         board.sentence("fast", "fast")
