@@ -19,6 +19,7 @@ from uqbench.contract.agent import Uncertainty
 from uqbench.contract.truth import Climatology, ExactTruth, Truth
 from uqbench_minatar.config import OfflineConfig
 from uqbench_minatar.offline.lanes import asked
+from uqbench_minatar.offline.pairs import pair_scores, told_apart
 from uqbench_minatar.offline.policies import DISCOUNT, POLICIES, probabilities, scripted
 
 QUANTILE = 1.2815515655446004
@@ -45,6 +46,11 @@ class Table:
         """V of every policy, the mean over states with these script's actions, ``[K]``."""
         return (probabilities(script) * self.q).sum(-1).mean(0)
 
+    def compared(self, weights: Tensor) -> tuple[Tensor, Tensor]:
+        """V of every state and policy with these weights, ``[S · K]``, and the pairs told apart."""
+        values = (weights * self.q).sum(-1).flatten()
+        return values, told_apart(values, (weights.square() * self.q_var).sum(-1).flatten())
+
 
 @cache
 def table(game: str) -> Table:
@@ -59,7 +65,8 @@ def table(game: str) -> Table:
 
 
 def scores(stated: Uncertainty, of: Table, script: Tensor) -> Mapping[str, Tensor]:
-    """``bounds_hold`` ``[L]``: the share of the ten values above their lower bounds; .9 is stated.
+    """``bounds_hold`` ``[L]``, the share of the ten values above their lower bounds, .9 is stated;
+    and ``pair_scores`` of the policies' values in single states.
 
     The value of a policy is the mean over states, its actions weighted. Its deviation is that of
     the samples' means, at the variances' widths where there are both; of marginals, which say
@@ -74,19 +81,25 @@ def scores(stated: Uncertainty, of: Table, script: Tensor) -> Mapping[str, Tenso
     form, values = of.q.shape[:2], of.values(script)
     weights = probabilities(script)
 
-    def of_policies(entries: Tensor) -> Tensor:  # [L, M, A] → [L, K]
-        own: Tensor = (weights * entries.unflatten(1, form)).sum(-1)
-        return own.mean(1)
+    def own(entries: Tensor) -> Tensor:  # [L, M, A] → [L, S, K]
+        return (weights * entries.unflatten(1, form)).sum(-1)
 
-    samples = known.get("value_samples")
+    mean, std, drawn = own(known["mean"]), None, None
+    samples, var = known.get("value_samples"), known.get("epistemic_var")
     if samples is not None:
-        width = torch.stack([of_policies(one) for one in samples.unbind(-1)], -1).std(-1)
-    elif "epistemic_var" in known:
-        width = of_policies(known["epistemic_var"].clamp(0, LARGEST**2).sqrt())
-    else:
-        return {}
-    bound = of_policies(known["mean"]) - QUANTILE * width
-    return {"bounds_hold": (bound <= values).double().mean(-1)}
+        drawn = torch.stack([own(one) for one in samples.unbind(-1)], -1)  # [L, S, K, C]
+        std = drawn.std(-1)
+        width = drawn.mean(1).std(-1)
+        drawn = drawn.flatten(1, 2)
+    elif var is not None:
+        std = own(var.clamp(0, LARGEST**2).sqrt())
+        width = std.mean(1)
+    flat = None if std is None else std.flatten(1)
+    found = pair_scores(mean.flatten(1), flat, drawn, *of.compared(weights))
+    if std is None:
+        return found
+    bound = mean.mean(1) - QUANTILE * width
+    return {**found, "bounds_hold": (bound <= values).double().mean(-1)}
 
 
 def exact_truth(config: OfflineConfig, discount: float, seeds: Sequence[int]) -> ExactTruth:

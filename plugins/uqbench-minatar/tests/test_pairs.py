@@ -1,0 +1,70 @@
+"""Risk against coverage of comparisons of policies."""
+
+import pytest
+import torch
+from uqbench_minatar.offline.pairs import area, pair_scores, told_apart
+
+VALUES = torch.randn(60, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+PAIRS = told_apart(VALUES, torch.full_like(VALUES, 1e-6))
+
+
+def test_the_area_is_the_mean_share_wrong_among_the_most_confident() -> None:
+    wrong = torch.tensor([[1.0, 0.0, 0.0, 0.0]])
+    confidence = torch.tensor([[2.0, 9.0, 1.0, 0.5]])  # shares 0, 1/2, 1/3, 1/4
+    assert area(wrong, confidence).item() == pytest.approx((1 / 2 + 1 / 3 + 1 / 4) / 4)
+
+
+def test_pairs_within_three_standard_errors_are_not_asked() -> None:
+    values = torch.tensor([0.0, 0.4, 1.0])  # standard errors of differences √.02 = .141
+    assert told_apart(values, torch.full((3,), 0.01)).tolist() == [[0, 1], [2, 2]]
+
+
+def known(lanes: int = 40) -> tuple[torch.Tensor, torch.Tensor]:
+    """Means whose errors have the deviations given: half of them .1, half 2."""
+    generator = torch.Generator().manual_seed(2)
+    std = torch.where(torch.arange(60) % 2 == 0, 0.1, 2.0).double().expand(lanes, -1)
+    noise = torch.randn(lanes, 60, generator=generator, dtype=torch.float64)
+    return VALUES + noise * std, std
+
+
+def test_widths_gain_where_they_tell_errors_and_lose_where_they_are_turned() -> None:
+    mean, std = known()
+    true, turned, one = (
+        pair_scores(mean, width, None, VALUES, PAIRS)
+        for width in (std, 2.1 - std, torch.full_like(std, 3.0))
+    )
+    # 40 lanes; a gain of .08 with a deviation of .02: wrong sign less than once in 10⁴ runs
+    assert true["pairs_gain"].mean() > 0.05
+    assert turned["pairs_gain"].mean() < -0.02
+    assert one["pairs_gain"].abs().max() < 1e-12
+
+
+def test_only_the_order_of_widths_counts_and_no_widths_gain_nothing() -> None:
+    mean, std = known()
+    for name, score in pair_scores(mean, 100 * std, None, VALUES, PAIRS).items():
+        torch.testing.assert_close(
+            score, pair_scores(mean, std, None, VALUES, PAIRS)[name], atol=1e-12, rtol=0
+        )
+    none = pair_scores(mean, None, None, VALUES, PAIRS)
+    assert none["pairs_gain"].abs().max() == 0
+    assert torch.equal(
+        none["pairs_risk"],
+        pair_scores(mean, torch.zeros_like(std), None, VALUES, PAIRS)["pairs_risk"],
+    )
+
+
+def test_what_all_values_share_is_no_doubt_about_a_difference() -> None:
+    mean, std = known()
+    generator = torch.Generator().manual_seed(3)
+    drawn = torch.randn(40, 60, 200, generator=generator, dtype=torch.float64) * std[..., None]
+    shared = 50 * torch.randn(40, 1, 200, generator=generator, dtype=torch.float64)
+    apart, together = (
+        pair_scores(mean, samples.std(-1), samples, VALUES, PAIRS)["pairs_risk"]
+        for samples in (drawn, drawn + shared)
+    )
+    torch.testing.assert_close(together, apart, atol=1e-9, rtol=0)
+
+
+def test_who_says_the_same_of_all_is_wrong_half_of_the_time() -> None:
+    same = pair_scores(torch.zeros(1, 60).double(), None, None, VALUES, PAIRS)
+    assert same["pairs_wrong"].item() == same["pairs_risk"].item() == 0.5
