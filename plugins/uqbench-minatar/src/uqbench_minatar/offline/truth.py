@@ -65,13 +65,12 @@ def table(game: str) -> Table:
 
 
 def scores(stated: Uncertainty, of: Table, script: Tensor) -> Mapping[str, Tensor]:
-    """``bounds_hold`` ``[L]``, the share of the ten values above their lower bounds, .9 is stated;
-    and ``pair_scores`` of the policies' values in single states.
+    """Scores ``[L]``: ``bounds_hold``, and ``pair_scores`` of values of policies in single states.
 
-    The value of a policy is the mean over states, its actions weighted. Its deviation is that of
-    the samples' means, at the variances' widths where there are both; of marginals, which say
-    nothing of dependence, the mean of deviations, an upper bound. A lower bound is 1.28 of them
-    below. Nobody chooses among the policies: they are numbered by their quality, so that a choice
+    ``bounds_hold`` is the share of ten values above their lower bounds; .9 is stated. The value of
+    a policy is the mean over states, its actions weighted. Its deviation is that of the samples'
+    means, at the variances' widths where there are both; of marginals, which say nothing of
+    dependence, the mean of deviations, an upper bound. A lower bound is 1.28 of them below. Nobody chooses among the policies: they are numbered by their quality, so that a choice
     would show no method.
     """
     stated = consistent(stated)
@@ -82,7 +81,8 @@ def scores(stated: Uncertainty, of: Table, script: Tensor) -> Mapping[str, Tenso
     weights = probabilities(script)
 
     def own(entries: Tensor) -> Tensor:  # [L, M, A] → [L, S, K]
-        return (weights * entries.unflatten(1, form)).sum(-1)
+        value: Tensor = (weights * entries.unflatten(1, form)).sum(-1)
+        return value
 
     mean, std, drawn = own(known["mean"]), None, None
     samples, var = known.get("value_samples"), known.get("epistemic_var")
