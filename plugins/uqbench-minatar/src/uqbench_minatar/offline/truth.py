@@ -70,8 +70,9 @@ def scores(stated: Uncertainty, of: Table, script: Tensor) -> Mapping[str, Tenso
     ``bounds_hold`` is the share of ten values above their lower bounds; .9 is stated. The value of
     a policy is the mean over states, its actions weighted. Its deviation is that of the samples'
     means, at the variances' widths where there are both; of marginals, which say nothing of
-    dependence, the mean of deviations, an upper bound. A lower bound is 1.28 of them below. Nobody chooses among the policies: they are numbered by their quality, so that a choice
-    would show no method.
+    dependence, the mean of deviations, an upper bound. A lower bound is 1.28 of them below. Nobody
+    chooses among the policies: they are numbered by their quality, so that a choice would show no
+    method.
     """
     stated = consistent(stated)
     known = {name: x.double().cpu() for name, x in vars(stated).items() if x is not None}
