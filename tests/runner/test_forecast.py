@@ -96,6 +96,16 @@ def test_runs_are_as_fast_as_earlier_ones_of_the_budget(plan):
     assert seconds(plan, found) == pytest.approx(4 * 1_000 / 100)
 
 
+def test_where_a_task_has_no_run_the_methods_other_tasks_tell(plan):
+    """A method that costs four times the nominal does so on a task to come, whoever runs first."""
+    found = {"paper/short/fast/7-a": timed(100.0), "paper/long/slow/7-a": timed(1.0)}
+    by_other = forecast(plan, found)
+    assert by_other.seconds == pytest.approx(4 * 1_000 / 100)
+    assert by_other.basis == "the speed of earlier runs"
+    board = {("long", "fast", "cpu"): (0.02, "boards/toy/paper/cost.csv")}
+    assert forecast(plan, found, board).seconds == pytest.approx(4 * 1_000 * 0.02)
+
+
 def test_where_the_store_has_no_run_a_stored_board_tells(plan):
     board = {("long", "fast", "cpu"): (0.02, "boards/toy/paper/cost.csv")}
     by_board = forecast(plan, {}, board)

@@ -1,7 +1,7 @@
 """Durations of runs: expected from what each method costs, corrected while they run.
 
-What a run costs is known from runs in the store, else from a stored board, else it is the suite's
-nominal time.
+What a run costs is known from runs in the store, else from a stored board, else from the method's
+runs of other tasks, else it is the suite's nominal time.
 """
 
 import time
@@ -21,8 +21,9 @@ from uqbench.suites.plan import Plan
 LITTLE = 0.03
 """Share of the work that is assumed to have gone as expected before anything is observed, so that a
 first batch of seconds does not predict hours."""
-SCRIPT, STOPPED = 0.05, 0.02
-"""A step of what does not learn, in a learner's; least share of a core without being stopped."""
+ANY_TASK, SCRIPT, STOPPED = "", 0.05, 0.02
+"""In place of a task: all of a method's; a step of what does not learn, in a learner's; least share
+of a core without being stopped."""
 BATCH, RUN = 1.0, 0.03
 """Times of a batch's start and of storing a run, by what it takes to read plugins and suites."""
 
@@ -88,8 +89,9 @@ class Forecast:
                 self.saved[place] = saved_step(record, store) or 0
             _, budget, task, method, _ = place.split("/")
             if record.timing is not None and budget == plan.budget_name:
-                key = task, method, str(record.identity.get("device"))
-                times[key].append(1 / record.timing.steps_per_s)
+                device = str(record.identity.get("device"))
+                for key in (task, method, device), (ANY_TASK, method, device):
+                    times[key].append(1 / record.timing.steps_per_s)
         own = {key: (median(each), "the speed of earlier runs") for key, each in times.items()}
         self._known = {**board, **own}
 
@@ -99,8 +101,9 @@ class Forecast:
         ms = budget.step_ms if device == "cpu" else budget.gpu_step_ms or budget.step_ms
         if self._learn and not isinstance(self._cells[run].config, CountsGradientSteps):
             ms *= SCRIPT  # the suite's is of learners
-        key = run.task, run.method, device
-        return self._known.get(key, (ms / 1000, f"a nominal {ms:g} ms a step"))
+        nominal = ms / 1000, f"a nominal {ms:g} ms a step"
+        other = self._known.get((ANY_TASK, run.method, device), nominal)
+        return self._known.get((run.task, run.method, device), other)
 
     @property
     def basis(self) -> str:
@@ -253,6 +256,5 @@ class TimeLeft:
 
     def _add(self, batches: Iterable[Batch]) -> None:
         for batch in batches:
-            run = batch.runs[0]
-            saved = self.forecast.saved.get(str(run.folder), 0)
-            self._courses[batch.name] = _Course(batch, self.forecast.cost(run), saved)
+            saved = self.forecast.saved.get(str(batch.runs[0].folder), 0)
+            self._courses[batch.name] = _Course(batch, self.forecast.cost(batch.runs[0]), saved)

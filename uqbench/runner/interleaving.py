@@ -183,12 +183,10 @@ class _Work:
         self, batch: Batch, store: Store, host: Host, checkpoint_seconds: float, stop: Stop
     ) -> Generator[None, None, None]:
         """Work on the runs that no other process works on, yielding after every step."""
-        report = self._report
         runs = []
         with ExitStack() as locks:
             for run in batch.runs:
-                lock = store.lock(run)
-                if lock is None:
+                if (lock := store.lock(run)) is None:
                     continue
                 locks.callback(lock.release)
                 stored = store.find(run)
@@ -196,11 +194,11 @@ class _Work:
                     raise StorageError(f"{store.folder(run)}: {stored.reason}")
                 if stored.state is RunState.DAMAGED:
                     aside = store.set_aside(run)
-                    report(Notice(batch.of([run]), f"the damaged run is kept as {aside}"))
+                    self._report(Notice(batch.of([run]), f"the damaged run is kept as {aside}"))
                 if stored.state is not RunState.FINISHED:
                     runs.append(run)
             if others := [run for run in batch.runs if run not in runs]:
-                report(Taken(batch.of(others)))
+                self._report(Taken(batch.of(others)))
             for part in _by_stage(runs, store):
                 work = BatchWork(batch.of(part), store, host, self._tell, self._watch)
                 yield from work.steps(checkpoint_seconds, stop)
