@@ -131,7 +131,6 @@ def test_a_gpu_has_a_nominal_time_of_its_own(plan):
     [
         {"gone/long/fast/0-a": timed(1.0)},
         {"smoke/long/fast/0-a": timed(1.0)},
-        {"paper/short/fast/0-a": timed(1.0)},
         {"paper/long/slow/0-a": timed(1.0)},
         {"paper/long/fast/0-a": timed(1.0, device="cuda")},
     ],
