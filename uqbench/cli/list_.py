@@ -14,8 +14,8 @@ def command(kind: Kind | None = None, suite: Name | None = None, *, as_json: boo
     """List suites, methods, plugins and the like.
 
     KIND is suites, tasks, methods, claims, agents, estimators, environments, datasets, risks,
-    scores, claim-kinds or plugins; all of them without one. Tasks, methods and claims may be those
-    of one SUITE.
+    scores, claim-kinds or plugins; without one, how many there are of each. Suites, tasks, methods
+    and claims may be those of one SUITE.
 
     \b
     Example:
@@ -30,20 +30,19 @@ def command(kind: Kind | None = None, suite: Name | None = None, *, as_json: boo
 
     listed = listing(kind, warn)
     if kind is not None and suite is not None:
-        own = [entry for entry in listed[kind] if entry["name"].startswith(f"{suite}/")]
-        if not own:
-            known = {entry["name"].split("/")[0] for entry in listed[kind]}
+        known = {entry["name"].split("/")[0] for entry in listed[kind]}
+        if suite not in known:
             raise unknown("suite", suite, known, f"The list of {kind} has")
+        own = [entry for entry in listed[kind] if entry["name"].split("/")[0] == suite]
         listed = {kind: own}
     if as_json:
         print_json(listed[kind] if kind else listed)
-        return
-    for title, entries in listed.items():
-        say(title, bold=True)
-        if title == "suites" and entries:
-            print_suites(entries)
-            continue
-        say(*(f"  {_line(entry)}" for entry in entries or [{"name": f"(none): {TRAINS}"}]))
+    elif kind is None:
+        say(*(f"{len(entries):7,}  uqbench list {each}" for each, entries in listed.items()))
+    elif kind == "suites" and listed[kind]:
+        print_suites(listed[kind])
+    else:
+        say(*map(_line, listed[kind] or [{"name": f"(none): {TRAINS}"}]))
 
 
 def _line(entry: dict[str, Any]) -> str:
