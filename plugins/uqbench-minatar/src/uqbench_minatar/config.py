@@ -44,5 +44,5 @@ class OfflineConfig:
             the ten, drawn every 50 steps (``mixed``), or uniformly random play (``poor``).
     """
 
-    game: Literal["breakout", "space_invaders"]
+    game: Literal["asterix", "breakout", "freeway", "seaquest", "space_invaders"]
     coverage: Literal["expert", "mixed", "poor"] = "mixed"

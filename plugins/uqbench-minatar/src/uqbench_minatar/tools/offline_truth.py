@@ -21,7 +21,7 @@ from uqbench_minatar.offline.lanes import game_config
 from uqbench_minatar.offline.policies import DISCOUNT, POLICIES, scripted, taken
 
 STATES, STEPS, HORIZON = 24, (20, 200), 100
-GAMES = ("breakout", "space_invaders")
+GAMES = ("asterix", "breakout", "freeway", "seaquest", "space_invaders")
 
 
 def reached(game: str) -> MinAtarLanes:
@@ -66,12 +66,13 @@ def returns(states: MinAtarLanes, game: str, rollouts: int, stream: str = "table
 
 
 def main() -> None:
-    """Write every game's table into a folder."""
+    """Write the games' tables into a folder."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--rollouts", type=int, default=400)
+    parser.add_argument("--games", nargs="+", choices=GAMES, default=GAMES)
     chosen = parser.parse_args()
-    for game in GAMES:
+    for game in chosen.games:
         states = reached(game)
         sampled = returns(states, game, chosen.rollouts)
         q, var = sampled.mean(-1), sampled.var(-1)
