@@ -49,8 +49,7 @@ def keep(path: Path, methods: set[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "names"),
-    [("/", ()), ("/etc", ("etc",)), ("/a/b", ("a", "b")), ("/a/b/c", ("b", "c"))],
+    ("path", "names"), [("/", ()), ("/etc", ("etc",)), ("/a/b", ("a", "b")), ("/a/b/c", ("b", "c"))]
 )
 def test_a_board_may_be_named_wherever_it_is_below_the_root_of_the_file_system(path, names):
     folder = board_at(Path(path))

@@ -242,9 +242,7 @@ def test_an_action_that_is_not_valid_is_refused(action: int) -> None:
 
 
 @pytest.mark.parametrize("lane", [0, 1, 2])
-def test_a_lane_that_gives_no_mask_has_all_actions_and_leaves_other_lanes_theirs(
-    lane: int,
-) -> None:
+def test_a_lane_that_gives_no_mask_has_all_actions_and_leaves_other_lanes_theirs(lane: int) -> None:
     env = lanes(make=SilentMasked)
     env.reset()
     outcome = act(env, *(int(i == lane) for i in range(3)))

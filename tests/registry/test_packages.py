@@ -73,10 +73,7 @@ def without(package: str, folder: Path, *arguments: str) -> subprocess.Completed
 
 def to_install(package: str) -> str:
     """What the error says: the extra of uqbench that is a package alone, or the package."""
-    alone = {
-        "uqbench-report": "'uqbench[report]'",
-        "uqbench-testing": "'uqbench[testing]'",
-    }
+    alone = {"uqbench-report": "'uqbench[report]'", "uqbench-testing": "'uqbench[testing]'"}
     return f"python -m pip install {alone.get(package, package)}"
 
 

@@ -23,12 +23,7 @@ from uqbench.risk import (
     additive,
     compose,
 )
-from uqbench.risk.config import (
-    CompositeRiskField,
-    DecisionRuleField,
-    MarginalRuleField,
-    RiskField,
-)
+from uqbench.risk.config import CompositeRiskField, DecisionRuleField, MarginalRuleField, RiskField
 from uqbench.specs import Spec
 
 NAMES = MeasuresByName(Host.load().risk_measures)

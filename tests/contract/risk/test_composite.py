@@ -8,14 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from uqbench.risk import (
-    CVaR,
-    Expectation,
-    RiskMeasure,
-    Wang,
-    additive,
-    compose,
-)
+from uqbench.risk import CVaR, Expectation, RiskMeasure, Wang, additive, compose
 
 K, N = 3, 4
 examples = settings(max_examples=20, deadline=None, derandomize=True)
