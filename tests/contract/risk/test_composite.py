@@ -52,14 +52,6 @@ def test_a_neutral_epistemic_measure_makes_it_additive(values: Tensor, drawn: li
         torch.testing.assert_close(additive(aleatoric)(values, laws, belief), by_hand)
 
 
-@examples
-@given(values=tables, drawn=counts)
-def test_it_is_risk_neutral_where_both_are(values: Tensor, drawn: list[int]) -> None:
-    laws, belief = masses(drawn)
-    mean = (belief[:, None] * laws * values).sum()
-    torch.testing.assert_close(compose(CVaR(1.0), CVaR(1.0))(values, laws, belief), mean)
-
-
 @pairs
 @examples
 @given(values=tables, drawn=counts)
