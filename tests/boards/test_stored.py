@@ -96,9 +96,11 @@ def test_rows_that_were_removed_are_missed(board, host, tmp_path, capsys):
     plan, scores = board.plan, tmp_path / "scores.csv"
     write(board, tmp_path)
     assert read(plan, host, tmp_path)[1].plan.runs == plan.runs
-    scores.write_text("".join(scores.read_text().splitlines(keepends=True)[:-1]))
+    whole = scores.read_text()
+    scores.write_text("".join(whole.splitlines(keepends=True)[:-1]))
     with pytest.raises(UqbenchError, match=r"no rows of short/slow \(seed 2\), which manifest"):
         read(plan, host, tmp_path)
+    scores.write_text(whole)
     keep(scores, {"slow"})
     with pytest.raises(UqbenchError, match=r"no rows of long/fast, short/fast, which manifest"):
         read(plan, host, tmp_path)
