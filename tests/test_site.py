@@ -4,10 +4,11 @@ import importlib
 import json
 import pkgutil
 import re
+from itertools import product
 from pathlib import Path
 
-import pandas as pd
 import pytest
+from scripts import script
 
 ROOT = Path(__file__).parents[1]
 
@@ -20,11 +21,7 @@ def tools():
 
 
 def test_the_pictures_are_current():
-    spec = importlib.util.spec_from_file_location("site_tool", ROOT / "tools" / "site.py")
-    assert spec is not None
-    assert spec.loader is not None
-    site = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(site)
+    site = script("tools/site.py")
     drawn = dict(site.pictures())
     stored = {path.name: path.read_text("utf-8") for path in site.PICTURES.glob("*.svg")}
     assert stored == drawn, "tox -e site draws them again"
@@ -43,12 +40,7 @@ def test_every_board_is_in_the_world_of_its_observations(tools):
 
 
 def choices(tools):
-    return [
-        (world, need, budget)
-        for world in tools.WORLDS
-        for need in tools.NEEDS
-        for budget in tools.SECONDS
-    ]
+    return [*product(tools.WORLDS, tools.NEEDS, tools.SECONDS)]
 
 
 def test_each_of_the_36_choices_has_evidence_or_says_what_is_missing(tools):
@@ -74,22 +66,6 @@ def test_each_of_the_36_choices_has_evidence_or_says_what_is_missing(tools):
             shares = [f"{100 * of.value:.0f} %" for of in row.estimates.values()]
             assert any(text in of.said for text in [*numbers, *shares]), (choice, of)
     assert named >= 24
-
-
-def test_no_card_has_the_color_of_honesty_but_by_the_boards_word(tools):
-    for choice in choices(tools):
-        for of in tools.chosen(tools.boards(), *choice)[1]:
-            table = next(one for one in tools.boards() if one.id == of.board).board.leaderboard
-            words = set(table.get("calibration", pd.Series(dtype=str)).dropna())
-            assert of.word != "calibrated" or of.word in words
-
-
-def test_findings_are_those_of_the_boards_pages(tools):
-    index = (ROOT / "leaderboards/README.md").read_text("utf-8")  # ‡: kept as they were
-    for one in tools.boards():
-        page = one.board.unchecked("README.md").decode()
-        if f"({'/'.join(one.board.folder.parts[-2:])}/README.md) ‡" not in index:
-            assert f"**{one.board.finding}**" in page
 
 
 def test_the_site_shows_the_readmes_agent(tools):

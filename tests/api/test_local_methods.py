@@ -5,13 +5,14 @@ import json
 import linecache
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 import torch
+from commands import python
+from local_agent import MINE
 
 import uqbench
 from uqbench.api.options import Options
@@ -20,30 +21,11 @@ from uqbench.registry import Host, local
 from uqbench.suites import Selection
 
 TOY = Path(__file__).parents[1] / "toy"
-CLASS = """
-import dataclasses
-import torch
-from uqbench.contract.agent import Agent
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class MyConfig:
-    action: int = {action}
-
-class MyAgent(Agent):
-    def __init__(self, info, seeds, config: MyConfig, device):
-        self.action = config.action
-    def act(self, obs, valid=None):
-        return torch.full(obs.shape[:2], self.action)
-    def observe(self, step):
-        pass
-    def policy(self, obs, valid=None):
-        return torch.full(obs.shape[:2], self.action)
-"""
 SCRIPT = """
 import json, sys
 import uqbench
 
-arguments = dict(methods=["mine.py:MyAgent", "fast"], tasks="short", seeds=1, out="results")
+arguments = dict(methods=["mine.py:Mine", "fast"], tasks="short", seeds=1, out="results")
 if {execute}:
     results = uqbench.run("toy", workers=1, progress=False, **arguments)
     board = results.board()[["method", "local", "runs_scored"]].values.tolist()
@@ -64,26 +46,21 @@ SUITE = '[[extend.toy.methods]]\nname = "filed"\nagent = "filed"\n'
 
 
 def script(folder: Path, action: int, execute: bool) -> list[object]:
-    (folder / "mine.py").write_text(CLASS.format(action=action))
+    (folder / "mine.py").write_text(MINE.replace("= 0", f"= {action}"))
     path = folder / "script.py"  # without a guard: workers must not execute it
     path.write_text(SCRIPT.format(execute=execute))
     variables = {"PYTHONPATH": str(TOY), "UQBENCH_PLUGINS": "toy,builtin"}
-    done = subprocess.run(
-        [sys.executable, path], cwd=folder, env=os.environ | variables,
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    found: list[object] = json.loads(done.stdout)
+    found: list[object] = json.loads(python(path, folder=folder, **variables).stdout)
     return found
 
 
 def test_a_class_of_a_file_is_run_by_workers_and_marked_local(tmp_path):
     board, folders = script(tmp_path, action=1, execute=True)
-    assert board == [["fast", "no", 1], ["my-agent", "yes", 1]]
+    assert board == [["fast", "no", 1], ["mine", "yes", 1]]
     record = json.loads((tmp_path / "results" / folders[1] / "run.json").read_text())
     version = record["identity"]["method"]["version"]
     assert version.startswith("1+local.")
-    digest = record["provenance"]["content"]["local-my-agent"]
+    digest = record["provenance"]["content"]["local-mine"]
     assert version == f"1+local.{digest[:8]}"
     assert not list((tmp_path / "results").rglob("*pickle*"))
     # another file makes another run, of this method alone
@@ -110,10 +87,8 @@ def test_a_file_joins_a_suite_under_its_digest(toy, tmp_path):
     add_files(tmp_path)
     host = Host.load()
     assert not host.failures
-    (method,) = (
-        Selection("toy", methods=("filed",), seeds=(0,), tasks=("short",)).plan(host, "cpu").cells
-    )
-    version = method.runs[0].identity["method"]["version"]
+    plan = Selection("toy", methods=("filed",), seeds=(0,), tasks=("short",)).plan(host, "cpu")
+    version = plan.runs[0].identity["method"]["version"]
     assert version.startswith("7+local.")
     assert local.is_local(version)
     (origin,) = [p for p in host.plugins if p.name == "filed"]
@@ -129,22 +104,15 @@ def test_a_file_that_was_edited_meanwhile_is_refused(toy, tmp_path):
     assert "was edited since the command began" in str(failed.failure)
 
 
-def test_a_file_that_is_not_there_is_named(toy, tmp_path):
-    with pytest.raises(UqbenchError, match=r"none\.py cannot be read"):
-        local.add_file(tmp_path / "none.py")
-
-
 @pytest.mark.parametrize(
     ("code", "why"),
     [
         ("import sys; sys.exit(0)", "line 1: SystemExit: 0"),
         ("class Odd(BaseException): pass\nraise Odd('x')", "line 2: Odd: x"),
-        (
-            "class Odd(Exception):\n    def __str__(self): 1 / 0\nraise Odd",
-            "line 3: Odd (its message cannot",
-        ),
+        ("class Odd(Exception):\n    def __str__(self): 1 / 0\nraise Odd",
+         "line 3: Odd (its message cannot"),
     ],
-)
+)  # fmt: skip
 def test_a_file_that_ends_the_process_or_raises_anything_is_named(code, why, toy, tmp_path):
     (tmp_path / "ends.py").write_text(code)
     with pytest.raises(UqbenchError, match=rf"ends\.py cannot be executed: {re.escape(why)}"):
@@ -154,30 +122,24 @@ def test_a_file_that_ends_the_process_or_raises_anything_is_named(code, why, toy
     assert str(plugin.failure).startswith(why)
 
 
-def test_a_file_of_another_kind_is_refused(toy, tmp_path):
-    (tmp_path / "filed.txt").write_text(SUITE)
-    with pytest.raises(UqbenchError, match=r"expected a Python file \(\.py\) or a suite file"):
-        local.add_file(tmp_path / "filed.txt")
-
-
 def test_a_file_joins_the_suite_for_one_call_and_stays_a_plugin(toy, tmp_path):
-    (tmp_path / "mine.py").write_text(CLASS.format(action=1))
+    (tmp_path / "mine.py").write_text(MINE)
     methods = uqbench.plan("toy", tasks="short", out=tmp_path).methods
-    one = uqbench.plan("toy", methods=[f"{tmp_path / 'mine.py'}:MyAgent"], out=tmp_path).methods
-    assert list(one["method"]) == ["my-agent"]
+    one = uqbench.plan("toy", methods=[f"{tmp_path / 'mine.py'}:Mine"], out=tmp_path).methods
+    assert list(one["method"]) == ["mine"]
     again = uqbench.plan("toy", tasks="short", out=tmp_path).methods
     assert list(again["method"]) == list(methods["method"])
-    assert "local-my-agent:my-agent" in Host.load().agents
+    assert "local-mine:mine" in Host.load().agents
 
 
 def test_a_class_of_a_module_is_that_of_its_file(toy, tmp_path, monkeypatch):
-    (tmp_path / "with_class.py").write_text(CLASS.format(action=1))
+    (tmp_path / "with_class.py").write_text(MINE)
     monkeypatch.syspath_prepend(str(tmp_path))
-    given = importlib.import_module("with_class").MyAgent
-    (named,) = local_methods(f"{tmp_path / 'with_class.py'}:MyAgent")
+    given = importlib.import_module("with_class").Mine
+    (named,) = local_methods(f"{tmp_path / 'with_class.py'}:Mine")
     (of_class,) = local_methods(given)
     assert of_class == named
-    assert "MyAgent" in str(of_class)
+    assert "Mine" in str(of_class)
 
 
 CELLS = (
@@ -240,18 +202,16 @@ def test_a_class_of_a_cell_is_written_with_what_it_names(toy, notebook, tmp_path
 
 def test_what_a_cell_s_class_names_and_no_text_can_say_is_refused(toy, notebook, tmp_path):
     cell = "import torch\nWEIGHTS = torch.ones(2)\nclass Thing:\n    def act(self): return WEIGHTS"
-    with pytest.raises(
-        UqbenchError, match=r"names 'WEIGHTS' of the notebook, a Tensor: .*mine\.py"
-    ):
+    said = r"names 'WEIGHTS' of the notebook, a Tensor: .*mine\.py"
+    with pytest.raises(UqbenchError, match=said):
         local_methods(notebook(cell).Thing, tmp_path)
 
 
 def test_a_class_of_no_file_and_no_cell_is_refused_with_what_to_write(toy):
     cell = type("Nowhere", (), {"__module__": "builtins"})
-    with pytest.raises(
-        UqbenchError, match=r"the source of Nowhere was not found: .*'mine\.py:CLASS'"
-    ):
-        _ = Options("toy", methods=[cell]).selection
+    said = r"the source of Nowhere was not found: .*'mine\.py:CLASS'"
+    with pytest.raises(UqbenchError, match=said):
+        local_methods(cell)
 
 
 def local_methods(method: str | type, out: Path | None = None) -> list[local.LocalPlugin]:

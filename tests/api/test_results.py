@@ -38,22 +38,6 @@ def results(toy, tmp_path_factory: pytest.TempPathFactory) -> uqbench.Results:
     return uqbench.run("toy", methods="fast", seeds=2, workers=1, out=out, progress=False)
 
 
-def rows(text: str) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(text)))
-
-
-def board_folder(results: uqbench.Results) -> Path:
-    (found,) = results.origin.glob("leaderboards/toy/*/leaderboard.csv")
-    return found.parent
-
-
-def test_importing_uqbench_imports_nothing_heavy():
-    script = "import json, sys, uqbench; print(json.dumps(sorted(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
-    heavy = {"torch", "pandas", "pyarrow", "gymnasium", "pydantic", "rich", "rliable", "numpy"}
-    assert not heavy & set(json.loads(done.stdout))
-
-
 def test_windows_is_refused_with_what_to_do():
     script = "import shutil, sys; sys.platform = 'win32'; import uqbench"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
@@ -63,10 +47,9 @@ def test_windows_is_refused_with_what_to_do():
 def test_the_profile_is_of_a_package_that_is_imported_when_it_is_asked_for(monkeypatch):
     script = (
         "import sys, uqbench; assert 'uqbench_profile' not in sys.modules; "
-        "print(uqbench.profile is sys.modules['uqbench_profile.profile'].profile)"
+        "assert uqbench.profile is sys.modules['uqbench_profile.profile'].profile"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
-    assert done.stdout.split() == [b"True"]
+    subprocess.run([sys.executable, "-c", script], check=True)
     monkeypatch.delitem(vars(uqbench), "profile", raising=False)
     for name in [name for name in sys.modules if name.startswith("uqbench_profile")]:
         monkeypatch.delitem(sys.modules, name)
@@ -84,29 +67,7 @@ def test_runs_of_a_budget_that_is_gone_make_no_board_and_the_warning_names_those
         assert uqbench.load(tmp_path).boards == ()
 
 
-def test_all_of_its_names_are_there_and_no_other():
-    assert {name for name in uqbench.__all__ if getattr(uqbench, name) is None} == set()
-    with pytest.raises(AttributeError, match="no attribute 'runs'"):
-        _ = uqbench.runs
-
-
 BOARDS = Path(__file__).parents[2] / "leaderboards"
-
-
-def test_frames_of_several_boards_are_tidy():
-    stored = uqbench.load(BOARDS)
-    board, files = stored.board(), stored.table("leaderboard.csv")
-    assert len(board) == len(files)
-    assert {"suite", "board", "method", "rank", "mean", "mean_low", "mean_high"} < {*board}
-    asked = files[files["calibration"].notna()]
-    assert all(board.loc[asked.index, "calibration"] == asked["calibration"])
-    assert set(board.drop(asked.index)["calibration"]) == {""}
-    for frame in (board, stored.estimates(), stored.tasks()):
-        known = frame.drop(columns="rank", errors="ignore")  # a row or a board may have none
-        assert known.isna().mean().mean() < 0.05
-    for frame in (board, stored.estimates(), stored.tasks(), *(one.board() for one in stored)):
-        assert len(frame.columns) <= 30
-        assert not [name for name in frame if "late_" in name or "improvement" in name]
 
 
 def test_estimates_are_the_columns_of_the_file():
@@ -124,15 +85,13 @@ def test_estimates_are_the_columns_of_the_file():
 
 def test_results_are_indexed_filtered_and_added():
     stored = uqbench.load(BOARDS)
+    assert len(stored.board()) == len(stored.table("leaderboard.csv"))
     cartpole, sine = stored["cartpole"], stored["sine"]
     assert [board.name for board in cartpole.boards] == ["paper", "paper-1e6"]
     assert [board.name for board in stored["cartpole", "paper"].boards] == ["paper"]
     both = cartpole + sine
     assert [len(one.runs) for one in both] == [*(len(one.runs) for one in cartpole), len(sine.runs)]
-    assert both.board()["suite"].value_counts().to_dict() == {
-        "cartpole": len(cartpole.board()),
-        "sine": len(sine.board()),
-    }
+    assert len(both.board()) == len(cartpole.board()) + len(sine.board())
     own = stored["windy-cliff"].filter(methods=["qr-dqn", "safe-path"], tasks="cliff")
     assert set(own.scores["method"]) == set(own.board()["method"]) == {"qr-dqn", "safe-path"}
     assert len(own.pairs()) == 6 + 5
@@ -169,20 +128,22 @@ def test_what_is_installed_is_listed(toy):
 
 def test_a_shell_lists_its_names_and_shows_types_of_calls():
     assert dir(uqbench) == sorted(uqbench.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'runs'"):
+        _ = uqbench.runs
     calls = [call for name in uqbench.__all__ if isfunction(call := getattr(uqbench, name))]
-    assert uqbench.run in calls
     for call in (*calls, uqbench.Options, uqbench.Results):
         shown = signature(call)
         types = [one.annotation for one in shown.parameters.values()]
-        assert not any(isinstance(one, str) for one in (*types, shown.return_annotation)), call
+        for one in (*types, shown.return_annotation):
+            assert not isinstance(one, str), call
+            assert one is not shown.empty, call
 
 
 @pytest.mark.parametrize("name", ["leaderboard.csv", "pairs.csv", "claims.csv", "scores.csv"])
 def test_frames_have_the_numbers_of_the_files(results, name):
-    folder = board_folder(results)
-    text = read_scores(folder) if name == "scores.csv" else (folder / name).read_text()
-    of_file = rows(text)
-    frame = results.table(name)
+    (board,) = results.origin.glob("leaderboards/toy/*")
+    text = read_scores(board) if name == "scores.csv" else (board / name).read_text()
+    frame, of_file = results.table(name), list(csv.DictReader(io.StringIO(text)))
     assert len(frame) == len(of_file)
     for place, row in enumerate(of_file):
         for column, cell in row.items():
@@ -204,32 +165,22 @@ def test_a_row_of_runs_is_a_run_json(results):
 
 
 def test_metrics_and_episodes_are_the_columns_of_the_runs(results):
+    metrics, episodes = results.metrics(), results.episodes()
     for _, row in results.runs.iterrows():
-        own = {name: row[name] for name in ("task", "method", "seed")}
-        folder = results.origin / row["run"]
-        for frame, name in (
-            (results.metrics(), "metrics.parquet"),
-            (results.episodes(), "episodes.parquet"),
-        ):
-            for column, value in own.items():
-                frame = frame[frame[column] == value]
-            table = pq.read_table(folder / name).to_pandas()
-            assert frame[list(table.columns)].reset_index(drop=True).equals(table)
-    rewards = results.metrics("reward")
-    assert set(rewards["metric"]) == {"reward"}
-    assert len(rewards) == 4 * 100
+        for frame, name in ((metrics, "metrics.parquet"), (episodes, "episodes.parquet")):
+            table = pq.read_table(results.origin / row["run"] / name).to_pandas()
+            places = ["task", "method", "seed"]
+            own = frame[(frame[places] == row[places]).all(axis=1)]
+            assert own[list(table.columns)].reset_index(drop=True).equals(table)
+    assert len(results.metrics("reward")) == 4 * 100
+    assert set(results.metrics("reward")["metric"]) == {"reward"}
     assert set(results.episodes("training")["phase"]) == {"training"}
 
 
-def test_a_folder_gives_the_results_that_its_run_gave(results):
-    loaded = uqbench.load(results.origin)
-    assert loaded.runs.equals(results.runs)
-    assert loaded.board().equals(results.board())
-    assert loaded.boards[0].files() == results.boards[0].files()
-
-
 def test_stored_boards_give_the_frames_of_the_runs_they_are_of(results):
-    boards = uqbench.load(results.origin / "leaderboards")
+    loaded, boards = map(uqbench.load, (results.origin, results.origin / "leaderboards"))
+    assert loaded.runs.equals(results.runs)
+    assert loaded.boards[0].files() == results.boards[0].files()
     assert boards.board().equals(results.board())
     assert boards.scores.equals(results.scores)
     assert set(boards.metrics()["metric"]) == {"return"}
@@ -248,21 +199,6 @@ def test_a_plan_says_what_is_left(results):
     assert planned.runs["state"].value_counts().to_dict() == {"finished": 4, "missing": 2}
     assert planned.methods[["method", "to_do", "have"]].values.tolist() == [["fast", 2, 4]]
     assert "2 of 6 runs to do" in repr(planned)
-
-
-def test_wrong_arguments_are_named(toy, tmp_path):
-    for arguments, said in (
-        ({"suite": "tpy"}, "There is no suite 'tpy'. Did you mean 'toy'"),
-        ({"suite": "toy", "methods": "fst"}, "There is no method 'fst'. Did you mean 'fast'"),
-        ({"suite": "toy", "seeds": [1, 1]}, r"seeds=\[1, 1\]: .*different numbers"),
-        ({"suite": "toy", "seeds": 0}, "seeds=0: expected a whole number from 1"),
-        ({"suite": "toy", "device": "gpu"}, "device='gpu': expected auto, cpu or cuda"),
-        ({"suite": "toy", "workers": 0}, "workers=0: expected a whole number from 1"),
-    ):
-        with pytest.raises(UqbenchError, match=said):
-            uqbench.run(**arguments, out=tmp_path)
-    with pytest.raises(UqbenchError, match="has neither runs nor leaderboards"):
-        uqbench.load(tmp_path)
 
 
 @pytest.fixture
@@ -322,8 +258,6 @@ def test_a_notebook_shows_text_and_not_what_it_may_hold(results):
 
 def test_runs_that_no_installed_suite_makes_are_listed_and_on_no_board(copied):
     (copied / "toy").rename(copied / "gone")
-    for path in copied.glob("gone/*/*/*/*/run.json"):
-        assert path.exists()
     loaded = uqbench.load(copied)
     assert len(loaded.runs) == 4
     with pytest.warns(UqbenchWarning, match="no board of gone/paper"):

@@ -8,24 +8,15 @@ from uqbench.boards.curves import PARTS, _points, learning_curves
 
 
 def test_a_run_of_fewer_steps_than_points_has_empty_parts():
-    steps = 30
-    at = np.arange(1, steps + 1)
-    records = {
-        "step": at,
-        "metric": np.array(["reward"] * steps, object),
-        "value": at.astype(float),  # one a step
-    }
-    episodes = {
-        "step": np.array([15, 30]),
-        "phase": np.array(["training"] * 2, object),
-        "end": np.array(["terminated"] * 2, object),
-        "return": np.array([3.0, 5.0]),
-    }
-    points = _points(records, episodes, steps)
+    at = np.arange(1, 31)
+    records = {"step": at, "metric": np.full(30, "reward", object), "value": at.astype(float)}
+    two = {"phase": np.full(2, "training", object), "end": np.full(2, "terminated", object)}
+    episodes = {"step": np.array([15, 30]), **two, "return": np.array([3.0, 5.0])}
+    points = _points(records, episodes, 30)
     assert len(points) == PARTS
-    assert points["step"].iloc[-1] == steps
+    assert points["step"].iloc[-1] == 30
     assert points["return"].sum() == 8.0
-    assert points["reward_per_step"].sum() == steps
+    assert points["reward_per_step"].sum() == 30  # one a step
 
 
 def runs(returns: list[list[float]]) -> pd.DataFrame:

@@ -3,11 +3,8 @@
 On the budgets of boards, whatever a method's own setting is called; a tenth is left to chance.
 """
 
-import importlib.util
-from pathlib import Path
-from types import ModuleType
-
 import pytest
+from scripts import script
 
 from uqbench.registry import Host
 from uqbench.runner.executors.local import prepare_process
@@ -16,17 +13,8 @@ SEEDS = {"minatar": 6, "offline-minatar": 10}
 """Of rows whose networks are large; others have 12."""
 
 
-def imported() -> ModuleType:
-    """`benchmarks/prior_scale.py`, which no package has."""
-    path = Path(__file__).parents[2] / "benchmarks" / "prior_scale.py"
-    spec = importlib.util.spec_from_file_location("prior_scale", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    prepare_process()
-    return module
-
-
-prior_scale = imported()
+prior_scale = script("benchmarks/prior_scale.py")
+prepare_process()
 
 
 @pytest.mark.parametrize(

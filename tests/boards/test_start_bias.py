@@ -7,11 +7,10 @@ What a start believes is largest there, but for a target that grows with every s
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
 from types import ModuleType
 
 import pytest
+from scripts import script
 
 from uqbench.registry import Host
 from uqbench.runner.executors.local import prepare_process
@@ -25,13 +24,8 @@ GAMES = ("asterix", "breakout", "space_invaders")
 
 @pytest.fixture(scope="module")
 def start_bias() -> ModuleType:
-    """The benchmark, whose folder is on no path."""
-    path = Path(__file__).parents[2] / "benchmarks" / "start_bias.py"
-    spec = importlib.util.spec_from_file_location("start_bias", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
     prepare_process()
-    return module
+    return script("benchmarks/start_bias.py")
 
 
 def found(

@@ -34,11 +34,8 @@ def test_files_become_a_ranking_json_a_sentence_and_a_board(table, tmp_path, cap
     assert code == 0
     assert "b is significantly better than a on mine · imported" in out
     board = tmp_path / "mine" / "imported"
-    assert call(capsys, monkeypatch, "compare", board, board) == (
-        0,
-        "same, to the last digit\n",
-        "",
-    )
+    same = 0, "same, to the last digit\n", ""
+    assert call(capsys, monkeypatch, "compare", board, board) == same
     code, out, _ = call(capsys, monkeypatch, "compare", board, "--pair", "a,b")
     assert out.startswith("a is significantly worse than b")
     code, out, _ = call(capsys, monkeypatch, *given, "--json")

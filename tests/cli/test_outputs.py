@@ -40,15 +40,7 @@ def test_a_closed_stdout_is_written_nothing():
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def pipe(path: Path) -> None:
-    os.mkfifo(path)
-
-
-def link(path: Path) -> None:
-    path.symlink_to(path.with_name("elsewhere"))
-
-
-@pytest.mark.parametrize("make", [pipe, link, Path.mkdir])
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("other"), Path.mkdir])
 def test_what_is_no_regular_file_is_refused_and_stays(tmp_path, make):
     path = tmp_path / "report.html"
     make(path)
@@ -56,12 +48,6 @@ def test_what_is_no_regular_file_is_refused_and_stays(tmp_path, make):
     with pytest.raises(UqbenchError, match=r"report\.html is no regular file, and would be"):
         write_output(path, b"new")
     assert path.lstat().st_ino == before.st_ino
-
-
-def test_a_device_is_refused(tmp_path):
-    with pytest.raises(UqbenchError, match="/dev/null is no regular file"):
-        write_output(Path("/dev/null"), b"new")
-    assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="gives a file away, as root alone may")
@@ -77,7 +63,8 @@ def test_somebody_elses_file_is_refused_and_one_of_ones_own_replaced(tmp_path):
     assert path.read_bytes() == b"new"
 
 
-def test_a_report_replaces_no_device(tmp_path):
+def test_a_report_replaces_no_device():
     boards = Path(__file__).parents[2] / "leaderboards" / "five-state" / "paper"
-    with pytest.raises(UqbenchError, match="no regular file"):
+    with pytest.raises(UqbenchError, match="/dev/null is no regular file"):
         command.main([str(boards), "--to", "/dev/null"], standalone_mode=False)
+    assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)

@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from local_agent import MINE
 
 from uqbench.cli.try_ import command
 from uqbench.errors import UqbenchError
@@ -17,26 +18,6 @@ from uqbench.runner.executors.local import _print_into
 from uqbench.suites import Selection
 
 TOY = Path(__file__).parents[1] / "toy"
-MINE = """
-import dataclasses
-import torch
-from uqbench.contract.agent import Agent, LoopAgent
-
-@dataclasses.dataclass(frozen=True)
-class MineConfig:
-    action: int = 0
-
-class Mine(Agent):
-    "Always the same action."
-    def __init__(self, info, seeds, config, device):
-        self.action = config.action
-    def act(self, obs, valid=None):
-        return torch.full(obs.shape[:2], self.action)
-    def observe(self, step):
-        pass
-    def policy(self, obs, valid=None):
-        return torch.full(obs.shape[:2], self.action)
-"""
 FITS = """
 from uqbench.contract.estimator import Estimator
 
@@ -116,13 +97,9 @@ def test_an_estimator_is_one(mine):
     assert Host.load().estimators["fits"].load_config().__name__ == "MineConfig"
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [("x = 1", "has no classes"), ("1/0", "ZeroDivisionError"), ("def", "SyntaxError")],
-)
-def test_a_file_without_a_method_is_refused_with_the_reason(mine, text, said):
-    mine.write_text(text)
-    with pytest.raises(UqbenchError, match=said):
+def test_a_file_without_a_method_is_refused_with_the_reason(mine):
+    mine.write_text("x = 1")
+    with pytest.raises(UqbenchError, match="has no classes"):
         local.add_class(mine, None, ["toy"])
 
 

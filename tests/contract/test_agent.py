@@ -62,13 +62,6 @@ def test_tensors_numbers_networks_optimizers_and_replay_buffers_are_saved_and_re
     assert not torch.equal(fresh.counts, saved.counts)
 
 
-def test_what_cannot_be_saved_by_default_is_an_error_that_names_it():
-    agent = Simple(1.0)
-    agent.history = [1, 2]
-    with pytest.raises(TypeError, match=r"Simple.history is a list.*override state_dict"):
-        agent.state_dict()
-
-
 @dataclass(frozen=True)
 class Belief:
     mean: torch.Tensor
@@ -83,5 +76,5 @@ class Savable:
 def test_what_would_be_lost_on_resume_is_refused(value):
     agent = Simple(1.0)
     agent.held = value
-    with pytest.raises(TypeError, match=r"Simple\.held"):
+    with pytest.raises(TypeError, match=r"Simple\.held is an? .*override state_dict"):
         agent.state_dict()

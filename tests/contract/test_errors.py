@@ -15,11 +15,7 @@ SOURCES = [*ROOT.glob("uqbench/**/*.py"), *ROOT.glob("plugins/*/src/**/*.py")]
 @pytest.mark.parametrize(
     ("known", "where", "said"),
     [
-        (
-            ["quick"],
-            "Suite x has",
-            "Suite x has no budget 'quik'. Did you mean 'quick'?",
-        ),
+        (["quick"], "Suite x has", "Suite x has no budget 'quik'. Did you mean 'quick'?"),
         (["paper"], "There is", "There is no budget 'quik'. Known: paper."),
         ([], "mine.py has", "mine.py has no budget 'quik'. There are none."),
     ],

@@ -70,12 +70,6 @@ def test_its_first_sixty_lines_have_the_commands_that_set_up_and_the_papers():
     assert "Markou & Rasmussen 2019" in top
 
 
-def test_every_file_that_it_links_is_there():
-    places = set(re.findall(r"\]\(([^):#]+)(?:#[^)]*)?\)", README))
-    assert len(places) > 20
-    assert [place for place in places if not (ROOT / place).exists()] == []
-
-
 def test_licences_and_citation_are_those_of_the_packages():
     own = project(ROOT)
     citation = (ROOT / "CITATION.cff").read_text()

@@ -34,17 +34,6 @@ def texts(path: Path) -> list[str]:
     return [node.value for node in constants if isinstance(node.value, str)]
 
 
-def begins_with_of(text: str) -> bool:
-    """Whether a sentence of a text begins with *Of*."""
-    return re.search(r"(?:^|[.:]\s)\s*Of\s", text) is not None
-
-
-def test_a_sentence_that_begins_with_of_is_found_in_the_midst_of_a_text():
-    assert begins_with_of("Of every state.")
-    assert begins_with_of("A table.\n\n    Of a lane with fewer samples the last are NaN.")
-    assert not begins_with_of("A table of every state. Offers none.")
-
-
 def printed_texts():
     """Where texts stand that people read, and each of them."""
     for path in SOURCES:
@@ -67,46 +56,36 @@ def without_code(text):
     return re.sub(r"```.*?```|`[^`]*`", "`…`", text, flags=re.S)
 
 
-def misstated(text):
-    """Uses of *stated* before another noun than interval and width."""
-    level = r"(?:[\d.]+ % |\{\} % |% )?"
-    uses = re.finditer(rf"\b[Ss]tated\b(?!\s+{level}\s*(?:intervals?|widths?|$))", text)
-    return [text[of.start() : of.end() + 30] for of in uses]
+STATED = r"\b[Ss]tated\b(?!\s+(?:[\d.]+ % |\{\} % |% )?\s*(?:intervals?|widths?|$))"
+WRONG = {
+    "stated before another noun than interval and width": (STATED, "the stated mean"),
+    "intervals that hold": (r"\bintervals? (?:that )?holds?\b", "an interval holds"),
+    "truths that are held": (r"\bholds? (?:\S+ ){0,4}of (?:the )?true", "it holds 9 % of true"),
+    "runs that leave it open": (
+        r"\b(?:runs|data|draws) leave (?:\S+ )?open\b",
+        "runs leave it open",
+    ),
+    "open ranks": (r"\branks? (?:is|are) open\b", "ranks are open"),
+}
+OF = r"(?:^|[.:]\s)\s*Of\s"
 
 
-def test_a_use_of_stated_before_another_noun_is_found():
-    assert misstated("the stated mean")
-    assert misstated("fewer than stated")
-    assert not misstated("whose stated 90 % intervals are wide; Stated widths add nothing")
-
-
-def test_stated_stands_before_interval_and_width_alone():
-    found = [f"{path.relative_to(ROOT)}: {use}" for path, of in printed_texts()
-             for use in misstated(of)]  # fmt: skip
-    assert found == []
-
-
-def test_intervals_cover_and_claims_hold():
-    wrong = re.compile(r"\bintervals? (?:that )?holds?\b|\bholds? (?:\S+ ){0,4}of (?:the )?true")
+@pytest.mark.parametrize("what", WRONG)
+def test_no_sentence_that_is_printed_has_a_word_for_another_thing(what):
+    pattern, example = WRONG[what]
+    assert re.search(pattern, example)
+    assert not re.search(pattern, "whose stated 90 % intervals are wide; Stated widths add nothing")
     found = [f"{path.relative_to(ROOT)}: {of[:80]}" for path, of in printed_texts()
-             if wrong.search(of)]  # fmt: skip
+             if re.search(pattern, of)]  # fmt: skip
     assert found == []
 
 
-def test_what_runs_cannot_tell_apart_is_not_called_open():
-    wrong = re.compile(r"\b(?:runs|data|draws) leave (?:\S+ )?open\b|\branks? (?:is|are) open\b")
-    found = [f"{path.relative_to(ROOT)}: {wrong.search(of)[0]}" for path, of in printed_texts()
-             if wrong.search(of)]  # fmt: skip
-    assert found == []
-
-
-def test_no_sentence_begins_with_of_and_baselines_are_called_baselines():
-    found = [
-        f"{path.relative_to(ROOT)}: {text[:80]}"
-        for path in SOURCES
-        for text in texts(path)
-        if begins_with_of(text) or re.search(r"\blearns? nothing\b", text)
-    ]
+@pytest.mark.parametrize("pattern", [OF, r"\blearns? nothing\b"])
+def test_no_sentence_begins_with_of_and_baselines_are_called_baselines(pattern):
+    assert re.search(pattern, "A table.\n\n    Of a lane that learns nothing.")
+    assert not re.search(pattern, "A table of every state. Offers none.")
+    found = [f"{path.relative_to(ROOT)}: {text[:80]}" for path in SOURCES for text in texts(path)
+             if re.search(pattern, text)]  # fmt: skip
     assert found == []
 
 

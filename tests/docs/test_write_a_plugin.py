@@ -2,13 +2,13 @@
 
 import csv
 import json
-import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from commands import python
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "write-a-plugin.md").read_text("utf-8")
@@ -64,15 +64,10 @@ def uqbench(request, tmp_path_factory: pytest.TempPathFactory):
     library = folder / "library"
     install = ["install", "--no-deps", "--target", str(library), str(wheel)]
     subprocess.run([*pip, *install], check=True, cwd=folder)
-    variables = os.environ | {"PYTHONPATH": str(library), "UQBENCH_PLUGINS": plugins}
+    variables = {"PYTHONPATH": str(library), "UQBENCH_PLUGINS": plugins}
 
     def call(*arguments: str) -> str:
-        done = subprocess.run(
-            [sys.executable, "-m", "uqbench", *arguments],
-            cwd=folder, env=variables, capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
+        return python("-m", "uqbench", *arguments, folder=folder, **variables).stdout
 
     return folder, call, wheel
 
@@ -95,16 +90,16 @@ def test_the_packages_of_the_page_are_listed_run_and_have_a_board(uqbench):
 def test_the_packages_of_the_page_pass_their_checks_and_are_submitted(uqbench):
     folder, call, wheel = uqbench
     assert "agent bayesian-td: " in call("plugin", "check", "my-method")
-    runs = (
+    runs = [
         "--suite",
         "my-method",
         "--budget",
         "smoke",
-        "--methods",
-        "bayesian-td",
         "--out",
         "sent",
-    )
+        "--methods",
+        "bayesian-td",
+    ]
     call("run", *runs)
     call("submit", str(wheel), *runs, "--to", "row.json")
     assert json.loads((folder / "row.json").read_text())["method"] == "bayesian-td"

@@ -9,7 +9,7 @@ import pytest
 
 from uqbench.boards import StoredBoard
 from uqbench.boards.calibration import word
-from uqbench.pages.board_view import BoardView, Line, board_notes, shown
+from uqbench.pages.board_view import BoardView, Line
 from uqbench.pages.notebook import html
 from uqbench.registry.load_host import load_host
 from uqbench.statistics.estimate import Estimate
@@ -59,16 +59,6 @@ def test_a_stored_board_has_the_view_of_the_board_that_its_scores_make(stored, c
             assert line.value(name) == pytest.approx(estimate.value, rel=1e-5, abs=1e-9)
 
 
-def test_who_leads_is_who_has_a_rank_set_from_one():
-    board = StoredBoard.read(FOLDER.parents[1] / "frozen" / "paper")
-    lines = BoardView.of(board).lines
-    said = board.leaderboard.set_index("method")["may_be_first"]
-    assert {x.method for x in lines if x.leads} == {*said.index[said == "yes"]}
-    assert {x.method for x in lines if x.place and x.place.low == 1} == {
-        x.method for x in lines if x.leads
-    }
-
-
 def test_a_selection_has_no_digest_in_its_title_and_a_method_alone_no_rank():
     assert board_title("deepsea", "paper-selection-05fedb28") == "deepsea · paper (selection)"
     alone = FOLDER.parents[1] / "priormdp" / "published"
@@ -76,48 +66,6 @@ def test_a_selection_has_no_digest_in_its_title_and_a_method_alone_no_rank():
     assert [line.place for line in BoardView.of(board).lines] == [None]
     assert "rank" not in (alone / "README.md").read_text().lower()
     assert board.finding.endswith("Its 90 % intervals cover 78 % (too narrow) of true values.")
-
-
-def test_ranks_that_are_open_are_a_set_and_an_estimate_has_its_interval_in_brackets(computed):
-    view = BoardView.of(computed)
-    assert set(view.column("rank").texts) == {str(place) for place in computed.places.values()} | (
-        {""} if len(computed.places) < len(view.lines) else set()
-    )
-    assert shown(Estimate(0.5, 0.25, 0.75)) == "0.500 [0.250, 0.750]"
-    assert shown(Estimate(-0.5, None, None)) == "-0.500"
-    assert shown(None) == "–"
-    text = view.column(view.ranking).texts[0]
-    assert text.startswith(f"{view.lines[0].value(view.ranking):.3f} [")
-
-
-@pytest.mark.parametrize(
-    ("suite", "budget", "why"),
-    [
-        ("deepsea", "demo", "Worlds are fixed: even exact intervals may cover more or less"),
-        ("cartpole", "paper", "Part of what intervals miss may be noise"),
-    ],
-)
-def test_a_board_says_once_what_its_words_are_worth(suite, budget, why):
-    """Of fixed worlds; and of agents' own values, from before ``truth_error``."""
-    host, selection = load_host(), Selection(suite, budget)
-    folder = FOLDER.parents[1] / suite / budget
-    board = StoredBoard.read(folder).board(
-        selection.plan(host, "cpu"), selection, host, lambda _: None
-    )
-    notes = board_notes(board, BoardView.of(board))
-    assert why in notes
-    assert notes.count("open: too few runs to tell") == 1
-
-
-def test_the_baseline_is_not_compared_with_itself(computed):
-    baseline = computed.plan.suite.baseline
-    view = BoardView.of(computed)
-    cells = dict(
-        zip([x.method for x in view.lines], view.column(f"improvement_over_{baseline}").texts,
-            strict=True)
-    )  # fmt: skip
-    assert cells.pop(baseline) == ""
-    assert all("[" in text for text in cells.values())
 
 
 def test_a_notebook_escapes_names_and_explains_its_mark(computed):

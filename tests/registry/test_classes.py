@@ -5,6 +5,7 @@ import sys
 import tomllib
 from pathlib import Path
 
+import commands
 import pytest
 
 from uqbench.api.installed import listing
@@ -22,15 +23,10 @@ def install(folder: Path, name: str, kinds: tuple[str, ...]) -> Path:
     write(folder / name, render(name, kinds))
     project = tomllib.loads((folder / name / "pyproject.toml").read_text())["project"]
     source = folder / name / "src"
-    info = source / f"{name.replace('-', '_')}-0.1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 0.1.0\n")
-    (info / "entry_points.txt").write_text(
-        "".join(
-            f"[{group}]\n" + "".join(f"{key} = {value}\n" for key, value in own.items())
-            for group, own in project["entry-points"].items()
-        )
-    )
+    lines = []
+    for group, own in project["entry-points"].items():
+        lines += [f"[{group}]", *(f"{key} = {value}" for key, value in own.items())]
+    commands.install(source, name, "0.1.0", "\n".join(lines))
     return source
 
 

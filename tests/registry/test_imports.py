@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import commands
 import pytest
 
 from uqbench.cli import doctor
@@ -19,10 +20,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def install(site: Path, code: str) -> None:
     (site / "zz_plugin.py").write_text(code)
-    info = site / "zz_plugin-1.dist-info"
-    info.mkdir(exist_ok=True)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: zz-plugin\nVersion: 1\n")
-    (info / "entry_points.txt").write_text("[uqbench]\nodd = zz_plugin\n")
+    commands.install(site, "zz-plugin", "1", "[uqbench]\nodd = zz_plugin\n")
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,9 @@
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
+import commands
 import pytest
 
 TOY = Path(__file__).parents[1] / "toy"
@@ -38,21 +37,20 @@ class Site:
         package = self.folder / name.replace("-", "_")
         package.mkdir()
         (package / "__init__.py").write_text(code)
-        info = self.folder / f"{package.name}-3.1.dist-info"
-        info.mkdir()
-        metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: 3.1\n"
-        (info / "METADATA").write_text(
-            metadata + (f"Requires-Dist: {requires}\n" if requires else "")
-        )
-        (info / "entry_points.txt").write_text(f"[uqbench]\n{entry or name} = {package.name}\n")
+        points = f"[uqbench]\n{entry or name} = {package.name}\n"
+        commands.install(self.folder, name, "3.1", points, requires)
+
+    def install_suite(self, *changes: tuple[str, str]) -> None:
+        """The toy plugin's suite with other words, in a package of its own."""
+        self.install("zz-suite", SUITE)
+        text = (TOY / "toy_uqbench" / "toy.toml").read_text()
+        for old, new in changes:
+            text = text.replace(old, new)
+        (self.folder / "zz_suite" / "suite.toml").write_text(text)
 
     def uqbench(self, *arguments: str, code: int = 0, **variables: str) -> tuple[str, str]:
-        environment = {"PYTHONPATH": f"{self.folder}{os.pathsep}{TOY}", **variables}
-        done = subprocess.run(
-            [sys.executable, "-m", "uqbench", *arguments],
-            env=os.environ | environment, capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        assert done.returncode == code, done.stdout + done.stderr
+        variables = {"PYTHONPATH": f"{self.folder}{os.pathsep}{TOY}", **variables}
+        done = commands.python("-m", "uqbench", *arguments, code=code, **variables)
         assert "Traceback" not in done.stderr
         return done.stdout, done.stderr
 
@@ -143,10 +141,8 @@ def test_what_a_plugin_prints_in_the_users_own_process_is_no_result_and_bounded(
 
 def test_a_plugin_for_another_contract_is_skipped_without_importing_it(site):
     site.install("zz-old", "raise RuntimeError('imported')", requires="uqbench<0.1")
-    assert (
-        "made for uqbench's contract <0.1, but this is contract 0.1"
-        in site.plugins()["zz-old"]["failure"]
-    )
+    said = "made for uqbench's contract <0.1, but this is contract 0.1"
+    assert said in site.plugins()["zz-old"]["failure"]
 
 
 def test_an_entry_point_name_in_two_distributions_is_told_apart_by_its_full_form(site):
@@ -159,9 +155,7 @@ def test_an_entry_point_name_in_two_distributions_is_told_apart_by_its_full_form
 
 
 def test_a_suite_that_is_taken_is_a_problem_of_the_second_plugin(site):
-    site.install("zz-suite", SUITE)
-    toy = (TOY / "toy_uqbench" / "toy.toml").read_text()
-    (site.folder / "zz_suite" / "suite.toml").write_text(toy)
+    site.install_suite()
     assert "already defined by toy-uqbench" in site.plugins()["zz-suite"]["problems"][0]
     assert "toy" in site.uqbench("list", "suites")[0]
 
@@ -175,10 +169,7 @@ def test_the_file_of_an_installed_suite_is_checked_in_its_place(site, tmp_path):
 
 @pytest.mark.long
 def test_a_suite_that_needs_a_broken_plugin_refuses_to_start_and_says_why(site, tmp_path):
-    site.install("zz-suite", SUITE)
-    toy = (TOY / "toy_uqbench" / "toy.toml").read_text()
-    needy = toy.replace('name = "toy"', 'name = "needy"').replace('"walker"', '"sleeper"')
-    (site.folder / "zz_suite" / "suite.toml").write_text(needy)
+    site.install_suite(('name = "toy"', 'name = "needy"'), ('"walker"', '"sleeper"'))
     site.install("zz-agent", "import no_such_library\n" + AGENT.format(name="sleeper"))
     run = ("--budget", "smoke", "--out", str(tmp_path / "out"))
     _, stderr = site.uqbench("run", "--suite", "needy", *run, code=2)
@@ -189,12 +180,7 @@ def test_a_suite_that_needs_a_broken_plugin_refuses_to_start_and_says_why(site, 
 
 
 def test_a_suite_without_its_baseline_refuses_to_start(site, tmp_path):
-    site.install("zz-suite", SUITE)
-    toy = (TOY / "toy_uqbench" / "toy.toml").read_text()
-    lone = toy.replace('name = "toy"', 'name = "lone"').replace(
-        'baseline = "slow"', 'baseline = "x"'
-    )
-    (site.folder / "zz_suite" / "suite.toml").write_text(lone)
+    site.install_suite(('name = "toy"', 'name = "lone"'), ('baseline = "slow"', 'baseline = "x"'))
     _, stderr = site.uqbench("run", "--suite", "lone", "--out", str(tmp_path), code=2)
     assert "is the method 'x', which no loaded plugin provides" in stderr
 

@@ -6,6 +6,7 @@ import sys
 from importlib import import_module, metadata
 from pathlib import Path
 
+import commands
 import pytest
 from packaging.requirements import Requirement
 
@@ -41,14 +42,6 @@ def test_both_names_of_a_module_are_one_module(name: str) -> None:
     assert module.__spec__.name == module.__name__
 
 
-def test_what_is_in_a_module_that_is_brought_has_both_names_too() -> None:
-    from uqbench.testing.conformance.agents import AgentSubject
-
-    module = import_module("uqbench_testing.conformance.agents")
-    assert import_module("uqbench.testing.conformance.agents") is module
-    assert module.AgentSubject is AgentSubject
-
-
 def without(package: str, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """A Python whose path is ours but for a package: neither its code nor its metadata is there."""
     module = package.replace("-", "_")
@@ -73,10 +66,7 @@ def without(package: str, folder: Path, *arguments: str) -> subprocess.Completed
 
 def to_install(package: str) -> str:
     """What the error says: the extra of uqbench that is a package alone, or the package."""
-    alone = {
-        "uqbench-report": "'uqbench[report]'",
-        "uqbench-testing": "'uqbench[testing]'",
-    }
+    alone = {"uqbench-report": "'uqbench[report]'", "uqbench-testing": "'uqbench[testing]'"}
     return f"python -m pip install {alone.get(package, package)}"
 
 
@@ -128,11 +118,8 @@ def test_whoever_asks_for_what_trains_is_told_the_extra(code, expected, tmp_path
         + f"try: {code}\nexcept UqbenchError as error: print(error)"
     )
     toy = str(Path(__file__).parents[1] / "toy")
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env=os.environ | {"PYTHONPATH": toy, "UQBENCH_PLUGINS": "toy"},
-        cwd=tmp_path, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    variables = {"PYTHONPATH": toy, "UQBENCH_PLUGINS": "toy"}
+    done = commands.python("-c", code, folder=tmp_path, **variables)
     assert done.stdout.startswith(expected), done.stderr
     assert "python -m pip install 'uqbench[rl]'" in done.stdout
 
@@ -147,9 +134,7 @@ def test_scores_are_compared_without_pyarrow_and_parquet_says_that_it_is_missing
         + "print(len(uqbench.compare('scores.csv').ranks))\n"
         + "try: uqbench.compare('scores.parquet')\nexcept UqbenchError as error: print(error)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+    done = commands.python("-c", code, folder=tmp_path)
     missing = "scores.parquet needs pyarrow, which is not installed: python -m pip install pyarrow"
     assert done.stdout.splitlines() == ["2", missing], done.stderr
 
@@ -169,8 +154,5 @@ def test_a_list_of_no_suites_names_the_extras_that_have_some(capsys, monkeypatch
     said = capsys.readouterr().out
     assert "(none): python -m pip install 'uqbench[rl]'" in said
     assert "'uqbench[predictive]'" in said
-
-
-def test_without_suites_the_extras_that_have_some_are_named():
     with pytest.raises(UqbenchError, match=r"There is no suite 'minatar'.*\n.*uqbench\[rl\]"):
         Catalog({}, ()).suite("minatar")

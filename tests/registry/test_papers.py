@@ -38,16 +38,6 @@ def test_every_entry_says_who_what_and_when_and_how_sources_cite_it(host):
     assert len(names) == len(set(names))
 
 
-def test_papers_come_in_the_order_of_the_sources_and_once(host):
-    found, missing = cited(
-        host, ["O'Donoghue et al. 2018; Strens 2000", "Strens 2000", "after Mnih et al. 2015"]
-    )
-    assert [paper.key for paper in found] == [
-        "odonoghue2018uncertainty", "strens2000bayesian", "mnih2015human"
-    ]  # fmt: skip
-    assert not missing
-
-
 def test_a_citation_that_nothing_knows_is_named_and_prose_is_none(host):
     sources = ["Nobody et al. 2018, section 3", "the baseline of Strens 2000", "Figure 10, 2 rows"]
     found, missing = cited(host, sources)
@@ -59,15 +49,11 @@ def test_cite_prints_the_papers_of_a_suite_and_of_a_method():
     done = CliRunner().invoke(command, ["ube-chain"], standalone_mode=False)
     assert done.return_value == 0
     assert done.output.startswith("@inproceedings{odonoghue2018uncertainty,")
-    assert re.findall(r"@\w+\{(\w+),", done.output)[-1] == "uqbench"
+    keys = re.findall(r"@\w+\{(\w+),", done.output)
+    assert keys[-1] == "uqbench"
+    assert len(keys) == len(set(keys))
     done = CliRunner().invoke(command, ["bql"], standalone_mode=False)
     assert re.findall(r"@\w+\{(\w+),", done.output) == ["dearden1998bayesian", "markou2019bayesian"]
-
-
-def test_cite_knows_a_method_that_only_a_suite_has():
-    done = CliRunner().invoke(command, ["ube-zeta-1"], standalone_mode=False)
-    assert done.return_value == 0
-    assert "@inproceedings{odonoghue2018uncertainty," in done.output
 
 
 def test_cite_ends_with_1_where_a_citation_has_no_entry(monkeypatch):

@@ -17,15 +17,17 @@ def victim(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_link_in_the_place_of_a_temporary_file_is_not_followed(victim, tmp_path):
+def test_a_link_in_the_place_of_a_file_or_of_a_temporary_one_is_not_followed(victim, tmp_path):
     out = tmp_path / "out"
     out.mkdir()
-    for name in (f".probe-{os.getpid()}", f".scores.csv.{os.getpid()}.tmp"):
+    names = "scores.csv", f".probe-{os.getpid()}", f".scores.csv.{os.getpid()}.tmp"
+    for name in names:
         (out / name).symlink_to(victim)
     Store(out).prepare()
     Folder(out).write("scores.csv", b"new")
     assert victim.read_text() == "precious"
     assert (out / "scores.csv").read_bytes() == b"new"
+    assert not (out / "scores.csv").is_symlink()
 
 
 def test_a_guessed_name_of_a_temporary_file_is_refused_not_followed(victim, tmp_path, monkeypatch):
@@ -34,13 +36,6 @@ def test_a_guessed_name_of_a_temporary_file_is_refused_not_followed(victim, tmp_
     with pytest.raises(StorageError, match="File exists"):
         Folder(tmp_path).write("a", b"new")
     assert victim.read_text() == "precious"
-
-
-def test_a_link_in_the_place_of_a_file_is_replaced(victim, tmp_path):
-    (tmp_path / "a").symlink_to(victim)
-    Folder(tmp_path).write("a", b"new")
-    assert victim.read_text() == "precious"
-    assert not (tmp_path / "a").is_symlink()
 
 
 def test_nothing_is_left_where_writing_fails(tmp_path):

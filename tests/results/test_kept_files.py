@@ -1,11 +1,10 @@
 """What a finished run lists by digest is verified, its agent too; nothing half stays."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from commands import python
 from example_runs import EPISODES, METRICS, finish, make_record, make_run
 
 from uqbench.identity import Run
@@ -75,15 +74,13 @@ def test_a_run_whose_agent_is_altered_gone_or_too_large_is_damaged(damage, reaso
 )
 def test_a_record_that_lists_other_files_than_runs_have_is_damaged(listed, reason, tmp_path):
     store, run = Store(tmp_path), make_run()
-    finish(store, run)
-    record = store.find(run).record
-    assert record is not None
+    path, record = finish(store, run) / "run.json", store.find(run).record
     digests = {name: digest for name, digest in (record.digests | listed).items() if digest}
-    (store.folder(run) / "run.json").unlink()
+    path.unlink()
     store.write(run, record.model_copy(update={"digests": digests}))
     found = store.find(run)
     assert found.state is RunState.DAMAGED
-    assert reason in str(found.reason)
+    assert reason in found.reason
 
 
 def test_half_written_files_of_killed_writers_go_when_the_run_is_locked_and_nothing_else(tmp_path):
@@ -98,10 +95,8 @@ def test_half_written_files_of_killed_writers_go_when_the_run_is_locked_and_noth
         (folder / name).write_bytes(b"half")
     (folder / ".episodes.parquet.0123456789abcdef.tmp").mkdir()
     before = {path.name for path in folder.iterdir()}
-    lock = store.lock(run)
-    assert lock is not None
-    assert {path.name for path in folder.iterdir()} == before - set(left)
-    lock.release()
+    with store.lock(run):
+        assert {path.name for path in folder.iterdir()} == before - set(left)
 
 
 def leave(store: Store, run: Run) -> Path:
@@ -123,13 +118,6 @@ def test_training_files_that_a_killed_process_left_go_when_the_finished_run_is_f
         "run.json", "metrics.parquet", "episodes.parquet"
     }  # fmt: skip
     assert store.find(run).state is RunState.FINISHED
-
-
-def test_training_files_that_a_finished_run_lists_stay_when_it_is_found(tmp_path):
-    store, run = Store(tmp_path), named_run()
-    folder = keep(store, run)
-    assert store.find(run).state is RunState.FINISHED
-    assert {"agent.pt", "training.pt"} <= {path.name for path in folder.iterdir()}
 
 
 def test_training_files_stay_while_another_process_holds_the_lock(tmp_path):
@@ -158,27 +146,21 @@ def test_training_files_of_a_run_that_is_being_made_again_stay(tmp_path, monkeyp
 
 def test_what_another_process_that_holds_the_lock_is_writing_stays(tmp_path):
     store, run = Store(tmp_path), make_run()
-    lock = store.lock(run)
-    folder = finish(store, run)
-    temporary = folder / ".run.json.0123456789abcdef.tmp"
-    temporary.write_bytes(b"half")
-    assert store.lock(run) is None
-    assert temporary.exists()
-    assert lock is not None
-    lock.release()
+    with store.lock(run):
+        temporary = finish(store, run) / ".run.json.0123456789abcdef.tmp"
+        temporary.write_bytes(b"half")
+        assert store.lock(run) is None
+        assert temporary.exists()
 
 
 def test_nothing_is_removed_behind_a_link(tmp_path):
-    store, run = Store(tmp_path / "results"), make_run()
-    elsewhere = tmp_path / "elsewhere"
+    store, run, elsewhere = Store(tmp_path / "results"), make_run(), tmp_path / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / ".run.json.0123456789abcdef.tmp").write_bytes(b"precious")
     store.folder(run).parent.mkdir(parents=True)
     store.folder(run).symlink_to(elsewhere)
-    lock = store.lock(run)
-    assert lock is not None
-    lock.release()
-    assert len(list(elsewhere.iterdir())) == 1
+    with store.lock(run):
+        assert len(list(elsewhere.iterdir())) == 1
 
 
 def test_status_names_a_folder_of_runs_that_may_not_be_listed(tmp_path):
@@ -189,13 +171,9 @@ def test_status_names_a_folder_of_runs_that_may_not_be_listed(tmp_path):
     other.mkdir()
     tmp_path.chmod(0o755)
     method.chmod(0o700 if os.getuid() == 0 else 0)
-    done = subprocess.run(
-        [sys.executable, "-c", STATUS_AS_ANOTHER_USER],
-        cwd=tmp_path, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    method.chmod(0o700)
-    assert done.returncode == 0, done.stderr
-    assert (
-        "damaged: suite/budget/task/method: the folder cannot be read: Permission denied"
-        in done.stdout
-    )
+    try:
+        done = python("-c", STATUS_AS_ANOTHER_USER, folder=tmp_path)
+    finally:
+        method.chmod(0o700)
+    said = "damaged: suite/budget/task/method: the folder cannot be read: Permission denied"
+    assert said in done.stdout

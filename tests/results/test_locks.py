@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from example_runs import make_record, make_run
 
 from uqbench.errors import StorageError
-from uqbench.identity import Run
-from uqbench.results import Provenance, RunRecord, Store, locks, now, this_process
+from uqbench.results import Store, locks
 from uqbench.results.locks import SHARED, RunLocks
 
 RUN = "suite/budget/task/method/0-00000000"
@@ -65,15 +65,11 @@ def holder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator["subproc
 
 def exclude_each_other(root: Path) -> bool:
     one, other = RunLocks(root), RunLocks(root)
-    lock = one.acquire(RUN)
-    assert lock is not None
-    excluded = other.acquire(RUN) is None and other.is_held(RUN)
-    lock.release()
+    with one.acquire(RUN):
+        excluded = other.acquire(RUN) is None and other.is_held(RUN)
     free = not other.is_held(RUN)
-    again = other.acquire(RUN)
-    assert again is not None
-    again.release()
-    return excluded and free
+    with other.acquire(RUN) as again:
+        return excluded and free and again is not None
 
 
 def test_where_flock_holds_nothing_else_is_used(tmp_path):
@@ -144,20 +140,12 @@ def test_a_suspended_holder_is_waited_for_then_replaced_and_notices(holder, tmp_
 
 def test_a_run_whose_lease_was_lost_is_not_written(tmp_path, monkeypatch):
     monkeypatch.setattr(locks, "LEASE_SECONDS", 0.3)
-    store = Store(tmp_path)
+    store, run = Store(tmp_path), make_run()
     store.prepare(shared=True)
-    run = Run("suite", "budget", "task", "method", 0, {"seed": 0, "budget": {"steps": 2}})
-    lock = store.lock(run)
-    made = Provenance(platform="p", device="d", versions={}, content={}, git_revision=None)
-    record = RunRecord(
-        identity=dict(run.identity), status="running", step=1, began=now(), updated=now(),
-        process=this_process(), provenance=made,
-    )  # fmt: skip
-    store.write(run, record)
-    [path] = (tmp_path / ".locks").glob("*.lease")
-    path.unlink()  # as if another had taken it over, and ended
-    time.sleep(1.0)
-    with pytest.raises(StorageError, match="this one writes nothing more"):
-        store.write(run, record)
-    assert lock is not None
-    lock.release()
+    with store.lock(run):
+        store.write(run, make_record(run))
+        [path] = (tmp_path / ".locks").glob("*.lease")
+        path.unlink()  # as if another had taken it over, and ended
+        time.sleep(1.0)
+        with pytest.raises(StorageError, match="this one writes nothing more"):
+            store.write(run, make_record(run))

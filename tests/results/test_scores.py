@@ -1,16 +1,12 @@
 """Scores in columns are those in rows, whatever a run has and has not."""
 
 from dataclasses import replace
-from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
-from example_runs import finish, make_record, make_run
 
-from uqbench.boards import from_csv, gather, to_csv
-from uqbench.results import Score, Scores, Store, verified
+from uqbench.boards import from_csv, to_csv
+from uqbench.results import Score, Scores
 from uqbench.suites import Metric
 
 METRICS = [
@@ -57,49 +53,3 @@ def test_what_is_not_a_number_is_no_value():
     [read] = Scores.of([one])
     assert read.values == {"first": None}
     assert ",none," in to_csv(Scores.of([one]), METRICS).decode()
-
-
-def planned(seeds: int) -> Any:
-    """A plan of one cell, as far as scores need it."""
-    runs = [make_run(seed).on_device("cpu") for seed in range(seeds)]
-    names = {
-        "task": SimpleNamespace(name="task", dataset=None),
-        "method": SimpleNamespace(name="method"),
-    }
-    scale = {"task": SimpleNamespace(normalize=lambda value: 2 * value)}
-    suite = SimpleNamespace(
-        metrics=METRICS, primary_metric=lambda budget: METRICS[0],
-        normalization_constants=lambda metric: scale,
-    )  # fmt: skip
-    cell = SimpleNamespace(runs=runs, **names)
-    return SimpleNamespace(runs=runs, cells=[cell], budget=None, suite=suite)
-
-
-def store_of(root: Path, plan: Any) -> Store:
-    """Some of the runs finished, with some of the metrics; some failed."""
-    store, rng = Store(root), np.random.default_rng(0)
-    definitions = {metric.name: metric.definition() for metric in METRICS}
-    for number, run in enumerate(plan.runs):
-        if number % 5 == 0:
-            store.write(run, make_record(run, status="failed", reason="why"))
-        elif number % 7:
-            names = [metric.name for metric in METRICS if rng.random() < 0.8]
-            values = {name: float(rng.normal()) if rng.random() < 0.8 else None for name in names}
-            finish(store, run, scalars=values, metrics=definitions)
-    return store
-
-
-def test_scores_are_those_of_the_files_with_an_index_and_without(tmp_path, monkeypatch):
-    monkeypatch.setattr(verified, "FEWEST", 0)
-    monkeypatch.setattr(verified, "LEAST_AGE_NS", -(10**12))
-    plan, root = planned(40), tmp_path / "results"
-    store_of(root, plan)
-    first = [*gather(plan, Store(root))]
-    assert (root / verified.FILE).is_file()
-    assert [*gather(plan, Store(root))] == first
-    finished = [one for one in first if one.status == "finished"]
-    assert len(finished) > 10
-    for one in finished:
-        assert one.values == Store(root).read(one.run).record.scalars
-    assert {one.status for one in first} == {"finished", "failed", "missing"}
-    assert {None} < {one.values.get("first") for one in first}

@@ -24,9 +24,8 @@ def tool():
 
 def test_the_schema_is_that_of_the_models(tool):
     """``python tools/suite_keys.py`` writes it."""
-    assert (ROOT / "docs" / "suite.schema.json").read_text(encoding="utf-8") == tool[
-        "schema_file"
-    ]()
+    stored = (ROOT / "docs" / "suite.schema.json").read_text(encoding="utf-8")
+    assert stored == tool["schema_file"]()
 
 
 def test_the_page_tells_each_key_of_each_table_with_its_type(tool):
@@ -62,16 +61,8 @@ def test_a_file_is_checked_without_a_run(suite, capsys):
     assert capsys.readouterr().out.startswith("five-state: ")
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ('agent = "bqll"', "there is no agent 'bqll'. Did you mean 'bql'"),
-        ('agent = "bql"\nconfig = { gama = 1 }', "unknown key 'gama'"),
-        ("agent = ", "Invalid value"),
-    ],
-)
-def test_what_is_wrong_is_said_once(suite, text, said):
-    suite.write_text(f'[[extend.five-state.methods]]\nname = "slow"\n{text}\n')
+def test_what_is_wrong_is_said_once(suite):
+    suite.write_text(suite.read_text().replace("bql", "bqll"))
     with pytest.raises(UqbenchError) as error:
         check.main([str(suite)], standalone_mode=False)
-    assert str(error.value).count(said) == 1
+    assert str(error.value).count("there is no agent 'bqll'. Did you mean 'bql'") == 1

@@ -30,10 +30,3 @@ def test_no_claim_is_about_a_row_of_the_alternative_reading(suite):
         about = {key: value for key, value in claim.settings.items() if key != "ratio_to"}
         assert not rows & named(about), claim.id
         assert set(claim.readings) <= suite.readings.keys()
-
-
-@pytest.mark.parametrize(
-    "name", ["deepsea", "widenarrow", "priormdp", "ube-chain", "risk-estimation", "simplex"]
-)
-def test_suites_of_papers_that_can_be_read_in_two_ways_name_their_readings(name):
-    assert SUITES[name].readings

@@ -28,10 +28,6 @@ def test_every_method_has_a_paper(installed):
         ("fashion", "mahalanobis", "Lee, Kimin"),
         ("fashion", "sngp", "Liu, Jeremiah"),
         ("ood-digits", "energy", "Liu, Weitang"),
-        ("frozen", "vim", "Wang, Haoqi"),
-        ("frozen", "deep-knn", "Sun, Yiyou"),
-        ("frozen", "linear", "Bishop"),
-        ("fashion", "deep-ensemble", "Lakshminarayanan"),
     ],
 )
 def test_a_row_is_its_own_authors(installed, suite, row, first):

@@ -33,6 +33,28 @@ def uqbench(
     return subprocess.CompletedProcess([*arguments], status, *texts)
 
 
+def python(
+    *arguments: str | Path, code: int = 0, folder: Path | None = None, **variables: str
+) -> "subprocess.CompletedProcess[str]":
+    """A Python in a new process, in a folder and with more environment variables."""
+    done = subprocess.run(
+        [sys.executable, *arguments], cwd=folder, env=os.environ | variables,
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == code, done.stdout + done.stderr
+    return done
+
+
+def install(folder: Path, name: str, version: str, entry_points: str, requires: str = "") -> None:
+    """Metadata of a distribution, as pip leaves it beside the modules."""
+    info = folder / f"{name.replace('-', '_')}-{version}.dist-info"
+    info.mkdir(parents=True, exist_ok=True)
+    needs = f"Requires-Dist: {requires}\n" if requires else ""
+    metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{needs}"
+    (info / "METADATA").write_text(metadata)
+    (info / "entry_points.txt").write_text(entry_points)
+
+
 def _command(out: int, err: int, arguments: list[str], variables: Mapping[str, str]) -> None:
     """What the forked process does; it never returns."""
     try:

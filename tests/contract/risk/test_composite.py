@@ -8,14 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from uqbench.risk import (
-    CVaR,
-    Expectation,
-    RiskMeasure,
-    Wang,
-    additive,
-    compose,
-)
+from uqbench.risk import CVaR, Expectation, RiskMeasure, Wang, additive, compose
 
 K, N = 3, 4
 examples = settings(max_examples=20, deadline=None, derandomize=True)
@@ -57,14 +50,6 @@ def test_a_neutral_epistemic_measure_makes_it_additive(values: Tensor, drawn: li
         )
         by_hand = (belief * aleatoric(values, laws)).sum()
         torch.testing.assert_close(additive(aleatoric)(values, laws, belief), by_hand)
-
-
-@examples
-@given(values=tables, drawn=counts)
-def test_it_is_risk_neutral_where_both_are(values: Tensor, drawn: list[int]) -> None:
-    laws, belief = masses(drawn)
-    mean = (belief[:, None] * laws * values).sum()
-    torch.testing.assert_close(compose(CVaR(1.0), CVaR(1.0))(values, laws, belief), mean)
 
 
 @pairs

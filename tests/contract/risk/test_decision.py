@@ -42,13 +42,6 @@ def test_the_marginal_is_the_mixture_of_the_models() -> None:
     )
 
 
-def test_which_rules_need_more_than_the_mixture() -> None:
-    mean, nested = MarginalRisk(Expectation()), compose(CVaR(0.5), CVaR(0.5))
-    assert mean.marginal
-    assert compose(Expectation(), Expectation()).marginal
-    assert not nested.marginal
-
-
 @pytest.mark.parametrize("measure", [CVaR(0.25), MeanStd(0.5), Best()])
 def test_one_model_or_samples_of_q_are_what_the_measure_says_bit_for_bit(
     measure: RiskMeasure,

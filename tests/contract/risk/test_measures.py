@@ -11,6 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from uqbench import testing
+from uqbench.registry import Host
 from uqbench.risk import (
     CVaR,
     EVaR,
@@ -111,19 +113,6 @@ def test_worst_is_below_evar_below_cvar_below_var_and_mean(
     assert cvar <= min(var, mean) + 1e-9
 
 
-@pytest.mark.parametrize(
-    "risk", [VaR(0.3), CVaR(0.3), Wang(0.3), EVaR(0.3), ProportionalHazard(0.3), MeanStd(0.3)]
-)
-@examples
-@given(drawn=laws)
-def test_sorted_values_need_no_sorting(
-    risk: RiskMeasure, drawn: tuple[list[int], list[int]]
-) -> None:
-    values, mass = law(drawn)
-    ordered, order = values.sort()
-    torch.testing.assert_close(risk.of_sorted(ordered, mass[order]), risk(values, mass))
-
-
 def test_var_is_not_superadditive_and_a_std_is_not_monotone() -> None:
     """Why they do not say that they are coherent."""
     a, b = torch.tensor([-10.0, 0, 0, 0, 0]), torch.tensor([0.0, -10, 0, 0, 0])
@@ -145,18 +134,9 @@ def test_gradients_are_those_of_finite_differences(risk: RiskMeasure) -> None:
     assert torch.autograd.gradcheck(risk, (values, mass), eps=1e-6, atol=1e-5)
 
 
-@pytest.mark.parametrize(
-    "risk", [CVaR(0.25), Wang(0.25), EVaR(0.25), ProportionalHazard(0.4), MeanStd(1.0)], ids=repr
-)
-def test_gradients_are_finite_where_atoms_have_no_mass_or_one_has_all(risk: RiskMeasure) -> None:
-    for mass in ([0.0, 0.4, 0.6, 0.0], [0.0, 1.0, 0.0, 0.0]):
-        values = torch.tensor([-5.0, 1.0, 2.0, 9.0], requires_grad=True)
-        weights = torch.tensor(mass, requires_grad=True)
-        risk(values, weights).backward()
-        assert values.grad is not None
-        assert weights.grad is not None
-        assert values.grad.isfinite().all()
-        assert weights.grad.isfinite().all()
+@pytest.mark.parametrize("name", Host.load().risk_measures)
+def test_a_registered_measure_keeps_the_rules_of_conformance(name: str) -> None:
+    testing.check(f"uqbench:{name}")
 
 
 @pytest.mark.parametrize("kind", [ProportionalHazard, MeanStd])

@@ -9,6 +9,7 @@ from gymnasium import spaces
 from scipy import stats
 from torch import Tensor
 
+from uqbench import testing
 from uqbench.agent import EnvironmentInfo, Step
 from uqbench.builtin.trivial import (
     ConstantAction,
@@ -17,7 +18,6 @@ from uqbench.builtin.trivial import (
     UniformRandomConfig,
 )
 from uqbench.errors import UqbenchError
-from uqbench.registry import Host
 from uqbench.testing.worlds import act, step_of_actors
 
 CPU = torch.device("cpu")
@@ -53,13 +53,6 @@ def test_random_actions_are_uniform_over_the_valid_ones() -> None:
     assert stats.chisquare(np.bincount(acted(uniform([5]), 4000, 1)[:, 0])).pvalue > RARE
 
 
-def test_a_lane_draws_the_same_alone_and_among_others() -> None:
-    together, alone = uniform([3, 4, 5]), uniform([4])
-    assert torch.equal(acted(together, 300, 3)[:, 1], acted(alone, 300, 1)[:, 0])
-    obs = torch.rand(3, 7, 2)
-    assert torch.equal(together.policy(obs)[1:2], alone.policy(obs[1:2]))
-
-
 def test_the_evaluated_random_policy_is_pure_and_uniform() -> None:
     agent = uniform([1])
     obs = torch.rand(1, 4000, 2)
@@ -74,13 +67,9 @@ def test_the_evaluated_random_policy_is_pure_and_uniform() -> None:
     assert stats.chisquare(counts[[1, 2]]).pvalue > RARE
 
 
-def test_a_restored_random_agent_acts_on_as_the_saved_one() -> None:
-    agent, restored = uniform([1, 2]), uniform([1, 2])
-    acted(agent, 300, 2)
-    restored.load_state_dict(agent.state_dict())
-    obs = torch.rand(2, 5, 2)
-    assert torch.equal(act(agent, obs[:, 0]), act(restored, obs[:, 0]))
-    assert torch.equal(agent.policy(obs), restored.policy(obs))
+@pytest.mark.parametrize("rule", ["agent-lanes", "agent-checkpoint"])
+def test_a_random_agent_keeps_the_rules_of_lanes_and_checkpoints(rule: str) -> None:
+    testing.check("uqbench:uniform-random", rule)
 
 
 def test_a_constant_action_is_taken_in_training_and_evaluation() -> None:
@@ -94,9 +83,3 @@ def test_a_constant_action_is_taken_in_training_and_evaluation() -> None:
 def test_a_constant_action_that_the_environment_lacks_is_refused(action: int) -> None:
     with pytest.raises(UqbenchError, match=f"action must be one of 0 to 3; got {action}"):
         ConstantAction(SPEC, [0], ConstantActionConfig(action=action), CPU)
-
-
-def test_both_are_registered() -> None:
-    agents = Host.load().agents
-    assert agents["uniform-random"].load_factory() is UniformRandom
-    assert agents["constant-action"].load_config() is ConstantActionConfig

@@ -51,28 +51,20 @@ def _optimal_q(options: CorridorOptions, discount: float) -> "OptimalQ":
 def uqbench_environments() -> Iterable[EnvironmentSpec]:
     return [
         EnvironmentSpec(
-            name="corridor",
-            version="1",
-            factory="toy_uqbench.corridor:make",
-            config=CorridorOptions,
-            summary="walk to the end; walking back at the start is a bump",
-            events=("bumps",),
-            has_state_dict="TOY_UNSAVABLE" in os.environ,
+            name="corridor", version="1", factory="toy_uqbench.corridor:make",
+            summary="walk to the end; walking back at the start is a bump", events=("bumps",),
+            config=CorridorOptions, has_state_dict="TOY_UNSAVABLE" in os.environ,
             optimal_q=_optimal_q,
         )
-    ]
+    ]  # fmt: skip
 
 
 @hookimpl
 def uqbench_agents() -> Iterable[AgentSpec]:
+    summary = "walks forward with a fixed probability"
+    factory = "toy_uqbench.walker:Walker"
     return [
-        AgentSpec(
-            name="walker",
-            version="1",
-            factory="toy_uqbench.walker:Walker",
-            config=WalkerConfig,
-            summary="walks forward with a fixed probability",
-        )
+        AgentSpec(name="walker", version="1", factory=factory, config=WalkerConfig, summary=summary)
     ]
 
 
