@@ -4,13 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from uqbench_cluster.orders import (
-    make_order,
-    plan_again,
-    read_order,
-    stored_orders,
-    write_order,
-)
+from uqbench_cluster.orders import make_order, plan_again, read_order, stored_orders, write_order
 
 from uqbench.errors import UqbenchError
 from uqbench.executor import Order, Resources

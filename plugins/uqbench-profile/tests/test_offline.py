@@ -11,13 +11,7 @@ from uqbench_dqn.sizes import SIZES
 from uqbench_profile.config import OfflineBayesConfig, OfflineConfig
 from uqbench_profile.feature_worlds import ACTIONS, SIGMA, WIDTH
 from uqbench_profile.offline_agents import OfflineBayes
-from uqbench_profile.offline_scores import (
-    best_value,
-    chosen,
-    exact_truth,
-    posterior,
-    value_of,
-)
+from uqbench_profile.offline_scores import best_value, chosen, exact_truth, posterior, value_of
 from uqbench_profile.offline_worlds import (
     DISCOUNT,
     LENGTH,

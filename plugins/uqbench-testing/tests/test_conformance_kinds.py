@@ -131,10 +131,7 @@ def claim(kind: Any = Above) -> ClaimSubject:
 
 def loop(kind: Any = Loop) -> LoopAgentSubject:
     return LoopAgentSubject(
-        name="loop",
-        factory=kind,
-        config=LoopConfig(),
-        takes_actors=issubclass(kind, Together),
+        name="loop", factory=kind, config=LoopConfig(), takes_actors=issubclass(kind, Together)
     )
 
 

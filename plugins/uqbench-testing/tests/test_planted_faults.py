@@ -20,13 +20,7 @@ from uqbench_testing.results import results
 from uqbench_testing.worlds import DrawnPoints
 
 from uqbench.agent import LoopAgent, Uncertainty
-from uqbench.estimator import (
-    Data,
-    Dataset,
-    Estimator,
-    EvaluationSet,
-    PredictiveUncertainty,
-)
+from uqbench.estimator import Data, Dataset, Estimator, EvaluationSet, PredictiveUncertainty
 from uqbench.risk import MeanStd
 from uqbench.specs import NoConfig
 

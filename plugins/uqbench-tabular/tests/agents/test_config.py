@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from uqbench_tabular.agents.config import (
-    BQLConfig,
-    CertaintyEquivalenceConfig,
-    ModelBasedConfig,
-)
+from uqbench_tabular.agents.config import BQLConfig, CertaintyEquivalenceConfig, ModelBasedConfig
 
 
 def test_the_defaults_are_the_papers():

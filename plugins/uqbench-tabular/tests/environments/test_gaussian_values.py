@@ -7,12 +7,7 @@ from dataclasses import replace
 import pytest
 import torch
 from gymnasium import spaces
-from uqbench_tabular.agents.gaussian_controls import (
-    DataAlone,
-    GaussianPrior,
-    NoiseAlone,
-    OneDoubt,
-)
+from uqbench_tabular.agents.gaussian_controls import DataAlone, GaussianPrior, NoiseAlone, OneDoubt
 from uqbench_tabular.agents.gaussian_posterior import GaussianPosterior
 from uqbench_tabular.environments.config import GaussianValuesConfig
 from uqbench_tabular.environments.gaussian_values import (
