@@ -458,12 +458,6 @@ class LearnsByTheClock(Linear):
         self.weights = self.weights * (1 - 1e-3 * (time.perf_counter() % 1))
 
 
-class TrainsInPolicy(Linear):
-    def policy(self, obs, valid=None):
-        self.counts = self.counts + 1
-        return super().policy(obs, valid)
-
-
 class RelativeToOthers(Linear):
     """Its variance is relative to the other observations that are asked about."""
 
@@ -514,7 +508,6 @@ FAULTS: dict[str, tuple[Any, str]] = {
     ),
     "squeeze": (after(Linear, policy=Tensor.squeeze), "agent-forms"),
     "learns by the clock": (LearnsByTheClock, "agent-repeats"),
-    "trains in policy": (TrainsInPolicy, "agent-pure"),
     "hundredths of the reward": (after(Linear, uncertainty=_hundredths), "uncertainty-values"),
     "lanes leak from step 500": (LeaksLate, "agent-lanes"),
     "tensors kept from step 300": (KeepsLate, "agent-buffers"),
