@@ -1,7 +1,5 @@
 """Actors of a run: what agents, recorder and conformance make of several environments."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

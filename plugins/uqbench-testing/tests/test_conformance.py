@@ -1,7 +1,5 @@
 """Every check of agents is there because of a mutant that it, and no other check, rejects."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import os
@@ -16,7 +14,7 @@ from typing import Any
 import planted
 import pytest
 import torch
-from planted import after
+from planted import after, given
 from torch import Tensor
 from uqbench_testing.command import _show
 from uqbench_testing.conformance.agent_runs import AgentSubject
@@ -148,11 +146,6 @@ class WritesIntoQuestions(Linear):
         return action
 
 
-class IgnoresMasks(Linear):
-    def act(self, obs, valid=None):
-        return super().act(obs)
-
-
 class Unrepeatable(Linear):
     def __init__(self, info, seeds, config, device):
         super().__init__(info, seeds, config, device)
@@ -186,16 +179,6 @@ class MixesLanesOfActors(Linear):
     def draws(self):
         u = super().draws()
         return (u + self.weights.abs().sum()).frac() if u.shape[1] > 1 else u
-
-
-class MixesActors(Linear):
-    def act(self, obs, valid=None):
-        return super().act(obs.any(1, keepdim=True).expand_as(obs), valid)
-
-
-class IgnoresSeeds(Linear):
-    def __init__(self, info, seeds, config, device):
-        super().__init__(info, [0] * len(seeds), config, device)
 
 
 class StopsAtTruncation(Linear):
@@ -280,14 +263,14 @@ AGENTS: dict[str, Any] = {
     "agent-forms": after(Linear, policy=Tensor.flatten),
     "agent-global-state": after(Linear, draws=torch.rand_like),
     "agent-inputs": _observes(lambda _, step: step.reward.zero_()),
-    "agent-masks": IgnoresMasks,
+    "agent-masks": given(Linear, act=lambda obs, valid=None: (obs,)),
     "agent-repeats": Unrepeatable,
     "agent-pure": NoisyPolicy,
     "agent-buffers": KeepsTensors,
     "agent-lanes": MixesLanes,
     "agent-actors": MixesLanesOfActors,
-    "agent-mixes-actors": MixesActors,
-    "agent-seeds": IgnoresSeeds,
+    "agent-mixes-actors": given(Linear, act=lambda obs, _=None: (obs.any(1, True).expand_as(obs),)),
+    "agent-seeds": given(Linear, __init__=lambda info, own, *told: (info, [0] * len(own), *told)),
     "agent-checkpoint": after(Linear, state_dict=_without("counts")),
     "agent-terminal": after(Linear, ended=torch.zeros_like),
     "agent-truncation": StopsAtTruncation,
@@ -424,11 +407,6 @@ class RestoresGlobalState(Linear):
             return torch.rand_like(super().draws())
 
 
-class PolicyIgnoresMask(Linear):
-    def policy(self, obs, valid=None):
-        return super().policy(obs)
-
-
 class TargetNotSaved(Linear):
     def observe(self, step):
         if self.t % 20 == 0:
@@ -458,15 +436,6 @@ class LearnsByTheClock(Linear):
         self.weights = self.weights * (1 - 1e-3 * (time.perf_counter() % 1))
 
 
-class RelativeToOthers(Linear):
-    """Its variance is relative to the other observations that are asked about."""
-
-    def uncertainty(self, obs):
-        mean = self.values(obs)
-        share = mean.square() / (1e-6 + mean.square().mean(1, keepdim=True))
-        return Uncertainty(mean=mean, epistemic_var=share)
-
-
 class LeaksLate(Linear):
     def observe(self, step):
         mean = step.reward.mean(0) if self.t >= 500 else 0.0
@@ -489,6 +458,12 @@ class WarmsUpTooLong(Linear):
             super().observe(step)
 
 
+def _relative(said):
+    """Its variance is relative to the other observations that are asked about."""
+    square = said.mean.square()
+    return Uncertainty(said.mean, square / (1e-6 + square.mean(1, keepdim=True)))
+
+
 def _hundredths(said):
     return Uncertainty(mean=said.mean / 100, epistemic_var=said.epistemic_var / 1e4)
 
@@ -497,7 +472,7 @@ FAULTS: dict[str, tuple[Any, str]] = {
     "decay by the norm over all lanes": (ClipsOverLanes, "agent-lanes"),
     "every lane from the first seed": (SeedsOfTheFirst, "agent-lanes"),
     "global state, put back": (RestoresGlobalState, "agent-lanes"),
-    "policy ignores masks": (PolicyIgnoresMask, "agent-masks"),
+    "policy ignores masks": (given(Linear, policy=lambda obs, valid=None: (obs,)), "agent-masks"),
     "target network not saved": (
         after(TargetNotSaved, state_dict=_without("target")),
         "agent-checkpoint",
@@ -511,7 +486,7 @@ FAULTS: dict[str, tuple[Any, str]] = {
     "hundredths of the reward": (after(Linear, uncertainty=_hundredths), "uncertainty-values"),
     "lanes leak from step 500": (LeaksLate, "agent-lanes"),
     "tensors kept from step 300": (KeepsLate, "agent-buffers"),
-    "relative to others": (RelativeToOthers, "agent-pure"),
+    "relative to others": (after(Linear, uncertainty=_relative), "agent-pure"),
     "a warm-up that is no Steps": (WarmsUpTooLong, "agent-learns"),
 }
 """Mistakes that authors make, and the check that names each."""
