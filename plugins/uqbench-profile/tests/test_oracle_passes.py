@@ -133,9 +133,7 @@ def shared(stated: Uncertainty, width: float, share: float) -> Uncertainty:
     return replace(stated, epistemic_var=var, value_samples=samples)
 
 
-@cache
-def taught_of(*one: str) -> Taught:
-    return Taught(*one)
+taught_of = cache(Taught)
 
 
 @cache
