@@ -9,6 +9,7 @@ import torch
 from gymnasium import spaces
 from uqbench_sb3.agent import DQN, QRDQN
 from uqbench_sb3.config import SB3Config
+from uqbench_sb3.plugin import uqbench_agents
 
 from uqbench.adapters.gymnasium_lanes import GymnasiumLanes
 from uqbench.agent import EnvironmentInfo
@@ -48,17 +49,27 @@ def trained():
 
 
 @pytest.mark.filterwarnings("ignore")  # the libraries' own
-@pytest.mark.parametrize("actors", [1, 4])
 @pytest.mark.parametrize("kind", [DQN, QRDQN])
-def test_it_learns_from_every_step_and_the_same_seed_gives_the_same_episodes(kind, actors, trained):
-    agent, [(_, episodes)] = run(kind, actors=actors)
+def test_it_learns_every_step_is_recorded_and_the_same_seed_gives_the_same_episodes(kind, trained):
+    agent, [(_, episodes)] = trained[kind]
     assert agent.policy(np.ones(3, np.float32)) == 1
-    assert episodes["length"].sum() == agent.model.num_timesteps == 600
+    assert episodes["length"].sum() == 600
     assert episodes["return"][-200:].mean() > 0.9
+    _, [(_, again)] = run(kind)
+    assert (again["return"] == episodes["return"]).all()
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", [DQN, QRDQN])
+def test_with_actors_it_learns_from_all_of_them_with_as_many_gradient_steps(kind, trained):
+    agent, [(_, episodes)] = run(kind, actors=4)
+    assert agent.policy(np.ones(3, np.float32)) == 1
+    assert episodes["length"].sum() == 600
+    assert agent.model.num_timesteps == 600
     # the library learns after its first steps beyond learning_starts, which come four by four
     assert abs(agent.model._n_updates - trained[kind][0].model._n_updates) <= 4
-    [(_, again)] = trained[kind][1] if actors == 1 else run(kind, actors=actors)[1]
-    assert (again["return"] == episodes["return"]).all()
+    _, [(_, repeated)] = run(kind, actors=4)
+    assert (repeated["return"] == episodes["return"]).all()
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -84,3 +95,7 @@ def test_what_they_predict_is_what_was_paid(trained):
     assert torch.equal(stated.mean.argmax(-1), torch.ones(1, 2, dtype=torch.int64))
     for found in (q, stated):
         assert (found.mean - torch.tensor([0.0, 1.0])).abs().max() < 0.2
+
+
+def test_budgets_with_actors_take_both():
+    assert [spec.takes_actors for spec in uqbench_agents()] == [True, True]
