@@ -34,6 +34,7 @@ def dive(env: DeepSea, moves: tuple[int, ...]) -> Tensor:
     obs = env.reset()[0] if env._t == 0 else env._observed(0)
     total = torch.zeros(len(obs))
     for row, move in enumerate(moves):
+        assert (obs.argmax(-1) // env.config.size == row).all()
         column = obs.argmax(-1) % env.config.size
         towards = right[torch.arange(len(obs)), row, column]
         out = env.step(towards if move else 1 - towards)
