@@ -1,7 +1,5 @@
 """What the config refuses."""
 
-from __future__ import annotations
-
 import pytest
 from uqbench_atari.config import AtariConfig
 

@@ -1,18 +1,13 @@
 """Atari games as environments: preprocessing, lanes, saving."""
 
-from __future__ import annotations
-
-import io
-
 import gymnasium
 import numpy as np
 import pytest
-import torch
 from uqbench_atari.config import AtariConfig
 from uqbench_atari.environment import make
 
-from uqbench.adapters.gymnasium_lanes import GymnasiumLanes
 from uqbench.errors import UqbenchError
+from uqbench.testing.conformance.agent_runs import through_a_file
 
 
 def test_observations_are_the_last_four_gray_images_as_bytes():
@@ -56,29 +51,13 @@ def walk(env: gymnasium.Env, steps: int, seed: int) -> list[tuple[bytes, float, 
 
 def test_a_saved_game_resumes_with_its_random_numbers():
     """The emulator's, for sticky actions, and across episodes those of the no-ops."""
-    env = make(AtariConfig(game="breakout", sticky_action_prob=0.25))
+    env, again = (make(AtariConfig(game="breakout", sticky_action_prob=0.25)) for _ in range(2))
     env.reset(seed=5)
     walk(env, 100, 0)
-    file = io.BytesIO()
-    torch.save(env.state_dict(), file)
-    again = make(AtariConfig(game="breakout", sticky_action_prob=0.25))
-    again.load_state_dict(torch.load(io.BytesIO(file.getvalue()), weights_only=True))
+    again.load_state_dict(through_a_file(env.state_dict()))
     trace = walk(env, 300, 1)
     assert trace == walk(again, 300, 1)
     assert any(ended for _, _, ended in trace)
-
-
-def test_lanes_are_the_same_for_the_same_seed_and_can_be_saved():
-    config = AtariConfig(game="pong")
-    lanes = GymnasiumLanes(lambda: make(config), [3, 4, 3], has_state_dict=True)
-    obs, _ = lanes.reset()
-    assert torch.equal(obs[0], obs[2])
-    saved = lanes.state_dict()
-    outcome = lanes.step(torch.tensor([2, 2, 3]))
-    again = GymnasiumLanes(lambda: make(config), [3, 4, 3], has_state_dict=True)
-    again.load_state_dict(saved)
-    assert torch.equal(again.step(torch.tensor([2, 2, 3])).obs, outcome.obs)
-    assert outcome.obs.dtype == torch.uint8
 
 
 def test_a_lost_life_ends_an_episode_only_where_the_config_says_so():
@@ -86,9 +65,8 @@ def test_a_lost_life_ends_an_episode_only_where_the_config_says_so():
     for ends in (False, True):
         env = make(AtariConfig(game="breakout", terminal_on_life_loss=ends))
         env.reset(seed=1)
-        lengths[ends] = next(
-            t for t, a in enumerate(np.resize([1, 2, 2, 2], 5_000)) if env.step(int(a))[2]
-        )
+        taken = enumerate(np.resize([1, 2, 2, 2], 5_000))
+        lengths[ends] = next(t for t, action in taken if env.step(int(action))[2])
     assert lengths[True] < lengths[False]
 
 

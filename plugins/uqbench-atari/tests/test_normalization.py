@@ -1,7 +1,5 @@
 """The 57 games and their human-normalized scores."""
 
-from __future__ import annotations
-
 import pytest
 from ale_py import roms
 from uqbench_atari.normalization import RANDOM_AND_HUMAN, human_normalized

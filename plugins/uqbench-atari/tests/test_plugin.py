@@ -1,7 +1,5 @@
 """What is registered: the emulator's package, and the suite."""
 
-from __future__ import annotations
-
 from importlib.metadata import PackageNotFoundError
 
 import uqbench_atari.plugin
@@ -17,13 +15,8 @@ def test_without_the_emulators_package_the_plugin_says_which_to_install(monkeypa
 
     monkeypatch.setattr("uqbench_atari.plugin.version", absent)
     host = Host()
-    left_out = host.register(
-        name="atari",
-        distribution="uqbench-atari",
-        version="0",
-        load=lambda: uqbench_atari.plugin,
-        requires=["uqbench"],
-    )
+    named = {"name": "atari", "distribution": "uqbench-atari", "version": "0"}
+    left_out = host.register(**named, load=lambda: uqbench_atari.plugin, requires=["uqbench"])
     assert "pip install 'ale-py" in str(left_out.failure)
     assert "atari" not in host.environments
 

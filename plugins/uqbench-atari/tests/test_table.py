@@ -1,7 +1,5 @@
 """The paper's own score."""
 
-from __future__ import annotations
-
 import pytest
 from uqbench_atari.table import final_scores, mean_curve, periods, summary
 

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +17,8 @@ from uqbench.results import RunState, Store
 from uqbench.runner import BatchGroup, events, execute, make_batch_groups
 from uqbench.runner.drive import Where
 from uqbench.runner.step_log import forget, latest_steps, read_log
-from uqbench.specs import ExecutorSpec
-from uqbench.suites import make_plan, read_suites
-
-TOY = Path(__file__).parents[3] / "tests" / "toy"
+from uqbench.specs import ExecutorSpec, NoConfig
+from uqbench.suites import Plan, make_plan, read_suites
 
 
 class Cluster:
@@ -44,19 +41,14 @@ class Cluster:
     def cancel(self, names: Collection[str]) -> None: ...
 
 
-@pytest.fixture
-def host(monkeypatch: pytest.MonkeyPatch) -> Host:
-    monkeypatch.syspath_prepend(str(TOY))
-    monkeypatch.setenv("UQBENCH_PLUGINS", "toy,builtin")
-    return Host.load()
+def planned(host: Host) -> Plan:
+    of = {"methods": ["fast"], "tasks": ["short"]}
+    return make_plan(read_suites(host).suite("toy"), host, "smoke", device="cpu", **of)
 
 
 @pytest.fixture
 def sent(host: Host, tmp_path: Path) -> tuple[Order, BatchGroup]:
-    plan = make_plan(
-        read_suites(host).suite("toy"), host, "smoke", device="cpu", methods=["fast"],
-        tasks=["short"],
-    )  # fmt: skip
+    plan = planned(host)
     [group] = make_batch_groups(plan, set(plan.runs), "cpu", 2)
     order = make_order(plan, group, host, Where(checkpoint_seconds=0.0))
     write_order(order, tmp_path)
@@ -66,17 +58,12 @@ def sent(host: Host, tmp_path: Path) -> tuple[Order, BatchGroup]:
 def register(host: Host, make: Callable[[], Any]) -> None:
     """An executor ``cluster``."""
 
-    def factory(context: ExecutorContext, config: Config) -> Any:
+    def factory(context: ExecutorContext, config: NoConfig) -> Any:
         return make()
 
-    spec = ExecutorSpec(name="cluster", version="1", factory=factory, config=Config, summary=".")
+    spec = ExecutorSpec(name="cluster", version="1", factory=factory, config=NoConfig, summary=".")
     added = Added({"executor": [spec]})
     host.register(name="cluster", distribution="cluster", version="1", load=lambda: added)
-
-
-@dataclass(frozen=True)
-class Config:
-    """Nothing to set."""
 
 
 def kinds(found: Iterator[Any]) -> list[str]:
@@ -95,9 +82,8 @@ def test_events_come_back_as_they_were_and_the_files_are_removed(host, sent, tmp
     execute(group, Store(tmp_path), host, report, 0.0)
     writer.add(events.Notice(batch, "a word"))
     followed = list(follow(Cluster(), [sent], tmp_path))
-    assert followed == [event for event in reported if not isinstance(event, events.Progress)] + [
-        events.Notice(batch, "a word")
-    ]
+    told = [event for event in reported if not isinstance(event, events.Progress)]
+    assert followed == [*told, events.Notice(batch, "a word")]
     assert not (tmp_path / ORDERS).exists()
 
 
@@ -116,15 +102,14 @@ def test_progress_is_the_latest_only_and_status_sees_it(sent, tmp_path):
         assert now.seconds_left == pytest.approx(left)
     assert set(latest_steps(tmp_path)) == {str(run.folder) for run in batch.runs}
     followed = list(follow(Cluster(JobState.ENDED, note="the node burned"), [sent], tmp_path))
+    assert order.path(tmp_path).exists()  # for whoever executes it after all
     started, progress, failed = followed
     assert (started.step, progress.step, failed.reason) == (10, 60, "the node burned")
     assert progress.metrics[1]["reward"] == 1.0
     assert progress.metrics[1]["nan"] != progress.metrics[1]["nan"]
 
 
-def test_who_is_gone_without_a_word_fails_and_what_it_had_finished_is_finished(
-    host, sent, tmp_path
-):
+def test_who_is_gone_fails_and_what_it_had_finished_is_finished(host, sent, tmp_path):
     _, (batch,) = sent
     store = Store(tmp_path)
     execute((batch.of(batch.runs[:1]),), store, host, lambda event: None, 0.0)
@@ -150,13 +135,8 @@ def test_a_job_that_is_requeued_finds_its_order_and_is_not_failed(host, sent, tm
     assert not (tmp_path / ORDERS).exists()
 
 
-def test_jobs_that_wait_for_the_same_reason_are_one_notice_and_status_counts_them(
-    host, tmp_path, monkeypatch
-):
-    plan = make_plan(
-        read_suites(host).suite("toy"), host, "smoke", device="cpu", methods=["fast"],
-        tasks=["short"],
-    )  # fmt: skip
+def test_jobs_that_wait_for_one_reason_are_a_notice_and_counted(host, tmp_path, monkeypatch):
+    plan = planned(host)
     groups = make_batch_groups(plan, set(plan.runs), "cpu", 1)
     sent = [(make_order(plan, group, host, Where("cluster")), group) for group in groups]
     for order, _ in sent:
@@ -188,10 +168,7 @@ FOREIGN = "which others wrote or may write: it was not asked"
 def test_status_makes_no_executor_of_others_and_says_in_a_sentence_who_was_not_asked(
     place, mode, sentence, host, tmp_path, monkeypatch
 ):
-    plan = make_plan(
-        read_suites(host).suite("toy"), host, "smoke", device="cpu", methods=["fast"],
-        tasks=["short"],
-    )  # fmt: skip
+    plan = planned(host)
     for group in make_batch_groups(plan, set(plan.runs), "cpu", 1):
         order = make_order(plan, group, host, Where(*place))
         write_order(order, tmp_path)
@@ -209,13 +186,6 @@ def test_status_makes_no_executor_of_others_and_says_in_a_sentence_who_was_not_a
     assert len(made) == ("ConnectionError" in sentence)
 
 
-def test_the_order_of_a_job_that_is_gone_stays_for_whoever_executes_it_after_all(sent, tmp_path):
-    order, _ = sent
-    followed = follow(Cluster(JobState.ENDED, note="TIMEOUT"), [sent], tmp_path)
-    assert kinds(followed) == ["Failed"]
-    assert order.path(tmp_path).exists()
-
-
 def test_a_run_that_is_locked_is_not_failed_whatever_the_scheduler_says(host, sent, tmp_path):
     _, (batch,) = sent
     store = Store(tmp_path)
@@ -224,10 +194,9 @@ def test_a_run_that_is_locked_is_not_failed_whatever_the_scheduler_says(host, se
 
     def sleep(seconds: float) -> None:
         looks.append(seconds)
-        if len(looks) == 5:
-            for lock in locks:
-                assert lock is not None
-                lock.release()
+        for lock in locks if len(looks) == 5 else ():
+            assert lock is not None
+            lock.release()
 
     followed = follow(Cluster(JobState.ENDED, note="gone"), [sent], tmp_path, sleep)
     [failed] = followed

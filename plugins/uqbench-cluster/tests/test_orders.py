@@ -1,16 +1,9 @@
 """An order means the same runs where it is executed, or is refused."""
 
 import json
-from pathlib import Path
 
 import pytest
-from uqbench_cluster.orders import (
-    make_order,
-    plan_again,
-    read_order,
-    stored_orders,
-    write_order,
-)
+from uqbench_cluster.orders import make_order, plan_again, read_order, stored_orders, write_order
 
 from uqbench.errors import UqbenchError
 from uqbench.executor import Order, Resources
@@ -19,15 +12,6 @@ from uqbench.runner import BatchGroup, make_batch_groups
 from uqbench.runner.drive import Where
 from uqbench.runner.executors.limits import Limits
 from uqbench.suites import Plan, make_plan, read_suites
-
-TOY = Path(__file__).parents[3] / "tests" / "toy"
-
-
-@pytest.fixture
-def host(monkeypatch: pytest.MonkeyPatch) -> Host:
-    monkeypatch.syspath_prepend(str(TOY))
-    monkeypatch.setenv("UQBENCH_PLUGINS", "toy,builtin")
-    return Host.load()
 
 
 def planned(host: Host) -> tuple[Plan, list[BatchGroup]]:
@@ -52,13 +36,8 @@ def test_what_is_sent_means_the_same_batches_to_who_plans_again(host, tmp_path):
         assert [batch.runs for batch in again] == [batch.runs for batch in group]
         assert [batch.cell.config for batch in again] == [batch.cell.config for batch in group]
         assert [batch.budget for batch in again] == [batch.budget for batch in group]
+        assert order_of(plan, group, host).name == order.name
     assert len(list(stored_orders(tmp_path))) == len(groups)
-
-
-def test_the_same_work_has_the_same_name_and_other_work_another(host):
-    plan, (group, other, *_) = planned(host)
-    assert order_of(plan, group, host).name == order_of(plan, group, host).name
-    assert order_of(plan, group, host).name != order_of(plan, other, host).name
 
 
 def test_other_contents_of_a_package_are_refused_by_name(host):

@@ -1,7 +1,6 @@
 """A real Slurm of three nodes on this machine: a lost node, preemption, limits, a dead driver."""
 
 import csv
-import json
 import os
 import random
 import re
@@ -13,11 +12,22 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from clusters import (
+    MINE,
+    STEPS,
+    TOY,
+    WAIT_SECONDS,
+    records,
+    results,
+    steps_taken,
+    variables,
+    wait_for,
+)
 
 from uqbench.results import RunState, Store
 
@@ -28,39 +38,20 @@ if not all(shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin") for name i
 if os.getuid() != 0:
     pytest.skip("Slurm's daemons start jobs as root", allow_module_level=True)
 
-TOY = Path(__file__).parents[3] / "tests" / "toy"
 SLOW = ("--methods", "slow", "--tasks", "long", "--set", "slow.step_seconds=0.09")
-STEPS = 600  # 54 s: time for a command to start and to be heard, on a busy machine too
-WAIT_SECONDS = 900.0
-MINE = """
-import torch
-from uqbench.contract.agent import Agent
-
-class Mine(Agent):
-    def __init__(self, info, seeds, config, device):
-        pass
-    def act(self, obs, valid=None):
-        return torch.ones(obs.shape[:2], dtype=torch.int64)
-    def observe(self, step):
-        pass
-    def policy(self, obs, valid=None):
-        return self.act(obs)
-"""
+# 600 steps last 54 s: time for a command to start and to be heard, on a busy machine too
 
 
-def variables(log: Path | None = None, pace: Path | None = None) -> dict[str, str]:
-    found = os.environ | {"PYTHONPATH": str(TOY), "COLUMNS": "200"}
-    found["UQBENCH_PLUGINS"] = "toy,builtin,slurm"
-    found["PATH"] += ":/usr/sbin"
-    found |= {} if pace is None else {"TOY_PACE": str(pace)}
-    return found | ({} if log is None else {"TOY_STEPS": str(log)})
+def variables_of_slurm(log: Path | None = None, pace: Path | None = None) -> dict[str, str]:
+    path = f"{os.environ['PATH']}:/usr/sbin"
+    return variables("slurm", PATH=path, TOY_STEPS=log, TOY_PACE=pace)
 
 
 def uqbench(*arguments: str) -> str:
     """What a command prints that succeeds."""
     command = [sys.executable, "-m", "uqbench", *arguments]
-    done = subprocess.run(command, env=variables(), capture_output=True, text=True, check=True)
-    return done.stdout
+    told: dict[str, Any] = {"env": variables_of_slurm(), "capture_output": True, "text": True}
+    return str(subprocess.run(command, check=True, **told).stdout)
 
 
 class Command:
@@ -73,12 +64,9 @@ class Command:
         self._words = [tempfile.TemporaryFile("w+") for _ in range(2)]  # noqa: SIM115
         stdout, stderr = self._words
         self.process = subprocess.Popen(
-            [*command, *arguments],
-            env=variables(log, pace),
-            text=True,
-            stdout=stdout,
+            [*command, *arguments], env=variables_of_slurm(log, pace), text=True, stdout=stdout,
             stderr=stderr,
-        )
+        )  # fmt: skip
 
     def said(self) -> str:
         """What it has said so far."""
@@ -98,25 +86,6 @@ class Command:
 
 def run(out: Path, *arguments: str, log: Path | None = None, code: int = 0) -> tuple[str, str]:
     return Command(out, *arguments, log=log).end(code)
-
-
-def records(out: Path) -> dict[str, dict[str, Any]]:
-    found = {}
-    for path in sorted(out.glob("toy/*/*/*/*/run.json")):
-        record = json.loads(path.read_text())
-        found[f"{path.parts[-4]}/{path.parts[-3]}/{record['identity']['seed']}"] = record
-    return found
-
-
-def results(out: Path) -> dict[str, str]:
-    return {name: record["digests"]["results"] for name, record in records(out).items()}
-
-
-def wait_for(condition: Callable[[], Any]) -> None:
-    deadline = time.monotonic() + WAIT_SECONDS
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 @pytest.fixture(scope="module")
@@ -186,10 +155,8 @@ class Cluster:
         wait_for(lambda: self.call(*states).split() == ["idle"] * 3)
 
     def call(self, *command: str) -> str:
-        done = subprocess.run(
-            command, env=self.variables, capture_output=True, text=True, check=True
-        )
-        return done.stdout
+        told: dict[str, Any] = {"capture_output": True, "text": True, "check": True}
+        return str(subprocess.run(command, env=self.variables, **told).stdout)
 
     def start(self, node: str) -> None:
         (self.folder / f"spool-{node}").mkdir(exist_ok=True)
@@ -246,13 +213,9 @@ def on(tmp_path: Path, *more: str) -> tuple[str, ...]:
     return ("--executor", "slurm", "--slurm", config)
 
 
-def steps_taken(log: Path) -> list[int]:
-    return [int(step) for step in log.read_text().split()] if log.exists() else []
-
-
 def test_a_job_whose_node_is_lost_is_requeued_and_resumes_and_nothing_is_failed(
-    cluster: Cluster, unbroken: dict[str, str], tmp_path: Path
-) -> None:
+    cluster, unbroken, tmp_path
+):
     out, log = tmp_path / "results", tmp_path / "steps"
     one = (*SLOW, "--seeds", "1", "--checkpoint-seconds", "1", *on(tmp_path, "time=30"))
     driver = Command(out, *one, "--wait", log=log)
@@ -267,9 +230,7 @@ def test_a_job_whose_node_is_lost_is_requeued_and_resumes_and_nothing_is_failed(
 
 
 @pytest.mark.parametrize("user_signal", [False, True])
-def test_a_job_that_is_preempted_is_requeued_and_resumes(
-    user_signal: bool, cluster: Cluster, unbroken: dict[str, str], tmp_path: Path
-) -> None:
+def test_a_job_that_is_preempted_is_requeued_and_resumes(user_signal, cluster, unbroken, tmp_path):
     said = "preempt_send_user_signal" if user_signal else "enable_user_top"
     cluster.set(SlurmctldParameters=said, GraceTime=30 if user_signal else 0)
     out, log = tmp_path / "results", tmp_path / "steps"
@@ -284,9 +245,7 @@ def test_a_job_that_is_preempted_is_requeued_and_resumes(
     assert results(out).items() <= unbroken.items()
 
 
-def test_a_job_that_meets_its_time_limit_takes_every_step_once(
-    cluster: Cluster, unbroken: dict[str, str], tmp_path: Path
-) -> None:
+def test_a_job_that_meets_its_time_limit_takes_every_step_once(cluster, unbroken, tmp_path):
     out, log, pace = tmp_path / "results", tmp_path / "steps", tmp_path / "pace"
     pace.write_text("0.15")  # 90 s of steps: the signal comes after about 50
     one = (*SLOW, "--seeds", "1", "--checkpoint-seconds", "10000")
@@ -302,8 +261,8 @@ def test_a_job_that_meets_its_time_limit_takes_every_step_once(
 
 
 def test_jobs_outlive_their_driver_and_what_is_canceled_resumes_and_is_not_failed(
-    cluster: Cluster, unbroken: dict[str, str], tmp_path: Path
-) -> None:
+    cluster, unbroken, tmp_path
+):
     out, log, pace = tmp_path / "results", tmp_path / "steps", tmp_path / "pace"
     pace.write_text("1")  # 600 s of steps: they do not end before they are canceled
     both = (*SLOW, "--seeds", "2", "--workers", "1", *on(tmp_path, "time=30"))
@@ -324,9 +283,8 @@ def test_jobs_outlive_their_driver_and_what_is_canceled_resumes_and_is_not_faile
 def test_a_job_that_cannot_start_says_why_and_waits(cluster: Cluster, tmp_path: Path) -> None:
     cluster.call("scontrol", "update", "PartitionName=main", "State=DOWN")
     out = tmp_path / "results"
-    driver = Command(
-        out, "--methods", "slow", "--tasks", "long", "--seeds", "1", *on(tmp_path), "--wait"
-    )
+    one = ("--methods", "slow", "--tasks", "long", "--seeds", "1", *on(tmp_path))
+    driver = Command(out, *one, "--wait")
     wait_for(lambda: "long/slow/0: PENDING (PartitionDown)" in driver.said())
     assert "1 job waiting: PENDING (PartitionDown)" in uqbench("status", "--out", str(out))
     cluster.call("scontrol", "update", "PartitionName=main", "State=UP")
@@ -334,9 +292,7 @@ def test_a_job_that_cannot_start_says_why_and_waits(cluster: Cluster, tmp_path: 
     assert "FAILED" not in said
 
 
-def test_a_thousand_jobs_are_looked_at_by_one_call_a_minute(
-    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_thousand_jobs_are_looked_at_by_one_call_a_minute(cluster, tmp_path, monkeypatch):
     out, calls = tmp_path / "results", tmp_path / "calls"
     for name in ("squeue", "sacct", "sbatch"):
         counts = tmp_path / "bin" / name
@@ -367,8 +323,8 @@ def test_a_thousand_jobs_are_looked_at_by_one_call_a_minute(
 
 
 def test_a_signal_before_a_worker_can_hear_it_costs_nothing(
-    cluster: Cluster, unbroken: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    cluster, unbroken, tmp_path, monkeypatch
+):
     """As while a busy node still loads Python."""
     out, slow = tmp_path / "results", tmp_path / "slow"
     slow.mkdir()
@@ -399,9 +355,7 @@ def test_a_file_is_a_plugin_on_the_nodes_too(cluster: Cluster, tmp_path: Path) -
     assert results(tmp_path / "here") == results(tmp_path / "results")
 
 
-def test_a_node_that_does_not_share_the_folder_of_logs_is_told_of(
-    cluster: Cluster, tmp_path: Path
-) -> None:
+def test_a_node_that_does_not_share_the_folder_of_logs_is_told_of(cluster, tmp_path):
     cluster.lose("n3")
     (tmp_path / "jobs").mkdir()
     start = f"mount -t tmpfs none {tmp_path} && exec slurmd -N n3"
@@ -432,29 +386,21 @@ def test_what_would_be_submitted_can_be_read(cluster: Cluster, tmp_path: Path) -
     [
         ("partition=none", (), "invalid partition"),
         ("poll_seconds=3", ("--slurm", "cpus=2"), "Requested node configuration is not available"),
-        (
-            "poll_seconds=3",
-            ("--slurm", "memory=9999"),
-            "Requested node configuration is not available",
-        ),
+        ("poll_seconds=3", ("--slurm", "memory=9999"), "node configuration is not available"),
         ("options=--gres=gpu:2,lic:1", (), "Invalid generic resource"),
         ("options=--reservation=none", (), "Requested reservation is invalid"),
         ("options=--exclude=n1,n2,n7", (), "Invalid node name specified"),
     ],
 )
-def test_what_slurm_refuses_is_passed_on(
-    config: str, more: tuple[str, ...], said: str, cluster: Cluster, tmp_path: Path
-) -> None:
+def test_what_slurm_refuses_is_passed_on(config, more, said, cluster, tmp_path):
     refused = ("--seeds", "1", *on(tmp_path, config), *more)
     assert said in run(tmp_path / "results", *refused, code=2)[1]
 
 
 @pytest.mark.parametrize("suite", ["toy", "five-state", "windy-cliff"])
-def test_drivers_killed_at_any_moment_end_with_local_results(
-    cluster: Cluster, suite: str, tmp_path: Path
-) -> None:
+def test_drivers_killed_at_any_moment_end_with_local_results(cluster, suite, tmp_path):
     """Ten kills each; half of the time the jobs are canceled by Slurm, too."""
-    env = variables()
+    env = variables_of_slurm()
     del env["UQBENCH_PLUGINS"]  # all that are installed
     common = ["--budget", "smoke", "--seeds", "2"]
     rng, kills = random.Random(suite), 0
@@ -488,9 +434,7 @@ def test_drivers_killed_at_any_moment_end_with_local_results(
     assert digests("slurm") == digests("local")
 
 
-def test_a_search_for_settings_runs_there_and_chooses_what_it_chooses_locally(
-    cluster: Cluster, tmp_path: Path
-) -> None:
+def test_a_search_for_settings_runs_there_and_chooses_what_it_chooses_locally(cluster, tmp_path):
     """All but its hours: the same table."""
     hill = runpy.run_path(str(TOY.parents[1] / "plugins/uqbench-leaderboard/tests/test_tuning.py"))
     (tmp_path / "agent.py").write_text(hill["AGENT"].replace("VERSION", "1"))

@@ -5,28 +5,23 @@
 It needs no GPU; test_cuda.py runs it.
 """
 
-from __future__ import annotations
+from functools import partial
 
-import numba
+import kernels
 import numpy as np
 import pytest
 import torch
+from kernels import simulated
 from uqbench_highway import cuda
 from uqbench_highway.config import N_ACTIONS, HighwayConfig
 from uqbench_highway.environment import make
 from uqbench_highway.lanes import HighwayLanes
 
 from uqbench.environment import TimeLimit
-from uqbench.runner.train.loop import by_actor
 
+__all__ = ["simulated"]
 SEEDS = list(range(34))  # two blocks of threads, the second not full
 LIMIT = TimeLimit(2, "truncation")
-
-
-@pytest.fixture(autouse=True)
-def _simulated() -> None:
-    assert numba.config.ENABLE_CUDASIM
-    assert numba.config.DISABLE_JIT
 
 
 def on_kernels(config: HighwayConfig, seeds: list[int]) -> HighwayLanes:
@@ -57,23 +52,7 @@ def test_kernels_equal_the_package(seeds: list[int], vehicles: int, steps: int) 
     assert ends > 0
 
 
-def test_an_invalid_action_does_nothing() -> None:
-    obs = []
-    for action in (1, 5, -1):
-        env = on_kernels(HighwayConfig(vehicles_count=1, simulation_frequency=5), [0])
-        env.reset()
-        obs.append(env.step(torch.tensor([action])).obs.numpy().tobytes())
-    assert len(set(obs)) == 1
-
-
-def test_actors_of_runs_step_in_one_kernel_each_as_if_alone() -> None:
-    """Two runs of three actors; the second of the second run."""
-    seeds = [1, 2, 3, 11, 12, 13]
-    config = HighwayConfig(vehicles_count=1, simulation_frequency=5)
-    together, alone = on_kernels(config, seeds), on_kernels(config, seeds[4:5])
-    assert torch.equal(by_actor(together.reset()[0], 3)[1, 1], alone.reset()[0][0])
-    for t in range(8):
-        action = torch.arange(6) % 3 + t % 2
-        out, own = together.step(action), alone.step(action[4:5])
-        for name in ("reward", "terminated", "truncated", "next_obs", "obs"):
-            assert torch.equal(by_actor(getattr(out, name), 3)[1, 1], getattr(own, name)[0]), name
+def test_an_invalid_action_does_nothing_and_actors_step_as_if_alone() -> None:
+    few = partial(on_kernels, HighwayConfig(vehicles_count=1, simulation_frequency=5))
+    kernels.assert_invalid_actions_do_nothing(few, [1, 5, -1])
+    kernels.assert_actors_step_as_alone(few)

@@ -1,9 +1,8 @@
 """HighwayLanes is the package in every lane: episodes, limits, events, states."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,10 +12,13 @@ from torch import Tensor
 from uqbench_highway.config import N_ACTIONS, HighwayConfig
 from uqbench_highway.environment import make
 from uqbench_highway.lanes import HighwayLanes
+from uqbench_highway.oracle import Highway
 
 from uqbench.adapters.gymnasium_lanes import GymnasiumLanes
-from uqbench.environment import LaneEnv, Outcome, TimeLimit
+from uqbench.environment import LaneEnv, TimeLimit
 from uqbench.errors import UqbenchError
+from uqbench.testing.conformance.environments import EnvironmentSubject
+from uqbench.testing.results import results
 
 CPU = torch.device("cpu")
 SEEDS = [0, 1, 2**32 + 5, 12345]
@@ -27,18 +29,26 @@ def lanes(seeds: list[int] = SEEDS, limit: TimeLimit | None = None, **config: An
     return make(HighwayConfig(**config), seeds, limit, CPU)
 
 
-def actions(steps: int, n: int = len(SEEDS), seed: int = 0) -> Tensor:
-    return torch.from_numpy(np.random.default_rng(seed).integers(N_ACTIONS, size=(steps, n)))
+def actions(steps: int) -> Tensor:
+    rng = np.random.default_rng(0)
+    return torch.from_numpy(rng.integers(N_ACTIONS, size=(steps, len(SEEDS))))
 
 
-def contents(out: Outcome) -> list[bytes]:
-    assert (out.valid, out.next_valid, list(out.events)) == (None, None, ["crashes"])
-    tensors = (out.reward, out.terminated, out.truncated, out.next_obs, out.obs)
-    return [t.numpy().tobytes() for t in (*tensors, out.events["crashes"])]
-
-
-def play(env: LaneEnv, chosen: Tensor) -> list[list[bytes]]:
-    return [contents(env.step(action)) for action in chosen]
+@pytest.mark.parametrize(
+    ("backend", "rules", "passed"),
+    [("lanes", "environment-", 8), ("oracle", "environment-state", 1)],
+)
+def test_both_backends_keep_the_rules_of_environments(backend, rules, passed):
+    """The package is slow: its rule is that before which most others are tried."""
+    config = HighwayConfig(backend=backend, **({} if backend == "lanes" else FEW))
+    subject = EnvironmentSubject(
+        name=backend, make=lambda seeds, limit: make(config, seeds, limit, CPU),
+        single=partial(Highway, config) if backend == "oracle" else None,
+        limit=TimeLimit(9, "truncation"), events=("crashes",),
+    )  # fmt: skip
+    found = results([subject], rules)
+    assert [str(one) for one in found if not one.ok] == []
+    assert sum(one.status == "passed" for one in found) == passed
 
 
 @pytest.mark.parametrize("kind", ["terminal", "truncation"])
@@ -77,37 +87,16 @@ def test_an_invalid_action_is_refused_as_by_the_oracle(invalid: int) -> None:
     assert messages[0] == messages[1]
 
 
-def test_resetting_begins_the_same_episodes_again() -> None:
+def test_resetting_begins_the_same_episodes_again_and_a_saved_state_is_a_copy() -> None:
     env = lanes()
     seen = []
     for _ in range(2):
-        seen.append(env.reset()[0].numpy().tobytes())
-        seen.append(play(env, actions(100)))
-    assert seen[:2] == seen[2:]
-
-
-def test_a_lane_does_not_depend_on_the_others() -> None:
-    together, alone = lanes(), lanes([SEEDS[2]])
-    together.reset()
-    alone.reset()
-    for action in actions(200):
-        out, expected = together.step(action), alone.step(action[2:3])
-        assert torch.equal(out.obs[2:3], expected.obs)
-        assert torch.equal(out.reward[2:3], expected.reward)
-
-
-def test_a_restored_state_steps_on_as_the_saved_one() -> None:
-    limit = TimeLimit(9, "truncation")
-    env = lanes(limit=limit)
-    env.reset()
-    play(env, actions(100))
-    saved = env.state_dict()
-    kept = {name: value.clone() for name, value in saved.items()}
-    expected = play(env, actions(100, seed=1))
-    assert all(torch.equal(saved[name], kept[name]) for name in kept)
-    other = lanes([9] * len(SEEDS), limit=limit)
-    other.load_state_dict(saved)
-    assert play(other, actions(100, seed=1)) == expected
+        seen.append(env.reset()[0].clone())
+        saved = env.state_dict()
+        kept = {name: value.clone() for name, value in saved.items()}
+        seen += [env.step(action).obs.clone() for action in actions(100)]
+        assert all(torch.equal(saved[name], kept[name]) for name in kept)
+    assert torch.equal(*torch.stack(seen).chunk(2))
 
 
 def test_leaving_the_road_ends_an_episode_where_it_is_to() -> None:
@@ -134,5 +123,4 @@ def test_registering_and_configuring_import_no_simulation() -> None:
         "import sys, uqbench_highway.plugin, uqbench_highway.config, uqbench_highway.environment;"
         "print({'numba', 'highway_env'} & set(sys.modules))"
     )
-    done = subprocess.run([sys.executable, "-c", command], capture_output=True, check=True)
-    assert done.stdout.decode().strip() == "set()"
+    assert subprocess.check_output([sys.executable, "-c", command]) == b"set()\n"

@@ -1,7 +1,5 @@
 """Query states of the road, and copies of its lanes."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from uqbench_highway.config import N_ACTIONS, HighwayConfig

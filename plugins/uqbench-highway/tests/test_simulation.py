@@ -1,10 +1,8 @@
 """The simulation is the package's, to the last digits of sine and power, wherever it can get to."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import gymnasium
@@ -18,16 +16,8 @@ from uqbench_highway.simulation import cars, control, drivers
 from uqbench_highway.simulation.collisions import collide
 from uqbench_highway.simulation.control import SLOWER
 from uqbench_highway.simulation.drivers import is_better
-from uqbench_highway.tools.compare_episodes import (
-    POLICIES,
-    ROADS,
-    TOLERANCE,
-    Comparison,
-    Ours,
-    distance,
-    our_state,
-    play,
-)
+from uqbench_highway.tools import compare_episodes
+from uqbench_highway.tools.compare_episodes import ROADS, TOLERANCE, Ours, distance, our_state
 
 FLOAT32 = 1.2e-7  # what is seen lies in [-1, 1]
 
@@ -41,8 +31,9 @@ FLOAT32 = 1.2e-7  # what is seen lies in [-1, 1]
     ("coarse", "changing", range(3)),
 ])  # fmt: skip
 def test_episodes_are_the_packages(road: str, policy: str, seeds: Sequence[int]) -> None:
-    found = Comparison()
-    play(found, ROADS[road], POLICIES[policy], seeds, 12)
+    found = compare_episodes.Comparison()
+    policies = compare_episodes.POLICIES
+    compare_episodes.play(found, ROADS[road], policies[policy], seeds, 12)
     assert found.episodes == len(seeds)
     assert found.apart == []
     assert found.steps > 2 * found.episodes
@@ -90,21 +81,27 @@ def crowd(package: Any, ours: Ours, rng: np.random.Generator, lanes: int) -> Non
             v.timer = ours.motion[cars.TIMER, car] = rng.uniform(0.8, 1.4)
 
 
-@pytest.mark.parametrize(("frequency", "crowds"), [(5, 30), (15, 20)])
-def test_crowds_go_on_as_the_packages(frequency: int, crowds: int) -> None:
-    """Changes given up, changes to both sides, pile-ups, cars pushed off the road, its end."""
-    lanes = 4
-    config = HighwayConfig(
-        lanes_count=lanes, vehicles_count=9, simulation_frequency=frequency, policy_frequency=5
-    )
+def crowded(
+    config: HighwayConfig, crowds: int, rng: np.random.Generator
+) -> Iterator[tuple[Any, Ours]]:
+    """The package's road and ours, the same crowds on both."""
     package = gymnasium.make("highway-v0", config=config.package_config())
     ours = Ours(config)
-    rng = np.random.default_rng(0)
-    events: Counter[str] = Counter()
     for seed in range(crowds):
         package.reset(seed=seed)
         ours.reset(seed)
-        crowd(package, ours, rng, lanes)
+        crowd(package, ours, rng, config.lanes_count)
+        yield package, ours
+
+
+@pytest.mark.parametrize(("frequency", "crowds"), [(5, 30), (15, 20)])
+def test_crowds_go_on_as_the_packages(frequency: int, crowds: int) -> None:
+    """Changes given up, changes to both sides, pile-ups, cars pushed off the road, its end."""
+    timing = {"simulation_frequency": frequency, "policy_frequency": 5}
+    config = HighwayConfig(lanes_count=4, vehicles_count=9, **timing)
+    rng = np.random.default_rng(0)
+    events: Counter[str] = Counter()
+    for package, ours in crowded(config, crowds, rng):
         assert distance(package, ours) < TOLERANCE
         for _ in range(2):
             action = int(rng.integers(5))
@@ -128,16 +125,9 @@ def test_crowds_go_on_as_the_packages(frequency: int, crowds: int) -> None:
 
 def test_drivers_judge_a_change_as_the_packages() -> None:
     """MOBIL, of every car and both sides: followers are imagined with the driver's exponent."""
-    lanes = 3
-    config = HighwayConfig(lanes_count=lanes, vehicles_count=12)
-    package = gymnasium.make("highway-v0", config=config.package_config())
-    ours = Ours(config)
     rng = np.random.default_rng(0)
     judged: Counter[bool] = Counter()
-    for seed in range(60):
-        package.reset(seed=seed)
-        ours.reset(seed)
-        crowd(package, ours, rng, lanes)
+    for package, ours in crowded(HighwayConfig(lanes_count=3, vehicles_count=12), 60, rng):
         for car, v in enumerate(package.unwrapped.road.vehicles[1:], 1):
             v.DELTA = ours.motion[cars.EXPONENT, car] = rng.choice([0.5, 20.0])  # so that it counts
             for neighbor in package.unwrapped.road.network.side_lanes(v.lane_index):
@@ -214,16 +204,3 @@ def test_a_straight_drive_is_a_closed_form() -> None:
         assert math.isclose(ours.motion[cars.SPEED, 0], speed, rel_tol=1e-12)
         driven = sum(0.1 * (20 + 5 * decay**k) for k in range(10 * step))
         assert math.isclose(ours.motion[cars.X, 0] - x, driven, rel_tol=1e-12)
-
-
-def test_a_driver_alone_tends_to_his_speed() -> None:
-    """IDM's free road: the fixed point is the target speed."""
-    ours = Ours(HighwayConfig(vehicles_count=1))
-    ours.reset(0)
-    ours.motion[cars.X, 1] += 1_000
-    ours.motion[cars.SPEED, 1] = 10.0
-    for _ in range(60):
-        ours.step(1)
-    motion = ours.motion[:, 1]
-    assert math.isclose(motion[cars.SPEED], motion[cars.TARGET_SPEED], rel_tol=1e-6)
-    assert motion[cars.HEADING] == 0

@@ -1,7 +1,5 @@
 """The ``minatar`` package's games, players who get far in them, and what happened to them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -10,6 +8,7 @@ import numpy as np
 import pytest
 from minatar import Environment
 
+Events = Counter[str]
 NOTHING, LEFT, UP, RIGHT, DOWN, FIRE = range(6)
 
 
@@ -45,6 +44,19 @@ class Oracle:
         _, words, position, *_ = self.package.random.get_state()
         return words, position
 
+    @staticmethod
+    def follow(oracles: list["Oracle"], action: Any, out: Any) -> None:
+        """Take the actions of lanes, and find what they gave, bit for bit."""
+        expected = [one.act(a) for one, a in zip(oracles, action, strict=True)]
+        assert list(zip(out.reward.tolist(), out.terminated.tolist(), strict=True)) == expected
+        assert not out.truncated.any()
+        final = np.array([one.observation() for one in oracles])
+        assert out.next_obs.numpy().tobytes() == final.tobytes()
+        for i in np.flatnonzero(out.terminated):
+            oracles[i].package.reset()
+            final[i] = oracles[i].observation()
+        assert out.obs.numpy().tobytes() == final.tobytes()
+
 
 @pytest.fixture
 def oracle() -> type[Oracle]:
@@ -58,27 +70,23 @@ def toward(x: int, target: int) -> int:
     return LEFT if target < x else RIGHT if target > x else NOTHING
 
 
+def around(x: int, y: int, top: int) -> dict[int, tuple[int, int]]:
+    """Where one is after each action but fire."""
+    beside = {LEFT: (max(0, x - 1), y), RIGHT: (min(9, x + 1), y)}
+    return {NOTHING: (x, y), **beside, UP: (x, max(top, y - 1)), DOWN: (x, min(8, y + 1))}
+
+
 def play_asterix(g: Any) -> int:
     """Keep away from enemies; take gold that is near."""
     enemies = [e for e in g.entities if e is not None and not e[3]]
     gold = [e for e in g.entities if e is not None and e[3]]
 
     def danger(x: int, y: int) -> float:
-        ahead = 0.0
-        for ex, ey, right, _ in enemies:
-            if ey == y:
-                gap = (x - ex) if right else (ex - x)
-                ahead += 100 if gap in (0, 1) else 10 / gap if gap > 1 else 0
+        gaps = [(x - ex) if right else (ex - x) for ex, ey, right, _ in enemies if ey == y]
+        ahead = sum(100 if gap in (0, 1) else 10 / gap if gap > 1 else 0 for gap in gaps)
         return ahead - sum(3 / (1 + abs(x - e[0]) + abs(y - e[1])) for e in gold)
 
-    x, y = g.player_x, g.player_y
-    places = {
-        NOTHING: (x, y),
-        LEFT: (max(0, x - 1), y),
-        RIGHT: (min(9, x + 1), y),
-        UP: (x, max(1, y - 1)),
-        DOWN: (x, min(8, y + 1)),
-    }
+    places = around(g.player_x, g.player_y, 1)
     return min(places, key=lambda a: danger(*places[a]) + 0.1 * abs(places[a][0] - 4.5))
 
 
@@ -107,13 +115,7 @@ def play_seaquest(g: Any) -> int:
     for o in others:
         if o[1] == y and abs(o[0] - x) <= 6 and g.shot_timer == 0 and (o[0] > x) == g.sub_or:
             return FIRE
-    places = {
-        NOTHING: (x, y),
-        LEFT: (max(0, x - 1), y),
-        RIGHT: (min(9, x + 1), y),
-        UP: (x, max(0, y - 1)),
-        DOWN: (x, min(8, y + 1)),
-    }
+    places = around(x, y, 0)
 
     def cost(place: tuple[int, int]) -> float:
         px, py = place
@@ -162,27 +164,22 @@ def will_hit(g: Any) -> bool:
 
 
 PLAYERS: dict[str, Callable[[Any], int]] = {
-    "asterix": play_asterix,
-    "breakout": play_breakout,
-    "freeway": play_freeway,
-    "seaquest": play_seaquest,
-    "space_invaders": play_space_invaders,
-}
+    "asterix": play_asterix, "breakout": play_breakout, "freeway": play_freeway,
+    "seaquest": play_seaquest, "space_invaders": play_space_invaders,
+}  # fmt: skip
 
 
 # -- what happened --------------------------------------------------------------------------------
 
 
-def count_asterix(before: Any, g: Any, reward: int, terminated: bool, events: Counter[str]) -> None:
+def count_asterix(before: Any, g: Any, reward: int, terminated: bool, events: Events) -> None:
     events["gold"] += reward > 0
     events["hit"] += terminated
     events["spawn without room"] += before["spawn_timer"] == 0 and all(before["entities"])
     events["fastest"] += g.spawn_speed == 1 and g.move_speed == 1
 
 
-def count_breakout(
-    before: Any, g: Any, reward: int, terminated: bool, events: Counter[str]
-) -> None:
+def count_breakout(before: Any, g: Any, reward: int, terminated: bool, events: Events) -> None:
     events["brick"] += reward
     events["missed"] += terminated
     events["last brick"] += reward > 0 and not g.brick_map.any()
@@ -190,15 +187,13 @@ def count_breakout(
     events["through bricks"] += before["strike"] and g.strike
 
 
-def count_freeway(before: Any, g: Any, reward: int, terminated: bool, events: Counter[str]) -> None:
+def count_freeway(before: Any, g: Any, reward: int, terminated: bool, events: Events) -> None:
     events["crossed"] += reward
     events["run over"] += not reward and g.pos == 9 and before["pos"] < 8
     events["time is up"] += terminated
 
 
-def count_seaquest(
-    before: Any, g: Any, reward: int, terminated: bool, events: Counter[str]
-) -> None:
+def count_seaquest(before: Any, g: Any, reward: int, terminated: bool, events: Events) -> None:
     surfaced = g.surface and not before["surface"]
     events["shot"] += 0 < reward < 3
     events["one diver less"] += surfaced and 0 <= g.diver_count < 6 and not terminated
@@ -212,7 +207,7 @@ def count_seaquest(
 
 
 def count_space_invaders(
-    before: Any, g: Any, reward: int, terminated: bool, events: Counter[str]
+    before: Any, g: Any, reward: int, terminated: bool, events: Events
 ) -> None:
     events["shot"] += int(reward)
     events["new block"] += reward > 0 and g.alien_map.sum() == 24
@@ -222,9 +217,6 @@ def count_space_invaders(
 
 
 COUNT: dict[str, Callable[..., None]] = {
-    "asterix": count_asterix,
-    "breakout": count_breakout,
-    "freeway": count_freeway,
-    "seaquest": count_seaquest,
-    "space_invaders": count_space_invaders,
-}
+    "asterix": count_asterix, "breakout": count_breakout, "freeway": count_freeway,
+    "seaquest": count_seaquest, "space_invaders": count_space_invaders,
+}  # fmt: skip

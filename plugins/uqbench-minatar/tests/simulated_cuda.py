@@ -5,27 +5,20 @@
 It needs no GPU; test_cuda.py runs it.
 """
 
-from __future__ import annotations
-
+from functools import partial
 from typing import Any
 
-import numba
+import kernels
 import numpy as np
 import pytest
 import torch
+from kernels import simulated
 from uqbench_minatar import cuda
 from uqbench_minatar.config import GAMES, N_ACTIONS, GameConfig
 from uqbench_minatar.lanes import MinAtarLanes
 
-from uqbench.runner.train.loop import by_actor
-
+__all__ = ["simulated"]
 SEEDS = [0, 1, *range(100, 132)]  # two blocks of threads, the second not full
-
-
-@pytest.fixture(autouse=True)
-def _simulated() -> None:
-    assert numba.config.ENABLE_CUDASIM
-    assert numba.config.DISABLE_JIT
 
 
 def on_kernels(game: str, seeds: list[int]) -> MinAtarLanes:
@@ -47,33 +40,10 @@ def test_kernels_equal_the_package(game: str, oracle: Any) -> None:
         for _ in range(steps):
             action = rng.integers(N_ACTIONS, size=len(seeds))
             action[0] = oracles[0].advice()
-            out = env.step(torch.from_numpy(action))
-            expected = [one.act(a) for one, a in zip(oracles, action, strict=True)]
-            assert list(zip(out.reward.tolist(), out.terminated.tolist(), strict=True)) == expected
-            final = np.array([one.observation() for one in oracles])
-            np.testing.assert_array_equal(out.next_obs, final)
-            for i in np.flatnonzero(out.terminated):
-                oracles[i].package.reset()
-                final[i] = oracles[i].observation()
-            np.testing.assert_array_equal(out.obs, final)
+            oracle.follow(oracles, action, env.step(torch.from_numpy(action)))
 
 
-def test_an_invalid_action_does_nothing() -> None:
-    obs = []
-    for action in (0, 6, -1):
-        env = on_kernels("breakout", [0])
-        env.reset()
-        obs.append(env.step(torch.tensor([action])).obs.numpy().tobytes())
-    assert len(set(obs)) == 1
-
-
-def test_actors_of_runs_step_in_one_kernel_each_as_if_alone() -> None:
-    """Two runs of three actors; the second of the second run."""
-    seeds = [1, 2, 3, 11, 12, 13]
-    together, alone = on_kernels("breakout", seeds), on_kernels("breakout", seeds[4:5])
-    assert torch.equal(by_actor(together.reset()[0], 3)[1, 1], alone.reset()[0][0])
-    for t in range(8):
-        action = torch.arange(6) % 3 + t % 2
-        out, own = together.step(action), alone.step(action[4:5])
-        for name in ("reward", "terminated", "truncated", "next_obs", "obs"):
-            assert torch.equal(by_actor(getattr(out, name), 3)[1, 1], getattr(own, name)[0]), name
+def test_an_invalid_action_does_nothing_and_actors_step_as_if_alone() -> None:
+    breakout = partial(on_kernels, "breakout")
+    kernels.assert_invalid_actions_do_nothing(breakout, [0, 6, -1])
+    kernels.assert_actors_step_as_alone(breakout)

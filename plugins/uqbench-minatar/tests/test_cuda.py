@@ -1,28 +1,18 @@
 """The CUDA kernels: in Numba's simulator, and on a GPU where there is one."""
 
-from __future__ import annotations
-
-import os
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
+import kernels
 import numpy as np
 import pytest
 import torch
+from kernels import gpu
 from uqbench_minatar.config import GAMES, N_ACTIONS, GameConfig
 from uqbench_minatar.lanes import MinAtarLanes
 
-gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
-
 
 def test_kernels_equal_the_package_in_the_simulator() -> None:
-    tests = Path(__file__).with_name("simulated_cuda.py")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tests)]
-    simulating = {"NUMBA_DISABLE_JIT": "1", "NUMBA_ENABLE_CUDASIM": "1"}
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **simulating})
-    assert done.returncode == 0, done.stdout + done.stderr
+    kernels.simulate(Path(__file__).with_name("simulated_cuda.py"))
 
 
 @gpu
@@ -32,7 +22,7 @@ def test_a_gpu_gives_what_the_cpu_gives(game: str) -> None:
     env, expected = lanes(game, "cuda", seeds), lanes(game, "cpu", seeds)
     assert torch.equal(env.reset()[0].cpu(), expected.reset()[0])
     for action in actions(2000, len(seeds)):
-        assert_same(env.step(action.cuda()), expected.step(action))
+        kernels.assert_same(env.step(action.cuda()), expected.step(action))
     for name, value in expected.state_dict().items():
         assert torch.equal(env.state_dict()[name].cpu().view(torch.uint8), value.view(torch.uint8))
 
@@ -40,19 +30,8 @@ def test_a_gpu_gives_what_the_cpu_gives(game: str) -> None:
 @gpu
 @pytest.mark.parametrize("game", GAMES)
 def test_a_step_can_be_captured_in_a_cuda_graph(game: str) -> None:
-    env, expected = lanes(game, "cuda", [0, 1, 2]), lanes(game, "cpu", [0, 1, 2])
-    env.reset()
-    env.step(torch.zeros(3, dtype=torch.int64, device="cuda"))  # compiles
-    env.reset()
-    action = torch.zeros(3, dtype=torch.int64, device="cuda")
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        outcome = env.step(action)
-    expected.reset()
-    for chosen in actions(300, 3):
-        action.copy_(chosen)
-        graph.replay()
-        assert_same(outcome, expected.step(chosen))
+    env, expected = (lanes(game, "cuda", [0, 1, 2]) for _ in range(2))
+    kernels.assert_captured_steps_are_the_same(env, expected, actions(300, 3))
 
 
 def lanes(game: str, device: str, seeds: list[int]) -> MinAtarLanes:
@@ -61,8 +40,3 @@ def lanes(game: str, device: str, seeds: list[int]) -> MinAtarLanes:
 
 def actions(steps: int, n: int) -> torch.Tensor:
     return torch.from_numpy(np.random.default_rng(0).integers(N_ACTIONS, size=(steps, n)))
-
-
-def assert_same(outcome: Any, expected: Any) -> None:
-    for name in ("reward", "terminated", "truncated", "next_obs", "obs"):
-        assert torch.equal(getattr(outcome, name).cpu(), getattr(expected, name)), name

@@ -1,7 +1,5 @@
 """Offline play: the log is the game's, its policies are those given, and truths are rolled out."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

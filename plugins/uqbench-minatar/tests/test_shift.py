@@ -1,7 +1,5 @@
 """Play under shift: planted players whose signals are known to be worth something or nothing."""
 
-from __future__ import annotations
-
 import csv
 import sys
 from dataclasses import dataclass

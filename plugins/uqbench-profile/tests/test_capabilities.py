@@ -1,8 +1,7 @@
 """The profile of a board: means over tasks of a seed, then over seeds."""
 
-from __future__ import annotations
-
 import math
+from itertools import product
 
 import pandas as pd
 import pytest
@@ -11,25 +10,15 @@ from uqbench_profile.capabilities import CAPABILITIES, profile, table
 
 def scores() -> pd.DataFrame:
     """Two methods, two seeds; three seas and the bandits."""
+    of_bandits = [metric for metric, on in CAPABILITIES.values() if on == "bandit-table"]
     rows = []
-    for method, good in (("mine", 0.4), ("other", 0.8)):
-        for seed in (0, 1):
-            for number, task in enumerate(("sea-8", "sea-10", "noisy-sea-8", "bandit-table")):
-                sea = task != "bandit-table"
-                rows.append(
-                    {
-                        "task": task,
-                        "method": method,
-                        "seed": seed,
-                        "status": "finished",
-                        "exploration": good + 0.1 * number + 0.02 * seed if sea else "none",
-                        **{
-                            metric: "none" if sea else good
-                            for metric, prefix in CAPABILITIES.values()
-                            if prefix == "bandit-table"
-                        },
-                    }
-                )
+    for (method, good), seed in product((("mine", 0.4), ("other", 0.8)), (0, 1)):
+        own = {"method": method, "seed": seed, "status": "finished"}
+        bandits = dict.fromkeys(of_bandits, good)
+        rows.append({**own, "task": "bandit-table", "exploration": "none", **bandits})
+        for number, task in enumerate(("sea-8", "sea-10", "noisy-sea-8")):
+            sea = {"exploration": good + 0.1 * number + 0.02 * seed}
+            rows.append({**own, "task": task, **dict.fromkeys(of_bandits, "none"), **sea})
     return pd.DataFrame(rows)
 
 

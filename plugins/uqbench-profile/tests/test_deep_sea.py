@@ -1,7 +1,5 @@
 """DeepSea: one way in 2^N pays, and what its score says of agents whose skill is known."""
 
-from __future__ import annotations
-
 from itertools import product
 from typing import Any
 
@@ -36,11 +34,15 @@ def dive(env: DeepSea, moves: tuple[int, ...]) -> Tensor:
     obs = env.reset()[0] if env._t == 0 else env._observed(0)
     total = torch.zeros(len(obs))
     for row, move in enumerate(moves):
+        assert (obs.argmax(-1) // env.config.size == row).all()
         column = obs.argmax(-1) % env.config.size
         towards = right[torch.arange(len(obs)), row, column]
         out = env.step(towards if move else 1 - towards)
         total, obs = total + out.reward, out.obs
         assert out.terminated.all() == (row == len(moves) - 1)
+    if all(moves):  # the last observation shows where the dive ended
+        assert (out.next_obs.argmax(-1) == env.config.size**2 - 1).all()
+    assert (obs.argmax(-1) == 0).all()
     return total
 
 
@@ -51,19 +53,6 @@ def test_one_dive_in_2_to_the_n_pays_and_moves_to_the_right_cost() -> None:
         torch.testing.assert_close(dive(env, moves), torch.full((2,), expected))
 
 
-def test_cells_are_one_hot_and_the_last_observation_shows_where_the_dive_ended() -> None:
-    env = make(size=4)
-    obs, _ = env.reset()
-    assert obs.argmax(-1).tolist() == [0, 0]
-    assert obs.sum() == 2
-    right = right_actions(env.config, range(2))
-    for row in range(4):
-        column = torch.full((2,), row)
-        out = env.step(right[torch.arange(2), row, column])
-        assert out.next_obs.argmax(-1).tolist() == [min(row + 1, 3) * 4 + min(row + 1, 3)] * 2
-    assert out.obs.argmax(-1).tolist() == [0, 0]
-
-
 def test_every_lane_has_a_map_of_its_own_and_it_is_a_fair_coin() -> None:
     maps = right_actions(DeepSeaConfig(size=20), range(100))
     assert not torch.equal(maps[0], maps[1])
@@ -72,17 +61,7 @@ def test_every_lane_has_a_map_of_its_own_and_it_is_a_fair_coin() -> None:
 
 
 def test_a_sea_is_solved_by_the_fifth_goal_of_ten_and_scored_once() -> None:
-    env, scores = make(1, size=3), []
-    env.reset()
-    outcomes = [1, 0, 0, 1, 1, 1, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1]
-    for goal in outcomes:
-        right = right_actions(env.config, range(1))
-        for row in range(3):
-            out = env.step(right[:, row, min(row, 2)] if goal else 1 - right[:, row, 0])
-        scores.append(out.events["exploration"].item())
-    # goals 4 to 14 are the first ten episodes with five
-    assert [number for number, score in enumerate(scores, 1) if score] == []
-    assert exploration_score(env.config, 13) == 0.0  # later than 2^3
+    assert exploration_score(DeepSeaConfig(size=3), 13) == 0.0
     env = make(1, size=6)
     env.reset()
     right = right_actions(env.config, range(1))
@@ -103,23 +82,21 @@ def test_the_score_is_0_at_dithering_and_1_at_posterior_sampling() -> None:
     assert exploration_score(DeepSeaConfig(size=10, television=True), 3**10) == 0.0
 
 
-def scored(agent: Agent, env: DeepSea, episodes: int) -> Tensor:
-    """``[L]`` sums of the event."""
+def scored(agent: Agent, env: DeepSea, episodes: int, event: str = "exploration") -> Tensor:
+    """``[L]`` sums of an event."""
     obs, _ = env.reset()
     total = torch.zeros(len(obs))
     for _ in range(episodes * env.config.size):
         action = act(agent, obs)
         out = env.step(action)
         agent.observe(as_step(obs, action, out))
-        total, obs = total + out.events["exploration"], out.obs
+        total, obs = total + out.events[event], out.obs
     return total
 
 
 @pytest.mark.parametrize("settings", [{}, {"noise": 1.0}, {"television": True}])
 @pytest.mark.parametrize("size", [6, 14])
-def test_the_oracle_has_a_score_of_1_and_what_learns_nothing_of_0(
-    settings: dict[str, Any], size: int
-) -> None:
+def test_the_oracle_has_a_score_of_1_and_what_learns_nothing_of_0(settings, size):
     """Over 400 seas: the oracle's mean within [.95, 1.15]; no other solves one (p < 1e-4)."""
     config = DeepSeaConfig(size=size, **settings)
     env = DeepSea(config, range(400))
@@ -128,25 +105,16 @@ def test_the_oracle_has_a_score_of_1_and_what_learns_nothing_of_0(
     assert (oracle > 0).all()
     assert 0.95 <= oracle.mean() <= 1.15
     few = DeepSea(config, range(40))
-    for idle in (
-        UniformRandom(known, range(40), UniformRandomConfig(), CPU),
-        ConstantAction(known, range(40), ConstantActionConfig(action=0), CPU),
-    ):
-        assert scored(idle, few, 60).max() == 0.0
+    random = UniformRandom(known, range(40), UniformRandomConfig(), CPU)
+    constant = ConstantAction(known, range(40), ConstantActionConfig(action=0), CPU)
+    assert max(scored(idle, few, 60).max() for idle in (random, constant)) == 0.0
 
 
 def test_the_oracle_errs_once_in_half_of_the_diagonal() -> None:
     config = DeepSeaConfig(size=14)
     env = DeepSea(config, range(500))
     oracle = DeepSeaPSRL(info(env), range(500), NoConfig(), CPU)
-    obs, _ = env.reset()
-    goals = torch.zeros(500)
-    for _ in range(20 * 14):
-        action = act(oracle, obs)
-        out = env.step(action)
-        oracle.observe(as_step(obs, action, out))
-        goals, obs = goals + out.events["goals"], out.obs
-    errors = 20 - goals
+    errors = 20 - scored(oracle, env, 20, "goals")
     assert errors.max() <= 14
     # binomial, n = 7,000: five standard deviations of a mean of 7 are 0.42
     assert abs(errors.mean() - 7) < 0.42

@@ -11,9 +11,8 @@ its best. What is scored, and what a perfect score is, the suites say: every col
 that is proper. A column that no width changes is about means.
 """
 
-from __future__ import annotations
-
 import math
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
@@ -30,7 +29,7 @@ from uqbench.runner import make_batch_groups
 from uqbench.runner.train.agents import make_agent
 from uqbench.runner.train.environments import TaskEnvironment
 from uqbench.suites import make_plan, read_suites
-from uqbench.testing.worlds import act, as_step
+from uqbench.testing.same_bits import train
 from uqbench.uncertainty.query_scores import score_queries
 
 CPU, SEED, WORLDS, HALF = torch.device("cpu"), 3_000, 10, 0.5
@@ -74,12 +73,7 @@ class Taught:
         made = TaskEnvironment(batch, host, CPU)
         env, scorer = made.lanes(made.training_seeds), made.query_scorer()
         agent = self.agent = make_agent(batch, host, env, CPU)
-        obs, valid = env.reset()
-        for _ in range(SHOWN[suite]):
-            action = act(agent, obs, valid)
-            out = env.step(action)
-            agent.observe(as_step(obs, action, out))
-            obs, valid = out.obs, out.valid
+        deque(train(agent, env, SHOWN[suite]), maxlen=0)
         self.source, self.task = scorer.source, self.suite.task(task)
         self.stated = agent.uncertainty(self.source.obs(agent, 0))
         self.truth = self.source.truth(agent, 0)
@@ -139,9 +133,7 @@ def shared(stated: Uncertainty, width: float, share: float) -> Uncertainty:
     return replace(stated, epistemic_var=var, value_samples=samples)
 
 
-@cache
-def taught_of(*one: str) -> Taught:
-    return Taught(*one)
+taught_of = cache(Taught)
 
 
 @cache

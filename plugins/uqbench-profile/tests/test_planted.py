@@ -1,7 +1,5 @@
 """Planted widths × scores, before and after: the table that README shows is made here."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

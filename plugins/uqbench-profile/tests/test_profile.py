@@ -1,7 +1,5 @@
 """The profile of a class of a file, from Python."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

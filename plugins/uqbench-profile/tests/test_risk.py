@@ -1,7 +1,5 @@
 """Bets and ledges: exact CVaR, the best policy against all others, and who scores what."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from itertools import product
@@ -38,22 +36,22 @@ Law = dict[float, float]
 """Probabilities by amount of money."""
 
 
-def law(state: int, policy: Tensor) -> Law:
+def outcomes(state: int, action: int) -> list[tuple[float, float, int]]:
+    """Probability, reward and next state of each of the two."""
+    tables = (WORLDS.p, WORLDS.reward, WORLDS.after)
+    return list(zip(*(table[state, action].tolist() for table in tables), strict=True))
+
+
+def law(state: int, policy: Tensor, discount: float = 1.0) -> Law:
     """Of the money that a policy ``[M]`` still wins, by going through all that may happen."""
-    return of_action(state, int(policy[state]), policy) if state < STATES else {0.0: 1.0}
+    return of_action(state, int(policy[state]), policy, discount) if state < STATES else {0.0: 1.0}
 
 
-def of_action(state: int, action: int, policy: Tensor) -> Law:
+def of_action(state: int, action: int, policy: Tensor, discount: float = 1.0) -> Law:
     found: Law = {}
-    outcomes = zip(
-        WORLDS.p[state, action].tolist(),
-        WORLDS.reward[state, action].tolist(),
-        WORLDS.after[state, action].tolist(),
-        strict=True,
-    )
-    for p, reward, after in outcomes:
-        for later, chance in law(after, policy).items() if p else ():
-            won = round(reward + later, 9)
+    for p, reward, after in outcomes(state, action):
+        for later, chance in law(after, policy, discount).items() if p else ():
+            won = round(reward + discount * later, 9)
             found[won] = found.get(won, 0.0) + p * chance
     return found
 
@@ -111,10 +109,8 @@ def test_the_best_policy_has_the_highest_cvar_of_all_deterministic_ones_in_every
 
 def test_the_best_policy_for_the_mean_has_the_highest_mean_of_all_deterministic_ones() -> None:
     truth = exact_truth(NoConfig(), 1.0, [0])
-    value = truth.evaluate(best_for_mean()[None]).q[0].amax(-1)
-    torch.testing.assert_close(
-        truth.evaluate(perfect(mean)[None]).q[0].amax(-1), value, rtol=0, atol=1e-12
-    )
+    value, other = (truth.evaluate(x[None]).q[0].amax(-1) for x in (best_for_mean(), perfect(mean)))
+    torch.testing.assert_close(other, value, rtol=0, atol=1e-12)
     generator = torch.Generator().manual_seed(0)
     policies = torch.randint(2, (500, STATES), generator=generator)
     assert (truth.evaluate(policies).q.amax(-1) <= value + 1e-12).all()
@@ -122,26 +118,13 @@ def test_the_best_policy_for_the_mean_has_the_highest_mean_of_all_deterministic_
 
 @pytest.mark.parametrize("discount", [1.0, 0.9])
 def test_moments_of_the_return_are_those_of_what_may_happen(discount: float) -> None:
-    """The variance of a discounted return follows from the mean's recursion on both outcomes."""
     generator = torch.Generator().manual_seed(1)
     policy = torch.randint(2, (STATES,), generator=generator)
     found = exact_truth(NoConfig(), discount, [0]).evaluate(policy[None])
     for state, action in product(range(STATES), (CAUTIOUS, BOLD)):
-        if discount == 1.0:
-            of = of_action(state, action, policy)
-            assert float(found.q[0, state, action]) == pytest.approx(mean(of), abs=1e-9)
-            assert float(found.return_var[0, state, action]) == pytest.approx(std(of) ** 2)
-            continue
-        p, reward, after = (x[state, action] for x in (WORLDS.p, WORLDS.reward, WORLDS.after))
-        ends = after == STATES
-        follows = after.clamp(max=STATES - 1)
-        later = torch.where(ends, 0.0, found.q[0, follows, policy[follows]])
-        noise = torch.where(ends, 0.0, found.return_var[0, follows, policy[follows]])
-        target = reward + discount * later
-        expected = (p * target).sum()
-        var = (p * (discount**2 * noise + (target - expected).square())).sum()
-        torch.testing.assert_close(found.q[0, state, action], expected)
-        torch.testing.assert_close(found.return_var[0, state, action], var)
+        of = of_action(state, action, policy, discount)
+        assert float(found.q[0, state, action]) == pytest.approx(mean(of), abs=1e-8)
+        assert float(found.return_var[0, state, action]) == pytest.approx(std(of) ** 2)
 
 
 def test_the_money_in_a_state_is_what_was_won_on_the_way_to_it() -> None:
@@ -159,13 +142,10 @@ def test_the_money_in_a_state_is_what_was_won_on_the_way_to_it() -> None:
 # --- what the score says -------------------------------------------------------------------------
 
 
-def test_who_goes_by_the_mean_has_0_and_the_best_for_cvar_1() -> None:
+def test_who_goes_by_the_mean_has_0_the_best_for_cvar_1_and_by_another_measure_part_of_it() -> None:
+    """Nested CVaR, which forgets the money that was won, and the mean less standard deviations."""
     assert score(perfect(mean)) == score(best_for_mean()) == 0.0
     assert score(best_for_cvar()) == 1.0
-
-
-def test_who_goes_by_another_measure_state_by_state_has_part_of_it() -> None:
-    """Nested CVaR, which forgets the money that was won, and the mean less standard deviations."""
     assert score(perfect(worst_quarter)) == pytest.approx(0.663, abs=1e-3)
     assert score(perfect(lambda of: mean(of) - 0.5 * std(of))) == pytest.approx(0.768, abs=1e-3)
     assert score(perfect(lambda of: mean(of) - std(of))) == pytest.approx(0.663, abs=1e-3)
@@ -180,9 +160,8 @@ def test_the_best_policy_looks_at_the_money() -> None:
 
 
 def test_caution_is_right_in_some_variants_and_costs_in_others() -> None:
-    by_mean, best, careful = cvar(
-        torch.stack([best_for_mean(), best_for_cvar(), torch.zeros_like(best_for_mean())])
-    )
+    careful = torch.full((STATES,), CAUTIOUS)
+    by_mean, best, careful = cvar(torch.stack([best_for_mean(), best_for_cvar(), careful]))
     assert (best - by_mean > 0.3).sum() == 3
     assert (best - careful > 0.2).sum() == 4
 
@@ -276,27 +255,18 @@ def test_what_follows_an_action_is_as_often_as_the_table_says() -> None:
         of = (state == s) & (action == a)
         n = int(of.sum())
         assert abs(n / lanes - 1 / (2 * STATES)) < 5 * math.sqrt(1 / (2 * STATES) / lanes)
-        for p, reward, after in zip(
-            WORLDS.p[s, a].tolist(),
-            WORLDS.reward[s, a].tolist(),
-            WORLDS.after[s, a].tolist(),
-            strict=True,
-        ):
+        for p, reward, after in outcomes(s, a):
             same = (out.reward[of] - reward).abs() < 1e-6
             share = float((same & (following[of] == after)).double().mean())
             assert abs(share - p) <= 5 * math.sqrt(p * (1 - p) / n) + 1e-9 or p == 0
 
 
-def test_an_action_that_the_world_did_not_choose_is_refused() -> None:
-    env = RiskBets(NoConfig(), range(2))
-    _, valid = env.reset()
-    with pytest.raises(ValueError, match="expected actions that are valid"):
-        env.step(1 - valid.long().argmax(-1))
-
-
-def test_episodes_end_at_a_time_limit() -> None:
+def test_episodes_end_at_a_time_limit_and_an_action_that_was_not_chosen_is_refused() -> None:
     env = RiskBets(NoConfig(), range(200), TimeLimit(1, "truncation"))
     _, valid = env.reset()
     out = env.step(valid.long().argmax(-1))
     assert (out.terminated ^ out.truncated).all()
     assert out.truncated.any()
+    _, valid = env.reset()
+    with pytest.raises(ValueError, match="expected actions that are valid"):
+        env.step(1 - valid.long().argmax(-1))

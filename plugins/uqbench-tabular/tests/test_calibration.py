@@ -1,7 +1,5 @@
 """Simulation-based calibration: over MDPs drawn from its prior an exact posterior is calibrated."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from gymnasium import spaces
@@ -12,7 +10,7 @@ from uqbench_tabular.environments.ground_truth import drawn_optimal_truth
 from uqbench_tabular.environments.prior_mdp import drawn, make_drawn_lanes
 
 from uqbench.agent import EnvironmentInfo, Uncertainty
-from uqbench.testing.worlds import act, step_of_actors
+from uqbench.testing.worlds import act, as_step
 from uqbench.uncertainty.query_scores import contraction
 from uqbench.uncertainty.query_sources import Visits
 
@@ -33,9 +31,7 @@ def train(config: DrawnMDPConfig, discount: float) -> tuple[PSRL, Visits]:
     for t in range(60):
         action = act(agent, obs, valid)
         out = env.step(action)
-        agent.observe(
-            step_of_actors(obs, action, out.reward, out.terminated, out.truncated, out.next_obs)
-        )
+        agent.observe(as_step(obs, action, out))
         obs = out.obs
         visits.see(t + 1, env, obs[:, None])
     return agent, visits
@@ -97,16 +93,6 @@ def test_every_seed_has_a_world_of_its_own_whatever_the_others_are():
     assert torch.equal(three.mdp.transitions[1], one.mdp.transitions[0])
     assert torch.equal(three.deviations[1], one.deviations[0])
     assert not torch.equal(three.mdp.transitions[0], three.mdp.transitions[1])
-    lanes, alone = (make_drawn_lanes(config, seeds, None, CPU) for seeds in ([5, 6, 7], [6]))
-    lanes.reset()
-    alone.reset()
-    for t in range(50):
-        action = torch.tensor([t % 2])
-        expected = alone.step(action)
-        given = lanes.step(action.expand(3))
-        assert torch.equal(given.reward[1], expected.reward[0])
-        assert torch.equal(given.obs[1], expected.obs[0])
-        assert torch.equal(given.events["regret"][1], expected.events["regret"][0])
 
 
 def test_the_suites_bound_of_rewards_holds_in_most_worlds():

@@ -9,21 +9,8 @@ from uqbench_tabular.demo import command
 from uqbench.boards import StoredBoard
 from uqbench.pages.methods import entitled
 from uqbench.registry import Host
-from uqbench.suites import make_plan, read_suites
 
 BOARD = Path(__file__).parents[3] / "leaderboards" / "drawn-worlds" / "demo"
-
-
-def test_the_demo_is_a_world_a_seed_for_five_methods():
-    host = Host.load()
-    plan = make_plan(
-        read_suites(host, check=("drawn-worlds",)).suite("drawn-worlds"), host, "demo", device="cpu"
-    )
-    methods = [name for name, role in plan.roles.items() if role == "method"]
-    assert len(methods) == 5
-    assert [(cell.task.worlds, len(cell.runs)) for cell in plan.cells] == [("drawn", 200)] * 6
-    assert plan.suite.paired
-    assert plan.budget.ranks
 
 
 def test_the_demo_and_the_readme_say_the_headline_of_the_stored_board():

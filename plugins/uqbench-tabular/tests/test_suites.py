@@ -1,7 +1,5 @@
 """The numbers in the suites, recomputed from the exact models."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from uqbench_tabular.environments.chain import chain_mdp

@@ -1,7 +1,5 @@
 """Every data set that is installed keeps training and test data apart, or says why it does not."""
 
-from __future__ import annotations
-
 import pytest
 from uqbench_testing.conformance.packages import ComponentSubject
 from uqbench_testing.conformance.subjects import subjects

@@ -1,7 +1,5 @@
 """``uqbench plugin new`` in a fresh environment, from a built wheel: unedited, up to its board."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import sysconfig

@@ -1,7 +1,5 @@
 """Faults that readers planted in sound pieces are found by the check that names them."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from typing import Any
@@ -9,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from planted import after, given
 from uqbench_dqn.config import DQNConfig, RandomizedPriorConfig
 from uqbench_dqn.dqn import DQN
 from uqbench_dqn.randomized_prior import RandomizedPriorDQN
@@ -20,13 +19,7 @@ from uqbench_testing.results import results
 from uqbench_testing.worlds import DrawnPoints
 
 from uqbench.agent import LoopAgent, Uncertainty
-from uqbench.estimator import (
-    Data,
-    Dataset,
-    Estimator,
-    EvaluationSet,
-    PredictiveUncertainty,
-)
+from uqbench.estimator import Data, Dataset, Estimator, EvaluationSet, PredictiveUncertainty
 from uqbench.risk import MeanStd
 from uqbench.specs import NoConfig
 
@@ -72,20 +65,18 @@ class Table(LoopAgent):
         return Uncertainty(mean=q[None].float(), epistemic_var=(squares / n**2)[None].float())
 
 
-def stated(**changes: Any) -> type[Table]:
+def stated(**changes: Any) -> Any:
     """A method whose predictions are changed."""
 
-    class Mutant(Table):
-        def uncertainty(self, obs):
-            said = super().uncertainty(obs)
-            return replace(said, **{k: change(getattr(said, k)) for k, change in changes.items()})
+    def change(said: Uncertainty) -> Uncertainty:
+        return replace(said, **{name: to(getattr(said, name)) for name, to in changes.items()})
 
-    return Mutant
+    return after(Table, uncertainty=change)
 
 
-class NextReward(Table):
-    def __init__(self, info, config):
-        super().__init__(replace(info, discount=0.0), config)
+def next_reward(kind: Any) -> Any:
+    """Its mean is of the next reward."""
+    return given(kind, __init__=lambda info, *told: (replace(info, discount=0.0), *told))
 
 
 class Draws(Table):
@@ -123,7 +114,7 @@ def test_a_sound_method_with_a_loop_of_its_own_passes_the_same_checks_of_uncerta
         (stated(epistemic_var=torch.ones_like), "uncertainty-values"),
         (stated(epistemic_var=torch.sqrt), "uncertainty-scale"),
         (OneOverN, "uncertainty-scale"),
-        (NextReward, "uncertainty-values"),
+        (next_reward(Table), "uncertainty-values"),
         (Draws, "loop-agent-policy"),
     ],
 )
@@ -132,19 +123,12 @@ def test_a_fault_of_a_method_with_a_loop_of_its_own_is_found(kind, check):
     assert status == "failed", message
 
 
-class Root(RandomizedPriorDQN):
-    """Its variance is a standard deviation."""
-
-    def uncertainty(self, obs):
-        said = super().uncertainty(obs)
+def root(said: Any) -> Any:
+    """A standard deviation in the place of epistemic variance."""
+    if isinstance(said, Uncertainty):
         return Uncertainty(mean=said.mean, epistemic_var=said.epistemic_var.sqrt())
-
-
-class OfTheReward(RandomizedPriorDQN):
-    """Its mean is of the next reward."""
-
-    def __init__(self, info, seeds, config, device):
-        super().__init__(replace(info, discount=0.0), seeds, config, device)
+    epistemic = said.epistemic.sqrt()
+    return replace(said, epistemic=epistemic, total=said.aleatoric + epistemic)
 
 
 @pytest.mark.long
@@ -152,8 +136,8 @@ class OfTheReward(RandomizedPriorDQN):
     ("kind", "check", "status"),
     [
         (RandomizedPriorDQN, "uncertainty-scale", "passed"),
-        (Root, "uncertainty-scale", "failed"),
-        (OfTheReward, "uncertainty-values", "failed"),
+        (after(RandomizedPriorDQN, uncertainty=root), "uncertainty-scale", "failed"),
+        (next_reward(RandomizedPriorDQN), "uncertainty-values", "failed"),
     ],
 )
 def test_a_deep_agent_that_learns_slowly_is_judged_too(kind, check, status):
@@ -181,55 +165,23 @@ class Residuals(Estimator):
         return PredictiveUncertainty(*parts, None, "variance", (x @ self.weights)[..., 0])
 
 
-class Deviations(Residuals):
-    """Epistemic uncertainty as a standard deviation."""
-
-    def predict(self, inputs):
-        said = super().predict(inputs)
-        epistemic = said.epistemic.sqrt()
-        return replace(said, epistemic=epistemic, total=said.aleatoric + epistemic)
-
-
-@pytest.mark.parametrize(("kind", "status"), [(Residuals, "passed"), (Deviations, "failed")])
-def test_an_estimator_states_variances_in_squared_units_of_the_targets(kind, status):
-    def make(dataset, seeds):
-        return kind(dataset, list(seeds), NoConfig(), CPU)
-
-    subject = EstimatorSubject(name="residuals", make=make, dataset=DrawnPoints(0))
-    assert outcome(subject, "estimator-scale")[0] == status
-    if status == "passed":
-        assert all(result.ok for result in results([subject]))
-
-
 class Members(Residuals):
-    """Ten draws of the weights' posterior are stated; a deviation in place of their variance."""
-
-    root = False
+    """Ten draws of the weights' posterior are stated."""
 
     def predict(self, inputs):
         said = super().predict(inputs)
         draws = torch.randn(10, 1, 1, generator=torch.Generator().manual_seed(0)).double()
         members = said.mean + (draws - draws.mean()) / draws.std() * said.epistemic.sqrt()
-        epistemic = said.epistemic.sqrt() if self.root else said.epistemic
-        total = said.aleatoric + epistemic
-        return replace(said, epistemic=epistemic, total=total, members=members[..., None])
+        return replace(said, members=members[..., None])
 
 
-class RootOfMembers(Members):
-    root = True
-
-
-class Unlearned(Residuals):
-    """It learns the size of no target, so that nothing is seen of its variance."""
-
-    def fit(self, data, reference_model, steps):
-        super().fit(Data(data.inputs, data.targets.sign()), reference_model, steps)
+def signs(data, *told):
+    """Of the size of targets nothing is learned, so that nothing is seen of its variance."""
+    return Data(data.inputs, data.targets.sign()), *told
 
 
 class OfBoth(Residuals):
     """Classes, too, of which it states the shares, and how far these are known."""
-
-    root = swaps = False
 
     def fit(self, data, reference_model, steps):
         self.classes = not data.targets.is_floating_point()
@@ -244,27 +196,17 @@ class OfBoth(Residuals):
             probs = self.shares[:, None].expand(-1, inputs.shape[1], -1)
             total = torch.special.entr(probs).sum(-1)
             epistemic = total / self.n
-            parts = [total - epistemic, epistemic][:: -1 if self.swaps else 1]
-            return PredictiveUncertainty(total, *parts, probs, "nats")
-        said = super().predict(inputs)
-        epistemic = said.epistemic.sqrt() if self.root else said.epistemic
-        return replace(said, epistemic=epistemic, total=said.aleatoric + epistemic)
+            return PredictiveUncertainty(total, total - epistemic, epistemic, probs, "nats")
+        return super().predict(inputs)
 
 
-class RootOfBoth(OfBoth):
-    root = True
+def of(classes, change):
+    """A change of what is stated of classes, or of values."""
+    return after(OfBoth, predict=lambda p: change(p) if classes == (p.probs is not None) else p)
 
 
-class SwapsOfClasses(OfBoth):
-    swaps = True
-
-
-class Constant(OfBoth):
-    """Of values it learns nothing."""
-
-    def predict(self, inputs):
-        said = super().predict(inputs)
-        return said if self.classes else replace(said, mean=torch.zeros_like(said.mean))
+def swapped(said):
+    return replace(said, aleatoric=said.epistemic, epistemic=said.aleatoric)
 
 
 class OnlyClasses(OfBoth):
@@ -274,158 +216,6 @@ class OnlyClasses(OfBoth):
         values = data.targets.is_floating_point()
         targets = data.inputs.sum(-1) if values else data.targets
         super().fit(Data(data.inputs, targets), reference_model, steps)
-
-
-@pytest.mark.parametrize("classes", [0, 3])
-@pytest.mark.parametrize(
-    ("kind", "check", "message"),
-    [
-        (OfBoth, "estimator-", None),
-        (Members, "estimator-", None),
-        (RootOfBoth, "estimator-scale", "multiplied by 10, for ten times those by 10; expected 1"),
-        (RootOfMembers, "estimator-scale", "times that of its members; expected 1"),
-        (Unlearned, "estimator-scale", "learn too little to tell .* and it states no members"),
-        (Constant, "estimator-data", "its means are the same at all inputs"),
-        (OnlyClasses, "estimator-data", "its fit ignores them"),
-        (SwapsOfClasses, "estimator-more-data", "they are swapped"),
-    ],
-)
-def test_an_estimator_is_tried_on_values_and_on_classes(kind, check, message, classes):
-    def make(problem, seeds):
-        return kind(problem, list(seeds), NoConfig(), CPU)
-
-    if classes and not issubclass(kind, OfBoth):
-        pytest.skip("it learns values alone")
-    subject = EstimatorSubject(name="both", make=make, dataset=DrawnPoints(classes))
-    made = results([subject], check)
-    if message is None:
-        assert [str(one) for one in made if one.status != "passed"] == []
-    else:
-        assert [one.status for one in made] == ["failed"]
-        assert re.search(message, made[0].message)
-
-
-class Slow(DQN):
-    """It learns in the last bits of its weights."""
-
-
-class StatesTensor(Slow):
-    """Its uncertainty is a tensor."""
-
-    def uncertainty(self, obs):
-        return torch.zeros(3, device=obs.device)
-
-
-def test_what_the_device_rule_reads_is_first_of_the_right_form():
-    config = DQNConfig(hidden=(8,), learning_starts=20, batch_size=8, channels=2)
-    subject = AgentSubject(name="tensor", factory=StatesTensor, config=config)
-    assert outcome(subject, "uncertainty-forms")[0] == "failed"
-    assert outcome(subject, "agent-device") == ("blocked", "uncertainty-forms")
-
-
-class Cuts(Slow):
-    """It takes the end of a time limit for the end of an episode."""
-
-    def observe(self, step):
-        super().observe(
-            replace(
-                step,
-                terminated=step.terminated | step.truncated,
-                truncated=torch.zeros_like(step.truncated),
-            )
-        )
-
-
-@pytest.mark.parametrize(("kind", "status"), [(Slow, "passed"), (Cuts, "failed")])
-def test_a_slow_learner_that_bootstraps_is_not_refused(kind, status):
-    config = DQNConfig(
-        hidden=(8,), learning_starts=20, batch_size=8, channels=2, learning_rate=1e-7
-    )
-    subject = AgentSubject(name="slow", factory=kind, config=config)
-    assert outcome(subject, "agent-truncation")[0] == status
-
-
-class Scored(DrawnPoints):
-    """The mean squared error of a lane."""
-
-    def score(self, seeds, predictions):
-        given = predictions["test"]
-        return {"error": (given.predicted.mean - given.targets).square().mean(1)}
-
-
-class MeanOfLanes(Scored):
-    def score(self, seeds, predictions):
-        error = super().score(seeds, predictions)["error"]
-        return {"error": error.mean().expand_as(error)}
-
-
-class AsksTrainingPoints(Scored):
-    def evaluation_sets(self, seeds):
-        data: Data = self.data(seeds)
-        return {"test": EvaluationSet(data.inputs[:, :9], data.targets[:, :9])}
-
-
-class OneSplit(Scored):
-    def data(self, seeds):
-        return super().data([0] * len(seeds))
-
-
-@pytest.mark.parametrize(
-    ("kind", "check", "status"),
-    [
-        (Scored, "", "passed"),
-        (MeanOfLanes, "dataset-scores", "failed"),
-        (AsksTrainingPoints, "dataset-apart", "failed"),
-        (OneSplit, "dataset-differs", "failed"),
-    ],
-)
-def test_a_fault_of_a_data_set_is_found(kind, check, status):
-    dataset: Dataset = kind(0)
-    made = results([DatasetSubject(name="points", dataset=dataset, scores=("error",))], check)
-    assert {result.status for result in made} == {status}, list(map(str, made))
-
-
-class Hopes(MeanStd):
-    """Mean plus standard deviation."""
-
-    def __call__(self, values, probabilities, dim=-1):
-        mean = (probabilities * values).sum(dim) / probabilities.sum(dim)
-        return 2 * mean - super().__call__(values, probabilities, dim)
-
-
-class Costs(MeanStd):
-    """Of costs: it falls where returns rise."""
-
-    def __call__(self, values, probabilities, dim=-1):
-        return super().__call__(-values, probabilities, dim)
-
-
-@pytest.mark.parametrize("kind", [MeanStd, Hopes, Costs])
-def test_the_sign_of_a_risk_measure_is_looked_at(kind):
-    status, _ = outcome(RiskSubject(name="mine", measure=kind(0.5)), "risk-averse")
-    assert status == ("passed" if kind is MeanStd else "failed")
-
-
-class ValidatesOnTraining(Scored):
-    def data(self, seeds):
-        data = super().data(seeds)
-        return Data(data.inputs, data.targets, Data(data.inputs[:, :20], data.targets[:, :20]))
-
-
-class ByTheLargest(MeanStd):
-    """Its deviation is relative to the largest value of all distributions."""
-
-    def __call__(self, values, probabilities, dim=-1):
-        mean = (probabilities * values).sum(dim) / probabilities.sum(dim)
-        deviation = super().__call__(values, probabilities, dim) - mean
-        return mean + deviation * values.abs().max() / (1 + values.abs().max())
-
-
-def test_neither_validation_data_are_training_data_nor_do_risks_depend_on_what_else_is_asked():
-    points = DatasetSubject(name="points", dataset=ValidatesOnTraining(0), scores=("error",))
-    assert outcome(points, "dataset-apart")[0] == "failed"
-    largest = RiskSubject(name="largest", measure=ByTheLargest(0.5))
-    assert outcome(largest, "risk-forms")[0] == "failed"
 
 
 class OfTheFirstLane(Residuals):
@@ -440,12 +230,90 @@ class OfTheFirstLane(Residuals):
         return replace(said, mean=said.mean + self.centre)
 
 
-class DrawsGlobally(Residuals):
-    """A prediction's noise is from torch's global generator."""
+def noisy(said):
+    """Noise is from torch's global generator."""
+    return replace(said, mean=said.mean + 1e-6 * torch.randn(said.mean.shape))
 
-    def predict(self, inputs):
-        said = super().predict(inputs)
-        return replace(said, mean=said.mean + 1e-6 * torch.randn(said.mean.shape))
+
+def constant(said):
+    return replace(said, mean=torch.zeros_like(said.mean))
+
+
+def estimator(kind: Any, classes: int = 0) -> EstimatorSubject:
+    def make(problem, seeds):
+        return kind(problem, list(seeds), NoConfig(), CPU)
+
+    return EstimatorSubject(name="mine", make=make, dataset=DrawnPoints(classes))
+
+
+@pytest.mark.parametrize(
+    ("kind", "check", "message"),
+    [
+        (Residuals, "", None),
+        (OfBoth, "estimator-", None),
+        (Members, "estimator-", None),
+        (of(False, root), "estimator-scale", "multiplied by 10, for ten times .*; expected 1"),
+        (after(Members, predict=root), "estimator-scale", "times that of its members; expected 1"),
+        (
+            given(Residuals, fit=signs),
+            "estimator-scale",
+            "learn too little to tell .* and it states no members",
+        ),
+        (of(False, constant), "estimator-data", "its means are the same at all inputs"),
+        (OnlyClasses, "estimator-data", "its fit ignores them"),
+        (of(True, swapped), "estimator-more-data", "they are swapped"),
+        (OfTheFirstLane, "estimator-lanes", ""),
+        (after(Residuals, predict=noisy), "estimator-pure", ""),
+    ],
+)
+def test_an_estimator_is_tried_on_values_and_on_classes(kind, check, message):
+    for classes in (0, 3) if issubclass(kind, OfBoth) else (0,):
+        made = results([estimator(kind, classes)], check)
+        if message is None:
+            assert [str(one) for one in made if not one.ok] == []
+        else:
+            assert [one.status for one in made] == ["failed"]
+            assert re.search(message, made[0].message)
+
+
+SMALL = DQNConfig(hidden=(8,), learning_starts=20, batch_size=8, channels=2)
+
+
+def test_what_the_device_rule_reads_is_first_of_the_right_form():
+    tensor = after(DQN, uncertainty=lambda _: torch.zeros(3))
+    subject = AgentSubject(name="tensor", factory=tensor, config=SMALL)
+    assert outcome(subject, "uncertainty-forms")[0] == "failed"
+    assert outcome(subject, "agent-device") == ("blocked", "uncertainty-forms")
+
+
+class Cuts(DQN):
+    """It takes the end of a time limit for the end of an episode."""
+
+    def observe(self, step):
+        ended, never = step.terminated | step.truncated, torch.zeros_like(step.truncated)
+        super().observe(replace(step, terminated=ended, truncated=never))
+
+
+@pytest.mark.parametrize(("kind", "status"), [(DQN, "passed"), (Cuts, "failed")])
+def test_a_slow_learner_that_bootstraps_is_not_refused(kind, status):
+    """It learns in the last bits of its weights."""
+    config = replace(SMALL, learning_rate=1e-7)
+    subject = AgentSubject(name="slow", factory=kind, config=config)
+    assert outcome(subject, "agent-truncation")[0] == status
+
+
+class Scored(DrawnPoints):
+    """The mean squared error of a lane."""
+
+    def score(self, seeds, predictions):
+        given = predictions["test"]
+        return {"error": (given.predicted.mean - given.targets).square().mean(1)}
+
+
+class ValidatesOnTraining(Scored):
+    def data(self, seeds):
+        data = super().data(seeds)
+        return Data(data.inputs, data.targets, Data(data.inputs[:, :20], data.targets[:, :20]))
 
 
 class ByPlace(Scored):
@@ -456,31 +324,43 @@ class ByPlace(Scored):
         return {"test": EvaluationSet(own.inputs + 0.01 * place[:, None, None], own.targets)}
 
 
-class AllAlike(MeanStd):
-    """Every value counts the same, whatever its probability."""
+@pytest.mark.parametrize(
+    ("kind", "check", "status"),
+    [
+        (Scored, "", "passed"),
+        (
+            after(Scored, score=lambda of: {"error": of["error"].mean().expand(len(of["error"]))}),
+            "dataset-scores",
+            "failed",
+        ),
+        (ValidatesOnTraining, "dataset-apart", "failed"),
+        (ByPlace, "dataset-seeds", "failed"),
+    ],
+)
+def test_a_fault_of_a_data_set_is_found(kind, check, status):
+    dataset: Dataset = kind(0)
+    made = results([DatasetSubject(name="points", dataset=dataset, scores=("error",))], check)
+    assert {result.status for result in made} == {status}, list(map(str, made))
+
+
+class ByTheLargest(MeanStd):
+    """Its deviation is relative to the largest value of all distributions."""
 
     def __call__(self, values, probabilities, dim=-1):
-        return super().__call__(values, torch.ones_like(probabilities), dim)
+        mean = (probabilities * values).sum(dim) / probabilities.sum(dim)
+        deviation = super().__call__(values, probabilities, dim) - mean
+        return mean + deviation * values.abs().max() / (1 + values.abs().max())
 
 
 @pytest.mark.parametrize(
-    ("kind", "check"),
+    ("kind", "check", "status"),
     [
-        (OfTheFirstLane, "estimator-lanes"),
-        (DrawsGlobally, "estimator-pure"),
-        (ByPlace, "dataset-seeds"),
-        (AllAlike, "risk-law"),
+        (MeanStd, "risk-", "passed"),
+        (given(MeanStd, __call__=lambda x, p, dim=-1: (-x, p, dim)), "risk-averse", "failed"),
+        (ByTheLargest, "risk-forms", "failed"),
+        (given(MeanStd, __call__=lambda x, p, dim=-1: (x, p * 0 + 1, dim)), "risk-law", "failed"),
     ],
 )
-def test_means_epistemic_parts_test_sets_and_probabilities_are_looked_at(kind, check):
-    def make(dataset, seeds):
-        return kind(dataset, list(seeds), NoConfig(), CPU)
-
-    if kind is AllAlike:
-        subject = RiskSubject(name="mine", measure=kind(0.5))
-    elif kind is ByPlace:
-        subject = DatasetSubject(name="mine", dataset=kind(0), scores=("error",))
-    else:
-        subject = EstimatorSubject(name="mine", make=make, dataset=DrawnPoints(0))
-    status, message = outcome(subject, check)
-    assert status == "failed", message
+def test_a_fault_of_a_risk_measure_is_found(kind, check, status):
+    made = results([RiskSubject(name="mine", measure=kind(0.5))], check)
+    assert {one.status for one in made} - {"skipped"} == {status}, list(map(str, made))

@@ -1,7 +1,5 @@
 """The script and the planner on the suite's road."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

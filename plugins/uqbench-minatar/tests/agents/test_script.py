@@ -1,7 +1,5 @@
 """Scripts beat random play by far."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from uqbench_minatar.agents.config import ScriptConfig
@@ -17,6 +15,7 @@ from uqbench.errors import UqbenchError
 from uqbench.runner.train.evaluation import evaluate
 
 CPU = torch.device("cpu")
+Cells = dict[int, list[tuple[int, int]]]
 
 
 def spec_of(game: str) -> EnvironmentInfo:
@@ -29,15 +28,12 @@ def mean_return(agent: Agent, game: str, episodes: int = 40) -> float:
     return float(evaluate(agent, env, 1, episodes, 400).returns.mean())
 
 
+FACTORS = {"asterix": 10, "breakout": 5, "freeway": 50, "space_invaders": 5}
+
+
 @pytest.mark.parametrize(
     ("game", "factor"),
-    [
-        ("asterix", 10),
-        ("breakout", 5),
-        ("freeway", 50),
-        pytest.param("seaquest", 20, marks=pytest.mark.long),
-        ("space_invaders", 5),
-    ],
+    [*FACTORS.items(), pytest.param("seaquest", 20, marks=pytest.mark.long)],
 )
 def test_a_script_beats_random_play(game: str, factor: float) -> None:
     script = Script(spec_of(game), [0], ScriptConfig(game=game), CPU)
@@ -46,70 +42,45 @@ def test_a_script_beats_random_play(game: str, factor: float) -> None:
     assert script.state_dict() == {}
 
 
-def board(game: str, **cells: list[tuple[int, int]]) -> torch.Tensor:
-    """An observation with these cells (row, column) set, by channel."""
-    obs = torch.zeros(SCRIPTS[game][0], 10, 10, dtype=torch.bool)
-    for channel, places in cells.items():
-        for row, column in places:
-            obs[int(channel[1:]), row, column] = True
-    return obs
-
-
-@pytest.mark.parametrize(
-    ("cells", "action"),
-    [
-        ({"c1": [(2, 4)]}, FIRE),
-        ({"c1": [(2, 6)]}, RIGHT),
-        ({"c1": [(2, 4)], "c5": [(7, 4)]}, LEFT),
-        ({"c1": [(2, 4)], "c5": [(7, 4), (7, 3)]}, RIGHT),
-        ({"c1": [(2, 6)], "c5": [(7, 5)]}, 0),
-    ],
-)
-def test_the_cannon_shoots_below_aliens_and_leaves_the_columns_of_bullets(
-    cells: dict[str, list[tuple[int, int]]], action: int
-) -> None:
-    _, play = SCRIPTS["space_invaders"]
-    assert play(board("space_invaders", c0=[(9, 4)], **cells)).item() == action
-
-
-@pytest.mark.parametrize(
-    ("cells", "action"),
-    [
-        ({"c3": [(5, 8)]}, RIGHT),  # gold
-        ({"c3": [(2, 5)]}, UP),
-        ({"c3": [(5, 8)], "c1": [(5, 7)]}, LEFT),  # an enemy two columns ahead
-        ({"c1": [(4, 5), (5, 4)]}, DOWN),
-        ({}, 0),
-    ],
-)
-def test_asterix_goes_to_gold_and_keeps_away_from_enemies(
-    cells: dict[str, list[tuple[int, int]]], action: int
-) -> None:
-    _, play = SCRIPTS["asterix"]
-    assert play(board("asterix", c0=[(5, 5)], **cells)).item() == action
-
-
 GAUGE = [(9, column) for column in range(10)]
+OWN: dict[str, Cells] = {
+    "space_invaders": {0: [(9, 4)]},
+    "asterix": {0: [(5, 5)]},
+    "seaquest": {0: [(4, 5)], 1: [(4, 4)]},
+}
 
 
 @pytest.mark.parametrize(
-    ("cells", "action"),
+    ("game", "cells", "action"),
     [
-        ({"c5": [(4, 8)], "c7": GAUGE}, FIRE),  # ahead
-        ({"c5": [(4, 1)], "c7": GAUGE}, LEFT),  # behind: turn
-        ({"c9": [(8, 5)], "c7": GAUGE}, DOWN),  # a diver
-        ({"c9": [(8, 5)], "c7": GAUGE[:3], "c8": GAUGE[8:9]}, UP),  # little air
-        ({"c9": [(8, 5)], "c7": GAUGE[:3]}, DOWN),  # without a diver to surface with
-        ({"c9": [(8, 5)], "c7": GAUGE, "c8": GAUGE[3:9]}, UP),  # six aboard
-        ({"c9": [(8, 5)], "c4": [(5, 5)], "c7": GAUGE}, 0),  # a bullet on the way: wait
-        ({"c4": [(4, 6)], "c7": GAUGE}, UP),  # a bullet ahead
+        ("space_invaders", {1: [(2, 4)]}, FIRE),  # below an alien
+        ("space_invaders", {1: [(2, 6)]}, RIGHT),
+        ("space_invaders", {1: [(2, 4)], 5: [(7, 4)]}, LEFT),  # from the column of a bullet
+        ("space_invaders", {1: [(2, 4)], 5: [(7, 4), (7, 3)]}, RIGHT),
+        ("space_invaders", {1: [(2, 6)], 5: [(7, 5)]}, 0),
+        ("asterix", {3: [(5, 8)]}, RIGHT),  # gold
+        ("asterix", {3: [(2, 5)]}, UP),
+        ("asterix", {3: [(5, 8)], 1: [(5, 7)]}, LEFT),  # an enemy two columns ahead
+        ("asterix", {1: [(4, 5), (5, 4)]}, DOWN),
+        ("asterix", {}, 0),
+        ("seaquest", {5: [(4, 8)], 7: GAUGE}, FIRE),  # ahead
+        ("seaquest", {5: [(4, 1)], 7: GAUGE}, LEFT),  # behind: turn
+        ("seaquest", {9: [(8, 5)], 7: GAUGE}, DOWN),  # a diver
+        ("seaquest", {9: [(8, 5)], 7: GAUGE[:3], 8: GAUGE[8:9]}, UP),  # little air
+        ("seaquest", {9: [(8, 5)], 7: GAUGE[:3]}, DOWN),  # without a diver to surface with
+        ("seaquest", {9: [(8, 5)], 7: GAUGE, 8: GAUGE[3:9]}, UP),  # six aboard
+        ("seaquest", {9: [(8, 5)], 4: [(5, 5)], 7: GAUGE}, 0),  # a bullet on the way: wait
+        ("seaquest", {4: [(4, 6)], 7: GAUGE}, UP),  # a bullet ahead
     ],
 )
-def test_the_submarine_shoots_fetches_divers_and_surfaces(
-    cells: dict[str, list[tuple[int, int]]], action: int
-) -> None:
-    _, play = SCRIPTS["seaquest"]
-    assert play(board("seaquest", c0=[(4, 5)], c1=[(4, 4)], **cells)).item() == action
+def test_a_script_does_what_a_board_asks_for(game: str, cells: Cells, action: int) -> None:
+    """Cells (row, column) that are set, by channel."""
+    channels, play = SCRIPTS[game]
+    obs = torch.zeros(channels, 10, 10, dtype=torch.bool)
+    for channel, places in (OWN[game] | cells).items():
+        for row, column in places:
+            obs[channel, row, column] = True
+    assert play(obs).item() == action
 
 
 def test_a_script_of_another_game_is_refused() -> None:

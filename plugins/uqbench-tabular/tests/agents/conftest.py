@@ -1,23 +1,15 @@
 """Agents to test: on their own, on the chain, and with data of a random MDP."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 import torch
 from gymnasium import spaces
+from uqbench_tabular.agents import config as configs
 from uqbench_tabular.agents.bql import BayesianQLearning
 from uqbench_tabular.agents.certainty_equivalence import CertaintyEquivalence
-from uqbench_tabular.agents.config import (
-    BQLConfig,
-    CertaintyEquivalenceConfig,
-    ModelBasedConfig,
-    MomentMatchingConfig,
-    QLearningConfig,
-    UBEConfig,
-)
 from uqbench_tabular.agents.moment_matching import MomentMatching
 from uqbench_tabular.agents.psrl import PSRL
 from uqbench_tabular.agents.q_learning import QLearning
@@ -29,17 +21,18 @@ from uqbench_tabular.environments.config import ChainConfig
 from uqbench.adapters.gymnasium_lanes import GymnasiumLanes
 from uqbench.agent import EnvironmentInfo
 from uqbench.seeding import derive_seed
+from uqbench.testing.conformance.agent_runs import AgentSubject
 from uqbench.testing.worlds import act, as_step
 
 CPU = torch.device("cpu")
 CONFIGS = {
-    PSRL: ModelBasedConfig,
-    CertaintyEquivalence: CertaintyEquivalenceConfig,
-    UBE: UBEConfig,
-    UBETerms: UBEConfig,
-    MomentMatching: MomentMatchingConfig,
-    QLearning: QLearningConfig,
-    BayesianQLearning: BQLConfig,
+    PSRL: configs.ModelBasedConfig,
+    CertaintyEquivalence: configs.CertaintyEquivalenceConfig,
+    UBE: configs.UBEConfig,
+    UBETerms: configs.UBEConfig,
+    MomentMatching: configs.MomentMatchingConfig,
+    QLearning: configs.QLearningConfig,
+    BayesianQLearning: configs.BQLConfig,
 }
 
 
@@ -59,7 +52,7 @@ class Run:
     now: tuple[torch.Tensor, torch.Tensor | None]
     trace: list[torch.Tensor]
 
-    def go(self, steps: int) -> Run:
+    def go(self, steps: int) -> "Run":
         obs, valid = self.now
         for _ in range(steps):
             action = act(self.agent, obs, valid)
@@ -75,12 +68,13 @@ class Run:
         return torch.stack(self.trace)[:, 2]
 
 
-def start_run(kind: type[TabularAgent] = PSRL, seeds=(0, 1), **settings: Any) -> Run:
-    env = GymnasiumLanes(
-        lambda: Chain(ChainConfig()),
-        [derive_seed("world", seed) for seed in seeds],
-        has_state_dict=True,
-    )
+def chains(seeds: Sequence[int]) -> GymnasiumLanes:
+    worlds = [derive_seed("world", seed) for seed in seeds]
+    return GymnasiumLanes(lambda: Chain(ChainConfig()), worlds, has_state_dict=True)
+
+
+def start_run(kind: type[TabularAgent] = PSRL, seeds=(0, 1), **settings: Any) -> "Run":
+    env = chains(seeds)
     return Run(make_agent(kind, seeds, **settings), env, env.reset(), [])
 
 
@@ -100,6 +94,19 @@ def taught_agent(kind: type[TabularAgent], steps: int = 200, **settings: Any) ->
 def make():
     """``make(kind, seeds, states, **settings)``: an agent for γ = 0.9 and two actions."""
     return make_agent
+
+
+@pytest.fixture
+def subject():
+    """``subject(kind, **settings)``: an agent on chains, to be checked."""
+
+    def of(kind: type[TabularAgent], **settings: Any) -> AgentSubject:
+        info = EnvironmentInfo(spaces.Discrete(5), 2, 0.9, 1_000)
+        config = CONFIGS[kind](**settings)
+        own = {"world": lambda count, first: chains(range(first, first + count)), "info": info}
+        return AgentSubject(name=kind.__name__, factory=kind, config=config, long=265, **own)
+
+    return of
 
 
 @pytest.fixture

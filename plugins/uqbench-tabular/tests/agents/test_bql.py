@@ -1,7 +1,5 @@
 """Bayesian Q-learning: the projection, the mixture, and one update by numerical integration."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -15,7 +13,6 @@ from uqbench_tabular.agents.bql import (
     inverse_f,
     mixture_moments,
     nearest_normal_gamma,
-    sampled_moments,
 )
 from uqbench_tabular.posteriors.normal_gamma import NormalGamma, normal_gamma_update, student_t
 
@@ -82,25 +79,6 @@ def test_alpha_stays_above_one():
     assert nearest_normal_gamma(q).alpha.item() == 1 + 1e-6
     still = Moments(*(torch.tensor([v], dtype=torch.float64) for v in (1.0, 0.0, 0.0, 0.0)))
     assert all(math.isfinite(value) for value in numbers(nearest_normal_gamma(still)))
-
-
-def test_sampled_moments_are_those_in_closed_form_within_their_error():
-    """A mixture of five, 200 000 draws of (μ, τ)."""
-    component = torch.arange(200_000) % 5
-    mixture = NormalGamma(
-        *(torch.linspace(low, high, 5).double()[component]
-          for low, high in ((-1, 1), (2, 6), (2, 9), (1, 4)))
-    )  # fmt: skip
-    [draw] = generators([0], "test", 0)
-    gamma = torch.from_numpy(draw.standard_gamma(mixture.alpha.numpy()))
-    normal = torch.from_numpy(draw.standard_normal(200_000))
-    exact, drawn = mixture_moments(mixture), sampled_moments(mixture, gamma, normal)
-    tau = gamma / mixture.beta
-    mu = mixture.mu0 + normal / (mixture.lam * tau).sqrt()
-    terms = {"tau": tau, "mu_tau": mu * tau, "log_tau": tau.log(), "spread": mu**2 * tau}
-    for name, term in terms.items():
-        error = (getattr(drawn, name) - getattr(exact, name)).abs()
-        assert error < 5 * term.std() / 200_000**0.5
 
 
 def learned_next_state(learner: BayesianQLearning) -> NormalGamma:

@@ -1,7 +1,5 @@
 """Certainty equivalence: ε-greedy in the posterior-mean MDP."""
 
-from __future__ import annotations
-
 import torch
 from uqbench_tabular.agents.certainty_equivalence import CertaintyEquivalence
 

@@ -1,19 +1,9 @@
 """Moment matching: the epistemic equation term by term."""
 
-from __future__ import annotations
-
 import torch
 from uqbench_tabular.agents.moment_matching import MomentMatching
 
 GAMMA = 0.9
-
-
-def test_the_priors_uncertainty_solves_to_a_geometric_sum(make):
-    """The same local term everywhere, of rewards alone: the prior's values are zero."""
-    mm = make(MomentMatching, states=4)
-    assert torch.allclose(
-        mm.variance(mm.action_values()), torch.tensor(0.375 / (1 - 0.81)).double()
-    )
 
 
 def test_moment_matching_solves_the_epistemic_equation_term_by_term(taught):
@@ -44,14 +34,3 @@ def test_moment_matching_solves_the_epistemic_equation_term_by_term(taught):
     expected = (p * of_states[:, None, None, :]).sum(-1)
     assert torch.allclose(draft.variance(values), expected)
     assert torch.allclose(code.variance(values), epistemic / GAMMA**2)
-
-
-def test_with_known_dynamics_only_the_reward_is_uncertain(make):
-    """Deterministic, known dynamics: MM's variance is the propagated variance of mean rewards."""
-    agent = make(MomentMatching, states=2, seeds=(0,))
-    c = torch.full((1, 2, 2, 2), 1e-9, dtype=torch.float64)
-    c[:, 0, :, 1] = c[:, 1, :, 0] = 1e12  # to and fro
-    rewards = agent.posterior.rewards
-    agent.posterior = type(agent.posterior)(c, rewards)
-    expected = torch.tensor(0.375 / (1 - 0.81), dtype=torch.float64)
-    assert torch.allclose(agent.variance(agent.action_values()), expected, rtol=1e-6)

@@ -1,7 +1,5 @@
 """The exact policy as an agent."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from gymnasium import spaces

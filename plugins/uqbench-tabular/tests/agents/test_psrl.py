@@ -1,7 +1,5 @@
 """PSRL: one posterior draw per plan, and learning the chain."""
 
-from __future__ import annotations
-
 import torch
 from uqbench_tabular.environments.chain import chain_mdp
 from uqbench_tabular.environments.config import ChainConfig
@@ -30,8 +28,9 @@ def test_the_plan_is_the_optimum_of_one_posterior_draw_and_lasts(start):
 
 def test_psrl_comes_to_earn_the_optimal_gain(start):
     """Twelve seeds, the last 500 of 1,000 steps; the mean's standard error is about 0.008."""
-    rewards = start(seeds=range(12)).go(1_000).rewards()
-    optimum = optimal_gain(chain_mdp(ChainConfig())).item()
+    run, chain = start(seeds=range(12)).go(1_000), chain_mdp(ChainConfig())
+    assert torch.equal(run.agent.available, chain.available.expand(12, -1, -1))
+    rewards, optimum = run.rewards(), optimal_gain(chain).item()
     late = rewards[500:].mean(0)
     error = late.std().item() / 12**0.5
     assert abs(late.mean().item() - optimum) < 4 * error

@@ -1,7 +1,5 @@
 """Q-learning: one update by hand."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from uqbench_tabular.agents.q_learning import QLearning

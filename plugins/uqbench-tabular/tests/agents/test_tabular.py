@@ -1,7 +1,5 @@
 """The tasks that tabular agents accept."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from gymnasium import spaces

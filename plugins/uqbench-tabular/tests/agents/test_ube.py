@@ -1,7 +1,5 @@
 """UBE: its local uncertainty in closed form, and its solution as a bound."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from uqbench_tabular.agents.moment_matching import MomentMatching

@@ -1,7 +1,5 @@
 """DeepSea: going right is optimal, and worth what the closed form says."""
 
-from __future__ import annotations
-
 import pytest
 from uqbench_tabular.environments.config import DeepSeaConfig
 from uqbench_tabular.environments.deep_sea import LEFT, RIGHT, deep_sea

@@ -1,7 +1,5 @@
 """What any policy is worth, exactly."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from uqbench_tabular.environments.config import (

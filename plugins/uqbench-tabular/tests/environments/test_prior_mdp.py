@@ -1,7 +1,5 @@
 """PriorMDP: the draws have the prior's moments, and the seed decides them."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from scipy import stats

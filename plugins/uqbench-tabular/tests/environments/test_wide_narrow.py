@@ -1,7 +1,5 @@
 """WideNarrow: values in closed form, and the last step."""
 
-from __future__ import annotations
-
 import pytest
 from uqbench_tabular.environments.config import WideNarrowConfig
 from uqbench_tabular.environments.ground_truth import optimal_q

@@ -1,42 +1,40 @@
 """Worlds as lanes: their steps against their models, regret, limits and refusals."""
 
-from __future__ import annotations
+from functools import partial
 
 import numpy as np
 import pytest
 import torch
 from scipy import stats
-from uqbench_tabular.environments.config import DeepSeaConfig, PriorMDPConfig, WideNarrowConfig
+from uqbench_tabular.environments.chain import Chain
+from uqbench_tabular.environments.config import (
+    ChainConfig,
+    DeepSeaConfig,
+    DrawnMDPConfig,
+    PriorMDPConfig,
+    WideNarrowConfig,
+)
 from uqbench_tabular.environments.deep_sea import deep_sea
-from uqbench_tabular.environments.prior_mdp import prior_mdp
+from uqbench_tabular.environments.prior_mdp import make_drawn_lanes, prior_mdp
 from uqbench_tabular.environments.wide_narrow import wide_narrow
 from uqbench_tabular.environments.world import World, WorldLanes
 from uqbench_tabular.planning import MDP
 
+from uqbench.adapters.gymnasium_lanes import GymnasiumLanes
 from uqbench.environment import TimeLimit
 from uqbench.errors import UqbenchError
+from uqbench.testing.conformance.environments import EnvironmentSubject
+from uqbench.testing.results import results
 
 CPU = torch.device("cpu")
 SIGMAS = 5.0
 """Distance allowed to an estimate, in standard errors; the seeds are fixed."""
-WORLDS = {
-    "deepsea": deep_sea(DeepSeaConfig()),
-    "widenarrow": wide_narrow(WideNarrowConfig()),
-    "priormdp": prior_mdp(PriorMDPConfig()),
-}
 
 
 def lanes(world: World, seeds=(0, 1), limit: TimeLimit | None = None) -> WorldLanes:
     env = WorldLanes(world, seeds, limit, CPU)
     env.reset()
     return env
-
-
-@pytest.mark.parametrize("kind", WORLDS)
-def test_models_are_distributions_over_successors(kind):
-    world = WORLDS[kind]
-    assert torch.allclose(world.mdp.transitions.sum(-1), torch.ones(1, dtype=torch.float64))
-    assert (world.mdp.transitions >= 0).all()
 
 
 def test_steps_follow_the_model():
@@ -88,34 +86,33 @@ def test_the_regret_of_a_policy_grows_by_the_difference_of_gains():
     assert error < 0.001
 
 
-def test_a_lane_is_the_same_alone_and_among_others_and_resumed():
-    world = prior_mdp(PriorMDPConfig())
-    many, alone = lanes(world, seeds=(7, 3, 9)), lanes(world, seeds=(3,))
-    g = torch.Generator().manual_seed(0)
-    for t in range(600):
-        action = torch.randint(2, (3,), generator=g)
-        if t == 300:
-            resumed = WorldLanes(world, (3,), None, CPU)
-            resumed.load_state_dict(alone.state_dict())
-            alone = resumed
-        out, own = many.step(action), alone.step(action[1:2])
-        assert torch.equal(out.reward[1:2], own.reward)
-        assert torch.equal(out.obs[1:2], own.obs)
-        assert torch.equal(out.events["regret"][1:2], own.events["regret"])
+def chains(seeds, limit):
+    return GymnasiumLanes(lambda: Chain(ChainConfig()), seeds, limit, has_state_dict=True)
 
 
-@pytest.mark.parametrize("kind", ["terminal", "truncation"])
-def test_after_a_time_limit_it_starts_again_in_the_first_state(kind):
-    env = lanes(deep_sea(DeepSeaConfig(states=5)), limit=TimeLimit(3, kind))
-    right = torch.ones(2, dtype=torch.int64)
-    for t in range(1, 10):
-        out = env.step(right)
-        end = out.terminated if kind == "terminal" else out.truncated
-        other = out.truncated if kind == "terminal" else out.terminated
-        assert end.tolist() == [t % 3 == 0] * 2
-        assert not other.any()
-        if t % 3 == 0:
-            assert out.obs.tolist() == [0, 0]
+@pytest.mark.parametrize(
+    ("make", "more"),
+    [
+        (partial(WorldLanes, deep_sea(DeepSeaConfig()), device=CPU), {"events": ("regret",)}),
+        (partial(WorldLanes, wide_narrow(WideNarrowConfig()), device=CPU), {"events": ("regret",)}),
+        (partial(WorldLanes, prior_mdp(PriorMDPConfig()), device=CPU), {"events": ("regret",)}),
+        (partial(make_drawn_lanes, DrawnMDPConfig(), device=CPU), {"events": ("regret",)}),
+        (chains, {"single": lambda: Chain(ChainConfig())}),
+    ],
+    ids=["deepsea", "widenarrow", "priormdp", "drawn", "chain"],
+)
+def test_worlds_keep_the_rules_of_environments(make, more):
+    """Lanes are the same alone, among others and resumed, and end at a limit; regret may be < 0."""
+    subject = EnvironmentSubject(name="world", make=make, **more)
+    for rule in ("lanes", "state", "limit", "reset" if "single" in more else "seeds"):
+        (found,) = results([subject], f"environment-{rule}")
+        assert found.status == "passed", str(found)
+
+
+def test_after_a_time_limit_it_starts_again_in_the_first_state():
+    env = lanes(deep_sea(DeepSeaConfig(states=5)), limit=TimeLimit(3, "terminal"))
+    seen = [env.step(torch.ones(2, dtype=torch.int64)).obs.tolist() for _ in range(9)]
+    assert seen[2::3] == [[0, 0]] * 3
 
 
 @pytest.mark.parametrize("action", [1, -1, 6])

@@ -1,7 +1,5 @@
 """Random numbers for tests of samples."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The Dirichlet: moments of its samples, and the variance of expectations in closed form."""
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 from uqbench_tabular.posteriors.dirichlet import dirichlet_sample, variance_of_expectation

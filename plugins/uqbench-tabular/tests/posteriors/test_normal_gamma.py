@@ -1,7 +1,5 @@
 """The normal-gamma: its Student t distributions, by quantiles and by samples."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch
