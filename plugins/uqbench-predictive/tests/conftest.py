@@ -1,7 +1,5 @@
 """Fixtures of this package's tests."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

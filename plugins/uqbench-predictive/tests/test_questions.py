@@ -1,7 +1,5 @@
 """Boards on which inputs of other kinds are told from test inputs, by several questions."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from uqbench_compare.predictions.registered import ORDERS

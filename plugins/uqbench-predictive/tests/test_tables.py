@@ -1,7 +1,5 @@
 """Any table in one line: the suite file that it becomes, and the runs that follow."""
 
-from __future__ import annotations
-
 import tomllib
 
 import numpy as np

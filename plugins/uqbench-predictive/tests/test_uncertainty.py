@@ -1,7 +1,5 @@
 """The decompositions and the corrected formulas."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Tables as units: means and differences over tables, against NumPy and SciPy."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np

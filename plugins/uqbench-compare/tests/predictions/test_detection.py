@@ -1,7 +1,5 @@
 """Scores of predictive uncertainty."""
 
-from __future__ import annotations
-
 from itertools import permutations
 
 import numpy as np

@@ -7,8 +7,6 @@ population has every target in the share that the truth gives it. So no test has
 a normal law the population is 200 quantiles, which is exact for squares, and for the CRPS to 1e-3.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import product
 from math import comb, inf, isnan, log, nan

@@ -1,7 +1,5 @@
 """Registered scores: by hand, against scikit-learn, and of planted predictions."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import isnan, log, nan, pi
 

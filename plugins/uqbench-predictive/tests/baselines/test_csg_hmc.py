@@ -1,7 +1,5 @@
 """Cyclical SG-HMC."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Deep ensembles."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

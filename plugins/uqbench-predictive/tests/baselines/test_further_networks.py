@@ -1,7 +1,5 @@
 """The ensemble of further networks, on small files made here."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from uqbench_predictive.baselines.further_networks import FurtherNetworks, FurtherNetworksConfig

@@ -1,7 +1,5 @@
 """HMC against exact posteriors, and its energy."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from uqbench_predictive.baselines.hmc import HMC, HMCConfig, Posterior

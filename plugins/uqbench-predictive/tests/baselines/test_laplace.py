@@ -1,7 +1,5 @@
 """The Laplace approximation against exact posteriors."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from uqbench_predictive.baselines.laplace import (

@@ -4,8 +4,6 @@ One affine layer on centered inputs: laplace-torch has no factor between a layer
 bias, and there it is zero. Its numbers are also recorded, so that they are checked without it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

@@ -1,7 +1,5 @@
 """MC dropout."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from uqbench_compare.predictions.registered import joint_nll, nll

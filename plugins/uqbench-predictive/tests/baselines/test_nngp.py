@@ -1,7 +1,5 @@
 """The Gaussian process of infinite networks as a classifier."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Scores of one network, by hand and against scikit-learn."""
 
-from __future__ import annotations
-
 from math import exp, log
 
 import pytest

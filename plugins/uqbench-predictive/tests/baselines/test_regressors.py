@@ -1,7 +1,5 @@
 """Regressors: against scikit-learn, a noise that is known, crepes and MAPIE."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

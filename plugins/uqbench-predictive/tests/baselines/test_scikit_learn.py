@@ -1,7 +1,5 @@
 """Classifiers of scikit-learn, against scikit-learn."""
 
-from __future__ import annotations
-
 import warnings
 from itertools import product
 

@@ -1,7 +1,5 @@
 """SWAG: the normal of which networks are drawn, and descent on a linear regression."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """Stacks of networks and their training."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from torch import nn

@@ -1,7 +1,5 @@
 """Modules of torch as the networks of a stack."""
 
-from __future__ import annotations
-
 import sys
 from types import ModuleType
 

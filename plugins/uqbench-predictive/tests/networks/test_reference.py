@@ -1,7 +1,5 @@
 """The reference model as an open network."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from uqbench_predictive.baselines.laplace import Laplace, LaplaceConfig

@@ -1,7 +1,5 @@
 """Small IDX files, and a LeNet trained on them in three steps."""
 
-from __future__ import annotations
-
 import struct
 
 import numpy as np

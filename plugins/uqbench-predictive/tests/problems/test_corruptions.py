@@ -1,7 +1,5 @@
 """Corruptions of images: exact facts, and five strengths of each."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.fft import dctn

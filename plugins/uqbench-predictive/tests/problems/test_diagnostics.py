@@ -1,7 +1,5 @@
 """Agreement of chains, on chains whose answer is known."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from uqbench_predictive.problems.diagnostics import bulk_ess, halves, r_hat, tail_ess

@@ -1,7 +1,5 @@
 """The 8 × 8 digits."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

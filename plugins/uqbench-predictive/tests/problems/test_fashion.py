@@ -1,7 +1,5 @@
 """Fashion-MNIST in setting (a), on small files made here."""
 
-from __future__ import annotations
-
 import gzip
 from hashlib import sha256
 

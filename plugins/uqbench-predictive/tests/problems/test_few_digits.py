@@ -1,7 +1,5 @@
 """Few digits and foreign clothes, on small files made here."""
 
-from __future__ import annotations
-
 import gzip
 from hashlib import sha256
 

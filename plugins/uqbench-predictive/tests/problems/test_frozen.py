@@ -1,7 +1,5 @@
 """Features of emoji, on a small file made here, and the making of one by a small encoder."""
 
-from __future__ import annotations
-
 import io
 import json
 import tarfile

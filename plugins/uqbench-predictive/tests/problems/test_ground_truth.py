@@ -1,7 +1,5 @@
 """Ground truth and the data sets that it is about."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """IDX files and archives: what is read, and what errors say."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import zipfile

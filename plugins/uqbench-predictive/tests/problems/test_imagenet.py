@@ -1,7 +1,5 @@
 """ImageNet by its features, on small files made here."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """The Gaussian process of infinite width."""
 
-from __future__ import annotations
-
 import torch
 from uqbench_predictive.networks.architectures import Mlp
 from uqbench_predictive.problems.infinite_width import kernel, posterior

@@ -1,7 +1,5 @@
 """MNIST and the other data sets, on small files made here."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import zipfile

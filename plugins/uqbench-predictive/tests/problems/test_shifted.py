@@ -1,7 +1,5 @@
 """Digits under a shift: five strengths of five corruptions."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

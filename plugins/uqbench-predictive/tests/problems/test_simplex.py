@@ -1,7 +1,5 @@
 """The simplex example."""
 
-from __future__ import annotations
-
 import torch
 from uqbench_predictive.problems import ground_truth
 from uqbench_predictive.problems.ground_truth import ClassTruth

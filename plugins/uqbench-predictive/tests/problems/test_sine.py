@@ -1,7 +1,5 @@
 """The sine."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

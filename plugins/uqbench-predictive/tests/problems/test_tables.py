@@ -1,7 +1,5 @@
 """Real data in setting (a): its splits, and its further sets."""
 
-from __future__ import annotations
-
 from hashlib import md5
 
 import numpy as np

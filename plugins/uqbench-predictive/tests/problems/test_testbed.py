@@ -1,7 +1,5 @@
 """Problems with a known posterior: what the exact one, the prior and planted predictions score."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import product
 

@@ -1,7 +1,5 @@
 """Two moons."""
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 from uqbench_predictive.problems.two_moons import TwoMoons, TwoMoonsConfig, far_corners, grid, moons

@@ -1,7 +1,5 @@
 """Figures are drawn in a process of their own, whose death is a sentence."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 
