@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from uqbench_predictive.problems import imagenet
 from uqbench_predictive.testing import points, predict, problem, toy
 
@@ -56,3 +57,30 @@ def features_file(tmp_path, monkeypatch):
         return path
 
     return write
+
+
+@pytest.fixture
+def fit():
+    """From an estimator's class, config and problem to one that has learned its data."""
+
+    def fit(kind, config, task, data=None, *, seeds=(1,), steps=1):
+        estimator = kind(task.problem, list(seeds), config, torch.device("cpu"))
+        given = data or task.data(seeds)
+        estimator.fit(given, task.reference_model(seeds), steps)
+        return estimator
+
+    return fit
+
+
+@pytest.fixture
+def line(points):
+    """From data and two precisions to the points' means and variances by a line's posterior."""
+
+    def line(data, noise, prior):
+        phi, x = (torch.cat([of, torch.ones(len(of), 1)], 1).double()
+                  for of in (data.inputs[0], points))  # fmt: skip
+        covariance = torch.linalg.inv(noise * phi.T @ phi + prior * torch.eye(3))
+        mean = covariance @ (noise * phi.T @ data.targets[0].double())
+        return x @ mean, (x @ covariance * x).sum(-1)
+
+    return line

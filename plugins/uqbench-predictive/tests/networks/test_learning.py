@@ -5,7 +5,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 from uqbench_predictive.networks.architectures import Mlp, initial_weights
-from uqbench_predictive.networks.learning import Stack, batches, fit, losses, shuffled
+from uqbench_predictive.networks.learning import Stack, batches, fit, shuffled
 
 from uqbench.estimator import Data
 from uqbench.lanes import lane_generators
@@ -35,8 +35,6 @@ def test_batches_follow_each_other_and_drop_an_incomplete_one():
     stream = batches(data, 3)
     taken = [next(stream).inputs.flatten().tolist() for _ in range(3)]
     assert taken == [[0, 1, 2], [3, 4, 5], [0, 1, 2]]
-    with pytest.raises(ValueError, match="at most 7 rows"):
-        next(batches(data, 8))
 
 
 def test_a_batch_of_more_rows_than_there_are_is_refused_in_order_and_shuffled():
@@ -44,14 +42,6 @@ def test_a_batch_of_more_rows_than_there_are_is_refused_in_order_and_shuffled():
     for stream in (batches(data, 4), shuffled(data, 4, [torch.Generator()])):
         with pytest.raises(ValueError, match="batches of at most 3 rows"):
             next(stream)
-
-
-def test_losses_are_cross_entropies_and_squared_errors():
-    logits = torch.randn(2, 3, 4, generator=torch.Generator().manual_seed(0))
-    classes = torch.tensor([[0, 1, 2], [3, 3, 0]])
-    expected = -logits.log_softmax(-1).gather(-1, classes[..., None]).squeeze(-1)
-    assert torch.allclose(losses(logits, classes), expected)
-    assert losses(torch.tensor([[[1.0]]]), torch.tensor([[3.0]])).tolist() == [[4.0]]
 
 
 def test_padding_of_a_stack_is_never_moved():

@@ -131,15 +131,6 @@ def test_the_quadrature_is_importance_sampling_from_the_prior():
     assert torch.allclose(own, sampled, atol=0.01)
 
 
-def test_counts_at_two_inputs_are_products_averaged_over_models():
-    one = torch.tensor([[0.2, 0.9], [0.6, 0.1]], dtype=torch.float64)
-    mass = torch.tensor([0.25, 0.75], dtype=torch.float64)
-    found = counts(one, mass, 2)[0]
-    assert found.sum() == pytest.approx(1)
-    first = 0.25 * (2 * 0.2 * 0.8) * 0.81 + 0.75 * (2 * 0.6 * 0.4) * 0.01  # once, and twice
-    assert found[1, 2] == pytest.approx(first)
-
-
 def test_the_divergence_by_counts_is_that_of_all_sequences_of_classes():
     """Four targets at two inputs: sixteen sequences, one by one."""
     one = torch.tensor([[0.2, 0.9], [0.6, 0.1]], dtype=torch.float64)
