@@ -17,16 +17,11 @@ def arrays(networks: bool) -> dict[str, np.ndarray]:
     def normal(*shape: int) -> np.ndarray:
         return generator.normal(size=shape).astype(np.float32)
 
-    held = {
-        "weight": normal(5, 4),
-        "bias": normal(4),
-        "train_features": normal(30, 5),
-        "train_labels": generator.integers(0, 4, 30),
-        "test_features": normal(12, 5),
-        "test_labels": generator.integers(0, 4, 12),
-        "ood_features": 4 * normal(9, 5),
-        "adv_features": normal(8, 5),
-    }
+    held = {"weight": normal(5, 4), "bias": normal(4)}
+    for name, count in {"train": 30, "test": 12}.items():
+        held[f"{name}_features"] = normal(count, 5)
+        held[f"{name}_labels"] = generator.integers(0, 4, count)
+    held |= {"ood_features": 4 * normal(9, 5), "adv_features": normal(8, 5)}
     if networks:
         held |= {f"networks_{name}": normal(3, count, 4) for name, count in SIZES.items()}
     return held

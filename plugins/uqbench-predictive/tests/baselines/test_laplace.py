@@ -15,8 +15,9 @@ from uqbench_predictive.baselines import laplace
 from uqbench_predictive.baselines.laplace import LOG10_PRECISIONS, Laplace, LaplaceConfig
 from uqbench_predictive.networks.architectures import HEAD, Mlp
 from uqbench_predictive.networks.reference import ReferenceNetwork
+from uqbench_predictive.testing import Toy
 
-from uqbench.estimator import Data, Dataset
+from uqbench.estimator import Data
 
 PRECISION = 2.0
 POINTS = torch.tensor([[[1.0, -2.0, 0.5], [4.0, 0.0, 0.0]]])
@@ -80,11 +81,10 @@ def test_a_reference_model_with_closed_weights_is_rejected_with_an_alternative(t
         fit(Laplace, LaplaceConfig(hidden=(8,)), task)
 
 
-class Centered(Dataset):
+class Centered(Toy):
     """Forty points, four classes, and a reference model fitted to them roughly."""
 
     inputs = (3,)
-    n_classes = 4
 
     def data(self, seeds: Sequence[int]) -> Data:
         generator = torch.Generator().manual_seed(0)
@@ -98,18 +98,15 @@ class Centered(Dataset):
         bias = torch.tensor([[0.1, -0.2, 0.3, 0.0]])
         return ReferenceNetwork(Mlp(3, (), 4), {HEAD[0]: weight[None], HEAD[1]: bias[None]})
 
-    def evaluation_sets(self, seeds):
-        raise NotImplementedError
-
 
 @pytest.fixture
 def ours(fit) -> Laplace:
-    return fit(Laplace, LaplaceConfig(hidden=()), Centered(), seeds=[0])
+    return fit(Laplace, LaplaceConfig(hidden=()), Centered(4), seeds=[0])
 
 
 def evidence(estimator: Laplace, precision: float) -> float:
     """The log marginal likelihood at a precision of the prior."""
-    data = Centered().data([0])
+    data = Centered(4).data([0])
     weights = torch.cat([estimator.weights[name].flatten(1) for name in HEAD], 1).double()
     likelihood = -estimator.noise_var * data.targets.shape[1]
     squares = weights.square().sum(-1)

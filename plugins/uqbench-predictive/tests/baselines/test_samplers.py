@@ -1,21 +1,17 @@
-"""HMC, cyclical SG-HMC and SWAG against exact posteriors, and the energy of HMC."""
+"""HMC, cyclical SG-HMC and SWAG against exact posteriors; energy, and agreement of chains."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
-from uqbench_predictive.baselines.csg_hmc import (
-    CyclicalSGHMC,
-    CyclicalSGHMCConfig,
-    kept_iterations,
-    step_size,
-)
+from uqbench_predictive.baselines import csg_hmc
+from uqbench_predictive.baselines.csg_hmc import CyclicalSGHMC, CyclicalSGHMCConfig
 from uqbench_predictive.baselines.hmc import HMC, HMCConfig, Posterior
 from uqbench_predictive.baselines.swag import SWAG, Moments, SWAGConfig
 from uqbench_predictive.networks.architectures import Mlp, initial_weights
 from uqbench_predictive.networks.learning import Stack
-from uqbench_predictive.problems.diagnostics import bulk_ess, r_hat, tail_ess
+from uqbench_predictive.problems.diagnostics import bulk_ess, halves, r_hat, tail_ess
 
 from uqbench.estimator import Data
 from uqbench.lanes import lane_generators
@@ -100,13 +96,16 @@ def test_the_step_size_falls_by_a_cosine_in_every_cycle_and_models_are_kept_late
     config = CyclicalSGHMCConfig(
         iterations=100, cycles=2, step_size=0.4, exploration=0.8, samples=10
     )
-    assert step_size(config, 0) == (0.4, 0.0)
-    assert step_size(config, 25)[0] == pytest.approx(0.2)
-    assert step_size(config, 50)[0] == 0.4
-    kept = kept_iterations(config)
+    assert csg_hmc.step_size(config, 0) == (0.4, 0.0)
+    assert csg_hmc.step_size(config, 25)[0] == pytest.approx(0.2)
+    assert csg_hmc.step_size(config, 50)[0] == 0.4
+    kept = csg_hmc.kept_iterations(config)
     assert len(kept) == 10
-    assert all(step_size(config, k)[1] >= 0.8 for k in kept)
-    assert kept_iterations(replace(config, samples=1000)) == {*range(40, 50), *range(90, 100)}
+    assert all(csg_hmc.step_size(config, k)[1] >= 0.8 for k in kept)
+    assert csg_hmc.kept_iterations(replace(config, samples=1000)) == {
+        *range(40, 50),
+        *range(90, 100),
+    }
 
 
 def test_the_kept_models_have_the_exact_posterior_of_a_linear_regression(toy, points, fit, line):
@@ -145,9 +144,7 @@ def test_draws_have_the_mean_of_the_states_and_half_of_both_covariances():
     assert (error < 0.05).all()
 
 
-def test_with_all_rows_it_ends_where_the_loss_is_least_and_with_few_it_spreads_around(
-    toy, points, fit, line
-):
+def test_swag_ends_where_the_loss_is_least_or_with_few_rows_around(toy, points, fit, line):
     task, said = toy(0), {}
     for batch in (None, 6):
         config = SWAGConfig(
@@ -164,3 +161,35 @@ def test_with_all_rows_it_ends_where_the_loss_is_least_and_with_few_it_spreads_a
 def test_fewer_than_two_deviations_have_no_covariance():
     with pytest.raises(ValueError, match=r"2 ≤ rank ≤ states; got 1000, 30, 20 and 10"):
         SWAGConfig(states=10)
+
+
+def test_an_odd_number_of_draws_loses_the_last():
+    assert halves(np.arange(5.0)[None]).tolist() == [[0, 1], [2, 3]]
+
+
+def disagreeing(correlation: float, scale: float, shift: float) -> np.ndarray:
+    """Four autoregressive chains of 1,000 draws; the first has another width and place."""
+    draws = np.random.default_rng(7).normal(size=(4, 1_000))
+    for t in range(1, 1_000):
+        draws[:, t] += correlation * draws[:, t - 1]
+    draws[0] = scale * draws[0] + shift
+    return draws
+
+
+@pytest.mark.parametrize(
+    ("how", "rhat", "bulk", "tail"),
+    [
+        ((0.0, 1, 0), 1.0020993, 3820.63, 3919.20),  # independent
+        ((0.0, 3, 0), 1.1112927, 3833.63, 31.75),  # wide
+        ((0.9, 1, 0), 1.0232649, 181.53, 485.97),  # slow
+        ((0.9, 2, 0), 1.0779412, 154.25, 56.32),
+        ((0.0, 1, 1), 1.0888242, 28.90, 261.39),  # apart
+        ((-0.4, 1, 0), 1.0001986, 8842.62, 3994.90),  # swinging
+    ],
+)
+def test_the_numbers_are_those_of_arviz(how, rhat, bulk, tail):
+    """arviz-stats 0.8.0, to all digits that are written here."""
+    chains = disagreeing(*how)
+    assert r_hat(chains) == pytest.approx(rhat, abs=1e-7)
+    assert bulk_ess(chains) == pytest.approx(bulk, abs=0.01)
+    assert tail_ess(chains) == pytest.approx(tail, abs=0.01)

@@ -125,9 +125,7 @@ def test_what_knows_the_answers_is_best_what_knows_nothing_is_at_chance(task):
         assert getattr(registered, f"{name}_msp")(worst) == 0.5
 
 
-def test_few_digits_are_apart_each_seed_has_its_own_and_labels_are_those_of_the_images(
-    monkeypatch, idx, csv, small_files
-):
+def test_few_digits_are_apart_and_have_their_labels(monkeypatch, idx, csv, small_files):
     """Of 40 digits the last figure of an image's number is its class; clothes are from 40 on."""
     every = images(70, 0)
     digits = csv(every[:40], np.arange(40) % 10)

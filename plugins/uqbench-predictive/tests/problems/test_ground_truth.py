@@ -36,13 +36,8 @@ def test_every_number_is_a_data_set_of_its_own(task):
 def test_class_truth_gives_both_settings_from_expectations():
     probs = torch.rand(50, 2, 4, 3, generator=torch.Generator().manual_seed(0)).double().softmax(-1)
     members = probs.log()
-    own = ClassTruth(
-        {
-            "probs": probs.mean(0).numpy(),
-            "entropy": -(probs * members).sum(-1).mean(0).numpy(),
-            "log_probs": members.mean(0).numpy(),
-        }
-    )
+    means = {"probs": probs, "entropy": -(probs * members).sum(-1), "log_probs": members}
+    own = ClassTruth({name: each.mean(0).numpy() for name, each in means.items()})
     reference = members[0]
     assert torch.allclose(own.setting_a(), setting_a(members).epistemic)
     assert torch.allclose(own.setting_b(reference), setting_b(reference, members).epistemic)
@@ -63,9 +58,7 @@ def test_a_ground_truth_that_is_not_installed_is_reported_with_a_remedy(monkeypa
 
 
 @pytest.mark.parametrize(("name", "points", "classes"), [("two-moons", 225, 2), ("simplex", 1, 3)])
-def test_every_class_truth_has_the_shape_of_its_problem_and_chains_that_agree(
-    name, points, classes
-):
+def test_every_class_truth_has_its_problems_shape_and_chains_that_agree(name, points, classes):
     arrays = ground_truth.read(name)
     assert arrays["probs"].shape == (24, points, classes)
     assert np.allclose(arrays["probs"].sum(-1), 1, atol=1e-5)
