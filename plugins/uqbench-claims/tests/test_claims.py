@@ -41,6 +41,10 @@ summary = "a suite for tests"
 primary = "score"
 baseline = "a"
 default_budget = "paper"
+metrics = [
+    { name = "score", summary = "more is better", kind = "online" },
+    { name = "falls", summary = "fewer are better", kind = "online", direction = "min" },
+]
 tasks = [
     { name = "near", environment = "corridor", config = { length = 3 }, discount = 1.0 },
     { name = "far", environment = "corridor", config = { length = 6 }, discount = 1.0 },
@@ -50,17 +54,6 @@ methods = [
     { name = "b", agent = "walker", config = { forward = 0.7 } },
     { name = "c", agent = "walker", config = { forward = 0.8 }, tasks.far = { forward = 0.9 } },
 ]
-
-[[metrics]]
-name = "score"
-summary = "more is better"
-kind = "online"
-
-[[metrics]]
-name = "falls"
-summary = "fewer are better"
-kind = "online"
-direction = "min"
 
 [normalization.score]
 version = "1"
@@ -313,9 +306,7 @@ def test_missing_and_failed_runs_are_counted_where_they_matter(host):
         (ORDER, {"methods": ["a", "c"]}, "there is no method b"),
     ],
 )
-def test_a_claim_whose_runs_or_methods_are_missing_is_not_run_and_names_them(
-    host, claim, given, reason
-):
+def test_a_claim_that_lacks_runs_or_methods_is_not_run_and_names_them(host, claim, given, reason):
     judgement = judged(host, claim, **given)
     assert (judgement.verdict, judgement.reason) == (Verdict.NOT_RUN, reason)
 
@@ -388,9 +379,7 @@ class Endless(Location):
         ("nothing", None, ""),
     ],
 )
-def test_a_claim_whose_kind_raises_is_undecided_and_says_so_and_the_others_are_judged(
-    part, error, reason, host
-):
+def test_a_claim_whose_kind_raises_is_open_and_the_others_are_judged(part, error, reason, host):
     """A plugin's kind, that a value lies above zero; one that raises nothing is judged."""
 
     @dataclass(frozen=True, kw_only=True)
@@ -495,7 +484,6 @@ def test_a_published_number_says_where_it_stands(host):
         ('["papre"]', "no budget 'papre'. Did you mean 'paper'"),
         ('["smoke"]', "the budget 'smoke' cannot rank methods"),
         ("[]", "budgets: Tuple should have at least 1"),
-        ('"paper"', "budgets: Input should be a valid array"),
     ],
 )
 def test_a_claim_needs_budgets_that_can_rank(host, budgets, message):
@@ -769,14 +757,14 @@ def test_a_statistic_over_more_tasks_than_there_are_is_not_run(host, least, budg
 def test_a_margin_counts_for_runs_that_were_begun_after_it_was_set(host, began, verdict):
     order = stated(WRONG.replace("score", "falls") + '\ntasks = ["near"]')
     few = 'summary = "fewer are better"'
-    plan = planned(host, order.replace(few, f'{few}\nmargin = 5.0\nmargin_set = "2026-01-05"'))
+    plan = planned(host, order.replace(few, f'{few}, margin = 5.0, margin_set = "2026-01-05"'))
     scores = scores_of(plan, lambda m, t, s: (s * 3 + (m == "c")) % 4)
     (judgement,) = judge(plan, scores, began)
     assert judgement.verdict is verdict
     late = "the margin, 5, was set after the runs" in judgement.reason
     assert late == (verdict is Verdict.OPEN)
     with pytest.raises(UqbenchError, match="margin and margin_set: expected both"):
-        planned(host, order.replace(few, f"{few}\nmargin = 5.0"))
+        planned(host, order.replace(few, f"{few}, margin = 5.0"))
 
 
 def test_a_pair_of_methods_is_told_in_a_sentence_in_python_and_by_a_command(stored):

@@ -69,9 +69,7 @@ def test_the_levels_are_holms():
         ("aab", 1, (True, None, False), None),
     ],
 )
-def test_groups_are_counted_that_are_true_where_all_their_comparisons_are(
-    groups, at_least, true, decided
-):
+def test_groups_whose_comparisons_are_all_true_are_counted(groups, at_least, true, decided):
     compared = [Comparison("", "", FromP(0.0), Region(low=0.0), group) for group in groups]
     assert combine(Evidence(tuple(compared), at_least), true) is decided
 
@@ -288,9 +286,7 @@ def test_near_the_boundary_few_seeds_may_decide_and_no_number_may():
         (Band(metric="m", method="a", low=0.0), 2, 1, False),
     ],
 )
-def test_claims_that_no_runs_of_a_budget_could_decide_are_told_and_indeed_never_are(
-    kind, seeds, tasks, paired
-):
+def test_claims_that_no_runs_could_decide_are_told_and_never_are(kind, seeds, tasks, paired):
     names = [f"t{t}" for t in range(tasks)]
     with pytest.raises(ValueError, match="can never decide it"):
         kind.check_seeds(seeds, names, paired=paired)
@@ -359,9 +355,7 @@ def test_more_runs_of_the_same_clocks_tell_no_more():
         ({"low": 0.4, "high": 0.65}, False, Verdict.OPEN),
     ],
 )
-def test_runs_that_share_a_clock_decide_by_their_tasks_and_not_by_themselves(
-    band, by_task, expected
-):
+def test_runs_that_share_a_clock_decide_by_their_tasks_alone(band, by_task, expected):
     kind = Band(metric="speed", method="slow", ratio_to=("fast",), **band)
     assert decided(kind, observe({"fast": FAST, "slow": SLOW}, shared=by_task)) is expected
 
