@@ -1,6 +1,7 @@
 """Claims from suite files to verdicts, tables and commands."""
 
 import csv
+import functools
 import importlib
 import io
 import json
@@ -31,6 +32,7 @@ from uqbench.suites import make_plan, parse_suite, read_suites
 from uqbench.suites.rows import extended
 
 TOY = Path(__file__).parents[3] / "tests" / "toy"
+BUILTIN = "uqbench.registry.builtin.plugin"
 
 SUITE = """
 name = "claims"
@@ -39,6 +41,10 @@ summary = "a suite for tests"
 primary = "score"
 baseline = "a"
 default_budget = "paper"
+metrics = [
+    { name = "score", summary = "more is better", kind = "online" },
+    { name = "falls", summary = "fewer are better", kind = "online", direction = "min" },
+]
 tasks = [
     { name = "near", environment = "corridor", config = { length = 3 }, discount = 1.0 },
     { name = "far", environment = "corridor", config = { length = 6 }, discount = 1.0 },
@@ -48,17 +54,6 @@ methods = [
     { name = "b", agent = "walker", config = { forward = 0.7 } },
     { name = "c", agent = "walker", config = { forward = 0.8 }, tasks.far = { forward = 0.9 } },
 ]
-
-[[metrics]]
-name = "score"
-summary = "more is better"
-kind = "online"
-
-[[metrics]]
-name = "falls"
-summary = "fewer are better"
-kind = "online"
-direction = "min"
 
 [normalization.score]
 version = "1"
@@ -74,17 +69,16 @@ one-task = { summary = "", steps = 9, seeds = 5, ranks = true, step_ms = 1.0, ta
 """
 
 
+def add(host, name, load):
+    """Register a plugin."""
+    assert host.register(name=name, distribution=name, version="1", load=load).failure is None
+
+
 def with_plugins(*names):
     """A host of these plugins, whatever else is installed."""
     host = Host()
     for name in names:
-        plugin = host.register(
-            name=name,
-            distribution=name,
-            version="1",
-            load=lambda name=name: importlib.import_module(name),
-        )
-        assert plugin.failure is None
+        add(host, name, functools.partial(importlib.import_module, name))
     return host
 
 
@@ -123,16 +117,35 @@ def spread(method, task, seed):
     return {"a": 1.0, "b": 2.0, "c": 3.0}[method] + 0.1 * ((seed * 7 + len(task)) % 5)
 
 
-def judged(host, claim, value=spread, *, budget="paper", change=None, **selection):
+def planned(host, text, budget="paper", **selection):
+    """The plan of a suite file."""
+    return make_plan(
+        parse_suite(text, host, "claims.toml"), host, budget, device="cpu", **selection
+    )
+
+
+def judged(host, claim, value=spread, *, budget="paper", change=lambda score: score, **selection):
     """The judgement of one claim on simulated scores."""
-    suite = parse_suite(stated(claim), host, "claims.toml")
-    plan = make_plan(suite, host, budget, device="cpu", **selection)
-    scores = scores_of(plan, value)
-    (judgement,) = judge(plan, [change(s) if change else s for s in scores])
+    plan = planned(host, stated(claim), budget, **selection)
+    (judgement,) = judge(plan, map(change, scores_of(plan, value)))
     return judgement
 
 
+def missing(score):
+    """A run that is not there."""
+    return replace(score, status="missing", score=None, values={})
+
+
+def noisy(method, task, seed):
+    """Runs that tell no methods apart."""
+    return (seed * 3 + (method == "c")) % 7
+
+
 ORDER = 'kind = "order"\nmetric = "score"\nmethods = ["c", ["a", "b"]]'
+CHAIN, WRONG = (ORDER.replace('"c", ["a", "b"]', of) for of in ('"a", "b", "c"', '"a", "c"'))
+BAND = 'kind = "band"\nmetric = "score"\nmethod = "b"\n'
+OF_TASKS = "value = { near = %s, far = %s }\nerror = { near = 0.2, far = 0.2 }"
+SHARE = 'kind = "share"\nmetric = "score"\nmethod = "c"\n'
 READING = """
 [readings.decay]
 chosen = "from step 0 on"
@@ -148,46 +161,34 @@ moved = "not tried"
     ("settings", "verdict", "comparisons"),
     [
         (ORDER, "holds", 2),
-        ('kind = "order"\nmetric = "score"\nmethods = ["a", "b", "c"]', "does not hold", 2),
-        ('kind = "order"\nmetric = "falls"\nmethods = ["a", "b", "c"]', "holds", 2),
-        (f'{ORDER}\nby = "iqm"', "holds", 2),
-        (f'{ORDER}\nby = "median"\nthreshold = 0.3', "does not hold", 2),
-        (f"{ORDER}\nper_task = true", "holds", 4),
-        ('kind = "band"\nmetric = "score"\nmethod = "b"\nvalue = 2.2\ntolerance = 0.3', "holds", 1),
-        ('kind = "band"\nmetric = "score"\nmethod = "b"\nvalue = 3.0\ntolerance = 0.3',
-         "does not hold", 1),
-        ('kind = "band"\nmetric = "score"\nmethod = "b"\nlow = 2.2', "open", 1),
-        ('kind = "band"\nmetric = "score"\nmethod = "b"\nnormalized = true\nhigh = 0.3',
-         "holds", 1),
-        ('kind = "band"\nmetric = "score"\nmethod = "a"\nratio_to = ["b", "c"]\nhigh = 0.7',
-         "holds", 2),
-        ('kind = "band"\nmetric = "score"\nmethod = "b"\nvalue = { near = 2.2, far = 9.0 }\n'
-         "tolerance = 0.5\nat_least = 1", "holds", 2),
-        ('kind = "band"\nmetric = "score"\nmethod = "b"\nvalue = { near = 2.2, far = 2.2 }\n'
-         "error = { near = 0.2, far = 0.2 }", "holds", 2),
-        ('kind = "band"\nmetric = "score"\nmethod = "b"\nvalue = { near = 3.0, far = 3.0 }\n'
-         "error = { near = 0.2, far = 0.2 }", "does not hold", 2),
-        ('kind = "share"\nmetric = "score"\nmethod = "c"\nbetter_than = ["a", "b"]\n'
-         "at_least = 0.4", "holds", 1),
-        ('kind = "share"\nmetric = "score"\nmethod = "c"\nabove = 9.0\nat_least = 0.6',
-         "does not hold", 1),
-        ('kind = "share"\nmetric = "score"\nmethod = "c"\nbelow = 9.0\nat_least = 0.4',
-         "holds", 1),
-        ('kind = "share"\nmetric = "falls"\nmethod = "c"\nbetter_than = "a"\nat_least = 0.6',
-         "does not hold", 1),
+        (CHAIN, "does not hold", 2),
+        (CHAIN.replace("score", "falls"), "holds", 2),
+        (ORDER + '\nby = "iqm"', "holds", 2),
+        (ORDER + '\nby = "median"\nthreshold = 0.3', "does not hold", 2),
+        (ORDER + "\nper_task = true", "holds", 4),
+        (BAND + "value = 2.2\ntolerance = 0.3", "holds", 1),
+        (BAND + "value = 3.0\ntolerance = 0.3", "does not hold", 1),
+        (BAND + "low = 2.2", "open", 1),
+        (BAND + "normalized = true\nhigh = 0.3", "holds", 1),
+        (BAND.replace('"b"', '"a"') + 'ratio_to = ["b", "c"]\nhigh = 0.7', "holds", 2),
+        (BAND + "value = { near = 2.2, far = 9.0 }\ntolerance = 0.5\nat_least = 1", "holds", 2),
+        (BAND + OF_TASKS % (2.2, 2.2), "holds", 2),
+        (BAND + OF_TASKS % (3.0, 3.0), "does not hold", 2),
+        (SHARE + 'better_than = ["a", "b"]\nat_least = 0.4', "holds", 1),
+        (SHARE + "above = 9.0\nat_least = 0.6", "does not hold", 1),
+        (SHARE + "below = 9.0\nat_least = 0.4", "holds", 1),
+        (SHARE.replace("score", "falls") + 'better_than = "a"\nat_least = 0.6', "does not hold", 1),
     ],
-)  # fmt: skip
+)
 def test_kinds_and_their_verdicts(host, settings, verdict, comparisons):
     judgement = judged(host, settings)
     assert (judgement.verdict.value, len(judgement.findings)) == (verdict, comparisons)
     words = {finding.word for finding in judgement.findings}
     assert ("parts hold" in judgement.reason) == (verdict != "holds" and len(words) > 1)
+    told = "compared with a published number"
     published = judgement.claim.kind == "band" and "value" in settings
-    assert judgement.reason.startswith("compared with a published number") == (
-        published and verdict == "does not hold"
-    )
-    rest = judgement.reason.removeprefix("compared with a published number")
-    assert (rest == "") == (verdict == "holds" or words == {"false"})
+    assert judgement.reason.startswith(told) == (published and verdict == "does not hold")
+    assert (judgement.reason.removeprefix(told) == "") == (verdict == "holds" or words == {"false"})
     assert judgement.seeds == 5
     for finding in judgement.findings:
         low, high = finding.interval
@@ -195,16 +196,13 @@ def test_kinds_and_their_verdicts(host, settings, verdict, comparisons):
 
 
 def test_an_undecided_claim_says_how_many_more_seeds_would_decide(host):
-    judgement = judged(
-        host, ORDER.replace('["a", "b"]', '"b"'), lambda m, t, s: (s * 3 + (m == "c")) % 7
-    )
+    judgement = judged(host, ORDER.replace('["a", "b"]', '"b"'), noisy)
     assert judgement.verdict is Verdict.OPEN
     told = as_json(judgement)
     assert 0 < told["more_seeds_low"] < told["more_seeds"]
     assert 0 < told["chance"] < 1
-    assert (
-        f"about {told['more_seeds']} more seeds would decide ({told['more_seeds_low']} to "
-    ) in judgement.reason
+    said = f"about {told['more_seeds']} more seeds would decide ({told['more_seeds_low']} to "
+    assert said in judgement.reason
 
 
 @pytest.mark.parametrize(("seeds", "more"), [(1, 2), (2, 1)])
@@ -218,15 +216,11 @@ def test_with_fewer_than_three_seeds_nothing_is_decided(host, seeds, more):
 
 
 def test_the_part_of_a_conjunction_that_failed_is_named(host):
-    order = 'kind = "order"\nmetric = "score"\nmethods = ["c", "a", "b"]'
-    judgement = judged(host, order)
+    judgement = judged(host, ORDER.replace('["a", "b"]', '"a", "b"'))
     assert judgement.verdict is Verdict.DOES_NOT_HOLD
     assert judgement.reason == "1 of 2 parts hold; false: a over b"
-    per_task = judged(
-        host,
-        f"{ORDER}\nper_task = true",
-        lambda m, t, s: spread(m, t, s) if t == "near" else (s * 3 + (m == "c")) % 7,
-    )
+    far = lambda *run: spread(*run) if run[1] == "near" else noisy(*run)  # noqa: E731
+    per_task = judged(host, f"{ORDER}\nper_task = true", far)
     assert per_task.verdict is Verdict.OPEN
     assert per_task.reason.startswith("2 of 4 parts hold; open: c over a on far, c over b on far; ")
 
@@ -239,33 +233,25 @@ def test_means_that_differ_the_other_way_than_probabilities_of_improvement_are_n
 
     judgement = judged(host, ORDER.replace('["a", "b"]', '"a"'), rarely_bad)
     assert judgement.findings[0].comparison.measured.estimate == 0.8
-    assert (
-        "c over a: probability of improvement 0.8, but the means differ by -0.2" in judgement.reason
-    )
+    said = "c over a: probability of improvement 0.8, but the means differ by -0.2"
+    assert said in judgement.reason
     assert as_json(judgement)["comparisons"][0]["difference"] == pytest.approx(-0.2)
 
 
 @pytest.mark.parametrize("budget", ["smoke", "long", "one-task"])
 def test_under_another_budget_a_claim_is_not_applicable_whatever_the_runs_say(host, budget):
-    for settings in (ORDER, ORDER.replace('["c", ["a", "b"]]', '["a", "c"]')):
+    for settings in (ORDER, WRONG):
         judgement = judged(host, settings, budget=budget)
         assert judgement.verdict is Verdict.NOT_RUN
         assert judgement.reason.startswith("the claim needs the budget paper; here, by score, ")
         assert judgement.findings[0].interval is not None
-    nothing = judged(
-        host, ORDER, budget=budget, change=lambda s: replace(s, status="missing", values={})
-    )
-    assert nothing.verdict is Verdict.NOT_RUN
+    assert judged(host, ORDER, budget=budget, change=missing).verdict is Verdict.NOT_RUN
 
 
 def test_under_another_budget_the_estimate_is_of_the_methods_that_ran_whole(host):
     """Method c beats a in every run and b is not there: c over a alone is told of, exactly 1."""
-    lost = judged(
-        host,
-        ORDER,
-        budget="long",
-        change=lambda s: replace(s, status="missing", values={}) if s.method == "b" else s,
-    )
+    without_b = lambda score: missing(score) if score.method == "b" else score  # noqa: E731
+    lost = judged(host, ORDER, budget="long", change=without_b)
     (finding,) = lost.findings
     assert (finding.comparison.about, finding.comparison.measured.estimate) == ("c over a", 1.0)
     assert "; here, by score, c over a: probability of improvement 1 [" in lost.reason
@@ -283,12 +269,10 @@ def test_methods_that_a_claim_does_not_compare_are_not_compared_where_one_betwee
 
 def test_a_claim_about_one_raw_task_is_not_applicable_where_a_budget_has_several(host):
     """Raw values have no common scale: there is nothing to compare, and that is no fault."""
-    order = 'kind = "order"\nmetric = "falls"\nmethods = ["a", "c"]\nby = "mean"'
-    suite = parse_suite(stated(order, '["one-task"]'), host, "claims.toml")
+    text = stated(WRONG.replace("score", "falls") + '\nby = "mean"', '["one-task"]')
     for budget, verdict in (("one-task", Verdict.HOLDS), ("paper", Verdict.NOT_RUN)):
-        plan = make_plan(suite, host, budget, device="cpu")
-        (judgement,) = judge(plan, scores_of(plan, spread))
-        assert judgement.verdict is verdict
+        plan = planned(host, text, budget)
+        assert judge(plan, scores_of(plan, spread))[0].verdict is verdict
 
 
 def test_steps_or_settings_that_were_set_by_hand_decide_nothing(host):
@@ -299,38 +283,32 @@ def test_steps_or_settings_that_were_set_by_hand_decide_nothing(host):
     assert judged(host, ORDER, seeds=range(8)).verdict is Verdict.HOLDS
 
 
-def test_missing_and_failed_runs_are_counted_and_named(host):
-    def lost(score):
-        if score.method == "c" and score.task == "far" and score.seed in (1, 3):
-            status = {1: "failed", 3: "missing"}[score.seed]
-            return replace(score, status=status, score=None, values={})
-        return score
+def lost(score):
+    """One run of c that failed, and one that is not there."""
+    status = {("c", "far", 1): "failed", ("c", "far", 3): "missing"}
+    own = status.get((score.method, score.task, score.seed))
+    return replace(missing(score), status=own) if own else score
 
+
+def test_missing_and_failed_runs_are_counted_where_they_matter(host):
     judgement = judged(host, ORDER, change=lost)
-    assert judgement.verdict is Verdict.NOT_RUN
-    assert judgement.reason == "c 8 of 10 runs, failed far/1, missing far/3"
     assert (judgement.runs.planned, judgement.runs.finished, judgement.runs.failed) == (30, 28, 1)
     assert judgement.findings == ()
-    near = judged(host, f'{ORDER}\ntasks = ["near"]', change=lost)
-    assert near.verdict is Verdict.HOLDS
+    assert judged(host, f'{ORDER}\ntasks = ["near"]', change=lost).verdict is Verdict.HOLDS
 
 
-def test_where_nothing_ran_it_says_so_in_one_line(host):
-    judgement = judged(
-        host, ORDER, change=lambda s: replace(s, status="missing", score=None, values={})
-    )
-    assert judgement.reason == "c 0 of 10 runs; a 0 of 10 runs; b 0 of 10 runs"
-
-
-def test_a_method_that_no_plugin_gives_is_named(host):
-    judgement = judged(host, ORDER.replace('"c"', '"d"'))
-    assert judgement.verdict is Verdict.NOT_RUN
-    assert judgement.reason == "there is no method d"
-
-
-def test_a_method_that_was_not_selected_is_not_run(host):
-    judgement = judged(host, ORDER, methods=["a", "c"])
-    assert judgement.reason == "there is no method b"
+@pytest.mark.parametrize(
+    ("claim", "given", "reason"),
+    [
+        (ORDER, {"change": lost}, "c 8 of 10 runs, failed far/1, missing far/3"),
+        (ORDER, {"change": missing}, "c 0 of 10 runs; a 0 of 10 runs; b 0 of 10 runs"),
+        (ORDER.replace('"c"', '"d"'), {}, "there is no method d"),
+        (ORDER, {"methods": ["a", "c"]}, "there is no method b"),
+    ],
+)
+def test_a_claim_that_lacks_runs_or_methods_is_not_run_and_names_them(host, claim, given, reason):
+    judgement = judged(host, claim, **given)
+    assert (judgement.verdict, judgement.reason) == (Verdict.NOT_RUN, reason)
 
 
 @pytest.mark.parametrize("value", [None, math.nan, math.inf])
@@ -344,19 +322,17 @@ def test_a_value_that_is_missing_or_no_number_is_never_left_out(host, value):
 
 
 def test_runs_that_are_all_equal_do_not_decide_a_number_unless_it_is_exact(host):
-    band = 'kind = "band"\nmetric = "score"\nmethod = "a"\nvalue = 1.0\ntolerance = 0.1'
+    band = BAND + "value = 1.0\ntolerance = 0.1"
     judgement = judged(host, band, lambda m, t, s: 1.0)
     assert judgement.verdict is Verdict.OPEN
     assert judgement.reason == (
-        "all runs are equal for a, and no number of seeds would decide: say exact = true where the "
+        "all runs are equal for b, and no number of seeds would decide: say exact = true where the "
         "metric has no randomness, or give its range (lowest, highest, fails_beyond)"
     )
-    many = judged(host, band, lambda m, t, s: 1.0, seeds=range(7))
-    assert many.verdict is Verdict.OPEN
-    assert judged(host, f"{band}\nexact = true", lambda m, t, s: 1.0).verdict is Verdict.HOLDS
-    other = judged(host, f"{band}\nexact = true", lambda m, t, s: 2.0)
-    assert other.verdict is Verdict.DOES_NOT_HOLD
-    differing = judged(host, f"{band}\nexact = true", lambda m, t, s: 1.0 + 1e-9 * s)
+    exact = f"{band}\nexact = true"
+    assert judged(host, exact, lambda m, t, s: 1.0).verdict is Verdict.HOLDS
+    assert judged(host, exact, lambda m, t, s: 2.0).verdict is Verdict.DOES_NOT_HOLD
+    differing = judged(host, exact, lambda m, t, s: 1.0 + 1e-9 * s)
     assert differing.verdict is Verdict.OPEN
     assert "declared exact, but" in differing.reason
 
@@ -374,36 +350,6 @@ def test_at_least_counts_tasks(host):
     claim = f"{ORDER}\nper_task = true"
     assert judged(host, claim, only_near).verdict.value == "does not hold"
     assert judged(host, f"{claim}\nat_least = 1", only_near).verdict is Verdict.HOLDS
-
-
-def test_a_plugin_adds_a_kind(host):
-    @dataclass(frozen=True, kw_only=True)
-    class Positive(ClaimKind):
-        method: str
-
-        @property
-        def named_methods(self):
-            return (self.method,)
-
-        def compare(self, observations):
-            measured = location(observations.values(self.method), "mean")
-            return Evidence((Comparison(self.method, "mean", measured, Region(low=0.0)),))
-
-    class Plugin:
-        @staticmethod
-        def uqbench_claim_kinds():
-            return [Spec(name="positive", version="1", factory=Positive, summary="above zero")]
-
-    from uqbench import hookimpl
-
-    Plugin.uqbench_claim_kinds = staticmethod(hookimpl(Plugin.uqbench_claim_kinds))
-    plugin = host.register(
-        name="positive", distribution="positive", version="1", load=lambda: Plugin
-    )
-    assert plugin.failure is None
-    claim = 'kind = "positive"\nmetric = "score"\nmethod = "a"'
-    assert judged(host, claim).verdict is Verdict.HOLDS
-    assert judged(host, claim, lambda m, t, s: -spread(m, t, s)).verdict.value == "does not hold"
 
 
 class UnspeakableError(Exception):
@@ -426,17 +372,18 @@ class Endless(Location):
         (
             "compare",
             UnspeakableError(),
-            "UnspeakableError (its message cannot be made: RuntimeError)",
+            "UnspeakableError (its message cannot be made",
         ),
         ("named_methods", KeyError("x"), "KeyError: 'x'"),
         ("interval", ZeroDivisionError("no interval"), "ZeroDivisionError: no interval"),
+        ("nothing", None, ""),
     ],
 )
-def test_a_claim_whose_kind_raises_is_undecided_and_says_so_and_the_others_are_judged(
-    part, error, reason, host
-):
+def test_a_claim_whose_kind_raises_is_open_and_the_others_are_judged(part, error, reason, host):
+    """A plugin's kind, that a value lies above zero; one that raises nothing is judged."""
+
     @dataclass(frozen=True, kw_only=True)
-    class Broken(ClaimKind):
+    class Positive(ClaimKind):
         method: str
 
         @property
@@ -448,23 +395,30 @@ def test_a_claim_whose_kind_raises_is_undecided_and_says_so_and_the_others_are_j
         def compare(self, observations):
             if part == "compare":
                 raise error
-            measured = Endless(**vars(location(observations.values(self.method), "mean")))
+            measured = location(observations.values(self.method), "mean")
+            if part == "interval":
+                measured = Endless(**vars(measured))
             return Evidence((Comparison(self.method, "mean", measured, Region(low=0.0)),))
 
     judging = []
     name = f"broken-{part.replace('_', '-')}-{type(error).__name__.lower()}"
-    added = Added({"claim kind": [Spec(name=name, version="1", factory=Broken, summary=".")]})
-    plugin = host.register(name=name, distribution=name, version="1", load=lambda: added)
-    assert plugin.failure is None
+    added = Added({"claim kind": [Spec(name=name, version="1", factory=Positive, summary=".")]})
+    add(host, name, lambda: added)
     good = '[[claims]]\nid = "good"\nsentence = "s."\nsource = "Figure 1"\nbudgets = ["paper"]\n'
-    text = stated(f'kind = "{name}"\nmetric = "score"\nmethod = "a"') + good + ORDER
-    plan = make_plan(parse_suite(text, host, "claims.toml"), host, "paper", device="cpu")
+    claim = f'kind = "{name}"\nmetric = "score"\nmethod = "a"'
+    plan = planned(host, stated(claim) + good + ORDER)
     judging.append(True)
     scores = scores_of(plan, spread)
-    broken, other = judge(plan, scores)
-    assert (broken.verdict, broken.reason) == (Verdict.OPEN, f"its kind raised {reason}")
-    assert as_text(broken).splitlines()[1] == f"  open: its kind raised {reason}"
+    own, other = judge(plan, scores)
     assert other.verdict is Verdict.HOLDS
+    if error is None:
+        assert own.verdict is Verdict.HOLDS
+        below = judged(host, claim, lambda *run: -spread(*run))
+        assert below.verdict is Verdict.DOES_NOT_HOLD
+        return
+    assert own.verdict is Verdict.OPEN
+    assert own.reason.startswith(f"its kind raised {reason}")
+    assert as_text(own).splitlines()[1] == f"  open: {own.reason}"
     [row, *_] = csv.DictReader(io.StringIO(Board.of(plan, scores).files()["claims.csv"]))
     assert (row["claim"], row["verdict"]) == ("it", "open")
 
@@ -477,38 +431,31 @@ def test_a_claim_whose_kind_raises_is_undecided_and_says_so_and_the_others_are_j
     [
         (ORDER.replace("order", "ordre"), "kind: there is no claim kind 'ordre'. Did you mean"),
         (ORDER.replace("metric", "metrik"), "unknown key 'metrik'. Did you mean 'metric'"),
-        (ORDER.replace('"score"', '"scor"'), "metric: there is no metric 'scor'. Did you mean"),
+        (ORDER.replace('"score', '"scor'), "metric: there is no metric 'scor'. Did you mean"),
         (f'{ORDER}\ntasks = ["nera"]', "there is no task with score in budget 'paper', 'nera'"),
-        (ORDER.replace('["c", ["a", "b"]]', '["c"]'), "expected two tiers"),
-        (ORDER.replace('["c", ["a", "b"]]', '["c", []]'), "expected two tiers"),
+        (ORDER.replace(', ["a", "b"]', ""), "expected two tiers"),
+        (ORDER.replace('["a", "b"]', "[]"), "expected two tiers"),
         (ORDER.replace('["a", "b"]', '["a", "c"]'), "'c' is named more than once"),
         (f"{ORDER}\nthreshold = 1.5", "threshold: expected a number in (0, 1)"),
         (f"{ORDER}\nat_least = 1", "needs per_task = true"),
         (f"{ORDER}\nper_task = true\nat_least = 3", "at_least = 3, of 2 tasks"),
         (f'{ORDER}\nby = "mode"', "by: Input should be"),
         (ORDER.replace("score", "falls") + '\nby = "iqm"', "'falls' has no normalization"),
-        ('kind = "band"\nmetric = "score"\nmethod = "a"', "value and tolerance or error"),
-        ('kind = "band"\nmetric = "score"\nmethod = "a"\nvalue = 1.0',
-         "either value and tolerance or error"),
-        ('kind = "band"\nmetric = "score"\nmethod = "a"\nvalue = { near = 1.0 }\n'
-         "error = { far = 0.1 }", "a number above 0 for each task"),
-        ('kind = "band"\nmetric = "score"\nmethod = "a"\nvalue = 1.0\ntolerance = 1\n'
-         "low = 0", "either value and tolerance or error"),
-        ('kind = "band"\nmetric = "score"\nmethod = "a"\nlow = 2\nhigh = 1', "must be below high"),
-        ('kind = "band"\nmetric = "score"\nmethod = "a"\nlow = 2\nratio_to = "a"', "method itself"),
-        ('kind = "band"\nmetric = "score"\nmethod = "a"\nvalue = { nera = 1.0 }\ntolerance = 1',
-         "'nera'. Did you mean 'near'"),
-        ('kind = "share"\nmetric = "score"\nmethod = "a"\nat_least = 0.5',
-         "either 'better_than', 'above' or 'below'"),
-        ('kind = "share"\nmetric = "score"\nmethod = "a"\nabove = 1\nat_least = 1.5', "a share is"),
+        (BAND, "value and tolerance or error"),
+        (BAND + "value = 1.0", "either value and tolerance or error"),
+        (BAND + "value = 1.0\ntolerance = 1\nlow = 0", "either value and tolerance or error"),
+        (BAND + "value = { near = 1.0 }\nerror = { far = 0.1 }", "a number above 0 for each task"),
+        (BAND + "low = 2\nhigh = 1", "must be below high"),
+        (BAND + 'low = 2\nratio_to = "b"', "method itself"),
+        (BAND + "value = { nera = 1.0 }\ntolerance = 1", "'nera'. Did you mean 'near'"),
+        (SHARE + "at_least = 0.5", "either 'better_than', 'above' or 'below'"),
+        (SHARE + "above = 1\nat_least = 1.5", "a share is"),
+        (SHARE + 'above = 2\nat_least = 0.5\ntasks = ["near"]', "5 seeds can never decide it"),
         ("metric = 3", "claims.it.kind: Field required"),
-        ('kind = "share"\nmetric = "score"\nmethod = "c"\nabove = 2\nat_least = 0.5\n'
-         'tasks = ["near"]',
-         "5 seeds can never decide it"),
         (f'{ORDER}\nreadings = ["decai"]\n{READING}', "no reading 'decai'. Did you mean 'decay'"),
         (f"{ORDER}\n{READING}".replace("moved", "move"), "decay: unknown key 'move'. Did you mean"),
     ],
-)  # fmt: skip
+)
 def test_what_is_wrong_in_a_claim_is_told_with_file_key_and_nearest_name(host, settings, message):
     with pytest.raises(UqbenchError) as caught:
         parse_suite(stated(settings), host, "claims.toml")
@@ -517,15 +464,18 @@ def test_what_is_wrong_in_a_claim_is_told_with_file_key_and_nearest_name(host, s
 
 
 def test_a_published_number_says_where_it_stands(host):
-    published = 'kind = "band"\nmetric = "score"\nmethod = "b"\nvalue = 2.2\ntolerance = 1.0'
+    def parsed(claim, source):
+        return parse_suite(stated(claim).replace("Figure 1", source), host, "claims.toml")
+
+    published = BAND + "value = 2.2\ntolerance = 1.0"
     good = ("A 2019, Table 2", "A 2019, Figures C.2 and 3", "A 2019, section 5.1, on a GPU",
             "A 2019, figures on it; read off figures, not verifiable from the text")  # fmt: skip
     for source in good:
-        parse_suite(stated(published).replace("Figure 1", source), host, "claims.toml")
+        parsed(published, source)
     for source in ("A 2019", "A 2019, figures on it", "A 2019, tables"):
         with pytest.raises(UqbenchError, match=f"source: '{source}' does not say where"):
-            parse_suite(stated(published).replace("Figure 1", source), host, "claims.toml")
-        parse_suite(stated(ORDER).replace("Figure 1", source), host, "claims.toml")
+            parsed(published, source)
+        parsed(ORDER, source)
 
 
 @pytest.mark.parametrize(
@@ -534,7 +484,6 @@ def test_a_published_number_says_where_it_stands(host):
         ('["papre"]', "no budget 'papre'. Did you mean 'paper'"),
         ('["smoke"]', "the budget 'smoke' cannot rank methods"),
         ("[]", "budgets: Tuple should have at least 1"),
-        ('"paper"', "budgets: Input should be a valid array"),
     ],
 )
 def test_a_claim_needs_budgets_that_can_rank(host, budgets, message):
@@ -545,15 +494,7 @@ def test_a_claim_needs_budgets_that_can_rank(host, budgets, message):
 
 def test_a_plugin_joins_claims_and_ids_are_unique(host):
     suite = parse_suite(stated(ORDER), host, "claims.toml")
-    own = {
-        "id": "mine",
-        "sentence": "Mine is better.",
-        "source": "my paper",
-        "budgets": ["paper"],
-        "kind": "order",
-        "metric": "score",
-        "methods": ["mine", "a"],
-    }
+    own = suite.claims[0].model_dump() | {"id": "mine", "methods": ["mine", "a"]}
     joined, _ = extended(suite, {"claims": [own]}, host, "mine.toml", {})
     assert [claim.id for claim in joined.claims] == ["it", "mine"]
     wrong = [own | {"id": "it"}, own | {"metric": "scores"}]
@@ -583,8 +524,7 @@ def test_the_examples_of_the_documentation_are_read(host):
 
 
 def board(host, settings=ORDER, value=spread, **selection):
-    suite = parse_suite(stated(settings), host, "claims.toml")
-    plan = make_plan(suite, host, "paper", device="cpu", **selection)
+    plan = planned(host, stated(settings), **selection)
     return Board.of(plan, scores_of(plan, value))
 
 
@@ -605,17 +545,15 @@ def test_claims_csv_has_a_row_a_comparison_and_the_manifest_covers_it(host):
 
 
 def test_a_suite_without_claims_has_a_table_without_rows(host):
-    suite = parse_suite(SUITE, host, "claims.toml")
-    plan = make_plan(suite, host, "paper", device="cpu")
+    plan = planned(host, SUITE)
     text = Board.of(plan, scores_of(plan, spread)).files()["claims.csv"]
     assert text.startswith("claim,verdict,")
     assert text.count("\n") == 1
 
 
 def test_without_the_package_a_suite_runs_and_its_claims_are_neither_checked_nor_judged(host):
-    bare = with_plugins("uqbench.registry.builtin.plugin", "toy_uqbench")
-    suite = parse_suite(stated('kind = "mine, of no plugin"'), bare, "claims.toml")
-    plan = make_plan(suite, bare, "paper", device="cpu")
+    bare = with_plugins(BUILTIN, "toy_uqbench")
+    plan = planned(bare, stated('kind = "mine, of no plugin"'))
     assert plan.claims == ()
     assert "claims.csv" not in Board.of(plan, scores_of(plan, spread)).files()
 
@@ -631,13 +569,11 @@ def test_the_text_gives_verdict_sentence_evidence_and_source(host):
 def test_verdicts_are_printed_with_the_readings_that_they_rest_on(host):
     settings = f'{ORDER}\nreadings = ["decay"]\n{READING}'
     judgement = judged(host, settings)
-    text = as_text(judgement)
-    assert text.startswith("It is so.\n  holds, under decay\n")
+    assert as_text(judgement).startswith("It is so.\n  holds, under decay\n")
     assert as_json(judgement)["readings"]["decay"]["moved"] == "not tried"
     found = board(host, settings)
-    assert {
-        row["readings"] for row in csv.DictReader(io.StringIO(found.files()["claims.csv"]))
-    } == {"decay"}
+    rows = csv.DictReader(io.StringIO(found.files()["claims.csv"]))
+    assert {row["readings"] for row in rows} == {"decay"}
     shown = page(found, [], "")
     assert "| **holds** under the reading `decay` |" in shown
     assert "| `decay` | from step 0 on | from the start of learning on | not tried |" in shown
@@ -759,22 +695,23 @@ def test_scores_of_other_settings_are_not_written_anew(stored):
         check(stored, 0, rewrite=True)
 
 
-def test_a_claim_that_the_suite_s_own_alternative_turns_round_is_open(host):
+@pytest.mark.parametrize(
+    ("order", "other", "expected"),
+    [
+        (ORDER, "does not hold", Verdict.OPEN),
+        (ORDER, "holds", Verdict.HOLDS),
+        (WRONG, "holds", Verdict.OPEN),
+        (WRONG, "does not hold", Verdict.DOES_NOT_HOLD),
+    ],
+)
+def test_a_claim_that_the_suite_s_own_alternative_turns_round_is_open(host, order, other, expected):
     """Whichever way the runs decide it; one that the alternative leaves as it is does not."""
-    holds, fails = ORDER, ORDER.replace('["c", ["a", "b"]]', '["a", "c"]')
-    for order, other, expected in (
-        (holds, "does not hold", Verdict.OPEN),
-        (holds, "holds", Verdict.HOLDS),
-        (fails, "holds", Verdict.OPEN),
-        (fails, "does not hold", Verdict.DOES_NOT_HOLD),
-    ):
-        under = f'{{ decay = {{ verdict = "{other}", found = "7 of 9" }} }}'
-        judgement = judged(host, f'{order}\nreadings = ["decay"]\nunder = {under}\n{READING}')
-        assert judgement.verdict is expected
-        assert (f"{other} under 'decay' (7 of 9)" in judgement.reason) == (expected is Verdict.OPEN)
-    wrong = f'{ORDER}\nunder = {{ decai = {{ verdict = "holds", found = "" }} }}\n{READING}'
+    under = f'under = {{ decay = {{ verdict = "{other}", found = "7 of 9" }} }}\n{READING}'
+    judgement = judged(host, f'{order}\nreadings = ["decay"]\n{under}')
+    assert judgement.verdict is expected
+    assert (f"{other} under 'decay' (7 of 9)" in judgement.reason) == (expected is Verdict.OPEN)
     with pytest.raises(UqbenchError, match=r"no reading 'decai'. Did you mean 'decay'"):
-        judged(host, wrong)
+        judged(host, f"{order}\n{under}".replace("{ decay", "{ decai"))
 
 
 def test_a_claim_in_another_setting_than_the_papers_is_open_and_says_what_the_runs_say(host):
@@ -787,22 +724,25 @@ def test_a_claim_in_another_setting_than_the_papers_is_open_and_says_what_the_ru
     assert other.findings
 
 
-def test_a_statistic_over_more_tasks_than_there_are_is_not_run(host):
-    assert judged(host, f"{ORDER}\nleast_tasks = 2").verdict is Verdict.HOLDS
-    suite = stated(f"{ORDER}\nleast_tasks = 2", '["one-task"]')
-    plan = make_plan(parse_suite(suite, host, "claims.toml"), host, "one-task", device="cpu")
+NEVER = "no budget can decide it: the paper's statistic is over 57 tasks, the suite has 2"
+
+
+@pytest.mark.parametrize(
+    ("least", "budget", "reason"),
+    [
+        (2, "one-task", "the paper's statistic is over 2 tasks, this budget has 1"),
+        (57, "paper", NEVER),
+        (57, "one-task", NEVER),
+    ],
+)
+def test_a_statistic_over_more_tasks_than_there_are_is_not_run(host, least, budget, reason):
+    """Where the suite has too few, no other budget is named that would decide it."""
+    settings = f"{ORDER}\nleast_tasks = {least}"
+    plan = planned(host, stated(settings, f'["paper", "{budget}"]'), budget)
     (few,) = judge(plan, scores_of(plan, spread))
-    assert few.verdict is Verdict.NOT_RUN
-    assert few.reason == "the paper's statistic is over 2 tasks, this budget has 1"
-
-
-@pytest.mark.parametrize("budget", ["paper", "one-task"])
-def test_a_statistic_over_more_tasks_than_the_suite_has_needs_no_other_budget(host, budget):
-    few = judged(host, f"{ORDER}\nleast_tasks = 57", budget=budget)
-    assert few.verdict is Verdict.NOT_RUN
-    said = "no budget can decide it: the paper's statistic is over 57 tasks, the suite has 2"
-    assert few.reason == said
+    assert (few.verdict, few.reason) == (Verdict.NOT_RUN, reason)
     assert "needs" not in as_text(few)
+    assert (judged(host, settings).verdict is Verdict.HOLDS) == (least == 2)
 
 
 @pytest.mark.parametrize(
@@ -815,17 +755,16 @@ def test_a_statistic_over_more_tasks_than_the_suite_has_needs_no_other_budget(ho
     ],
 )
 def test_a_margin_counts_for_runs_that_were_begun_after_it_was_set(host, began, verdict):
-    order = 'kind = "order"\nmetric = "falls"\nmethods = ["a", "c"]\ntasks = ["near"]'
+    order = stated(WRONG.replace("score", "falls") + '\ntasks = ["near"]')
     few = 'summary = "fewer are better"'
-    dated = stated(order).replace(few, f'{few}\nmargin = 5.0\nmargin_set = "2026-01-05"')
-    plan = make_plan(parse_suite(dated, host, "claims.toml"), host, "paper", device="cpu")
+    plan = planned(host, order.replace(few, f'{few}, margin = 5.0, margin_set = "2026-01-05"'))
     scores = scores_of(plan, lambda m, t, s: (s * 3 + (m == "c")) % 4)
     (judgement,) = judge(plan, scores, began)
     assert judgement.verdict is verdict
     late = "the margin, 5, was set after the runs" in judgement.reason
     assert late == (verdict is Verdict.OPEN)
     with pytest.raises(UqbenchError, match="margin and margin_set: expected both"):
-        parse_suite(stated(order).replace(few, f"{few}\nmargin = 5.0"), host, "claims.toml")
+        planned(host, order.replace(few, f"{few}, margin = 5.0"))
 
 
 def test_a_pair_of_methods_is_told_in_a_sentence_in_python_and_by_a_command(stored):
@@ -843,9 +782,8 @@ def test_a_pair_of_methods_is_told_in_a_sentence_in_python_and_by_a_command(stor
     assert " more seeds would decide (" in said
     told = uqbench("compare", stored, "--pair", "fast,slow")
     assert told == f"{said}\n"
-    with pytest.raises(
-        UqbenchError, match=r"toy · paper .* has no method 'slo'. Did you mean 'slow'"
-    ):
+    none = r"toy · paper .* has no method"
+    with pytest.raises(UqbenchError, match=f"{none} 'slo'. Did you mean 'slow'"):
         board.sentence("fast", "slo")
-    with pytest.raises(UqbenchError, match=r"toy · paper .* has no method"):
+    with pytest.raises(UqbenchError, match=none):
         board.sentence("fast", "fast")

@@ -8,6 +8,7 @@ import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -21,17 +22,12 @@ EPISODES, LENGTH = 40, 25
 
 def drawn() -> dict[tuple[str, str, int], np.ndarray]:
     """The learning curve of each run at ``STEPS``; dqn ends at about 8, ppo at about 3."""
-    generator = np.random.default_rng(7)
-    return {
-        (method, task, seed): np.round(
-            np.linspace(0, 8.0 if method == "dqn" else 3.0, len(STEPS))
-            + generator.normal(0, 0.4, len(STEPS)),
-            3,
-        )
-        for method in METHODS
-        for task in TASKS
-        for seed in SEEDS
-    }
+    generator, curves = np.random.default_rng(7), {}
+    for method, task, seed in product(METHODS, TASKS, SEEDS):
+        rise = np.linspace(0, 8.0 if method == "dqn" else 3.0, len(STEPS))
+        noise = generator.normal(0, 0.4, len(STEPS))
+        curves[method, task, seed] = np.round(rise + noise, 3)
+    return curves
 
 
 CURVES = drawn()
@@ -78,30 +74,18 @@ def wandb_chart() -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def to_csv(frame: pd.DataFrame, path: Path) -> None:
-    frame.to_csv(path, index=False)
-
-
 def to_semicolons(frame: pd.DataFrame, path: Path) -> None:
-    score = "return"
-    commas = frame.assign(**{score: frame[score].str.replace(".", ",")})
+    commas = frame.assign(**{"return": frame["return"].str.replace(".", ",")})
     commas.to_csv(path, index=False, sep=";", encoding="utf-8-sig")
 
 
-def to_json(frame: pd.DataFrame, path: Path) -> None:
-    path.write_text(json.dumps(frame.to_dict("records")))
-
-
-def to_jsonl(frame: pd.DataFrame, path: Path) -> None:
-    path.write_text("".join(json.dumps(row) + "\n" for row in frame.to_dict("records")))
-
-
-def to_parquet(frame: pd.DataFrame, path: Path) -> None:
-    frame.to_parquet(path, index=False)
-
-
-def to_feather(frame: pd.DataFrame, path: Path) -> None:
-    frame.reset_index(drop=True).to_feather(path)
+SAVE: dict[str, Callable[[pd.DataFrame, Path], Any]] = {
+    ".csv": lambda frame, path: frame.to_csv(path, index=False),
+    ".json": lambda frame, path: path.write_text(json.dumps(frame.to_dict("records"))),
+    ".jsonl": lambda frame, path: frame.to_json(path, orient="records", lines=True),
+    ".parquet": lambda frame, path: frame.to_parquet(path, index=False),
+    ".feather": lambda frame, path: frame.reset_index(drop=True).to_feather(path),
+}
 
 
 @dataclass(frozen=True)
@@ -110,15 +94,15 @@ class Form:
 
     Attributes:
         table: what it holds, as text.
-        save: writes a table.
         suffix: of its name.
         roles: columns of method, task, seed, step and score; none of a chart.
+        save: writes a table, where files of this suffix are written otherwise.
     """
 
     table: Callable[[], pd.DataFrame]
-    save: Callable[[pd.DataFrame, Path], None]
     suffix: str
     roles: Mapping[str, str] = field(default_factory=dict)
+    save: Callable[[pd.DataFrame, Path], Any] | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -128,30 +112,26 @@ class Form:
     def write(self, frame: pd.DataFrame, path: Path) -> Path:
         path = path.with_suffix(self.suffix)
         path.parent.mkdir(parents=True, exist_ok=True)
-        self.save(frame, path)
+        (self.save or SAVE[self.suffix])(frame, path)
         return path
 
 
 RUN = {"method": "algo", "task": "env_id", "seed": "seed", "score": "return"}
 CURVE = {**RUN, "step": "global_step"}
+WANDB = {**RUN, "method": "exp_name", "score": "charts/episodic_return"}
+MLFLOW = {of: f"{'metrics' if of == 'score' else 'params'}.{name}" for of, name in RUN.items()}
 FORMS = {
-    "csv of runs": Form(runs, to_csv, ".csv", RUN),
-    "csv of curves": Form(long, to_csv, ".csv", CURVE),
-    "csv with semicolons": Form(long, to_semicolons, ".csv", CURVE),
-    "json records": Form(runs, to_json, ".json", RUN),
-    "jsonl": Form(long, to_jsonl, ".jsonl", CURVE),
-    "parquet": Form(long, to_parquet, ".parquet", CURVE),
-    "feather": Form(runs, to_feather, ".feather", RUN),
-    "W&B table": Form(
-        wandb_table, to_csv, ".csv",
-        {**RUN, "method": "exp_name", "score": "charts/episodic_return"},
-    ),
-    "MLflow": Form(
-        mlflow, to_csv, ".csv",
-        {of: f"{'metrics' if of == 'score' else 'params'}.{name}" for of, name in RUN.items()},
-    ),
-    "W&B chart": Form(wandb_chart, to_csv, ".csv"),
-}  # fmt: skip
+    "csv of runs": Form(runs, ".csv", RUN),
+    "csv of curves": Form(long, ".csv", CURVE),
+    "csv with semicolons": Form(long, ".csv", CURVE, to_semicolons),
+    "json records": Form(runs, ".json", RUN),
+    "jsonl": Form(long, ".jsonl", CURVE),
+    "parquet": Form(long, ".parquet", CURVE),
+    "feather": Form(runs, ".feather", RUN),
+    "W&B table": Form(wandb_table, ".csv", WANDB),
+    "MLflow": Form(mlflow, ".csv", MLFLOW),
+    "W&B chart": Form(wandb_chart, ".csv"),
+}
 
 
 def monitor_rows(method: str, task: str, seed: int) -> list[str]:
@@ -208,78 +188,57 @@ def crlf(root: Path) -> None:
             path.write_bytes(b"\xef\xbb\xbf" + text)
 
 
-def changed_rows(name: str, form: Form, rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Tables that a relation makes of one, with a word on each."""
-    table, roles = rows, form.roles
+def changed_rows(name: str, form: Form, table: pd.DataFrame) -> Iterator[pd.DataFrame]:
+    """Tables that a relation makes of one."""
     generator = np.random.default_rng(3)
     if name == "permute rows":
-        yield "", table.iloc[generator.permutation(len(table))]
+        yield table.iloc[generator.permutation(len(table))]
     elif name == "permute columns":
-        yield "", table[list(generator.permutation(table.columns))]
-        yield "reversed", table[list(table.columns)[::-1]]
+        yield table[list(generator.permutation(table.columns))]
+        yield table[list(table.columns)[::-1]]
     elif name == "add a column":
         numbers = [str(x) for x in np.round(generator.normal(50, 9, len(table)), 2)]
-        extra: dict[str, list[str]] = {
-            "notes": ["x"] * len(table),
-            "run": [str(k) for k in range(len(table))],
-            "model": [f"resnet{k % 3}" for k in range(len(table))],
-            "status": ["ok"] * len(table),
-            "human": numbers,
-            "reward": numbers,
-            "score": numbers,
-            "loss": numbers,
-            "seed2": numbers,
-            **({"timesteps": numbers} if form.curves else {}),  # in a row a run it is the last one
-        }
-        for column, values in extra.items():
-            if column in table:
-                continue
-            for front in (True, False):
-                changed = table.copy()
-                changed.insert(0 if front else len(table.columns), column, values)
-                yield column, changed
+        extra: dict[str, Any] = {"notes": "x", "status": "ok"}
+        extra["run"] = [str(k) for k in range(len(table))]
+        extra["model"] = [f"resnet{k % 3}" for k in range(len(table))]
+        extra |= dict.fromkeys(("human", "reward", "score", "loss", "seed2"), numbers)
+        if form.curves:  # in a row a run it is the last one
+            extra["timesteps"] = numbers
+        for column, front in product([c for c in extra if c not in table], (True, False)):
+            changed = table.copy()
+            changed.insert(0 if front else len(table.columns), column, extra[column])
+            yield changed
     elif name == "add W&B's columns":
         counter = [str(10 * k) for k in range(len(table))]
-        if not roles:
-            runs_of = [c.split(" - ")[0] for c in table if " - " in c]
-            extra = {
-                f"{run} - _step{e}": counter for run in runs_of for e in ("", "__MIN", "__MAX")
-            }
-            yield "after", pd.concat([table, pd.DataFrame(extra)], axis=1)
-            yield (
-                "before",
-                pd.concat([table[["global_step"]], pd.DataFrame(extra), table.iloc[:, 1:]], axis=1),
-            )
-        else:
-            score = roles["score"]
+        if score := form.roles.get("score"):
             more = {f"{score}__MIN": table[score], f"{score}__MAX": table[score]}
-            yield "after", table.assign(_step=counter, **more)
-            yield "before", pd.DataFrame({"_step": counter, **more}, table.index).join(table)
-    elif name in ("cut a tail", "drop a middle"):
-        yield from _cut(name, form, table)
+            yield table.assign(_step=counter, **more)
+            yield pd.DataFrame({"_step": counter, **more}, table.index).join(table)
+            return
+        runs_of = [c.split(" - ")[0] for c in table if " - " in c]
+        names = [f"{run} - _step{e}" for run in runs_of for e in ("", "__MIN", "__MAX")]
+        steps = pd.DataFrame(dict.fromkeys(names, counter))
+        yield pd.concat([table, steps], axis=1)
+        yield pd.concat([table[["global_step"]], steps, table.iloc[:, 1:]], axis=1)
+    elif name == "cut a tail":
+        for first in (6, 19):
+            yield _without(form, table, slice(first, None))
+    elif name == "drop a middle":
+        yield _without(form, table, slice(5, 12))
 
 
-def _cut(name: str, form: Form, table: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    kept = {"cut a tail": [slice(0, 6), slice(0, 19)], "drop a middle": [slice(5, 12)]}[name]
+def _without(form: Form, table: pd.DataFrame, gone: slice) -> pd.DataFrame:
+    """One run without some of its steps; the whole run, where a row is one."""
     if not form.roles:
         column = next(c for c in table if "dqn__1" in c)
-        for cut in kept:
-            changed = table.copy()
-            gone = np.ones(len(STEPS), bool)
-            gone[cut] = False
-            changed.loc[~gone if name == "drop a middle" else gone, column] = ""
-            yield str(cut), changed
-        return
+        changed = table.copy()
+        changed.loc[table["global_step"].astype(int).isin(STEPS[gone]), column] = ""
+        return changed
     method, task, seed = (form.roles[of] for of in ("method", "task", "seed"))
     own = (table[method] == "dqn") & (table[task] == TASKS[0]) & (table[seed] == "1")
     if form.curves:
-        step = table[form.roles["step"]].astype(int)
-        for cut in kept:
-            inside = step.isin(STEPS[cut])
-            gone = own & (inside if name == "drop a middle" else ~inside)
-            yield str(cut), table[~gone]
-    else:
-        yield "", table[~own]
+        own &= table[form.roles["step"]].astype(int).isin(STEPS[gone])
+    return table[~own]
 
 
 def copied(root: Path, to: Path) -> Path:

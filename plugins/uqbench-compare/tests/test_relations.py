@@ -6,14 +6,14 @@
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
-from functools import reduce
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import score_forms as forms
-from score_forms import CURVES, FORMS, METHODS, SEEDS, STEPS, TASKS, Form
+from score_forms import FORMS, METHODS, STEPS, TASKS, Form
 
 import uqbench
 from uqbench.errors import UqbenchError
@@ -33,10 +33,8 @@ def outcome(paths: Sequence[Path], names: dict[str, str] | None = None, **option
     except UqbenchError as error:
         return None, str(error)
     tables = {}
-    for name, keys in (
-        ("ranks", ["method"]), ("pairs", ["first", "second"]),
-        ("intervals", ["method", "statistic"]),
-    ):  # fmt: skip
+    own = {"ranks": ["method"], "pairs": ["first", "second"], "intervals": ["method", "statistic"]}
+    for name, keys in own.items():
         table = getattr(found, name).replace(names or {})
         if name == "intervals":  # over the method that the first file has: it is among the pairs
             table = table[~table["statistic"].str.startswith("improvement")]
@@ -74,6 +72,10 @@ def has(tables: dict[str, Any]) -> set[tuple[Any, ...]]:
     return {tuple(row[name] for name in ("method", "step", "value", "low", "high")) for row in rows}
 
 
+Same = Callable[..., bool]
+Again = Callable[..., list[Path]]
+
+
 def of_table(name: str, form: Form, root: Path) -> Iterator[bool]:
     table, options = form.table(), dict(form.options)
     path = form.write(table, root / "whole" / "results")
@@ -82,91 +84,74 @@ def of_table(name: str, form: Form, root: Path) -> Iterator[bool]:
     def again(*frames: Any, at: Sequence[str] = ("one/results", "two/other")) -> list[Path]:
         return [form.write(f, root / place) for f, place in zip(frames, at, strict=False)]
 
+    def same(paths: list[Path], back: dict[str, str] | None = None, lacks: str = "") -> bool:
+        names = [path.name for path in paths]
+        return holds(base, outcome(paths, back, **options), names, lacks=lacks)
+
     if name == "split in two":
         half = len(table) // 2
         for at in (("one/results", "two/other"), ("one/results", "two/results")):
-            paths = again(table[:half], table[half:], at=at)
-            yield holds(base, outcome(paths, **options), [p.name for p in paths])
-        paths = again(table[::2], table[1::2])
-        yield holds(base, outcome(paths, **options), [p.name for p in paths])
+            yield same(again(table[:half], table[half:], at=at))
+        yield same(again(table[::2], table[1::2]))
     elif name == "append the same":
-        yield holds(base, outcome([path, path], **options), [path.name])
-        for at in ("two/results", "two/other"):
-            copy = form.write(table, root / at)
-            yield holds(base, outcome([path, copy], **options), [path.name, copy.name])
-        import pandas as pd
-
-        twice = again(pd.concat([table, table], ignore_index=True))
-        yield holds(base, outcome(twice, **options), [twice[0].name])
+        yield same([path, path])
+        for place in ("two/results", "two/other"):
+            yield same([path, form.write(table, root / place)])
+        yield same(again(pd.concat([table, table], ignore_index=True)))
     elif name == "rename to a number":
         for new in (("1.1", "1.10"), ("100000", "1e5"), ("07", "7")):
-            pairs = dict(zip(METHODS, new, strict=True))
+            changed, pairs = table, dict(zip(METHODS, new, strict=True))
             if form.roles:
                 of = form.roles["method"]
                 changed = table.assign(**{of: table[of].replace(pairs)})
-            else:
-                names = [reduce(lambda c, p: c.replace(f"__{p[0]}__", f"__{p[1]}__"),
-                                pairs.items(), column) for column in table]  # fmt: skip
-                changed = table.set_axis(names, axis=1)
-            paths = again(changed)
-            back = {number: name for name, number in pairs.items()}
-            yield holds(base, outcome(paths, back, **options), [paths[0].name])
+            for old, number in () if form.roles else pairs.items():
+                named = [column.replace(f"__{old}__", f"__{number}__") for column in changed]
+                changed = changed.set_axis(named, axis=1)
+            yield same(again(changed), {number: old for old, number in pairs.items()})
     elif name == "CRLF and mark":
         forms.copied(root / "whole", root / "crlf")
         forms.crlf(root / "crlf")
-        yield holds(base, outcome([root / "crlf" / path.name], **options), [path.name])
+        yield same([root / "crlf" / path.name])
     elif name == "resume in two files":
-        yield from resumed(form, table, base, again, options)
+        yield from resumed(form, table, same, again, options)
     elif name == "one name twice":
-        yield from two_names(form, table, base, again, options)
+        yield from two_names(form, table, same, again)
     else:
-        for _, changed in forms.changed_rows(name, form, table):
-            paths = again(changed)
-            lacks = "dqn" if name in ("cut a tail", "drop a middle") else ""
-            yield holds(base, outcome(paths, **options), [paths[0].name], lacks=lacks)
+        lacks = "dqn" if name in ("cut a tail", "drop a middle") else ""
+        for changed in forms.changed_rows(name, form, table):
+            yield same(again(changed), lacks=lacks)
 
 
 def resumed(
-    form: Form, table: Any, base: Outcome, again: Callable[..., list[Path]], options: Any
+    form: Form, table: Any, same: Same, again: Again, options: dict[str, Any]
 ) -> Iterator[bool]:
     """One run goes on in a second file, from the step where it stopped or from one before."""
     if not form.curves:
-        paths = again(table[:1], table[1:])
-        yield holds(base, outcome(paths, **options), [p.name for p in paths])
-        return
-    for back in (0, 3):
-        if form.roles:
-            own = (table[form.roles["method"]] == "dqn") & (table[form.roles["seed"]] == "1")
-            step = table[form.roles["step"]].astype(int)
-            late = own & (step > STEPS[9 - back])
-            first, second = table[~(own & (step > STEPS[9]))], table[late]
-            if back:  # what was made again came to something else
-                score = form.roles["score"]
-                second = second.assign(**{score: [f"{float(x) + 50}" for x in second[score]]})
-                paths = again(first, second)
-                yield outcome(paths, **options)[0] is None  # else old and new values are pooled
-                yield holds(base, outcome(paths, **options), [p.name for p in paths])
-                continue
-        else:
-            first, second = table[:10], table[10 - back :]
-        paths = again(first, second)
-        yield holds(base, outcome(paths, **options), [p.name for p in paths])
+        yield same(again(table[:1], table[1:]))
+    for back in (0, 3) if form.curves else ():
+        if not form.roles:
+            yield same(again(table[:10], table[10 - back :]))
+            continue
+        own = (table[form.roles["method"]] == "dqn") & (table[form.roles["seed"]] == "1")
+        step = table[form.roles["step"]].astype(int)
+        first, second = table[~(own & (step > STEPS[9]))], table[own & (step > STEPS[9 - back])]
+        if back:  # what was made again came to something else
+            score = form.roles["score"]
+            second = second.assign(**{score: [f"{float(x) + 50}" for x in second[score]]})
+            # else old and new values are pooled
+            yield outcome(again(first, second), **options)[0] is None
+        yield same(again(first, second))
 
 
-def two_names(
-    form: Form, table: Any, base: Outcome, again: Callable[..., list[Path]], options: Any
-) -> Iterator[bool]:
+def two_names(form: Form, table: Any, same: Same, again: Again) -> Iterator[bool]:
     """A folder a method, in each a file of one name; with a column of methods, and without."""
-    if not form.roles:
-        parts = [table[[c for c in table if f"__{m}__" in c or " - " not in c]] for m in METHODS]
-        paths = again(*parts, at=("dqn/results", "ppo/results"))
-        yield holds(base, outcome(paths, **options), [p.name for p in paths])
-        return
-    of = form.roles["method"]
-    parts = [table[table[of] == m] for m in METHODS]
-    for given in (parts, [p.drop(columns=of) for p in parts]):
-        paths = again(*given, at=("dqn/results", "ppo/results"))
-        yield holds(base, outcome(paths, **options), [p.name for p in paths])
+    given = [[table[[c for c in table if f"__{m}__" in c or " - " not in c]] for m in METHODS]]
+    if form.roles:
+        of = form.roles["method"]
+        parts = [table[table[of] == m] for m in METHODS]
+        given = [parts, [part.drop(columns=of) for part in parts]]
+    for frames in given:
+        yield same(again(*frames, at=("dqn/results", "ppo/results")))
 
 
 @pytest.mark.parametrize("relation", TABLES)
@@ -189,7 +174,7 @@ def of_folders(name: str, write: Callable[[Path], list[Path]], root: Path) -> It
     changed = [logs / method for method in METHODS]
     own = next((logs / "dqn").glob("*_1"))
     monitor, stored = own / "0.monitor.csv", own / "evaluations.npz"
-    if monitor.exists():
+    if episodes := monitor.exists():
         head, columns, *rows = monitor.read_text().splitlines()
         env = json.loads(head[1:])["env_id"]
 
@@ -205,16 +190,16 @@ def of_folders(name: str, write: Callable[[Path], list[Path]], root: Path) -> It
             steps, values = file["timesteps"], file["results"]
 
     def keep(index: Any) -> None:
-        if monitor.exists():
+        if episodes:
             put([rows[k] for k in index])
         else:
             np.savez(stored, timesteps=steps[index], results=values[index])
 
-    count = len(rows) if monitor.exists() else len(steps)
+    count = len(rows) if episodes else len(steps)
     files, lacks = [own.name, "monitor.csv", "evaluations.npz", "dqn"], ""
     if name in ("split in two", "resume in two files"):
         half = count // 2
-        if monitor.exists():
+        if episodes:
             put(rows[:half])
             put(timed(rows[half:]), "1.monitor.csv", 1.7e9 + 9000)
         else:
@@ -225,15 +210,14 @@ def of_folders(name: str, write: Callable[[Path], list[Path]], root: Path) -> It
             lacks = "dqn"
     elif name == "permute rows":
         keep(np.random.default_rng(0).permutation(count))
-        if monitor.exists():
-            lacks = "dqn"
+        lacks = "dqn" if episodes else ""
     elif name == "permute columns":
-        if not monitor.exists():
+        if not episodes:
             pytest.skip("it has no columns")
         flipped = [",".join(row.split(",")[::-1]) for row in rows]
         monitor.write_text("\n".join([head, "t,l,r", *flipped]) + "\n")
     elif name in ("add a column", "add W&B's columns"):
-        if monitor.exists():
+        if episodes:
             more = "score,_step" if name == "add a column" else "r__MIN,r__MAX"
             text = [head, f"{columns},{more}", *(f"{row},77,88" for row in rows)]
             monitor.write_text("\n".join(text) + "\n")
@@ -242,15 +226,15 @@ def of_folders(name: str, write: Callable[[Path], list[Path]], root: Path) -> It
     elif name == "append the same":
         for more in (changed[:1], [logs]):
             yield holds(base, outcome([*changed, *more]), files)
-        if monitor.exists():
+        if episodes:
             put(rows, "1.monitor.csv", 1.7e9 + 1)
             (own / "1.monitor.csv").write_bytes(monitor.read_bytes())
     elif name == "rename to a number":
         for new in (("1.1", "1.10"), ("3", "51"), ("C51", "TD3")):
-            pairs = dict(zip(METHODS, new, strict=True))
+            back = dict(zip(new, METHODS, strict=True))
             at = forms.copied(root / "whole", root / "-".join(new)) / "logs"
-            given = [(at / m).rename(at / number) for m, number in pairs.items()]
-            yield holds(base, outcome(given, {n: m for m, n in pairs.items()}), files)
+            given = [(at / m).rename(at / number) for number, m in back.items()]
+            yield holds(base, outcome(given, back), files)
     elif name == "cut a tail":
         lacks = "dqn"
         for kept in (count // 3, count * 17 // 20):
@@ -277,7 +261,6 @@ def of_rliable(name: str, root: Path) -> Iterator[bool]:
     paths = forms.rliable(root / "whole")
     base = outcome(paths)
     games = {path.stem: json.loads(path.read_text()) for path in paths}
-    files = [path.name for path in paths]
 
     def put(at: str, table: Any) -> Path:
         path = root / at
@@ -285,53 +268,44 @@ def of_rliable(name: str, root: Path) -> Iterator[bool]:
         path.write_text(json.dumps(table))
         return path
 
+    def same(*given: Path, back: dict[str, str] | None = None, lacks: str = "") -> bool:
+        return holds(base, outcome(given, back), [path.name for path in given], lacks=lacks)
+
     if name == "split in two":
         halves = [{m: {t: own[t]} for m, own in games.items()} for t in TASKS]
-        yield holds(base, outcome([put("a/x.json", halves[0]), put("b/x.json", halves[1])]), files)
+        yield same(put("a/x.json", halves[0]), put("b/x.json", halves[1]))
         parts = [put(f"{k}/dqn.json", {t: games["dqn"][t]}) for k, t in enumerate(TASKS)]
         made = outcome([*parts, paths[1]])
         yield made[0] is None or made[0]["ranks"].count("rank_low") <= 1
     elif name in ("permute rows", "permute columns"):
         flipped = {m: dict(reversed(own.items())) for m, own in games.items()}
-        yield holds(base, outcome([put(f"f/{m}.json", own) for m, own in flipped.items()]), files)
-        yield holds(
-            base, outcome([put("f/all.json", dict(reversed(flipped.items())))]), ["all.json"]
-        )
+        yield same(*(put(f"f/{m}.json", own) for m, own in flipped.items()))
+        yield same(put("f/all.json", dict(reversed(flipped.items()))))
     elif name == "add a column":
-        own = games["dqn"]
         for extra in ({"score": [1.0] * 4}, {"method": "dqn"}, {"seed": 3}, {"info": {"a": [1]}}):
-            made = outcome([put("e/dqn.json", {**own, **extra}), paths[1]])
-            yield holds(base, made, files, lacks="ppo")  # what is asked of all is a task more
+            # what is asked of all is a task more
+            yield same(put("e/dqn.json", {**games["dqn"], **extra}), paths[1], lacks="ppo")
     elif name == "add W&B's columns":
         pytest.skip("it has no columns")
     elif name == "append the same":
-        yield holds(base, outcome([*paths, paths[0]]), files)
-        yield holds(base, outcome([*paths, put("again/dqn.json", games["dqn"])]), files)
-        yield holds(
-            base, outcome([put("a.json", games), put("b.json", games)]), ["a.json", "b.json"]
-        )
+        yield same(*paths, paths[0])
+        yield same(*paths, put("again/dqn.json", games["dqn"]))
+        yield same(put("a.json", games), put("b.json", games))
     elif name == "rename to a number":
         for new in (("1.1", "1.10"), ("3", "51")):
-            pairs = dict(zip(METHODS, new, strict=True))
-            back = {n: m for m, n in pairs.items()}
-            given = [put(f"n/{n}.json", games[m]) for m, n in pairs.items()]
-            yield holds(base, outcome(given, back), [p.name for p in given])
+            back = dict(zip(new, METHODS, strict=True))
+            yield same(*(put(f"n/{n}.json", games[m]) for n, m in back.items()), back=back)
     elif name in ("cut a tail", "drop a middle"):
         cut = {t: own[:-1] if t == TASKS[0] else own for t, own in games["dqn"].items()}
-        yield holds(base, outcome([put("c/dqn.json", cut), paths[1]]), files, lacks="dqn")
+        yield same(put("c/dqn.json", cut), paths[1], lacks="dqn")
     elif name == "CRLF and mark":
         forms.crlf(root / "whole")
-        yield holds(base, outcome(paths), files)
+        yield same(*paths)
     elif name in ("resume in two files", "one name twice"):
-        given = [put(f"{m}/scores.json", own) for m, own in games.items()]
-        yield holds(base, outcome(given), ["scores.json"])
+        yield same(*(put(f"{m}/scores.json", own) for m, own in games.items()))
 
 
 @pytest.mark.parametrize("relation", TABLES)
 def test_rliables_files_that_are_changed_say_the_same_or_are_refused(relation, tmp_path):
     held = [*of_rliable(relation, tmp_path)]
     assert held == [True] * max(1, len(held))
-
-
-def test_the_fixtures_have_the_numbers_that_they_are_about():
-    assert len(CURVES) == len(METHODS) * len(TASKS) * len(SEEDS)

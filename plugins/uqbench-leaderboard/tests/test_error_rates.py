@@ -5,17 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from uqbench_leaderboard import error_rates as module
-from uqbench_leaderboard.error_rates import (
-    BRACKET,
-    RANK,
-    Errors,
-    Law,
-    equal_boards,
-    error_rates,
-    is_above,
-)
+from uqbench_leaderboard.error_rates import BRACKET, RANK, Errors, equal_boards, error_rates
 
 from uqbench.boards import Board, gather
 from uqbench.boards.tables import csv_text
@@ -24,8 +17,6 @@ from uqbench.results import Store
 from uqbench.suites import Selection
 
 BOARDS = Path(__file__).parents[3] / "leaderboards"
-KNOWN: frozenset[str] = frozenset()
-"""Boards whose ranks are less sure than 95 %, and say so."""
 
 
 def normal(methods=9, seeds=6, tasks=1, apart=0.0):
@@ -43,9 +34,7 @@ def fewer(monkeypatch):
 
 @pytest.mark.parametrize("paired", [False, True])
 @pytest.mark.parametrize("apart", [0.0, 1.0])
-def test_normal_runs_err_about_as_often_as_stated_however_far_the_methods_are_apart(
-    fewer, paired, apart
-):
+def test_normal_runs_err_about_as_often_as_stated_however_far_apart(fewer, paired, apart):
     """200 boards; 11 % are four standard errors above 5 %."""
     wrong = error_rates(normal(apart=apart, seeds=10), "mean", paired=paired)
     assert np.mean(wrong[RANK]) < 0.11
@@ -59,19 +48,19 @@ def test_a_procedure_without_any_adjustment_is_found(fewer, monkeypatch, paired)
     for apart in (0.0, 1.0):
         wrong = error_rates(normal(apart=apart), "mean", paired=paired)[RANK]
         assert np.mean(wrong) > 0.25
-        assert is_above(wrong)
+        assert module.is_above(wrong)
 
 
 def test_as_many_errors_as_5_percent_lets_expect_are_not_above_it():
-    assert not is_above([True] * 35 + [False] * 465)
-    assert is_above([True] * 38 + [False] * 462)
+    assert not module.is_above([True] * 35 + [False] * 465)
+    assert module.is_above([True] * 38 + [False] * 462)
 
 
 def test_a_run_that_fell_falls_on_drawn_boards_too():
     """Once in n runs, in whatever row it was; means stay the same."""
     scores = normal(seeds=10)
     scores["m0"][3] = 0.0
-    law = Law(scores["m0"])
+    law = module.Law(scores["m0"])
     assert law.fall[0] < -0.8
     for seedwise in (False, True):
         drawn = [of for of, _ in equal_boards(scores, None, seedwise=seedwise, number=400)]
@@ -132,18 +121,20 @@ def test_a_board_says_them_and_whether_they_are_more_than_stated():
     assert Errors.sentence("printed,wrong,error,resamples\nrank,0.2,0.02,300\n") == ""  # older
 
 
-def test_a_board_without_runs_has_an_empty_table(host, tmp_path):
+@pytest.fixture
+def empty(host, tmp_path):
+    """A board of which no run is made."""
     plan = Selection("toy", "paper").plan(host, "cpu")
-    board = Board.of(plan, gather(plan, Store(tmp_path)))
-    assert csv_text(Errors(board).frame) == "printed,wrong,error,boards,above\n"
+    return Board.of(plan, gather(plan, Store(tmp_path)))
 
 
-def test_it_is_made_with_a_board_and_then_kept(host, tmp_path):
-    plan = Selection("toy", "paper").plan(host, "cpu")
-    board = Board.of(plan, gather(plan, Store(tmp_path)))
-    assert "errors.csv" not in board.tables  # which a check computes again
-    assert made_once(board, host)["errors.csv"] == csv_text(Errors(board).frame).encode()
-    assert "errors.csv" not in made_once(replace(board, plan=replace(plan, board_tables=())), host)
+def test_a_table_is_made_with_a_board_and_then_kept(host, empty):
+    text = csv_text(Errors(empty).frame)
+    assert text == "printed,wrong,error,boards,above\n"  # without runs there is none
+    assert "errors.csv" not in empty.tables  # which a check computes again
+    assert made_once(empty, host)["errors.csv"] == text.encode()
+    without = replace(empty, plan=replace(empty.plan, board_tables=()))
+    assert "errors.csv" not in made_once(without, host)
 
 
 def test_a_procedure_without_adjustment_would_be_found_on_every_board_of_several_pairs():
@@ -158,10 +149,8 @@ def test_a_procedure_without_adjustment_would_be_found_on_every_board_of_several
     assert all(float(row["planted"]) > float(row["own"]) for row in several)
 
 
-def test_no_further_board_has_ranks_that_are_less_sure_than_stated():
-    above = set()
-    for path in BOARDS.glob("*/*/errors.csv"):
-        with path.open(encoding="utf-8") as file:
-            if any(row.get("above") == "yes" for row in csv.DictReader(file)):
-                above.add("/".join(path.parts[-3:-1]))
-    assert above == KNOWN
+def test_no_board_has_ranks_that_are_less_sure_than_stated():
+    tables = {path: pd.read_csv(path) for path in BOARDS.glob("*/*/errors.csv")}
+    assert tables
+    above = [at for at, rows in tables.items() if (rows.get("above", rows["wrong"]) == "yes").any()]
+    assert above == []

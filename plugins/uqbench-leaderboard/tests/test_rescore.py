@@ -1,7 +1,6 @@
 """``uqbench leaderboard --rescore``: a score that came after the runs, from what they predicted."""
 
 import csv
-import gzip
 from collections.abc import Callable
 from pathlib import Path
 
@@ -78,33 +77,15 @@ summary = "coins"
 primary = "sure_then"
 baseline = "doubt"
 default_budget = "smoke"
+tasks = [{ name = "coins", dataset = "coins" }]
+methods = [
+    { name = "trust", estimator = "trust" },
+    { name = "doubt", estimator = "trust", config = { doubt = 0.5 } },
+]
 
-[[tasks]]
-name = "coins"
-dataset = "coins"
-
-[[methods]]
-name = "trust"
-estimator = "trust"
-
-[[methods]]
-name = "doubt"
-estimator = "trust"
-config = { doubt = 0.5 }
-
-[budgets.smoke]
-summary = "a trice"
-steps = 1
-seeds = 3
-ranks = false
-step_ms = 1.0
-
-[budgets.paper]
-summary = "the same"
-steps = 1
-seeds = 3
-ranks = false
-step_ms = 1.0
+[budgets]
+smoke = { summary = "a trice", steps = 1, seeds = 3, ranks = false, step_ms = 1.0 }
+paper = { summary = "the same", steps = 1, seeds = 3, ranks = false, step_ms = 1.0 }
 
 [[metrics]]
 name = "sure_then"
@@ -116,8 +97,7 @@ statistic = "sure_then"
 version = "1"
 zero = "a coin toss"
 one = "certainty"
-[normalization.sure_then.constants]
-coins = { zero = 0.5, one = 1.0 }
+constants = { coins = { zero = 0.5, one = 1.0 } }
 """
 SCORE = """
 from uqbench import ScoreSpec, hookimpl
@@ -161,30 +141,29 @@ def rescore(coins: tuple[Path, list[str]]) -> Callable[[str], Result]:
 
 
 def rows(path: Path) -> list[dict[str, str]]:
-    with gzip.open(path, "rt") if path.suffix == ".gz" else path.open(newline="") as file:
-        return list(csv.DictReader(file))
+    """Of a board's scores, or of another table of it."""
+    text = read_scores(path) if path.is_dir() else path.read_text()
+    return list(csv.DictReader(text.splitlines()))
 
 
 def test_a_score_of_another_plugin_is_that_of_the_runs_and_joins_a_board_of_its_own(coins, rescore):
     folder, _ = coins
     boards = folder / "results" / "leaderboards" / "coins"
+    own, results = boards / "smoke-surest", sorted(folder.glob("results/coins/**/*.parquet"))
     before = {path: path.read_bytes() for path in (boards / "smoke").iterdir()}
-    runs = sorted((path, path.stat().st_mtime_ns) for path in folder.rglob("*.parquet"))
+    written = [path.stat().st_mtime_ns for path in results]
     done = rescore("surest")
     assert done.return_value == 0, done.output
-    scores = [*csv.DictReader(read_scores(boards / "smoke-surest").splitlines())]
+    scores = rows(own)
     assert len(scores) == 6
     for row in scores:
         assert float(row["surest"]) == pytest.approx(float(row["sure_then"]), rel=1e-6)
-    shown = {row["method"]: row for row in rows(boards / "smoke-surest" / "tasks.csv")}
+    shown = {row["method"]: row for row in rows(own / "tasks.csv")}
     for method in ("trust", "doubt"):
-        own = [float(row["surest"]) for row in scores if row["method"] == method]
-        assert float(shown[method]["surest"]) == pytest.approx(sum(own) / 3, rel=1e-5)
+        known = [float(row["surest"]) for row in scores if row["method"] == method]
+        assert float(shown[method]["surest"]) == pytest.approx(sum(known) / 3, rel=1e-5)
     assert {path: path.read_bytes() for path in (boards / "smoke").iterdir()} == before
-    stored = [path for path in folder.rglob("*.parquet") if "leaderboards" not in path.parts]
-    assert [(p, t) for p, t in runs if p in stored] == sorted(
-        (path, path.stat().st_mtime_ns) for path in stored
-    )
+    assert [path.stat().st_mtime_ns for path in results] == written != []
 
 
 def test_a_score_that_nobody_registered_is_refused_with_the_nearest(rescore):
@@ -201,8 +180,7 @@ def test_a_run_whose_predictions_were_edited_has_no_score(coins, rescore):
     assert rescore("surest").return_value == 0
     path.write_bytes(whole)
     edited = str(path.parent.relative_to(folder / "results"))
-    board = folder / "results/leaderboards/coins/smoke-surest"
-    scores = [*csv.DictReader(read_scores(board).splitlines())]
+    scores = rows(folder / "results/leaderboards/coins/smoke-surest")
     assert [row["run"] for row in scores if not row["surest"]] == [edited]
     assert [row["run"] for row in scores if row["status"] == "damaged"] == [edited]
 
@@ -224,24 +202,21 @@ window = WINDOW
 
 def test_runs_are_scored_by_a_metric_of_training_that_the_suite_got_after_them(tmp_path):
     """An own metric's statistic by another name: the same values in the board, which is checked."""
-    made = uqbench.run(
-        "five-state", "smoke", methods="psrl", seeds=2, out=tmp_path / "results", progress=False
-    )
+    given = {"methods": "psrl", "seeds": 2, "out": tmp_path / "results", "progress": False}
+    made = uqbench.run("five-state", "smoke", **given)
     known = next(m for m in made.boards[0].plan.suite.metrics if m.kind == "online")
     text = LATER.replace("STATISTIC", known.statistic).replace("WINDOW", str(known.window))
     (tmp_path / "later.toml").write_text(text)
     own = ["--suite", "five-state", "--budget", "smoke", "--methods", "psrl", "--seeds", "2"]
     own += ["--suite-file", str(tmp_path / "later.toml"), "--out", str(tmp_path / "results")]
     own += ["--to", str(tmp_path / "boards")]
-    done = CliRunner().invoke(command, own, standalone_mode=False)
-    assert done.return_value == 0, (done.output, done.exception)
+    for option in ([], ["--check"]):
+        done = CliRunner().invoke(command, [*own, *option], standalone_mode=False)
+        assert done.return_value == 0, (done.output, done.exception)
     (folder,) = (path.parent for path in (tmp_path / "boards").rglob("manifest.json"))
-    scores = [*csv.DictReader(read_scores(folder).splitlines())]
+    scores = rows(folder)
     assert [row["again"] for row in scores] == [row[known.name] for row in scores] != ["", ""]
-    checked = CliRunner().invoke(command, [*own, "--check"], standalone_mode=False)
-    assert checked.return_value == 0, checked.output
-    joined = {"plugins": [str(tmp_path / "later.toml")], "out": tmp_path / "results"}
-    [board] = uqbench.run("five-state", "smoke", methods="psrl", seeds=2, **joined).boards
-    values = [(row.values["again"], row.values[known.name]) for row in board.scores]
+    again = uqbench.run("five-state", "smoke", plugins=[str(tmp_path / "later.toml")], **given)
+    values = [(row.values["again"], row.values[known.name]) for row in again.boards[0].scores]
     assert [str(again) for again, _ in values] == [row["again"] for row in scores]
     assert all(again == first for again, first in values)

@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -43,14 +44,13 @@ class Climber(Agent):
         self.forward = 1 - 0.3 * abs(math.log10(config.learning_rate) + 2) - config.hesitation
         self.uniform, self.t = Uniform(seeds, "climb", (info.actors,), device), 0
 
-    def act(self, obs, valid=None):
+    def policy(self, obs, valid=None):
         return (self.uniform.at(self.t) < self.forward).long()
+
+    act = policy
 
     def observe(self, step):
         self.t += 1
-
-    def policy(self, obs, valid=None):
-        return (self.uniform.at(self.t) < self.forward).long()
 
     def state_dict(self):
         return {"t": self.t}
@@ -99,6 +99,13 @@ def options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Options:
     return Options(suite="hill", plugins=plugins, out=str(tmp_path / "out"), workers=1)
 
 
+def adding(options: Options, text: str, **changed: object) -> Options:
+    """The same of a suite file with more in it."""
+    path = Path(options.plugins[1])
+    path.write_text(path.read_text() + text)
+    return replace(options, **changed)
+
+
 def tried(scores: dict[str, tuple[float | None, ...]], method: str = "m") -> list[Tried]:
     return [
         Tried(method, "1", setting, f"t{k}", score, 2, 0.5)
@@ -113,17 +120,25 @@ def of(scores: dict[str, tuple[float | None, ...]]):
 
 def test_one_setting_is_chosen_for_all_tasks_and_sensitivity_is_what_one_for_each_would_gain():
     # means .4, .5, .45; the best by task are .8 and .9, whose mean .85 is .35 above .5
-    came = of(
-        {"learning_rate=1": (0.8, 0.0), "learning_rate=2": (0.5, 0.5), "learning_rate=3": (0, 0.9)}
-    )
+    rates = {1: (0.8, 0.0), 2: (0.5, 0.5), 3: (0, 0.9)}
+    came = of({f"learning_rate={rate}": own for rate, own in rates.items()})
     assert (came.setting, came.values) == ("learning_rate=2", {"learning_rate": 2})
     assert came.sensitivity == pytest.approx(0.35)
     assert came.words == "tuned over 3 settings on 2 tasks"
 
 
-def test_of_equal_scores_the_smaller_rate_is_chosen_then_the_earlier_setting():
-    assert of({"weight_decay=2": (1,), "weight_decay=1": (1,)}).setting == "weight_decay=1"
-    assert of({"n=2": (1,), "n=1": (1,)}).setting == "n=2"
+@pytest.mark.parametrize(
+    ("scores", "chosen"),
+    [
+        ({"weight_decay=2": (1,), "weight_decay=1": (1,)}, "weight_decay=1"),  # the smaller rate
+        ({"n=2": (1,), "n=1": (1,)}, "n=2"),  # the earlier setting
+        ({"n=1": (9.0, None), "n=2": (0.0, 0.0)}, "n=2"),  # none with a failed run
+        ({"n=1": (9.0, None)}, None),
+    ],
+)
+def test_of_equal_scores_one_is_chosen_and_no_setting_with_a_failed_run(scores, chosen):
+    came = of(scores)
+    assert (came and came.setting) == chosen
 
 
 def test_a_setting_at_the_end_of_its_numbers_is_at_the_edge():
@@ -132,11 +147,6 @@ def test_a_setting_at_the_end_of_its_numbers_is_at_the_edge():
     assert not of(rates | {"learning_rate=2": (9.0,)}).at_edge
     assert not of({"risk=a": (1.0,), "risk=b": (2.0,)}).at_edge  # words have no order
     assert not of({"n=1": (1.0,)}).at_edge  # nor has a number that is the same in all
-
-
-def test_a_setting_with_a_failed_run_is_not_chosen():
-    assert of({"n=1": (9.0, None), "n=2": (0.0, 0.0)}).setting == "n=2"
-    assert of({"n=1": (9.0, None)}) is None
 
 
 ROWS = st.dictionaries(
@@ -150,26 +160,26 @@ ROWS = st.dictionaries(
 @given(ROWS)
 def test_a_table_reads_back_as_what_was_written(tmp_path_factory, rows):
     scores = {name: (a, float(f"{b:.6g}")) for name, (a, b) in rows.items()}
+    written = tried(scores) + tried(scores, "other")
     path = tmp_path_factory.mktemp("table") / "a.csv"
-    path.write_text(table(tried(scores) + tried(scores, "other")))
+    path.write_text(table(written))
     read = read_table(path)
-    assert outcomes(read) == outcomes(tried(scores) + tried(scores, "other"))
-    assert [row.score for row in read[: 2 * len(rows)]] == [
-        s for own in scores.values() for s in own
-    ]
+    assert outcomes(read) == outcomes(written)
+    assert [row.score for row in read] == [row.score for row in written]
 
 
-def test_a_table_that_says_what_its_scores_do_not_is_refused(tmp_path):
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (",yes", ",", "choice do not follow from its scores"),
+        ("3,2,0.5", "nonsense,2,0.5", "is damaged"),
+    ],
+)
+def test_a_table_that_says_what_its_scores_do_not_is_refused(tmp_path, old, new, said):
     path = tmp_path / "a.csv"
-    good = table(tried({"n=1": (1.0,), "n=2": (3.0,), "n=3": (2.0,)}))
-    path.write_text(good.replace(",yes", ","))
-    with pytest.raises(UqbenchError, match="choice do not follow from its scores"):
+    path.write_text(table(tried({"n=1": (1.0,), "n=2": (3.0,), "n=3": (2.0,)})).replace(old, new))
+    with pytest.raises(UqbenchError, match=said):
         read_table(path)
-    path.write_text(good.replace("3,2,0.5", "nonsense,2,0.5"))
-    with pytest.raises(UqbenchError, match="is damaged"):
-        read_table(path)
-    path.write_text(good)
-    assert len(read_table(path)) == 3
 
 
 @pytest.mark.parametrize(
@@ -186,15 +196,12 @@ def test_a_table_that_says_what_its_scores_do_not_is_refused(tmp_path):
         ("[budgets.tuned]", "[budgets.tuning]", "its budget is called 'tuning'"),
     ],
 )
-def test_a_search_that_is_small_or_meets_the_seeds_of_a_board_is_refused(
-    options, before, after, said
-):
+def test_a_search_that_is_small_or_meets_a_boards_seeds_is_refused(options, before, after, said):
     path = Path(options.plugins[1])
-    text = path.read_text()
-    head, tuning = text[: text.index("[tuning]")], text[text.index("[tuning]") :]
-    assert before in tuning
-    path.write_text(head + tuning.replace(before, after))
-    with pytest.raises(UqbenchError, match=said.replace("[", "\\[")):
+    head, tuning = path.read_text().split(TUNING)[0], TUNING.replace(before, after)
+    assert tuning != TUNING
+    path.write_text(head + tuning)
+    with pytest.raises(UqbenchError, match=said):
         Session(options).plan()
 
 
@@ -218,18 +225,18 @@ def test_the_search_is_every_setting_on_seeds_of_its_own(options):
         search(replace(options, methods=("slow",)))
 
 
-def test_an_empty_space_leaves_its_methods_untuned(options):
-    path = Path(options.plugins[1])
-    path.write_text(path.read_text() + "\n[search_spaces.climber]\n")
-    with pytest.raises(UqbenchError, match="no search space for climber"):
-        search(replace(options, methods=("climber",)))
-
-
-def test_a_space_of_nothing_that_there_is_is_refused(options):
-    path = Path(options.plugins[1])
-    path.write_text(path.read_text() + "\n[search_spaces.slow]\n")  # a method, not an agent
-    with pytest.raises(UqbenchError, match=r"search_spaces\.slow: there is no agent or estimator"):
-        search(options)
+@pytest.mark.parametrize(
+    ("space", "methods", "said"),
+    [
+        ("climber", ("climber",), "no search space for climber"),
+        # a method, not an agent
+        ("slow", None, r"search_spaces\.slow: there is no agent or estimator"),
+    ],
+)
+def test_a_space_that_is_empty_or_of_no_agent_is_refused(options, space, methods, said):
+    own = adding(options, f"\n[search_spaces.{space}]\n", methods=methods)
+    with pytest.raises(UqbenchError, match=said):
+        search(own)
 
 
 def test_what_is_set_takes_the_place_of_the_space_within_the_same_number_of_settings(options):
@@ -261,19 +268,16 @@ def planned(options: Options, *methods: str) -> Plan:
 def test_a_tuned_budget_takes_the_chosen_setting_and_has_a_row_for_the_default(options):
     before = planned(options)
     written(options, BEST)
-    after = planned(options)
+    after, default = planned(options), "climber[learning_rate=1e-4]"
     rates = {cell.method.name: getattr(cell.config, "learning_rate", 0) for cell in after.cells}
-    assert rates == {
-        "slow": 0, "fast": 0, "climber": 1e-2, "climber[learning_rate=1e-4]": 1e-4,
-    }  # fmt: skip
-    assert after.defaults == {"climber": "climber[learning_rate=1e-4]"}
+    assert rates == {"slow": 0, "fast": 0, "climber": 1e-2, default: 1e-4}
+    assert after.defaults == {"climber": default}
     assert (after.standard, after.as_written) == (True, True)
     assert {*planned(options, "climber").roles} == {"climber"}  # as a submission needs it
-    run = {run.name: run for run in before.runs}["short/climber/0"]
-    assert run.digest not in {run.digest for run in after.runs}
-    assert {r.digest for r in before.runs if r.method == "slow"} == {
-        r.digest for r in after.runs if r.method == "slow"
-    }
+    first, then = ({(r.name, r.digest) for r in plan.runs} for plan in (before, after))
+    same = {name.split("/")[1] for name, _ in first & then}
+    assert same == {"slow", "fast"}  # other settings are other runs
+    assert "short/climber/0" in {name for name, _ in first - then}
 
 
 def test_a_default_that_was_chosen_is_one_row(options):
@@ -329,50 +333,41 @@ def test_a_board_knows_that_its_table_is_another_by_now(options, tmp_path):
 
 
 def test_the_note_of_a_board_says_which_methods_were_not_tuned(host):
-    import pandas as pd
-
-    row = {
-        "role": "method",
-        "beats_trivial": "",
-        "rank_low": math.nan,
-        "rank_high": math.nan,
-        "mean": 0.5,
-    }
-    rows = pd.DataFrame([row | {"method": "a"}, row | {"method": "b"}])
-    assert Told(rows, "mean", True, rows, ("mean", "max")).note.startswith("No method was tuned")
-    assert "tuned" not in Told(rows, "mean", False, rows, ("mean", "max")).note
+    row = {"role": "method", "beats_trivial": "", "rank_low": math.nan, "rank_high": math.nan}
+    rows = pd.DataFrame([row | {"mean": 0.5, "method": name} for name in "ab"])
     tuned = rows.assign(tuned=["tuned over 6 settings on 2 tasks", "default settings"])
-    assert "tuned" not in Told(tuned, "mean", True, rows, ("mean", "max")).note
+    notes = [
+        Told(of, "mean", searched, rows, ("mean", "max")).note
+        for of, searched in ((rows, True), (rows, False), (tuned, True))
+    ]
+    assert notes[0].startswith("No method was tuned")
+    assert "tuned" not in notes[1] + notes[2]
 
 
-def rungs(
-    best: float, default: float, error: float, first: tuple[float, ...] = (0.1, 0.2, 0.3)
-) -> list[Tried]:
+def rungs(best: float, default: float, error: float) -> list[Tried]:
     """Rows of a search of two rungs: n = 1, 2, 3, then 3 and the default 1, on two tasks each."""
-    made = [
-        replace(row, rung=1, error=0.01, default="yes" if row.setting == "n=1" else None)
-        for row in tried({f"n={n}": (x, x) for n, x in enumerate(first, 1)})
-    ]
-    return made + [
-        replace(row, rung=2, error=error, default="yes" if row.setting == "n=1" else None)
-        for row in tried({"n=3": (best, best), "n=1": (default, default)})
+    each = {1: {"n=1": 0.1, "n=2": 0.2, "n=3": 0.3}, 2: {"n=3": best, "n=1": default}}
+    errors = {1: 0.01, 2: error}
+    return [
+        replace(row, rung=k, error=errors[k], default="yes" if row.setting == "n=1" else None)
+        for k, scores in each.items()
+        for row in tried({name: (score, score) for name, score in scores.items()})
     ]
 
 
-def test_the_last_rung_chooses_and_keeps_the_default_within_two_standard_errors():
+@pytest.mark.parametrize(
+    ("best", "default", "setting", "words"),
+    [
+        (0.5, 0.29, "n=3", ", the best of them on 2, at the edge of the grid"),
+        (0.5, 0.31, "n=1", ", the best of them on 2, search undecided, default kept"),
+        (0.2, 0.5, "n=1", ", the best of them on 2, default best, at the edge of the grid"),
+    ],
+)
+def test_the_last_rung_keeps_the_default_within_two_standard_errors(best, default, setting, words):
     # of a mean over two tasks the standard error is .1 √2 / 2, of a difference of two such .1
-    came = outcomes(rungs(0.5, 0.29, 0.1))["m"]
-    assert (came.setting, came.rung) == ("n=3", 2)
-    kept = outcomes(rungs(0.5, 0.31, 0.1))["m"]
-    assert (kept.setting, kept.at_edge) == ("n=1", False)
-    assert (
-        kept.words
-        == "tuned over 3 settings on 2 tasks, the best of them on 2, search undecided, default kept"
-    )
-    assert outcomes(rungs(0.2, 0.5, 0.1))["m"].words == (
-        "tuned over 3 settings on 2 tasks, the best of them on 2, default best, "
-        "at the edge of the grid"
-    )
+    came = outcomes(rungs(best, default, 0.1))["m"]
+    assert (came.setting, came.rung) == (setting, 2)
+    assert came.words == "tuned over 3 settings on 2 tasks" + words
 
 
 def test_the_edge_is_that_of_all_numbers_tried_and_of_the_methods_own():
@@ -418,9 +413,7 @@ hesitation = [0.1, 0.2]
 
 @pytest.mark.parametrize("named", [None, ("climber",)])
 def test_two_rungs_try_all_settings_and_then_the_best_beside_the_default(options, named):
-    path = Path(options.plugins[1])
-    path.write_text(path.read_text() + LAST_RUNG)
-    done = tune(replace(options, methods=named))
+    done = tune(adding(options, LAST_RUNG, methods=named))
     assert done.failed == {}
     rows = read_table(done.tables[0])
     assert len({row.setting for row in rows if row.rung == 1}) == 6

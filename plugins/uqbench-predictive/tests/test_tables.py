@@ -1,13 +1,10 @@
 """Any table in one line: the suite file that it becomes, and the runs that follow."""
 
-from __future__ import annotations
-
 import tomllib
 
 import numpy as np
 import pandas as pd
 import pytest
-import uqbench_predictive.tables
 from click.testing import CliRunner
 
 import uqbench
@@ -97,9 +94,3 @@ def test_a_file_that_changed_is_refused_and_so_are_other_endings(prices, tmp_pat
     (tmp_path / "x.xls").write_text("")
     with pytest.raises(UqbenchError, match=r"expected a table as \.csv, \.tsv, \.parquet"):
         uqbench.table_suite(tmp_path / "x.xls", "price")
-
-
-def test_the_public_names_are_there():
-    assert uqbench.TableDataset is uqbench_predictive.tables.TableDataset
-    x = np.random.default_rng(0).normal(size=(60, 3))
-    assert uqbench.TableDataset(x, x[:, 0] > 0).kind == "classification"

@@ -7,10 +7,7 @@ population has every target in the share that the truth gives it. So no test has
 a normal law the population is 200 quantiles, which is exact for squares, and for the CRPS to 1e-3.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
-from itertools import product
 from math import comb, inf, isnan, log, nan
 
 import numpy as np
@@ -25,15 +22,7 @@ from uqbench.estimator import Predictions
 from uqbench.registry import Host
 from uqbench.specs import ScoreSpec
 from uqbench.testing.conformance import scores as toys
-from uqbench.testing.conformance.scores import (
-    ScoreSubject,
-    Toy,
-    labels_as_models,
-    permuted,
-    population,
-    taken,
-    toy,
-)
+from uqbench.testing.conformance.scores import Toy, labels_as_models, permuted, population, toy
 from uqbench.uncertainty.predictions import score_of
 
 SCORES = Host.load().scores
@@ -84,10 +73,8 @@ def test_a_constant_statement_scores_at_chance(name, seed, classes, points):
 @law
 @given(seed=SEEDS, how=SEEDS, classes=st.sampled_from([0, 3]))
 def test_no_valid_statement_beats_the_truths_expected_score(name, seed, how, classes):
-    truth, other = (
-        value(name, population(seed, classes)),
-        value(name, population(seed, classes, how)),
-    )
+    truth = value(name, population(seed, classes))
+    other = value(name, population(seed, classes, how))
     sign = 1 if SCORES[name].direction == "min" else -1
     assert isnan(truth) == isnan(other)
     assert isnan(truth) or sign * truth <= sign * other + (1e-9 if classes else 1e-3)
@@ -124,7 +111,7 @@ def test_a_score_of_copies_of_a_label_is_seen_to_be_improper():
     for seed in range(6):
         truth, planted = (copies(one) for one in labels_as_models(seed, 3))
         assert planted < truth - 0.1
-    (found,) = results([ScoreSubject(name="copies", spec=spec)], "score-proper")
+    (found,) = results([toys.ScoreSubject(name="copies", spec=spec)], "score-proper")
     assert found.status == "failed"
     assert "labels called models" in found.message
 
@@ -139,93 +126,63 @@ def _put(number):
 
 
 PUT = {"NaN": _put(nan), "infinite": _put(inf), "negative": lambda x: x - 4}
+NUMBERS = {"NaN": _put(nan), "infinite": _put(inf)}
+SUMS = {"ones": lambda p: 0 * p + 1, "hundreds": lambda p: 100 * p, "a half": lambda p: p / 2,
+        "1.002": lambda p: 1.002 * p, **PUT}  # fmt: skip
+WAYS = {
+    "total": PUT | {"none": lambda x: None},
+    **dict.fromkeys(("aleatoric", "epistemic"), PUT),
+    **dict.fromkeys(("mean", "score"), NUMBERS),
+    "probs": SUMS | {"negative that sum to one": lambda p: p + np.array([1.0, -1.0, 0.0])},
+    "members": SUMS,
+    "interval": {of[0]: lambda x, of=of: np.broadcast_to(of[1:], (1, 30, 2))
+                 for of in (("reversed", 1.0, -1.0), ("NaN", nan, 1.0))},
+}  # fmt: skip
 
 
-def _invalid():
-    for name, how in product(("total", "aleatoric", "epistemic"), PUT):
-        yield f"{name} {how}", lambda x, n=name, h=how: replace(x, **{n: PUT[h](getattr(x, n))})
-    for name, how in product(("mean", "score"), ("NaN", "infinite")):
-        yield (
-            f"{name} {how}",
-            lambda x, n=name, h=how: (
-                None if getattr(x, n) is None else replace(x, **{n: PUT[h](getattr(x, n))})
-            ),
-        )
-    sums = {"ones": lambda p: 0 * p + 1, "hundreds": lambda p: 100 * p, "a half": lambda p: p / 2,
-            "1.002": lambda p: 1.002 * p, **PUT}  # fmt: skip
-    for name, change in sums.items():
-        yield (
-            f"probs {name}",
-            lambda x, c=change: None if x.probs is None else replace(x, probs=c(x.probs)),
-        )
-        yield (
-            f"members {name}",
-            lambda x, c=change: None if x.probs is None else replace(x, members=c(x.members)),
-        )
-    yield (
-        "negative that sum to one",
-        lambda x: (
-            None if x.probs is None else replace(x, probs=x.probs + np.array([1.0, -1.0, 0.0]))
-        ),
-    )
-    yield (
-        "interval reversed",
-        lambda x: replace(x, interval=np.broadcast_to([1.0, -1.0], (1, 30, 2))),
-    )
-    yield "interval NaN", lambda x: replace(x, interval=np.broadcast_to([nan, 1.0], (1, 30, 2)))
-    yield "no total", lambda x: replace(x, total=None)
+def spoiled(said, field, how):
+    """A statement that is invalid in one way; None where it says nothing of the kind."""
+    of = {"probs": "probs", "members": "probs", "mean": "mean", "score": "score"}.get(field)
+    if of and getattr(said, of) is None:
+        return None
+    return replace(said, **{field: WAYS[field][how](getattr(said, field))})
 
 
-INVALID = dict(_invalid())
-
-
-@pytest.mark.parametrize("kind", INVALID)
-def test_an_invalid_statement_has_no_score(kind):
+@pytest.mark.parametrize(("field", "how"), [(field, how) for field in WAYS for how in WAYS[field]])
+def test_an_invalid_statement_has_no_score(field, how):
     """In every set, since a score may read any."""
-    spoiled = 0
-    for classes in (0, 3):
-        valid = toy(1, classes)
-        said = INVALID[kind](valid["test"].predicted)
-        if said is None:
-            continue
-        given_ = Toy(
-            lambda name, v=valid, k=kind: replace(v[name], predicted=INVALID[k](v[name].predicted))
-        )
+
+    def invalid(of):
+        return replace(of, predicted=spoiled(of.predicted, field, how))
+
+    both = [toy(1, classes) for classes in (0, 3)]
+    able = [of for of in both if spoiled(of["test"].predicted, field, how) is not None]
+    assert able
+    for valid in able:
+        given_ = Toy(lambda name, valid=valid: invalid(valid[name]))
         for name in SCORES:
             assert isnan(value(name, given_)), name
-        spoiled += 1
-    assert spoiled
 
 
 def test_scores_as_they_were_break_these_laws(monkeypatch):
     """Ties in the order of the file, and a library's thinned curve, are seen by the same tests."""
-
-    def in_file_order(values, by):
-        return values
-
-    monkeypatch.setattr(registered, "tie_means", in_file_order)
-    broken = [
-        name for name in ("ece", "corrupted_ece", "shifted_ece")
-        if any(
-            toys.differ(value(name, toy(s, 3)), value(name, permuted(toy(s, 3), s)))
-            for s in range(5)
-        )
-    ]  # fmt: skip
-    assert broken == ["ece", "corrupted_ece", "shifted_ece"]
+    monkeypatch.setattr(registered, "tie_means", lambda values, by: values)
+    for name in ("ece", "corrupted_ece", "shifted_ece"):
+        pairs = [(toy(s, 3), permuted(toy(s, 3), s)) for s in range(5)]
+        assert any(toys.differ(value(name, one), value(name, other)) for one, other in pairs), name
 
 
 def test_a_joint_likelihood_is_of_its_groups_in_any_order_within_and_among_them():
     one = toy(3, 3, 30)["test"]
+    said = one.predicted
     order = np.concatenate([10 * k + np.arange(10)[::-1] for k in (2, 0, 1)])
-    other = Predictions(taken(one.predicted, order), one.targets[:, order])
-    assert registered.joint_nll({"test": one}) == pytest.approx(
-        registered.joint_nll({"test": other})
-    )
     across = np.arange(30).reshape(3, 10).T.ravel()
-    apart = Predictions(taken(one.predicted, across), one.targets[:, across])
-    assert registered.joint_nll({"test": one}) != pytest.approx(
-        registered.joint_nll({"test": apart})
+    whole, same, apart = (
+        registered.joint_nll({"test": Predictions(toys.taken(said, of), one.targets[:, of])})
+        for of in (np.arange(30), order, across)
     )
+    assert whole == pytest.approx(same)
+    assert whole != pytest.approx(apart)
 
 
 @law
@@ -246,16 +203,14 @@ def test_no_models_have_a_better_expected_joint_likelihood_than_the_truths(truth
         total = 0.0
         for heads in range(11):
             targets = (np.arange(10) < heads).astype(int)[None]
-            law = sum(comb(10, heads) * q**heads * (1 - q) ** (10 - heads) for q in coins) / len(
-                coins
-            )
+            law = comb(10, heads) * np.mean(np.power(coins, heads) * (1 - coins) ** (10 - heads))
             said_ = replace(marginal, members=each)
             total += law * registered.joint_nll({"test": Predictions(said_, targets)})
         return total
 
-    coins = [one / 10 for one in truth]
+    coins = np.array(truth) / 10
     best = expected(coins)
-    for other in ([one / 10 for one in said], [sum(coins) / len(coins)]):
+    for other in ([one / 10 for one in said], [coins.mean()]):
         assert best <= expected(other) + 1e-9
 
 

@@ -1,16 +1,22 @@
-"""Registered scores: by hand, against scikit-learn, and of planted predictions."""
+"""Registered scores: by hand, against other packages, and of planted predictions; detection.
 
-from __future__ import annotations
+Of other packages that are not installed the tests are left out.
+"""
 
 from dataclasses import replace
+from itertools import permutations
 from math import isnan, log, nan, pi
 
 import numpy as np
 import pytest
+from hypothesis import given as drawn
+from hypothesis import settings
+from hypothesis import strategies as st
 from scipy.special import entr, softmax
-from uqbench_compare.plugin import SCORES
 from uqbench_compare.predictions import registered
+from uqbench_compare.predictions.detection import detection, rank_correlation, retention_auc
 
+import uqbench
 from uqbench.estimator import Predictions, PredictiveUncertainty
 
 GENERATOR = np.random.default_rng(0)
@@ -34,53 +40,11 @@ PROBS = softmax(GENERATOR.normal(size=(5_000, 4)), -1)
 DRAWN = (PROBS.cumsum(-1)[:, :-1] < GENERATOR.random((5_000, 1))).sum(-1)
 
 
-def test_the_log_likelihood_is_scikit_learns_and_the_brier_score_a_mean_of_squares():
-    log_loss = pytest.importorskip("sklearn.metrics").log_loss
-    given = classes(PROBS, DRAWN)
-    assert registered.nll(given) == pytest.approx(log_loss(DRAWN, PROBS))
-    drawn = PROBS, DRAWN
-    by_hand = np.mean([((p - np.eye(4)[y]) ** 2).sum() for p, y in zip(*drawn, strict=True)])
-    assert registered.brier(given) == pytest.approx(by_hand)
-    assert registered.brier(classes(np.eye(4)[DRAWN], DRAWN)) == 0
-
-
-def test_the_law_itself_is_calibrated_and_what_is_surer_is_not():
-    """Of 15 bins of 333 draws each the mean gap is about 0.02."""
-    assert registered.ece(classes(PROBS, DRAWN)) < 0.03
-    surer = softmax(3 * np.log(PROBS), -1)
-    assert registered.ece(classes(surer, DRAWN)) > 0.15
-    half = classes([[0.9, 0.1]] * 300, [0, 1] * 150)
-    assert registered.ece(half) == pytest.approx(0.4)
-
-
-@pytest.mark.parametrize("name", ["nll", "brier", "joint_nll"])
-def test_the_law_itself_has_the_best_proper_score(name):
-    score = getattr(registered, name)
-    law = score(classes(PROBS, DRAWN))
-    for power in (0.5, 2.0):
-        assert law < score(classes(softmax(power * np.log(PROBS), -1), DRAWN))
-
-
 def test_the_risk_of_the_most_certain_is_by_hand():
     given = classes([[0.9, 0.1], [0.6, 0.4], [0.8, 0.2], [0.7, 0.3]], [0, 1, 0, 1])
     assert registered.aurc(given) == pytest.approx((0 + 0 + 1 / 3 + 2 / 4) / 4)
     line = values([0.0, 0.0], [2.0, 1.0], [3.0, 1.0])  # the second is more certain
     assert registered.aurc(line) == pytest.approx((1 + (1 + 9) / 2) / 2)
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_one_statement_for_all_has_one_confidence_and_no_order(seed):
-    """Climatology, right in half of 300: |½ − c|, .467 in file order where it should be 0; half."""
-    sorted_ = [0] * 150 + [1] * 150
-    shuffled = np.random.default_rng(seed).permutation(300)
-    targets = np.array(sorted_)[shuffled] if seed else np.array(sorted_)
-    half = [[0.5, 0.5]] * 300
-    assert registered.ece(classes(half, targets)) == pytest.approx(0)
-    assert registered.aurc(classes(half, targets)) == pytest.approx(0.5)
-    assert registered.accuracy(classes(half, targets)) == pytest.approx(0.5)
-    surer = [[0.7, 0.3]] * 300
-    assert registered.ece(classes(surer, targets)) == pytest.approx(0.2)
-    assert registered.aurc(classes(surer, targets)) == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize(("count", "expected"), [(150, 0.119), (500, 0.069), (2_000, 0.034)])
@@ -108,8 +72,10 @@ def test_of_equally_probable_classes_each_is_in_the_set_by_its_part():
     assert registered.coverage_90(pair) == pytest.approx(0.5)
 
 
-def test_sets_hold_the_most_probable_classes_or_those_that_are_stated():
+def test_brier_and_sets_of_the_most_probable_classes_or_those_that_are_stated():
     given = classes([[0.5, 0.3, 0.2], [0.95, 0.04, 0.01]], [2, 1])
+    squares = [0.5**2 + 0.3**2 + 0.8**2, 0.95**2 + 0.96**2 + 0.01**2]
+    assert registered.brier(given) == pytest.approx(sum(squares) / 2)
     assert registered.width_90(given) == pytest.approx((3 + 1) / 2)
     assert registered.coverage_90(given) == 0.5
     stated = np.array([[[0.0, 0.0, 1.0], [0.0, 1.0, 1.0]]])
@@ -165,8 +131,8 @@ def test_models_of_values_without_noise_have_no_joint_likelihood():
 def test_a_score_that_does_not_apply_is_no_number():
     line, coin = values([0.0], 1.0, [0.0]), classes([[0.5, 0.5]], [0])
     assert all(isnan(getattr(registered, n)(line)) for n in ("brier", "ece", "accuracy", "auroc"))
-    assert all(isnan(getattr(registered, n)(coin)) for n in ("rmse", "crps"))
-    assert all(isnan(score(coin)) for score in (registered.corrupted_nll, registered.corrupted_ece))
+    none = ("rmse", "crps", "corrupted_nll", "corrupted_ece", "shifted_nll", "nll_5")
+    assert all(isnan(getattr(registered, n)(coin)) for n in none)
     no_mean = PredictiveUncertainty(*[np.ones((1, 3))] * 3, None, "variance")
     given = {"test": Predictions(no_mean, np.zeros((1, 3)))}
     assert isnan(registered.nll(given))
@@ -212,16 +178,158 @@ def test_scores_of_a_shift_are_those_of_its_strengths_and_their_mean():
         other = (1 - 1 / k) / 2
         probs = [[1 / k, other + 1e-6, other - 1e-6]] * 4 if k > 2 else [[1 / k, 1 - 1 / k, 0]] * 4
         sets[f"strength-{k}"] = classes(probs, [0] * 4)["test"]
-    assert [getattr(registered, f"nll_{k}")(sets) for k in range(1, 6)] == pytest.approx(
-        [log(k) for k in range(1, 6)]
-    )
+    for k in range(1, 6):
+        assert getattr(registered, f"nll_{k}")(sets) == pytest.approx(log(k))
     assert registered.shifted_nll(sets) == pytest.approx(log(120) / 5)
     assert registered.shifted_accuracy(sets) == pytest.approx(1.5 / 5)  # a tie at the second
     gaps = [0, 0, 1 / 3, 3 / 8, 2 / 5]
     assert registered.shifted_ece(sets) == pytest.approx(sum(gaps) / 5, abs=1e-5)
-    assert isnan(registered.shifted_nll(classes([[0.5, 0.5]], [0])))
-    assert isnan(registered.nll_5(classes([[0.5, 0.5]], [0])))
 
 
-def test_every_name_is_a_function():
-    assert all(callable(getattr(registered, name)) for name in SCORES)
+def test_detection_is_by_hand_on_four_points():
+    positive, negative = np.array([[3.0, 1.0]]), np.array([[2.0, 0.0]])
+    scores = detection(positive, negative)
+    assert scores["auroc"].item() == 0.75  # three of the four pairs
+    # recall ½ at precision 1, recall 1 at precision ⅔
+    assert scores["aupr"].item() == pytest.approx(0.5 * 1 + 0.5 * 2 / 3)
+    assert scores["fpr95"].item() == 0.5
+
+
+@pytest.mark.parametrize(("positives", "negatives"), [(3, 3), (50, 50), (10, 990)])
+def test_a_detector_that_says_nothing_is_at_chance(positives, negatives):
+    """½; the share of positives (the trapezoid had .75 at a half, .505 at .01); and all or none."""
+    scores = detection(np.zeros((1, positives)), np.zeros((1, negatives)))
+    assert scores["auroc"].item() == 0.5
+    assert scores["aupr"].item() == pytest.approx(positives / (positives + negatives))
+    assert scores["fpr95"].item() == 1
+
+
+def test_where_a_class_is_absent_there_is_nothing_to_tell_apart():
+    for positives, negatives in ((0, 5), (5, 0)):
+        found = detection(np.zeros((1, positives)), np.zeros((1, negatives)))
+        assert all(np.isnan(value).all() for value in found.values())
+    known = detection(np.array([[1.0, np.nan]]), np.array([[0.0, 2.0]]))
+    assert all(np.isnan(value).all() for value in known.values())
+
+
+def test_ninety_five_percent_is_at_least_that_and_no_threshold_is_left_out():
+    """Of ten positives nine are .9, so that all ten count: the tenth is below 30 of 100 negatives.
+
+    Of twenty 19 are .95: the twentieth, below all negatives, need not be found. Scikit-learn leaves
+    out thresholds between collinear points of the curve, where the least of these may be.
+    """
+    negative = np.arange(100.0)[None]
+    ten = np.array([[200.0] * 9 + [69.5]])
+    assert detection(ten, negative)["fpr95"].item() == pytest.approx(0.30)
+    twenty = np.append(np.arange(200.0, 219.0), -1.0)[None]
+    assert detection(twenty, negative)["fpr95"].item() == 0
+    generator = np.random.default_rng(0)
+    for _ in range(50):
+        positive, negative = generator.normal(1, 1, 30), generator.normal(size=300)
+        thresholds = [(negative >= at).mean() for at in positive if (positive >= at).mean() >= 0.95]
+        found = detection(positive[None], negative[None])["fpr95"].item()
+        assert found == pytest.approx(min(thresholds))
+
+
+@pytest.mark.parametrize("digits", [0, 1, 8])
+def test_the_area_is_the_share_of_pairs_in_order_and_half_of_the_ties(digits):
+    """By counting each pair, in scores of float32 with many ties, some and none."""
+    generator = np.random.default_rng(digits)
+    for seen in (3, 40):
+        above, below = generator.normal(1, 1, seen), generator.normal(size=100)
+        above, below = (np.float32(np.round(own, digits)) for own in (above, below))
+        ordered = (above[:, None] > below).sum() + (above[:, None] == below).sum() / 2
+        found = detection(above[None], below[None])["auroc"].item()
+        assert found == pytest.approx(ordered / (seen * 100), abs=1e-15)
+
+
+@settings(max_examples=25, deadline=None, derandomize=True)
+@drawn(seed=st.integers(0, 2**32 - 1), points=st.integers(2, 6))
+def test_within_a_tie_the_area_is_the_mean_over_all_orders(seed, points):
+    """By enumeration of the orders that the uncertainty allows."""
+    generator = np.random.default_rng(seed)
+    uncertainty, right = generator.integers(3, size=points), generator.integers(2, size=points)
+    areas = []
+    for order in map(list, permutations(range(points))):
+        ordered = uncertainty[order]
+        if (np.diff(ordered) >= 0).all():
+            areas.append((right[order].cumsum() / np.arange(1, points + 1)).mean())
+    found = retention_auc(uncertainty[None], right[None]).item()
+    assert found == pytest.approx(sum(areas) / len(areas))
+
+
+def test_rank_correlation_sees_the_order_alone():
+    truth_ = np.array([[0.1, 0.2, 0.9, 5.0]] * 3)
+    predicted = np.array([[1.0, 2.0, 3.0, 4.0], [4.0, 3.0, 2.0, 1.0], [1.0, 1.0, 1.0, 1.0]])
+    assert rank_correlation(predicted, truth_).tolist() == pytest.approx([1, -1, 0])
+    assert np.isnan(rank_correlation(predicted, np.ones((3, 4)))).all()
+
+
+M = 120
+
+
+def statements():
+    """Means and deviations of values, and what was seen."""
+    generator = np.random.default_rng(1)
+    mean, std = generator.normal(size=M), generator.uniform(0.5, 2, M)
+    return mean, std, mean + std * generator.normal(size=M)
+
+
+def test_classes_score_as_scikit_learn_says():
+    metrics = pytest.importorskip("sklearn.metrics")
+    probs, targets = PROBS[:M], DRAWN[:M]
+    rows = uqbench.score(probs=probs, targets=targets)["value"]
+    assert rows["nll"] == pytest.approx(metrics.log_loss(targets, probs), abs=1e-9)
+    assert rows["accuracy"] == metrics.accuracy_score(targets, probs.argmax(1))
+    binary = uqbench.score(probs=probs[:, 0], targets=targets == 0)["value"]
+    half = metrics.brier_score_loss(targets == 0, probs[:, 0])
+    assert binary["brier"] == pytest.approx(2 * half, abs=1e-9)
+
+
+def test_detectors_score_as_scikit_learn_says():
+    metrics = pytest.importorskip("sklearn.metrics")
+    generator = np.random.default_rng(2)
+    inside, outside = generator.normal(size=M), generator.normal(1, 1, 50)
+    rows = uqbench.score(score=inside, outside_score=outside)["value"]
+    every, is_outside = np.concatenate([inside, outside]), np.arange(M + 50) >= M
+    assert rows["auroc"] == pytest.approx(metrics.roc_auc_score(is_outside, every), abs=1e-9)
+    theirs = metrics.average_precision_score(is_outside, every)
+    assert rows["aupr"] == pytest.approx(theirs, abs=1e-9)
+
+
+def test_values_score_as_scikit_learn_says():
+    metrics = pytest.importorskip("sklearn.metrics")
+    mean, std, targets = statements()
+    levels = np.array([0.05, 0.2, 0.5, 0.95])
+    quantiles = mean[:, None] + np.outer(std, [-1.6, -0.8, 0.0, 1.7])
+    rows = uqbench.score(quantiles=quantiles, levels=levels, targets=targets)["value"]
+    pairs = zip(quantiles.T, levels, strict=True)
+    losses = [metrics.mean_pinball_loss(targets, q, alpha=a) for q, a in pairs]
+    assert rows["quantile_loss"] == pytest.approx(np.mean(losses), abs=1e-9)
+    rmse = uqbench.score(mean=mean, std=std, targets=targets).loc["rmse", "value"]
+    assert rmse == pytest.approx(metrics.root_mean_squared_error(targets, mean), abs=1e-9)
+
+
+def test_values_score_as_scoringrules_says():
+    rules = pytest.importorskip("scoringrules")
+    mean, std, targets = statements()
+    rows = uqbench.score(mean=mean, std=std, targets=targets)["value"]
+    assert rows["crps"] == pytest.approx(rules.crps_normal(targets, mean, std).mean(), abs=1e-9)
+    assert rows["nll"] == pytest.approx(rules.logs_normal(targets, mean, std).mean(), abs=1e-9)
+    drawn = mean + std * np.random.default_rng(3).normal(size=(25, M))
+    crps = uqbench.score(samples=drawn, targets=targets).loc["crps", "value"]
+    assert crps == pytest.approx(rules.crps_ensemble(targets, drawn.T).mean(), abs=1e-9)
+    of_members = uqbench.score(members=drawn, targets=targets).loc["crps", "value"]
+    assert of_members == pytest.approx(crps, abs=1e-9)
+    ends = np.stack([mean - std, mean + 2 * std], 1)
+    found = uqbench.score(interval=ends, targets=targets).loc["interval_score_90", "value"]
+    assert found == pytest.approx(rules.interval_score(targets, *ends.T, 0.1).mean(), abs=1e-9)
+
+
+def test_calibration_errors_of_equal_width_are_netcals():
+    netcal = pytest.importorskip("netcal.metrics")
+    probs, targets = PROBS[:M], DRAWN[:M]
+    for bins in (10, 15, 20):
+        rows = uqbench.score(probs=probs, targets=targets, bins=bins)["value"]
+        theirs = netcal.ECE(bins).measure(probs, targets)
+        assert rows["ece_width"] == pytest.approx(theirs, abs=1e-9)

@@ -1,7 +1,5 @@
 """Conformal sets: their coverage where it is known, and against crepes, an optional extra."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Models that predict all inputs together: prior functions, epistemic indices, shared draws."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

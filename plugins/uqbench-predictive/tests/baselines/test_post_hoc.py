@@ -1,7 +1,5 @@
 """Scores of one network, by hand and against scikit-learn."""
 
-from __future__ import annotations
-
 from math import exp, log
 
 import pytest
@@ -9,19 +7,13 @@ import torch
 from scipy.optimize import minimize_scalar
 from sklearn.covariance import EmpiricalCovariance
 from sklearn.neighbors import NearestNeighbors
+from uqbench_predictive.baselines import post_hoc
 from uqbench_predictive.baselines.inputs import Inputs, InputsConfig, nearest
-from uqbench_predictive.baselines.post_hoc import (
-    PostHoc,
-    PostHocConfig,
-    mahalanobis,
-    temperature,
-    virtual_logit,
-)
+from uqbench_predictive.baselines.post_hoc import PostHoc, PostHocConfig, temperature
 from uqbench_predictive.networks.architectures import HEAD
 
 from uqbench.estimator import Data
 
-CPU = torch.device("cpu")
 GENERATOR = torch.Generator().manual_seed(3)
 FEATURES = torch.randn(2, 60, 4, generator=GENERATOR, dtype=torch.float64)
 TARGETS = torch.arange(60).remainder(3).expand(2, -1)
@@ -29,7 +21,9 @@ POINTS = torch.randn(2, 9, 4, generator=GENERATOR, dtype=torch.float64)
 
 
 def test_the_mahalanobis_distance_is_scikit_learns_about_the_nearest_class():
-    score = mahalanobis(FEATURES, TARGETS, 4)(POINTS, POINTS)  # nothing is of the fourth class
+    score = post_hoc.mahalanobis(FEATURES, TARGETS, 4)(
+        POINTS, POINTS
+    )  # nothing is of the fourth class
     for lane in range(2):
         x, y = FEATURES[lane].numpy(), TARGETS[lane].numpy()
         means = [x[y == c].mean(0) for c in range(3)]
@@ -53,7 +47,7 @@ def test_the_virtual_logit_matches_the_largest_logits_on_the_training_features()
     head = {HEAD[0]: torch.eye(4, dtype=torch.float64)[None, :, :3].repeat(2, 1, 1)}
     head[HEAD[1]] = torch.tensor([[[0.5, -1.0, 2.0]]], dtype=torch.float64).repeat(2, 1, 1)
     logits = FEATURES @ head[HEAD[0]] + head[HEAD[1]]
-    score = virtual_logit(FEATURES, logits, head)
+    score = post_hoc.virtual_logit(FEATURES, logits, head)
     residuals = score(FEATURES, logits) + torch.logsumexp(logits, -1)
     assert residuals.mean(-1).tolist() == pytest.approx(logits.amax(-1).mean(-1).tolist())
     origin = torch.tensor([[[-0.5, 1.0, -2.0, 0.0]]], dtype=torch.float64).repeat(2, 1, 1)
@@ -72,7 +66,7 @@ def test_the_temperature_undoes_a_scale_of_the_logits():
         assert found.tolist() == pytest.approx([1.0, 3.0], rel=0.15)
 
 
-def test_a_prior_bounds_the_temperature_of_logits_that_make_no_error(toy):
+def test_a_prior_bounds_the_temperature_of_logits_that_make_no_error(toy, fit):
     """The optimum of Brent's method is within half a step of the grid, 1.2 %."""
     logits = torch.tensor([[2.0, 0.0], [0.0, 2.0]], dtype=torch.float64).repeat(18, 1)
     targets = logits.argmax(-1)
@@ -86,72 +80,63 @@ def test_a_prior_bounds_the_temperature_of_logits_that_make_no_error(toy):
     assert 0.3 < best < 0.9
     found = temperature(logits[None, None], targets[None], 0.5).item()
     assert found == pytest.approx(best, rel=0.012)
-    task = toy()
-    data = task.data([1])
+    data = toy().data([1])
     config = PostHocConfig(hidden=(8,), scaled=True, temperature_prior=0.05)
-    estimator = PostHoc(task.problem, [1], config, CPU)
-    estimator.fit(Data(data.inputs, data.targets, data), None, steps=100)
+    estimator = fit(PostHoc, config, toy(), Data(data.inputs, data.targets, data), steps=100)
     assert estimator.temperature.item() == pytest.approx(1, abs=0.1)  # without a prior 0.35
     with pytest.raises(ValueError, match="temperature_prior must be above 0, got 0"):
         PostHocConfig(temperature_prior=0.0)
 
 
-def test_scores_of_logits_are_their_formulas(toy, points):
-    task = toy()
-    logits = {}
-    for name in ("msp", "max-logit", "energy"):
-        estimator = PostHoc(task.problem, [1], PostHocConfig(score=name, hidden=(8,)), CPU)
-        estimator.fit(task.data([1]), None, steps=20)
-        outputs = estimator.network(estimator.weights, points[None]).double()
-        said = estimator.predict(points[None])
-        assert torch.allclose(said.probs, outputs.softmax(-1))
-        assert torch.equal(said.total, said.aleatoric)
-        logits[name] = outputs, said.score
-    outputs, score = logits["msp"]
-    assert torch.allclose(score, 1 - outputs.softmax(-1).amax(-1))
-    assert torch.allclose(logits["max-logit"][1], -outputs.amax(-1))
-    assert torch.allclose(logits["energy"][1], -outputs.exp().sum(-1).log())
-
-
-def test_scaling_needs_validation_data_and_neighbors_training_data(toy):
-    task = toy()
-    for config, message in (
-        (PostHocConfig(hidden=(8,), scaled=True), "validation data"),
-        (PostHocConfig(hidden=(8,), neighbors=25, score="knn"), "at most 24 neighbors"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            PostHoc(task.problem, [1], config, CPU).fit(task.data([1]), None, steps=1)
-
-
-def test_a_regression_is_scaled_by_the_residuals_of_validation_data(toy):
-    task = toy(0)
-    data = task.data([1])
-    off = Data(data.inputs, data.targets + 3.0)
-    noise = {}
-    for scaled in (False, True):
-        estimator = PostHoc(task.problem, [1], PostHocConfig(hidden=(8,), scaled=scaled), CPU)
-        estimator.fit(Data(data.inputs, data.targets, off), None, steps=300)
-        noise[scaled] = estimator.predict(data.inputs).aleatoric[0, 0].item()
-    assert noise[False] < 0.5
-    assert noise[True] == pytest.approx(9, rel=0.2)
-
-
-def test_what_needs_no_model_knows_the_training_inputs_and_the_shares_of_the_classes(toy, points):
-    task = toy()
-    data = task.data([1])
-    estimator = Inputs(task.problem, [1], InputsConfig(), CPU)
-    estimator.fit(data, None, steps=1)
-    assert estimator.predict(data.inputs).score.abs().max() == 0
+@pytest.mark.parametrize(
+    ("name", "formula"),
+    [
+        ("msp", lambda logits: 1 - logits.softmax(-1).amax(-1)),
+        ("max-logit", lambda logits: -logits.amax(-1)),
+        ("energy", lambda logits: -logits.exp().sum(-1).log()),
+    ],
+)
+def test_scores_of_logits_are_their_formulas(toy, points, fit, name, formula):
+    estimator = fit(PostHoc, PostHocConfig(score=name, hidden=(8,)), toy(), steps=20)
+    logits = estimator.network(estimator.weights, points[None]).double()
     said = estimator.predict(points[None])
+    assert torch.allclose(said.probs, logits.softmax(-1))
+    assert torch.equal(said.total, said.aleatoric)
+    assert torch.allclose(said.score, formula(logits))
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ({"scaled": True}, "validation data"),
+        ({"neighbors": 25, "score": "knn"}, "at most 24 neighbors"),
+    ],
+)
+def test_scaling_needs_validation_data_and_neighbors_training_data(toy, fit, config, message):
+    with pytest.raises(ValueError, match=message):
+        fit(PostHoc, PostHocConfig(hidden=(8,), **config), toy())
+
+
+@pytest.mark.parametrize(("scaled", "noise"), [(False, 0.0), (True, 9.0)])
+def test_a_regression_is_scaled_by_the_residuals_of_validation_data(toy, fit, scaled, noise):
+    data = toy(0).data([1])
+    off = Data(data.inputs, data.targets, Data(data.inputs, data.targets + 3.0))
+    estimator = fit(PostHoc, PostHocConfig(hidden=(8,), scaled=scaled), toy(0), off, steps=300)
+    found = estimator.predict(data.inputs).aleatoric[0, 0].item()
+    assert found == pytest.approx(noise, rel=0.2, abs=0.5)
+
+
+def test_what_needs_no_model_knows_inputs_and_shares_of_classes(toy, points, fit):
+    data = toy().data([1])
+    nearest, cosine, norm = (
+        fit(Inputs, InputsConfig(score=name), toy()) for name in ("nearest", "cosine", "norm")
+    )
+    assert nearest.predict(data.inputs).score.abs().max() == 0
     shares = torch.bincount(data.targets[0], minlength=3) / 24
-    assert torch.allclose(said.probs[0], shares.double().expand(7, -1))
-    cosine = Inputs(task.problem, [1], InputsConfig(score="cosine"), CPU)
-    cosine.fit(data, None, steps=1)
+    assert torch.allclose(nearest.predict(points[None]).probs[0], shares.double().expand(7, -1))
     assert cosine.predict(3 * data.inputs).score.abs().max() < 1e-6  # of any length
     unit, known = (x / x.norm(dim=-1, keepdim=True) for x in (points, data.inputs[0]))
     angles = (unit @ known.mT).amax(-1).clamp(max=1)
     squares = cosine.predict(points[None]).score[0].square().float()
     assert torch.allclose(squares, 2 - 2 * angles, atol=1e-6)
-    norm = Inputs(task.problem, [1], InputsConfig(score="norm"), CPU)
-    norm.fit(data, None, steps=1)
     assert torch.allclose(norm.predict(points[None]).score[0].float(), points.norm(dim=-1))

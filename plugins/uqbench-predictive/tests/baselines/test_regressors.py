@@ -1,7 +1,5 @@
 """Regressors: against scikit-learn, a noise that is known, crepes and MAPIE."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +13,7 @@ from uqbench_predictive.baselines.nngp import NNGP, NNGPConfig
 from uqbench_predictive.baselines.regressors import LEAF, LEVELS, REGRESSORS
 from uqbench_predictive.baselines.scikit_learn import ScikitLearn, ScikitLearnConfig
 from uqbench_predictive.networks.training import TrainingConfig
-from uqbench_predictive.plugin import uqbench_datasets, uqbench_estimators
+from uqbench_predictive.plugin import uqbench_estimators
 from uqbench_predictive.problems.table_dataset import TableDataset
 from uqbench_predictive.uncertainty import values
 
@@ -216,8 +214,3 @@ def test_an_estimator_learns_the_kinds_that_it_declares_and_refuses_the_others(s
         return
     estimator.fit(held, None, steps=2)
     assert (estimator.predict(data.inputs).probs is None) == (kind == "regression")
-
-
-def test_data_sets_that_declare_a_kind_have_it():
-    own = {s.name: s for s in uqbench_datasets() if s.kind is not None}
-    assert {"table", "table-file"} <= own.keys()

@@ -1,7 +1,5 @@
 """Classifiers of scikit-learn, against scikit-learn."""
 
-from __future__ import annotations
-
 import warnings
 from itertools import product
 
@@ -19,21 +17,26 @@ from uqbench.registry import Host
 from uqbench.seeding import derive_seed
 from uqbench.suites import method_config, read_suites
 
-CPU = torch.device("cpu")
 SEEDS = [3, 4]
 
 
-def fitted(task, model: str, data: Data, **config) -> ScikitLearn:
-    estimator = ScikitLearn(task.problem, SEEDS, ScikitLearnConfig(model=model, **config), CPU)
-    estimator.fit(data, None, steps=1)
-    return estimator
+@pytest.fixture
+def fitted(fit, toy):
+    """From a model's name to one of two lanes that has learned the problem, or other data."""
+
+    def fitted(model: str, data: Data | None = None, task=None, **config) -> ScikitLearn:
+        own = ScikitLearnConfig(model=model, **config)
+        return fit(ScikitLearn, own, task or toy(), data, seeds=SEEDS)
+
+    return fitted
 
 
-def test_probabilities_are_scikit_learns_and_a_vote_more(toy, points):
-    task = toy()
-    data = task.data(SEEDS)
-    forest = fitted(task, "random-forest", data).predict(points.expand(2, -1, -1)).probs
-    neighbors = fitted(task, "k-neighbors", data).predict(points.expand(2, -1, -1)).probs
+def test_probabilities_are_scikit_learns_and_a_vote_more(toy, points, fitted):
+    data = toy().data(SEEDS)
+    forest, neighbors = (
+        fitted(model).predict(points.expand(2, -1, -1)).probs
+        for model in ("random-forest", "k-neighbors")
+    )
     for lane, seed in enumerate(SEEDS):
         x, y = data.inputs[lane].double().numpy(), data.targets[lane].numpy()
         new = points.double().numpy()
@@ -44,12 +47,11 @@ def test_probabilities_are_scikit_learns_and_a_vote_more(toy, points):
         assert torch.allclose(neighbors[lane], torch.tensor((10 * ten + 1 / 3) / 11))
 
 
-def test_the_trees_of_a_forest_are_its_models(toy, points):
+def test_the_trees_of_a_forest_are_its_models(toy, points, fitted):
     """Their mean is the forest; how much they disagree is epistemic, by all 500."""
     task = toy()
     task.members = 500
-    data = task.data(SEEDS)
-    estimator = fitted(task, "random-forest", data)
+    estimator = fitted("random-forest", task=task)
     said = estimator.predict(points.expand(2, -1, -1))
     assert said.members.shape == (500, 2, len(points), 3)
     assert torch.allclose(said.members.mean(0), said.probs)
@@ -65,12 +67,9 @@ def test_the_trees_of_a_forest_are_its_models(toy, points):
     assert torch.equal(fewer.epistemic, said.epistemic)
 
 
-def test_a_gaussian_process_starts_at_the_distance_of_two_points_and_takes_the_first_ones(
-    toy, points
-):
-    task = toy()
-    data = task.data(SEEDS)
-    estimator = fitted(task, "gaussian-process", data, points=12)
+def test_a_gaussian_process_starts_at_the_distance_of_two_points(toy, points, fitted):
+    data = toy().data(SEEDS)
+    estimator = fitted("gaussian-process", points=12)
     said = estimator.predict(points.expand(2, -1, -1))
     x, y = data.inputs[0, :12].double(), data.targets[0, :12]
     length = torch.cdist(x, x).square().mean().sqrt().item()
@@ -81,11 +80,10 @@ def test_a_gaussian_process_starts_at_the_distance_of_two_points_and_takes_the_f
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_class_that_was_not_seen_keeps_its_place(toy, model):
-    task = toy()
-    data = task.data(SEEDS)
+def test_a_class_that_was_not_seen_keeps_its_place(toy, fit, fitted, model):
+    data = toy().data(SEEDS)
     merged = Data(data.inputs, torch.where(data.targets == 1, 2, data.targets))
-    said = fitted(task, model, merged).predict(data.inputs)
+    said = fitted(model, merged).predict(data.inputs)
     assert said.probs.shape == (2, 24, 3)
     assert torch.allclose(said.probs.sum(-1), torch.ones(2, 24).double())
     assert (said.probs[..., 1] < 0.04).all()
@@ -93,15 +91,14 @@ def test_a_class_that_was_not_seen_keeps_its_place(toy, model):
     assert said.total.isfinite().all()
     assert said.score is None
     assert (said.epistemic.abs().max() > 0) == (model == "random-forest")
-    alone = ScikitLearn(task.problem, SEEDS[1:], ScikitLearnConfig(model=model), CPU)
-    alone.fit(Data(merged.inputs[1:], merged.targets[1:]), None, steps=1)
+    last = Data(merged.inputs[1:], merged.targets[1:])
+    alone = fit(ScikitLearn, ScikitLearnConfig(model=model), toy(), last, seeds=SEEDS[1:])
     assert torch.equal(alone.predict(data.inputs[1:]).probs[0], said.probs[1])
 
 
-def test_a_vector_machine_has_scikit_learns_probabilities_at_the_cost_of_its_decay(toy, points):
-    task = toy()
-    data = task.data(SEEDS)
-    said = fitted(task, "svm", data, weight_decay=0.01).predict(points.expand(2, -1, -1))
+def test_a_vector_machine_is_scikit_learns_at_the_cost_of_its_decay(toy, points, fitted):
+    data = toy().data(SEEDS)
+    said = fitted("svm", weight_decay=0.01).predict(points.expand(2, -1, -1))
     x, y = data.inputs[0].double().numpy(), data.targets[0].numpy()
     own = derive_seed("scikit-learn", SEEDS[0]) % 2**32
     with warnings.catch_warnings():
@@ -112,11 +109,10 @@ def test_a_vector_machine_has_scikit_learns_probabilities_at_the_cost_of_its_dec
         ScikitLearnConfig(model="svm", weight_decay=0.0)
 
 
-def test_regressions_of_a_classifier_and_reference_models_are_refused(toy):
+def test_regressions_of_a_classifier_and_reference_models_are_refused(toy, fitted):
     for task, model in ((toy(0), "svm"), (toy(reference=True), "k-neighbors")):
-        estimator = ScikitLearn(task.problem, [3], ScikitLearnConfig(model=model), CPU)
         with pytest.raises(ValueError, match=r"expected a (classification|task) in setting"):
-            estimator.fit(task.data([3]), task.reference_model([3]), steps=1)
+            fitted(model, task=task)
 
 
 def test_where_boosting_is_not_tuned_it_has_a_learning_rate_of_its_own():

@@ -1,7 +1,5 @@
 """A regression's noise from validation data."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

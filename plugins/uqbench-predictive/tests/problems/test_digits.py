@@ -1,19 +1,11 @@
 """The 8 × 8 digits."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch
 from scipy.stats import rankdata
-from uqbench_predictive.problems.digits import (
-    CLASSES,
-    Digits,
-    DigitsConfig,
-    halves,
-    in_distribution,
-    split,
-)
+from uqbench_predictive.problems import digits
+from uqbench_predictive.problems.digits import Digits, DigitsConfig, in_distribution, split
 
 from uqbench.estimator import PredictiveUncertainty
 from uqbench.testing.worlds import asked_once
@@ -23,7 +15,7 @@ def test_digits_keep_training_test_and_out_of_distribution_images_apart():
     task = Digits(DigitsConfig(against="inverted"))
     data = task.data([1, 2])
     assert data.inputs.shape == (2, 100, 64)
-    assert data.targets.max() < CLASSES
+    assert data.targets.max() < digits.CLASSES
     assert len(set(split(1).tolist())) == len(in_distribution()[1])
     held_out = Digits(DigitsConfig(against="held-out")).outside([1, 2])
     assert not torch.equal(held_out[0], held_out[1])
@@ -48,7 +40,7 @@ def test_halves_are_of_two_classes_and_each_is_used_once():
     assert sorted(map(bytes, made[:, 32:])) == sorted(map(bytes, tested[:, 32:]))
     assert all(of[m[:32].tobytes()] != below[m[32:].tobytes()] for m in made)
     with pytest.raises(ValueError, match="got 3 of one"):
-        halves(images[:4], np.array([0, 0, 0, 1]))
+        digits.halves(images[:4], np.array([0, 0, 0, 1]))
 
 
 def by_one_pixel(inside: torch.Tensor, outside: torch.Tensor) -> torch.Tensor:
@@ -83,34 +75,19 @@ def test_the_control_sees_a_pixel_that_decides():
 
 @pytest.mark.parametrize("against", ["halves", "errors"])
 def test_an_oracle_detects_everything_and_its_opposite_nothing(against):
-    task = Digits(DigitsConfig(against=against))
-    seeds = [0, 1]
-    known = in_distribution()[0]
+    task, seeds = Digits(DigitsConfig(against=against)), [0, 1]
     labels = {row.tobytes(): label for row, label in zip(*in_distribution(), strict=True)}
     reference = task.reference_model(seeds)
 
     def knowing(sign: float):
         def predict(inputs: torch.Tensor) -> PredictiveUncertainty:
-            guess = reference.log_probs(inputs).argmax(-1)
-            outside = torch.tensor(
-                [
-                    [
-                        float(labels.get(row.numpy().tobytes(), -1) != g)
-                        for row, g in zip(rows, guesses, strict=True)
-                    ]
-                    for rows, guesses in zip(inputs, guess.tolist(), strict=True)
-                ]
-            )
-            if against == "halves":
-                rows = known.tolist()
-                outside = torch.tensor(
-                    [[float(row not in rows) for row in lane] for lane in inputs.tolist()]
-                )
-            predicted = sign * outside.double()
-            return PredictiveUncertainty(
-                predicted.abs(), 0 * predicted, predicted.abs(), reference.log_probs(inputs).exp(),
-                "nats", score=predicted,
-            )  # fmt: skip
+            said = reference.log_probs(inputs)
+            true = [[labels.get(row.numpy().tobytes(), -1) for row in lane] for lane in inputs]
+            known = torch.tensor(true)
+            outside = known < 0 if against == "halves" else known != said.argmax(-1)
+            score = sign * outside.double()
+            size = score.abs()
+            return PredictiveUncertainty(size, 0 * size, size, said.exp(), "nats", score=score)
 
         return predict
 

@@ -1,27 +1,13 @@
-"""Fashion-MNIST in setting (a), on small files made here."""
-
-from __future__ import annotations
-
-import gzip
-from hashlib import sha256
+"""Fashion-MNIST in setting (a), and few digits among foreign clothes, on small files made here."""
 
 import numpy as np
 import pytest
 import torch
-from uqbench_compare.predictions.registered import (
-    far_msp,
-    far_score,
-    near_msp,
-    near_score,
-    rotated_msp,
-    rotated_score,
-    shifted_nll,
-)
-from uqbench_predictive.problems import fashion
+from uqbench_compare.predictions import registered
+from uqbench_predictive.problems import fashion, few_digits
 from uqbench_predictive.problems.corruptions import ON_CLOTHES, corrupted
 from uqbench_predictive.problems.fashion import Fashion, FashionConfig, normalized
-from uqbench_predictive.problems.idx import File
-from uqbench_predictive.problems.image_files import VARIABLE
+from uqbench_predictive.problems.few_digits import FewDigits, FewDigitsConfig
 
 from uqbench.estimator import PredictiveUncertainty
 from uqbench.testing.worlds import asked_once
@@ -41,35 +27,20 @@ TRAIN, TEST, DIGITS = images(60, 1), images(60, 2), images(6, 3)
 
 
 @pytest.fixture
-def task(tmp_path, monkeypatch, idx):
+def task(monkeypatch, idx, csv, small_files):
     """On small files in the place of the published ones, identified by their contents."""
-    rows = np.concatenate([DIGITS.reshape(6, -1), np.arange(6)[:, None]], 1)
-    contents = {
-        "train-images": idx(TRAIN),
-        "train-labels": idx(LABELS),
-        "test-images": idx(TEST),
-        "test-labels": idx(LABELS),
-        "digits": "\n".join(",".join(map(str, row)) for row in rows.tolist()).encode(),
-    }
-
-    def write(file: File, inside: bytes) -> File:
-        path = tmp_path / file.path
-        path.parent.mkdir(exist_ok=True)
-        path.write_bytes(gzip.compress(inside))
-        return File(file.path, file.md5, file.where, sha256(inside).hexdigest())
-
-    files = {name: write(Fashion.files[name], inside) for name, inside in contents.items()}
-    monkeypatch.setattr(Fashion, "files", files)
-    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    contents = {"train-images": idx(TRAIN), "train-labels": idx(LABELS), "test-images": idx(TEST)}
+    contents |= {"test-labels": idx(LABELS), "digits": csv(DIGITS, np.arange(6))}
+    small_files(Fashion, contents)
     sizes = {"TRAINED": 20, "VALIDATED": 9, "OUTSIDE": 5, "CORRUPTED": 15}
     for name, size in sizes.items():
         monkeypatch.setattr(fashion, name, size)
     return Fashion(FashionConfig(tested=30))
 
 
-def numbers(inputs: torch.Tensor) -> np.ndarray:
+def numbers(inputs: torch.Tensor, kind: type = Fashion) -> np.ndarray:
     """The numbers of images ``[M, 28, 28]``."""
-    return np.rint((inputs[:, 0, 0].numpy() * Fashion.deviation + Fashion.mean) * 255).astype(int)
+    return np.rint((inputs[:, 0, 0].numpy() * kind.deviation + kind.mean) * 255).astype(int)
 
 
 def test_learned_classes_are_eight_and_their_images_are_in_one_set_only(task):
@@ -98,10 +69,8 @@ def test_foreign_images_are_held_out_classes_digits_and_altered_test_images(task
         assert torch.equal(sets["far"].inputs[lane], digits)
         assert len(set(numbers(sets["far"].inputs[lane]))) == 5
     assert torch.equal(sets["rotated"].inputs, torch.rot90(test[:, :5], dims=(2, 3)))
-    white, black = (
-        s * Fashion.deviation + Fashion.mean for s in (sets["inverted"].inputs, test[:, :5])
-    )
-    assert torch.allclose(white, 1 - black, atol=1e-6)
+    gray = (sets["inverted"].inputs + test[:, :5]) * Fashion.deviation + 2 * Fashion.mean
+    assert torch.allclose(gray, torch.ones(()), atol=1e-6)  # white where it was black
 
 
 def test_five_strengths_are_the_first_test_images_and_are_left_out_where_there_is_no_shift(task):
@@ -149,7 +118,31 @@ def test_what_knows_the_answers_is_best_what_knows_nothing_is_at_chance(task):
         stored_predictions(prediction_columns(asked_once(task, [4], predict), 0, members=1))
         for predict in (knowing, ignorant)
     )
-    assert shifted_nll(best) == 0
-    assert shifted_nll(worst) == pytest.approx(np.log(8), rel=1e-6)
-    assert [told(best) for told in (near_score, far_score, rotated_score)] == [1, 1, 1]
-    assert [told(worst) for told in (near_msp, far_msp, rotated_msp)] == [0.5, 0.5, 0.5]
+    assert registered.shifted_nll(best) == 0
+    assert registered.shifted_nll(worst) == pytest.approx(np.log(8), rel=1e-6)
+    for name in ("near", "far", "rotated"):
+        assert getattr(registered, f"{name}_score")(best) == 1
+        assert getattr(registered, f"{name}_msp")(worst) == 0.5
+
+
+def test_few_digits_are_apart_and_have_their_labels(monkeypatch, idx, csv, small_files):
+    """Of 40 digits the last figure of an image's number is its class; clothes are from 40 on."""
+    every = images(70, 0)
+    digits = csv(every[:40], np.arange(40) % 10)
+    small_files(FewDigits, {"digits": digits, "test-images": idx(every[40:])})
+    for name, size in {"TRAINED": 25, "VALIDATED": 5, "TESTED": 10}.items():
+        monkeypatch.setattr(few_digits, name, size)
+    task = FewDigits(FewDigitsConfig(tested=10))
+    data, sets = task.data([3, 4]), task.evaluation_sets([3, 4])
+    test, far = sets["test"], sets["far"]
+    seen = []
+    for lane in (0, 1):
+        parts = [numbers(of.inputs[lane], FewDigits) for of in (data, data.validation, test)]
+        assert sorted(np.concatenate(parts)) == list(range(40))
+        assert (parts[0] % 10 == data.targets[lane].numpy()).all()
+        assert (parts[2] % 10 == test.targets[lane].numpy()).all()
+        assert numbers(far.inputs[lane], FewDigits).min() >= 40
+        seen.append(parts[0])
+    assert (seen[0] != seen[1]).any()
+    assert torch.equal(task.data([4]).inputs[0], data.inputs[1])
+    assert far.targets is None

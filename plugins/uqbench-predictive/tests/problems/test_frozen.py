@@ -1,7 +1,5 @@
 """Features of emoji, on a small file made here, and the making of one by a small encoder."""
 
-from __future__ import annotations
-
 import io
 import json
 import tarfile
@@ -11,21 +9,15 @@ import pytest
 import torch
 from uqbench_predictive import make_features
 from uqbench_predictive.problems import frozen
-from uqbench_predictive.problems.frozen import (
-    FAR,
-    FEATURES,
-    KNOWN,
-    NEAR,
-    SHIFTED,
-    Frozen,
-    FrozenConfig,
-)
+from uqbench_predictive.problems.frozen import Frozen, FrozenConfig
 from uqbench_predictive.problems.idx import DataError, MissingError
 from uqbench_predictive.problems.image_files import VARIABLE
 
 GROUP = np.where(np.arange(80) < 30, np.arange(80) // 3, np.arange(80))
 """Three emoji of a base, whatever their categories, and others by themselves."""
-CATEGORY = np.array([KNOWN[i % 6] for i in range(60)] + [NEAR] * 8 + [FAR] * 12)
+CATEGORY = np.array(
+    [frozen.KNOWN[i % 6] for i in range(60)] + [frozen.NEAR] * 8 + [frozen.FAR] * 12
+)
 
 
 @pytest.fixture
@@ -37,9 +29,9 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "emoji").mkdir()
     for encoder in range(3):
         own = google + encoder
-        arrays = {name: own + 0.1 * k for k, name in enumerate(SHIFTED, 1)}
+        arrays = {name: own + 0.1 * k for k, name in enumerate(frozen.SHIFTED, 1)}
         arrays |= {"google": own, "twitter": own + 0.5, "category": CATEGORY, "group": GROUP}
-        np.savez(tmp_path / FEATURES.format(encoder), **arrays)
+        np.savez(tmp_path / frozen.FEATURES.format(encoder), **arrays)
     frozen.features_of.cache_clear()
     monkeypatch.setenv(VARIABLE, str(tmp_path))
     for name, size in {"TRAINED": 22, "VALIDATED": 6, "TESTED": 12}.items():
@@ -61,7 +53,7 @@ def test_the_parts_are_apart_and_the_other_vendor_draws_the_same(folder):
         assert (apart.std(0) < 1e-5).all()
         assert (apart.mean(0) > 0).all()
     assert torch.equal(sets["corrupted"].targets, sets["test"].targets)
-    steps = [(sets[name].inputs - sets["test"].inputs)[..., 1:].mean() for name in SHIFTED]
+    steps = [(sets[name].inputs - sets["test"].inputs)[..., 1:].mean() for name in frozen.SHIFTED]
     assert torch.stack(steps).div(steps[0]).tolist() == pytest.approx([1, 2, 3, 4, 5], rel=1e-4)
     assert torch.equal(sets["strength-5"].targets, sets["test"].targets)
     assert sets["near"].inputs.shape == (2, 8, 1_280)
@@ -86,7 +78,7 @@ def test_targets_are_the_categories_of_the_drawings(folder, monkeypatch):
     category = frozen.features_of(folder).category
     known, own = data.inputs[0, :, 0].argsort(), np.sort(task._split(0)[2])
     # features are the emoji's number, scaled
-    assert (data.targets[0][known].numpy() == np.searchsorted(KNOWN, category[own])).all()
+    assert (data.targets[0][known].numpy() == np.searchsorted(frozen.KNOWN, category[own])).all()
 
 
 def test_a_base_is_on_one_side_and_emoji_that_settings_are_chosen_with_on_neither(folder):
@@ -138,18 +130,17 @@ def test_other_roles_and_other_objects_have_other_bases():
 
 
 def test_errors_say_what_is_missing_or_wrong(folder):
-    file, again = folder / FEATURES.format(0), r"python -m uqbench_predictive\.make_features"
+    file, again = folder / frozen.FEATURES.format(0), r"python -m uqbench_predictive\.make_features"
     file.unlink()
     with pytest.raises(MissingError, match=again):
         frozen.features_of(folder)
-    arrays = dict.fromkeys(("google", "twitter", *SHIFTED), np.zeros((2, 3)))
-    np.savez(file, category=CATEGORY, group=GROUP, **arrays)
-    with pytest.raises(DataError, match=r"expected features \[N, 1280\]"):
-        frozen.features_of(folder)
-    arrays.pop("strength-4")
-    np.savez(file, category=CATEGORY, group=GROUP, **arrays)
-    with pytest.raises(DataError, match=rf"has no strength-4; make it again: {again}"):
-        frozen.features_of(folder)
+    arrays = dict.fromkeys(("google", "twitter", *frozen.SHIFTED), np.zeros((2, 3)))
+    arrays |= {"category": CATEGORY, "group": GROUP}
+    wrong = {"": r"expected features \[N, 1280\]", "strength-4": rf"has no strength-4; .*{again}"}
+    for without, said in wrong.items():
+        np.savez(file, **{name: of for name, of in arrays.items() if name != without})
+        with pytest.raises(DataError, match=said):
+            frozen.features_of(folder)
 
 
 class Mean(torch.nn.Module):
@@ -162,30 +153,24 @@ class Mean(torch.nn.Module):
 def package(vendor: str, gray: int) -> bytes:
     """Two drawings, of which one is transparent and so white, and the first once more."""
     image = pytest.importorskip("PIL.Image")
-    names = {"a.png": (gray, gray, gray, 255), "b.png": (0, 0, 0, 0)}
-    names["again.png"] = names["a.png"]
+    opaque = (gray, gray, gray, 255)
+    colours = {"a.png": opaque, "b.png": (0, 0, 0, 0), "again.png": opaque}
+    both, one = ({"has_img_google": True, "has_img_twitter": twitter} for twitter in (True, False))
     emoji = [
-        {
-            "image": name,
-            "category": NEAR,
-            "unified": f"1F4{k}1",
-            "subcategory": "",
-            "has_img_google": True,
-            "has_img_twitter": True,
-        }
-        for k, name in enumerate(names)
-    ] + [{"image": "c.png", "category": FAR, "has_img_google": True, "has_img_twitter": False}]
+        {"image": name, "category": frozen.NEAR, "unified": f"1F4{k}1", "subcategory": "", **both}
+        for k, name in enumerate(colours)
+    ]
+    emoji.append({"image": "c.png", "category": frozen.FAR, **one})
+    contents = {"package/emoji.json": json.dumps(emoji).encode()}
+    for name, colour in colours.items():
+        image.new("RGBA", (64, 64), colour).save(png := io.BytesIO(), "PNG")
+        contents[f"package/img/{vendor}/64/{name}"] = png.getvalue()
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz") as made:
-        for name, colour in names.items():
-            image.new("RGBA", (64, 64), colour).save(png := io.BytesIO(), "PNG")
-            info = tarfile.TarInfo(f"package/img/{vendor}/64/{name}")
-            info.size = len(png.getvalue())
-            made.addfile(info, io.BytesIO(png.getvalue()))
-        text = json.dumps(emoji).encode()
-        info = tarfile.TarInfo("package/emoji.json")
-        info.size = len(text)
-        made.addfile(info, io.BytesIO(text))
+        for name, data in contents.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            made.addfile(info, io.BytesIO(data))
     return packed.getvalue()
 
 
@@ -195,8 +180,8 @@ def test_features_are_the_encoders_of_drawings_on_white(tmp_path):
     (path,) = make_features.write(tmp_path, [Mean()], files)
     frozen.features_of.cache_clear()
     found = frozen.features_of(tmp_path)
-    assert path == tmp_path / FEATURES.format(0)
-    assert found.category.tolist() == [NEAR, NEAR]
+    assert path == tmp_path / frozen.FEATURES.format(0)
+    assert found.category.tolist() == [frozen.NEAR, frozen.NEAR]
     scaled = [(gray - 0.498) / 0.502 for gray in (0.2, 1.0, 0.8, 1.0)]
     assert found.drawings["google"][:, 7].tolist() == pytest.approx(scaled[:2], abs=1e-5)
     assert found.drawings["twitter"][:, 0].tolist() == pytest.approx(scaled[2:], abs=1e-5)

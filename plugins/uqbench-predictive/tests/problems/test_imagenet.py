@@ -1,7 +1,5 @@
 """ImageNet by its features, on small files made here."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch
@@ -22,13 +20,12 @@ CPU = torch.device("cpu")
 
 @pytest.mark.parametrize("against", ["ood", "adversarial", "errors"])
 def test_estimators_go_through_imagenets_features(features_file, features, against):
-    held = features
-    features_file(held)
+    features_file(features)
     task = ImageNet(ImageNetConfig(against=against, points=12))
     seeds = [0, 1]
-    logits = held["test_features"] @ held["weight"] + held["bias"]
+    logits = features["test_features"] @ features["weight"] + features["bias"]
     predicted = task.reference_model(seeds).log_probs(
-        torch.from_numpy(held["test_features"])[None].expand(2, -1, -1)
+        torch.from_numpy(features["test_features"])[None].expand(2, -1, -1)
     )
     expected = torch.from_numpy(logits).double().log_softmax(-1)
     assert torch.allclose(predicted[1], expected, atol=1e-5)
@@ -99,3 +96,19 @@ def test_without_the_features_the_error_says_how_to_name_them(monkeypatch):
     monkeypatch.delenv(imagenet.VARIABLE, raising=False)
     with pytest.raises(DataError, match=r"UQBENCH_IMAGENET to a \.npz file"):
         ImageNet(ImageNetConfig())
+
+
+def test_further_networks_are_found_by_the_images_features(features_file, features):
+    features_file(features)
+    task = ImageNet(ImageNetConfig())
+    estimator = FurtherNetworks(task.problem, [0], FurtherNetworksConfig(), CPU)
+    estimator.fit(task.data([0]), None, steps=1)
+    said = estimator.predict(torch.from_numpy(features["ood_features"][[4, 2]])[None])
+    members = torch.from_numpy(features["networks_ood"]).double().softmax(-1).mean(0)[[4, 2]]
+    assert torch.allclose(said.probs[0], members)
+
+
+def test_a_file_without_further_networks_is_rejected(features_file, features_alone):
+    features_file(features_alone)
+    with pytest.raises(DataError, match="no logits of further networks"):
+        FurtherNetworks(ImageNet(ImageNetConfig()), [0], FurtherNetworksConfig(), CPU)

@@ -1,11 +1,9 @@
-"""MNIST and the other data sets, on small files made here."""
-
-from __future__ import annotations
+"""MNIST and other data sets, on small files made here; IDX files, archives, what errors say."""
 
 import gzip
 import io
 import zipfile
-from hashlib import md5
+from hashlib import md5, sha256
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +11,7 @@ import pytest
 import torch
 from uqbench_predictive.baselines.laplace import Laplace, LaplaceConfig
 from uqbench_predictive.problems import mnist
-from uqbench_predictive.problems.idx import DataError, File
+from uqbench_predictive.problems.idx import DataError, File, content, member, parse_idx
 from uqbench_predictive.problems.image_files import VARIABLE, data_folder
 from uqbench_predictive.problems.mnist import MNIST, MNISTConfig
 
@@ -41,16 +39,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, idx, small_lenet) ->
             png = io.BytesIO()
             Image.new("L", (105, 105), gray).save(png, "PNG")
             archive.writestr(f"images_evaluation/{name}", png.getvalue())
-    contents = {
-        "train-images": gzip.compress(idx(images(40, 1))),
-        "train-labels": gzip.compress(idx(labels)),
-        "test-images": gzip.compress(idx(images(20, 2))),
-        "test-labels": gzip.compress(idx(labels[:20])),
-        "fmnist": gzip.compress(idx(images(15, 3))),
-        "kmnist": gzip.compress(idx(images(15, 4))),
-        "emnist": letters.getvalue(),
-        "omniglot": drawn.getvalue(),
-    }
+    arrays = {"train-images": images(40, 1), "train-labels": labels}
+    arrays |= {"test-images": images(20, 2), "test-labels": labels[:20]}
+    arrays |= {"fmnist": images(15, 3), "kmnist": images(15, 4)}
+    contents = {name: gzip.compress(idx(array)) for name, array in arrays.items()}
+    contents |= {"emnist": letters.getvalue(), "omniglot": drawn.getvalue()}
     files = {}
     for name, data in contents.items():
         file = mnist.FILES[name]
@@ -105,3 +98,61 @@ def test_an_estimator_goes_through_mnist(folder, against):
     shared = task.reference_model(seeds).log_probs(data.inputs)  # a task of a seed has the seed's
     assert torch.equal(other.log_probs(data.inputs[1:]), shared[1:])
     assert not torch.equal(other.log_probs(data.inputs[:1]), shared[:1])
+
+
+def test_idx_files_are_read_plain_and_gzipped_in_every_type(idx):
+    array = np.arange(6, dtype=np.uint8).reshape(2, 3)
+    assert parse_idx(idx(array), "it", (2, 3)).tolist() == array.tolist()
+    assert parse_idx(gzip.compress(idx(array)), "it", (None, 3)).tolist() == array.tolist()
+    floats = np.array([1.5, -2.0], ">f4")
+    assert parse_idx(idx(floats, 0x0D), "it", (None,)).tolist() == [1.5, -2.0]
+
+
+@pytest.mark.parametrize(
+    ("corrupted", "message"),
+    [
+        (lambda idx: b"", "it is not an IDX file: it begins with nothing"),
+        (lambda idx: b"PNG...", "it is not an IDX file: it begins with 50 4e 47"),
+        (lambda idx: idx(np.zeros((2, 4), np.uint8)), "an array of 2 × 4, expected any × 3"),
+        (lambda idx: idx(np.zeros(2, np.uint8)), "an array of 2, expected any × 3"),
+        (lambda idx: idx(np.zeros((2, 3), np.uint8))[:-1], "5 bytes of data, its header says 6"),
+        (lambda idx: gzip.compress(b"x")[:-9], "it cannot be decompressed"),
+    ],
+)
+def test_errors_say_what_is_wrong_with_an_idx_file(idx, corrupted, message):
+    with pytest.raises(DataError, match=message):
+        parse_idx(corrupted(idx), "it", (None, 3))
+
+
+def test_files_are_identified_by_their_checksum(tmp_path):
+    file = File("sub/it.gz", md5(b"right").hexdigest(), "example.org/data")
+    with pytest.raises(DataError, match=r"there is no .*it.gz; put the file .* example.org/data"):
+        content(tmp_path, file)
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "it.gz").write_bytes(b"wrong")
+    with pytest.raises(DataError, match=f"expected {file.md5}; download it again"):
+        content(tmp_path, file)
+    (tmp_path / "sub" / "it.gz").write_bytes(b"right")
+    assert content(tmp_path, file) == b"right"
+
+
+def test_a_file_that_was_compressed_anew_is_identified_by_its_content(tmp_path):
+    inside = sha256(b"content").hexdigest()
+    file = File("it.gz", md5(b"as published").hexdigest(), "example.org", inside)
+    (tmp_path / "it.gz").write_bytes(gzip.compress(b"content", 1))
+    assert gzip.decompress(content(tmp_path, file)) == b"content"
+    (tmp_path / "it.gz").write_bytes(gzip.compress(b"other"))
+    with pytest.raises(DataError, match=f"the content of .*it.gz has .* expected {inside}"):
+        content(tmp_path, file)
+    (tmp_path / "it.gz").write_bytes(gzip.compress(b"content")[:-5])
+    with pytest.raises(DataError, match="cannot be decompressed"):
+        content(tmp_path, file)
+
+
+def test_archives_without_the_file_are_rejected():
+    with pytest.raises(DataError, match="it is not a zip archive"):
+        member(b"nothing", "it", "inside")
+    empty = io.BytesIO()
+    zipfile.ZipFile(empty, "w").close()
+    with pytest.raises(DataError, match="it does not contain inside"):
+        member(empty.getvalue(), "it", "inside")

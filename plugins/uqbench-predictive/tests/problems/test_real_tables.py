@@ -1,7 +1,5 @@
 """The tables of installed packages: their splits, their constants, and who is tuned on which."""
 
-from __future__ import annotations
-
 import tomllib
 from importlib.resources import files
 

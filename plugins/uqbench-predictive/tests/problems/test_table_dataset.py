@@ -1,7 +1,5 @@
 """A table as a data set: its splits, its columns, and what it refuses."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

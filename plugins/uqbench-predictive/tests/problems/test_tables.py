@@ -1,7 +1,5 @@
 """Real data in setting (a): its splits, and its further sets."""
 
-from __future__ import annotations
-
 from hashlib import md5
 
 import numpy as np
@@ -14,18 +12,10 @@ from uqbench_predictive.problems.corruptions import altered
 from uqbench_predictive.problems.digits import in_distribution
 from uqbench_predictive.problems.idx import DataError, File
 from uqbench_predictive.problems.image_files import VARIABLE
-from uqbench_predictive.problems.tables import (
-    FILES,
-    MOST,
-    N_CLASSES,
-    REGRESSIONS,
-    Real,
-    RealConfig,
-    _first_of_each,
-)
+from uqbench_predictive.problems.tables import Real, RealConfig
 
 
-@pytest.mark.parametrize("name", sorted(N_CLASSES.keys() - FILES.keys()))
+@pytest.mark.parametrize("name", sorted(tables.N_CLASSES.keys() - tables.FILES.keys()))
 def test_parts_of_a_split_share_no_input_and_follow_from_the_seed(name):
     task = Real(RealConfig(name=name))
     data, test = task.data([1, 2]), task.evaluation_sets([1, 2])["test"]
@@ -42,7 +32,7 @@ def test_parts_of_a_split_share_no_input_and_follow_from_the_seed(name):
         assert torch.allclose(data.inputs.mean(1), torch.zeros(2, task.inputs[0]), atol=1e-4)
 
 
-@pytest.mark.parametrize("name", REGRESSIONS)
+@pytest.mark.parametrize("name", tables.REGRESSIONS)
 def test_regressions_are_worth_learning_and_their_targets_standardized(name):
     task = Real(RealConfig(name=name))
     data, test = task.data([1]), task.evaluation_sets([1])["test"]
@@ -50,7 +40,7 @@ def test_regressions_are_worth_learning_and_their_targets_standardized(name):
     assert np.isfinite(x).all()
     assert abs(y.mean()) < 1e-4
     assert abs(y.std() - 1) < 1e-4
-    assert len(y) + len(data.validation.targets[0]) + len(test.targets[0]) <= MOST
+    assert len(y) + len(data.validation.targets[0]) + len(test.targets[0]) <= tables.MOST
     data, test = task.data(range(10)), task.evaluation_sets(range(10))["test"]
     explained = [
         Ridge(1.0).fit(data.inputs[k], data.targets[k]).score(test.inputs[k], test.targets[k])
@@ -61,7 +51,7 @@ def test_regressions_are_worth_learning_and_their_targets_standardized(name):
 
 def test_of_rows_with_equal_inputs_a_split_has_the_one_that_its_seed_draws_first():
     numbers = np.array([7, 8, 7, 9, 8])
-    assert _first_of_each(numbers, np.array([4, 2, 0, 3, 1])).tolist() == [4, 2, 3]
+    assert tables._first_of_each(numbers, np.array([4, 2, 0, 3, 1])).tolist() == [4, 2, 3]
 
 
 def test_digits_have_corrupted_near_and_far_inputs():
@@ -119,7 +109,7 @@ def frame(tmp_path, monkeypatch):
     path.parent.mkdir()
     rdata.write_rda(path, {"Satellite": rows})
     digest = md5(path.read_bytes(), usedforsecurity=False).hexdigest()
-    monkeypatch.setitem(FILES, "satellite", File("r/Satellite.rda", digest, "here"))
+    monkeypatch.setitem(tables.FILES, "satellite", File("r/Satellite.rda", digest, "here"))
     monkeypatch.setenv(VARIABLE, str(tmp_path))
     for cached in (tables._rows, tables._numbers):
         cached.cache_clear()
@@ -146,7 +136,7 @@ def test_a_table_of_r_has_factors_as_numbers_and_each_row_once(frame):
 def test_a_table_that_is_missing_or_another_one_is_named(frame, monkeypatch):
     with pytest.raises(DataError, match=r"no .*r/DNA.rda; put the file published at the Debian"):
         Real(RealConfig(name="dna"))
-    monkeypatch.setitem(FILES, "satellite", File("r/Satellite.rda", "0" * 32, "here"))
+    monkeypatch.setitem(tables.FILES, "satellite", File("r/Satellite.rda", "0" * 32, "here"))
     tables._rows.cache_clear()
     with pytest.raises(DataError, match="MD5"):
         Real(RealConfig(name="satellite"))

@@ -1,27 +1,14 @@
 """Problems with a known posterior: what the exact one, the prior and planted predictions score."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import product
 
 import pytest
 import torch
 from uqbench_predictive.baselines.exact import Exact, ExactConfig, Prior
-from uqbench_predictive.problems.known_classes import (
-    PRIOR_VAR,
-    KnownClasses,
-    KnownClassesConfig,
-    LogisticPosterior,
-    counts,
-    with_one,
-)
-from uqbench_predictive.problems.known_regression import (
-    NOISE_VAR,
-    KnownRegression,
-    KnownRegressionConfig,
-    normal_divergence,
-)
+from uqbench_predictive.problems import known_classes, known_regression
+from uqbench_predictive.problems.known_classes import KnownClasses, KnownClassesConfig
+from uqbench_predictive.problems.known_regression import KnownRegression, KnownRegressionConfig
 from uqbench_predictive.problems.testbed import PAIRS, TOGETHER, lane_of
 from uqbench_predictive.testing import Toy
 
@@ -123,23 +110,18 @@ def test_the_quadrature_is_importance_sampling_from_the_prior():
     data = TASKS["classes"].data([7])
     inputs, targets = data.inputs[0], data.targets[0]
     points = torch.tensor([[2.0, -1.0], [0.3, 0.1], [-3.0, 2.0]])
-    known = LogisticPosterior(inputs, targets)
+    known = known_classes.LogisticPosterior(inputs, targets)
     own = known.predict(points, torch.Generator().manual_seed(0)).probs[:, 1]
     generator = torch.Generator().manual_seed(1)
-    drawn = PRIOR_VAR**0.5 * torch.randn(400_000, 3, generator=generator, dtype=torch.float64)
-    likely = (drawn @ with_one(inputs).T).sigmoid()
+    drawn = known_classes.PRIOR_VAR**0.5 * torch.randn(
+        400_000, 3, generator=generator, dtype=torch.float64
+    )
+    likely = (drawn @ known_classes.with_one(inputs).T).sigmoid()
     weight = torch.where(targets > 0, likely, 1 - likely).prod(-1)
-    sampled = ((drawn @ with_one(points).T).sigmoid() * weight[:, None]).sum(0) / weight.sum()
+    sampled = ((drawn @ known_classes.with_one(points).T).sigmoid() * weight[:, None]).sum(
+        0
+    ) / weight.sum()
     assert torch.allclose(own, sampled, atol=0.01)
-
-
-def test_counts_at_two_inputs_are_products_averaged_over_models():
-    one = torch.tensor([[0.2, 0.9], [0.6, 0.1]], dtype=torch.float64)
-    mass = torch.tensor([0.25, 0.75], dtype=torch.float64)
-    found = counts(one, mass, 2)[0]
-    assert found.sum() == pytest.approx(1)
-    first = 0.25 * (2 * 0.2 * 0.8) * 0.81 + 0.75 * (2 * 0.6 * 0.4) * 0.01  # once, and twice
-    assert found[1, 2] == pytest.approx(first)
 
 
 def test_the_divergence_by_counts_is_that_of_all_sequences_of_classes():
@@ -147,7 +129,7 @@ def test_the_divergence_by_counts_is_that_of_all_sequences_of_classes():
     one = torch.tensor([[0.2, 0.9], [0.6, 0.1]], dtype=torch.float64)
     other = torch.tensor([[0.3, 0.7]], dtype=torch.float64)
     mass, sure = torch.tensor([0.25, 0.75]).double(), torch.ones(1).double()
-    p, q = counts(one, mass, 2), counts(other, sure, 2)
+    p, q = known_classes.counts(one, mass, 2), known_classes.counts(other, sure, 2)
     found = (p * (p / q).log()).sum()
     wanted = 0.0
     for classes in product((0, 1), repeat=4):
@@ -173,13 +155,13 @@ def test_the_divergence_of_means_is_that_of_all_ten_targets(alone):
     found = known.divergences(test, said)[1][0]
     at = torch.tensor([0] * 5 + [1] * 5)
     mean, covariance = known.function(test)
-    noise = NOISE_VAR * torch.eye(10, dtype=torch.float64)
+    noise = known_regression.NOISE_VAR * torch.eye(10, dtype=torch.float64)
     spread = said.epistemic[:2].diag()[at][:, at] * torch.eye(10)
     if not alone:
         own = said.members[:, :2, 0] - said.members[:, :2, 0].mean(0)
         spread = (own.T @ own / len(own))[at][:, at]
     exact = covariance[:2, :2][at][:, at] + noise
-    wanted = normal_divergence(mean[at], exact, said.mean[at], spread + noise)
+    wanted = known_regression.normal_divergence(mean[at], exact, said.mean[at], spread + noise)
     assert found == pytest.approx(float(wanted))
 
 
@@ -192,7 +174,7 @@ def test_the_divergence_of_normals_is_torchs():
         torch.distributions.MultivariateNormal(m, c)
         for m, c in zip(means, covariances, strict=True)
     )
-    own = normal_divergence(means[0], covariances[0], means[1], covariances[1])
+    own = known_regression.normal_divergence(means[0], covariances[0], means[1], covariances[1])
     assert own == pytest.approx(float(torch.distributions.kl_divergence(p, q)))
 
 
@@ -211,7 +193,7 @@ def test_noise_is_the_problems():
     task = TASKS["one input"]
     given = predicted(task)
     assert scores(task, given, aleatoric=torch.full((3, 2 * PAIRS), 9.0))[0].abs().max() < 1e-9
-    assert torch.all(given["test"].predicted.aleatoric == NOISE_VAR)
+    assert torch.all(given["test"].predicted.aleatoric == known_regression.NOISE_VAR)
 
 
 def test_only_a_testbed_knows_its_posterior():

@@ -106,6 +106,10 @@ def test_shares_are_between_0_and_1():
         known = figures[name][columns].stack().dropna()
         assert len(known) > 10
         assert known.between(0, 1).all(), name
+    for name in ("reliability", "pit"):
+        found = figures[name].dropna()
+        assert len(found) > 100
+        assert found["y"].between(found["low"] - 1e-9, found["high"] + 1e-9).all(), name
 
 
 def test_names_are_those_that_a_person_would_write(monkeypatch):

@@ -1,7 +1,8 @@
-"""Files of figures: the same bytes, no markup from names, nothing from elsewhere."""
+"""Files of figures: the same bytes, no markup from names, nothing from elsewhere, a process."""
 
 import os
 import re
+import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -20,13 +21,10 @@ FOLDER = Path(__file__).parents[4] / "leaderboards" / "uncertainty-toy" / "paper
 
 
 def figure(mark: str = "point", **encoding: object) -> Figure:
-    hostile = '"><script>alert(1)</script>'
-    data = pd.DataFrame(
-        {"name": [hostile, "b"], "value": [1.0, 2.0], "url": ["http://x.test/a"] * 2}
-    )
-    chart = getattr(alt.Chart(data), f"mark_{mark}")(clip=True).encode(
-        x="value", y="name", **encoding
-    )
+    hostile, url = '"><script>alert(1)</script>', "http://x.test/a"
+    data = pd.DataFrame({"name": [hostile, "b"], "value": [1.0, 2.0], "url": [url] * 2})
+    chart = getattr(alt.Chart(data), f"mark_{mark}")(clip=True)
+    chart = chart.encode(x="value", y="name", **encoding)
     return Figure("hostile", hostile, hostile, data, chart)
 
 
@@ -65,11 +63,10 @@ def test_names_are_text_in_svg():
     assert figure()._repr_svg_() == render.svg(figure())
 
 
-@pytest.mark.parametrize("encoding", [{"href": "url"}, {"url": "url"}])
-def test_a_figure_with_a_link_or_an_image_is_refused(encoding):
-    mark = "image" if "url" in encoding else "point"
+@pytest.mark.parametrize(("mark", "encoding"), [("point", "href"), ("image", "url")])
+def test_a_figure_with_a_link_or_an_image_is_refused(mark, encoding):
     with pytest.raises(UqbenchError, match="refers to nothing outside of itself"):
-        render.svg(figure(mark, **encoding))
+        render.svg(figure(mark, **{encoding: "url"}))
 
 
 def test_ids_are_those_of_the_figure_since_several_share_a_page():
@@ -93,9 +90,38 @@ def test_the_command_writes_files_and_names_what_a_board_lacks(tmp_path, monkeyp
         for name in ("disentangled", "intervals")
         for form in ("csv", "svg")
     ]
-    code, error = run("curves")
-    assert code == 2
-    assert "has no curves.parquet" in error
-    code, error = run("interval")
-    assert code == 2
-    assert "Did you mean 'intervals'" in error
+    for name, said in {"curves": "has no curves.parquet", "interval": "mean 'intervals'"}.items():
+        code, error = run(name)
+        assert code == 2
+        assert said in error
+
+
+DRAWS = """
+import altair as alt
+import pandas as pd
+from uqbench.contract.errors import UqbenchError
+from uqbench.contract.figure import Figure
+from uqbench_report.plots.render import render
+
+data = pd.DataFrame({"x": [1, 2], "y": [1, 2]})
+figure = Figure("it", "It", "Words.", data, alt.Chart(data).mark_line().encode(x="x", y="y"))
+for _ in range(2):
+    try:
+        print(len(render(figure, "svg")) > 500)
+    except UqbenchError as error:
+        print(error)
+"""
+
+
+def drawn(limit: str) -> str:
+    command = f"ulimit -v {limit}; exec {sys.executable} -c '{DRAWS}'"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-500:]
+    return done.stdout
+
+
+def test_a_limit_on_virtual_memory_costs_the_figure_and_not_the_command():
+    assert drawn("unlimited") == "True\nTrue\n"
+    said = drawn("9437184").splitlines()
+    assert len(said) == 2
+    assert all("the process that draws ended with" in line for line in said)
