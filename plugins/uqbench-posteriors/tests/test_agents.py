@@ -1,4 +1,4 @@
-"""What all agents of this package do: captured steps; and settings that they refuse."""
+"""Agents of this package: captured steps, and settings that they refuse."""
 
 import pytest
 import torch

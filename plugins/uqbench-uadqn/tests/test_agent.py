@@ -87,7 +87,7 @@ def test_a_decision_rule_takes_the_place_of_the_penalty():
 
 
 def test_it_predicts_the_variances_of_its_samples_or_the_main_networks_spread():
-    """Of Q, that of the samples' means; the quantiles' own is larger."""
+    """Q's is that of the samples' means; the quantiles' own is larger."""
     unbiased, biased = small_agent(), small_agent(aleatoric="biased")
     predicted = unbiased.uncertainty(OBS)
     a, b = unbiased.posterior(OBS).unbind(1)
@@ -100,7 +100,7 @@ def test_it_predicts_the_variances_of_its_samples_or_the_main_networks_spread():
 
 
 def test_the_share_of_non_greedy_actions_is_that_of_the_last_full_hundredth_of_the_run():
-    """Of random actions too."""
+    """Random actions count, too."""
     exploring = {"exploration": "epsilon-greedy", "epsilon_initial": 0.3}
     greedy_one = small_agent(epistemic_weight=0.0)
     curious = small_agent(epistemic_weight=2.0, **exploring)

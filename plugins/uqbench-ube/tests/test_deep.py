@@ -98,7 +98,7 @@ def reference_targets(
 
 
 def kept(owner: Any, name: str) -> list[Any]:
-    """What a method returns from now on."""
+    """The values that a method returns from now on."""
     method, returned = getattr(owner, name), []
     setattr(owner, name, lambda *given: returned.append(method(*given)) or returned[-1])
     return returned
