@@ -1,21 +1,21 @@
-"""C51: what it computes, against plain formulas, and that it learns."""
+"""C51 and its projection: what they compute, against plain formulas."""
 
-from __future__ import annotations
-
-import math
 from dataclasses import replace
 
 import pytest
 import torch
 from gymnasium import spaces
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from torch import Tensor
 from uqbench_dqn.c51 import C51
-from uqbench_dqn.categorical import project
-from uqbench_dqn.config import C51Config
+from uqbench_dqn.categorical import cross_entropy, project, support
+from uqbench_dqn.config import C51Config, QRDQNConfig
+from uqbench_dqn.qr_dqn import QRDQN
 
 from uqbench.agent import EnvironmentInfo
-from uqbench.risk import CVaR, DecisionRule, MarginalRisk
-from uqbench.testing.worlds import act, step_of_actors, transitions
+from uqbench.risk import CVaR, MarginalRisk
+from uqbench.testing.worlds import transitions
 
 CPU = torch.device("cpu")
 INFO = EnvironmentInfo(spaces.Box(-1, 1, (5,)), 3, 0.9, total_steps=1_000)
@@ -25,87 +25,74 @@ SMALL = C51Config(
 )  # fmt: skip
 
 
-def c51_batch(risk: DecisionRule | None = None) -> tuple[C51, dict[str, Tensor]]:
-    agent = C51(INFO, [5, 2], replace(SMALL, risk=risk), CPU)
+@pytest.mark.parametrize(
+    ("kind", "config"), [(C51, SMALL), (QRDQN, QRDQNConfig(hidden=(9, 7), quantiles=11))]
+)
+def test_the_return_distribution_is_predicted_with_its_moments(kind, config) -> None:
+    agent = kind(INFO, [5, 2], config, CPU)
+    said = agent.uncertainty(torch.randn(2, 12, 5, generator=torch.Generator().manual_seed(0)))
+    assert said.return_atoms.shape == said.return_probs.shape == (2, 12, 3, 11)
+    torch.testing.assert_close(said.return_probs.sum(-1), torch.ones(2, 12, 3))
+    mean = (said.return_probs * said.return_atoms).sum(-1)
+    square = (said.return_probs * said.return_atoms.square()).sum(-1)
+    torch.testing.assert_close(said.mean, mean)
+    torch.testing.assert_close(said.aleatoric_var, square - mean**2, rtol=1e-3, atol=1e-3)
+    assert said.epistemic_var is None
+
+
+@pytest.mark.parametrize("risk", [None, CVaR(0.3)])
+def test_targets_are_projected_returns_of_the_action_that_the_mean_or_a_risk_prefers(risk) -> None:
+    """Algorithm 1; the policy prefers it, too."""
+    rule = None if risk is None else MarginalRisk(risk)
+    agent = C51(INFO, [5, 2], replace(SMALL, risk=rule), CPU)
     for step in transitions([5, 2], (5,), 3, 40):
         agent.observe(replace(step, action=agent.act(step.obs)))
-    batch = agent.replay.gather(torch.arange(12).expand(2, -1))
+    batch, z = agent.replay.gather(torch.arange(12).expand(2, -1)), agent.support
     assert batch["terminated"].any()
-    return agent, batch
 
+    def best(laws: Tensor) -> Tensor:
+        worth = (laws * z).sum(-1) if risk is None else risk(z.expand_as(laws), laws)
+        return worth.argmax(-1)
 
-def test_the_target_is_algorithm_1_by_hand() -> None:
-    agent, batch = c51_batch()
-    given = agent.bellman_target(batch)
-    z, width = agent.support, agent.support[1] - agent.support[0]
-    distributions = agent.target(batch["next_obs"]).softmax(-1)
-    for lane in range(2):
-        for b in range(12):
-            best = (distributions[lane, b] * z).sum(-1).argmax()
-            keeps = 0.0 if batch["terminated"][lane, b] else 0.9
-            expected = torch.zeros(11)
-            for probability, atom in zip(distributions[lane, b, best], z, strict=True):
-                moved = (batch["reward"][lane, b] + keeps * atom).clamp(z[0], z[-1])
-                place = ((moved - z[0]) / width).item()
-                low = min(math.floor(place), 9)
-                expected[low] += probability * (low + 1 - place)
-                expected[low + 1] += probability * (place - low)
-            torch.testing.assert_close(given[lane, b], expected, atol=1e-5, rtol=1e-4)
-
-
-def test_c51_predicts_the_return_distribution() -> None:
-    agent, batch = c51_batch()
-    predicted = agent.uncertainty(batch["obs"])
-    assert predicted.return_probs is not None
-    torch.testing.assert_close(predicted.return_probs.sum(-1), torch.ones(2, 12, 3))
-    mean = (predicted.return_probs * predicted.return_atoms).sum(-1)
-    square = (predicted.return_probs * predicted.return_atoms.square()).sum(-1)
-    torch.testing.assert_close(predicted.mean, mean)
-    torch.testing.assert_close(predicted.aleatoric_var, square - mean**2, rtol=1e-3, atol=1e-3)
-    assert predicted.epistemic_var is None
-
-
-def test_c51_acts_by_a_risk_measure_in_its_targets_too() -> None:
-    rule = MarginalRisk(CVaR(0.3))
-    agent, batch = c51_batch(risk=rule)
-    outputs = agent.online(batch["obs"])
-    probs = outputs.softmax(-1)
-    worst = CVaR(0.3)(agent.support.expand_as(probs), probs)
-    assert torch.equal(agent.policy(batch["obs"]), worst.argmax(-1))
-    assert not torch.equal(agent.policy(batch["obs"]), agent.q_values(outputs).argmax(-1))
+    assert torch.equal(agent.policy(batch["obs"]), best(agent.online(batch["obs"]).softmax(-1)))
     after = agent.target(batch["next_obs"]).softmax(-1)
-    best = CVaR(0.3)(agent.support.expand_as(after), after).argmax(-1)
-    ended = batch["terminated"]
-    keeps = 0.9 * ~ended
-    values = batch["reward"][..., None] + keeps[..., None] * agent.support
-    chosen = after.gather(-2, best[..., None, None].expand(*best.shape, 1, 11)).squeeze(-2)
-    expected = project(values, chosen, agent.support)
-    torch.testing.assert_close(agent.bellman_target(batch), expected)
+    chosen = after.gather(-2, best(after)[..., None, None].expand(2, 12, 1, 11)).squeeze(-2)
+    values = batch["reward"][..., None] + 0.9 * ~batch["terminated"][..., None] * z
+    torch.testing.assert_close(agent.bellman_target(batch), project(values, chosen, z))
 
 
-def test_c51_learns_the_distribution_of_a_reward() -> None:
-    """One step, reward 0 or 4 with probabilities ¾ and ¼: the masses come within 0.07."""
-    info = EnvironmentInfo(spaces.Box(-1, 1, (1,)), 1, 0.9, total_steps=2_000)
-    config = C51Config(
-        hidden=(8,),
-        atoms=5,
-        v_min=0,
-        v_max=4,
-        learning_starts=32,
-        learning_rate=3e-3,
-        target_sync_period=50,
+ATOMS = support(21, -3.0, 7.0)
+distributions = (
+    st.lists(st.integers(0, 20), min_size=6, max_size=6)
+    .filter(any)
+    .map(lambda counts: torch.tensor(counts, dtype=torch.float32) / sum(counts))
+)
+values = st.lists(st.floats(-9, 13, width=32), min_size=6, max_size=6).map(torch.tensor)
+examples = settings(max_examples=25, deadline=None, derandomize=True)
+
+
+@examples
+@given(z=values, p=distributions)
+def test_projection_is_equation_7(z: Tensor, p: Tensor) -> None:
+    share = 1 - (z.clamp(-3, 7) - ATOMS[:, None]).abs() / 0.5
+    torch.testing.assert_close(
+        project(z, p, ATOMS), (share.clamp(0, 1) * p).sum(-1), atol=1e-5, rtol=0
     )
-    agent = C51(info, [0, 1], config, CPU)
-    obs, ends = torch.ones(2, 1), torch.ones(2, dtype=torch.bool)
-    generator = torch.Generator().manual_seed(0)
-    for _ in range(1_200):
-        reward = 4.0 * (torch.rand(2, generator=generator) < 0.25)
-        agent.observe(step_of_actors(obs, act(agent, obs), reward, ends, ~ends, obs))
-    probs = agent.uncertainty(obs[:, None]).return_probs[:, 0, 0]
-    expected = torch.tensor([0.75, 0, 0, 0, 0.25]).expand(2, -1)
-    torch.testing.assert_close(probs, expected, atol=0.07, rtol=0)
 
 
-def test_a_support_that_is_empty_is_refused() -> None:
-    with pytest.raises(ValueError, match="v_min < v_max"):
-        C51Config(v_min=2.0, v_max=1.0)
+def test_one_row_of_values_serves_many_laws() -> None:
+    p = torch.rand(4, 3, 21, generator=torch.Generator().manual_seed(0)).softmax(-1)
+    shifted = 0.9 * ATOMS + 1
+    every = torch.stack(
+        [project(shifted, distribution, ATOMS) for distribution in p.flatten(0, 1)]
+    ).view(4, 3, 21)
+    torch.testing.assert_close(project(shifted.expand(4, 1, 21), p, ATOMS), every)
+
+
+def test_cross_entropy_is_least_at_the_target_itself() -> None:
+    target = torch.tensor([0.2, 0.5, 0.3])
+    logits = target.log().requires_grad_()
+    loss = cross_entropy(logits, target)
+    torch.testing.assert_close(loss, -(target * target.log()).sum())
+    (gradient,) = torch.autograd.grad(loss, logits)
+    torch.testing.assert_close(gradient, torch.zeros(3), atol=1e-6, rtol=0)

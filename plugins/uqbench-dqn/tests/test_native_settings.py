@@ -1,7 +1,5 @@
 """A native step reads every setting that its class reads, or is refused."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -13,7 +11,6 @@ pytest.importorskip("numba")
 
 from uqbench_dqn.config import DeepQConfig
 
-from uqbench.agent import EnvironmentInfo
 from uqbench.config import resolve
 from uqbench.errors import UqbenchError
 from uqbench.registry import Host
@@ -65,25 +62,15 @@ def cases() -> Iterator[Any]:
             if field.name not in OWN.get(name, SMALL).keys() - {"risk"} | LEFT_ALONE:
                 for value in others(field.name, hints[field.name], getattr(own, field.name)):
                     shared = hasattr(DeepQConfig, field.name) and name != "dqn"
-                    yield pytest.param(
-                        name,
-                        {field.name: value},
-                        id=f"{name}-{field.name}={value}",
-                        marks=[pytest.mark.long] * shared,
-                    )
+                    marks, of = [pytest.mark.long] * shared, f"{name}-{field.name}={value}"
+                    yield pytest.param(name, {field.name: value}, id=of, marks=marks)
 
 
 def made(name: str, settings: dict[str, Any]) -> Any:
-    spec = HOST.agents[name]
-    config = resolve(
-        spec.load_config(),
-        OWN.get(name, SMALL) | settings,
-        where="test",
-        risk_names=HOST.risk_names,
-    )
-    info = EnvironmentInfo(RotatingPixels.observation_space, RotatingPixels.n_actions, 0.9, 200)
+    spec, given = HOST.agents[name], OWN.get(name, SMALL) | settings
+    config = resolve(spec.load_config(), given, where="test", risk_names=HOST.risk_names)
     with initial_weights("native"):
-        return spec.load_factory()(info, [3], config, torch.device("cpu"))
+        return spec.load_factory()(RotatingPixels.info(), [3], config, torch.device("cpu"))
 
 
 def pair(name: str, settings: dict[str, Any]) -> tuple[Any, Any] | None:
@@ -128,6 +115,5 @@ def test_a_native_step_with_any_setting_is_the_one_that_the_class_defines(
     said, right = native.uncertainty(seen), eager.uncertainty(seen)
     for field in ("mean", "epistemic_var"):
         if getattr(right, field) is not None:
-            torch.testing.assert_close(
-                getattr(said, field), getattr(right, field), rtol=1e-3, atol=1e-4
-            )
+            one, other = getattr(said, field), getattr(right, field)
+            torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-4)

@@ -1,7 +1,6 @@
 """Gradient steps of VDQN and RND, against NumPy: gradients by hand, and Adam's rule."""
 
-from __future__ import annotations
-
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -116,6 +115,13 @@ def test_rnd_s_gradient_steps_are_those_of_its_formulas() -> None:
         g = 2 * off / off.shape[1] * goes_on[:, None] / BATCH
         adam.step(own, gradients | backward(own, "p", batch["next_obs"], known, g))
     check(after, own, before, {"o", "p"})
+
+
+def test_where_every_step_ends_an_episode_rnd_divides_by_no_mean_of_zero() -> None:
+    agent = RND(INFO, [7], RNDConfig(**SHARED), CPU)
+    for step in transitions([7], (4,), 3, 40):
+        agent.observe(replace(step, terminated=torch.ones_like(step.terminated)))
+    assert agent.metrics()["loss"].isfinite().all()
 
 
 # -- VDQN: two layers of normal weights ------------------------------------------------------------

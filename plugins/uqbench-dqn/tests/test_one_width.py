@@ -1,7 +1,5 @@
 """The row that states one width, and statements at every size."""
 
-from __future__ import annotations
-
 import torch
 from gymnasium import spaces
 from uqbench_dqn.config import DQNConfig

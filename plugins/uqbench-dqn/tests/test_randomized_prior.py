@@ -1,7 +1,5 @@
 """Randomized prior functions: what is added, what stays, and what they are for."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -17,12 +15,9 @@ from uqbench.testing.worlds import step_of_actors
 CPU = torch.device("cpu")
 INFO = EnvironmentInfo(spaces.Box(-1, 1, (5,)), 3, discount=0.9, total_steps=1_000)
 SMALL: dict[str, Any] = {
-    "hidden": (16,),
-    "heads": 8,
-    "learning_starts": 32,
-    "learning_rate": 1e-2,
+    "hidden": (16,), "heads": 8, "learning_starts": 32, "learning_rate": 1e-2,
     "target_sync_period": 20,
-}
+}  # fmt: skip
 
 
 def make(**settings: Any) -> RandomizedPriorDQN:
@@ -38,12 +33,15 @@ def trained(agent: BootstrappedDQN) -> BootstrappedDQN:
     return agent
 
 
-def test_values_are_the_heads_plus_beta_times_their_priors() -> None:
-    agent = make(prior_scale=2.5)
+@pytest.mark.parametrize("center", ["none", "actions"])
+def test_values_are_the_heads_plus_beta_times_their_priors(center) -> None:
+    """Whose mean over actions may be zero."""
+    agent = make(prior_scale=2.5, prior_center=center)
     obs = torch.randn(2, 7, 5, generator=torch.Generator().manual_seed(0))
-    both = agent.online.heads(obs), agent.online.priors(obs)
-    assert torch.equal(agent.online(obs), both[0] + 2.5 * both[1])
-    assert not torch.allclose(both[0], both[1])  # drawn apart
+    heads, priors = agent.online.heads(obs), agent.online.priors(obs)
+    assert not torch.allclose(heads, priors)  # drawn apart
+    priors = priors - priors.mean(-2, keepdim=True) if center == "actions" else priors
+    assert torch.equal(agent.online(obs), heads + 2.5 * priors)
     head = torch.tensor([[0, 7, 3, 3, 1, 2, 5], [4, 4, 0, 6, 2, 1, 7]])
     alone = agent.online.of_heads(obs, head)
     among = agent.online(obs).gather(-1, head[..., None, None].expand(-1, -1, 3, 1)).squeeze(-1)
@@ -55,10 +53,9 @@ def test_the_target_has_the_priors_too_and_no_prior_is_trained() -> None:
     before = [weight.clone() for weight in agent.online.priors.parameters()]
     learned = [weight.clone() for weight in agent.online.heads.parameters()]
     trained(agent)
-    for now, then in zip(agent.online.priors.parameters(), before, strict=True):
-        assert torch.equal(now, then)
-    for now, then in zip(agent.target.priors.parameters(), before, strict=True):
-        assert torch.equal(now, then)
+    for network in (agent.online, agent.target):
+        for now, then in zip(network.priors.parameters(), before, strict=True):
+            assert torch.equal(now, then)
     assert not torch.equal(next(agent.online.heads.parameters()), learned[0])
     assert len(agent.optimizer.parameters) == len(learned)
 
@@ -91,10 +88,3 @@ def test_perturbed_targets_are_kept_and_leave_the_width_of_a_mean_of_noisy_rewar
     assert noise.std(-1).mean().item() == pytest.approx(4.0, rel=0.05)  # heads apart
     width = agent.uncertainty(torch.eye(5).expand(2, 5, 5)).epistemic_var.sqrt()[:, 0]
     assert (4 / 133**0.5) / 2 < width.mean() < (4 / 133**0.5) * 2
-    with pytest.raises(ValueError, match="noise_std must not be negative"):
-        BootstrappedDQNConfig(noise_std=-1.0)
-
-
-def test_no_prior_is_refused() -> None:
-    with pytest.raises(ValueError, match="without priors it is the agent bootstrapped-dqn"):
-        RandomizedPriorConfig(prior_scale=0.0)

@@ -1,21 +1,12 @@
 """Greedy and ε-greedy choices, and the objects that agents explore with."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch
 from scipy import stats
 from torch import Tensor
 
-from uqbench.lanes import (
-    Clock,
-    EpsilonGreedy,
-    Exploration,
-    Uniform,
-    epsilon_greedy,
-    greedy,
-)
+from uqbench.lanes import Clock, EpsilonGreedy, Uniform, epsilon_greedy, greedy, linear_schedule
 
 RARE = 1e-6  # least p-value: a test of frequencies fails for one fresh seed in a million
 DRAWS = 60_000
@@ -35,23 +26,16 @@ def chosen(epsilon: float, values: list[float], valid: list[bool] | None = None)
 
 
 @pytest.mark.parametrize(
-    ("values", "best"),
-    [([1.0, 3.0, 2.0], 1), ([2.0, 2.0, 2.0], 0), ([0.0, 5.0, 5.0], 1), ([-3.0, -1.0, -2.0], 1)],
-)
-def test_greedy_takes_the_highest_value_and_of_equals_the_lowest_action(
-    values: list[float], best: int
-) -> None:
-    assert greedy(torch.tensor(values)) == best
-
-
-@pytest.mark.parametrize(
-    ("valid", "best"), [([1, 1, 0, 1], 3), ([1, 1, 0, 0], 0), ([0, 1, 0, 0], 1), ([0, 1, 0, 1], 3)]
-)
-def test_greedy_takes_valid_actions_only_however_low_their_value(
-    valid: list[int], best: int
-) -> None:
-    values = torch.tensor([-5.0, -5.0, 9.0, -4.0])
-    assert greedy(values, torch.tensor(valid, dtype=torch.bool)) == best
+    ("values", "valid", "best"),
+    [
+        ([1.0, 3.0, 2.0], None, 1), ([2.0, 2.0, 2.0], None, 0), ([0.0, 5.0, 5.0], None, 1),
+        ([-5.0, -5.0, 9.0, -4.0], [1, 1, 0, 1], 3), ([-5.0, -5.0, 9.0, -4.0], [1, 1, 0, 0], 0),
+        ([-5.0, -5.0, 9.0, -4.0], [0, 1, 0, 0], 1),
+    ],
+)  # fmt: skip
+def test_greedy_takes_the_highest_valid_value_and_of_equals_the_lowest_action(values, valid, best):
+    mask = None if valid is None else torch.tensor(valid) > 0
+    assert greedy(torch.tensor(values), mask) == best
 
 
 def test_greedy_keeps_leading_dimensions() -> None:
@@ -67,9 +51,7 @@ def test_epsilon_zero_is_greedy_and_epsilon_one_never_looks_at_values() -> None:
 
 
 @pytest.mark.parametrize("epsilon", [0.03, 0.3, 1.0])
-def test_every_action_is_explored_with_probability_epsilon_over_their_number(
-    epsilon: float,
-) -> None:
+def test_every_action_is_explored_with_probability_epsilon_over_their_number(epsilon):
     """Chi-square of 60,000 choices; one in a million."""
     expected = np.full(5, DRAWS * epsilon / 5)
     expected[3] += DRAWS * (1 - epsilon)
@@ -84,10 +66,6 @@ def test_exploration_is_uniform_over_valid_actions(valid: list[bool]) -> None:
     found = chosen(1.0, [0.0, 9.0, 1.0, 2.0, 10.0], list(map(bool, valid)))
     assert not found[~allowed].any()
     assert stats.chisquare(found[allowed]).pvalue > RARE
-
-
-def test_the_only_valid_action_is_always_taken() -> None:
-    assert chosen(0.5, [5.0, 1.0, 9.0], [False, True, False])[1] == DRAWS
 
 
 def test_masks_differ_by_lane() -> None:
@@ -123,8 +101,9 @@ def test_epsilon_greedy_replaces_actions_by_its_own_draws_with_a_decaying_epsilo
         clock.advance()
 
 
-def test_no_exploration_leaves_actions_as_they_are() -> None:
-    action = torch.tensor([2, 0, 1])
-    exploration = Exploration()
-    assert torch.equal(exploration.explore(action, exploration.noise()), action)
-    assert exploration.metrics() == {}
+@pytest.mark.parametrize(
+    ("t", "expected"), [(0, 1.0), (100, 1.0), (101, 0.991), (150, 0.55), (200, 0.1), (10_000, 0.1)]
+)
+def test_schedule_waits_falls_linearly_and_stays(t: int, expected: float) -> None:
+    value = linear_schedule(torch.tensor(t), 1.0, 0.1, start=100, steps=100)
+    assert value.item() == pytest.approx(expected)

@@ -1,7 +1,5 @@
 """Stacked frames are kept once; what is sampled is what a plain buffer gives, bit for bit."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import gymnasium
@@ -13,7 +11,8 @@ from gymnasium.wrappers import FrameStackObservation
 from uqbench.adapters.gymnasium_lanes import GymnasiumLanes
 from uqbench.agent import EnvironmentInfo
 from uqbench.lanes import Clock, TransitionBuffer
-from uqbench.testing.worlds import step_of_actors
+from uqbench.testing.same_bits import same
+from uqbench.testing.worlds import as_step
 
 CPU = torch.device("cpu")
 LANES, CAPACITY, STEPS, FRAMES = 3, 100, 370, 4
@@ -59,9 +58,7 @@ def play(env: GymnasiumLanes, buffers: list[tuple[TransitionBuffer, Clock]], ste
     for t in range(steps):
         action = torch.tensor([t % 2] * LANES)
         outcome = env.step(action)
-        step = step_of_actors(
-            obs, action, outcome.reward, outcome.terminated, outcome.truncated, outcome.next_obs
-        )
+        step = as_step(obs, action, outcome)
         for held, clock in buffers:
             held.store(step, step.reward)
             clock.advance()
@@ -77,15 +74,8 @@ def test_every_transition_is_that_of_a_plain_buffer(steps: int, ends: float) -> 
     index = torch.arange(len(plain[0])).repeat(LANES, 1)
     expected, found = plain[0].gather(index), once[0].gather(index)
     assert expected.keys() == found.keys()
-    for name, values in expected.items():
-        assert torch.equal(values, found[name]), name
-
-
-def test_a_frame_is_kept_once() -> None:
-    env = lanes(0.04)
-    once, _ = buffer(env, stacked=True)
-    frames = once._stacks._frames
-    assert frames.shape[0] <= CAPACITY + 64 + FRAMES  # plain: 2 * FRAMES * CAPACITY
+    assert same(expected, {name: found[name] for name in expected})
+    assert once[0]._stacks._frames.shape[0] <= CAPACITY + 64 + FRAMES  # plain: 8 × CAPACITY
 
 
 def test_a_restored_buffer_continues_as_an_uninterrupted_one() -> None:
@@ -99,8 +89,7 @@ def test_a_restored_buffer_continues_as_an_uninterrupted_one() -> None:
     for held in (whole, restored):
         play(lanes(0.04), [held], 90)
     index = torch.arange(CAPACITY).repeat(LANES, 1)
-    for name, values in whole[0].gather(index).items():
-        assert torch.equal(values, restored[0].gather(index)[name]), name
+    assert same(whole[0].gather(index), restored[0].gather(index))
 
 
 def test_episodes_too_short_for_the_room_are_an_error_not_wrong_frames() -> None:

@@ -1,15 +1,22 @@
-"""Stacked layers equal torch's own layers, lane by lane; lanes do not meet, bit for bit."""
+"""Stacked layers equal torch's own layers, lane by lane; lanes do not meet; target networks."""
 
-from __future__ import annotations
-
-import itertools
+from copy import deepcopy
 
 import pytest
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from uqbench.lanes import Adam, LaneConv2d, LaneLinear, initialize, lane_generators
+from uqbench.lanes import (
+    Adam,
+    LaneConv2d,
+    LaneLinear,
+    initialize,
+    lane_generators,
+    sync_target,
+    target_copy,
+)
+from uqbench.testing.same_bits import same
 
 LANES, BATCH = 3, 5
 every_ensemble = pytest.mark.parametrize("ensemble", [None, 1, 4])
@@ -47,30 +54,25 @@ def assert_same_map(
         leaves = [tensor.detach().requires_grad_() for tensor in (weight, bias, inputs)]
         expected = reference(*leaves)
         torch.testing.assert_close(given, expected, rtol=1e-12, atol=1e-12)
-        for grad, wanted in zip(
-            grad_parts, torch.autograd.grad(expected, leaves, direction), strict=True
-        ):
+        wanted_parts = torch.autograd.grad(expected, leaves, direction)
+        for grad, wanted in zip(grad_parts, wanted_parts, strict=True):
             torch.testing.assert_close(grad[member], wanted, rtol=1e-12, atol=1e-12)
 
 
 @every_ensemble
-def test_linear_layer_is_torchs_linear_per_lane_with_the_same_gradients(
-    ensemble: int | None,
-) -> None:
+def test_linear_layer_is_torchs_linear_per_lane_with_the_same_gradients(ensemble):
     layer = LaneLinear(LANES, 7, 4, ensemble)
     fill(layer)
-    x = normal(*leading(ensemble), BATCH, 7)
-    assert_same_map(
-        layer, layer, x, ensemble, lambda weight, bias, x: F.linear(x, weight.T, bias[0])
-    )
+    reference = lambda weight, bias, x: F.linear(x, weight.T, bias[0])  # noqa: E731
+    assert_same_map(layer, layer, normal(*leading(ensemble), BATCH, 7), ensemble, reference)
 
 
 @every_ensemble
 @pytest.mark.parametrize("stride", [1, 2, 3])
 @pytest.mark.parametrize(("shape", "kernel"), [((2, 10, 10), 3), ((3, 7, 9), 2), ((1, 5, 6), 5)])
 def test_convolution_is_torchs_conv2d_per_lane_with_the_same_gradients(
-    ensemble: int | None, stride: int, shape: tuple[int, int, int], kernel: int
-) -> None:
+    ensemble, stride, shape, kernel
+):
     layer = LaneConv2d(LANES, shape, 4, kernel, stride, ensemble)
     fill(layer)
 
@@ -89,8 +91,8 @@ def test_convolution_is_torchs_conv2d_per_lane_with_the_same_gradients(
 @pytest.mark.parametrize("gain", [2**0.5, 3.0])
 @pytest.mark.parametrize(("inputs", "outputs"), [(12, 5), (5, 12), (6, 6), (3, 1)])
 def test_initial_weights_are_orthogonal_times_the_gain_and_biases_zero(
-    ensemble: int | None, gain: float, inputs: int, outputs: int
-) -> None:
+    ensemble, gain, inputs, outputs
+):
     layer = LaneLinear(LANES, inputs, outputs, ensemble)
     nn.init.ones_(layer.bias)
     initialize(layer, lane_generators(range(LANES)), gain)
@@ -101,24 +103,13 @@ def test_initial_weights_are_orthogonal_times_the_gain_and_biases_zero(
     assert not layer.bias.any()
 
 
-def test_a_convolutions_filters_start_orthogonal() -> None:
-    layer = LaneConv2d(LANES, (4, 10, 10), 16, 3)
-    initialize(layer, lane_generators(range(LANES)), 2.0)
-    for weight in layer.product.weight.detach():
-        torch.testing.assert_close(weight.T @ weight, 4 * torch.eye(16), rtol=1e-5, atol=1e-5)
-
-
-def network(lanes: int, ensemble: int | None) -> nn.Sequential:
+def initialized(seeds: list[int], ensemble: int | None) -> nn.Sequential:
     """Convolution and two odd-sized layers, so that lanes do not fill vector registers."""
+    lanes = len(seeds)
     convolution = LaneConv2d(lanes, (2, 5, 5), 3, 3, 1, ensemble)
     hidden = LaneLinear(lanes, convolution.features, 13, ensemble)
-    return nn.Sequential(
-        convolution, nn.ReLU(), hidden, nn.ReLU(), LaneLinear(lanes, 13, 3, ensemble)
-    )
-
-
-def initialized(seeds: list[int], ensemble: int | None) -> nn.Sequential:
-    made = network(len(seeds), ensemble)
+    last = LaneLinear(lanes, 13, 3, ensemble)
+    made = nn.Sequential(convolution, nn.ReLU(), hidden, nn.ReLU(), last)
     initialize(made, lane_generators(seeds), 1.5)
     return made
 
@@ -129,15 +120,8 @@ def test_a_lanes_initial_weights_depend_on_its_seed_only(ensemble: int | None) -
     for stacked, single in zip(together.parameters(), alone.parameters(), strict=True):
         assert torch.equal(stacked[1], single[0])
         assert torch.equal(stacked[3], single[0])
-    weights = together[0].product.weight
-    assert not torch.equal(weights[0], weights[1])
-    assert not torch.equal(weights[1], weights[2])
-
-
-def test_members_of_an_ensemble_start_apart() -> None:
-    weight = initialized([4], 3)[0].product.weight[0]
-    for one, other in itertools.combinations(weight, 2):
-        assert not torch.equal(one, other)
+    drawn = together[0].product.weight[:3].flatten(0, -3 if ensemble else 0)
+    assert len(drawn.unique(dim=0)) == 3 * (ensemble or 1)  # lanes and members start apart
 
 
 def trained(seeds: list[int], ensemble: int | None) -> tuple[list[Tensor], Tensor]:
@@ -155,24 +139,13 @@ def trained(seeds: list[int], ensemble: int | None) -> tuple[list[Tensor], Tenso
 
 @pytest.mark.parametrize("ensemble", [None, 4])
 @pytest.mark.parametrize("seeds", [[8, 1, 2], [5, 8], list(range(10))])
-def test_training_of_a_lane_is_bit_identical_alone_and_among_others(
-    ensemble: int | None, seeds: list[int]
-) -> None:
+def test_training_of_a_lane_is_bit_identical_alone_and_among_others(ensemble, seeds):
     alone, alone_loss = trained([8], ensemble)
     together, together_loss = trained(seeds, ensemble)
     lane = seeds.index(8)
     assert torch.equal(together_loss[lane], alone_loss[0])
     for stacked, single in zip(together, alone, strict=True):
         assert torch.equal(stacked[lane], single[0])
-
-
-def test_adam_takes_the_papers_first_step() -> None:
-    """θ₁ = θ₀ − α g / (|g| + ε): bias correction cancels the moments' decay at t = 1."""
-    parameter = nn.Parameter(torch.tensor([1.0, -2.0, 3.0, 0.5]))
-    gradient = torch.tensor([0.5, -4.0, 1e-3, 0.0])
-    Adam([parameter], learning_rate=0.1, epsilon=1e-3).step([gradient])
-    expected = torch.tensor([1.0, -2.0, 3.0, 0.5]) - 0.1 * gradient / (gradient.abs() + 1e-3)
-    torch.testing.assert_close(parameter.detach(), expected)
 
 
 @pytest.mark.parametrize("width", [16, 300, 7])
@@ -192,3 +165,36 @@ def test_adam_is_torchs_adam_and_goes_on_after_being_saved(width: int) -> None:
         theirs.grad = gradient
         reference.step()
         torch.testing.assert_close(parameter.detach(), theirs.detach(), rtol=1e-5, atol=1e-6)
+
+
+def online_network() -> nn.Sequential:
+    network = nn.Sequential(LaneLinear(2, 3, 4), nn.ReLU(), LaneLinear(2, 4, 1))
+    initialize(network, lane_generators([0, 1]), 1.0)
+    return network
+
+
+def shift(network: nn.Module) -> None:
+    with torch.no_grad():
+        for parameter in network.parameters():
+            parameter += 1.0
+
+
+def test_the_copy_stays_until_it_is_renewed_in_place_and_takes_no_gradients() -> None:
+    online = online_network()
+    target = target_copy(online)
+    addresses = [parameter.data_ptr() for parameter in target.parameters()]
+    for _ in range(2):
+        before = deepcopy(target)
+        assert same(online.state_dict(), target.state_dict())
+        shift(online)
+        assert same(target.state_dict(), before.state_dict())
+        sync_target(online, target)
+    assert [parameter.data_ptr() for parameter in target.parameters()] == addresses
+    assert not target(torch.ones(2, 1, 3)).requires_grad
+    assert online(torch.ones(2, 1, 3)).requires_grad
+
+
+def test_networks_of_different_depth_are_refused() -> None:
+    online = online_network()
+    with pytest.raises(ValueError, match="shorter"):
+        sync_target(online, online[0])

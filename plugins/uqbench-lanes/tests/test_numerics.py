@@ -1,7 +1,5 @@
 """What is computed for a lane has the same bits whatever the other lanes are."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

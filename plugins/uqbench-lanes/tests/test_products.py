@@ -14,7 +14,7 @@ SHAPES = [(128, 1024, 128), (67, 641, 129), (128, 128, 300)]
 def gradients(x, w, onednn):
     x, w = x.clone().requires_grad_(), w.clone().requires_grad_()
     found = product(x, w, onednn)
-    weights = torch.linspace(-1, 1, found.numel()).view_as(found)
+    weights = torch.linspace(-1, 1, found[0].numel()).view_as(found[0])
     return found.detach(), *torch.autograd.grad((found * weights).sum(), (x, w))
 
 
@@ -33,20 +33,12 @@ def test_products_and_gradients_are_those_in_double_precision(shape, share):
 def test_a_lane_has_the_same_bits_alone_and_among_others(shape, share):
     size, terms, outputs = shape
     x, w = torch.randn(5, size, terms), torch.randn(5 * share, terms, outputs)
-    weights = torch.randn(5 * share, size, outputs)
-
-    def of(x, w, weights):
-        x, w = x.clone().requires_grad_(), w.clone().requires_grad_()
-        found = product(x, w, onednn=True)
-        return found.detach(), *torch.autograd.grad((found * weights).sum(), (x, w))
-
-    together = of(x, w, weights)
+    together = gradients(x, w, onednn=True)
     for lane in range(5):
         own = slice(lane * share, (lane + 1) * share)
-        alone = of(x[lane : lane + 1], w[own], weights[own])
-        for one, all_ in zip(alone, together, strict=True):
-            part = all_.unflatten(0, (5, -1))[lane]
-            assert torch.equal(one, part)
+        alone = gradients(x[lane : lane + 1], w[own], onednn=True)
+        for one, every in zip(alone, together, strict=True):
+            assert torch.equal(one, every.unflatten(0, (5, -1))[lane])
 
 
 @pytest.mark.parametrize(

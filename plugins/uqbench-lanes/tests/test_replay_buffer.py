@@ -1,22 +1,18 @@
 """The replay is a ring per lane: what was added last is found again, in its own lane."""
 
-from __future__ import annotations
-
-import io
+from itertools import product
 
 import pytest
 import torch
 from torch import Tensor
 
 from uqbench.lanes import Clock, ReplayBuffer
+from uqbench.testing.conformance.agent_runs import through_a_file
+from uqbench.testing.same_bits import same
 
 LANES, CAPACITY = 3, 5
 CPU = torch.device("cpu")
-FIELDS = {
-    "obs": ((2, 2), torch.uint8),
-    "reward": ((), torch.float32),
-    "mask": ((4,), torch.bool),
-}
+FIELDS = {"obs": ((2, 2), torch.uint8), "reward": ((), torch.float32), "mask": ((4,), torch.bool)}
 
 
 def make(capacity: int = CAPACITY) -> ReplayBuffer:
@@ -49,20 +45,16 @@ def whole(replay: ReplayBuffer) -> dict[str, Tensor]:
     return replay.gather(torch.arange(len(replay)).repeat(LANES, 1))
 
 
-@pytest.mark.parametrize("steps", [0, 1, 4, 5, 6, 13])
-def test_length_is_what_was_added_up_to_the_capacity(steps: int) -> None:
+@pytest.mark.parametrize("steps", [0, 1, 4, 5, 6, 10, 13])
+def test_the_last_transitions_are_kept_and_the_oldest_overwritten(steps: int) -> None:
     replay = filled(steps)
     assert len(replay) == min(steps, CAPACITY)
     assert replay.stored == min(steps + 1, CAPACITY)  # with that of the step under way
-
-
-@pytest.mark.parametrize("steps", [1, 4, 5, 6, 10, 13])
-def test_the_last_transitions_are_kept_and_the_oldest_overwritten(steps: int) -> None:
-    stored = whole(filled(steps))
     kept = range(max(0, steps - CAPACITY), steps)
-    for lane in range(LANES):
-        found = stored["reward"][lane].sort().values
-        torch.testing.assert_close(found, torch.tensor([t + lane / 10 for t in kept]))
+    for lane, rewards in enumerate(whole(replay)["reward"]):
+        torch.testing.assert_close(
+            rewards.sort().values, torch.tensor([t + lane / 10 for t in kept])
+        )
 
 
 def test_fields_of_a_transition_stay_together_with_their_type_and_shape() -> None:
@@ -70,18 +62,9 @@ def test_fields_of_a_transition_stay_together_with_their_type_and_shape() -> Non
     for name, (shape, dtype) in FIELDS.items():
         assert stored[name].dtype == dtype
         assert stored[name].shape == (LANES, CAPACITY, *shape)
-    for lane in range(LANES):
-        for slot in range(CAPACITY):
-            expected = transition(int(stored["reward"][lane, slot]))
-            for name, values in stored.items():
-                assert torch.equal(values[lane, slot], expected[name][lane, 0])
-
-
-def test_every_lane_gathers_its_own_slots() -> None:
-    index = torch.tensor([[0, 3], [3, 3], [4, 1]])
-    batch = filled(CAPACITY).gather(index)
-    expected = index + torch.arange(LANES)[:, None] / 10
-    torch.testing.assert_close(batch["reward"], expected)
+    for lane, slot, name in product(range(LANES), range(CAPACITY), FIELDS):
+        expected = transition(int(stored["reward"][lane, slot]))
+        assert torch.equal(stored[name][lane, slot], expected[name][lane, 0])
 
 
 def test_the_replay_keeps_copies() -> None:
@@ -95,42 +78,36 @@ def test_the_replay_keeps_copies() -> None:
     torch.testing.assert_close(whole(replay)["reward"], transition(1)["reward"])
 
 
-@pytest.mark.parametrize("change", ["missing", "extra"])
-def test_other_fields_than_declared_are_refused(change: str) -> None:
-    replay, given = make(), transition(0)
-    if change == "missing":
-        del given["mask"]
-    else:
-        given["weight"] = torch.zeros(LANES, 1)
-    with pytest.raises(ValueError, match=r"expected the fields \['mask', 'obs', 'reward'\], got"):
-        replay.add(**given)
-    assert len(replay) == 0
+OTHER_FIELDS = r"expected the fields \['mask', 'obs', 'reward'\], got"
+OTHER_FORM = r"expected reward \(\d+, 1\) torch.float32, got"
 
 
-@pytest.mark.parametrize("wrong", [torch.zeros(1, 1), torch.zeros(LANES, 1, dtype=torch.int64)])
-def test_values_of_another_shape_or_dtype_are_refused_rather_than_spread_or_cast(
-    wrong: Tensor,
-) -> None:
-    replay = make()
-    with pytest.raises(ValueError, match=r"expected reward \(\d+, 1\) torch.float32, got"):
-        replay.add(**transition(0) | {"reward": wrong})
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"mask": None}, OTHER_FIELDS),
+        ({"weight": torch.zeros(LANES, 1)}, OTHER_FIELDS),
+        ({"reward": torch.zeros(1, 1)}, OTHER_FORM),
+        ({"reward": torch.zeros(LANES, 1, dtype=torch.int64)}, OTHER_FORM),
+    ],
+)
+def test_fields_and_forms_other_than_declared_are_refused(change, message) -> None:
+    replay, given = make(), transition(0) | change
+    with pytest.raises(ValueError, match=message):
+        replay.add(**{name: value for name, value in given.items() if value is not None})
     assert len(replay) == 0
 
 
 @pytest.mark.parametrize("steps", [0, 3, 5, 12])
 def test_a_replay_loaded_from_a_file_goes_on_like_the_saved_one(steps: int) -> None:
-    replay, file = filled(steps), io.BytesIO()
-    torch.save(replay.state_dict(), file)
-    file.seek(0)
-    other = make()
+    replay, other = filled(steps), make()
     other._clock.load_state_dict(replay._clock.state_dict())
-    other.load_state_dict(torch.load(file, weights_only=True))
+    other.load_state_dict(through_a_file(replay.state_dict()))
     for t in range(steps, steps + 3):
         add(replay, t)
         add(other, t)
     assert len(other) == len(replay)
-    stored, expected = whole(other), whole(replay)
-    assert all(torch.equal(stored[name], expected[name]) for name in FIELDS)
+    assert same(whole(other), whole(replay))
 
 
 def test_a_state_is_a_snapshot_without_unused_slots() -> None:
@@ -161,9 +138,8 @@ def test_with_actors_slots_go_time_by_time_and_actor_by_actor() -> None:
         replay.add(reward=10 * time + actor + torch.arange(LANES)[:, None] / 10)
         clock.advance()
     stored = replay.gather(torch.arange(6).expand(LANES, 6))["reward"]
-    for lane in range(LANES):
-        expected = torch.tensor([20.0, 21.0, 22.0, 10.0, 11.0, 12.0]) + lane / 10
-        torch.testing.assert_close(stored[lane], expected)
+    expected = torch.tensor([20.0, 21.0, 22.0, 10.0, 11.0, 12.0])
+    torch.testing.assert_close(stored, expected + torch.arange(LANES)[:, None] / 10)
 
 
 def test_a_capacity_below_the_actors_is_refused() -> None:

@@ -1,7 +1,5 @@
 """What holds for every estimator: each lane by itself, total and parts."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -20,25 +18,26 @@ from uqbench_quam.methods.config import QuamConfig
 from uqbench_quam.methods.quam import Quam
 
 SMALL = {"hidden": (8,)}
+SEARCH = {"search_steps": 6, "period": 2, **SMALL}
+CHAIN = {"iterations": 40, "cycles": 2, "samples": 5, "chain_batch_size": 10, **SMALL}
+DESCENT = {
+    "iterations": 20,
+    "states": 5,
+    "rank": 3,
+    "samples": 4,
+    "descent_batch_size": 10,
+    **SMALL,
+}
 CASES = {
-    "quam": (Quam, QuamConfig(search_steps=6, period=2, **SMALL)),
-    "quam-best": (Quam, QuamConfig(search_steps=6, period=2, models="best", **SMALL)),
-    "quam-last-layer": (
-        Quam,
-        QuamConfig(search_steps=6, period=2, last_layer=True, search_batch=10, **SMALL),
-    ),
-    "quam-budget": (Quam, QuamConfig(search_steps=6, period=2, forward_passes=36, **SMALL)),
+    "quam": (Quam, QuamConfig(**SEARCH)),
+    "quam-best": (Quam, QuamConfig(models="best", **SEARCH)),
+    "quam-last-layer": (Quam, QuamConfig(last_layer=True, search_batch=10, **SEARCH)),
+    "quam-budget": (Quam, QuamConfig(forward_passes=36, **SEARCH)),
     "deep-ensemble": (DeepEnsemble, DeepEnsembleConfig(members=3, batch_size=10, **SMALL)),
     "mc-dropout": (MCDropout, MCDropoutConfig(passes=20, **SMALL)),
     "laplace": (Laplace, LaplaceConfig(samples=20, **SMALL)),
-    "csg-hmc": (
-        CyclicalSGHMC,
-        CyclicalSGHMCConfig(iterations=40, cycles=2, samples=5, chain_batch_size=10, **SMALL),
-    ),
-    "swag": (
-        SWAG,
-        SWAGConfig(iterations=20, states=5, rank=3, samples=4, descent_batch_size=10, **SMALL),
-    ),
+    "csg-hmc": (CyclicalSGHMC, CyclicalSGHMCConfig(**CHAIN)),
+    "swag": (SWAG, SWAGConfig(**DESCENT)),
     "post-hoc": (PostHoc, PostHocConfig(**SMALL)),
     "mahalanobis": (PostHoc, PostHocConfig(score="mahalanobis", **SMALL)),
     "vim": (PostHoc, PostHocConfig(score="vim", **SMALL)),

@@ -1,7 +1,5 @@
 """Figures of the suites, drawn from the committed boards."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,21 +1,7 @@
 """The suites."""
 
-from __future__ import annotations
-
-import tomllib
-from importlib.resources import files
-
-import pytest
-
 from uqbench.registry import Host
 from uqbench.suites import Selection
-
-
-@pytest.mark.parametrize("name", ["two-moons", "simplex", "sine"])
-def test_the_budget_paper_has_every_data_set_once(name):
-    suite = tomllib.loads((files("uqbench_quam") / "suites" / f"{name}.toml").read_text())
-    assert suite["paired"]
-    assert suite["budgets"]["paper"]["seeds"] == 24
 
 
 def test_quam_is_a_row_of_fashion_and_searches_for_every_class_from_a_network_like_the_others():

@@ -1,18 +1,29 @@
-"""CartPole for lanes against Gymnasium's CartPole-v0, bit for bit."""
+"""CartPole for lanes and its vectors against Gymnasium's, bit for bit; its queries and agents."""
 
-from __future__ import annotations
-
-import io
 import warnings
 
 import gymnasium
 import numpy as np
 import pytest
 import torch
+from gymnasium import spaces
+from gymnasium.vector import AutoresetMode
 from uqbench_sentinel.cartpole import CartPoleConfig, CartPoleLanes
+from uqbench_sentinel.cartpole_agents import (
+    CartPoleScriptConfig,
+    LinearQuadratic,
+    PushToTheFall,
+    linearized,
+    regulator,
+)
+from uqbench_sentinel.cartpole_queries import query_states
 
-from uqbench.environment import TimeLimit
+from uqbench.agent import Agent, EnvironmentInfo
+from uqbench.environment import Outcome, TimeLimit
 from uqbench.errors import UqbenchError
+from uqbench.queries import visit
+from uqbench.runner.train.evaluation import Evaluated, evaluate
+from uqbench.testing.conformance.agent_runs import through_a_file
 
 SEEDS = [3, 0, 2**63, 12345, 7]
 
@@ -71,19 +82,13 @@ def test_a_time_limit_may_be_terminal_and_is_no_fall() -> None:
 
 
 def test_a_fall_on_the_last_step_is_a_fall() -> None:
-    for limit in (9, 10, 11):
-        lanes = CartPoleLanes(CartPoleConfig(), [0], TimeLimit(limit, "truncation"))
+    def pushed(limit: TimeLimit | None, steps: int) -> list[Outcome]:
+        lanes = CartPoleLanes(CartPoleConfig(), [0], limit)
         lanes.reset()
-        outcomes = [lanes.step(torch.tensor([1])) for _ in range(limit)]
-        fell = [bool(o.events["falls"]) for o in outcomes]
-        assert fell == [bool(o.terminated) for o in outcomes]
-        assert sum(fell) + bool(outcomes[-1].truncated) <= 1
-    unlimited = CartPoleLanes(CartPoleConfig(), [0])
-    unlimited.reset()
-    length = next(n for n in range(1, 50) if unlimited.step(torch.tensor([1])).terminated.item())
-    lanes = CartPoleLanes(CartPoleConfig(), [0], TimeLimit(length, "truncation"))
-    lanes.reset()
-    last = [lanes.step(torch.tensor([1])) for _ in range(length)][-1]
+        return [lanes.step(torch.tensor([1])) for _ in range(steps)]
+
+    length = next(n for n in range(1, 50) if pushed(None, n)[-1].terminated)
+    last = pushed(TimeLimit(length, "truncation"), length)[-1]
     assert last.terminated.item()
     assert not last.truncated.item()
     assert last.events["falls"].item() == 1
@@ -94,22 +99,21 @@ def test_the_observation_space_is_the_packages() -> None:
 
 
 def test_it_goes_on_from_what_was_saved() -> None:
-    env = CartPoleLanes(CartPoleConfig(), [3, 9], TimeLimit(200, "terminal"))
+    env, other = (
+        CartPoleLanes(CartPoleConfig(), [3, 9], TimeLimit(200, "terminal")) for _ in range(2)
+    )
     obs, _ = env.reset()
     generator = torch.Generator().manual_seed(1)
-    for _ in range(77):
-        obs = env.step(steadying(obs, torch.rand(2, generator=generator))).obs
-    file = io.BytesIO()
-    torch.save(env.state_dict(), file)
-    file.seek(0)
-    other = CartPoleLanes(CartPoleConfig(), [3, 9], TimeLimit(200, "terminal"))
-    other.load_state_dict(torch.load(file, weights_only=True))
-    for _ in range(300):
+    for t in range(377):
+        if t == 77:
+            other.load_state_dict(through_a_file(env.state_dict()))
         action = steadying(obs, torch.rand(2, generator=generator))
-        given, expected = other.step(action), env.step(action)
+        expected = env.step(action)
         obs = expected.obs
-        assert torch.equal(given.obs, obs)
-        assert torch.equal(given.terminated, expected.terminated)
+        if t >= 77:
+            given = other.step(action)
+            assert torch.equal(given.obs, obs)
+            assert torch.equal(given.terminated, expected.terminated)
 
 
 def test_an_action_that_does_not_exist_is_refused() -> None:
@@ -117,3 +121,105 @@ def test_an_action_that_does_not_exist_is_refused() -> None:
     env.reset()
     with pytest.raises(UqbenchError, match="expected actions 0 or 1"):
         env.step(torch.tensor([2]))
+
+
+@pytest.mark.filterwarnings("ignore:.*out of date:DeprecationWarning")
+def test_it_is_gymnasiums_own_cartpole() -> None:
+    ours = gymnasium.make_vec("uqbench_sentinel.vector:uqbench/CartPole-v0", num_envs=3)
+    theirs = gymnasium.make_vec(
+        "CartPole-v0", 3, "sync", {"autoreset_mode": AutoresetMode.SAME_STEP}
+    )
+    assert ours.observation_space == theirs.observation_space
+    draws, ends = np.random.default_rng(0), 0
+    for seed in (7, None, [3, 1, 2]):
+        obs, _ = ours.reset(seed=seed)
+        expected, _ = theirs.reset(seed=seed)
+        assert np.array_equal(obs, expected)
+        for _ in range(100):
+            actions = draws.integers(2, size=3)
+            obs, *given, infos = ours.step(actions)
+            expected, *wanted, package = theirs.step(actions)
+            assert np.array_equal(obs, expected)
+            assert all(np.array_equal(g, w) for g, w in zip(given, wanted, strict=True))
+            for i in np.flatnonzero(given[1] | given[2]):
+                ends += 1
+                assert np.array_equal(infos["final_obs"][i], package["final_obs"][i])
+    assert ends > 5
+
+
+def test_a_copied_pole_falls_as_its_original_and_rises_again_only_with_its_random_numbers():
+    env, copies = (CartPoleLanes(CartPoleConfig(), seeds) for seeds in ([1, 2], [3, 4, 5]))
+    for lanes in (env, copies):
+        lanes.reset()
+        lanes.step(torch.ones(len(lanes._length), dtype=torch.int64))
+    untouched = copies._observations()[1]
+    copies.copy_lanes(torch.tensor([2]), env, torch.tensor([1]), random_numbers=True)
+    copies.copy_lanes(torch.tensor([0]), env, torch.tensor([1]), random_numbers=False)
+    assert torch.equal(copies._observations()[1], untouched)
+    fallen = False
+    while not fallen:
+        left, right = env.step(torch.ones(2).long()), copies.step(torch.ones(3).long())
+        assert torch.equal(right.next_obs[[0, 2]], left.next_obs[[1, 1]])
+        fallen = bool(left.terminated[1])
+    assert torch.equal(right.obs[2], left.obs[1])
+    assert not torch.equal(right.obs[0], left.obs[1])
+
+
+def test_the_query_states_are_upright_and_most_unseen_ones_have_fallen():
+    """With the same norm; but for those that begin."""
+    states = query_states(CartPoleConfig())
+    assert len(set(states.places)) > 240
+    assert {i for i, _ in states.first(64).places} == set(range(64))
+    seen = [obs for _, _, obs in visit(states, CartPoleLanes(CartPoleConfig(), states.seeds))]
+    upright = torch.cat(seen)
+    fallen = states.unseen(upright)
+    assert (upright[:, 2].abs() < 0.21).all()
+    assert (fallen[:, 2].abs() > 0.21).double().mean() > 0.75
+    assert torch.equal(fallen.sort(-1).values, upright.sort(-1).values)
+
+
+CPU = torch.device("cpu")
+INFO = EnvironmentInfo(spaces.Box(-np.inf, np.inf, (4,)), 2, 0.99, total_steps=1000)
+EPISODES = 100
+
+
+def balance(agent: Agent) -> Evaluated:
+    env = CartPoleLanes(CartPoleConfig(), range(EPISODES), TimeLimit(200, "terminal"))
+    return evaluate(agent, env, 1, EPISODES, 200, events=("falls",))
+
+
+def test_the_regulator_never_falls_and_the_script_always_does() -> None:
+    assert balance(LinearQuadratic(INFO, [0], CartPoleScriptConfig(), CPU)).counts[2].sum() == 0
+    assert balance(PushToTheFall(INFO, [0], CartPoleScriptConfig(), CPU)).counts[2].all()
+
+
+def test_the_linearization_is_the_textbook_formula() -> None:
+    """Barto, Sutton & Anderson's equations at the upright position; 1.1 kg in all, pole 0.1 kg."""
+    a, b = linearized()
+    turn = 0.5 * (4 / 3 - 0.1 / 1.1)
+    expected = np.eye(4)
+    expected[0, 1] = expected[2, 3] = 0.02
+    expected[3, 2] = 0.02 * 9.8 / turn
+    expected[1, 2] = -0.02 * 0.05 / 1.1 * 9.8 / turn
+    force = 0.02 * np.array([0, 1 / 1.1 + 0.05 / 1.1**2 / turn, 0, -1 / 1.1 / turn])
+    assert np.abs(a - expected).max() < 1e-8
+    assert np.abs(b - force).max() < 1e-6  # a push of 10 N, not an infinitesimal one
+
+
+def test_the_gain_satisfies_the_riccati_equation_and_stabilizes() -> None:
+    a, b = linearized()
+    gain = regulator()
+    closed = a - np.outer(b, gain)
+    assert np.abs(np.linalg.eigvals(closed)).max() < 1
+    # the cost of the closed loop, by its own Lyapunov equation, gives the same gain
+    stage = np.eye(4) + 1e-3 * np.outer(gain, gain)
+    system = np.eye(16) - np.kron(closed.T, closed.T)
+    cost = np.linalg.solve(system, stage.flatten()).reshape(4, 4)
+    assert b @ cost @ a / (1e-3 + b @ cost @ b) == pytest.approx(gain, rel=1e-6)
+
+
+def test_another_environment_is_refused() -> None:
+    other = EnvironmentInfo(spaces.Box(-1, 1, (25,)), 5, 0.99, total_steps=1000)
+    for agent in (PushToTheFall, LinearQuadratic):
+        with pytest.raises(UqbenchError, match="expected the environment cartpole"):
+            agent(other, [0], CartPoleScriptConfig(), CPU)

@@ -1,12 +1,15 @@
-"""Risk of beliefs: closed forms, the order of example 1, examples 3 and 4."""
+"""Risk of beliefs and FTRL weights: closed forms, bounds, examples 1, 3 and 4."""
 
-from __future__ import annotations
-
+import math
 from statistics import NormalDist
 
 import numpy as np
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+from uqbench_sentinel import ftrl
 from uqbench_sentinel.estimation.beliefs import (
     BeliefConfig,
     Beliefs,
@@ -19,7 +22,6 @@ from uqbench_sentinel.estimation.composite import (
     CompositeRiskEstimator,
     standard_atoms,
 )
-from uqbench_sentinel.plugin import uqbench_datasets, uqbench_suites
 
 from uqbench.registry import Host
 from uqbench.risk import CVaR, Expectation, compose
@@ -32,9 +34,8 @@ CPU = torch.device("cpu")
 
 def scores(belief: BeliefConfig, seeds: range, **config: object) -> dict[str, torch.Tensor]:
     task = Beliefs(belief)
-    estimator = CompositeRiskEstimator(
-        task.problem, list(seeds), CompositeRiskConfig(**config), CPU
-    )  # type: ignore[arg-type]
+    own = CompositeRiskConfig(**config)
+    estimator = CompositeRiskEstimator(task.problem, list(seeds), own, CPU)
     estimator.fit(task.data(seeds), task.reference_model(seeds), 1)
     return dict(task.score(seeds, asked_once(task, seeds, estimator.predict)))
 
@@ -50,48 +51,33 @@ def test_cvar_of_one_gaussian_is_its_closed_form(alpha: float) -> None:
 def test_cvar_of_a_mixture_is_the_mean_of_the_worst_quarter_of_a_sample() -> None:
     """10⁶ draws; the standard error is 0.003, six of them are allowed."""
     rng = np.random.default_rng(0)
-    weights, means, stds = (
-        np.array([0.2, 0.5, 0.3]),
-        np.array([-1.0, 0.5, 2.0]),
-        np.array([2, 0.3, 1]),
-    )
-    which = rng.choice(3, 1_000_000, p=weights)
-    worst = np.sort(rng.normal(means[which], stds[which]))[:250_000].mean()
-    given = gaussian_mixture_cvar(
-        *(torch.from_numpy(a).double() for a in (weights, means, stds)), 0.25
-    )
+    law = np.array([[0.2, 0.5, 0.3], [-1.0, 0.5, 2.0], [2, 0.3, 1]])
+    which = rng.choice(3, 1_000_000, p=law[0])
+    worst = np.sort(rng.normal(law[1, which], law[2, which]))[:250_000].mean()
+    given = gaussian_mixture_cvar(*torch.from_numpy(law), 0.25)
     assert given.item() == pytest.approx(worst, abs=0.02)
 
 
 def test_the_atoms_of_a_gaussian_have_its_mean_and_tail_means() -> None:
     atoms = standard_atoms()
     assert atoms.mean().item() == pytest.approx(0, abs=1e-12)
-    assert atoms[:100].mean().item() == pytest.approx(
-        -NormalDist().pdf(NormalDist().inv_cdf(0.25)) * 4
-    )
+    tail = -NormalDist().pdf(NormalDist().inv_cdf(0.25)) * 4
+    assert atoms[:100].mean().item() == pytest.approx(tail)
 
 
-def test_divergences_of_example_4() -> None:
-    near = divergences(three_gaussians())
-    torch.testing.assert_close(
-        near, torch.tensor([0.481, 0.922, 0.740]).double(), atol=1e-3, rtol=0
-    )
-    printed = divergences(three_gaussians(), "mix-to-member")
-    torch.testing.assert_close(
-        printed, torch.tensor([0.725, 13.157, 2.725]).double(), atol=1e-3, rtol=0
-    )
-
-
-def test_example_4_in_the_printed_reading_and_in_the_texts() -> None:
-    belief, seeds = BeliefConfig("three"), range(1)
-    assert scores(belief, seeds, ftrl_lambda=1.0)["nearest_weight"].item() == pytest.approx(
-        0.414, abs=5e-3
-    )
-    literal = scores(belief, seeds, ftrl_lambda=1.0, ftrl_sign=1)["nearest_weight"].item()
-    assert literal == pytest.approx(0.26, abs=5e-3)
-    assert scores(belief, seeds)["nearest_weight"].item() == pytest.approx(1 / 3)
-    assert scores(belief, seeds, ftrl_lambda=1e6)["nearest_weight"].item() == 1
-    assert scores(belief, seeds, ftrl_lambda=1e6, ftrl_sign=1)["nearest_weight"].item() == 0
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({"ftrl_lambda": 1.0}, 0.414),
+        ({"ftrl_lambda": 1.0, "ftrl_sign": 1}, 0.26),
+        ({}, 1 / 3),
+        ({"ftrl_lambda": 1e6}, 1),
+        ({"ftrl_lambda": 1e6, "ftrl_sign": 1}, 0),
+    ],
+)
+def test_example_4_in_the_texts_reading_and_with_the_printed_sign(settings, expected) -> None:
+    found = scores(BeliefConfig("three"), range(1), **settings)["nearest_weight"].item()
+    assert found == pytest.approx(expected, abs=5e-3)
 
 
 @pytest.mark.parametrize("alpha", [0.05, 0.25, 0.75])
@@ -129,17 +115,15 @@ def test_the_parts_add_up() -> None:
     assert given.total.shape == (2, 1)
     torch.testing.assert_close(given.aleatoric + given.epistemic, given.total)
     assert (given.epistemic < 0).all()
-    additive = CompositeRiskEstimator(
-        task, [0], CompositeRiskConfig(risk=additive_risk(CVaR(0.25))), CPU
-    )
+    config = CompositeRiskConfig(risk=additive_risk(CVaR(0.25)))
+    additive = CompositeRiskEstimator(task, [0], config, CPU)
     stated = additive.predict(task.data([0, 1]).inputs)
     torch.testing.assert_close(given.aleatoric, stated.total)
 
 
 def test_the_normalization_constants_of_the_suite_are_the_error_of_the_mean() -> None:
     """Zero: |mean − CVaR_α| averaged over seeds 0 to 999."""
-    suites = {suite.name: suite for suite in read_suites(Host.load()).suites.values()}
-    suite = suites["risk-estimation"]
+    suite = read_suites(Host.load(), check=()).suite("risk-estimation")
     constants = suite.normalization["abs_error"].constants
     for task in suite.tasks:
         belief = BeliefConfig(**task.config)
@@ -148,5 +132,68 @@ def test_the_normalization_constants_of_the_suite_are_the_error_of_the_mean() ->
         total = gaussian_mixture_cvar(weights, means, stds, belief.alpha)
         error = ((weights * means).sum(-1) - total).abs().mean().item()
         assert constants[task.name].zero == pytest.approx(error, abs=1e-3), task.name
-    assert uqbench_datasets()
-    assert uqbench_suites()
+
+
+MEANS, STDS = (0.0, -2.0, 2.0), (1.0, 0.5, 1.0)
+every_kl = pytest.mark.parametrize("kl", ["member-to-mix", "mix-to-member"])
+
+
+def example_4() -> Tensor:
+    """Log-masses of the three Gaussians on a fine grid, ``[3, N]``."""
+    z = torch.linspace(-12, 12, 24_001, dtype=torch.float64)
+    mean, std = (torch.tensor(numbers, dtype=torch.float64)[:, None] for numbers in (MEANS, STDS))
+    return (-((z - mean) ** 2) / (2 * std**2) - std.log()).log_softmax(-1)
+
+
+@pytest.mark.parametrize(
+    ("kl", "expected"),
+    [("member-to-mix", [0.481, 0.922, 0.740]), ("mix-to-member", [0.725, 13.157, 2.725])],
+)
+def test_the_losses_of_example_4_are_divergences_from_the_member_to_the_mixture(kl, expected):
+    """The example prints [.48, .92, .74] as KL(P̂ ‖ P_i): they are KL(P_i ‖ P̂)."""
+    expected = torch.tensor(expected).double()
+    torch.testing.assert_close(ftrl.losses(example_4(), kl), expected, atol=1e-3, rtol=0)
+    torch.testing.assert_close(divergences(three_gaussians(), kl), expected, atol=1e-3, rtol=0)
+
+
+@pytest.mark.parametrize(
+    ("sign", "at_one", "in_the_limit"),
+    [(1, [0.26, 0.40, 0.34], [0, 1, 0]), (-1, [0.414, 0.267, 0.319], [1, 0, 0])],
+    ids=["printed", "of the text"],
+)
+def test_the_weights_of_example_4_are_those_of_the_printed_sign(sign, at_one, in_the_limit):
+    """At λ = 1, equal at 0; as λ grows all on the farthest member, or the text's nearest."""
+    loss = ftrl.losses(example_4(), "member-to-mix")
+    expected = torch.tensor(at_one).double()
+    torch.testing.assert_close(ftrl.weights(loss, 1.0, sign), expected, atol=5e-3, rtol=0)
+    torch.testing.assert_close(ftrl.weights(loss, 0.0, sign), torch.full((3,), 1 / 3).double())
+    assert ftrl.weights(loss, 1e6, sign).tolist() == in_the_limit
+
+
+logits = st.lists(st.floats(-30, 30), min_size=12, max_size=12).map(
+    lambda numbers: torch.tensor(numbers, dtype=torch.float64).view(4, 3)
+)
+
+
+@every_kl
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(logits=logits, lam=st.floats(0, 20), sign=st.sampled_from([-1, 1]))
+def test_weights_are_a_distribution_and_losses_are_bounded(kl, logits, lam, sign):
+    loss = ftrl.losses(logits.log_softmax(-1), kl)
+    assert (loss >= -1e-9).all()
+    if kl == "member-to-mix":
+        assert (loss <= math.log(4) + 1e-9).all()
+    weights = ftrl.weights(loss, lam, sign)
+    assert (weights >= 0).all()
+    assert weights.sum().item() == pytest.approx(1)
+    order = loss.argsort()
+    rises = weights[order].diff() * sign
+    assert (rises >= -1e-12).all()  # monotone in the loss, in the direction of the sign
+
+
+@every_kl
+def test_equal_members_have_no_loss_and_equal_weights(kl: str) -> None:
+    same = torch.randn(51, generator=torch.Generator().manual_seed(0)).log_softmax(-1)
+    loss = ftrl.losses(same.expand(2, 4, 51), kl)
+    torch.testing.assert_close(loss, torch.zeros(2, 4), atol=1e-6, rtol=0)
+    torch.testing.assert_close(ftrl.weights(loss, 5.0, -1), torch.full((2, 4), 0.25))

@@ -1,46 +1,25 @@
 """What the suites of this package say about the paper."""
 
-from __future__ import annotations
-
 from typing import Any
 
-import pytest
-
 from uqbench.registry import Host
-from uqbench.suites import Suite, method_config, read_suites
+from uqbench.suites import method_config, read_suites
 
 SHARED = {  # Table 8
-    "epsilon_initial": 1.0,
-    "epsilon_final": 0.01,
-    "replay_capacity": 100_000,
-    "learning_rate": 2.5e-4,
-    "batch_size": 32,
-    "schedule": "triangular",
-    "target_sync_updates": 5,
-}
+    "epsilon_initial": 1.0, "epsilon_final": 0.01, "replay_capacity": 100_000,
+    "learning_rate": 2.5e-4, "batch_size": 32, "schedule": "triangular", "target_sync_updates": 5,
+}  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def highway() -> tuple[Host, Suite]:
+def test_all_methods_on_highway_have_what_table_8_lists_as_shared() -> None:
     host = Host.load()
-    return host, read_suites(host, check=()).suite("highway")
-
-
-def test_all_methods_on_highway_have_what_table_8_lists_as_shared(
-    highway: tuple[Host, Suite],
-) -> None:
-    host, suite = highway
+    suite = read_suites(host, check=()).suite("highway")
     settings: list[dict[str, Any]] = []
     for method in suite.methods_of("paper"):
         if host.agents[str(method.agent)].role != "method":
             continue
-        config = method_config(
-            method,
-            suite.tasks[0],
-            host,
-            where=method.name,
-            budget=("paper", suite.budgets["paper"]),
-        )
+        budget = "paper", suite.budgets["paper"]
+        config = method_config(method, suite.tasks[0], host, where=method.name, budget=budget)
         for name, value in SHARED.items():
             assert getattr(config, name) == value, f"{method.name}: {name}"
         both = ("updates_per_event", "epsilon_decay_steps")

@@ -1,7 +1,5 @@
 """The three-state process: rewards of the stated laws, lanes alone, resuming, what is known."""
 
-from __future__ import annotations
-
 import torch
 from uqbench_sentinel.three_states import ThreeStates, ThreeStatesConfig, return_distributions
 
@@ -45,8 +43,6 @@ def test_a_lane_does_the_same_alone_and_goes_on_from_what_was_saved() -> None:
 
 def test_what_is_known_of_it_has_the_moments_of_the_mixture() -> None:
     truth = return_distributions(BIMODAL, 0.99)
-    assert truth.return_atoms is not None
-    assert truth.return_probs is not None
     torch.testing.assert_close(truth.return_probs.sum(-1), torch.ones(1, 2).double())
     torch.testing.assert_close(
         truth.values, torch.tensor([[0.0, -0.95]]).double(), atol=1e-6, rtol=0

@@ -7,7 +7,6 @@ from uqbench_claims.verdict import Verdict, verdict
 from uqbench_sentinel.trend import Trend
 
 from uqbench.claim import CannotCompareError, Observations
-from uqbench.registry import Host
 
 METHODS = ("a", "b", "c")
 GROWS = {"metric": "m", "direction": "increasing"}
@@ -97,10 +96,6 @@ def test_a_setting_that_differs_by_task_is_told():
 def test_a_claim_that_cannot_be_is_refused(changes, said):
     with pytest.raises(ValueError, match=said):
         Trend(**{"methods": METHODS, **GROWS} | changes)
-
-
-def test_suites_find_it_by_its_name():
-    assert Host.load().claim_kinds["trend"].load_factory() is Trend
 
 
 def rates(kind, draw, simulations):

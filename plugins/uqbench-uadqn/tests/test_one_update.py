@@ -1,7 +1,5 @@
 """UA-DQN's gradient steps against NumPy: gradients of three networks by hand, and Adam's rule."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

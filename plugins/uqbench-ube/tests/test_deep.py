@@ -1,10 +1,9 @@
 """UBE-DQN and the intrinsic-motivation baseline: Algorithm 1 step by step, lanes, capture."""
 
-from __future__ import annotations
-
 import io
 import math
 from collections.abc import Sequence
+from copy import deepcopy
 from functools import partial
 from typing import Any
 
@@ -14,6 +13,8 @@ from gymnasium import spaces
 from torch import Tensor
 from uqbench_dqn.config import DQNConfig
 from uqbench_dqn.dqn import DQN
+from uqbench_ube.chain.agents import BonusDecisionConfig, UBEDecisionConfig
+from uqbench_ube.chain.config import ChainConfig
 from uqbench_ube.deep.config import IntrinsicDQNConfig, UBEDQNConfig
 from uqbench_ube.deep.intrinsic import IntrinsicDQN
 from uqbench_ube.deep.ube_dqn import UBEDQN
@@ -21,42 +22,24 @@ from uqbench_ube.deep.windows import Windows
 
 from uqbench.agent import Agent, EnvironmentInfo
 from uqbench.lanes import Normal
-from uqbench.registry import Host
 from uqbench.runner.train.compiling import compile_agent
 from uqbench.runner.train.exported_agents import exported_agent
-from uqbench.suites import read_suites
-from uqbench.testing.conformance.agent_runs import AgentSubject
-from uqbench.testing.results import results
-from uqbench.testing.same_bits import train
+from uqbench.testing.same_bits import same, train
 from uqbench.testing.worlds import RotatingPixels, act, step_of_actors, transitions
 
 CPU = torch.device("cpu")
-SLOW = {
-    *("agent-compiles", "agent-hash-seed", "agent-new-process"),
-    *("uncertainty-values", "uncertainty-scale"),
-}
-"""Checks that `uqbench plugin check` makes of what is registered."""
 SMALL = {
-    "learning_starts": 40,
-    "target_sync_period": 45,
-    "replay_capacity": 150,
-    "hidden": (16,),
+    "learning_starts": 40, "target_sync_period": 45, "replay_capacity": 150, "hidden": (16,),
     "channels": 4,
-}
-PIXELS = RotatingPixels.info()
+}  # fmt: skip
 FLAT = EnvironmentInfo(spaces.Box(-1, 1, (3,)), 4, 0.9, 1000)
-KINDS = ["one-step", "n-step", "intrinsic"]
-DISTINCT = ["n-step", "intrinsic"]
-"""Kinds whose code differs: one step is a window of one."""
 
 
-def make(
-    kind: str, seeds: Sequence[int] = (3, 5), device: torch.device = CPU
-) -> UBEDQN | IntrinsicDQN:
+def make(kind: str) -> UBEDQN | IntrinsicDQN:
     if kind == "intrinsic":
-        return IntrinsicDQN(PIXELS, seeds, IntrinsicDQNConfig(**SMALL), device)
-    horizon = 1 if kind == "one-step" else 7
-    return UBEDQN(PIXELS, seeds, UBEDQNConfig(horizon=horizon, beta=0.5, **SMALL), device)
+        return IntrinsicDQN(RotatingPixels.info(), (3, 5), IntrinsicDQNConfig(**SMALL), CPU)
+    config = UBEDQNConfig(horizon=1 if kind == "one-step" else 7, beta=0.5, **SMALL)
+    return UBEDQN(RotatingPixels.info(), (3, 5), config, CPU)
 
 
 def flat_agent(seeds: Sequence[int] = (0, 1), **changes: Any) -> UBEDQN:
@@ -75,12 +58,12 @@ def drive(agent: Agent, obs: Tensor, terminated: Sequence[int] = (), truncated: 
     """
     actions = []
     for t in range(len(obs) - 1):
-        action = act(agent, obs[t])
-        actions.append(action)
-        ends = torch.full((obs.shape[1],), t in terminated)
-        cut = torch.full((obs.shape[1],), t in truncated)
-        last = obs[t + 1] + (10.0 if t in terminated or t in truncated else 0.0)
-        agent.observe(step_of_actors(obs[t], action, torch.ones(obs.shape[1]), ends, cut, last))
+        actions.append(act(agent, obs[t]))
+        ends, cut = (torch.full((obs.shape[1],), t in of) for of in (terminated, truncated))
+        last = obs[t + 1] + 10.0 * (ends | cut)[:, None]
+        agent.observe(
+            step_of_actors(obs[t], actions[-1], torch.ones(obs.shape[1]), ends, cut, last)
+        )
     return actions
 
 
@@ -114,36 +97,30 @@ def reference_targets(
     return targets
 
 
+def kept(owner: Any, name: str) -> list[Any]:
+    """The values that a method returns from now on."""
+    method, returned = getattr(owner, name), []
+    setattr(owner, name, lambda *given: returned.append(method(*given)) or returned[-1])
+    return returned
+
+
 @pytest.mark.parametrize("horizon", [1, 4])
 def test_targets_are_those_of_the_sweep_and_every_step_is_learned_once(horizon):
     """ν and u as they were when the agent acted, endings of both kinds, more steps than a ring."""
     agent = flat_agent(horizon=horizon, uncertainty_hidden=5, beta=0.7)
     learned: list[tuple[Tensor, ...]] = []
-    samples: list[Any] = []
-    locals_: list[Tensor] = []
-    learn, sample, update = agent.learn_uncertainty, agent.thompson_sample, agent.counts.update
+    samples, locals_ = kept(agent, "thompson_sample"), kept(agent.counts, "update")
+    learn = agent.learn_uncertainty
 
     def spy_learn(*example):
         learned.append(tuple(part[:, 0].clone() for part in example))  # of the one actor
         return learn(*example)
 
-    def spy_sample(*given):
-        samples.append(sample(*given))
-        return samples[-1]
-
-    def spy_update(*given):
-        locals_.append(update(*given))
-        return locals_[-1]
-
     agent.learn_uncertainty = spy_learn
-    agent.thompson_sample, agent.counts.update = spy_sample, spy_update
     steps, ends = 40, {5: True, 13: False, 14: True, 30: False}
-    actions = drive(
-        agent,
-        observations(steps + 1),
-        terminated=[t for t, terminal in ends.items() if terminal],
-        truncated=[t for t, terminal in ends.items() if not terminal],
-    )
+    terminated = [t for t, terminal in ends.items() if terminal]
+    truncated = [t for t, terminal in ends.items() if not terminal]
+    actions = drive(agent, observations(steps + 1), terminated, truncated)
     for lane in range(2):
         expected = reference_targets(
             local=[nu[lane, 0].item() for nu in locals_[1:]],
@@ -153,30 +130,30 @@ def test_targets_are_those_of_the_sweep_and_every_step_is_learned_once(horizon):
             horizon=horizon,
         )
         taken = [e for e in learned if e[3][lane]]
-        assert len(taken) >= len(expected) - horizon
-        assert len(taken) > steps - 2 * horizon - 1
+        assert len(taken) >= max(len(expected) - horizon, steps - 2 * horizon)
         for i, (trunk, action, target, _) in enumerate(taken):
             assert target[lane].item() == pytest.approx(expected[i], rel=1e-4)
             assert action[lane] == actions[i][lane]
             assert torch.equal(trunk[lane], samples[i].trunk[lane, 0])
 
 
+def local_uncertainties(features: Tensor, actions: list[Tensor], steps: int, prior: float):
+    """``φᵀ Σ_a φ`` by lane and step, of features ``[L, T, 6]``, where Σ counts the steps before."""
+    for lane in range(2):
+        gram = (torch.eye(6) / prior).double().repeat(4, 1, 1)
+        for t in range(steps):
+            phi, a = features[lane, t].double(), int(actions[t][lane])
+            yield lane, t, (phi @ torch.linalg.inv(gram[a]) @ phi).item()
+            gram[a] += torch.outer(phi, phi)
+
+
 def test_the_local_uncertainty_is_that_of_the_executed_action_before_its_update():
     agent = flat_agent(prior=0.5)
-    obs = observations(30)
-    found = []
-    update = agent.counts.update
-    agent.counts.update = lambda *given: found.append(update(*given)) or found[-1]
+    obs, found = observations(30), kept(agent.counts, "update")
     actions = drive(agent, obs)
-    for lane in range(2):
-        gram = (torch.eye(6) / 0.5).double().repeat(4, 1, 1)
-        for t in range(28):
-            with torch.no_grad():
-                phi = agent.online.features(agent.online.trunk(obs[t][:, None]))[lane, 0].double()
-            a = int(actions[t][lane])
-            expected = phi @ torch.linalg.inv(gram[a]) @ phi
-            assert found[t + 1][lane].item() == pytest.approx(expected.item(), rel=1e-5, abs=1e-9)
-            gram[a] += torch.outer(phi, phi)
+    features = torch.cat([agent.online.features(agent.online.trunk(x[:, None])) for x in obs], 1)
+    for lane, t, local in local_uncertainties(features.detach(), actions, 28, prior=0.5):
+        assert found[t + 1][lane].item() == pytest.approx(local, rel=1e-5, abs=1e-9)
 
 
 def test_actions_follow_equation_3():
@@ -192,32 +169,18 @@ def test_actions_follow_equation_3():
     assert act(flat_agent(beta=3.0), obs[0], only).tolist() == [2, 0]
 
 
-def test_without_beta_it_is_greedy():
-    agent = flat_agent(beta=0.0)
-    obs = observations(2)
-    assert torch.equal(act(agent, obs[0]), agent.policy(obs[0][:, None])[:, 0])
-
-
-def test_u_is_stated_whatever_beta_acting_has():
-    obs = observations(2)
-    stated = {}
-    for words in ("scaled", "u"):
-        agent = flat_agent(initial_uncertainty=4.0, beta=0.1, stated=words)
-        act(agent, obs[0])
-        stated[words] = agent.uncertainty(obs[0][:, None]).epistemic_var
-    torch.testing.assert_close(stated["u"], torch.full((2, 1, 4), 4.0))
-    torch.testing.assert_close(stated["scaled"], torch.full((2, 1, 4), 0.04))
-
-
+@pytest.mark.parametrize(("stated", "factor"), [("scaled", 4.0), ("u", 1.0)])
 @pytest.mark.parametrize("initial", [None, 4.0])
-def test_uncertainty_begins_at_the_priors_solution(initial):
-    agent = flat_agent(initial_uncertainty=initial, prior=0.5, beta=2.0)
+def test_uncertainty_begins_at_the_priors_solution_and_is_stated_by_beta_or_not(
+    initial, stated, factor
+):
+    agent = flat_agent(initial_uncertainty=initial, prior=0.5, beta=2.0, stated=stated)
     obs = observations(2)
     act(agent, obs[0])
     phi = agent.online.features(agent.online.trunk(obs[0][:, None]))[:, 0]
     expected = phi.square().sum(-1) * 0.5 / (1 - 0.81) if initial is None else torch.full((2,), 4.0)
     predicted = agent.uncertainty(obs[0][:, None]).epistemic_var[:, 0]
-    torch.testing.assert_close(predicted, 4 * expected[:, None].expand(2, 4).detach())
+    torch.testing.assert_close(predicted, factor * expected[:, None].expand(2, 4).detach())
 
 
 def test_an_undiscounted_task_needs_an_initial_uncertainty():
@@ -230,49 +193,29 @@ def test_an_undiscounted_task_needs_an_initial_uncertainty():
 def test_the_heads_gradients_never_reach_the_trunk_nor_the_q_values_the_head():
     """Before Q-learning starts the network stays; then the head's step does not touch it."""
     agent = flat_agent()
-    before = [p.detach().clone() for p in agent.online.parameters()]
-    head = [p.detach().clone() for p in agent.head.parameters()]
+    before, head = deepcopy([*agent.online.parameters()]), deepcopy([*agent.head.parameters()])
     drive(agent, observations(30))
-    assert all(torch.equal(a, b) for a, b in zip(agent.online.parameters(), before, strict=True))
-    assert not any(torch.equal(a, b) for a, b in zip(agent.head.parameters(), head, strict=True))
+    assert same([*agent.online.parameters()], before)
+    assert not any(map(torch.equal, agent.head.parameters(), head))
     learners = agent.optimizer.parameters, agent.head.parameters()
     assert not set.intersection(*({id(p) for p in owned} for owned in learners))
     learning = flat_agent(learning_starts=8)
     drive(learning, observations(8))
-    head = [p.detach().clone() for p in learning.head.parameters()]
+    head = deepcopy([*learning.head.parameters()])
     learning.learn(torch.arange(8).repeat(2, 1))
-    assert all(torch.equal(a, b) for a, b in zip(learning.head.parameters(), head, strict=True))
+    assert same([*learning.head.parameters()], head)
 
 
 def test_q_learning_is_dqns():
     """The same transitions and batches give the same network: only actions are chosen otherwise."""
     settings = {"hidden": (6,), "learning_starts": 8, "batch_size": 8, "target_sync_period": 10}
-    ube = UBEDQN(FLAT, [0, 1], UBEDQNConfig(**settings), CPU)
+    ube = flat_agent(**settings)
     dqn = DQN(FLAT, [0, 1], DQNConfig(**settings), CPU)
-    obs = observations(41)
-    for t in range(40):
-        action = act(ube, obs[t])
-        ends = torch.tensor([t % 7 == 0, False])
-        step = step_of_actors(obs[t], action, torch.ones(2), ends, ~ends, obs[t + 1])
+    for step in transitions([0, 1], (3,), 4, 40):
+        ube.act(step.obs)
         ube.observe(step)
         dqn.observe(step)
-    for one, other in zip(ube.online.parameters(), dqn.online.parameters(), strict=True):
-        assert torch.equal(one, other)
-
-
-def test_without_hidden_layers_it_is_section_4s_linear_agent():
-    """Fixed features φ(s) = s; with one-hot states Σ_a holds 1 / (n + 1/μ)."""
-    agent = flat_agent(hidden=())
-    states = torch.randint(3, (61, 2), generator=torch.Generator().manual_seed(3))
-    obs = torch.nn.functional.one_hot(states, 3).float()
-    actions = drive(agent, obs)
-    act(agent, obs[-1])
-    diagonal = agent.counts.matrices.diagonal(0, 1, 2).view(2, 4, 3)
-    for lane in range(2):
-        visits = torch.zeros(4, 3)
-        for t in range(60):
-            visits[actions[t][lane], states[t, lane]] += 1
-        torch.testing.assert_close(diagonal[lane], 1 / (visits.double() + 1))
+    assert same([*ube.online.parameters()], [*dqn.online.parameters()])
 
 
 def test_the_head_learns_the_solution_of_the_equation():
@@ -294,17 +237,14 @@ def test_the_head_learns_the_solution_of_the_equation():
 def test_a_queue_never_holds_more_than_a_window_and_loses_nothing(horizon):
     lanes, steps = 4, 700
     windows = Windows(lanes, 1, horizon, 0.9, CPU)
-    g = torch.Generator().manual_seed(1)
-    chance = torch.tensor([0.0, 0.02, 0.3, 1.0])
+    ended = torch.rand(steps, lanes, generator=torch.Generator().manual_seed(1))
+    ended = ended < torch.tensor([0.0, 0.02, 0.3, 1.0])
     seen: list[list[float]] = [[] for _ in range(lanes)]
     none, zero = torch.zeros(lanes, dtype=torch.bool), torch.zeros(lanes)
     for k in range(steps):
-        ended = torch.rand(lanes, generator=g) < chance
         number = torch.full((lanes, 1), float(k))
-        action = torch.zeros(lanes, dtype=torch.int64)
-        windows.add(torch.tensor(k), number, action, zero, zero, none, ended)
-        waiting = windows._first - windows._taken
-        assert (waiting <= horizon).all()
+        windows.add(torch.tensor(k), number, zero.long(), zero, zero, none, ended[k])
+        assert (windows._first - windows._taken <= horizon).all()
         example = windows.take()
         for lane in range(lanes):
             if example.ready[lane]:
@@ -323,34 +263,20 @@ def test_the_bonus_is_the_root_of_the_local_uncertainty():
     obs = observations(21)
     actions = drive(agent, obs)
     stored = agent.replay.gather(torch.arange(20).repeat(2, 1))
-    for lane in range(2):
-        gram = (torch.eye(6) / 2.0).double().repeat(4, 1, 1)
-        for t in range(20):
-            phi = agent.features(obs[t][:, None])[lane, 0].double()
-            a = int(actions[t][lane])
-            expected = 1 + 0.3 * math.sqrt(phi @ torch.linalg.inv(gram[a]) @ phi)
-            assert stored["reward"][lane, t].item() == pytest.approx(expected, rel=1e-5)
-            gram[a] += torch.outer(phi, phi)
+    features = torch.cat([agent.features(x[:, None]) for x in obs], 1)
+    for lane, t, local in local_uncertainties(features, actions, 20, prior=2.0):
+        expected = 1 + 0.3 * math.sqrt(local)
+        assert stored["reward"][lane, t].item() == pytest.approx(expected, rel=1e-5)
 
 
 # -- lanes, resuming, capture, compilation ---------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ["n-step", pytest.param("intrinsic", marks=pytest.mark.long)])
-def test_it_conforms(kind):
+def test_it_conforms(kind, conforms):
     """Learning, synced targets, windows of both kinds of ending, a buffer that is overwritten."""
     agent = make(kind)
-    subject = AgentSubject(name=kind, factory=type(agent), config=agent.config)
-    made = results([subject], without=SLOW)
-    assert sum(result.status == "passed" for result in made) > 10
-    assert not [str(result) for result in made if not result.ok]
-
-
-def test_the_inverse_counts_of_a_lane_are_the_same_alone_and_among_others():
-    alone, among = make("n-step", [5]), make("n-step", [3, 5, 8])
-    list(train(alone, RotatingPixels(1, 5), 100))
-    list(train(among, RotatingPixels(3, 4), 100))
-    assert torch.equal(alone.counts.matrices, among.counts.matrices[4:8])
+    conforms(type(agent), agent.config)
 
 
 @pytest.mark.parametrize("actors", [1, 3])
@@ -395,7 +321,7 @@ PINNED = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", PINNED)
 def test_a_short_run_ends_with_the_numbers_that_it_always_had(kind):
     """Whoever changes these numbers has changed the algorithm, not its speed."""
     agent = make(kind)
@@ -406,31 +332,15 @@ def test_a_short_run_ends_with_the_numbers_that_it_always_had(kind):
 
 
 @pytest.mark.parametrize(
-    "settings",
-    [{"horizon": 0}, {"beta": -0.1}, {"prior": 0.0}, {"uncertainty_hidden": 0},
-     {"initial_uncertainty": 0.0}],
+    ("config", "settings"),
+    [
+        (UBEDQNConfig, {"horizon": 0}), (UBEDQNConfig, {"beta": -0.1}),
+        (UBEDQNConfig, {"prior": 0.0}), (UBEDQNConfig, {"uncertainty_hidden": 0}),
+        (UBEDQNConfig, {"initial_uncertainty": 0.0}), (IntrinsicDQNConfig, {"bonus": -1.0}),
+        (ChainConfig, {"discount": 1.0}), (ChainConfig, {"sigma": 0.0}),
+        (BonusDecisionConfig, {"beta": 0.0}), (UBEDecisionConfig, {"sigma": 0.0}),
+    ],
 )  # fmt: skip
-def test_impossible_settings_are_refused(settings):
+def test_impossible_settings_are_refused(config, settings):
     with pytest.raises(ValueError, match="got"):
-        UBEDQNConfig(**settings)
-    with pytest.raises(ValueError, match="bonus >= 0"):
-        IntrinsicDQNConfig(bonus=-1.0)
-
-
-def test_the_defaults_are_the_papers():
-    config = UBEDQNConfig()
-    assert (config.beta, config.horizon, config.uncertainty_learning_rate) == (0.01, 1, 1e-3)
-    assert IntrinsicDQNConfig().bonus == 0.1
-
-
-def test_minatar_has_the_methods_and_measures_what_they_cost(monkeypatch):
-    monkeypatch.setenv("UQBENCH_PLUGINS", "dqn,minatar,ube")
-    host = Host.load()
-    catalog = read_suites(host)
-    assert catalog.problems == ()
-    suite = catalog.suite("minatar")
-    horizons = {m.name: m.config.get("horizon") for m in suite.methods if m.agent == "ube-dqn"}
-    assert horizons == {"ube-dqn": None, "ube-dqn-150": 150}
-    claims = {claim.id: claim for claim in suite.claims}
-    assert {"ube-medians", "ube-above-intrinsic", "ube-cost"} <= set(claims)
-    assert suite.metric("steps_per_s").kind == "cost"
+        config(**settings)

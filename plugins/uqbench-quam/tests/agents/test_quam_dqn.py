@@ -1,9 +1,8 @@
 """QUAM-DQN: its bonuses and its choices, and what every agent must do."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
+from itertools import product
 
 import pytest
 import torch
@@ -13,54 +12,29 @@ from uqbench_quam.plugin import uqbench_expected_failures
 
 from uqbench.agent import EnvironmentInfo
 from uqbench.lanes import greedy
-from uqbench.testing.conformance.agent_runs import AgentSubject
-from uqbench.testing.results import results
-from uqbench.testing.worlds import act, step_of_actors
+from uqbench.testing.worlds import act, transitions
 
 CPU = torch.device("cpu")
-SLOW = {
-    *("agent-compiles", "agent-hash-seed", "agent-new-process"),
-    *("uncertainty-values", "uncertainty-scale"),
-}
-"""Checks that `uqbench plugin check` makes of what is registered."""
 SMALL = QuamDQNConfig(
     hidden=(16,), channels=4, learning_starts=40, target_sync_period=45, replay_capacity=150,
     batch_size=8, search_rate=0.05,
 )  # fmt: skip
 
 
-def test_it_conforms() -> None:
-    known = uqbench_expected_failures()["agent quam-dqn"]
-    subject = AgentSubject(name="quam-dqn", factory=QuamDQN, config=SMALL, expected_failures=known)
-    made = results([subject], without=SLOW)
-    assert sum(result.status == "passed" for result in made) > 10
-    assert not [str(result) for result in made if not result.ok]
+def test_it_conforms(conforms) -> None:
+    conforms(QuamDQN, SMALL, expected_failures=uqbench_expected_failures()["agent quam-dqn"])
 
 
-def test_bonuses_are_positive_after_learning() -> None:
-    trained = AgentSubject(name="quam-dqn", factory=QuamDQN, config=SMALL).baseline
-    assert (trained.metrics[-1]["bonus"] > 0).all()
+INFO = EnvironmentInfo(spaces.Box(-1, 1, (3,)), 4, 0.9, 1000)
 
 
 def agent(seeds, steps: int, config: QuamDQNConfig = SMALL) -> QuamDQN:
-    """An agent after some steps of random observations, each lane's its own."""
-    made = QuamDQN(EnvironmentInfo(spaces.Box(-1, 1, (3,)), 4, 0.9, 1000), seeds, config, CPU)
-    for t in range(steps):
-        act(made, observations(seeds, t))
-        reward = observations(seeds, t)[:, 0]
-        ended = reward > 0.9
-        made.observe(
-            step_of_actors(
-                observations(seeds, t), made.policy(observations(seeds, t)[:, None])[:, 0],
-                reward, ended, torch.zeros_like(ended), observations(seeds, t + 1),
-            )
-        )  # fmt: skip
+    """An agent after some random steps, each lane's its own."""
+    made = QuamDQN(INFO, seeds, config, CPU)
+    for step in transitions(seeds, (3,), 4, steps):
+        made.act(step.obs)
+        made.observe(step)
     return made
-
-
-def observations(seeds, t: int) -> torch.Tensor:
-    lanes = [torch.Generator().manual_seed(1000 * seed + t) for seed in seeds]
-    return torch.stack([torch.rand(3, generator=g) * 2 - 1 for g in lanes])
 
 
 def evidence(lanes: int = 1, count: int = 12, features: int = 4, actions: int = 3) -> Evidence:
@@ -73,10 +47,9 @@ def evidence(lanes: int = 1, count: int = 12, features: int = 4, actions: int = 
 def least_squares(own: Evidence) -> torch.Tensor:
     """The last layer's weights with the lowest error, ``[1, H + 1, A]``."""
     columns = []
-    for action in range(own.taken.shape[-1]):
-        rows = own.taken[0, :, action].bool()
-        targets = own.targets[0, rows, None]
-        columns.append(torch.linalg.lstsq(own.features[0, rows], targets).solution)
+    for rows in own.taken[0].bool().unbind(-1):
+        solved = torch.linalg.lstsq(own.features[0, rows], own.targets[0, rows, None])
+        columns.append(solved.solution)
     return torch.cat(columns, dim=-1)[None]
 
 
@@ -90,13 +63,12 @@ def test_bonuses_approach_the_closed_form_of_a_quadratic_constraint():
         search_steps=4000, period=200, growth=1.2, search_rate=2e-3, slack=0.05, penalty=1.0
     )
     found = bonuses(weights, phi, own, config)
-    for state in range(2):
-        for action in range(3):
-            rows = own.features[0, own.taken[0, :, action].bool()].double()
-            metric = torch.linalg.inv(rows.T @ rows / 12)
-            direction = phi[0, state].double()
-            best = math.sqrt(0.05 * (direction @ metric @ direction).item())
-            assert 0.9 * best < found[0, state, action].item() < 1.001 * best
+    for state, action in product(range(2), range(3)):
+        rows = own.features[0, own.taken[0, :, action].bool()].double()
+        direction = phi[0, state].double()
+        squared = direction @ torch.linalg.inv(rows.T @ rows / 12) @ direction
+        best = math.sqrt(0.05 * squared.item())
+        assert 0.9 * best < found[0, state, action].item() < 1.001 * best
 
 
 def test_an_action_that_was_never_taken_is_bounded_by_the_search_alone():
@@ -122,18 +94,12 @@ def test_bonuses_are_never_negative_and_states_do_not_interact():
 
 def test_actions_are_optimistic_by_the_bonus_and_uncertainty_reports_it():
     made = agent([1, 2], 60)
-    obs = observations([1, 2], 500)
+    obs = torch.randn(2, 3, generator=torch.Generator().manual_seed(7))
     reported = made.uncertainty(obs[:, None])
-    assert torch.allclose(
-        reported.mean[:, 0], made.online(obs[:, None])[:, 0].squeeze(-1), atol=1e-5
-    )
-    optimistic = (
-        reported.mean[:, 0] + made.config.bonus_weight * reported.epistemic_var[:, 0].sqrt()
-    )
-    u = made._explore.at(made.clock)
-    expected = greedy(optimistic)
-    assert (u[:, 0] >= made.config.epsilon).all()
-    assert torch.equal(act(made, obs), expected)
+    mean, bonus = reported.mean[:, 0], reported.epistemic_var[:, 0].sqrt()
+    assert torch.allclose(mean, made.online(obs[:, None])[:, 0].squeeze(-1), atol=1e-5)
+    assert (made._explore.at(made.clock)[:, 0] >= made.config.epsilon).all()
+    assert torch.equal(act(made, obs), greedy(mean + made.config.bonus_weight * bonus))
     only = torch.zeros(2, 4, dtype=torch.bool)
     only[:, 3] = True
     assert act(made, obs, only).tolist() == [3, 3]
@@ -144,7 +110,7 @@ def test_it_searches_between_gradient_steps_too():
     rare = replace(SMALL, learn_period=5, epsilon=0.0)
     made = agent(range(20), 62, rare)
     assert not made.phase(made.clock.t)[0]
-    obs = observations(range(20), 500)
+    obs = torch.randn(20, 3, generator=torch.Generator().manual_seed(7))
     reported = made.uncertainty(obs[:, None])
     optimistic = reported.mean[:, 0] + reported.epistemic_var[:, 0].sqrt()
     assert torch.equal(act(made, obs), greedy(optimistic))
@@ -152,9 +118,7 @@ def test_it_searches_between_gradient_steps_too():
 
 def test_before_learning_actions_are_uniformly_random():
     # 4 actions, 400 lanes: a count of 100 has a standard deviation of 8.7; ±45 is 5 of them
-    made = QuamDQN(
-        EnvironmentInfo(spaces.Box(-1, 1, (3,)), 4, 0.9, 1000), list(range(400)), SMALL, CPU
-    )
+    made = QuamDQN(INFO, range(400), SMALL, CPU)
     counts = act(made, torch.zeros(400, 3)).bincount(minlength=4)
     assert (counts - 100).abs().max() < 45
     assert made.uncertainty(torch.zeros(400, 1, 3)).epistemic_var is None

@@ -5,8 +5,6 @@ a class is concave in the scales and the training loss convex: there is one opti
 finds.
 """
 
-from __future__ import annotations
-
 import pytest
 import torch
 from torch import Tensor
@@ -66,20 +64,14 @@ class Problem:
     def share(self, **settings: float) -> Tensor:
         """Of the optimum, what the best model of each search reaches: ``[points, classes]``."""
         count = POINTS.shape[0] * 3
-        classes = torch.arange(3).repeat(POINTS.shape[0])
-        trace = search(
-            network,  # type: ignore[arg-type]
-            {"scales": self.reference.float().expand(count, 1, 2).clone()},
-            Data(self.inputs[None], CLASSES[None]),
-            torch.zeros(count, dtype=torch.int64),
-            POINTS.repeat_interleave(3, 0),
-            toward(classes),
-            self.loss.expand(count),
-            QuamConfig(**settings),  # type: ignore[arg-type]
-        )
+        each, classes = torch.arange(count), torch.arange(3).repeat(POINTS.shape[0])
+        scales = self.reference.float().expand(count, 1, 2).clone()
+        data, lanes = Data(self.inputs[None], CLASSES[None]), torch.zeros(count).long()
+        points, target = POINTS.repeat_interleave(3, 0), toward(classes)
+        loss, config = self.loss.expand(count), QuamConfig(**settings)
+        trace = search(network, {"scales": scales}, data, lanes, points, target, loss, config)
         step, accepted = trace.best()
         assert accepted.all()
-        each = torch.arange(count)
         found = trace.outputs.double().softmax(-1)[step, each, classes]
         return found.view(-1, 3) / self.optimum
 
