@@ -6,6 +6,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+from rliable import metrics as rliable_metrics
 from scipy import stats
 
 from uqbench.statistics import bounded
@@ -15,6 +16,7 @@ from uqbench.statistics.concordance import concordance, exchangeable_variance
 from uqbench.statistics.estimate import Estimate, estimate
 from uqbench.statistics.levels import ALPHA
 from uqbench.statistics.location import location
+from uqbench.statistics.location import paired_difference as paired
 from uqbench.statistics.ranks import compare
 from uqbench.statistics.statistic import contributions, point
 from uqbench.suites import Metric, NormalizationConstants
@@ -24,6 +26,13 @@ from uqbench.suites import Metric, NormalizationConstants
 
 def groups(*values):
     return [np.array(group, dtype=float) for group in values]
+
+
+def test_of_two_groups_it_is_rliables_probability_of_improvement_with_ties():
+    generator = np.random.default_rng(0)
+    x, y = generator.integers(5, size=(7, 3)), generator.integers(4, size=(6, 3))
+    expected = rliable_metrics.probability_of_improvement(x, y)
+    assert concordance([groups(b, a) for a, b in zip(x.T, y.T, strict=True)]).estimate == expected
 
 
 def test_estimate_and_variance_are_those_of_all_pairs_counted_one_by_one():
@@ -42,6 +51,17 @@ def test_estimate_and_variance_are_those_of_all_pairs_counted_one_by_one():
     found = concordance(tasks)
     assert found.estimate == pytest.approx(np.mean(estimates), abs=1e-12)
     assert found.variance == pytest.approx(np.sum(variances) / 4, abs=1e-12)
+
+
+def test_of_two_groups_the_studentized_part_is_brunner_and_munzels():
+    """Their statistic and degrees of freedom, as scipy has them."""
+    generator = np.random.default_rng(1)
+    x, y = generator.normal(size=7), 3 * generator.normal(size=9)
+    found = concordance([[x, y]])
+    expected = stats.brunnermunzel(x, y)
+    assert (found.estimate - 0.5) / math.sqrt(found.variance) == pytest.approx(expected.statistic)
+    p = 2 * stats.t.sf(abs(expected.statistic), found.degrees)
+    assert p == pytest.approx(expected.pvalue)
 
 
 @pytest.mark.parametrize("sizes", [(3, 3), (2, 4), (2, 2, 3)])
@@ -79,6 +99,17 @@ def test_a_half_is_never_outside_where_no_arrangement_is_that_rare(n, tasks, alp
     assert mirrored.interval(alpha) == pytest.approx((0.0, 1 - low))
 
 
+def test_where_variances_differ_the_interval_is_studentized():
+    """One group far below or above the other: its runs are coins, and count as so many coins."""
+    coins = concordance([groups(np.arange(10) / 10, [-10] * 3 + [10] * 7)])
+    assert coins.estimate == 0.7
+    assert coins.variance == pytest.approx(0.7 * 0.3 / 9)
+    assert coins.variance > 4 * 0.7 * 0.3 * exchangeable_variance(((10, 10),))
+    assert coins.degrees == pytest.approx(9)
+    low, _ = coins.interval(0.05)
+    assert low == pytest.approx(0.7 - stats.t.ppf(0.975, 9) * math.sqrt(coins.variance))
+
+
 def test_runs_that_are_all_equal_leave_it_open():
     found = concordance([groups([1, 1, 1, 1, 1], [1, 1, 1, 1, 1])])
     low, high = found.interval(0.05)
@@ -87,7 +118,30 @@ def test_runs_that_are_all_equal_leave_it_open():
     assert high == pytest.approx(1 - low)
 
 
+def test_intervals_do_not_depend_on_the_order_of_runs_and_are_repeatable():
+    generator = np.random.default_rng(2)
+    x, y = generator.normal(size=(2, 10))
+    first = concordance([groups(x, y)]).interval(0.05)
+    assert concordance([groups(x[::-1], np.roll(y, 3))]).interval(0.05) == first
+
+
 # -- means, differences, ratios, shares -----------------------------------------------------------
+
+
+def test_of_one_task_means_have_students_and_welchs_intervals():
+    generator = np.random.default_rng(3)
+    x, y = generator.normal(1, 1, (6, 1)), generator.normal(0, 3, (9, 1))
+    value = location(x, "mean")
+    difference = value.plus(-1.0, location(y, "mean"))
+    expected = stats.ttest_1samp(x[:, 0], 0).confidence_interval(0.9)
+    reached = value.interval(0.1)
+    assert reached[0] <= expected[0] + 1e-12
+    assert reached[1] >= expected[1] - 1e-12
+    expected = stats.ttest_ind(x[:, 0], y[:, 0], equal_var=False).confidence_interval(0.95)
+    reached = difference.interval(0.05)
+    assert reached[0] <= expected[0] + 1e-12
+    assert reached[1] >= expected[1] - 1e-12
+    assert pytest.approx(expected[0]) == reached[0] or pytest.approx(expected[1]) == reached[1]
 
 
 @pytest.mark.parametrize("statistic", ["iqm", "mean"])
@@ -116,6 +170,15 @@ def test_the_worst_quarter_has_no_interval():
     assert estimate("worst_quarter", values).low is None
     with pytest.raises(ValueError, match="no standard error"):
         location(values, "worst_quarter")
+
+
+def test_degrees_of_freedom_are_satterthwaites_over_tasks():
+    """Alike tasks add theirs; one that varies much more has its own alone."""
+    values = np.random.default_rng(5).normal(size=(6, 1))
+    alike = location(values.repeat(4, axis=1), "mean")
+    assert alike.degrees == pytest.approx(4 * 5)
+    unlike = location(np.hstack([1e6 * values, values, values]), "mean")
+    assert unlike.degrees == pytest.approx(5)
 
 
 @pytest.mark.parametrize("statistic", ["mean", "iqm", "median"])
@@ -227,6 +290,32 @@ def test_a_share_errs_in_5_percent_where_tasks_share_their_seeds_world(correlati
 # -- skewed and failing runs ----------------------------------------------------------------------
 
 
+def test_a_skewed_mean_reaches_further_on_the_side_of_its_tail():
+    values = np.random.default_rng(20).lognormal(size=(10, 1))
+    of = location(values, "mean")
+    low, high = of.interval(0.05)
+    student = stats.ttest_1samp(values[:, 0], 0).confidence_interval(0.95)
+    assert high - of.estimate > 1.3 * (student.high - of.estimate)
+    assert low == pytest.approx(student.low)
+
+
+def test_halls_ends_are_those_of_his_cubic():
+    """g(t) = t + a t²/3 + a² t³/27 + a/6 is the quantile at the far end (Hall 1992)."""
+    values = np.random.default_rng(20).lognormal(size=(12, 2))
+    of = location(values, "mean")
+    assert of.skewness > 0.1
+    quantile = stats.t.ppf(0.975, of.degrees)
+    t = (of.estimate - of.interval(0.05)[1]) / math.sqrt(of.variance)
+    a = of.skewness
+    assert t + a * t**2 / 3 + a**2 * t**3 / 27 + a / 6 == pytest.approx(-quantile)
+
+
+def test_the_skewness_is_that_of_the_means_error():
+    values = np.random.default_rng(7).exponential(size=(9, 1))
+    of = location(values, "mean")
+    assert of.skewness == pytest.approx(stats.skew(values[:, 0], bias=False) / 3)
+
+
 @pytest.mark.parametrize(
     ("draw", "mean"),
     [
@@ -254,6 +343,16 @@ def test_its_bounds_are_those_of_one_run_more_at_the_end_of_the_range():
     weight = stats.beta(1, 9).ppf(0.975)
     assert low == pytest.approx(0.6 * (1 - weight), abs=0.01)
     assert high == pytest.approx(0.6 * (1 - weight) + 2 * weight, abs=0.02)
+
+
+def test_many_runs_of_a_known_range_are_known_as_well_as_student_has_them():
+    values = np.random.default_rng(22).normal(0.8, 0.05, size=(500, 1)).clip(0.5, 1)
+    low, high = BoundedMean.of(values, [SHARE]).interval(0.05)
+    least, most = location(values, "mean").interval(0.05)
+    assert least - 0.006 < low < least
+    assert most < high < most + 0.002
+    scaled = BoundedMean.of(1000 - 1000 * values, [(0.0, 1000.0)]).interval(0.05)
+    assert scaled == pytest.approx((1000 - 1000 * high, 1000 - 1000 * low), abs=0.5)
 
 
 def test_its_bounds_know_neither_the_order_of_runs_nor_what_their_tasks_are_called():
@@ -325,6 +424,37 @@ def test_ranges_are_in_the_units_of_the_score_and_of_metrics_that_may_fail_or_ar
     assert (one.range_on("hard"), one.range_on("easy")) == ((0.0, 5.0), None)
     with pytest.raises(ValueError, match=r"may_fail.hard: expected \[least, greatest\]"):
         metric(may_fail={"hard": (5.0, 0.0)})
+
+
+def test_a_share_of_episodes_with_an_event_has_an_interval_among_shares():
+    metric = Metric(name="m", summary="s", kind="evaluation", statistic="episodes_with/crashes")
+    ranges = scaled([metric.range_on("any")], [float])
+    for values in ([0.9, 1.0, 0.95], [0.0, 0.1, 0.0]):
+        of = estimate("mean", np.array(values)[:, None], ranges)
+        assert 0 <= of.low < of.value < of.high <= 1
+    assert metric.model_copy(update={"statistic": "events_per_episode/crashes"}).bounds is None
+
+
+# -- seed by seed ---------------------------------------------------------------------------------
+
+
+def test_a_paired_difference_is_that_of_the_seeds_with_all_their_tasks():
+    generator = np.random.default_rng(24)
+    world = 10 * generator.normal(size=(12, 2))  # what the methods of a seed share
+    a, b = (world + shift + 0.1 * generator.normal(size=(12, 2)) for shift in (1.0, 0.0))
+    of = paired(a, b)
+    student = stats.ttest_1samp((a - b).mean(axis=1), 0)
+    low, high = of.interval(0.05)
+    expected = student.confidence_interval(0.95)
+    assert low <= expected.low + 1e-9
+    assert expected.low < 1.0 < expected.high <= high + 1e-9
+    assert high - low < 1.5 * (expected.high - expected.low)
+    assert of.p_value() == pytest.approx(student.pvalue)
+    assert of.runs == 48
+    assert location(a, "mean").plus(-1.0, location(b, "mean")).interval(0.05)[0] < 0
+
+
+# -- ranks ----------------------------------------------------------------------------------------
 
 
 # -- runs that share weights ----------------------------------------------------------------------
