@@ -13,7 +13,6 @@ from uqbench.results import Folder
 from uqbench.runner.forecast import SCRIPT, Forecast, StepCosts, rollouts_note, work
 from uqbench.suites import Plan, Queries, make_plan, read_suites
 
-TOY = Path(__file__).parents[1] / "toy"
 NOMINAL = {"smoke": 2.0, "paper": 0.5}  # milliseconds a step
 STEPS = {"smoke": 100, "paper": 1_000}
 
@@ -33,30 +32,24 @@ class Stored:
         return ((f"{suite}/{folder}", found) for folder, found in self.found.items())
 
 
+def stored(**record: Any) -> SimpleNamespace:
+    """A run with a record."""
+    nothing = {"timing": None, "checkpoint": None, "trained": False}
+    return SimpleNamespace(record=SimpleNamespace(**nothing | record))
+
+
 def timed(steps_per_s: float, device: str = "cpu") -> SimpleNamespace:
     timing = SimpleNamespace(steps_per_s=steps_per_s)
-    record = SimpleNamespace(
-        identity={"device": device}, timing=timing, checkpoint=None, trained=False
-    )
-    return SimpleNamespace(record=record)
+    return stored(identity={"device": device}, timing=timing)
 
 
 def saved(step: int) -> SimpleNamespace:
-    record = SimpleNamespace(
-        timing=None,
-        checkpoint=SimpleNamespace(step=step, folder="a/checkpoint"),
-        trained=False,
-    )
-    return SimpleNamespace(record=record)
+    return stored(checkpoint=SimpleNamespace(step=step, folder="a/checkpoint"))
 
 
 @pytest.fixture
-def plan(monkeypatch: pytest.MonkeyPatch) -> Plan:
+def plan(host: Host) -> Plan:
     """Four runs under the budget ``paper``."""
-    monkeypatch.syspath_prepend(str(TOY))
-    monkeypatch.setenv("PYTHONPATH", str(TOY))
-    monkeypatch.setenv("UQBENCH_PLUGINS", "toy,builtin")
-    host = Host.load()
     suite = read_suites(host).suite("toy")
     smoke = suite.budgets["smoke"]
     budgets = {

@@ -1,4 +1,4 @@
-"""A disk that fails, or is full, costs a run nothing that was stored."""
+"""A disk that fails, or is full, costs a run nothing that was stored; and what is flushed to it."""
 
 import errno
 import os
@@ -15,6 +15,7 @@ class Disk:
     """What a disk without room answers, or one that fails, while there is an ``error``."""
 
     error: OSError | None = None
+    flushed = 0
 
     def fill(self) -> None:
         self.error = OSError(errno.ENOSPC, "No space left on device")
@@ -33,6 +34,7 @@ def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
     def fsync(descriptor: int) -> None:
         if disk.error is not None:
             raise disk.error
+        disk.flushed += 1
         original(descriptor)
 
     monkeypatch.setattr("uqbench.results.folders.os.fsync", fsync)
@@ -45,9 +47,7 @@ def failures(told: list[Any]) -> list[Failed]:
     return found
 
 
-def test_a_record_that_cannot_be_written_under_way_is_told_once_and_costs_nothing(
-    batch, run, unbroken, tmp_path, monkeypatch
-):
+def test_a_record_that_cannot_be_written_is_told_once(batch, run, unbroken, tmp_path, monkeypatch):
     monkeypatch.setattr("uqbench.runner.worker.RECORD_SECONDS", 0.0)
     store = Store(tmp_path)
     path = store.folder(batch.runs[1]) / "run.json"
@@ -65,9 +65,7 @@ def test_a_record_that_cannot_be_written_under_way_is_told_once_and_costs_nothin
     assert digests(store, batch) == unbroken
 
 
-def test_an_error_of_the_disk_under_way_costs_a_checkpoint_and_not_the_run(
-    disk, batch, run, unbroken, tmp_path, monkeypatch
-):
+def test_a_failing_disk_costs_only_a_checkpoint(disk, batch, run, unbroken, tmp_path, monkeypatch):
     monkeypatch.setattr("uqbench.runner.worker.RECORD_SECONDS", 0.0)
     store, at = Store(tmp_path), {100: disk.fail, 200: disk.heal}
     told = run(batch, store, at=at, saves={50, 150, 250}, until=300)
@@ -80,9 +78,7 @@ def test_an_error_of_the_disk_under_way_costs_a_checkpoint_and_not_the_run(
 
 
 @pytest.mark.parametrize("what", ["checkpoint.json", "step-100.pt"])
-def test_a_checkpoint_that_cannot_be_read_is_kept_and_the_run_fails_until_it_can(
-    what, batch, run, unbroken, unreadable, tmp_path
-):
+def test_a_checkpoint_that_cannot_be_read_is_kept(what, batch, run, unbroken, unreadable, tmp_path):
     store = Store(tmp_path)
     run(batch, store, until=100)
     files = {path: path.read_bytes() for path in store.root.glob("**/checkpoint/*")}
@@ -97,9 +93,7 @@ def test_a_checkpoint_that_cannot_be_read_is_kept_and_the_run_fails_until_it_can
 
 
 @pytest.mark.parametrize("name", ["run.json", "metrics.parquet"])
-def test_a_finished_run_that_cannot_be_read_is_neither_moved_nor_run_again(
-    name, batch, run, unreadable, tmp_path
-):
+def test_a_finished_run_that_cannot_be_read_stays_as_it_is(name, batch, run, unreadable, tmp_path):
     store = Store(tmp_path)
     run(batch, store)
     before = {path: path.read_bytes() for path in tmp_path.glob("toy/**/*") if path.is_file()}
@@ -110,9 +104,7 @@ def test_a_finished_run_that_cannot_be_read_is_neither_moved_nor_run_again(
 
 
 @pytest.mark.parametrize("at", [0, 100, 600])
-def test_a_full_disk_fails_the_runs_which_resume_with_everything(
-    at, disk, batch, run, unbroken, tmp_path
-):
+def test_runs_that_a_full_disk_failed_lose_nothing(at, disk, batch, run, unbroken, tmp_path):
     """Full before the first step, in the middle, and when the runs are stored."""
     store = Store(tmp_path)
     store.prepare()
@@ -125,3 +117,14 @@ def test_a_full_disk_fails_the_runs_which_resume_with_everything(
     disk.heal()
     assert began(run(batch, store)) == [min(saves, default=0)]
     assert digests(store, batch) == unbroken
+
+
+@pytest.mark.parametrize("lanes", [1, 3])
+def test_a_checkpoint_takes_four_flushes_and_a_step_none(lanes, disk, batch, run, tmp_path):
+    counts: list[int] = []
+    count = {step: lambda: counts.append(disk.flushed) for step in (50, 51, 100, 101, 151)}
+    run(batch.of(batch.runs[:lanes]), Store(tmp_path), at=count, saves={50, 100, 150})
+    before, first, idle, second, third = counts
+    assert first - before >= 4 + 2 * lanes  # the records name the checkpoint, once
+    assert idle == first
+    assert third - second == second - idle == 4
