@@ -3,9 +3,12 @@
 import os
 from typing import Any
 
+from uqbench import AgentSpec
+from uqbench.registry import Added, Host
 from uqbench.results import RunState, Store
 from uqbench.runner import Batch
 from uqbench.runner.events import Started
+from uqbench.suites import Suite
 
 
 class Command:
@@ -33,3 +36,12 @@ def digests(store: Store, batch: Batch) -> list[str]:
     found = [store.find(run) for run in batch.runs]
     assert {one.state for one in found} == {RunState.FINISHED}, found[0].reason
     return [one.record.digests["results"] for one in found if one.record is not None]
+
+
+def planted(host: Host, suite: Suite, factory: Any, **spec: Any) -> Suite:
+    """The suite with a planted agent as its one method, which a plugin registers."""
+    added = Added({"agent": [AgentSpec(name="planted", version="1", factory=factory, **spec)]})
+    of = {"distribution": "planted", "package": "uqbench", "version": "1"}
+    host.register(name="planted", load=lambda: added, **of)
+    own = suite.methods[-1].model_copy(update={"agent": "planted", "config": {}, "tasks": {}})
+    return suite.model_copy(update={"methods": (own,), "baseline": own.name})
