@@ -26,9 +26,7 @@ def checkpoints(store: Store) -> list[Path]:
     return list(store.root.glob("*/*/*/*/*/checkpoint"))
 
 
-def test_stopped_at_every_kind_of_boundary_it_equals_an_unbroken_one(
-    batch, run, unbroken, tmp_path
-):
+def test_stopped_at_every_boundary_it_equals_an_unbroken_one(batch, run, unbroken, tmp_path):
     store = Store(tmp_path)
     found = [began(run(batch, store, until=step))[0] for step in STOPS]
     assert found == [0, *STOPS[:-1]]
@@ -66,9 +64,7 @@ def test_agents_are_stored_of_runs_that_were_stopped_after_their_last_step(batch
     assert all((store.folder(one) / "agent.pt").exists() for one in batch.runs)
 
 
-def test_lanes_that_are_not_wanted_any_more_execute_along_and_are_not_stored(
-    batch, run, unbroken, tmp_path
-):
+def test_lanes_not_wanted_any_more_execute_along_and_are_not_stored(batch, run, unbroken, tmp_path):
     store = Store(tmp_path)
     run(batch, store, until=100)
     last, first = batch.of(batch.runs[2:]), batch.of(batch.runs[:2])
@@ -136,9 +132,7 @@ CELL = "toy/paper/long/fast"
         "toy/paper/../paper/long/fast/0-01234567/checkpoint",
     ],
 )
-def test_a_record_that_names_any_other_folder_is_damaged_and_deletes_nothing(
-    named, batch, run, unbroken, tmp_path
-):
+def test_a_record_of_another_folder_deletes_nothing(named, batch, run, unbroken, tmp_path):
     store, outside = Store(tmp_path / "results"), tmp_path / "outside"
     run(batch, store, until=100)
     others = [outside / "thesis.txt", outside / "0-01234567/checkpoint/checkpoint.json"]
@@ -158,9 +152,7 @@ def test_a_record_that_names_any_other_folder_is_damaged_and_deletes_nothing(
 
 
 @pytest.mark.parametrize("linked", ["checkpoint", "run"])
-def test_a_checkpoint_behind_a_symbolic_link_is_neither_used_nor_written_nor_removed(
-    linked, batch, run, unbroken, tmp_path
-):
+def test_a_checkpoint_behind_a_link_is_left_alone(linked, batch, run, unbroken, tmp_path):
     store, outside = Store(tmp_path / "results"), tmp_path / "outside"
     run(batch, store, until=100)
     folder = store.checkpoint_folder(batch.runs[0]).path
@@ -185,9 +177,7 @@ def test_a_checkpoint_behind_a_symbolic_link_is_neither_used_nor_written_nor_rem
     assert digests(store, batch) == unbroken
 
 
-def test_a_checkpoint_that_another_run_names_outlives_a_record_that_names_it_wrongly(
-    batch, run, unbroken, tmp_path
-):
+def test_a_checkpoint_outlives_a_record_that_names_it_wrongly(batch, run, unbroken, tmp_path):
     store = Store(tmp_path)
     first, last = batch.of(batch.runs[:2]), batch.of(batch.runs[2:])
     run(first, store, until=100)
@@ -237,9 +227,7 @@ def test_a_checkpoint_that_lacks_a_part_begins_again_and_says_which(batch, run, 
     assert digests(store, batch) == unbroken
 
 
-def test_an_environment_that_does_not_replay_begins_again_and_says_why(
-    batch, run, tmp_path, monkeypatch
-):
+def test_an_environment_that_does_not_replay_begins_again(batch, run, tmp_path, monkeypatch):
     monkeypatch.setenv("TOY_DRIFTS", "1")
     store = Store(tmp_path)
     run(batch, store, until=100)
