@@ -80,47 +80,39 @@ def on_a_gpu(plan: Plan, **values: float) -> Plan:
     return replace(plan, cells=cells, budget=plan.budget.model_copy(update=values))
 
 
-def test_before_any_run_it_is_the_suites_figure(plan):
-    assert seconds(plan, {}) == pytest.approx(4 * 1_000 * 0.5e-3)
+EARLIER = {"paper/long/fast/7-a": timed(100.0)}
+BOARD = {("long", "fast", "cpu"): (0.02, "boards/toy/paper/cost.csv")}
+ELSEWHERE = {
+    "gone/long/fast/0-a": timed(1.0),
+    "smoke/long/fast/0-a": timed(1.0),
+    "paper/short/fast/0-a": timed(1.0),
+    "paper/long/slow/0-a": timed(1.0),
+    "paper/long/fast/0-a": timed(1.0, device="cuda"),
+}
 
 
-def test_runs_are_as_fast_as_earlier_ones_of_the_budget(plan):
-    found = {"paper/long/fast/7-a": timed(100.0), "smoke/long/fast/0-a": timed(1.0)}
-    assert seconds(plan, found) == pytest.approx(4 * 1_000 / 100)
-
-
-def test_where_the_store_has_no_run_a_stored_board_tells(plan):
-    board = {("long", "fast", "cpu"): (0.02, "boards/toy/paper/cost.csv")}
-    by_board = forecast(plan, {}, board)
-    assert by_board.seconds == pytest.approx(4 * 1_000 * 0.02)
-    assert by_board.basis == "boards/toy/paper/cost.csv"
-    by_run = forecast(plan, {"paper/long/fast/7-a": timed(100.0)}, board)
-    assert by_run.seconds == pytest.approx(4 * 1_000 / 100)
-    assert by_run.basis == "the speed of earlier runs"
-
-
-def test_a_board_of_another_device_tells_nothing(plan):
-    board = {("long", "fast", "cuda"): (0.02, "boards/toy/paper/cost.csv")}
-    assert forecast(plan, {}, board).seconds == seconds(plan, {})
+@pytest.mark.parametrize(
+    ("found", "board", "step", "basis"),
+    [
+        ({}, {}, 0.5e-3, "a nominal 0.5 ms a step"),
+        (ELSEWHERE, {}, 0.5e-3, "a nominal 0.5 ms a step"),
+        (EARLIER | ELSEWHERE, {}, 0.01, "the speed of earlier runs"),
+        ({}, BOARD, 0.02, "boards/toy/paper/cost.csv"),
+        (EARLIER, BOARD, 0.01, "the speed of earlier runs"),
+        ({}, {("long", "fast", "cuda"): (0.02, "b")}, 0.5e-3, "a nominal 0.5 ms a step"),
+    ],
+)
+def test_a_run_takes_as_long_as_earlier_ones_a_board_or_the_suite_say(
+    found, board, step, basis, plan
+):
+    made = forecast(plan, found, board)
+    assert made.seconds == pytest.approx(4 * 1_000 * step)
+    assert made.basis == basis
 
 
 def test_a_gpu_has_a_nominal_time_of_its_own(plan):
     assert seconds(on_a_gpu(plan, gpu_step_ms=0.01), {}) == pytest.approx(4 * 1_000 * 0.01e-3)
     assert seconds(on_a_gpu(plan), {}) == seconds(plan, {})
-
-
-@pytest.mark.parametrize(
-    "found",
-    [
-        {"gone/long/fast/0-a": timed(1.0)},
-        {"smoke/long/fast/0-a": timed(1.0)},
-        {"paper/short/fast/0-a": timed(1.0)},
-        {"paper/long/slow/0-a": timed(1.0)},
-        {"paper/long/fast/0-a": timed(1.0, device="cuda")},
-    ],
-)
-def test_runs_of_something_else_tell_nothing(plan, found):
-    assert seconds(plan, found) == seconds(plan, {})
 
 
 def test_saved_steps_are_not_taken_again(plan):
@@ -145,9 +137,8 @@ def test_dense_gradient_steps_are_counted(plan):
     cell = replace(plan.cells[0], config=config, runs=plan.runs[:1])
     plan = replace(plan, cells=(cell,))
     folder = str(plan.runs[0].folder.relative_to("toy"))
-    of_earlier = {"paper/long/fast/7-a": timed(100.0)}
-    assert seconds(plan, of_earlier) == pytest.approx(10.0)
-    assert seconds(plan, of_earlier | {folder: saved(100)}) == pytest.approx(10.0 * 31 / 44)
+    assert seconds(plan, EARLIER) == pytest.approx(10.0)
+    assert seconds(plan, EARLIER | {folder: saved(100)}) == pytest.approx(10.0 * 31 / 44)
 
 
 def test_the_price_of_rollouts_is_told(plan):

@@ -4,7 +4,6 @@ The victim draws from every stream of global random numbers.
 """
 
 import dataclasses
-import io
 import locale
 import os
 import pickle
@@ -15,7 +14,6 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -174,7 +172,6 @@ def host(host: Host, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterato
     host.register(name="planted", load=lambda: planted, **of)
     assert not host.failures
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "here").touch()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield host
@@ -196,10 +193,7 @@ def culprit(host: Host, deed: str) -> Batch:
 def executed(host: Host, out: Path, *groups: tuple[Batch, ...]) -> tuple[list[Event], list[bool]]:
     """Execute groups as a worker does; each in a process of its own after one that is not fit."""
     events: list[Event] = []
-    fit: list[bool] = []
-    with redirect_stdout(io.StringIO()):
-        for group in groups:
-            fit.append(execute(group, Store(out), host, events.append, 0.0))
+    fit = [execute(group, Store(out), host, events.append, 0.0) for group in groups]
     return events, fit
 
 

@@ -1,7 +1,5 @@
 """What an estimator does to what it is handed, or said, changes neither its results nor others'."""
 
-from __future__ import annotations
-
 import sys
 import threading
 import time

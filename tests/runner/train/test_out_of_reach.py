@@ -5,8 +5,6 @@ runs have the honest one's digests, in environments whose outcomes are their own
 worlds), views of kernels' arrays (MinAtar), and arrays of NumPy (Gymnasium's).
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
@@ -16,11 +14,11 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pytest
 import torch
+from toy_runs import planted
 
-from uqbench import AgentSpec
 from uqbench.agent import Agent, LoopAgent
 from uqbench.lanes import Capturable, Clock
-from uqbench.registry import Added, Host
+from uqbench.registry import Host
 from uqbench.results import RunState, Store
 from uqbench.runner import execute, make_batch_groups
 from uqbench.runner.train.agents import make_agent
@@ -45,14 +43,10 @@ WORLDS = {  # plugins, suite, budget, task, method, steps, settings, changes of 
 
 
 def spoil(*tensors):
-    """Write other values into tensors, or arrays, that may be None."""
-    for values in (values for values in tensors if values is not None):
-        if isinstance(values, np.ndarray):
-            values[...] = not values.flat[0] if values.dtype == bool else 1
-        elif values.dtype == torch.bool:
-            values.fill_(not values.flatten()[0])
-        else:
-            values.fill_(1)
+    """Write ones into tensors, or arrays, that may be None; twice is as once."""
+    for values in tensors:
+        if values is not None:
+            values[...] = 1
 
 
 def stated(uncertainty):
@@ -151,11 +145,6 @@ class WritesLater(Honest):
         return metrics
 
 
-def add(host, spec):
-    added, of = Added({"agent": [spec]}), {"distribution": "planted", "package": "uqbench"}
-    host.register(name="planted", version="1", load=lambda: added, **of)
-
-
 def trained(world, deed, patch, folder, seeds=(0, 1)):
     """The runs, one a lane, and the store, of an agent behind one that does a deed."""
     plugins, name, budget, task, method, steps, settings, changes = WORLDS[world]
@@ -163,18 +152,15 @@ def trained(world, deed, patch, folder, seeds=(0, 1)):
     patch.setenv("UQBENCH_PLUGINS", plugins)
     host = Host.load()
     suite = read_suites(host, check=(name,)).suite(name)
-    spec = host.agents[str(next(m.agent for m in suite.methods if m.name == method))]
+    own = next(m for m in suite.methods if m.name == method)
+    spec = host.agents[str(own.agent)]
 
     def make(info, seeds, config, device):
         return deed(spec.load_factory()(info, seeds, config, device))
 
-    planted = AgentSpec(name="planted", version="1", factory=make, config=spec.load_config())
-    add(host, planted)
-    methods = tuple(
-        m.model_copy(update={"agent": "planted"}) if m.name == method else m for m in suite.methods
-    )
     budgets = suite.budgets | {budget: suite.budgets[budget].model_copy(update=changes)}
-    suite = suite.model_copy(update={"methods": methods, "budgets": budgets})
+    suite = suite.model_copy(update={"methods": (own,), "budgets": budgets})
+    suite = planted(host, suite, make, config=spec.load_config())
     plan = make_plan(
         suite, host, budget, device="cpu", methods=[method], tasks=[task], seeds=seeds,
         steps=steps, settings={method: settings},
@@ -236,12 +222,11 @@ SAID |= dict.fromkeys(["", "mine ", "mine\u200b"], "expected a word of printable
 
 
 @pytest.mark.parametrize("name", SAID)
-def test_a_metric_has_a_word_for_a_name_and_not_that_of_what_is_measured(
-    name, tmp_path, monkeypatch
-):
+def test_a_metric_has_a_word_for_a_name_and_none_of_what_is_measured(name, tmp_path, monkeypatch):
     deed = partial(Reports, name=name, value=9.0)
     [run], store = trained("corridor", deed, monkeypatch, tmp_path, seeds=[0])
-    assert re.search(f"reports a metric (named )?{name!r}[,;] {SAID[name]}", store.find(run).reason)
+    reason = store.find(run).reason
+    assert re.search(f"metric (named )?{re.escape(repr(name))}[,;] {SAID[name]}", reason)
 
 
 class Captured(Agent, Capturable):
@@ -325,18 +310,12 @@ def test_a_method_that_owns_its_loop_writes_into_arrays_of_its_own(actors, tmp_p
     monkeypatch.setenv("UQBENCH_PLUGINS", "toy,tabular,builtin")
     found = []
     for made in (Plays, Writes):
-        host = Host.load()
-        spec = AgentSpec(name="planted", version="1", factory=made, vector=True, loop=True)
-        add(host, spec)
         for name, task in (("toy", "long"), ("deepsea", "deepsea-4")):
+            host = Host.load()
             suite = read_suites(host, check=(name,)).suite(name)
-            table = suite.methods[0].model_copy(
-                update={"agent": "planted", "config": {}, "tasks": {}}
-            )
             budget = suite.budgets["smoke"].model_copy(update={"actors": actors})
-            suite = suite.model_copy(
-                update={"methods": (table,), "baseline": table.name, "budgets": {"smoke": budget}}
-            )
+            suite = suite.model_copy(update={"budgets": {"smoke": budget}})
+            suite = planted(host, suite, made, vector=True, loop=True)
             plan = make_plan(suite, host, "smoke", device="cpu", tasks=[task], seeds=[0], steps=60)
             [[batch]] = make_batch_groups(plan, plan.runs, "cpu", lanes=1)
             store = Store(tmp_path / made.__name__)
@@ -361,12 +340,9 @@ def test_each_agent_has_a_config_of_its_own(tmp_path, monkeypatch):
         seen.append(len(config.widths))
         return Honest(None)
 
-    add(host, AgentSpec(name="planted", version="1", factory=make, config=Widths))
-    suite = read_suites(host, check=("toy",)).suite("toy")
-    plan = make_plan(suite, host, "paper", device="cpu", methods=["slow"], tasks=["long"])
+    suite = planted(host, read_suites(host, check=("toy",)).suite("toy"), make, config=Widths)
+    plan = make_plan(suite, host, "paper", device="cpu", tasks=["long"])
     [[batch]] = make_batch_groups(plan, plan.runs[:1], "cpu", lanes=1)
-    method = batch.cell.method.model_copy(update={"agent": "planted"})
-    batch = replace(batch, cell=replace(batch.cell, method=method, config=Widths()))
     env = RotatingPixels(1)
     for _ in range(2):
         make_agent(batch, host, env, torch.device("cpu"))

@@ -1,7 +1,5 @@
 """No invalid prediction and no faulty data set gets a score: a sentence ends its run."""
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A run's episodes account for every step and reward; its scalars are those computed by hand."""
 
-from __future__ import annotations
-
 import io
 import re
 from typing import Any
@@ -112,25 +110,6 @@ def test_taking_records_does_not_change_the_episodes(at: tuple[int, ...]) -> Non
             np.testing.assert_array_equal(found[name], column)
 
 
-def test_a_record_holds_the_totals_so_far_and_the_agents_metrics_by_lane() -> None:
-    outcomes = random_outcomes(300)
-    made = recorder(300)
-    for step in outcomes[:100]:
-        made.step(step)
-    given = made.record({"loss": torch.tensor([1.0, 2.0, float("nan")])})
-    for step in outcomes[100:]:
-        made.step(step)
-    made.record({})
-    for lane, (records, _) in enumerate(made.finish()):
-        early = sum(step.reward[lane].item() for step in outcomes[:100])
-        late = sum(step.reward[lane].item() for step in outcomes)
-        assert given["reward"][lane] == early
-        assert values(records, "reward") == [(100, early), (300, late)]
-        ((step, loss),) = values(records, "loss")
-        assert step == 100
-        np.testing.assert_equal(loss, [1.0, 2.0, np.nan][lane])
-
-
 @pytest.mark.parametrize("ends", [0.01, 0.3])  # often in a block, at the same step, in every step
 @pytest.mark.parametrize("actors", [1, 4])
 @pytest.mark.parametrize("at_once", [1, 7 * LANES * 4, 10**6])
@@ -197,11 +176,7 @@ def test_evaluation_episodes_stand_apart_from_training() -> None:
 
 
 @pytest.mark.parametrize(
-    ("steps", "due"),
-    [
-        (3, {1, 2, 3}),
-        (150, {3 * k // 2 for k in range(1, 101)}),
-    ],
+    ("steps", "due"), [(3, {1, 2, 3}), (150, {3 * k // 2 for k in range(1, 101)})]
 )
 def test_a_hundred_records_are_due_at_even_intervals_the_last_at_the_end(steps, due):
     made = recorder(steps)

@@ -1,7 +1,5 @@
 """Honest methods that do what few others do: none is refused, and a run repeats."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch
