@@ -170,7 +170,7 @@ def test_a_reward_that_is_no_number_fails_its_run_alone_and_the_board_is_written
 def test_two_processes_on_one_store_share_the_work_and_run_nothing_twice(tmp_path):
     slowly, logs = ("--set", "slow.step_seconds=0.002"), [tmp_path / "log-0", tmp_path / "log-1"]
     both = [begin(tmp_path, *slowly, TOY_LOG=str(log)) for log in logs]
-    texts = [process.communicate(timeout=120) for process in both]
+    texts = [process.communicate(timeout=600) for process in both]
     assert [process.returncode for process in both] == [0, 0], texts
     assert list(states(tmp_path).values()) == ["finished"] * N_RUNS
     told = [log.read_text().splitlines() for log in logs]
@@ -231,7 +231,7 @@ def test_a_process_takes_over_what_another_one_left_when_it_was_killed(tmp_path)
     first, second = both
     first.kill()
     first.communicate()
-    second.communicate(timeout=120)
+    second.communicate(timeout=600)
     assert second.returncode == 0
     assert list(states(tmp_path).values()) == ["finished"] * (N_RUNS // 2)
 

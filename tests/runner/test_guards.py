@@ -120,3 +120,29 @@ def test_a_wrong_prediction_is_named_with_its_lanes(predicted, said):
     obs, _ = RotatingPixels(2).reset()
     with pytest.raises(UqbenchError, match=said):
         Checked(Acts(said=Uncertainty(**predicted)), 4, 7).uncertainty(obs[:, None])
+
+
+class Scribbles(Acts):
+    """Writes into all that it is asked about."""
+
+    def policy(self, obs, valid=None):
+        obs.zero_()
+        valid.zero_()
+        return self.chosen
+
+    def uncertainty(self, obs):
+        obs.zero_()
+        return self.said
+
+
+def test_an_agent_has_its_hands_off_the_states_that_it_is_asked_about_and_off_its_answers():
+    agent = Scribbles(policy=LAST.clone(), said=Uncertainty(mean=ONES.clone()))
+    obs, valid = torch.ones(2, 1, 3), torch.ones(2, 1, 4, dtype=torch.bool)
+    asked = Checked(agent, 4, 0)
+    actions, stated = asked.policy(obs, valid), asked.uncertainty(obs)
+    agent.chosen.fill_(7)
+    agent.said.mean.fill_(7)
+    assert obs.all()
+    assert valid.all()
+    assert actions.equal(LAST)
+    assert stated.mean.equal(ONES)
