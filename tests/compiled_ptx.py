@@ -51,9 +51,7 @@ def ptx(kernel: Any, parameters: Any, lanes: Any, capability: tuple[int, int] = 
     return str(text)
 
 
-CAPABILITIES = pytest.mark.parametrize(
-    "capability", [(7, 5), (8, 0), (9, 0)], ids=["7.5", "8.0", "9.0"]
-)
+CAPABILITIES = pytest.mark.parametrize("capability", [(7, 5), (8, 0), (9, 0)], ids=str)
 NAMES = ["begin", "step"]
 KERNELS = pytest.mark.parametrize("name", NAMES)
 ENVIRONMENTS = pytest.mark.parametrize("game", [*GAMES, "highway"])
@@ -86,11 +84,7 @@ def test_kernel_compiles_to_ptx(game: str, name: str, capability: tuple[int, int
 @KERNELS
 @ENVIRONMENTS
 def test_ptx_compiles_to_machine_code_without_spills(
-    game: str,
-    name: str,
-    capability: tuple[int, int],
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    game: str, name: str, capability: tuple[int, int], tmp_path: Path, capsys: Any
 ) -> None:
     source = tmp_path / "kernel.ptx"
     source.write_text(ptx_of(game, name, capability))

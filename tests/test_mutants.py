@@ -1,7 +1,5 @@
 """Mutants: one change each, and those are told that tests do not see."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

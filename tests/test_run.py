@@ -1,15 +1,12 @@
 """`uqbench run`, as a user runs it: a command in a process, on a plugin that is installed."""
 
 import csv
-import gzip
 import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,10 +21,6 @@ from uqbench.seeding import derive_seed
 N_RUNS = 12  # two tasks, two methods, three seeds
 
 
-def environment(**variables: str) -> dict[str, str]:
-    return os.environ | {"PYTHONPATH": str(TOY), "COLUMNS": "200"} | variables
-
-
 def run_toy(
     out: Path, *arguments: str, code: int = 0, variables: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
@@ -35,6 +28,16 @@ def run_toy(
     one = () if "--workers" in arguments else ("--workers", "1")
     command = ("run", "--suite", "toy", "--out", out, *one, *arguments)
     return uqbench(*command, code=code, variables=variables)
+
+
+def begin(out: Path, *arguments: str, **variables: str) -> "subprocess.Popen[str]":
+    """Begin one in a process of its own."""
+    command = [sys.executable, "-m", "uqbench", "run", "--suite", "toy", "--out", str(out)]
+    return subprocess.Popen(
+        [*command, "--workers", "1", *arguments], text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env=os.environ | {"PYTHONPATH": str(TOY), "COLUMNS": "200"} | variables,
+    )  # fmt: skip
 
 
 def states(out: Path) -> dict[str, str]:
@@ -78,11 +81,6 @@ def test_progress_goes_to_stderr_and_the_table_with_its_path_to_stdout(finished)
     assert report == f"report: {out / 'report.html'} (open it)"
 
 
-def test_every_planned_run_is_finished(finished):
-    out, *_ = finished
-    assert list(states(out).values()) == ["finished"] * N_RUNS
-
-
 def test_running_again_does_nothing_and_changes_no_byte(finished):
     out, stdout, _ = finished
     before = files(out)
@@ -93,49 +91,11 @@ def test_running_again_does_nothing_and_changes_no_byte(finished):
     assert files(out) == before
 
 
-@pytest.mark.long
-def test_a_wider_selection_does_only_what_is_missing(tmp_path):
-    run_toy(tmp_path, "--methods", "fast", "--seeds", "2")
-    boards = ("leaderboards", "report.html")
-    before = {
-        path: data
-        for path, data in files(tmp_path).items()
-        if not any(name in path for name in boards)
-    }
-    wider = run_toy(tmp_path)
-    assert "4 finished: not run again" in wider.stderr
-    after = files(tmp_path)
-    assert all(after[path] == data for path, data in before.items())
-    assert list(states(tmp_path).values()) == ["finished"] * N_RUNS
-
-
-@pytest.mark.long
-def test_results_do_not_depend_on_workers_or_on_which_runs_share_a_program(finished, tmp_path):
-    out, *_ = finished
-    run_toy(tmp_path, "--workers", "2", "--seed", "2", "--tasks", "long")
-    alone = sorted(tmp_path.glob("toy/paper/long/*/2-*/run.json"))
-    assert len(alone) == 2
-    for path in alone:
-        together = json.loads((out / path.relative_to(tmp_path)).read_text())
-        record = json.loads(path.read_text())
-        assert record["digests"]["results"] == together["digests"]["results"]
-        assert record["scalars"] == together["scalars"]
-
-
 def test_a_run_is_identified_by_what_was_set(tmp_path):
-    run_toy(tmp_path, "--methods", "slow", "--seeds", "1", "--tasks", "short")
-    run_toy(
-        tmp_path,
-        "--methods",
-        "slow",
-        "--seeds",
-        "1",
-        "--tasks",
-        "short",
-        "--set",
-        "slow.forward=0.5",
-    )
-    run_toy(tmp_path, "--methods", "slow", "--seeds", "1", "--tasks", "short", "--steps", "300")
+    one = ("--methods", "slow", "--seeds", "1", "--tasks", "short")
+    run_toy(tmp_path, *one)
+    run_toy(tmp_path, *one, "--set", "slow.forward=0.5")
+    run_toy(tmp_path, *one, "--steps", "300")
     folders = sorted(tmp_path.glob("toy/paper/short/slow/0-*"))
     assert len(folders) == 3
     identities = [json.loads((f / "run.json").read_text())["identity"] for f in folders]
@@ -162,30 +122,6 @@ def test_a_method_that_raises_fails_with_its_reason_and_the_suite_goes_on(tmp_pa
     assert list(states(out).values()) == ["finished"] * N_RUNS
 
 
-@pytest.mark.parametrize(
-    ("wrong", "reason"),
-    [
-        ("values", "Q-values are not finite after 6 steps"),
-        pytest.param(
-            "shape",
-            "act returned torch.int64 of shape (1,); expected torch.int64 of shape (1, 1)",
-            marks=pytest.mark.long,
-        ),
-        pytest.param(
-            "range",
-            "the agent chose action 7; expected a valid one of 0 to 1",
-            marks=pytest.mark.long,
-        ),
-    ],
-)
-def test_wrong_values_and_actions_fail_their_run_with_that_reason(wrong, reason, tmp_path):
-    done = run_toy(tmp_path, "--tasks", "short", "--set", f"slow.wrong={wrong}", code=1)
-    assert reason in done.stderr
-    found = states(tmp_path)
-    assert sorted(found.values()) == ["failed"] * 3 + ["finished"] * 3
-    assert all(("/slow/" in run) == (state == "failed") for run, state in found.items())
-
-
 def test_a_lane_that_fails_does_not_take_the_others_with_it(tmp_path):
     done = run_toy(
         tmp_path, "--tasks", "short", "--methods", "slow", "--set", "slow.wrong=range", "--set",
@@ -199,9 +135,7 @@ def test_a_numpy_that_lacks_what_all_need_is_said_once_and_nothing_is_retried(tm
     done = run_toy(tmp_path, "--workers", "1", code=1, variables={"TOY_ROW_STACK": "1"})
     reason = "AttributeError: module 'numpy' has no attribute 'row_stack_of_before'"
     assert "FAILED" not in done.stderr  # no run was tried alone
-    said = (
-        rf"all that was begun failed for one reason, {reason}[^;]*; what was left was not tried; "
-    )
+    said = f"all that was begun failed for one reason, {reason}[^;]*; what was left was not tried; "
     assert len(re.findall(f"{said}uqbench doctor looks for what is wrong here", done.stderr)) == 1
     assert list(states(tmp_path).values()).count("failed") == 9  # what begins meanwhile is stopped
 
@@ -214,15 +148,11 @@ def test_what_is_trained_is_judged_by_the_next_command_with_the_same_scores(fini
     assert "failed in uqbench_run_finished" not in done.stderr
     assert "3 of 3 planned runs have no score: " in done.stdout
     assert list(states(tmp_path).values()) == ["trained"] * 3
-    dry = run_toy(tmp_path, *some, "--judge", "--dry-run")
-    assert "3 trained: judged now." in dry.stderr
     run_toy(tmp_path, *some, "--judge")
     out, *_ = finished
     for run in states(tmp_path):
         mine, theirs = (json.loads((of / run / "run.json").read_text()) for of in (tmp_path, out))
         assert mine["digests"] == theirs["digests"]
-    done = run_toy(tmp_path, *some, "--judge", "--train-only", code=2)
-    assert "use one of them" in done.stderr
 
 
 def test_a_reward_that_is_no_number_fails_its_run_alone_and_the_board_is_written(tmp_path):
@@ -238,21 +168,14 @@ def test_a_reward_that_is_no_number_fails_its_run_alone_and_the_board_is_written
 
 
 def test_two_processes_on_one_store_share_the_work_and_run_nothing_twice(tmp_path):
-    command = [sys.executable, "-m", "uqbench", "run", "--suite", "toy", "--out", str(tmp_path)]
-    command += ["--set", "slow.step_seconds=0.002", "--workers", "1"]
-    both = [
-        subprocess.Popen(
-            command, env=environment() | {"TOY_LOG": str(tmp_path / f"log-{number}")},
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )
-        for number in range(2)
-    ]  # fmt: skip
-    texts = [process.communicate(timeout=120) for process in both]
+    slowly, logs = ("--set", "slow.step_seconds=0.002"), [tmp_path / "log-0", tmp_path / "log-1"]
+    both = [begin(tmp_path, *slowly, TOY_LOG=str(log)) for log in logs]
+    texts = [process.communicate(timeout=600) for process in both]
     assert [process.returncode for process in both] == [0, 0], texts
     assert list(states(tmp_path).values()) == ["finished"] * N_RUNS
-    logs = [(tmp_path / f"log-{number}").read_text().splitlines() for number in range(2)]
-    runs = [line for log in logs for line in log if line.startswith("finished")]
-    assert all(logs)
+    told = [log.read_text().splitlines() for log in logs]
+    runs = [line for lines in told for line in lines if line.startswith("finished")]
+    assert all(told)
     assert len(set(runs)) == len(runs) == N_RUNS
     assert texts[0][0] == texts[1][0]  # both end with the whole leaderboard
 
@@ -299,21 +222,16 @@ def test_a_full_disk_loses_nothing_that_is_finished(disk):
 
 
 def test_a_process_takes_over_what_another_one_left_when_it_was_killed(tmp_path):
-    command = [sys.executable, "-m", "uqbench", "run", "--suite", "toy", "--out", str(tmp_path)]
-    command += ["--methods", "slow", "--set", "slow.step_seconds=0.005", "--workers", "1"]
-    first = subprocess.Popen(command, env=environment(), stderr=subprocess.PIPE, text=True)
-    assert first.stderr is not None
-    while "all runs" not in (line := first.stderr.readline()):
-        assert line
-    second = subprocess.Popen(
-        command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    assert second.stderr is not None
-    while "all runs" not in (line := second.stderr.readline()):
-        assert line
+    both = []
+    for _ in range(2):
+        process = begin(tmp_path, "--methods", "slow", "--set", "slow.step_seconds=0.005")
+        while "all runs" not in (line := process.stderr.readline()):
+            assert line
+        both.append(process)
+    first, second = both
     first.kill()
     first.communicate()
-    second.communicate(timeout=120)
+    second.communicate(timeout=600)
     assert second.returncode == 0
     assert list(states(tmp_path).values()) == ["finished"] * (N_RUNS // 2)
 
@@ -349,74 +267,12 @@ def test_provenance_names_every_package_that_takes_part(finished):
     assert {"uqbench", "toy-uqbench", "torch", "numpy"} <= set(record["provenance"]["versions"])
 
 
-@pytest.mark.long
-def test_a_worker_that_dies_costs_only_its_runs(tmp_path):
-    healed = tmp_path / "healed"
-    settings = ("--set", "slow.die_at=50", "--set", f"slow.healed={healed}")
-    out = tmp_path / "results"
-    done = run_toy(out, *settings, code=1)
-    assert "the worker was killed by SIGKILL" in done.stderr
-    assert sorted(states(out).values()) == ["failed"] * 6 + ["finished"] * 6
-    healed.touch()
-    run_toy(out, *settings)
-    assert list(states(out).values()) == ["finished"] * N_RUNS
-
-
-@pytest.mark.parametrize(
-    "kill", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.long)]
-)
-def test_an_interrupted_run_leaves_a_valid_store_and_is_completed_by_the_next(kill, tmp_path):
-    selection = ("--methods", "slow", "--seeds", "1", "--set", "slow.step_seconds=0.005")
-    command = ("run", "--suite", "toy", "--out", str(tmp_path), "--workers", "1", *selection)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "uqbench", *command],
-        env=environment(),
-        stderr=subprocess.PIPE,
-        text=True,
-        # a shell's background job ignores SIGINT, and so would its children
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
-    assert process.stderr is not None
-    while "all runs" not in (line := process.stderr.readline()):
-        assert line
-    process.send_signal(kill)
-    process.communicate(timeout=60)
-    assert process.returncode == (130 if kill == signal.SIGINT else -signal.SIGKILL)
-    deadline = time.monotonic() + 30
-    while "running" in states(tmp_path).values():  # an orphan notices that its parent is gone
-        assert time.monotonic() < deadline
-        time.sleep(0.2)
-    assert list(states(tmp_path).values()) == ["interrupted"]
-    done = run_toy(tmp_path, *selection)
-    assert "1 interrupted: again" in done.stderr
-    assert list(states(tmp_path).values()) == ["finished"] * 2
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("name", ["episodes.parquet", "run.json"])
-def test_a_truncated_file_is_named_kept_and_run_again(name, tmp_path):
-    one = ("--methods", "fast", "--tasks", "short", "--seeds", "1")
-    run_toy(tmp_path, *one)
-    folder = next(tmp_path.glob("toy/paper/short/fast/0-*"))
-    data = (folder / name).read_bytes()
-    (folder / name).write_bytes(data[: len(data) // 2])
-    done = run_toy(tmp_path, *one)
-    assert f"{folder.relative_to(tmp_path)}: {name}" in done.stderr
-    aside = folder.with_name(folder.name + ".damaged-1")
-    assert (aside / name).read_bytes() == data[: len(data) // 2]
-    assert list(states(tmp_path).values()) == ["finished"]
-
-
 def test_a_dry_run_says_what_would_run_by_method_and_writes_nothing(tmp_path):
     done = run_toy(tmp_path / "nothing", "--dry-run", "--seed", "7")
     lines = [line.split() for line in done.stdout.splitlines()]
-    assert [line[:3] for line in lines if line[0] in ("slow", "fast")] == [
-        ["slow", "2", "0"],
-        ["fast", "2", "0"],
-    ]
-    assert done.stdout.splitlines()[-1].startswith(
-        "in all, on one core: 24 s (from a nominal 10 ms"
-    )
+    assert ["slow", "2", "0"] in [line[:3] for line in lines]
+    assert ["fast", "2", "0"] in [line[:3] for line in lines]
+    assert "\nin all, on one core: 24 s (from a nominal 10 ms" in done.stdout
     assert not (tmp_path / "nothing").exists()
 
 
@@ -435,45 +291,21 @@ def test_run_json_follows_its_published_schema(finished):
         jsonschema.validate(json.loads(path.read_text()), schema)
 
 
-def test_metrics_and_episodes_agree_with_each_other(finished):
-    import pyarrow.parquet as pq
-
-    out, *_ = finished
-    for folder in out.glob("toy/paper/long/*/*"):
-        metrics = pq.read_table(folder / "metrics.parquet").to_pandas()
-        episodes = pq.read_table(folder / "episodes.parquet").to_pandas()
-        training = episodes[episodes.phase == "training"]
-        last = metrics[metrics.step == 600].set_index("metric").value
-        assert training["return"].sum() == pytest.approx(last["reward"])
-        assert training.event_bumps.sum() == last["events/bumps"]
-        assert training.length.sum() == 600
-        assert (training.length <= 50).all()
-        evaluations = episodes[episodes.phase == "evaluation"]
-        assert evaluations.groupby("step").size().to_dict() == {300: 4, 600: 4}
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--suite", "tooy"), "There is no suite 'tooy'. Did you mean 'toy'?"),
-        (("--suite", "toy", "--methods", "fsat"), "There is no method 'fsat'. Did you mean 'fast'"),
         (("--suite", "toy", "--methods", "walker"), "uqbench try walker --suite toy needs none"),
-        (
-            ("--suite", "toy", "--tasks", "lnog"),
-            "toy has no task 'lnog'. Did you mean 'long'?",
-        ),
+        (("--suite", "toy", "--tasks", "lnog"), "toy has no task 'lnog'. Did you mean 'long'?"),
         (("--suite", "toy", "--budget", "papr"), "Did you mean 'paper'?"),
         (("--suite", "toy", "--set", "fast.forwrad=1.0"), "Did you mean 'forward'?"),
         (("--suite", "toy", "--set", "fast.forward=high"), "forward: Input should be a valid num"),
         (("--suite", "toy", "--set", "fats.forward=1.0"), "--set: the plan has no method 'fats'"),
         (("--suite", "toy", "--set", "forward"), "expected METHOD.KEY=VALUE"),
-        (("--suite", "toy", "--seeds", "0"), "'0': expected a whole number from 1"),
         (("--suite", "toy", "--seeds", "99999999"), "from 1 to 10,000"),
         (("--suite", "toy", "--set", "fast.forward=nan"), "not JSON compliant"),
-        (("--suite", "toy", "--set", "fast.forward=1\nx=2"), "forward: Input should be a valid"),
-        (("--suite", "toy", "--seeds", "-1"), "'-1': expected a whole number"),
         (("--suite", "toy", "--seed", "3", "--seed", "3"), "--seed 3 appears more than once"),
         (("--suite", "toy", "--seed", "3", "--seeds", "3"), "use one of them"),
+        (("--suite", "toy", "--judge", "--train-only"), "use one of them"),
         (("--suite", "toy", "--steps", "0"), "'0': expected a whole number from 1"),
         (("--suite", "toy", "--device", "cuda"), "use --device cpu"),
         (("--suite", "toy", "--out", "/proc/nothing"), "Results cannot be written to"),
@@ -484,67 +316,6 @@ def test_a_command_that_cannot_be_understood_says_what_was_expected(arguments, m
     assert message in done.stderr
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
-
-
-@pytest.mark.long
-def test_leaderboard_has_the_same_bytes_again_and_notices_a_changed_one(finished, tmp_path):
-    out, *_ = finished
-    board = ("leaderboard", "--suite", "toy", "--out", out, "--to", tmp_path)
-    uqbench(*board)
-    first = files(tmp_path)
-    uqbench(*board)
-    assert files(tmp_path) == first
-    tables = ("claims", "cost", "errors", "leaderboard", "pairs", "ranks", "tasks")
-    names = [*(f"{table}.csv" for table in tables), "made_with.json", "manifest.json", "papers.bib"]
-    names += ["README.md", "curves.parquet", "scores.csv.gz"]
-    assert set(first) == {"README.md", *(f"toy/paper/{name}" for name in names)}
-    (made,) = json.loads((tmp_path / "toy/paper/made_with.json").read_text())["runs"]
-    assert made["runs"] == 12
-    assert made["versions"].keys() >= {"python", "torch", "numpy"}
-    assert "12 of its 12 rows compared" in uqbench(*board, "--check").stdout
-    assert len(json.loads(uqbench(*board, "--json").stdout)) == 2
-    elsewhere = ("leaderboard", "--suite", "toy", "--out", tmp_path / "none", "--to", tmp_path)
-    assert "0 of its 12 rows compared" in uqbench(*elsewhere, "--check").stdout
-    folder = tmp_path / "toy/paper"
-    whole = read_scores(folder)
-    write_scores(folder, "\n".join(whole.splitlines()[:-1]) + "\n")
-    assert (
-        "has no rows of short/slow (seed 2), which" in uqbench(*elsewhere, "--check", code=2).stderr
-    )
-    head, first_row, rest = whole.split("\n", 2)
-    cells = first_row.split(",")
-    cells[5] = "9.0"
-    write_scores(folder, "\n".join([head, ",".join(cells), rest]))
-    assert "does not follow from" in uqbench(*elsewhere, "--check", code=2).stderr
-    write_scores(folder, whole)
-    path = folder / "leaderboard.csv"
-    path.write_bytes(path.read_bytes().replace(b"fast,method,,1,", b"fast,method,,2,"))
-    assert "leaderboard.csv: differs" in uqbench(*elsewhere, "--check", code=1).stdout
-
-
-@pytest.mark.long
-def test_runs_that_are_made_again_bit_for_bit_pass_the_check(finished, tmp_path):
-    out, *_ = finished
-    board = ("leaderboard", "--suite", "toy", "--to", tmp_path / "boards")
-    uqbench(*board, "--out", out)
-    again = tmp_path / "again"
-    run_toy(again, "--workers", "1", "--seed", "1", "--methods", "fast")
-    checked = uqbench(*board, "--out", again, "--check")
-    assert "2 of its 12 rows compared" in checked.stdout
-    stored = tmp_path / "boards/toy/paper"
-    digest = next(iter(again.glob("toy/paper/*/fast/1-*/run.json")))
-    digest = json.loads(digest.read_text())["digests"]["results"]
-    assert digest in read_scores(stored)
-    write_scores(stored, read_scores(stored).replace(digest, "0" * 64))
-    assert "differs from the run" in uqbench(*board, "--out", again, "--check", code=1).stdout
-
-
-def unpacked(path: Path) -> str:
-    return gzip.decompress(path.read_bytes()).decode()
-
-
-def pack(path: Path, text: str) -> None:
-    path.write_bytes(gzip.compress(text.encode()))
 
 
 def table(path: Path) -> dict[str, dict[str, str]]:
@@ -594,37 +365,18 @@ def test_rows_of_a_stored_board_are_made_again_and_compared_bit_for_bit(finished
     assert told.count("differs from the run in") == 2
 
 
-@pytest.fixture
-def third(tmp_path) -> dict[str, str]:
-    """Variables of an installation in which a second plugin adds a third method to the suite."""
-    place = tmp_path / "plugin"
-    (place / "third-0.1.dist-info").mkdir(parents=True)
-    info = {"METADATA": "Metadata-Version: 2.1\nName: third\nVersion: 0.1\n",
-            "entry_points.txt": "[uqbench]\nthird = third_plugin\n"}  # fmt: skip
-    for name, text in info.items():
-        (place / "third-0.1.dist-info" / name).write_text(text)
-    (place / "third.toml").write_text('[[extend.toy.methods]]\nname = "third"\nagent = "walker"\n')
-    (place / "third_plugin.py").write_text(
-        "from pathlib import Path\nfrom uqbench import hookimpl\n\n\n@hookimpl\n"
-        'def uqbench_suites():\n    return [Path(__file__).with_name("third.toml")]\n'
-    )
-    return {"PYTHONPATH": os.pathsep.join([str(TOY), str(place)])}
-
-
-def test_own_runs_are_shown_in_a_stored_board_whose_runs_are_not_made_again(
-    finished, third, tmp_path
-):
+def test_own_runs_are_shown_in_a_stored_board_that_is_not_made_again(finished, tmp_path):
     boards = tmp_path / "boards"
     shutil.copytree(finished[0] / "leaderboards", boards)
-    out = tmp_path / "mine"
-    command = (out, "--methods", "third", "--beside", boards, "--workers", "1")
-    done = run_toy(*command, variables=third)
+    out, row = tmp_path / "mine", tmp_path / "third.toml"
+    row.write_text('[[extend.toy.methods]]\nname = "third"\nagent = "walker"\n')
+    command = (out, "--plugin", row, "--methods", "third", "--beside", boards, "--workers", "1")
+    done = run_toy(*command)
     assert {path.name for path in out.glob("toy/paper/*/*")} == {"third"}
     (path,) = out.glob("leaderboards/toy/*/leaderboard.csv")
     shown = table(path)
-    assert {name: row["runs_scored"] for name, row in shown.items()} == dict.fromkeys(
-        ("fast", "slow", "third"), "6"
-    )
+    scored = {name: row["runs_scored"] for name, row in shown.items()}
+    assert scored == {"fast": "6", "slow": "6", "third": "6"}
     assert {name for name, row in shown.items() if row["stored_in"]} == {"fast", "slow"}
     assert sorted(row["rank"] for row in shown.values()) == ["1", "2", "3"]
     assert len((path.parent / "pairs.csv").read_text().splitlines()) == 1 + 3
@@ -635,16 +387,11 @@ def test_own_runs_are_shown_in_a_stored_board_whose_runs_are_not_made_again(
     assert shown["fast"]["iqm"] == stored["fast"]["iqm"]
     changed = re.sub(r"(/fast/0)-\w{8}", r"\1-00000000", read_scores(boards / "toy/paper"))
     write_scores(boards / "toy/paper", changed)
-    refused = run_toy(*command, code=2, variables=third)
+    refused = run_toy(*command, code=2)
     assert "was run with other settings or versions" in refused.stderr
 
 
-def test_list_and_doctor_see_the_plugin():
-    listing = json.loads(uqbench("list", "--json").stdout)
-    assert "toy" in [suite["name"] for suite in listing["suites"]]
-    assert {"name": "walker", "plugin": "toy-uqbench"}.items() <= next(
-        agent for agent in listing["agents"] if agent["name"] == "walker"
-    ).items()
+def test_doctor_sees_the_plugin_and_a_folder_that_cannot_be_written():
     told = uqbench("doctor", "--out", "/proc/nothing", code=1).stdout
     assert "plugin toy (toy-uqbench 0.1): environment corridor, agent walker" in told
     (wrong,) = [line for line in told.splitlines() if line.startswith("WRONG")]

@@ -17,15 +17,8 @@ from typing import Any
 import click
 import torch
 from uqbench_cluster.event_log import EventLog, EventLogWriter, FollowedOrder
-from uqbench_cluster.orders import (
-    batches_of,
-    by_digest,
-    make_order,
-    write_order,
-)
-from uqbench_cluster.orders import (
-    read_order as read,
-)
+from uqbench_cluster.orders import batches_of, by_digest, make_order, write_order
+from uqbench_cluster.orders import read_order as read
 
 from uqbench.api.status import run_status
 from uqbench.boards import StoredBoard, check_scores, from_csv

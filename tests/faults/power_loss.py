@@ -61,9 +61,12 @@ class Trace:
 
     def record(self, patch: pytest.MonkeyPatch) -> None:
         """Record the operations of this process from now on."""
-        for name in ("open", "fsync", "replace", "rename", "unlink", "mkdir", "rmdir"):
-            original = getattr(os, name)
-            patch.setattr(os, name, getattr(self, f"_{name}")(original))
+        own = {"open": self._open, "fsync": self._fsync}
+        own |= {"replace": self._replace, "rename": self._replace}
+        for name, recorded in own.items():
+            patch.setattr(os, name, recorded(getattr(os, name)))
+        for name, kind in (("unlink", "unname"), ("rmdir", "unname"), ("mkdir", "name")):
+            patch.setattr(os, name, self._after(getattr(os, name), kind))
 
     def _below(self, path: Any, folder: int | None = None) -> str | None:
         """A path below the root; ``folder`` is the descriptor that it is relative to."""
@@ -111,17 +114,6 @@ class Trace:
                 self.ops.append(Op("rename", new, self._inodes[new], source=old))
 
         return replace
-
-    _rename = _replace
-
-    def _unlink(self, original: Callable[..., None]) -> Callable[..., None]:
-        return self._after(original, "unname")
-
-    def _rmdir(self, original: Callable[..., None]) -> Callable[..., None]:
-        return self._after(original, "unname")
-
-    def _mkdir(self, original: Callable[..., None]) -> Callable[..., None]:
-        return self._after(original, "name")
 
     def _after(self, original: Callable[..., None], kind: str) -> Callable[..., None]:
         def operation(path: Any, *more: Any, **keywords: Any) -> None:

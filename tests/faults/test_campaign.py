@@ -5,7 +5,6 @@ each command from a folder of hostile modules.
 """
 
 import gzip
-import json
 import os
 import random
 import re
@@ -20,26 +19,18 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-from test_damaged_files import DAMAGES, chosen, complete, files, results
+from test_damaged_files import DAMAGES, chosen, complete, files
 from uqbench_report.explorer.page import Explorer
 
 from uqbench.boards import board, board_at, board_folders
 from uqbench.errors import StorageError, UqbenchError
 from uqbench.pages.board_folders import write_board
 from uqbench.registry import Host
-from uqbench.results import Folder, RunState, Store
-from uqbench.suites import Plan, make_plan, read_suites
+from uqbench.results import RunState, Store
+from uqbench.suites import Plan, read_suites
 
 LONG = pytest.mark.skipif("UQBENCH_FAULTS" not in os.environ, reason="tox -e faults")
 TOY = Path(__file__).parents[1] / "toy"
-
-
-@pytest.fixture
-def plan(host: Host) -> Plan:
-    suite = read_suites(host).suite("toy")
-    return make_plan(suite, host, "smoke", device="cpu", tasks=["short"])
 
 
 @pytest.fixture(scope="module")
@@ -61,9 +52,7 @@ def whole(plan: Plan, host: Host, once: Path, tmp_path: Path) -> Path:
     return shutil.copytree(root, tmp_path / "whole")
 
 
-def test_every_file_of_another_board_damaged_in_every_way_costs_that_board_alone(
-    plan, host, whole, tmp_path
-):
+def test_every_damaged_file_of_another_board_costs_that_board_alone(plan, host, whole, tmp_path):
     names = sorted(path.name for path in (whole / "leaderboards/toy/other").iterdir())
     cases = chosen([(k, what) for k in range(len(names)) for what in DAMAGES])
     suites = read_suites(host, check=()).suites
@@ -87,9 +76,7 @@ def test_every_file_of_another_board_damaged_in_every_way_costs_that_board_alone
 
 
 @pytest.mark.parametrize("level", ["suite", "budget", "task", "method", "run"])
-def test_a_link_in_place_of_a_folder_leads_no_command_out_of_the_results(
-    level, plan, host, whole, tmp_path
-):
+def test_a_link_in_place_of_a_folder_leads_no_command_out(level, plan, host, whole, tmp_path):
     root, outside = tmp_path / "results", tmp_path / "outside"
     shutil.copytree(whole, root)
     run = plan.runs[0]
@@ -105,43 +92,15 @@ def test_a_link_in_place_of_a_folder_leads_no_command_out_of_the_results(
     place = "/".join(run.folder.parts[:depth])
     assert "symbolic link" in str(named[place].reason)
     assert store.find(run).state is RunState.DAMAGED
-    with pytest.raises((StorageError, UqbenchError)) if level != "run" else NoError():
+    if level == "run":
         lock = store.lock(run)
-        try:
-            store.set_aside(run)
-        finally:
-            lock.release()
-    if level != "run":
+        store.set_aside(run)
+        lock.release()
+    else:
+        with pytest.raises((StorageError, UqbenchError)):
+            store.lock(run)
         complete(plan, root, host)  # its runs fail, and are not made elsewhere
     assert files(outside) == before
-
-
-class NoError:
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, *rest: object) -> None: ...
-
-
-@pytest.mark.parametrize("linked", ["leaderboards", "leaderboards/toy", "leaderboards/toy/one"])
-def test_a_board_is_neither_written_nor_listed_through_a_link(linked, plan, host, whole, tmp_path):
-    outside = tmp_path / "outside"
-    (whole / linked).rename(outside)
-    (whole / linked).symlink_to(outside)
-    before, store = files(outside), Store(whole)
-    folder = Folder(whole, ("leaderboards", "toy", "one"))
-    with pytest.raises(StorageError, match="is a symbolic link"):
-        write_board(board(plan, store), store, folder, host)
-    assert "one" not in [found.names[-1] for found in board_folders(whole)]
-    assert files(outside) == before
-
-
-def test_twenty_links_to_their_own_folder_are_twenty_damaged_folders(tmp_path):
-    for n in range(20):
-        (tmp_path / f"s{n}").symlink_to(".")
-    began = time.process_time()
-    found = list(Store(tmp_path).walk())
-    assert [stored.state for _, stored in found] == [RunState.DAMAGED] * 20
-    assert time.process_time() - began < 1
 
 
 FOLDERS: dict[str, Callable[[Path], object]] = {
@@ -249,13 +208,3 @@ def test_commands_killed_at_any_moment_end_with_the_same_results(suite, budget, 
         kills += 1
     assert start("killed").wait(600) == 0
     assert digests("killed") == digests("reference")
-
-
-def test_results_are_the_same_where_another_user_owns_what_is_stored(plan, host, whole):
-    """Root reads it; anybody else is refused with a sentence."""
-    before = results(plan, whole)
-    for path in whole.rglob("*"):
-        if os.geteuid() == 0 and not path.is_symlink():
-            os.chown(path, 65534, 65534)
-    assert results(plan, whole) == before
-    assert json.dumps([place for place, _ in Store(whole).walk()])

@@ -30,9 +30,8 @@ from uqbench.results.store import TO_DO
 from uqbench.results.verified import FILE
 from uqbench.runner import execute, make_batch_groups
 from uqbench.runner.checkpoints import Checkpointer
-from uqbench.runner.events import Started
 from uqbench.runner.process import Stop
-from uqbench.suites import Plan, Selection, make_plan, read_suites
+from uqbench.suites import Plan, Selection
 
 LONG = "UQBENCH_FAULTS" in os.environ
 SHORT_FORM = 5
@@ -107,12 +106,6 @@ DAMAGES: dict[str, Damage] = {
 }  # fmt: skip
 
 
-@pytest.fixture
-def plan(host: Host) -> Plan:
-    suite = read_suites(host).suite("toy")
-    return make_plan(suite, host, "smoke", device="cpu", tasks=["short"])
-
-
 @pytest.fixture(autouse=True)
 def an_index_of_every_file(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verified, "FEWEST", 0)
@@ -158,26 +151,6 @@ def files(root: Path) -> dict[str, bytes]:
         for path in root.rglob("*")
         if path.is_file() and not path.is_symlink() and path.name != FILE
     }
-
-
-@pytest.fixture
-def template(plan: Plan, host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A store in which all runs are finished but the last, which has a checkpoint."""
-    root = tmp_path / "template"
-    *groups, last = make_batch_groups(plan, set(plan.runs), "cpu", lanes=1)
-    for group in groups:
-        execute(group, Store(root), host, lambda event: None, 0.0, Stop())
-    after = Checkpointer.after
-
-    def stop(checkpointer: Checkpointer, step: int, state: Any) -> None:
-        checkpointer.stop.asked = step == 20
-        after(checkpointer, step, state)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Checkpointer, "after", stop)
-        with pytest.raises(SystemExit):
-            execute(last, Store(root), host, lambda event: None, 1000.0, Stop())
-    return root
 
 
 def targets(root: Path, plan: Plan) -> Iterator[tuple[Path, Path]]:
@@ -261,32 +234,7 @@ def test_every_file_of_a_board_damaged_in_every_way_is_named(plan, host, templat
     print(f"{len(cases)} damages of {len(names)} files")
 
 
-def test_four_processes_on_one_store_share_the_work_and_run_nothing_twice(plan, host, tmp_path):
-    root, log = tmp_path / "results", tmp_path / "started"
-    children = []
-    for _ in range(4):
-        child = os.fork()
-        if child == 0:
-            code = 1
-            try:
-                told: list[Any] = []
-                complete(plan, root, host, told)
-                names = [run.name for e in told if isinstance(e, Started) for run in e.batch.runs]
-                with log.open("a") as file:
-                    file.write("".join(f"{name}\n" for name in names))
-                code = 0
-            finally:
-                os._exit(code)
-        children.append(child)
-    assert [os.waitpid(child, 0)[1] for child in children] == [0] * 4
-    complete(plan, root, host)  # what another process worked on when the last one looked
-    assert None not in results(plan, root).values()
-    assert sorted(log.read_text().split()) == sorted(run.name for run in plan.runs)
-
-
-def test_runs_that_a_plugin_deletes_while_it_runs_are_missed_and_run_again(
-    plan, host, tmp_path, monkeypatch
-):
+def test_runs_that_a_plugin_deletes_are_missed_and_run_again(plan, host, tmp_path, monkeypatch):
     root = tmp_path / "results"
     complete(plan, root, host)
     expected = results(plan, root)

@@ -72,9 +72,7 @@ def test_a_run_that_exceeds_the_memory_fails_and_the_others_of_its_batch_finish(
     assert states[bad[0]].reason == reason
 
 
-def test_a_worker_whose_forked_child_lives_on_is_seen_to_be_dead_and_the_next_takes_its_place(
-    host, tmp_path
-):
+def test_a_dead_worker_whose_forked_child_lives_on_is_seen_and_replaced(host, tmp_path):
     bad, good = batch(host, "fork", seeds=1), batch(host, "", seeds=1)
     events, began = execute([(bad,), (good,)], tmp_path), time.monotonic()
     assert [type(event) for event in events if isinstance(event, Failed | Finished)] == [
@@ -94,8 +92,6 @@ def test_a_worker_whose_forked_child_lives_on_is_seen_to_be_dead_and_the_next_ta
         ("exit", "the worker ended with exit code 3"),
         ("segfault", "the worker was killed by SIGSEGV"),
         ("babble", WRITTEN),
-        ("greet", WRITTEN),
-        ("noise", WRITTEN),
         ("loop", "it made no progress for 0.2 minutes (--stall-minutes)"),
     ],
 )

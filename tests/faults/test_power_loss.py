@@ -5,13 +5,10 @@ failure names the crash, which can be restored again.
 """
 
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
 from power_loss import Trace
 
 from uqbench.registry import Host
@@ -76,9 +73,7 @@ def files(root: Path) -> dict[str, bytes]:
     return {str(p.relative_to(root)): p.read_bytes() for p in root.rglob("*") if p.is_file()}
 
 
-def test_no_crash_loses_or_alters_a_finished_run_and_the_next_command_ends_with_the_same_results(
-    batch, host, tmp_path, monkeypatch
-):
+def test_no_crash_alters_a_finished_run_or_later_results(batch, host, tmp_path, monkeypatch):
     root = tmp_path / "real"
     root.mkdir()
     trace = trace_of(batch, root, host, monkeypatch)

@@ -4,8 +4,6 @@ Every package is built as an sdist, and its wheel from that; they are installed 
 into a new environment, whose commands run in an empty folder.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import venv

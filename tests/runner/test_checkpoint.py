@@ -80,6 +80,7 @@ def interrupt(out: Path, with_: signal.Signals, *arguments: str, **variables: st
     wait_for(lambda: log.exists() and len(log.read_text().split()) > 50, process)
     process.send_signal(with_)
     process.communicate(timeout=60)
+    assert process.returncode == (-with_ if with_ is signal.SIGKILL else 130)
     wait_for(lambda: not any_alive(out))
 
 
@@ -109,7 +110,7 @@ def unbroken(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 def one_interrupted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A results folder whose run was interrupted in its middle; ``log`` beside it has its steps."""
     out = tmp_path_factory.mktemp("interrupted") / "results"
-    interrupt(out, signal.SIGTERM, *ALONE, TOY_STEPS=str(out.with_name("log")))
+    interrupt(out, signal.SIGINT, *ALONE, TOY_STEPS=str(out.with_name("log")))
     return out
 
 
@@ -119,9 +120,7 @@ def interrupted(one_interrupted: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(one_interrupted.parent, tmp_path / "copy")) / "results"
 
 
-def test_runs_that_were_killed_go_on_elsewhere_with_other_workers_and_equal_unbroken_ones(
-    unbroken, tmp_path
-):
+def test_runs_that_were_killed_go_on_elsewhere_and_equal_unbroken_ones(unbroken, tmp_path):
     here, there = tmp_path / "here", tmp_path / "there"
     cut_off(here, *PAIRS, lanes=2)
     pair = [f"long/slow/{seed}" for seed in (0, 1)]
@@ -141,12 +140,10 @@ def test_runs_that_were_killed_go_on_elsewhere_with_other_workers_and_equal_unbr
 
 @pytest.mark.parametrize(
     "kind",
-    [pytest.param(signal.SIGTERM, marks=pytest.mark.long), signal.SIGKILL],
+    [pytest.param(signal.SIGINT, marks=pytest.mark.long), signal.SIGKILL],
     ids=lambda kind: kind.name,
 )
-def test_no_step_is_lost_or_taken_twice_where_a_run_is_interrupted(
-    kind, unbroken, interrupted, tmp_path
-):
+def test_no_step_of_an_interrupted_run_is_lost_or_repeated(kind, unbroken, interrupted, tmp_path):
     out, log = interrupted, interrupted.with_name("log")
     if kind is signal.SIGKILL:
         out, log = tmp_path / "results", tmp_path / "steps"
@@ -166,29 +163,6 @@ def test_status_says_where_a_run_goes_on(interrupted):
     assert f"its process is gone; resumes from step {step} of 600" in text
     listed = uqbench("status", "--out", interrupted, "--json").stdout
     assert [entry["checkpoint_step"] for entry in json.loads(listed)] == [step]
-
-
-def test_a_damaged_checkpoint_is_named_and_the_run_starts_again(unbroken, interrupted):
-    [path] = checkpoints(interrupted)[0].glob("step-*.pt")
-    data = bytearray(path.read_bytes())
-    data[len(data) // 2] ^= 1
-    path.write_bytes(data)
-    stderr = run(interrupted, *ALONE)
-    assert f"starting over: {path} does not match its digest" in stderr
-    assert "resumed from" not in stderr
-    assert results(interrupted).items() <= unbroken.items()
-    assert next(iter(records(interrupted).values()))["resumed"] == []
-    assert checkpoints(interrupted) == []
-
-
-def test_other_versions_or_contents_of_packages_start_again(unbroken, interrupted, tmp_path):
-    copy = tmp_path / "plugin"
-    shutil.copytree(TOY, copy)
-    (copy / "toy_uqbench" / "other.py").write_text("")
-    process = start(interrupted, *ALONE, PYTHONPATH=str(copy))
-    _, stderr = process.communicate(timeout=120)
-    assert "was made with other content of toy_uqbench" in stderr
-    assert results(interrupted).items() <= unbroken.items()
 
 
 def test_an_environment_that_cannot_be_saved_is_told_once_and_runs(unbroken, tmp_path):
@@ -215,9 +189,7 @@ def test_zero_seconds_means_no_checkpoints(tmp_path):
 @pytest.mark.parametrize(
     ("failure", "kept"), [pytest.param("raise_at", False, marks=pytest.mark.long), ("die_at", True)]
 )
-def test_an_error_removes_the_checkpoint_and_the_death_of_a_worker_does_not(
-    failure, kept, unbroken, tmp_path
-):
+def test_an_error_removes_the_checkpoint_and_a_death_does_not(failure, kept, unbroken, tmp_path):
     out, healed = tmp_path / "results", tmp_path / "healed"
     settings = (*ALONE, "--set", f"slow.{failure}=400", "--set", f"slow.healed={healed}")
     run(out, *settings, "--checkpoint-seconds", "0.1", code=1)

@@ -1,7 +1,6 @@
 """Who executes batches: this machine, or a package that is named where it is not installed."""
 
 from importlib import metadata
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,19 +8,10 @@ import pytest
 from uqbench.api.status import jobs
 from uqbench.errors import UqbenchError
 from uqbench.executor import ORDERS
-from uqbench.registry import Added, Host
+from uqbench.registry import Added
 from uqbench.registry.packages import DRIVERS
 from uqbench.runner.drive import Here, Where, driver_of
 from uqbench.specs import ExecutorSpec
-
-TOY = Path(__file__).parents[1] / "toy"
-
-
-@pytest.fixture
-def host(monkeypatch: pytest.MonkeyPatch) -> Host:
-    monkeypatch.syspath_prepend(str(TOY))
-    monkeypatch.setenv("UQBENCH_PLUGINS", "toy,builtin")
-    return Host.load()
 
 
 @pytest.fixture

@@ -75,9 +75,7 @@ def tried(batch: Batch, host: Host, out: Path) -> tuple[list[Event], dict[Run, R
     return told, {run: store.find(run).state for run in batch.runs}
 
 
-def test_a_batch_whose_environment_cannot_be_made_is_not_retried(
-    batches, host, tmp_path, monkeypatch
-):
+def test_a_batch_without_its_environment_is_not_retried(batches, host, tmp_path, monkeypatch):
     monkeypatch.setenv("TOY_NO_CORRIDOR", "3")
     told, found = tried(batches["short/slow"], host, tmp_path)
     assert [type(event) for event in told] == [Started, Failed]

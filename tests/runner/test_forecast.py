@@ -13,7 +13,6 @@ from uqbench.results import Folder
 from uqbench.runner.forecast import SCRIPT, Forecast, StepCosts, rollouts_note, work
 from uqbench.suites import Plan, Queries, make_plan, read_suites
 
-TOY = Path(__file__).parents[1] / "toy"
 NOMINAL = {"smoke": 2.0, "paper": 0.5}  # milliseconds a step
 STEPS = {"smoke": 100, "paper": 1_000}
 
@@ -33,30 +32,24 @@ class Stored:
         return ((f"{suite}/{folder}", found) for folder, found in self.found.items())
 
 
+def stored(**record: Any) -> SimpleNamespace:
+    """A run with a record."""
+    nothing = {"timing": None, "checkpoint": None, "trained": False}
+    return SimpleNamespace(record=SimpleNamespace(**nothing | record))
+
+
 def timed(steps_per_s: float, device: str = "cpu") -> SimpleNamespace:
     timing = SimpleNamespace(steps_per_s=steps_per_s)
-    record = SimpleNamespace(
-        identity={"device": device}, timing=timing, checkpoint=None, trained=False
-    )
-    return SimpleNamespace(record=record)
+    return stored(identity={"device": device}, timing=timing)
 
 
 def saved(step: int) -> SimpleNamespace:
-    record = SimpleNamespace(
-        timing=None,
-        checkpoint=SimpleNamespace(step=step, folder="a/checkpoint"),
-        trained=False,
-    )
-    return SimpleNamespace(record=record)
+    return stored(checkpoint=SimpleNamespace(step=step, folder="a/checkpoint"))
 
 
 @pytest.fixture
-def plan(monkeypatch: pytest.MonkeyPatch) -> Plan:
+def plan(host: Host) -> Plan:
     """Four runs under the budget ``paper``."""
-    monkeypatch.syspath_prepend(str(TOY))
-    monkeypatch.setenv("PYTHONPATH", str(TOY))
-    monkeypatch.setenv("UQBENCH_PLUGINS", "toy,builtin")
-    host = Host.load()
     suite = read_suites(host).suite("toy")
     smoke = suite.budgets["smoke"]
     budgets = {
@@ -87,56 +80,41 @@ def on_a_gpu(plan: Plan, **values: float) -> Plan:
     return replace(plan, cells=cells, budget=plan.budget.model_copy(update=values))
 
 
-def test_before_any_run_it_is_the_suites_figure(plan):
-    assert seconds(plan, {}) == pytest.approx(4 * 1_000 * 0.5e-3)
+OF_ANOTHER_TASK = {"paper/short/fast/7-a": timed(100.0)}
+EARLIER = {"paper/long/fast/7-a": timed(100.0)}
+BOARD = {("long", "fast", "cpu"): (0.02, "boards/toy/paper/cost.csv")}
+ELSEWHERE = {
+    "gone/long/fast/0-a": timed(1.0),
+    "smoke/long/fast/0-a": timed(1.0),
+    "paper/long/slow/0-a": timed(1.0),
+    "paper/long/fast/0-a": timed(1.0, device="cuda"),
+}
 
 
-def test_runs_are_as_fast_as_earlier_ones_of_the_budget(plan):
-    found = {"paper/long/fast/7-a": timed(100.0), "smoke/long/fast/0-a": timed(1.0)}
-    assert seconds(plan, found) == pytest.approx(4 * 1_000 / 100)
-
-
-def test_where_a_task_has_no_run_the_methods_other_tasks_tell(plan):
-    """A method that costs four times the nominal does so on a task to come, whoever runs first."""
-    found = {"paper/short/fast/7-a": timed(100.0), "paper/long/slow/7-a": timed(1.0)}
-    by_other = forecast(plan, found)
-    assert by_other.seconds == pytest.approx(4 * 1_000 / 100)
-    assert by_other.basis == "the speed of earlier runs"
-    board = {("long", "fast", "cpu"): (0.02, "boards/toy/paper/cost.csv")}
-    assert forecast(plan, found, board).seconds == pytest.approx(4 * 1_000 * 0.02)
-
-
-def test_where_the_store_has_no_run_a_stored_board_tells(plan):
-    board = {("long", "fast", "cpu"): (0.02, "boards/toy/paper/cost.csv")}
-    by_board = forecast(plan, {}, board)
-    assert by_board.seconds == pytest.approx(4 * 1_000 * 0.02)
-    assert by_board.basis == "boards/toy/paper/cost.csv"
-    by_run = forecast(plan, {"paper/long/fast/7-a": timed(100.0)}, board)
-    assert by_run.seconds == pytest.approx(4 * 1_000 / 100)
-    assert by_run.basis == "the speed of earlier runs"
-
-
-def test_a_board_of_another_device_tells_nothing(plan):
-    board = {("long", "fast", "cuda"): (0.02, "boards/toy/paper/cost.csv")}
-    assert forecast(plan, {}, board).seconds == seconds(plan, {})
+@pytest.mark.parametrize(
+    ("found", "board", "step", "basis"),
+    [
+        ({}, {}, 0.5e-3, "a nominal 0.5 ms a step"),
+        (ELSEWHERE, {}, 0.5e-3, "a nominal 0.5 ms a step"),
+        (EARLIER | ELSEWHERE, {}, 0.01, "the speed of earlier runs"),
+        ({}, BOARD, 0.02, "boards/toy/paper/cost.csv"),
+        (EARLIER, BOARD, 0.01, "the speed of earlier runs"),
+        (OF_ANOTHER_TASK | ELSEWHERE, {}, 0.01, "the speed of earlier runs"),
+        (OF_ANOTHER_TASK, BOARD, 0.02, "boards/toy/paper/cost.csv"),
+        ({}, {("long", "fast", "cuda"): (0.02, "b")}, 0.5e-3, "a nominal 0.5 ms a step"),
+    ],
+)
+def test_a_run_takes_as_long_as_earlier_ones_a_board_or_the_suite_say(
+    found, board, step, basis, plan
+):
+    made = forecast(plan, found, board)
+    assert made.seconds == pytest.approx(4 * 1_000 * step)
+    assert made.basis == basis
 
 
 def test_a_gpu_has_a_nominal_time_of_its_own(plan):
     assert seconds(on_a_gpu(plan, gpu_step_ms=0.01), {}) == pytest.approx(4 * 1_000 * 0.01e-3)
     assert seconds(on_a_gpu(plan), {}) == seconds(plan, {})
-
-
-@pytest.mark.parametrize(
-    "found",
-    [
-        {"gone/long/fast/0-a": timed(1.0)},
-        {"smoke/long/fast/0-a": timed(1.0)},
-        {"paper/long/slow/0-a": timed(1.0)},
-        {"paper/long/fast/0-a": timed(1.0, device="cuda")},
-    ],
-)
-def test_runs_of_something_else_tell_nothing(plan, found):
-    assert seconds(plan, found) == seconds(plan, {})
 
 
 def test_saved_steps_are_not_taken_again(plan):
@@ -161,9 +139,8 @@ def test_dense_gradient_steps_are_counted(plan):
     cell = replace(plan.cells[0], config=config, runs=plan.runs[:1])
     plan = replace(plan, cells=(cell,))
     folder = str(plan.runs[0].folder.relative_to("toy"))
-    of_earlier = {"paper/long/fast/7-a": timed(100.0)}
-    assert seconds(plan, of_earlier) == pytest.approx(10.0)
-    assert seconds(plan, of_earlier | {folder: saved(100)}) == pytest.approx(10.0 * 31 / 44)
+    assert seconds(plan, EARLIER) == pytest.approx(10.0)
+    assert seconds(plan, EARLIER | {folder: saved(100)}) == pytest.approx(10.0 * 31 / 44)
 
 
 def test_the_price_of_rollouts_is_told(plan):

@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from uqbench.registry import Host
 from uqbench.results import Store
 from uqbench.runner import Batch, events, execute, make_batch_groups
@@ -13,15 +11,6 @@ from uqbench.runner.complete import Execution
 from uqbench.runner.drive import Here, Where
 from uqbench.runner.watcher import Watcher
 from uqbench.suites import Plan, make_plan, read_suites
-
-TOY = Path(__file__).parents[1] / "toy"
-
-
-@pytest.fixture
-def host(monkeypatch: pytest.MonkeyPatch) -> Host:
-    monkeypatch.syspath_prepend(str(TOY))
-    monkeypatch.setenv("UQBENCH_PLUGINS", "toy,builtin")
-    return Host.load()
 
 
 def sizes(plan: Plan, host: Host, root: Path, workers: int) -> list[int]:
@@ -49,9 +38,7 @@ def test_elsewhere_no_more_batches_are_made_than_are_executed_at_once():
     assert default_lanes(1000, 4) == CPU_LANES
 
 
-def test_a_batch_too_large_for_the_memory_is_halved_and_others_are_taken_apart(
-    host, tmp_path, monkeypatch
-):
+def test_a_batch_too_large_for_memory_is_halved_others_are_taken_apart(host, tmp_path, monkeypatch):
     import torch
 
     plan = make_plan(

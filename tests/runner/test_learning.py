@@ -4,6 +4,7 @@ import random
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from weakref import ref
 
@@ -11,12 +12,12 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
+from toy_runs import planted
 
-from uqbench import AgentSpec
 from uqbench.agent import LoopAgent
 from uqbench.config import CountsGradientSteps, warm_up_field
 from uqbench.pages.learning import NONE, said
-from uqbench.registry import Added, Host
+from uqbench.registry import Host
 from uqbench.results import RunRecord, Store
 from uqbench.runner import Batch, execute
 from uqbench.runner.events import Failed, Notice
@@ -26,13 +27,9 @@ from uqbench.suites import make_plan, read_suites
 from uqbench.suites.tables import Evaluation
 
 
-class Holder:
-    def __init__(self) -> None:
-        self.network, self.settings = nn.Linear(2, 3), {"none": nn.Linear(1, 1)}
-
-
 def test_weights_are_those_of_the_networks_that_an_agent_holds():
-    assert [one.shape for one in weights(Holder())] == [(3, 2), (3,)]
+    agent = SimpleNamespace(network=nn.Linear(2, 3), settings={"none": nn.Linear(1, 1)})
+    assert [one.shape for one in weights(agent)] == [(3, 2), (3,)]
 
 
 def test_each_lane_has_its_own_change_and_one_that_stands_still_has_none():
@@ -147,11 +144,7 @@ def ranked(host: Host, loop: bool) -> Batch:
     """Runs of a budget that ranks, evaluated in the middle and at the end."""
     suite = read_suites(host, check=("toy",)).suite("toy")
     if loop:
-        spec = AgentSpec(name="forward", version="1", factory=Forward, loop=True)
-        how = {"distribution": "planted", "package": "uqbench"}
-        host.register(name="planted", version="1", load=lambda: Added({"agent": [spec]}), **how)
-        own = suite.methods[0].model_copy(update={"agent": "forward", "config": {}, "tasks": {}})
-        suite = suite.model_copy(update={"methods": (own,), "baseline": own.name})
+        suite = planted(host, suite, Forward, loop=True)
     method = suite.methods[-1].name
     plan = make_plan(suite, host, device="cpu", methods=[method], tasks=["long"], seeds=[0])
     assert plan.budget.ranks
@@ -267,10 +260,9 @@ def test_under_a_budget_that_ranks_nothing_every_network_learns_by_half_of_its_s
 
 
 def test_whoever_sets_a_warm_up_has_it():
-    host, chosen = Host.load(), {"learning_starts": 599}
+    host = Host.load()
     suite = read_suites(host, check=()).suite("windy-cliff")
-    plan = make_plan(
-        suite, host, "smoke", device="cpu", methods=["qr-dqn"], settings={"qr-dqn": chosen}
-    )
+    chosen = {"settings": {"qr-dqn": {"learning_starts": 599}}}
+    plan = make_plan(suite, host, "smoke", device="cpu", methods=["qr-dqn"], **chosen)
     (cell,) = plan.cells
     assert cell.config.learning_starts == 599

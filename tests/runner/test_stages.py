@@ -12,11 +12,12 @@ from typing import Any
 
 import pytest
 import torch
+from toy_runs import Command, began, texts
 
 from uqbench.registry import Host
 from uqbench.results import RunState, Store
 from uqbench.runner import Batch, execute, make_batch_groups, states
-from uqbench.runner.events import Failed, Finished, Notice, Started
+from uqbench.runner.events import Failed, Finished, Started
 from uqbench.runner.process import Stop
 from uqbench.runner.states import on_stored_devices, reopen
 from uqbench.runner.train.measurements import Measurements
@@ -82,9 +83,7 @@ def at_once(batch: Batch, host: Host, tmp_path: Path) -> Any:
     return results(store, batch)
 
 
-def test_trained_in_one_folder_and_judged_in_a_copy_it_equals_one_done_at_once(
-    batch, host, at_once, tmp_path
-):
+def test_trained_and_judged_in_a_copy_it_equals_one_done_at_once(batch, host, at_once, tmp_path):
     there, here = Store(tmp_path / "there"), Store(tmp_path / "here")
     told = run(batch, there, host, "train")
     assert isinstance(told[-1], Finished)
@@ -92,8 +91,7 @@ def test_trained_in_one_folder_and_judged_in_a_copy_it_equals_one_done_at_once(
     assert in_states(there, batch) == {RunState.TRAINED}
     assert names(there, batch) == TRAINED
     shutil.copytree(there.root, here.root)
-    began = [e.step for e in run(batch, here, host, "judge") if isinstance(e, Started)]
-    assert began == [STEPS] * 3
+    assert began(run(batch, here, host, "judge")) == [STEPS] * 3
     assert results(here, batch) == at_once
     assert names(here, batch) == FINISHED
     assert [one.step for one in here.find(batch.runs[0]).record.resumed] == [STEPS]
@@ -127,7 +125,7 @@ def kill(*_: object, **__: object) -> None:
 
 
 @pytest.mark.parametrize("where", ["between", "judging", "storing"])
-def test_killed_between_the_stages_or_in_one_it_is_not_trained_again(
+def test_killed_while_judged_it_is_not_trained_again(
     where, batch, host, at_once, tmp_path, monkeypatch
 ):
     store = Store(tmp_path)
@@ -144,15 +142,12 @@ def test_killed_between_the_stages_or_in_one_it_is_not_trained_again(
         killed(lambda: run(batch, store, host))
     left = {RunState.TRAINED} | ({RunState.FINISHED} if where == "storing" else set())
     assert in_states(store, batch) == left
-    began = [e.step for e in run(batch, store, host) if isinstance(e, Started)]
-    assert began == [STEPS] * (2 if where == "storing" else 3)
+    assert began(run(batch, store, host)) == [STEPS] * (2 if where == "storing" else 3)
     assert results(store, batch) == at_once
     assert names(store, batch) == FINISHED
 
 
-def test_killed_while_training_is_stored_those_without_are_trained(
-    batch, host, at_once, tmp_path, monkeypatch
-):
+def test_killed_while_storing_the_others_are_trained(batch, host, at_once, tmp_path, monkeypatch):
     store, train, calls = Store(tmp_path), Store.train, []
     with monkeypatch.context() as patched:
         patched.setattr(
@@ -167,9 +162,7 @@ def test_killed_while_training_is_stored_those_without_are_trained(
     assert results(store, batch) == at_once
 
 
-def test_asked_to_stop_while_it_is_judged_it_goes_on_there(
-    batch, host, at_once, tmp_path, monkeypatch
-):
+def test_asked_to_stop_while_judged_it_goes_on_there(batch, host, at_once, tmp_path, monkeypatch):
     store, stop = Store(tmp_path), Stop()
     with monkeypatch.context() as patched:
         patched.setattr(Measurements, "_columns", lambda self: stop.ask())
@@ -196,9 +189,7 @@ def test_only_what_is_meant_is_to_do(plan, batch, host, tmp_path):
 
 @pytest.mark.parametrize("name", ["agent.pt", "training.pt"])
 @pytest.mark.parametrize("damage", ["altered", "gone"])
-def test_a_damaged_training_is_named_and_not_judged_or_made_again(
-    name, damage, batch, host, at_once, tmp_path
-):
+def test_a_damaged_training_is_named_and_made_again(name, damage, batch, host, at_once, tmp_path):
     store, one = Store(tmp_path), batch.of(batch.runs[1:2])
     run(batch, store, host, "train")
     path = store.folder(one.runs[0]) / name
@@ -207,19 +198,9 @@ def test_a_damaged_training_is_named_and_not_judged_or_made_again(
     [failed] = [e for e in run(batch.of(one.runs), store, host, "judge") if isinstance(e, Failed)]
     assert str(path) in failed.reason
     assert why in failed.reason
-    [notice] = [e.text for e in run(batch, store, host) if isinstance(e, Notice)]
+    [notice] = texts(run(batch, store, host))
     assert notice.startswith(f"starting over: {path}")
     assert results(store, batch) == at_once
-
-
-class Command:
-    """Whoever unpickles it runs a command."""
-
-    def __init__(self, command: str) -> None:
-        self.command = command
-
-    def __reduce__(self) -> Any:
-        return os.system, (self.command,)
 
 
 @pytest.mark.parametrize("name", ["agent.pt", "training.pt"])
@@ -236,24 +217,20 @@ def test_a_training_from_elsewhere_runs_no_command(name, batch, host, tmp_path):
     assert f"{path} cannot be used: " in failed.reason
 
 
-def test_an_agent_without_a_state_is_judged_at_once_and_that_is_said(
-    batch, host, at_once, tmp_path, monkeypatch
-):
+def test_an_agent_without_a_state_is_judged_at_once(batch, host, at_once, tmp_path, monkeypatch):
     from toy_uqbench.walker import Walker
 
     monkeypatch.setattr(Walker, "exported_state", lambda self: {"one": torch.zeros(7)})
     store = Store(tmp_path)
     told = run(batch, store, host, "train")
-    [notice] = [e.text for e in told if isinstance(e, Notice)]
+    [notice] = texts(told)
     assert notice.startswith("--train-only: judged at once: the agent")
     assert results(store, batch) == at_once
     other = Store(tmp_path / "other")
-    assert not [e for e in run(batch, other, host) if isinstance(e, Notice)]
+    assert texts(run(batch, other, host)) == []
 
 
-def test_an_agent_that_alone_predicts_otherwise_is_not_judged_alone(
-    batch, host, tmp_path, monkeypatch
-):
+def test_an_agent_that_predicts_otherwise_alone_is_not_judged(batch, host, tmp_path, monkeypatch):
     from toy_uqbench.walker import Walker
 
     from uqbench.agent import Uncertainty
@@ -264,7 +241,7 @@ def test_an_agent_that_alone_predicts_otherwise_is_not_judged_alone(
     monkeypatch.setattr(Walker, "uncertainty", crowd)
     store = Store(tmp_path)
     told = run(batch, store, host, "train")
-    assert any("or predicts otherwise" in e.text for e in told if isinstance(e, Notice))
+    assert any("or predicts otherwise" in text for text in texts(told))
     assert in_states(store, batch) == {RunState.FINISHED}
 
 
@@ -274,9 +251,7 @@ def again(plan: Plan, batch: Batch, store: Store, host: Host) -> tuple[list[str]
     return said, run(batch, store, host, "judge")
 
 
-def test_a_kept_run_is_judged_again_where_a_score_has_another_version(
-    plan, batch, host, at_once, tmp_path, monkeypatch
-):
+def test_kept_runs_are_judged_by_newer_scores(plan, batch, host, at_once, tmp_path, monkeypatch):
     store, keeping = Store(tmp_path / "kept"), replace(batch, keep_agents=True)
     run(keeping, store, host)
     assert names(store, batch) == FINISHED | TRAINED
@@ -287,7 +262,7 @@ def test_a_kept_run_is_judged_again_where_a_score_has_another_version(
     before = store.find(batch.runs[0]).record
     said, told = again(plan, batch, store, host)  # what was kept stays, though nobody says so
     assert said == [f"Judged again: 3 runs; what was judged before is in {store.root}/.earlier/1."]
-    assert [e.step for e in told if isinstance(e, Started)] == [STEPS] * 3
+    assert began(told) == [STEPS] * 3
     assert results(store, batch) == at_once
     after = store.find(batch.runs[0]).record
     assert before.score_versions == {}

@@ -3,28 +3,11 @@
 import json
 from pathlib import Path
 
-import pytest
-
 from uqbench.executor import ORDERS
-from uqbench.registry import Host
-from uqbench.runner import Batch, events, make_batch_groups
+from uqbench.runner import events
 from uqbench.runner.step_log import StepLogWriter, forget, latest_steps, log_path
-from uqbench.suites import make_plan, read_suites
 
 TOY = Path(__file__).parents[1] / "toy"
-
-
-@pytest.fixture
-def batch(monkeypatch: pytest.MonkeyPatch) -> Batch:
-    monkeypatch.syspath_prepend(str(TOY))
-    monkeypatch.setenv("UQBENCH_PLUGINS", "toy,builtin")
-    host = Host.load()
-    plan = make_plan(
-        read_suites(host).suite("toy"), host, "smoke", device="cpu", methods=["fast"],
-        tasks=["short"],
-    )  # fmt: skip
-    [[batch]] = make_batch_groups(plan, set(plan.runs), "cpu", 2)
-    return batch
 
 
 def test_the_steps_of_what_is_executed_are_there_until_they_are_forgotten(batch, tmp_path):

@@ -7,11 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from uqbench.registry import Host
 from uqbench.results import Store
-from uqbench.runner import Batch, execute
+from uqbench.runner import execute
 from uqbench.runner.process import Stopwatch
-from uqbench.suites import make_plan, read_suites
 
 TOY = Path(__file__).parents[1] / "toy"
 
@@ -53,22 +51,16 @@ def test_processes_that_a_step_started_count():
     assert watch.spent.cpu_seconds >= float(done.stdout)
 
 
-def test_interleaved_batches_cost_no_more_than_the_process_took(monkeypatch, tmp_path):
-    monkeypatch.syspath_prepend(str(TOY))
-    monkeypatch.setenv("UQBENCH_PLUGINS", "toy,builtin")
-    host = Host.load()
-    suite = read_suites(host).suite("toy")
-    plan = make_plan(suite, host, device="cpu", methods=["fast"], tasks=["long"], seeds=[0, 1, 2])
-    together = Batch(plan.cells[0], plan.budget, suite.metrics, "cpu")
+def test_interleaved_batches_cost_no_more_than_the_process_took(batch, host, tmp_path):
     store = Store(tmp_path)
     began, worked = time.monotonic(), time.process_time()
-    execute(tuple(together.of([run]) for run in together.runs), store, host, lambda event: None)
+    execute(tuple(batch.of([run]) for run in batch.runs), store, host, lambda event: None)
     took, worked = time.monotonic() - began, time.process_time() - worked
-    found = [record.timing for run in together.runs if (record := store.find(run).record)]
+    found = [record.timing for run in batch.runs if (record := store.find(run).record)]
     timings = [timing for timing in found if timing is not None]
     assert len(timings) == 3
     assert 0 < sum(timing.seconds for timing in timings) <= took
     assert 0 < sum(timing.device_seconds for timing in timings) <= worked
     for timing in timings:
         assert timing.device_seconds == timing.cpu_seconds
-        assert timing.steps_per_s == together.budget.steps / timing.device_seconds
+        assert timing.steps_per_s == batch.budget.steps / timing.device_seconds

@@ -4,6 +4,7 @@ import gymnasium
 import numpy as np
 import pytest
 import torch
+from gymnasium.envs.classic_control.cartpole import CartPoleVectorEnv
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 
 from uqbench.adapters.gymnasium_lanes import GymnasiumLanes
@@ -73,11 +74,9 @@ def test_a_registered_vector_environment_passes_the_checks():
         vector=True, events=("bumps",),
     )  # fmt: skip
     subject = EnvironmentSubject(
-        name="walk",
-        make=lambda seeds, limit: lanes_of(spec, None, seeds, limit, CPU),
-        events=("bumps",),
-        limit=LIMIT,
-    )
+        name="walk", make=lambda seeds, limit: lanes_of(spec, None, seeds, limit, CPU),
+        events=("bumps",), limit=LIMIT,
+    )  # fmt: skip
     made = {r.check.id: r for r in results([subject])}
     assert [str(r) for r in made.values() if not r.ok] == []
     assert made["environment-lanes"].status == "passed"
@@ -90,6 +89,11 @@ class Unsaid(SyncVectorEnv):
     def __init__(self) -> None:
         super().__init__([Masked] * 2)
         self.metadata = {}
+
+
+def pendulums() -> SyncVectorEnv:
+    make = lambda: gymnasium.make("Pendulum-v1")  # noqa: E731
+    return SyncVectorEnv([make] * 2, autoreset_mode=AutoresetMode.SAME_STEP)
 
 
 class ResetsAll(SyncVectorEnv):
@@ -129,15 +133,9 @@ def test_environments_in_processes_of_their_own_are_lanes_too():
     [
         (lambda: VectorLanes(Unsaid(), [1, 2]), "Unsaid has None"),
         (lambda: VectorLanes(vectorized(2), [1, 2, 3]), "expected 3 environments"),
-        (
-            lambda: VectorLanes(
-                gymnasium.make_vec(
-                    "Pendulum-v1", 2, "sync", {"autoreset_mode": AutoresetMode.SAME_STEP}
-                ),
-                [1, 2],
-            ),
-            "Discrete actions from 0",
-        ),
+        (lambda: VectorLanes(pendulums(), [1, 2]), "Discrete actions from 0"),
+        # Gymnasium's own draws for all its environments together, and resets all or none
+        (lambda: VectorLanes(CartPoleVectorEnv(3), [3, 1, 4]), r"AutoresetMode\.NEXT_STEP.*SAME"),
     ],
 )
 def test_what_cannot_be_lanes_is_refused(make, message):
@@ -152,6 +150,18 @@ def test_a_factory_that_makes_something_else_is_named():
     for two in (["vector", "lanes"], ["vector", "has_state_dict"], ["lanes", "has_state_dict"]):
         with pytest.raises(ValueError, match="one of lanes, vector and has_state_dict"):
             EnvironmentSpec(name="odd", version="1", factory=Masked, **dict.fromkeys(two, True))
+
+
+def test_a_factory_that_takes_seeds_is_given_them_in_31_bits():
+    given = []
+
+    def make(config, count, seeds):
+        given.append(list(seeds))
+        return vectorized(count)
+
+    spec = EnvironmentSpec(name="told", version="1", factory=make, vector=True)
+    lanes_of(spec, None, [8, 2**31 + 9], None, CPU).reset()
+    assert given == [[8, 9]]
 
 
 def test_lanes_as_a_vector_environment_do_as_gymnasiums_own():

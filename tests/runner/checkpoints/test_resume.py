@@ -1,97 +1,36 @@
 """Wherever a batch is stopped, it resumes at that step, and ends as if uninterrupted."""
 
 import io
-import os
 import pickle
 import re
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
+from toy_runs import Command, began, digests, texts
 
-from uqbench.registry import Host
 from uqbench.results import Folder, RunState, Store
 from uqbench.results.records import Saved
-from uqbench.runner import Batch, execute, make_batch_groups
-from uqbench.runner.checkpoints import Checkpointer, UnusableError, read, read_state, write
-from uqbench.runner.events import Notice, Started
-from uqbench.runner.process import Stop
+from uqbench.runner import Batch, make_batch_groups
+from uqbench.runner.checkpoints import UnusableError, read, read_state, write
 from uqbench.runner.resume import find_resume_point
 from uqbench.suites import make_plan, read_suites
-from uqbench.suites.plan import Cell
 
 # after the first step; around a record, a block of the recorder, an evaluation, and the end
 STOPS = (1, 5, 6, 7, 255, 256, 257, 299, 300, 301, 599, 600)
-
-
-@pytest.fixture
-def batch(host: Host) -> Batch:
-    """Three seeds of a method, as lanes of one group."""
-    suite = read_suites(host).suite("toy")
-    plan = make_plan(suite, host, device="cpu", methods=["fast"], tasks=["long"])
-    return Batch(plan.cells[0], plan.budget, suite.metrics, "cpu")
-
-
-def run(
-    batch: Batch,
-    store: Store,
-    host: Host,
-    monkeypatch: pytest.MonkeyPatch,
-    until: int = 0,
-    told: list[Any] | None = None,
-) -> int:
-    """Run until it ends, or is asked to stop in step ``until``; the step that it began with."""
-    told = [] if told is None else told
-
-    def after(checkpointer: Checkpointer, step: int, state: Any) -> None:
-        checkpointer.stop.asked = step == until
-        original(checkpointer, step, state)
-
-    original = Checkpointer.after
-    with monkeypatch.context() as patched:
-        patched.setattr(Checkpointer, "after", after)
-        try:
-            execute((batch,), store, host, told.append, checkpoint_seconds=1000.0, stop=Stop())
-        except SystemExit:
-            assert until
-        else:
-            assert not until
-    return next(event.step for event in told if isinstance(event, Started))
-
-
-def digests(store: Store, batch: Batch) -> list[str]:
-    assert all(store.find(run).state is RunState.FINISHED for run in batch.runs)
-    records = (store.read(run.folder).record for run in batch.runs)
-    return [record.digests["results"] for record in records if record is not None]
-
-
-ONCE: list[list[str]] = []
-
-
-@pytest.fixture
-def unbroken(batch: Batch, host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The digests of the uninterrupted batch, which is executed once."""
-    if not ONCE:
-        store = Store(tmp_path / "unbroken")
-        assert run(batch, store, host, monkeypatch) == 0
-        ONCE.append(digests(store, batch))
-    return ONCE[0]
 
 
 def checkpoints(store: Store) -> list[Path]:
     return list(store.root.glob("*/*/*/*/*/checkpoint"))
 
 
-def test_stopped_at_every_kind_of_boundary_it_equals_an_unbroken_one(
-    batch, host, unbroken, tmp_path, monkeypatch
-):
+def test_stopped_at_every_boundary_it_equals_an_unbroken_one(batch, run, unbroken, tmp_path):
     store = Store(tmp_path)
-    began = [run(batch, store, host, monkeypatch, until=step) for step in STOPS]
-    assert began == [0, *STOPS[:-1]]
-    assert run(batch, store, host, monkeypatch) == 600
+    found = [began(run(batch, store, until=step))[0] for step in STOPS]
+    assert found == [0, *STOPS[:-1]]
+    assert began(run(batch, store)) == [600]
     assert digests(store, batch) == unbroken
     record = store.read(batch.runs[0].folder).record
     assert record is not None
@@ -101,11 +40,9 @@ def test_stopped_at_every_kind_of_boundary_it_equals_an_unbroken_one(
 
 @pytest.mark.parametrize("kind", ["versions", "content"])
 @pytest.mark.parametrize("change", [lambda made: made | {"walk": "other"}, lambda made: {}])
-def test_a_checkpoint_of_other_code_is_refused_by_name(
-    batch, host, tmp_path, monkeypatch, kind, change
-):
+def test_a_checkpoint_of_other_code_is_refused_by_name(batch, run, tmp_path, kind, change):
     store = Store(tmp_path)
-    run(batch, store, host, monkeypatch, until=100)
+    run(batch, store, until=100)
     record = store.read(batch.runs[0].folder).record
     assert record is not None
     made = record.provenance
@@ -120,27 +57,23 @@ def test_a_checkpoint_of_other_code_is_refused_by_name(
         find_resume_point(batch.runs, store, here)
 
 
-def test_agents_are_stored_of_runs_that_were_stopped_after_their_last_step(
-    batch, host, tmp_path, monkeypatch
-):
+def test_agents_are_stored_of_runs_that_were_stopped_after_their_last_step(batch, run, tmp_path):
     store, keeping = Store(tmp_path), replace(batch, keep_agents=True)
-    run(keeping, store, host, monkeypatch, until=600)
-    assert run(keeping, store, host, monkeypatch) == 600
+    run(keeping, store, until=600)
+    assert began(run(keeping, store)) == [600]
     assert all((store.folder(one) / "agent.pt").exists() for one in batch.runs)
 
 
-def test_lanes_that_are_not_wanted_any_more_execute_along_and_are_not_stored(
-    batch, host, unbroken, tmp_path, monkeypatch
-):
+def test_lanes_not_wanted_any_more_execute_along_and_are_not_stored(batch, run, unbroken, tmp_path):
     store = Store(tmp_path)
-    run(batch, store, host, monkeypatch, until=100)
+    run(batch, store, until=100)
     last, first = batch.of(batch.runs[2:]), batch.of(batch.runs[:2])
-    assert run(last, store, host, monkeypatch, until=200) == 100
+    assert began(run(last, store, until=200)) == [100]
     assert len(checkpoints(store)) == 2  # that of all, and that of the last
-    assert run(last, store, host, monkeypatch) == 200
+    assert began(run(last, store)) == [200]
     assert digests(store, last) == unbroken[2:]
     assert [store.read(r.folder).state for r in first.runs] == [RunState.ABANDONED] * 2
-    assert run(first, store, host, monkeypatch) == 100
+    assert began(run(first, store)) == [100]
     assert digests(store, batch) == unbroken
     assert checkpoints(store) == []
 
@@ -156,23 +89,20 @@ def test_runs_that_share_a_checkpoint_are_a_batch_again(batch, host):
         assert rest == [run for run in plan.runs if run not in shared]
 
 
-def test_a_checkpoint_of_other_runs_is_not_used(batch, host, unbroken, tmp_path, monkeypatch):
+def test_a_checkpoint_of_other_runs_is_not_used(batch, run, host, tmp_path):
     store = Store(tmp_path)
-    run(batch, store, host, monkeypatch, until=100)
+    run(batch, store, until=100)
     [path] = checkpoints(store)
-    cell: Cell = batch.cell
-    other = make_plan(
-        read_suites(host).suite("toy"), host, device="cpu", methods=["slow"], tasks=["long"]
-    ).cells[0]
-    assert cell.method.name != other.method.name
+    suite = read_suites(host).suite("toy")
+    other = make_plan(suite, host, device="cpu", methods=["slow"], tasks=["long"]).cells[0]
     stranger = Batch(other, batch.budget, batch.metrics, "cpu")
-    run(stranger, store, host, monkeypatch, until=50)
+    run(stranger, store, until=50)
     theirs = store.checkpoint_folder(other.runs[0]).path
     for file in theirs.iterdir():
         file.unlink()
     for file in path.iterdir():
         file.rename(theirs / file.name)
-    assert run(stranger, store, host, monkeypatch) == 0
+    assert began(run(stranger, store)) == [0]
 
 
 def at(path: Path) -> Folder:
@@ -195,24 +125,16 @@ CELL = "toy/paper/long/fast"
     [
         "{outside}",
         "../outside",
-        ".",
-        "",
-        "toy",
-        "{outside}/0-01234567/checkpoint",
         "toy/paper/long/slow/0-01234567/checkpoint",
-        f"{CELL}/../fast/0-01234567/checkpoint",
         f"{CELL}/0-01234567/checkpoint/../../..",
         f"{CELL}/0-01234567/checkpoint\n",
         f"{CELL}/0-01234567",
         "toy/paper/../paper/long/fast/0-01234567/checkpoint",
-        "toy/paper/../fast/0-01234567/checkpoint",
     ],
 )
-def test_a_record_that_names_any_other_folder_is_damaged_and_deletes_nothing(
-    named, batch, host, unbroken, tmp_path, monkeypatch
-):
+def test_a_record_of_another_folder_deletes_nothing(named, batch, run, unbroken, tmp_path):
     store, outside = Store(tmp_path / "results"), tmp_path / "outside"
-    run(batch, store, host, monkeypatch, until=100)
+    run(batch, store, until=100)
     others = [outside / "thesis.txt", outside / "0-01234567/checkpoint/checkpoint.json"]
     others += [store.root / "notes.txt", store.root / "toy/paper/long/slow/0-1/run.json"]
     for path in others:
@@ -222,75 +144,55 @@ def test_a_record_that_names_any_other_folder_is_damaged_and_deletes_nothing(
     found = store.find(batch.runs[0])
     assert found.state is RunState.DAMAGED
     assert "expected toy/paper/<task>/fast/<seed>-<8 hex digits>/check" in str(found.reason)
-    told: list[Any] = []
-    assert run(batch, store, host, monkeypatch, told=told) == 0
+    told = run(batch, store)
+    assert began(told) == [0]
     assert all(path.read_text() == "the user's" for path in others)
-    assert sum("damaged run is kept as" in getattr(event, "text", "") for event in told) == 3
+    assert sum("damaged run is kept as" in text for text in texts(told)) == 3
     assert digests(store, batch) == unbroken
 
 
 @pytest.mark.parametrize("linked", ["checkpoint", "run"])
-def test_a_checkpoint_behind_a_symbolic_link_is_neither_used_nor_written_nor_removed(
-    linked, batch, host, unbroken, tmp_path, monkeypatch
-):
+def test_a_checkpoint_behind_a_link_is_left_alone(linked, batch, run, unbroken, tmp_path):
     store, outside = Store(tmp_path / "results"), tmp_path / "outside"
-    run(batch, store, host, monkeypatch, until=100)
+    run(batch, store, until=100)
     folder = store.checkpoint_folder(batch.runs[0]).path
     folder = folder if linked == "checkpoint" else folder.parent
     folder.rename(outside)
     folder.symlink_to(outside)
     files = {path: path.read_bytes() for path in outside.glob("**/step-*.pt")}
     assert len(files) == 1
-    told: list[Any] = []
-    assert run(batch, store, host, monkeypatch, until=50, told=told) == 0
-    notices = [event.text for event in told if isinstance(event, Notice)]
-    if linked == "run":
-        assert notices.pop(0).startswith("the damaged run is kept as ")
-    assert notices[0].startswith("starting over: ")
+    told = run(batch, store, until=50)
+    assert began(told) == [0]
+    first, second, *_ = texts(told)
     if linked == "checkpoint":
-        assert notices[1].startswith("no checkpoint: ")
-        assert "checkpoint is a symbolic link" in notices[1]
-        assert all("checkpoint is a symbolic link" in text for text in notices)
+        assert first.startswith("starting over: ")
+        assert second.startswith("no checkpoint: ")
+        assert all("checkpoint is a symbolic link" in text for text in texts(told))
     else:  # the link is set aside as damaged, and what it leads to is left alone
-        aside = [event.batch.runs for event in told if "kept as" in getattr(event, "text", "")]
-        assert aside == [batch.runs[:1]]
-        assert notices[0].endswith("the runs do not share one checkpoint")
+        assert first.startswith("the damaged run is kept as ")
+        assert second.endswith("the runs do not share one checkpoint")
     resumed = 0 if linked == "checkpoint" else 50
-    assert run(batch, store, host, monkeypatch) == resumed
+    assert began(run(batch, store)) == [resumed]
     assert {path: path.read_bytes() for path in outside.glob("**/step-*.pt")} == files
     assert digests(store, batch) == unbroken
 
 
-def test_a_checkpoint_that_another_run_names_outlives_a_record_that_names_it_wrongly(
-    batch, host, unbroken, tmp_path, monkeypatch
-):
+def test_a_checkpoint_outlives_a_record_that_names_it_wrongly(batch, run, unbroken, tmp_path):
     store = Store(tmp_path)
     first, last = batch.of(batch.runs[:2]), batch.of(batch.runs[2:])
-    run(first, store, host, monkeypatch, until=100)
-    run(last, store, host, monkeypatch, until=50)
+    run(first, store, until=100)
+    run(last, store, until=50)
     theirs = store.checkpoint_folder(first.runs[0]).path
     rename_checkpoint(last, store, theirs.relative_to(tmp_path).as_posix())
-    assert run(last, store, host, monkeypatch) == 0
-    assert run(first, store, host, monkeypatch) == 100
+    assert began(run(last, store)) == [0]
+    assert began(run(first, store)) == [100]
     assert digests(store, batch) == unbroken
 
 
-class Command:
-    """Whoever unpickles it runs a command."""
-
-    def __init__(self, command: str) -> None:
-        self.command = command
-
-    def __reduce__(self) -> Any:
-        return os.system, (self.command,)
-
-
 @pytest.mark.parametrize("where", ["environment", "file"])
-def test_a_checkpoint_from_elsewhere_runs_no_command(
-    where, batch, host, unbroken, tmp_path, monkeypatch
-):
+def test_a_checkpoint_from_elsewhere_runs_no_command(where, batch, run, unbroken, tmp_path):
     store, mark = Store(tmp_path / "results"), tmp_path / "mark"
-    run(batch, store, host, monkeypatch, until=100)
+    run(batch, store, until=100)
     [folder] = checkpoints(store)
     about, evil = read(at(folder)), pickle.dumps(Command(f"touch {mark}"))
     state = read_state(at(folder), about, torch.device("cpu"))
@@ -304,41 +206,34 @@ def test_a_checkpoint_from_elsewhere_runs_no_command(
         about = about.model_copy(update={"state": sha256(file.getvalue()).hexdigest()})
         about = about.model_copy(update={"digest": about.compute_digest()})
         (folder / "checkpoint.json").write_text(about.model_dump_json())
-    told: list[Any] = []
-    run(batch, store, host, monkeypatch, told=told)
+    told = run(batch, store)
     assert not mark.exists()
-    assert any(isinstance(e, Notice) and "starting over: " in e.text for e in told)
+    assert any("starting over: " in text for text in texts(told))
     assert digests(store, batch) == unbroken
 
 
-def test_a_checkpoint_that_lacks_a_part_begins_again_and_says_which(
-    batch, host, unbroken, tmp_path, monkeypatch
-):
+def test_a_checkpoint_that_lacks_a_part_begins_again_and_says_which(batch, run, unbroken, tmp_path):
     store = Store(tmp_path / "results")
-    run(batch, store, host, monkeypatch, until=100)
+    run(batch, store, until=100)
     [folder] = checkpoints(store)
     about = read(at(folder))
     state = read_state(at(folder), about, torch.device("cpu"))
     del state["recorder"]
     write(at(folder), about, state)
-    told: list[Any] = []
-    run(batch, store, host, monkeypatch, told=told)
-    [notice] = [event.text for event in told if isinstance(event, Notice)]
+    told = run(batch, store)
+    [notice] = texts(told)
     assert notice == "starting over: it has no recorder: another version wrote it"
-    assert [event.step for event in told if isinstance(event, Started)] == [100, 0]
+    assert began(told) == [100, 0]
     assert digests(store, batch) == unbroken
 
 
-def test_an_environment_that_does_not_replay_begins_again_and_says_why(
-    batch, host, tmp_path, monkeypatch
-):
+def test_an_environment_that_does_not_replay_begins_again(batch, run, tmp_path, monkeypatch):
     monkeypatch.setenv("TOY_DRIFTS", "1")
     store = Store(tmp_path)
-    run(batch, store, host, monkeypatch, until=100)
-    told: list[Any] = []
-    run(batch, store, host, monkeypatch, told=told)
-    [notice] = [event.text for event in told if isinstance(event, Notice)]
+    run(batch, store, until=100)
+    told = run(batch, store)
+    [notice] = texts(told)
     assert notice.startswith("starting over: the environment rejects its saved state")
     assert "Corridor does not replay" in notice
-    assert [event.step for event in told if isinstance(event, Started)] == [100, 0]
+    assert began(told) == [100, 0]
     assert all(store.find(one).state is RunState.FINISHED for one in batch.runs)

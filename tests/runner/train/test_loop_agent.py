@@ -68,11 +68,10 @@ class Restless(Endless):
         env.reset()
 
 
-def run(agent, steps=13, limit=None):
-    told = []
-    recorder = Recorder(1, steps, (), CPU)
-    env = RecordedLanes(GymnasiumLanes(Clock, [0], limit), steps, recorder, told.append)
-    train(agent, env, steps, seed=0)
+def run(agent, steps=13, limit=None, actors=1):
+    told, recorder = [], Recorder(1, steps, (), CPU, actors=actors)
+    lanes = GymnasiumLanes(Clock, [*range(actors)], limit)
+    train(agent, RecordedLanes(lanes, steps, recorder, told.append), steps, 0, actors=actors)
     [(_, episodes)] = recorder.finish()
     return episodes, told
 
@@ -101,10 +100,8 @@ class Together(Endless):
 
 
 def test_actors_step_together_and_each_has_its_own_episodes():
-    told, agent, recorder = [], Together(), Recorder(1, 16, (), CPU, actors=2)
-    lanes = RecordedLanes(GymnasiumLanes(Clock, [0, 1]), 16, recorder, told.append)
-    train(agent, lanes, 16, 0, actors=2)
-    [(_, episodes)] = recorder.finish()
+    agent = Together()
+    episodes, told = run(agent, 16, actors=2)
     assert episodes["length"].tolist() == [5, 5, 3, 3]
     assert episodes["return"].tolist() == [10, 4, 6, 2]
     assert agent.seen == [[t % 5, t % 5] for t in range(9)]
@@ -117,13 +114,6 @@ class ResetsActors(Together):
         env.reset()
         env.step(np.array([2, 0]))
         env.reset()
-
-
-def test_actors_are_reset_once():
-    recorder = Recorder(1, 16, (), CPU, actors=2)
-    lanes = RecordedLanes(GymnasiumLanes(Clock, [0, 1]), 16, recorder, lambda step: None)
-    with pytest.raises(UqbenchError, match="middle of an episode"):
-        train(ResetsActors(), lanes, 16, 0, actors=2)
 
 
 @pytest.mark.parametrize(("kind", "end"), [("terminal", "terminated"), ("truncation", "truncated")])
@@ -140,19 +130,17 @@ def test_masks_reach_the_method():
     assert env.step(0)[4]["action_mask"].tolist() == [False, True, True]
 
 
-def test_a_method_that_stops_early_is_an_error():
-    with pytest.raises(UqbenchError, match="after 1 of 13 steps"):
-        run(Short())
-
-
-def test_training_episodes_may_not_be_cut_off():
-    with pytest.raises(UqbenchError, match="middle of an episode"):
-        run(Restless())
-
-
-def test_its_policy_answers_for_many_observations():
-    obs = torch.tensor([[[0.0], [1.0], [2.0], [4.0]]])
-    assert SinglePolicy(Endless()).policy(obs).tolist() == [[0, 1, 2, 1]]
+@pytest.mark.parametrize(
+    ("agent", "actors", "said"),
+    [
+        (Short(), 1, "after 1 of 13 steps"),
+        (Restless(), 1, "middle of an episode"),
+        (ResetsActors(), 2, "middle of an episode"),
+    ],
+)
+def test_training_is_neither_shorter_nor_cut_off_in_an_episode(agent, actors, said):
+    with pytest.raises(UqbenchError, match=said):
+        run(agent, actors=actors)
 
 
 class Stating(Endless):
@@ -175,8 +163,7 @@ def test_a_loop_agent_states_uncertainty_as_one_lane():
 def test_what_is_stated_for_another_number_of_lanes_is_refused():
     asked = Checked(SinglePolicy(Stating(lanes=2)), 3, 0)
     with pytest.raises(
-        UqbenchError,
-        match=r"shape \(2, 2, 3\).*; expected floats of shape \(1, 2, 3\) \(Stating",
+        UqbenchError, match=r"shape \(2, 2, 3\).*; expected floats of shape \(1, 2, 3\) \(Stating"
     ):
         asked.uncertainty(torch.tensor([[[1.0], [2.0]]]))
 

@@ -5,10 +5,7 @@ runs have the honest one's digests, in environments whose outcomes are their own
 worlds), views of kernels' arrays (MinAtar), and arrays of NumPy (Gymnasium's).
 """
 
-from __future__ import annotations
-
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
@@ -17,17 +14,14 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pytest
 import torch
+from toy_runs import planted
 
-from uqbench import AgentSpec
 from uqbench.agent import Agent, LoopAgent
-from uqbench.errors import UqbenchError
 from uqbench.lanes import Capturable, Clock
-from uqbench.registry import Added, Host
+from uqbench.registry import Host
 from uqbench.results import RunState, Store
 from uqbench.runner import execute, make_batch_groups
 from uqbench.runner.train.agents import make_agent
-from uqbench.runner.train.evaluation import evaluate
-from uqbench.runner.train.guards import chosen
 from uqbench.runner.train.loop import interact
 from uqbench.runner.train.recorder import Recorder
 from uqbench.suites import Queries, make_plan, read_suites
@@ -49,14 +43,10 @@ WORLDS = {  # plugins, suite, budget, task, method, steps, settings, changes of 
 
 
 def spoil(*tensors):
-    """Write other values into tensors, or arrays, that may be None."""
-    for values in (values for values in tensors if values is not None):
-        if isinstance(values, np.ndarray):
-            values[...] = ~values if values.dtype == bool else 1
-        elif values.dtype == torch.bool:
-            values.logical_not_()
-        else:
-            values.fill_(1)
+    """Write ones into tensors, or arrays, that may be None; twice is as once."""
+    for values in tensors:
+        if values is not None:
+            values[...] = 1
 
 
 def stated(uncertainty):
@@ -92,35 +82,27 @@ class Honest(Agent):
         self.agent.load_state_dict(state)
 
 
-class WritesInto(Honest):
-    """Does something to a step after it has learned from it."""
+class WritesAtOnce(Honest):
+    """Writes into all that it was given when it has used it."""
 
-    def __init__(self, agent, do):
-        super().__init__(agent)
-        self.do = do
-
-    def observe(self, step):
-        super().observe(step)
-        self.do(step)
-
-
-class WritesIntoWhatItActsOn(Honest):
     def act(self, obs, valid=None):
         action = super().act(obs, valid)
         spoil(obs, valid)
         return action
 
-
-class ChangesItsAction(Honest):
-    """After it was taken, when it observes and when it acts again."""
-
-    def act(self, obs, valid=None):
-        self.action = super().act(obs, valid).clone()
-        return self.action
-
     def observe(self, step):
         super().observe(step)
-        spoil(self.action)
+        spoil(*vars(step).values())
+
+    def policy(self, obs, valid=None):
+        action = super().policy(obs, valid)
+        spoil(obs, valid)
+        return action
+
+    def uncertainty(self, obs):
+        answer = super().uncertainty(obs)
+        spoil(obs)
+        return answer
 
 
 class WritesLater(Honest):
@@ -163,41 +145,6 @@ class WritesLater(Honest):
         return metrics
 
 
-class WritesIntoQuestions(Honest):
-    def policy(self, obs, valid=None):
-        action = super().policy(obs, valid)
-        spoil(obs, valid)
-        return action
-
-    def uncertainty(self, obs):
-        answer = super().uncertainty(obs)
-        spoil(obs)
-        return answer
-
-
-DEEDS: dict[str, Callable[[Agent], Agent]] = {
-    "scales its rewards": partial(WritesInto, do=lambda step: step.reward.mul_(100)),
-    "clips its rewards": partial(WritesInto, do=lambda step: step.reward.clamp_(-0.1, 0.1)),
-    "zeroes its rewards": partial(WritesInto, do=lambda step: step.reward.zero_()),
-    "flips terminated": partial(WritesInto, do=lambda step: step.terminated.logical_not_()),
-    "flips truncated": partial(WritesInto, do=lambda step: step.truncated.logical_not_()),
-    "writes into obs": partial(WritesInto, do=lambda step: spoil(step.obs)),
-    "writes into next_obs": partial(WritesInto, do=lambda step: spoil(step.next_obs)),
-    "writes into its mask": partial(WritesInto, do=lambda step: spoil(step.valid_actions)),
-    "writes into its action": partial(WritesInto, do=lambda step: spoil(step.action)),
-    "writes by NumPy": partial(WritesInto, do=lambda step: spoil(step.reward.numpy())),
-    "writes into what it acts on": WritesIntoWhatItActsOn,
-    "changes its action later": ChangesItsAction,
-    "writes later": WritesLater,
-    "writes into questions": WritesIntoQuestions,
-}
-
-
-def add(host, spec):
-    added, of = Added({"agent": [spec]}), {"distribution": "planted", "package": "uqbench"}
-    host.register(name="planted", version="1", load=lambda: added, **of)
-
-
 def trained(world, deed, patch, folder, seeds=(0, 1)):
     """The runs, one a lane, and the store, of an agent behind one that does a deed."""
     plugins, name, budget, task, method, steps, settings, changes = WORLDS[world]
@@ -205,18 +152,15 @@ def trained(world, deed, patch, folder, seeds=(0, 1)):
     patch.setenv("UQBENCH_PLUGINS", plugins)
     host = Host.load()
     suite = read_suites(host, check=(name,)).suite(name)
-    spec = host.agents[str(next(m.agent for m in suite.methods if m.name == method))]
+    own = next(m for m in suite.methods if m.name == method)
+    spec = host.agents[str(own.agent)]
 
     def make(info, seeds, config, device):
         return deed(spec.load_factory()(info, seeds, config, device))
 
-    planted = AgentSpec(name="planted", version="1", factory=make, config=spec.load_config())
-    add(host, planted)
-    methods = tuple(
-        m.model_copy(update={"agent": "planted"}) if m.name == method else m for m in suite.methods
-    )
     budgets = suite.budgets | {budget: suite.budgets[budget].model_copy(update=changes)}
-    suite = suite.model_copy(update={"methods": methods, "budgets": budgets})
+    suite = suite.model_copy(update={"methods": (own,), "budgets": budgets})
+    suite = planted(host, suite, make, config=spec.load_config())
     plan = make_plan(
         suite, host, budget, device="cpu", methods=[method], tasks=[task], seeds=seeds,
         steps=steps, settings={method: settings},
@@ -239,10 +183,10 @@ def digests(world, deed):
 honest = cache(partial(digests, deed=Honest))
 
 
-@pytest.mark.parametrize("deed", DEEDS)
+@pytest.mark.parametrize("deed", [WritesAtOnce, WritesLater])
 @pytest.mark.parametrize("world", WORLDS)
 def test_an_agent_that_writes_into_what_it_was_given_leaves_every_digest_as_it_was(world, deed):
-    assert digests(world, DEEDS[deed]) == honest(world)
+    assert digests(world, deed) == honest(world)
 
 
 class Reports(Honest):
@@ -272,15 +216,17 @@ def test_a_metric_that_is_no_finite_number_changes_no_other(value, tmp_path):
     assert repr(read[: len(read) // 2]) == repr(read[len(read) // 2 :])
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["reward", "evaluation_return", "events/bumps", "queries/crps", "uncertainty/coverage_95"],
-)
-def test_a_metric_named_as_what_is_measured_ends_the_run(name, tmp_path, monkeypatch):
+MEASURED = ("reward", "evaluation_return", "events/bumps", "queries/crps", "uncertainty/error")
+SAID = dict.fromkeys(MEASURED, r"which is measured here, .* expected another name \(Reports")
+SAID |= dict.fromkeys(["", "mine ", "mine\u200b"], "expected a word of printable characters")
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_a_metric_has_a_word_for_a_name_and_none_of_what_is_measured(name, tmp_path, monkeypatch):
     deed = partial(Reports, name=name, value=9.0)
     [run], store = trained("corridor", deed, monkeypatch, tmp_path, seeds=[0])
-    said = f"reports a metric '{name}', which is measured here, .* expected another name \\(Reports"
-    assert re.search(said, store.find(run).reason)
+    reason = store.find(run).reason
+    assert re.search(f"metric (named )?{re.escape(repr(name))}[,;] {SAID[name]}", reason)
 
 
 class Captured(Agent, Capturable):
@@ -364,18 +310,12 @@ def test_a_method_that_owns_its_loop_writes_into_arrays_of_its_own(actors, tmp_p
     monkeypatch.setenv("UQBENCH_PLUGINS", "toy,tabular,builtin")
     found = []
     for made in (Plays, Writes):
-        host = Host.load()
-        spec = AgentSpec(name="planted", version="1", factory=made, vector=True, loop=True)
-        add(host, spec)
         for name, task in (("toy", "long"), ("deepsea", "deepsea-4")):
+            host = Host.load()
             suite = read_suites(host, check=(name,)).suite(name)
-            table = suite.methods[0].model_copy(
-                update={"agent": "planted", "config": {}, "tasks": {}}
-            )
             budget = suite.budgets["smoke"].model_copy(update={"actors": actors})
-            suite = suite.model_copy(
-                update={"methods": (table,), "baseline": table.name, "budgets": {"smoke": budget}}
-            )
+            suite = suite.model_copy(update={"budgets": {"smoke": budget}})
+            suite = planted(host, suite, made, vector=True, loop=True)
             plan = make_plan(suite, host, "smoke", device="cpu", tasks=[task], seeds=[0], steps=60)
             [[batch]] = make_batch_groups(plan, plan.runs, "cpu", lanes=1)
             store = Store(tmp_path / made.__name__)
@@ -384,73 +324,6 @@ def test_a_method_that_owns_its_loop_writes_into_arrays_of_its_own(actors, tmp_p
             assert stored.state is RunState.FINISHED, stored.reason
             found.append(stored.record.digests["results"])
     assert found[:2] == found[2:]
-
-
-class Computes(torch.Tensor):
-    """A tensor that makes every product a hundred times as large."""
-
-    @classmethod
-    def __torch_function__(cls, func, types, args=(), kwargs=None):
-        found = super().__torch_function__(func, types, args, kwargs or {})
-        return found * 100 if func is torch.Tensor.mul else found
-
-
-class Acts(Honest):
-    """Does something to the actions by which it trains."""
-
-    def __init__(self, agent, do):
-        super().__init__(agent)
-        self.do = do
-
-    def act(self, obs, valid=None):
-        return self.do(super().act(obs, valid))
-
-
-class Plans:
-    """A policy of the first action, to which something is done."""
-
-    def __init__(self, do):
-        self.do = do
-
-    def policy(self, obs, valid=None):
-        return self.do(torch.zeros(obs.shape[:2], dtype=torch.int64))
-
-
-REFUSED = {
-    "a subclass": (
-        lambda action: action.as_subclass(Computes),
-        r"returned a Computes; expected torch.int64 of shape",
-    ),
-    "minus one": (lambda action: action - 9, "chose action -[89]; expected a valid one of 0 to "),
-    "too large": (lambda action: action + 99, r"chose action (99|100); expected a valid one of"),
-}
-
-
-@pytest.mark.parametrize("deed", REFUSED)
-def test_actions_are_plain_and_such_as_there_are_in_training_and_in_evaluation(
-    deed, tmp_path, monkeypatch
-):
-    do, sentence = REFUSED[deed]
-    [run], store = trained("deepsea", partial(Acts, do=do), monkeypatch, tmp_path, seeds=[0])
-    reason = store.find(run).reason
-    assert reason is not None
-    assert re.search(sentence, reason), reason
-    with pytest.raises(UqbenchError, match=sentence):
-        evaluate(Plans(do), RotatingPixels(1), 1, 1, 3)
-
-
-def test_an_action_that_its_mask_forbids_is_refused_in_words():
-    obs, valid = torch.zeros(1, 2, 3), torch.tensor([[[True, True], [False, True]]])
-    with pytest.raises(UqbenchError, match=r"0, which its mask forbids; expected one of \[1\]"):
-        chosen(Plans(lambda action: action), obs, valid, 2, 7)
-    assert chosen(Plans(lambda action: action + 1), obs, valid, 2, 7).tolist() == [[1, 1]]
-
-
-@pytest.mark.parametrize("name", ["", "mine ", "mine\u200b"])
-def test_a_metric_has_a_word_for_a_name(name, tmp_path, monkeypatch):
-    deed = partial(Reports, name=name, value=9.0)
-    [run], store = trained("corridor", deed, monkeypatch, tmp_path, seeds=[0])
-    assert "expected a word of printable characters" in store.find(run).reason
 
 
 def test_each_agent_has_a_config_of_its_own(tmp_path, monkeypatch):
@@ -467,12 +340,9 @@ def test_each_agent_has_a_config_of_its_own(tmp_path, monkeypatch):
         seen.append(len(config.widths))
         return Honest(None)
 
-    add(host, AgentSpec(name="planted", version="1", factory=make, config=Widths))
-    suite = read_suites(host, check=("toy",)).suite("toy")
-    plan = make_plan(suite, host, "paper", device="cpu", methods=["slow"], tasks=["long"])
+    suite = planted(host, read_suites(host, check=("toy",)).suite("toy"), make, config=Widths)
+    plan = make_plan(suite, host, "paper", device="cpu", tasks=["long"])
     [[batch]] = make_batch_groups(plan, plan.runs[:1], "cpu", lanes=1)
-    method = batch.cell.method.model_copy(update={"agent": "planted"})
-    batch = replace(batch, cell=replace(batch.cell, method=method, config=Widths()))
     env = RotatingPixels(1)
     for _ in range(2):
         make_agent(batch, host, env, torch.device("cpu"))

@@ -1,7 +1,5 @@
 """A run's episodes account for every step and reward; its scalars are those computed by hand."""
 
-from __future__ import annotations
-
 import io
 import re
 from typing import Any
@@ -15,7 +13,7 @@ from uqbench.environment import Outcome
 from uqbench.errors import UqbenchError
 from uqbench.results.tables import columns_digest
 from uqbench.risk import CVaR, Expectation, RiskMeasure
-from uqbench.runner.metric_values import Truth, record_step, scalar
+from uqbench.runner.metric_values import Truth, scalar
 from uqbench.runner.train.evaluation import Evaluated
 from uqbench.runner.train.recorder import Recorder
 from uqbench.suites import Metric
@@ -88,27 +86,15 @@ def values(records: dict[str, NDArray[Any]], metric: str) -> list[tuple[int, flo
 
 
 @every_length
-def test_returns_of_all_episodes_sum_to_the_cumulative_reward_and_lengths_to_the_steps(
-    steps: int,
-) -> None:
+def test_episodes_and_totals_are_those_of_a_loop_over_the_steps_of_a_lane(steps: int) -> None:
     outcomes = random_outcomes(steps)
     made = recorded(outcomes)
     totals = made.record({})
     for lane, (_, episodes) in enumerate(made.finish()):
-        reward = sum(step.reward[lane].item() for step in outcomes)
-        assert totals["reward"][lane] == reward
-        assert episodes["return"].sum() == reward
-        assert episodes["length"].sum() == steps
+        assert totals["reward"][lane] == episodes["return"].sum()
         for name in ("falls", "crashes"):
             count = sum(step.events[name][lane].item() for step in outcomes)
-            assert totals[f"events/{name}"][lane] == count
-            assert episodes[f"event_{name}"].sum() == count
-
-
-@every_length
-def test_episodes_are_those_of_a_loop_over_the_steps_of_a_lane(steps: int) -> None:
-    outcomes = random_outcomes(steps)
-    for lane, (_, episodes) in enumerate(recorded(outcomes).finish()):
+            assert totals[f"events/{name}"][lane] == episodes[f"event_{name}"].sum() == count
         columns = ("step", "end", "length", "return", "event_falls")
         found = list(zip(*(episodes[name] for name in columns), strict=True))
         assert found == replayed(outcomes, lane)
@@ -124,47 +110,10 @@ def test_taking_records_does_not_change_the_episodes(at: tuple[int, ...]) -> Non
             np.testing.assert_array_equal(found[name], column)
 
 
-def test_a_record_holds_the_totals_so_far_and_the_agents_metrics_by_lane() -> None:
-    outcomes = random_outcomes(300)
-    made = recorder(300)
-    for step in outcomes[:100]:
-        made.step(step)
-    given = made.record({"loss": torch.tensor([1.0, 2.0, float("nan")])})
-    for step in outcomes[100:]:
-        made.step(step)
-    made.record({})
-    for lane, (records, _) in enumerate(made.finish()):
-        early = sum(step.reward[lane].item() for step in outcomes[:100])
-        late = sum(step.reward[lane].item() for step in outcomes)
-        assert given["reward"][lane] == early
-        assert values(records, "reward") == [(100, early), (300, late)]
-        ((step, loss),) = values(records, "loss")
-        assert step == 100
-        np.testing.assert_equal(loss, [1.0, 2.0, np.nan][lane])
-
-
-def test_lanes_do_not_see_each_other() -> None:
-    outcomes = random_outcomes(300)
-    together = recorded(outcomes).finish()
-    for lane in range(LANES):
-        alone = Recorder(1, 300, ("falls",), CPU)
-        for step in outcomes:
-            one = slice(lane, lane + 1)
-            falls = step.events["falls"][one]
-            alone.step(
-                outcome(step.reward[one], step.terminated[one], step.truncated[one], falls=falls)
-            )
-        ((_, episodes),) = alone.finish()
-        for name, column in episodes.items():
-            np.testing.assert_array_equal(together[lane][1][name], column)
-
-
 @pytest.mark.parametrize("ends", [0.01, 0.3])  # often in a block, at the same step, in every step
 @pytest.mark.parametrize("actors", [1, 4])
 @pytest.mark.parametrize("at_once", [1, 7 * LANES * 4, 10**6])
-def test_blocks_have_the_bits_of_one_step_after_another(
-    ends: float, actors: int, at_once: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_blocks_have_the_bits_of_one_step_after_another(ends, actors, at_once, monkeypatch):
     monkeypatch.setattr("uqbench.runner.train.recorder._AT_ONCE", at_once)
     streams, steps, discount = LANES * actors, 600, 0.97
     generator = np.random.default_rng(5)
@@ -193,35 +142,9 @@ def test_blocks_have_the_bits_of_one_step_after_another(
         assert repr(found) == repr(expected[lane])  # tells −0.0 from 0.0
 
 
-def test_a_terminal_state_at_a_time_limit_counts_as_terminated() -> None:
-    yes = torch.tensor([True])
-    made = recorder(1, lanes=1, events=())
-    made.step(outcome(torch.ones(1), yes, yes))
-    ((_, episodes),) = made.finish()
-    assert episodes["end"].tolist() == ["terminated"]
-
-
-def test_a_run_that_ends_with_an_episode_leaves_nothing_unfinished() -> None:
-    no, yes = torch.tensor([False]), torch.tensor([True])
-    made = recorder(2, lanes=1, events=())
-    made.step(outcome(torch.ones(1), no, no))
-    made.step(outcome(torch.ones(1), no, yes))
-    ((_, episodes),) = made.finish()
-    assert episodes["length"].tolist() == [2]
-    assert episodes["end"].tolist() == ["truncated"]
-
-
 def test_a_run_without_steps_has_empty_columns() -> None:
     for records, episodes in recorder(0).finish():
         assert {len(column) for column in [*records.values(), *episodes.values()]} == {0}
-
-
-def test_the_recorder_keeps_copies_of_what_it_is_given() -> None:
-    step = outcome(torch.ones(1), torch.zeros(1).bool(), torch.zeros(1).bool())
-    made = recorder(2, lanes=1, events=())
-    made.step(step)
-    step.reward.fill_(100.0)
-    assert made.record({})["reward"].tolist() == [1.0]
 
 
 def test_evaluation_episodes_stand_apart_from_training() -> None:
@@ -253,17 +176,9 @@ def test_evaluation_episodes_stand_apart_from_training() -> None:
 
 
 @pytest.mark.parametrize(
-    ("steps", "due"),
-    [
-        (100, set(range(1, 101))),
-        (1000, set(range(10, 1001, 10))),
-        (3, {1, 2, 3}),
-        (150, {3 * k // 2 for k in range(1, 101)}),
-    ],
+    ("steps", "due"), [(3, {1, 2, 3}), (150, {3 * k // 2 for k in range(1, 101)})]
 )
-def test_a_hundred_records_are_due_at_even_intervals_the_last_at_the_end(
-    steps: int, due: set[int]
-) -> None:
+def test_a_hundred_records_are_due_at_even_intervals_the_last_at_the_end(steps, due):
     made = recorder(steps)
     assert {step for step in range(1, steps + 1) if made.due(step)} == due
 
@@ -286,29 +201,28 @@ EPISODES = columns(
     (1000, "training", "unfinished", 100, 50.0),
     (1000, "evaluation", "ended", 10, 20.0),
     (1000, "evaluation", "unfinished", 30, 40.0),
-)
+) | {
+    "event_falls": np.array([2.0, 0.0, 9.0, 1.0, 0.0, 4.0, 3.0, 0.0]),
+    "discounted_return": np.array([0.5, 3.0, 99.0, -1.0, 2.0, 77.0, 10.0, 20.0]),
+}
+NAMES = ["reward", "events/falls", "loss", "reward", "reward", "events/falls", "loss"]
 RECORDS = {
-    "step": np.array([500, 500, 900, 1000, 1000]),
-    "metric": np.array(["reward", "loss", "reward", "reward", "loss"], object),
-    "value": np.array([5.0, 0.1, 10.0, 60.0, 0.2]),
-}
-
-
-EVENTFUL: dict[str, NDArray[Any]] = {
-    **{name: column[[0, 1, 3, 4, 6, 7]] for name, column in EPISODES.items()},
-    "event_falls": np.array([2.0, 0.0, 1.0, 0.0, 3.0, 0.0]),
-    "discounted_return": np.array([0.5, 3.0, -1.0, 2.0, 10.0, 20.0]),
-}
-EVENTFUL_RECORDS = {
-    "step": np.array([500, 500, 500, 1000, 1000, 1000]),
-    "metric": np.array(["reward", "events/falls", "loss"] * 2, object),
-    "value": np.array([5.0, 2.0, np.nan, 60.0, 7.0, 0.2]),
+    "step": np.array([500, 500, 500, 900, 1000, 1000, 1000]),
+    "metric": np.array(NAMES, object),
+    "value": np.array([5.0, 2.0, np.nan, 10.0, 60.0, 7.0, 0.2]),
 }
 
 
 @pytest.mark.parametrize(
     ("kind", "statistic", "window", "expected"),
     [
+        ("online", "return", 1.0, (1 + 4 - 2 + 7) / 4),  # not unfinished nor evaluation episodes
+        ("online", "return", 0.5, (-2 + 7) / 2),  # an episode counts where it ended, after step 500
+        ("online", "return", 0.4, 7.0),
+        ("online", "return", 0.1, None),  # only the unfinished one ends there
+        ("online", "reward_per_step", 1.0, 60 / 1000),
+        ("online", "reward_per_step", 0.5, (60 - 5) / 500),
+        ("online", "reward_per_step", 0.1, (60 - 10) / 100),
         ("online", "discounted_return", 1.0, (0.5 + 3 - 1 + 2) / 4),
         ("online", "length", 0.5, (1 + 399) / 2),
         ("online", "events/falls", 1.0, 7.0),  # of unfinished episodes too
@@ -319,6 +233,8 @@ EVENTFUL_RECORDS = {
         ("online", "regret", 1.0, 3.0 - 10 / 4),
         ("online", "cumulative_regret", 1.0, 4 * 3.0 - 10),
         ("online", "cumulative_regret", 0.1, 0.0),  # no episode ends there
+        ("evaluation", "return", 1.0, 30.0),  # the last one, cut off episodes included
+        ("evaluation", "reward_per_step", 1.0, 60 / 40),
         ("evaluation", "discounted_return", 1.0, 15.0),
         ("evaluation", "events/falls", 1.0, 3.0),
         ("evaluation", "events_per_episode/falls", 1.0, 1.5),
@@ -328,31 +244,20 @@ EVENTFUL_RECORDS = {
         ("agent", "nothing", 1.0, None),
     ],
 )
-def test_statistics_of_episodes_steps_events_and_of_the_agent(
-    kind: str, statistic: str, window: float, expected: float | None
-) -> None:
-    metric = Metric(name="m", summary="", kind=kind, statistic=statistic, window=window)
-    value = scalar(
-        metric, Expectation(), EVENTFUL, EVENTFUL_RECORDS, steps=1000, truth=Truth(episode=3.0)
-    )
+def test_statistics_of_episodes_steps_events_and_of_the_agent(kind, statistic, window, expected):
+    value = compute(kind, statistic, window)
     assert value == (None if expected is None else pytest.approx(expected))
 
 
-def test_the_regret_of_a_continuing_task_is_the_best_average_reward_less_what_was_collected() -> (
-    None
-):
+@pytest.mark.parametrize(("kind", "expected"), [("online", (-2 + 1) / 2), ("evaluation", 20.0)])
+def test_a_risk_measure_takes_the_lower_tail_of_the_episodes(kind: str, expected: float) -> None:
+    assert compute(kind, "return", risk=CVaR(0.5)) == pytest.approx(expected)
+
+
+def test_the_regret_of_a_continuing_task_is_the_best_average_reward_less_what_was_collected():
     metric = Metric(name="m", summary="", kind="online", statistic="cumulative_regret", window=0.5)
-    value = scalar(metric, Expectation(), EVENTFUL, EVENTFUL_RECORDS, 1000, Truth(step=0.2))
+    value = scalar(metric, Expectation(), EPISODES, RECORDS, 1000, Truth(step=0.2))
     assert value == pytest.approx(0.2 * 500 - 55)
-
-
-def test_a_discounted_return_weighs_each_reward_by_its_place_in_the_episode() -> None:
-    made = Recorder(1, 7, (), CPU, discount=0.5)
-    nothing = torch.zeros(1).bool()
-    for t in range(7):
-        made.step(outcome(torch.full((1,), 8.0), torch.tensor([t == 2]), nothing))
-    ((_, episodes),) = made.finish()
-    assert episodes["discounted_return"].tolist() == [8 + 4 + 2, 8 + 4 + 2 + 1]
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf")])
@@ -387,22 +292,8 @@ def compute(
     kind: str, statistic: str, window: float = 1.0, risk: RiskMeasure | None = None
 ) -> float | None:
     metric = Metric(name="m", summary="", kind=kind, statistic=statistic, window=window)
-    return scalar(metric, risk or Expectation(), EPISODES, RECORDS, steps=1000)
-
-
-@pytest.mark.parametrize(
-    ("window", "expected"),
-    [
-        (1.0, (1 + 4 - 2 + 7) / 4),  # unfinished and evaluation episodes do not count
-        (0.5, (-2 + 7) / 2),  # an episode counts where it ended, after step 500
-        (0.4, 7.0),
-        (0.1, None),  # only the unfinished one ends there
-    ],
-)
-def test_online_return_is_the_mean_over_the_episodes_that_ended_in_the_window(
-    window: float, expected: float | None
-) -> None:
-    assert compute("online", "return", window) == expected
+    truth = Truth(episode=3.0)
+    return scalar(metric, risk or Expectation(), EPISODES, RECORDS, steps=1000, truth=truth)
 
 
 def area(steps: np.ndarray, returns: np.ndarray, ends: str | np.ndarray = "terminated") -> float:
@@ -437,27 +328,6 @@ def test_nobody_has_a_greater_area_by_the_times_at_which_episodes_end() -> None:
     of_two = np.array(["terminated"] * 10 + ["unfinished"])
     steps, returns = np.r_[lucky, 1000], np.r_[np.full(10, 4.0), 0]
     assert area(steps, returns, of_two) == pytest.approx(4.0)  # where others end, it does not count
-    assert compute("online", "area", 0.1) is not None
-    assert compute("evaluation", "return") is not None
-
-
-def test_a_risk_measure_takes_the_lower_tail_of_the_episodes() -> None:
-    assert compute("online", "return", risk=CVaR(0.5)) == pytest.approx((-2 + 1) / 2)
-
-
-@pytest.mark.parametrize(
-    ("window", "expected"), [(1.0, 60 / 1000), (0.5, (60 - 5) / 500), (0.1, (60 - 10) / 100)]
-)
-def test_online_reward_per_step_is_a_difference_of_the_cumulative_reward(
-    window: float, expected: float
-) -> None:
-    assert compute("online", "reward_per_step", window) == pytest.approx(expected)
-
-
-def test_evaluation_metrics_take_the_last_evaluation_cut_off_episodes_included() -> None:
-    assert compute("evaluation", "return") == 30.0
-    assert compute("evaluation", "return", risk=CVaR(0.5)) == 20.0
-    assert compute("evaluation", "reward_per_step") == pytest.approx(60 / 40)
 
 
 @pytest.mark.parametrize("statistic", ["return", "reward_per_step"])
@@ -480,11 +350,6 @@ def test_the_window_of_every_metric_starts_at_a_record(steps: int, window: float
     ((records, episodes),) = made.finish()
     metric = Metric(name="m", summary="", kind="online", statistic="reward_per_step", window=window)
     assert scalar(metric, Expectation(), episodes, records, steps) == pytest.approx(2.0)
-
-
-@pytest.mark.parametrize(("k", "step"), [(0, 0), (1, 12), (50, 625), (99, 1237), (100, 1250)])
-def test_records_are_counted_in_hundredths_rounded_down(k: int, step: int) -> None:
-    assert record_step(k, 1250) == step
 
 
 @pytest.mark.parametrize("at", [0, 1, 255, 256, 300, 700])

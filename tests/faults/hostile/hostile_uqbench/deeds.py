@@ -42,11 +42,11 @@ def loop() -> None:
         time.sleep(0.01)
 
 
-def babble(data: bytes) -> None:
+def babble() -> None:
     """Write into whatever is open, the pipe to the parent among it."""
     for descriptor in range(3, 64):
         with suppress(OSError):
-            os.write(descriptor, data)
+            os.write(descriptor, b"\x00\x00\x00\x10not what it sent")
     time.sleep(600)
 
 
@@ -61,8 +61,6 @@ DEEDS = {
     "fork": fork_and_die,
     "memory": hoard,
     "loop": loop,
-    "babble": lambda: babble(b"\x00\x00\x00\x10not what it sent"),
-    "greet": lambda: babble(b"hello, this is a plugin"),
-    "noise": lambda: babble(os.urandom(100)),
+    "babble": babble,
     "thread": leave_a_thread,
 }
