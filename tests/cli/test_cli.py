@@ -96,3 +96,14 @@ def test_what_a_batch_takes_is_no_part_of_the_executors_own_config():
     where = Options("toy", executor="slurm", executor_config=config).where
     assert where.resources.model_dump() == {"cpus": 2.0, "memory_gb": 3.5, "gpus": 0.5}
     assert where.config == {"time": 240}
+
+
+def test_list_without_a_kind_counts_and_with_a_suite_has_that_one_alone():
+    runner = CliRunner()
+    counts = runner.invoke(group, ["list"]).stdout.splitlines()
+    number, command = counts[0].split(maxsplit=1)
+    assert command == "uqbench list suites"
+    listed = json.loads(runner.invoke(group, ["list", "suites", "--json"]).stdout)
+    assert int(number) == len(listed) > len(counts) > 10
+    one = json.loads(runner.invoke(group, ["list", "suites", "deepsea", "--json"]).stdout)
+    assert [entry["name"] for entry in one] == ["deepsea"]
