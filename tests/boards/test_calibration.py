@@ -8,13 +8,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from uqbench.boards import StoredBoard
+from uqbench.boards import StoredBoard, Told, board_folders
 from uqbench.boards.calibration import (
     CALIBRATED,
     NARROW,
     OPEN,
     WIDE,
     WORDS,
+    coverage_column,
     with_words,
     word,
     words,
@@ -36,17 +37,25 @@ def printed(covered):
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "level", "said"),
+    ("low", "high", "said"),
     [
-        (0.86, 0.94, 0.9, CALIBRATED), (0.8501, 0.9499, 0.9, CALIBRATED),
-        (0.70, 0.84, 0.9, NARROW), (0.951, 1.00, 0.9, WIDE), (0.84, 0.90, 0.9, OPEN),
-        (0.832, 1.0, 0.9, OPEN), (math.nan, math.nan, 0.9, OPEN),
-        (0.93, 0.97, 0.95, CALIBRATED), (0.90, 0.92, 0.95, NARROW),
+        (0.86, 0.94, CALIBRATED),
+        (0.8501, 0.9499, CALIBRATED),
+        (0.70, 0.84, NARROW),
+        (0.00, 0.20, NARROW),
+        (0.951, 1.00, WIDE),
+        (0.84, 0.90, OPEN),
+        (0.832, 1.0, OPEN),
+        (math.nan, math.nan, OPEN),
     ],
-)  # fmt: skip
-def test_the_word_is_the_printed_interval_against_the_band(low, high, level, said):
-    """That of 95 % is half as wide."""
-    assert word(low, high, level) == said
+)
+def test_the_word_is_the_printed_interval_against_the_band(low, high, said):
+    assert word(low, high, 0.9) == said
+
+
+def test_a_level_of_95_has_half_as_wide_a_band():
+    assert word(0.93, 0.97, 0.95) == CALIBRATED
+    assert word(0.90, 0.92, 0.95) == NARROW
 
 
 def test_more_runs_of_the_same_kind_never_turn_a_word_around():
@@ -59,6 +68,14 @@ def test_more_runs_of_the_same_kind_never_turn_a_word_around():
         assert all(old in (OPEN, new) for old, new in pairwise(said)), said
         seen |= {*said}
     assert seen == {*WORDS}
+
+
+def test_the_column_of_90_percent_intervals_comes_before_that_of_95():
+    columns = ["coverage_95_mean", "late_coverage_95_mean", "q_coverage_90_mean", "coverage_90_iqm"]
+    assert coverage_column(columns) == ("q_coverage_90_mean", 0.9)
+    assert coverage_column(columns[:2]) == ("coverage_95_mean", 0.95)
+    assert coverage_column(["q_coverage_90_ceiling_mean", "coverage_50_mean"]) is None
+    assert coverage_column(["difference_coverage_90_mean", "late_coverage_95_mean"]) is None
 
 
 @pytest.mark.parametrize(("seeds", "tasks"), [(10, 2), (20, 1)])
@@ -78,12 +95,14 @@ def test_a_word_is_hardly_ever_wrong_runs_that_failed_among_them(seeds, tasks, f
 def own(suite, noise):
     """Scores of one method whose error is 1 on both tasks, against a truth of such an error."""
     values = {"coverage": 0.9, "error": 1.0, "noise": noise}
-
-    def scored(task: str) -> CellScores:
-        runs = [Score(task, "a", k, "finished", "cpu", 0.0, values, "") for k in range(3)]
-        return CellScores(task, "a", runs)
-
-    return MethodScores(suite, {task.name: scored(task.name) for task in suite.tasks})
+    cells = {
+        task.name: CellScores(
+            task.name, "a",
+            [Score(task.name, "a", k, "finished", "cpu", 0.0, values, "") for k in range(3)],
+        )
+        for task in suite.tasks
+    }  # fmt: skip
+    return MethodScores(suite, cells)
 
 
 @pytest.mark.parametrize(
@@ -136,3 +155,64 @@ def test_where_the_posterior_is_exact_its_intervals_are_calibrated():
     assert said["bql"] == NARROW
     assert said["mm"] == OPEN  # covers 84 %, and its interval contains the band's end
     assert said["ube"] == said["ube-zeta-1"] == WIDE
+
+
+def test_all_committed_boards_that_ask_for_intervals_have_words():
+    for folder in board_folders(BOARDS):
+        table = StoredBoard.read(folder).leaderboard
+        if coverage_column(map(str, table)) is not None:
+            methods = table[table["role"] == "method"]
+            assert {*methods["calibration"]} <= {*WORDS, "–"}
+            assert {*table.loc[table["role"] != "method", "calibration"]} <= {""}
+
+
+def row(method, role="method", rank=1, low=1, high=2, beats="yes", coverage=0.9):
+    given = role == "method"
+    ends = dict(zip(("", "_low", "_high"), (0.0, -0.04, 0.04), strict=True))
+    return {
+        "method": method, "role": role, "rank": rank if given else None,
+        "rank_low": low if given else None, "rank_high": high if given else None,
+        "beats_trivial": beats if given else "", "iqm": 0.5,
+        **{f"coverage_90_mean{end}": coverage + by if given else None for end, by in ends.items()},
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        (
+            [row("a", high=1), row("b", rank=2, low=2, coverage=0.1)],
+            "a (0.50) is best of 2 methods. Its 90 % intervals cover 90 % (calibrated) of true "
+            "values; do not trust those of b (10 %).",
+        ),
+        (
+            [row(name, beats="no", coverage=0.1) for name in "ab"] + [row("script", "trivial")],
+            "No method beats the trivial script (0.50); a comes closest (0.50). Trust no method's "
+            "90 % intervals: they cover 10 % of true values.",
+        ),
+        (
+            [
+                row("a"),
+                row("b"),
+                row("c", rank=3, low=3, high=3, beats="no"),
+                row("script", "trivial"),
+            ],
+            "a (0.50) or b (0.50) is best of 3 methods. The 90 % intervals are calibrated: they "
+            "cover 90 % of true values. c does not beat the trivial script (0.50).",
+        ),
+    ],
+)
+def test_the_headline_says_who_is_best_and_whose_intervals_to_trust(rows, said):
+    assert told(rows).headline == said
+
+
+def told(rows, **of):
+    """What is said of a board of these rows, with a mean of 1 each on its one task."""
+    tasks = pd.DataFrame([{"task": "t", "method": one["method"], "r": 1.0} for one in rows])
+    given = {"ranks": True, "tasks": tasks, "metric": ("r", "max")}
+    return Told(pd.DataFrame(rows), "iqm", **given | of)
+
+
+def test_a_budget_that_cannot_rank_is_said_first():
+    said = told([row("a"), row("b")], ranks=False).headline
+    assert said.startswith("The budget does not rank methods: ")

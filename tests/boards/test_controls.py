@@ -12,12 +12,12 @@ from uqbench_leaderboard.check import rewrite
 
 import uqbench
 from uqbench.api.session import Session
-from uqbench.boards import Board, Score, Told
+from uqbench.boards import Board, Score, Told, from_csv, to_csv
 from uqbench.boards.controls import above_controls
 from uqbench.registry import Host
 from uqbench.results import Scores
 from uqbench.suites import make_plan, read_suites
-from uqbench.suites.controls import BESIDE, CONTROLS, control_of, follows
+from uqbench.suites.controls import BESIDE, CONTROLS, control_of, follows, with_controls
 
 METHODS = ("bootstrapped-dqn-masks", "ua-dqn", "dqn")
 SEEDS = range(4)
@@ -65,6 +65,32 @@ def test_a_skill_is_worth_what_it_is_beyond_its_best_control(plan):
     said = board_of(plan, planted).told.note
     assert "know nothing of the point, in information (bootstrapped-dqn-masks)." in said
 
+    def less(method, metric, seed):  # half of it
+        own = metric.statistic == "queries/information"
+        return planted(method, metric, seed) * (0.5 if own else 1)
+
+    assert "Controls score as well on proper, information, correlation: stated widths add" in (
+        board_of(plan, less).told.note
+    )
+
+
+def test_a_selection_without_methods_has_a_board(plan):
+    cells = [replace(cell, role="oracle") for cell in plan.cells]
+    rows = board_of(replace(plan, cells=cells), planted).rows()
+    assert [row["role"] for row in rows] == ["oracle"] * len(METHODS)
+
+
+def test_a_coverage_stands_beside_those_of_width_zero_and_of_the_best_constant_width(plan):
+    def value(method, metric, seed):
+        if metric.name == "q_coverage_90" and method == "dqn":
+            return None
+        return {None: 0.5, "zero": 0.4, "constant": 0.9}.get(control_of(metric), 0.1)
+
+    said = board_of(plan, value).told
+    assert "90 % intervals cover 50 %" in said.headline
+    assert "Intervals of width zero would cover 40 %, those of the best constant" in said.note
+    assert "width would cover 90 % of true values." in said.note
+
 
 def test_boards_of_runs_from_before_controls_are_as_they_were(plan):
     board = board_of(plan, lambda _, metric, seed: None if follows(metric) else 0.5)
@@ -74,6 +100,19 @@ def test_boards_of_runs_from_before_controls_are_as_they_were(plan):
     assert not names & {*header}
     columns = [*board.rows()[0]]
     assert not [name for name in columns if "beyond" in name or name.removesuffix("_mean") in names]
+
+
+def test_controls_are_stored_with_the_scores(plan):
+    board = board_of(plan, planted)
+    again = from_csv(board.tables["scores.csv"].decode(), "scores.csv")
+    assert to_csv(again, board.metrics) == board.tables["scores.csv"]
+    assert Board.of(plan, again).tables["leaderboard.csv"] == board.tables["leaderboard.csv"]
+
+
+def test_a_suite_without_queries_has_no_controls():
+    host = Host.load()
+    suite = read_suites(host, check=()).suite("five-state")
+    assert with_controls(suite.metrics, {"nll": "prediction"}) == suite.metrics
 
 
 def said(lows):
@@ -88,10 +127,13 @@ def said(lows):
     return Told(pd.DataFrame(rows), "iqm", True, pd.DataFrame(), ("r", "max")).note
 
 
-def test_of_many_skills_those_are_named_that_no_method_has_or_not_all_of_them():
+def test_of_many_skills_those_are_named_in_which_no_method_is_above_its_controls():
     told = "Controls score as well on s6, s7: stated widths add nothing there."
     assert told in said([[0.1, -0.1]] * 6 + [[-0.1] * 2] * 2)
     assert "ontrols" not in said([[0.1, -0.1]] * 8)
+
+
+def test_a_skill_in_which_every_method_is_above_its_controls_tells_none_from_another():
     assert "controls" not in said([[0.1, 0.1]])
     assert "in s0 (a)." in said([[0.1, -0.1], [0.1, 0.1]])
 

@@ -16,6 +16,7 @@ import sys
 import time
 from base64 import b64decode
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,7 @@ from uqbench.boards import board, board_at, board_folders
 from uqbench.errors import StorageError, UqbenchError
 from uqbench.pages.board_folders import write_board
 from uqbench.registry import Host
-from uqbench.results import RunState, Store
+from uqbench.results import Folder, RunState, Store
 from uqbench.suites import Plan, read_suites
 
 LONG = pytest.mark.skipif("UQBENCH_FAULTS" not in os.environ, reason="tox -e faults")
@@ -92,14 +93,25 @@ def test_a_link_in_place_of_a_folder_leads_no_command_out(level, plan, host, who
     place = "/".join(run.folder.parts[:depth])
     assert "symbolic link" in str(named[place].reason)
     assert store.find(run).state is RunState.DAMAGED
-    if level == "run":
-        lock = store.lock(run)
+    lock = store.lock(run)
+    with nullcontext() if level == "run" else pytest.raises((StorageError, UqbenchError)):
         store.set_aside(run)
-        lock.release()
-    else:
-        with pytest.raises((StorageError, UqbenchError)):
-            store.lock(run)
+    lock.release()
+    if level != "run":
         complete(plan, root, host)  # its runs fail, and are not made elsewhere
+    assert files(outside) == before
+
+
+@pytest.mark.parametrize("linked", ["leaderboards", "leaderboards/toy", "leaderboards/toy/one"])
+def test_a_board_is_neither_written_nor_listed_through_a_link(linked, plan, host, whole, tmp_path):
+    outside = tmp_path / "outside"
+    (whole / linked).rename(outside)
+    (whole / linked).symlink_to(outside)
+    before, store = files(outside), Store(whole)
+    folder = Folder(whole, ("leaderboards", "toy", "one"))
+    with pytest.raises(StorageError, match="is a symbolic link"):
+        write_board(board(plan, store), store, folder, host)
+    assert "one" not in [found.names[-1] for found in board_folders(whole)]
     assert files(outside) == before
 
 

@@ -5,19 +5,23 @@ nothing is downloaded.
 """
 
 import csv
+import os
 import shutil
+import site
+import subprocess
+import sys
+import zipfile
 from importlib import metadata
 from pathlib import Path
 
 import pytest
-from commands import python
 from packaging.requirements import Requirement
-from wheels import linked
 
 pytest.importorskip("tox", reason="tox is not installed beside the tests")
 
 ROOT = Path(__file__).parents[2]
 TWO = ("five-state", "ube-chain")
+WHEEL = "linked-1-py3-none-any.whl"
 
 
 @pytest.fixture
@@ -27,19 +31,37 @@ def checkout(tmp_path):
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
         copy(ROOT / name, tmp_path / name)
     (tmp_path / "plugins").symlink_to(ROOT / "plugins")
-    wheel = linked(tmp_path, "linked", "1", "uqbench = uqbench.cli:main")
-    (tmp_path / "requirements.txt").write_text(f"--no-index\n./{wheel.name}\n")
+    places = [*site.getsitepackages(), *(p for p in sys.path if p.endswith("site-packages"))]
+    links = "".join(f"import site; site.addsitedir({place!r})\n" for place in dict.fromkeys(places))
+    with zipfile.ZipFile(tmp_path / WHEEL, "w") as wheel:
+        info = "linked-1.dist-info"
+        wheel.writestr("linked.pth", links)
+        wheel.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: linked\nVersion: 1\n")
+        wheel.writestr(
+            f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        )
+        wheel.writestr(
+            f"{info}/entry_points.txt", "[console_scripts]\nuqbench = uqbench.cli:main\n"
+        )
+        wheel.writestr(f"{info}/RECORD", "")
+    (tmp_path / "requirements.txt").write_text(f"--no-index\n./{WHEEL}\n")
     return tmp_path
 
 
 def tox(checkout, *arguments):
-    return python("-m", "tox", *arguments, folder=checkout).stdout
+    done = subprocess.run(
+        [sys.executable, "-m", "tox", *arguments],
+        cwd=checkout, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
 
 def test_there_is_an_environment_for_every_suite_and_budget(checkout):
     listed = tox(checkout, "list", "--no-desc", "-qq").split()
-    budgets = "smoke", "paper"
-    assert {f"leaderboard-{suite}-{budget}" for suite in TWO for budget in budgets} <= {*listed}
+    assert {f"leaderboard-{suite}-{budget}" for suite in TWO for budget in ("smoke", "paper")} <= {
+        *listed
+    }
 
 
 def test_a_fresh_clone_has_them_where_tox_is_installed_and_uqbench_is_not(tmp_path):
@@ -54,8 +76,12 @@ def test_a_fresh_clone_has_them_where_tox_is_installed_and_uqbench_is_not(tmp_pa
             link = tmp_path / file.parts[0]
             if file.parts[0] != ".." and not link.exists():
                 link.symlink_to(Path(file.locate()).parents[len(file.parts) - 1] / file.parts[0])
-    listed = "-P", "-S", "-m", "tox", "list", "--no-desc", "-qq"
-    done = python(*listed, folder=ROOT, PYTHONPATH=str(tmp_path))
+    done = subprocess.run(
+        [sys.executable, "-P", "-S", "-m", "tox", "list", "--no-desc", "-qq"],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+        env={"PYTHONPATH": str(tmp_path), "PATH": os.environ["PATH"]},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
     assert "leaderboard-five-state-smoke" in done.stdout.split()
 
 

@@ -6,11 +6,12 @@ import csv
 import re
 import subprocess
 import sys
+import sysconfig
 import venv
+import zipfile
 from pathlib import Path
 
 import pytest
-from wheels import linked
 
 pytest.importorskip("tox", reason="tox is not installed beside the tests")
 
@@ -18,6 +19,23 @@ from uqbench.testing.templates.render import render, write
 
 ROOT = Path(__file__).parents[2]
 TESTING = ROOT / "plugins" / "uqbench-testing"
+
+
+def linked(folder: Path, name: str, version: str) -> None:
+    """A wheel of a library that links to ours: nothing is downloaded."""
+    places = [sysconfig.get_path("purelib"), *(p for p in sys.path if "site-packages" in p)]
+    lines = "".join(f"import site; site.addsitedir({p!r})\n" for p in dict.fromkeys(places))
+    info = f"{name}-{version}.dist-info"
+    with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as wheel:
+        wheel.writestr(f"{name}_linked.pth", lines)
+        metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+        wheel.writestr(f"{info}/METADATA", metadata)
+        wheel.writestr(
+            f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        )
+        wheel.writestr(f"{info}/RECORD", "")
+        if name == "pytest":
+            wheel.writestr(f"{info}/entry_points.txt", "[console_scripts]\npytest = pytest:main\n")
 
 
 @pytest.fixture(scope="module")
@@ -28,8 +46,8 @@ def author(tmp_path_factory):
     wheels.mkdir()
     build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
     subprocess.run([*build, "--wheel-dir", wheels, ROOT, TESTING], check=True, cwd=folder)
-    linked(wheels, "hatchling", "1.99", "hatchling = hatchling.cli:hatchling")
-    linked(wheels, "pytest", "9.99", "pytest = pytest:main")
+    for name, version in (("hatchling", "1.99"), ("pytest", "9.99")):
+        linked(wheels, name, version)
     venv.create(folder / "python", with_pip=True)
     python = folder / "python" / "bin" / "python"
     variables = {
@@ -58,7 +76,13 @@ def author(tmp_path_factory):
 def test_a_package_of_others_has_checks_tests_and_a_leaderboard(author):
     project, tox = author
     listed = tox("list", "--no-desc", "-qq").split()
-    assert {"check", "py311", "py312", "py313", "leaderboard"} <= {*listed}
+    assert {
+        "check",
+        "py311",
+        "py312",
+        "py313",
+        "leaderboard",
+    } <= {*listed}
     version = f"py{sys.version_info.major}{sys.version_info.minor}"
     told = tox("run", "-e", f"check,{version},leaderboard")
     assert re.search(r"\d+ passed", told)

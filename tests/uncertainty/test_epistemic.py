@@ -1,4 +1,4 @@
-"""Ranks, pairs and differences between actions, by hand and by simulated returns."""
+"""Scores of epistemic uncertainties, on errors whose distribution is known."""
 
 from __future__ import annotations
 
@@ -8,10 +8,85 @@ import torch
 from uqbench.uncertainty.epistemic import (
     action_noise,
     auroc,
+    crps_distance,
     rank_correlation,
     resolved,
+    scale,
     sparsification,
+    widened,
 )
+from uqbench.uncertainty.forecasts import crps
+
+COUNT = 20_000
+STD = torch.linspace(0.5, 2.0, COUNT).double()
+ERROR = STD * torch.randn(COUNT, generator=torch.Generator().manual_seed(0)).double()
+NONE = torch.zeros(COUNT).double()
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.5, 4.0])
+def test_a_noisy_truth_does_not_lower_the_coverage_of_a_right_interval(noise):
+    """Unless the noise is left out; 20,000 intervals, a standard error of 0.0021."""
+    seen = ERROR + noise**0.5 * torch.randn(COUNT, generator=torch.Generator().manual_seed(2))
+    ends = (-1.6448536 * STD, 1.6448536 * STD)
+
+    def coverage(known: torch.Tensor) -> float:
+        low, high = widened(*ends, known, 0.9)
+        return ((low <= seen) & (seen <= high)).double().mean().item()
+
+    assert coverage(NONE + noise) == pytest.approx(0.9, abs=0.009)
+    if noise:
+        assert coverage(NONE) < 0.86
+
+
+def test_the_distance_to_an_exact_truth_is_the_crps():
+    levels = (torch.arange(2_000).double() + 0.5) / 2_000
+    atoms = STD[::500, None] * torch.special.ndtri(levels)
+    each = crps(atoms, torch.full_like(atoms, 1 / 2_000), -ERROR[::500, None])
+    assert torch.allclose(crps_distance(ERROR[::500], STD[::500], NONE[::500]), each, atol=2e-3)
+    assert torch.equal(crps_distance(ERROR, NONE, NONE), ERROR.abs())
+
+
+@pytest.mark.parametrize("law", ["normal", "counts"])
+def test_rollouts_leave_the_distance_where_it_is_seen_with_their_blur(law):
+    """Four rollouts whose truth is known: the mean over 20,000 against no noise of its own.
+
+    Its standard error is below 0.004; the bias of second order is as small.
+    """
+    generator = torch.Generator().manual_seed(3)
+    q = 2 + torch.rand(COUNT, generator=generator).double()
+    if law == "counts":
+        returns = torch.poisson(q[:, None].expand(-1, 4), generator=generator)
+    else:
+        returns = q[:, None] + torch.randn(COUNT, 4, generator=generator).double()
+    error, noise = 0.5 * ERROR, returns.var(-1) / 4
+    for std in (0 * STD, 0.5 * STD, STD):
+        seen = crps_distance(q + error - returns.mean(-1), std, noise)
+        known = _distance_with_blur(error, std, 9 * noise.mean())
+        assert seen.mean().item() == pytest.approx(known.mean().item(), abs=0.015)
+
+
+def _distance_with_blur(error, std, blur):
+    """By numbers: the kernel ``E|x − y + τZ|`` on a grid of normal quantiles."""
+    levels = torch.special.ndtri((torch.arange(400).double() + 0.5) / 400)
+
+    def mean_distance(difference, var):
+        return (difference[:, None] + var.sqrt()[:, None] * levels).abs().mean(-1)
+
+    thin = slice(None, None, 20)
+    error, std = error[thin], std[thin]
+    return (
+        mean_distance(error, std.square() + blur)
+        - 0.5 * mean_distance(0 * error, 2 * std.square() + blur)
+        - 0.5 * mean_distance(0 * error, blur + 0 * std)
+    )
+
+
+def test_scale_is_the_power_of_ten_that_a_standard_deviation_lacks():
+    square = float(ERROR.square().mean())
+    for power in (-1, 0, 1, 2):
+        assert scale(square, STD / 10**power, NONE, 1e-6) == pytest.approx(power, abs=0.01)
+    assert scale(0.0, NONE, NONE, 1e-3) == 0  # nothing stated, and nothing wrong
+    assert scale(1.0, NONE, NONE, 1e-3) == pytest.approx(3)
 
 
 def test_rank_correlation_is_spearmans():

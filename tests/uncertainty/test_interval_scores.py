@@ -2,22 +2,53 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
 
 from uqbench.agent import Uncertainty
+from uqbench.registry import Host
 from uqbench.results import Store
 from uqbench.runner import execute, make_batch_groups
 from uqbench.suites import make_plan, read_suites
 from uqbench.suites.metrics import RECORDS
-from uqbench.uncertainty.interval_scores import central_interval, sample_quantile, score_uncertainty
+from uqbench.uncertainty.interval_scores import (
+    central_interval,
+    interval_score,
+    sample_quantile,
+    score_uncertainty,
+)
 
 NAN = float("nan")
 
 
 def draw(*shape: int, seed: int = 0) -> torch.Tensor:
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def test_a_normal_posterior_has_the_coverage_it_states():
+    """Twenty thousand (s, a): a share's standard error is below 0.0036."""
+    truth = draw(10_000, 2)
+    predicted = Uncertainty(mean=torch.zeros(3, 10_000, 2), epistemic_var=torch.ones(3, 10_000, 2))
+    predicted.epistemic_var[1] *= 0.25
+    predicted.epistemic_var[2] *= 4
+    scores = score_uncertainty(predicted, truth)
+    half_width = {"50": 0.67449, "90": 1.64485, "95": 1.95996}
+    for level, reach in half_width.items():
+        expected = [torch.erf(torch.tensor(s * reach / 2**0.5)).item() for s in (1, 0.5, 2)]
+        found = scores[f"uncertainty/coverage_{level}"].tolist()
+        assert found == pytest.approx(expected, abs=5 * 0.0036)
+    widths = [2 * s * 1.95996 for s in (1, 0.5, 2)]
+    assert scores["uncertainty/width_95"].tolist() == pytest.approx(widths, rel=1e-4)
+    assert (
+        scores["uncertainty/interval_score_95"].argmin() == 0
+    )  # proper: the right distribution is best
+    rms = truth.square().mean().sqrt().item()
+    assert scores["uncertainty/error"].tolist() == pytest.approx([rms] * 3)
+    assert "uncertainty/variance_ratio" not in scores
 
 
 @pytest.mark.parametrize("samples", [39, 64, 200])
@@ -30,6 +61,18 @@ def test_few_samples_of_the_right_posterior_do_not_lower_coverage(samples):
         covered = scores[f"uncertainty/coverage_{level}"].item()
         # between order statistics the normal density is curved: a little more than predicted
         assert -5 * 0.0051 < covered - level / 100 < 5 * 0.0051 + 0.2 / samples
+
+
+def test_samples_go_before_a_mean_and_a_variance():
+    wide = Uncertainty(
+        mean=torch.zeros(1, 1, 1),
+        epistemic_var=torch.full((1, 1, 1), 100.0),
+        value_samples=torch.linspace(0, 1, 41)[None, None, None],
+    )
+    low, high = central_interval(wide, 0.5)
+    assert (low.item(), high.item()) == pytest.approx((0.2375, 0.7625))
+    without = replace(wide, value_samples=None)
+    assert central_interval(without, 0.95)[1].item() == pytest.approx(19.5996, rel=1e-5)
 
 
 @pytest.mark.parametrize("level", [0.9, 0.95])
@@ -57,14 +100,13 @@ def test_few_networks_of_the_right_posterior_cover_what_they_state(networks, lev
     assert covered == pytest.approx(level, abs=5 * 0.0036)
 
 
-def test_samples_go_before_a_variance_unless_they_are_few_and_that_is_exact():
-    mean, var = torch.zeros(1, 1, 1), torch.full((1, 1, 1), 100.0)
-    samples = {"value_samples": torch.linspace(0, 1, 41)[None, None, None]}
-    few = torch.tensor([-1.0, 1.0])[None, None, None]
-    exact = {"value_samples": few, "epistemic_dof": torch.full((1, 1, 1), torch.inf)}
-    for more, high in ((samples, 0.99875), (exact, 19.59964), ({}, 19.59964)):
-        stated = Uncertainty(mean=mean, epistemic_var=var, **more)
-        assert central_interval(stated, 0.95)[1].item() == pytest.approx(high, abs=1e-4)
+def test_an_exact_variance_beside_few_samples_keeps_the_normal_interval():
+    samples = torch.tensor([-1.0, 1.0])[None, None, None]
+    known = Uncertainty(
+        mean=torch.zeros(1, 1, 1), epistemic_var=torch.ones(1, 1, 1), value_samples=samples,
+        epistemic_dof=torch.full((1, 1, 1), torch.inf),
+    )  # fmt: skip
+    assert central_interval(known, 0.95)[1].item() == pytest.approx(1.959964, rel=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -74,6 +116,12 @@ def test_quantiles_are_at_p_times_one_more_than_the_samples(p, expected):
     ordered = torch.tensor([1.0, 2.0, 4.0, 7.0]).double()
     assert sample_quantile(ordered, p).item() == pytest.approx(expected)
     assert sample_quantile(ordered[:1], p).item() == 1.0
+
+
+def test_a_miss_costs_two_over_alpha_of_its_distance():
+    low, high = torch.tensor([0.0, 0.0, 0.0]), torch.tensor([2.0, 2.0, 2.0])
+    score = interval_score(low, high, torch.tensor([1.0, 3.0, -0.5]), 0.9)
+    assert score.tolist() == pytest.approx([2.0, 22.0, 12.0])
 
 
 def test_actions_without_a_truth_are_left_out():
@@ -86,21 +134,42 @@ def test_actions_without_a_truth_are_left_out():
     assert scores["uncertainty/coverage_95"].tolist() == [1.0, 0.5]
 
 
-def test_a_bound_must_hold_at_every_state_and_action_that_is_known():
-    """A geometric mean of 4 hides the pair whose variance is half of the reference."""
-    stated, reference = torch.tensor([[[0.5, 32.0, 5.0]]]), torch.tensor([[[1.0, 1.0, 9.0]]])
+def test_the_ratio_of_variances_is_their_geometric_mean():
     truth = torch.tensor([[0.0, 0.0, NAN]], dtype=torch.float64)
-    scores = score_uncertainty(Uncertainty(epistemic_var=stated, oracle_var=reference), truth)
+    predicted = Uncertainty(
+        epistemic_var=torch.tensor([[[2.0, 8.0, 5.0]]]),
+        oracle_var=torch.tensor([[[1.0, 1.0, 9.0]]]),
+    )
+    scores = score_uncertainty(predicted, truth)
     assert scores.keys() == {"uncertainty/variance_ratio", "uncertainty/bound_share"}
+    assert scores["uncertainty/variance_ratio"].item() == pytest.approx(4)
+    assert scores["uncertainty/bound_share"].item() == 1
+
+
+def test_a_bound_must_hold_at_every_state_and_action():
+    """A geometric mean of 4 hides the pair whose variance is half of the reference."""
+    predicted = Uncertainty(
+        epistemic_var=torch.tensor([[[0.5, 32.0, 5.0]]]), oracle_var=torch.ones(1, 1, 3)
+    )
+    truth = torch.tensor([[0.0, 0.0, NAN]], dtype=torch.float64)
+    scores = score_uncertainty(predicted, truth)
     assert scores["uncertainty/variance_ratio"].item() == pytest.approx(4)
     assert scores["uncertainty/bound_share"].item() == 0.5
 
 
-def test_runs_record_the_scores_wherever_q_is_known(host, tmp_path):
+def test_nothing_stated_nothing_scored():
+    assert score_uncertainty(Uncertainty(), torch.zeros(1, 1, dtype=torch.float64)) == {}
+
+
+def test_runs_record_the_scores_wherever_q_is_known(monkeypatch, tmp_path):
     """The walker says that Q is zero everywhere: its error is the root mean square of Q*."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "toy"))
+    monkeypatch.setenv("UQBENCH_PLUGINS", "toy,builtin")
+    host = Host.load()
     plan = make_plan(read_suites(host).suite("toy"), host, device="cpu", tasks=["short"], seeds=[0])
     store = Store(tmp_path)
-    execute(make_batch_groups(plan, plan.runs, "cpu", lanes=5)[0], store, host, lambda event: None)
+    program = make_batch_groups(plan, plan.cells[0].runs, "cpu", lanes=5)[0]
+    execute(program, store, host, lambda event: None)
     metrics, _ = store.columns(plan.runs[0])
     errors = metrics["value"][metrics["metric"] == "uncertainty/error"]
     # three cells, slip 0.1, discount 1: the values of the first two by hand

@@ -160,6 +160,18 @@ def test_no_distortion_of_what_is_stated_raises_a_score(name, kind):
     assert nearer < SCALE[kind]
 
 
+@pytest.mark.parametrize("kind", ["exact", "normal-4"])
+@pytest.mark.parametrize("factor", [0.5, 2.0])
+def test_a_wrong_law_of_returns_has_a_lower_score(kind, factor):
+    honest = stated(MEAN, IGNORANCE)
+    right, wrong = scores(with_law(honest), kind), scores(with_law(honest, factor), kind)
+    for score, least in (("return_proper", 0.02), ("crps", 0.005), ("aleatoric_error", 0.2)):
+        sign = 1 if score == "return_proper" else -1
+        assert sign * (right[score] - wrong[score]).mean() > least
+    lacking = -float(torch.tensor(factor).log10())
+    assert wrong["return_scale"].mean().item() == pytest.approx(lacking, abs=0.02)
+
+
 def test_who_states_a_mean_alone_is_scored_as_certain_and_has_no_scale():
     silent = scores(stated(MEAN, 0 * IGNORANCE), "exact")
     alone = scores(Uncertainty(mean=MEAN), "exact")

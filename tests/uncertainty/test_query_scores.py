@@ -41,6 +41,25 @@ def scores(stated: Uncertainty, truth: Truth = SAMPLED) -> dict[str, float]:
     return dict(one.scores)
 
 
+def test_exact_distributions_are_compared_exactly():
+    """A coin: its own law has the score 1, another the CRPS of two atoms by hand."""
+    atoms = torch.tensor([0.0, 4.0]).double().expand(1, 2, 1, 2)
+    probs = torch.tensor([[0.5, 0.5], [0.25, 0.75]]).double().view(1, 2, 1, 2)
+    q = (atoms * probs).sum(-1)
+    truth = Truth(q, torch.zeros_like(q), returns=atoms, probs=probs)
+    stated = Uncertainty(
+        return_atoms=atoms, return_probs=probs, aleatoric_var=torch.tensor([[[4.0], [3.0]]])
+    )
+    right = scores(stated, truth)
+    assert right["return_proper"] == pytest.approx(1)
+    assert right["return_scale"] == right["aleatoric_error"] == pytest.approx(0)
+    assert right["cvar25_error"] == 0
+    assert right["crps"] == pytest.approx(0.5 * 4 * (2 * 0.25 + 2 * 0.1875) / 2)
+    assert "pit_ks" not in right
+    other = replace(stated, return_probs=torch.tensor([1.0, 0.0]).expand(1, 2, 1, 2))
+    assert scores(other, truth)["crps"] == pytest.approx((0.5 * 4 + 0.75 * 4) / 2)
+
+
 def test_stored_predictions_have_the_scores_of_the_run():
     """Rounded to what a file keeps, in the run too: bit for bit."""
     [one] = score_queries(KNOWN, SAMPLED, [Climatology(0.0, 3.0, 3.3)])
@@ -56,39 +75,45 @@ def test_differences_are_of_the_stated_greedy_action_by_joint_samples_where_ther
     shared = noise(3, 1, STATES, 1, 10).expand(1, STATES, 2, 10)
     heads = Q[..., None] + shared + 1e-3 * noise(4, 1, STATES, 2, 10)
     stated = Uncertainty(mean=heads.mean(-1), epistemic_var=heads.var(-1), value_samples=heads)
-    [one] = score_queries(stated, EXACT)
+    exact = Truth(Q, torch.zeros_like(Q), return_var=SPREAD.square())
+    [one] = score_queries(stated, exact)
     alternative = ~one.predictions.difference_std.isnan()
     assert alternative.sum() == STATES
     assert one.predictions.difference_std[alternative].max() < 0.01
     assert one.predictions.std.min() > 0.1
-    [alone] = score_queries(replace(stated, value_samples=None), EXACT)
+    [alone] = score_queries(replace(stated, value_samples=None), exact)
     assert alone.predictions.difference_std[alternative].min() > 0.1
     assert alone.scores["difference_coverage_90"] == 1 > one.scores["difference_coverage_90"]
 
 
-TWO = KNOWN.mean[..., None] + SPREAD.flip(1)[..., None] * noise(3, 1, STATES, 2, 2)
-EXACT = Truth(Q, torch.zeros_like(Q), return_var=SPREAD.square())
-
-
 def test_two_networks_cover_what_they_state_once_they_say_that_they_are_two():
-    """Standard errors of 0.02; by the normal quantile they cover 65 %, of differences 76 and 65."""
-    two = Uncertainty(mean=KNOWN.mean, epistemic_var=TWO.var(-1))
-    joint = replace(two, mean=TWO.mean(-1), value_samples=TWO)
-    one = torch.ones_like(Q)
-    found = scores(replace(two, epistemic_dof=one), EXACT)
+    """A standard error of 0.02; by the normal quantile they cover 65 %."""
+    heads = KNOWN.mean[..., None] + SPREAD.flip(1)[..., None] * noise(3, 1, STATES, 2, 2)
+    two = Uncertainty(mean=KNOWN.mean, epistemic_var=heads.var(-1))
+    exact = Truth(Q, torch.zeros_like(Q), return_var=SPREAD.square())
+    found = scores(replace(two, epistemic_dof=torch.ones_like(Q)), exact)
     assert found["coverage_90"] == pytest.approx(0.9, abs=0.03)
     assert found["coverage_90_ceiling"] == 0.9
-    assert scores(two, EXACT)["coverage_90"] == pytest.approx(0.652, abs=0.03)
+    assert scores(two, exact)["coverage_90"] == pytest.approx(0.652, abs=0.03)
+
+
+def test_two_networks_cover_the_differences_between_actions_too():
+    """A standard error of 0.02 at most; by the normal quantile they cover 76 and 65 %."""
+    heads = KNOWN.mean[..., None] + SPREAD.flip(1)[..., None] * noise(3, 1, STATES, 2, 2)
+    two = Uncertainty(mean=KNOWN.mean, epistemic_var=heads.var(-1))
+    joint = replace(two, mean=heads.mean(-1), value_samples=heads)
+    exact = Truth(Q, torch.zeros_like(Q), return_var=SPREAD.square())
 
     def covered(stated: Uncertainty) -> float:
-        return scores(stated, EXACT)["difference_coverage_90"]
+        return scores(stated, exact)["difference_coverage_90"]
 
     # two variances of one degree of freedom each have one to two (Satterthwaite): rather too wide
-    assert covered(replace(two, epistemic_dof=one)) == pytest.approx(0.93, abs=0.03)
+    assert covered(replace(two, epistemic_dof=torch.ones_like(Q))) == pytest.approx(0.93, abs=0.03)
     assert covered(joint) == pytest.approx(0.9, abs=0.03)
-    assert covered(two) == covered(replace(two, epistemic_dof=one * torch.inf)) < 0.8
-    silent = replace(two, epistemic_var=0 * one)
-    assert covered(silent) == covered(replace(silent, epistemic_dof=one)) == 0
+    known = torch.full_like(Q, torch.inf)
+    assert covered(two) == covered(replace(two, epistemic_dof=known)) < 0.8
+    silent = replace(two, epistemic_var=torch.zeros_like(Q))
+    assert covered(silent) == covered(replace(silent, epistemic_dof=torch.ones_like(Q))) == 0
 
 
 def test_nothing_stated_nothing_scored_and_unavailable_actions_do_not_count():
@@ -134,6 +159,15 @@ def test_single_returns_have_the_scores_that_need_no_standard_error():
     found = scores(KNOWN, REALIZED)
     assert set(found) == {"crps", "pit_ks"}
     assert found["pit_ks"] < 0.04  # 1.63 / √4000 = 0.026 at 1 %, and 50 atoms
+
+
+def test_single_returns_tell_who_knows_their_distribution():
+    """Expected CRPS of the truth: Σ σ / √π."""
+    known = scores(KNOWN, REALIZED)["crps"]
+    assert known == pytest.approx(float(SPREAD.mean()) / math.sqrt(math.pi), rel=0.05)
+    for factor in (0.25, 4.0):
+        atoms = Q[..., None] + factor * SPREAD[..., None] * NORMAL
+        assert scores(replace(KNOWN, return_atoms=atoms), REALIZED)["crps"] > 1.1 * known
 
 
 def test_a_lane_of_which_nothing_is_known_has_no_scores():

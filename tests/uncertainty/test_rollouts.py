@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
 from typing import Any
 
 import pytest
@@ -93,10 +92,13 @@ def test_the_means_are_the_policys_values():
     """``a + ½ + (p + ½) Σ_{0<t<k} γ^t``, unless a = 2 ends it; 18 means within 4.5 errors."""
     found = returns([0, 1], each=150)
     assert found.shape == (2, 3, 3, 150)
-    for lane, (m, k), a in product(range(2), enumerate(STARTS), range(3)):
-        later = 0 if a == 2 else sum(GAMMA**t for t in range(1, k))
-        samples, expected = found[lane, m, a], a + 0.5 + (lane + 0.5) * later
-        assert abs(samples.mean() - expected) < 4.5 * samples.std() / 150**0.5
+    for lane in range(2):
+        for m, k in enumerate(STARTS):
+            for a in range(3):
+                later = 0 if a == 2 else sum(GAMMA**t for t in range(1, k))
+                samples = found[lane, m, a]
+                expected = a + 0.5 + (lane + 0.5) * later
+                assert abs(samples.mean() - expected) < 4.5 * samples.std() / 150**0.5
 
 
 def test_a_lanes_returns_are_the_same_alone_and_among_others_bit_for_bit(monkeypatch):
@@ -107,13 +109,18 @@ def test_a_lanes_returns_are_the_same_alone_and_among_others_bit_for_bit(monkeyp
         assert torch.equal(returns([action], each=4, seeds=(seed,))[0], together[lane])
 
 
-@pytest.mark.parametrize(("stride", "slab"), [(None, 2), (2, 8), (64, 8)])
-def test_where_it_is_looked_at_less_often_the_returns_are_the_same(stride, slab, monkeypatch):
-    """Rollouts that are over are dropped from slabs; elsewhere than on a CPU some are kept."""
+def test_dropping_rollouts_that_are_over_changes_no_return(monkeypatch):
+    kept = returns([0, 1], each=4)
+    monkeypatch.setattr(rollouts, "SLAB", 2)
+    assert torch.equal(returns([0, 1], each=4), kept)
+
+
+@pytest.mark.parametrize("stride", [2, 64])
+def test_where_it_is_looked_at_less_often_the_returns_are_the_same(stride, monkeypatch):
+    """Elsewhere than on a CPU: in slabs of more, of rollouts that are over, too."""
     often = returns([0, 1], each=4)
-    monkeypatch.setattr(rollouts, "SLAB", slab)
-    if stride:
-        monkeypatch.setattr(rollouts, "steps_between_looks", lambda device: stride)
+    monkeypatch.setattr(rollouts, "SLAB", 8)
+    monkeypatch.setattr(rollouts, "steps_between_looks", lambda device: stride)
     assert torch.equal(returns([0, 1], each=4), often)
 
 
@@ -137,16 +144,16 @@ def test_the_states_themselves_stay_where_they_are():
 
 def test_every_lane_has_states_of_its_own_where_it_is_told_so():
     """Two lanes in the same states in another order: the same returns in another order."""
-
-    def found(*states: int) -> Tensor:
-        agent, place = Constant([1] * len(states)), torch.tensor(states)[:, None]
-        seeds = [list(range(3 * 2))] * len(states)
-        return rollout_returns(agent, standing(), place, Countdown, seeds, GAMMA, 1e-9)
-
-    both = found(0, 2)
-    assert torch.equal(both[0], found(0)[0])
-    assert torch.equal(both[1], found(2)[0])
-    assert both[0, 0, 0].max() < both[1, 0, 0].min()  # one step to go, or nine
+    seeds = [list(range(3 * 2))] * 2
+    place = torch.tensor([[0], [2]])
+    agent = Constant([1, 1])
+    found = rollout_returns(agent, standing(), place, Countdown, seeds, GAMMA, 1e-9)
+    for lane, state in enumerate((0, 2)):
+        alone = rollout_returns(
+            Constant([1]), standing(), torch.tensor([[state]]), Countdown, seeds[:1], GAMMA, 1e-9
+        )
+        assert torch.equal(found[lane], alone[0])
+    assert found[0, 0, 0].max() < found[1, 0, 0].min()  # one step to go, or nine
 
 
 def truths(seeds: Sequence[int], most: int | None, left: int = 3) -> Tensor:
