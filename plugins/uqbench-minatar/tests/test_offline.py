@@ -10,10 +10,11 @@ from uqbench_minatar.config import N_ACTIONS, OfflineConfig
 from uqbench_minatar.lanes import MinAtarLanes
 from uqbench_minatar.offline.lanes import EXPERT, POOR, OfflineGame, asked, game_config
 from uqbench_minatar.offline.policies import DISCOUNT, EPSILONS, POLICIES, probabilities, scripted
-from uqbench_minatar.offline.truth import exact_truth, scores, table
+from uqbench_minatar.offline.truth import constant, exact_truth, scores, table
 from uqbench_minatar.tools.offline_truth import GAMES, STATES, reached, returns
 
 from uqbench.agent import Uncertainty
+from uqbench.uncertainty.epistemic import crps_distance
 
 SEEDS = [7, 8, 9]
 
@@ -130,6 +131,23 @@ def test_scores_of_the_truth_are_the_best_and_silence_has_none():
     both = Uncertainty(q + 0.5, 1e-4 * (shift.var() * torch.ones_like(q)))
     narrow = replace(both, value_samples=(q + 0.5)[..., None] + shift)
     assert scores(narrow, of, script)["bounds_hold"].tolist() == [0.0]
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_no_one_law_of_all_values_has_a_score_above_that_of_the_climatology(game):
+    of = table(game)
+    q, noise = of.q.flatten(), of.q_var.flatten()
+
+    def loss(mean, std):
+        return float(crps_distance(mean - q, torch.full_like(q, std), noise).mean())
+
+    known = constant(of)
+    others = [
+        loss(mean, float(q.std()) * size)
+        for mean in (0.0, float(q.mean()), *q.quantile(torch.arange(1, 10).double() / 10).tolist())
+        for size in (0.01, 0.1, 0.2, 0.5, 0.8, 1.0, 1.5)
+    ]
+    assert 1 - min(others) / loss(known.mean, known.std) < 0.005  # the truth's noise is not in it
 
 
 def test_the_truth_is_asked_at_every_state_and_policy_and_other_discounts_are_refused():

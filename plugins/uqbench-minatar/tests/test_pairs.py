@@ -14,6 +14,14 @@ def test_the_area_is_the_mean_share_wrong_among_the_most_confident() -> None:
     assert area(wrong, confidence).item() == pytest.approx((1 / 2 + 1 / 3 + 1 / 4) / 4)
 
 
+def test_pairs_of_one_confidence_are_in_a_random_order() -> None:
+    wrong = torch.tensor([[1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 1.0, 0.0]])
+    same = torch.ones(2, 4)
+    assert area(wrong, same).tolist() == [0.5, 0.5]
+    confidence = torch.tensor([[2.0, 2.0, 1.0, 0.5]])  # 1/2, 1/2, 1/3, 1/2
+    assert area(wrong[:1], confidence).item() == pytest.approx((1 / 2 + 1 / 2 + 1 / 3 + 1 / 2) / 4)
+
+
 def test_pairs_within_three_standard_errors_are_not_asked() -> None:
     values = torch.tensor([0.0, 0.4, 1.0])  # standard errors of differences √.02 = .141
     assert told_apart(values, torch.full((3,), 0.01)).tolist() == [[0, 1], [2, 2]]
@@ -66,5 +74,8 @@ def test_what_all_values_share_is_no_doubt_about_a_difference() -> None:
 
 
 def test_who_says_the_same_of_all_is_wrong_half_of_the_time() -> None:
-    same = pair_scores(torch.zeros(1, 60).double(), None, None, VALUES, PAIRS)
-    assert same["pairs_wrong"].item() == same["pairs_risk"].item() == 0.5
+    right_but_for_rounding = 0.4 + 1e-12 * VALUES
+    for mean in (torch.zeros(60).double(), right_but_for_rounding):
+        same = pair_scores(mean[None], torch.rand(1, 60).double(), None, VALUES, PAIRS)
+        assert same["pairs_wrong"].item() == same["pairs_risk"].item() == 0.5
+        assert same["pairs_gain"].item() == 0

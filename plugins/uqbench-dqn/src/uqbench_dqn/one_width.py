@@ -18,6 +18,8 @@ class OneWidth(DQN):
     Source: uqbench
     """
 
+    native = DQN.native  # learning is the same
+
     @torch.no_grad()
     def uncertainty(self, obs: Tensor) -> Uncertainty:
         """Q-values, a variance of 1, and no doubt about that."""

@@ -12,7 +12,7 @@ from uqbench import AgentSpec, EnvironmentSpec, Spec, hookimpl
 
 @hookimpl
 def uqbench_environments() -> Iterable[EnvironmentSpec]:
-    """The five games, as one environment with the game as an option, and logged play of two."""
+    """The five games, as one environment with the game as an option, and logged play of them."""
     return [
         EnvironmentSpec(
             name="minatar",

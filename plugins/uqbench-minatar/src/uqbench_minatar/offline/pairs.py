@@ -15,6 +15,8 @@ TOLD_APART = 3.0
 """Standard errors between two true values of a pair."""
 NARROWEST = 1e-9
 """Least width of a difference; where all are 0, pairs are ordered by their means."""
+ROUNDING = 1e-6
+"""A difference of means below this share of the largest is none: means are of float32 numbers."""
 
 
 def told_apart(values: Tensor, var: Tensor) -> Tensor:
@@ -27,13 +29,19 @@ def told_apart(values: Tensor, var: Tensor) -> Tensor:
 def area(wrong: Tensor, confidence: Tensor) -> Tensor:
     """Mean over coverages k/P of the share wrong among the k most confident, ``[L]``.
 
+    Pairs of one confidence, as float32, are in a random order, on average: each has their mean.
+
     Args:
         wrong: of each pair 1, ½ where no answer is given, or 0: ``[L, P]``.
         confidence: ``[L, P]``.
     """
-    order = confidence.sort(dim=-1, descending=True, stable=True).indices
+    each = []
+    for of, sure in zip(wrong, confidence.float(), strict=True):
+        _, tie, count = sure.unique(return_inverse=True, return_counts=True)
+        mean = torch.zeros_like(count, dtype=of.dtype).index_add(0, tie, of) / count
+        each.append(mean.flip(0).repeat_interleave(count.flip(0)))
     count = torch.arange(1, wrong.shape[-1] + 1, dtype=wrong.dtype)
-    return (wrong.gather(-1, order).cumsum(-1) / count).mean(-1)
+    return (torch.stack(each).cumsum(-1) / count).mean(-1)
 
 
 def pair_scores(
@@ -57,6 +65,8 @@ def pair_scores(
     """
     first, second = pairs
     difference = mean[:, first] - mean[:, second]
+    told = difference.abs() > ROUNDING * mean.abs().amax(-1, keepdim=True)
+    difference = difference.where(told, 0.0)
     right = (values[first] - values[second]).sign()
     wrong = (1 - difference.sign() * right) / 2
     by_mean = area(wrong, difference.abs())
