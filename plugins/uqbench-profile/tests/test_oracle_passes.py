@@ -22,6 +22,7 @@ import pytest
 import torch
 from torch import Tensor
 from uqbench_dqn import sizes
+from uqbench_tabular.environments import posterior_scores
 
 from uqbench.agent import Uncertainty
 from uqbench.registry import Host
@@ -56,7 +57,8 @@ SAMPLED = ("features", "offline-values")
 @pytest.fixture(autouse=True)
 def as_stated(monkeypatch):
     """Scores of what is stated alone, forty times as fast."""
-    monkeypatch.setattr(sizes, "SIZES", [])
+    for module in (sizes, posterior_scores):
+        monkeypatch.setattr(module, "SIZES", [])
 
 
 class Taught:
