@@ -123,7 +123,11 @@ def test_a_factory_given_as_a_string_is_imported_when_it_is_asked_for():
 )
 def test_a_plugin_that_changes_a_global_default_is_named_and_arithmetic_is_set_back(change, name):
     host = Host()
-    load = lambda: [change(), agents("a")][1]  # noqa: E731
+
+    def load():
+        change()
+        return agents("a")
+
     plugin = host.register(name="x", distribution="d", version="1", load=load)
     assert plugin.failure is None
     assert plugin.changed == (name,)

@@ -219,7 +219,10 @@ def test_the_part_of_a_conjunction_that_failed_is_named(host):
     judgement = judged(host, ORDER.replace('["a", "b"]', '"a", "b"'))
     assert judgement.verdict is Verdict.DOES_NOT_HOLD
     assert judgement.reason == "1 of 2 parts hold; false: a over b"
-    far = lambda *run: spread(*run) if run[1] == "near" else noisy(*run)  # noqa: E731
+
+    def far(*run):
+        return spread(*run) if run[1] == "near" else noisy(*run)
+
     per_task = judged(host, f"{ORDER}\nper_task = true", far)
     assert per_task.verdict is Verdict.OPEN
     assert per_task.reason.startswith("2 of 4 parts hold; open: c over a on far, c over b on far; ")
@@ -250,7 +253,10 @@ def test_under_another_budget_a_claim_is_not_applicable_whatever_the_runs_say(ho
 
 def test_under_another_budget_the_estimate_is_of_the_methods_that_ran_whole(host):
     """Method c beats a in every run and b is not there: c over a alone is told of, exactly 1."""
-    without_b = lambda score: missing(score) if score.method == "b" else score  # noqa: E731
+
+    def without_b(score):
+        return missing(score) if score.method == "b" else score
+
     lost = judged(host, ORDER, budget="long", change=without_b)
     (finding,) = lost.findings
     assert (finding.comparison.about, finding.comparison.measured.estimate) == ("c over a", 1.0)

@@ -405,7 +405,10 @@ def test_runs_of_few_different_scores_are_ranked_by_the_mean_unless_asked_otherw
 def curves(seed: int = 0, runs: int = 8, tasks: int = 3, frames: int = 12) -> dict[str, np.ndarray]:
     generator = np.random.default_rng(seed)
     rise = 1 - np.exp(-np.arange(1, frames + 1) / 4)
-    noise = lambda: 0.1 * generator.normal(size=(runs, tasks, frames))  # noqa: E731
+
+    def noise():
+        return 0.1 * generator.normal(size=(runs, tasks, frames))
+
     return {"a": rise + noise(), "b": 0.5 * rise + noise()}
 
 

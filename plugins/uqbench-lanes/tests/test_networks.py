@@ -63,7 +63,10 @@ def assert_same_map(
 def test_linear_layer_is_torchs_linear_per_lane_with_the_same_gradients(ensemble):
     layer = LaneLinear(LANES, 7, 4, ensemble)
     fill(layer)
-    reference = lambda weight, bias, x: F.linear(x, weight.T, bias[0])  # noqa: E731
+
+    def reference(weight, bias, x):
+        return F.linear(x, weight.T, bias[0])
+
     assert_same_map(layer, layer, normal(*leading(ensemble), BATCH, 7), ensemble, reference)
 
 

@@ -721,8 +721,11 @@ class Changed(Walk):
         return self.changed(*super().step(action))
 
 
-def own_generator(self, obs, reward, *ends, own=np.random.default_rng(1)):  # noqa: B008
-    return obs, reward + 0.01 * own.random(), *ends
+OWN = np.random.default_rng(1)
+
+
+def own_generator(self, obs, reward, *ends):
+    return obs, reward + 0.01 * OWN.random(), *ends
 
 
 def outside_at_one_place(self, obs, *rest):

@@ -82,7 +82,10 @@ def test_the_area_counts_the_pairs_that_are_in_order_and_ties_by_half():
 
 def test_the_exact_posterior_has_the_best_score_and_twice_it_is_wrong_by_log_two():
     for factor in (1.0, 2.0):
-        exact = lambda x, f=factor: predicted(f**2 * FUNCTION.exact_var(x[0, :, 0]))  # noqa: E731
+
+        def exact(x, f=factor):
+            return predicted(f**2 * FUNCTION.exact_var(x[0, :, 0]))
+
         found = FUNCTION.score([0], asked_once(FUNCTION, [0], exact))
         assert found["off_data_log_error"].item() == pytest.approx(math.log(factor), abs=1e-5)
         assert found["on_data_ratio"].item() == pytest.approx(factor, rel=1e-5)

@@ -1,5 +1,7 @@
 """Vector environments are lanes, and lanes a vector environment."""
 
+from functools import partial
+
 import gymnasium
 import numpy as np
 import pytest
@@ -92,7 +94,7 @@ class Unsaid(SyncVectorEnv):
 
 
 def pendulums() -> SyncVectorEnv:
-    make = lambda: gymnasium.make("Pendulum-v1")  # noqa: E731
+    make = partial(gymnasium.make, "Pendulum-v1")
     return SyncVectorEnv([make] * 2, autoreset_mode=AutoresetMode.SAME_STEP)
 
 
@@ -116,7 +118,7 @@ def test_an_environment_that_cannot_reset_one_alone_is_refused_at_the_first_end(
 
 
 def test_environments_in_processes_of_their_own_are_lanes_too():
-    make = lambda: gymnasium.make("CartPole-v1")  # noqa: E731
+    make = partial(gymnasium.make, "CartPole-v1")
     ours = VectorLanes(AsyncVectorEnv([make] * 2), [3, 4])
     theirs = GymnasiumLanes(make, [3, 4])
     assert torch.equal(ours.reset()[0], theirs.reset()[0])
