@@ -40,11 +40,11 @@ def plan() -> Plan:
     return replace(made, cells=cells, claims=())
 
 
-def simulated(plan: Plan, means=MEANS) -> list[Score]:
+def simulated(plan: Plan, means=MEANS, noise: float = 0.05) -> list[Score]:
     generator = np.random.default_rng(0)
     return [
         Score(run.task, run.method, run.seed, "finished", "cpu",
-              means[run.method] + 0.05 * float(generator.standard_normal()),
+              means[run.method] + noise * float(generator.standard_normal()),
               {}, str(run.folder), run.digest, "uqbench:aaaa")
         for run in sorted(plan.runs, key=lambda run: (run.task, run.method, run.seed))
     ]  # fmt: skip
@@ -61,6 +61,19 @@ def test_the_agent_says_what_learns_nothing(plan):
     }  # fmt: skip
     with pytest.raises(ValueError, match=r"no role 'trivail'\. Did you mean 'trivial'"):
         AgentSpec(name="mine", version="1", factory="a:B", role="trivail")
+
+
+def test_who_is_below_the_best_trivial_row_without_an_interval_is_no_exception(plan):
+    """Rows whose runs do not vary have none, as those that state no widths."""
+    scores = simulated(plan, {**MEANS, "dqn": 0.1})
+    level = [replace(s, score=0.2) if s.method == "qr-dqn" else s for s in scores]
+    level = [replace(s, score=0.3) if s.method == "constant-action" else s for s in level]
+    for value, said in ((0.2, "No method beats the trivial constant-action (0.30)"), (0.5, "")):
+        moved = [replace(s, score=value) if s.method == "qr-dqn" else s for s in level]
+        board = Board.of(plan, moved)
+        beaten = {name: row["beats_trivial"] for name, row in rows(board).items()}
+        assert (beaten["dqn"], beaten["qr-dqn"]) == ("no", "")
+        assert board.finding.startswith(said or "qr-dqn")
 
 
 def test_only_methods_have_ranks_and_baselines_count_among_the_pairs(plan):

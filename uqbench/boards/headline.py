@@ -159,8 +159,9 @@ class Told:
 
     @cached_property
     def nobody(self) -> bool:
-        """Whether no method that has a score beats the best trivial row."""
-        return bool(0 < len(self.beaten) == self.scores.notna().sum())
+        """Whether no method that has a score beats the best trivial row, or is above it untold."""
+        untold = self.scores.drop(self.beaten).dropna()
+        return bool(self.beaten and (untold <= self.floor[1]).all())
 
     @property
     def _best(self) -> str:

@@ -16,6 +16,7 @@ from uqbench.suites.reading import read_suites
 from uqbench.suites.selection import Selection
 from uqbench_leaderboard.check import check, mark_earlier, says_earlier, with_later
 from uqbench_leaderboard.check import rewrite as rewrite_tables
+from uqbench_leaderboard.joined import joined
 from uqbench_leaderboard.rescored import board_by, board_with, slug
 
 
@@ -134,8 +135,9 @@ def rewrite_leaderboard(
 ) -> tuple[Path, list[Path]]:
     """Write a stored board's tables anew from its scores; return its folder, what changed.
 
-    Rows whose runs are in the results folder get the controls of what these stored. A board of an
-    earlier protocol keeps its tables, and its page says so first.
+    Rows whose runs are in the results folder get the controls of what these stored, and methods
+    that the board lacks join it if all their runs are there. A board of an earlier protocol keeps
+    its tables, and its page says so first.
 
     Args:
         options: which board.
@@ -162,4 +164,5 @@ def rewrite_leaderboard(
         return earlier.folder, mark_earlier(earlier, changed)
     stored, result = session.stored(plan, to)
     known = with_later(result, session.store)
-    return stored.folder, rewrite_tables(stored, known, session.host)
+    whole, new = joined(stored, known, plan, session.store, session.host, say)
+    return stored.folder, rewrite_tables(stored, whole, session.host, new)

@@ -3,7 +3,7 @@
 import csv
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -11,7 +11,7 @@ from pathlib import Path
 from uqbench.boards.leaderboard import Board
 from uqbench.boards.manifest import MANIFEST, SCHEMA_VERSION, Planned, missing_note
 from uqbench.boards.protocol import check_as_run, older_scores
-from uqbench.boards.provenance import of_older_code, provenance_json
+from uqbench.boards.provenance import of_older_code, provenance_json, read_provenance
 from uqbench.boards.scores import gather
 from uqbench.boards.stored import PACKED, PAGE, PROVENANCE, RECORDED, SCORES, StoredBoard
 from uqbench.contract.errors import Say, UqbenchError
@@ -184,8 +184,12 @@ def with_later(board: Board, store: Store) -> Board:
     return replace(board, gathered=Scores.of(rows))
 
 
-def rewrite(stored: StoredBoard, board: Board, host: Host) -> list[Path]:
+def rewrite(
+    stored: StoredBoard, board: Board, host: Host, new: Mapping[str, bytes]
+) -> list[Path]:
     """Write a board's tables anew from its scores; return what changed.
+
+    ``new`` has what was recorded of rows that joined it.
 
     Where nothing but the manifest does, what the page says of older code stays as it was.
 
@@ -202,7 +206,7 @@ def rewrite(stored: StoredBoard, board: Board, host: Host) -> list[Path]:
             f"not follow from the scores: restore it, or write the board again from its runs."
         )
     board = replace(board, planned=Planned.of(board.plan))
-    recorded = {**stored.recorded, **made_once(board, host)}
+    recorded = {**stored.recorded, **made_once(board, host), **new}
 
     def changed() -> list[Path]:
         names = (n for n, d in files.items() if not stored.has(n) or stored.unchecked(n) != d)
@@ -212,7 +216,8 @@ def rewrite(stored: StoredBoard, board: Board, host: Host) -> list[Path]:
     if set(changed()) - {stored.folder / MANIFEST}:
         older = of_older_code(board.scores)
         if PROVENANCE in recorded or older:
-            recorded[PROVENANCE] = provenance_json(stored.provenance[0], older).encode()
+            made, _ = read_provenance(recorded.get(PROVENANCE))
+            recorded[PROVENANCE] = provenance_json(made, older).encode()
         files = all_files(board, recorded)
     paths = changed()
     write_files(files, stored.at, host)

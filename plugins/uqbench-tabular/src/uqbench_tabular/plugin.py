@@ -113,6 +113,15 @@ def uqbench_agents() -> Iterable[AgentSpec]:
             role="oracle",
             actors=False,
         ),
+        AgentSpec(
+            name="gaussian-draws",
+            title="Draws from the exact posterior",
+            version="1",
+            factory="uqbench_tabular.agents.gaussian_posterior:GaussianDraws",
+            config="uqbench_tabular.agents.config:GaussianDrawsConfig",
+            role="oracle",
+            actors=False,
+        ),
         *(
             AgentSpec(
                 name=name,
@@ -128,6 +137,7 @@ def uqbench_agents() -> Iterable[AgentSpec]:
                 ("one-doubt", "One doubt for all pairs", "OneDoubt"),
                 ("noise-alone", "Doubt by noise alone", "NoiseAlone"),
                 ("data-alone", "Doubt by data alone", "DataAlone"),
+                ("noise-over-data", "Standard error of a mean", "NoiseOverData"),
             )
         ),
         *(_oracle(name, config) for name, config in ORACLES.items()),

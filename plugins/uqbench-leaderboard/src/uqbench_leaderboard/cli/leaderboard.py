@@ -36,7 +36,7 @@ def command(
         to: Write below this folder instead of OUT/leaderboards.
         check: Write nothing: recompute what is stored and compare every byte.
         rewrite: Write the stored tables anew from their scores, e.g. with claims that came
-            later, and with controls of those runs that are in OUT.
+            later, and with controls and further methods of those runs that are in OUT.
         risk: Score by another risk measure, e.g. cvar(0.1), from the stored episodes.
         rescore: Add a registered score, from the stored predictions of estimators; nothing is run.
         as_json: Print JSON.

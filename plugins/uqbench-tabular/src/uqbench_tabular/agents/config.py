@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from uqbench_tabular.environments.config import GaussianValuesConfig
 from uqbench_tabular.validation import require_positive, require_probability
 
 
@@ -146,3 +147,19 @@ class BQLConfig:
                 f"prior_alpha must be above 1, where the mean's variance is finite; "
                 f"got {self.prior_alpha}"
             )
+
+
+@dataclass(frozen=True, kw_only=True)
+class GaussianDrawsConfig(GaussianValuesConfig):
+    """Config of few draws from the exact posterior of ``gaussian-values``.
+
+    Attributes:
+        draws: K, how many.
+    """
+
+    draws: int = 10
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.draws < 2:
+            raise ValueError(f"a variance needs draws ≥ 2; got {self.draws}")

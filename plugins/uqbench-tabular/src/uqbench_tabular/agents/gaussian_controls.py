@@ -1,8 +1,8 @@
-"""Rows that a score of widths must tell from methods: the prior, and three empty rules.
+"""Rows that a score of widths must tell from methods: the prior, three empty rules, and σ/√n.
 
-All know the worlds of ``gaussian-values``; none heeds both the noise and the number of rewards. The
-size of each rule is chosen in hindsight, by its score in these worlds: no method is to need as much
-luck.
+All know the worlds of ``gaussian-values``. The three rules do not heed both the noise and the number
+of rewards; the size of each is chosen in hindsight, by its score in these worlds: no method is to
+need as much luck. The standard error of a mean heeds both, and no prior.
 """
 
 from __future__ import annotations
@@ -58,3 +58,13 @@ class DataAlone(OneDoubt):
 
     def _doubt(self) -> float:
         return float(OF_DATA * self.config.n**-0.5)
+
+
+class NoiseOverData(OneDoubt):
+    """The same, its doubt the standard error σ/√n of a mean: all is counted, and no prior known.
+
+    Source: uqbench
+    """
+
+    def _doubt(self) -> float:
+        return float(self.config.sigma * self.config.n**-0.5)

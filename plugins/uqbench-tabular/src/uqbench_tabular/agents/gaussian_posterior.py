@@ -1,4 +1,4 @@
-"""The exact posterior of the worlds of ``gaussian-values``, as an agent: what any other can be."""
+"""The exact posterior of the worlds of ``gaussian-values``, as an agent; and few draws from it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import torch
 from torch import Tensor
 
 from uqbench.contract.agent import Agent, EnvironmentInfo, Step, Uncertainty
+from uqbench.lanes import Normal
+from uqbench_tabular.agents.config import GaussianDrawsConfig
 from uqbench_tabular.environments.config import GaussianValuesConfig
 from uqbench_tabular.environments.gaussian_values import (
     ACTIONS,
@@ -24,6 +26,8 @@ class GaussianPosterior(Agent):
 
     Source: uqbench; Bishop 2006, section 2.3.6
     """
+
+    _dof = math.inf
 
     def __init__(
         self,
@@ -62,7 +66,7 @@ class GaussianPosterior(Agent):
         self._sum.scatter_add_(1, pair, shown * step.reward)
 
     def uncertainty(self, obs: Tensor) -> Uncertainty:
-        """Mean and variance of Q, and sixteen samples with exactly these and the covariances."""
+        """Mean and variance of Q, and samples with exactly these and their covariances."""
         mean, var, samples = self._stated()
         states = obs.double()
         shape = (STATES, ACTIONS)
@@ -74,12 +78,12 @@ class GaussianPosterior(Agent):
         return Uncertainty(
             mean=asked(mean),
             epistemic_var=asked(var),
-            epistemic_dof=torch.full_like(asked(mean), torch.inf),
+            epistemic_dof=torch.full_like(asked(mean), self._dof),
             value_samples=asked(samples),
         )
 
     def _stated(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Means, variances and samples of Q, ``[L, 8]`` twice and ``[L, 8, 16]``."""
+        """Means, variances and samples of Q, ``[L, 8]`` twice and ``[L, 8, K]``."""
         mean, var = self._moments()
         samples = mean[..., None] + self._to_values @ (var.sqrt()[..., None] * self._directions)
         return mean, var @ self._to_values.square().mT, samples
@@ -88,3 +92,27 @@ class GaussianPosterior(Agent):
         """Means of Q and variances of the mean rewards, ``[L, 8]`` each."""
         var = 1 / (1 + self._count * self._precision)
         return (var * self._sum * self._precision) @ self._to_values.mT, var
+
+
+class GaussianDraws(GaussianPosterior):
+    """What an ensemble could state at best: the mean and variance of K draws from the posterior.
+
+    Source: uqbench
+    """
+
+    def __init__(
+        self,
+        info: EnvironmentInfo,
+        seeds: Sequence[int],
+        config: GaussianDrawsConfig,
+        device: torch.device,
+    ) -> None:
+        super().__init__(info, seeds, config, device)
+        drawn = Normal(seeds, "gaussian-draws/reward", (PAIRS, config.draws), device).at(0)
+        self._drawn = drawn.double()
+        self._dof = config.draws - 1
+
+    def _stated(self) -> tuple[Tensor, Tensor, Tensor]:
+        mean, var = self._moments()
+        samples = mean[..., None] + self._to_values @ (var.sqrt()[..., None] * self._drawn)
+        return samples.mean(-1), samples.var(-1, correction=1), samples
