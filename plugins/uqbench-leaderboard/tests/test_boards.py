@@ -4,6 +4,7 @@ import json
 import shutil
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 from uqbench_claims.cli import claims as claims_command
@@ -130,3 +131,32 @@ def test_nothing_is_kept_where_no_folder_is_given(toy, tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
     with pytest.raises(UqbenchError, match="expected a results folder"):
         uqbench.leaderboard(options)
+
+
+def test_a_method_joins_a_stored_board_whose_runs_are_not_there(toy, tmp_path):
+    uqbench.run("toy", workers=1, out=tmp_path / "first", progress=False)
+    boards = tmp_path / "first" / "leaderboards"
+    folder = boards / "toy" / "paper"
+    scores = pd.read_csv(folder / "scores.csv.gz", dtype=str)
+    more = tmp_path / "more.toml"
+    more.write_text('[[extend.toy.methods]]\nname = "again"\nbase = "fast"\n', "utf-8")
+    later = uqbench.Options("toy", out=tmp_path / "later", plugins=[str(more)])
+    said = list[str]()
+    for seeds in (1, None):
+        _, changed = uqbench.rewrite_leaderboard(later, boards, said.append)
+        assert {path.name for path in changed} <= {"README.md", "manifest.json"}
+        own = {"methods": "again", "plugins": [str(more)], "out": later.out}
+        uqbench.run("toy", seeds=seeds, workers=1, progress=False, **own)
+    assert uqbench.rewrite_leaderboard(later, boards, said.append)[0] == folder
+    assert said[-1].startswith("uqbench: again joined")
+    known = pd.read_csv(folder / "scores.csv.gz", dtype=str)
+    old = known["method"] != "again"
+    assert known[old].reset_index(drop=True).equals(scores)
+    for name in ("scores.csv.gz", "cost.csv", "curves.parquet", "leaderboard.csv"):
+        read = pd.read_parquet if name.endswith("parquet") else pd.read_csv
+        methods = read(folder / name)["method"]
+        assert (methods == "again").sum() == (methods == "fast").sum() > 0
+    made = json.loads((folder / "made_with.json").read_text())["runs"]
+    assert sum(one["runs"] for one in made) == len(known)
+    assert uqbench.check_leaderboard(later, boards).good
+    assert uqbench.rewrite_leaderboard(later, boards)[1] == []

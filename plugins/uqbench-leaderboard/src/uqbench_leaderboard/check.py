@@ -184,9 +184,7 @@ def with_later(board: Board, store: Store) -> Board:
     return replace(board, gathered=Scores.of(rows))
 
 
-def rewrite(
-    stored: StoredBoard, board: Board, host: Host, new: Mapping[str, bytes]
-) -> list[Path]:
+def rewrite(stored: StoredBoard, board: Board, host: Host, new: Mapping[str, bytes]) -> list[Path]:
     """Write a board's tables anew from its scores; return what changed.
 
     ``new`` has what was recorded of rows that joined it.

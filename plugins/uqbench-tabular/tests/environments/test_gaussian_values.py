@@ -6,8 +6,15 @@ from dataclasses import replace
 import pytest
 import torch
 from gymnasium import spaces
-from uqbench_tabular.agents.gaussian_controls import DataAlone, GaussianPrior, NoiseAlone, OneDoubt
-from uqbench_tabular.agents.gaussian_posterior import GaussianPosterior
+from uqbench_tabular.agents.config import GaussianDrawsConfig
+from uqbench_tabular.agents.gaussian_controls import (
+    DataAlone,
+    GaussianPrior,
+    NoiseAlone,
+    NoiseOverData,
+    OneDoubt,
+)
+from uqbench_tabular.agents.gaussian_posterior import GaussianDraws, GaussianPosterior
 from uqbench_tabular.environments.config import GaussianValuesConfig
 from uqbench_tabular.environments.gaussian_values import (
     ACTIONS,
@@ -111,6 +118,7 @@ def test_the_controls_state_one_doubt_of_all_rewards(discount):
         (OneDoubt, fitted, 0.242),
         (NoiseAlone, fitted, 0.125 * 2),
         (DataAlone, fitted, 0.5 / 4),
+        (NoiseOverData, fitted, 2 / 4),
     ):
         states = torch.eye(STATES).expand(3, -1, -1)
         said = learned(config, discount, range(3), kind).uncertainty(states)
@@ -119,6 +127,25 @@ def test_the_controls_state_one_doubt_of_all_rewards(discount):
             assert torch.allclose(lane.cov(), std**2 * prior, atol=1e-8)
         stated = said.epistemic_var.flatten(1)
         assert torch.allclose(stated, std**2 * prior.diagonal().expand(3, -1), atol=1e-8)
+
+
+def test_draws_from_the_posterior_have_its_moments_and_scatter_as_chi_square():
+    """Of K draws: E s² = σ², Var s²/σ² = 2/(K − 1), each within four standard errors.
+
+    A world's values go together: these are .007, .003, .011 and .02.
+    """
+    exact = posterior(CONFIG, 0.9, WORLDS)
+    std = exact.covariance.diagonal().sqrt()
+    states = torch.eye(STATES).expand(len(WORLDS), -1, -1)
+    config = GaussianDrawsConfig(sigma=2.0, fours=1, draws=10)
+    said = learned(config, 0.9, WORLDS, GaussianDraws).uncertainty(states)
+    off = (said.mean - exact.mean).flatten(1) / std
+    assert off.mean().item() == pytest.approx(0, abs=0.03)
+    assert off.var().item() == pytest.approx(1 / 10, abs=0.013)
+    share = said.epistemic_var.flatten(1) / std.square()
+    assert share.mean().item() == pytest.approx(1, abs=0.044)
+    assert share.var().item() == pytest.approx(2 / 9, abs=0.08)
+    assert (said.epistemic_dof == 9).all()
 
 
 def test_values_are_the_circuit_s_discounted_rewards():

@@ -1,8 +1,8 @@
 """Rows that a score of widths must tell from methods: the prior, three empty rules, and σ/√n.
 
-All know the worlds of ``gaussian-values``. The three rules do not heed both the noise and the number
-of rewards; the size of each is chosen in hindsight, by its score in these worlds: no method is to
-need as much luck. The standard error of a mean heeds both, and no prior.
+All know the worlds of ``gaussian-values``. None of the three rules heeds both the noise and the
+number of rewards; the size of each is chosen in hindsight, by its score in these worlds: no method
+is to need as much luck. The standard error of a mean heeds both, and no prior.
 """
 
 from __future__ import annotations
