@@ -68,8 +68,11 @@ SETTINGS = {
     "ube-dqn": "initial_uncertainty",
 }
 """The size of the prior of each agent that has one; the last two are variances."""
-LEFT = {"minatar": ("randomized-prior-dqn", "hypermodel-dqn", "bdqn", "ube-dqn", "ube-dqn-150")}
-"""Rows that keep their papers' priors: claims and stored runs are of these."""
+LEFT = {
+    "minatar": ("randomized-prior-dqn", "hypermodel-dqn", "bdqn", "ube-dqn", "ube-dqn-150"),
+    "offline-minatar": ("randomized-prior-dqn-by-game",),
+}
+"""Rows that keep their papers' priors, of which claims and stored runs are, or show another size."""
 WITHOUT = ("bootstrapped-dqn", "ids-qr-dqn", "ua-dqn")
 """Agents that state an ignorance before any data that no setting of theirs is the size of."""
 
