@@ -136,7 +136,6 @@ def commands() -> Iterator[tuple[str, click.Command]]:
     context = click.Context(group)
     for name in group.list_commands(context):
         command = group.get_command(context, name)
-        assert command is not None
         if isinstance(command, click.Group):
             yield from ((f"{name} {own}", of) for own, of in command.commands.items())
         else:

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numba
 import numpy as np
-import pytest
 from click.testing import CliRunner
 from commands import python
 
@@ -21,7 +20,7 @@ def test_numba_compiles_here(host, tmp_path):
     assert f"ok     Numba {numba.__version__} compiles" in told(tmp_path)[1]
 
 
-def test_a_numba_that_cannot_compile_is_wrong(host, tmp_path, monkeypatch: pytest.MonkeyPatch):
+def test_a_numba_that_cannot_compile_is_wrong(host, tmp_path, monkeypatch):
     """As with NumPy 2.5, which has no ``row_stack``, beside a Numba that asks for it."""
 
     def njit(_: object) -> object:

@@ -1,11 +1,9 @@
 """When updates happen."""
 
-from __future__ import annotations
-
 from uqbench.updates import triangular_numbers
 
 
-def test_triangular_updates() -> None:
+def test_triangular_updates():
     """446 in 10⁵ steps; every fifth syncs the target networks: at 15, 55, 120, …."""
     made = [triangular_numbers(step) for step in range(100_001)]
     due = [step for step in range(1, 100_001) if made[step] > made[step - 1]]

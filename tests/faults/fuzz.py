@@ -3,8 +3,6 @@
 An input is named by its reader, the seed and its number, and can be made again from them.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import random

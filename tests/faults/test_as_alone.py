@@ -6,8 +6,6 @@ writer, on each task of its suites. Likewise a planted agent, and every installe
 smallest of its worlds.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace

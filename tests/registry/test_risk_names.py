@@ -1,7 +1,5 @@
 """Risk measures by name, and config fields that hold them."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest
@@ -14,7 +12,6 @@ from uqbench.registry import Host
 from uqbench.registry.risk_names import MeasuresByName
 from uqbench.risk import (
     CVaR,
-    DecisionRule,
     Expectation,
     MarginalRisk,
     MeanStd,
@@ -41,7 +38,7 @@ NAMES = MeasuresByName(Host.load().risk_measures)
         ("expectation()", Expectation()),
     ],
 )
-def test_a_measure_by_name(text: str, expected: RiskMeasure) -> None:
+def test_a_measure_by_name(text, expected):
     assert NAMES.measure(text) == expected
     assert NAMES.composite(text) == additive(expected)
     assert NAMES.measure(NAMES.text(expected)) == expected
@@ -62,7 +59,7 @@ def test_a_measure_by_name(text: str, expected: RiskMeasure) -> None:
         ("cvar of", "expected a risk measure"),
     ],
 )
-def test_what_is_wrong_with_a_name_is_told(text: str, message: str) -> None:
+def test_what_is_wrong_with_a_name_is_told(text, message):
     for read in (NAMES.composite, NAMES.rule):
         with pytest.raises(UqbenchError, match=message):
             read(text)
@@ -84,7 +81,7 @@ class Median(RiskMeasure):
         ("expectation of cvar(0.25)", additive(CVaR(0.25))),
     ],
 )
-def test_a_decision_rule_by_name_and_back(text: str, expected: DecisionRule) -> None:
+def test_a_decision_rule_by_name_and_back(text, expected):
     assert NAMES.rule(text) == expected
     assert NAMES.text(expected) == text
     if " of " in text:
@@ -104,7 +101,7 @@ class Config:
 
 
 @pytest.mark.parametrize("of", ["settings", "overrides"])
-def test_a_config_holds_the_measures_and_its_table_their_names(of: str) -> None:
+def test_a_config_holds_the_measures_and_its_table_their_names(of):
     """Also one of the running registry, by a third party."""
 
     class Plugin:
@@ -140,12 +137,12 @@ def test_a_config_holds_the_measures_and_its_table_their_names(of: str) -> None:
         ({"marginal": "cvar of wang"}, r"marginal: .*a composition needs several models"),
     ],
 )
-def test_a_config_says_at_once_that_a_name_is_wrong(table: dict[str, object], said: str) -> None:
+def test_a_config_says_at_once_that_a_name_is_wrong(table, said):
     with pytest.raises(UqbenchError, match=said):
         resolve(Config, table, where="x", risk_names=NAMES)
 
 
-def test_a_measure_that_cannot_be_imported_costs_no_other_its_name() -> None:
+def test_a_measure_that_cannot_be_imported_costs_no_other_its_name():
     broken = Spec(name="a", version="1", factory="nowhere:A", summary="…")
     median = Spec(name="median", version="1", factory=Median)
     names = MeasuresByName({"a": broken, "median": median})

@@ -57,7 +57,6 @@ def holder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator["subproc
     RunLocks(tmp_path).prepare(shared=True)
     command = [sys.executable, "-c", HOLD, str(tmp_path), RUN, "1.0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
         assert process.stdout.readline() == "held\n"
         yield process
         process.kill()

@@ -2,7 +2,7 @@
 
 import errno
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import MappingProxyType
 from typing import Any
@@ -34,13 +34,7 @@ def run(host: Host, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Any]]
     ``at``: what happens after a step; ``saves``: the steps after which, then, a checkpoint is due.
     """
 
-    def run(
-        batch: Batch,
-        store: Store,
-        until: int = 0,
-        at: Mapping[int, Callable[[], None]] = MappingProxyType({}),
-        saves: Collection[int] = (),
-    ) -> list[Any]:
+    def run(batch, store, until=0, at=MappingProxyType({}), saves=()):
         told: list[Any] = []
 
         def after(checkpointer: Checkpointer, step: int, state: Any) -> None:
@@ -63,9 +57,7 @@ ONCE: list[list[str]] = []
 
 
 @pytest.fixture
-def unbroken(
-    batch: Batch, run: Callable[..., list[Any]], tmp_path_factory: pytest.TempPathFactory
-) -> list[str]:
+def unbroken(batch, run, tmp_path_factory):
     """The digests of the uninterrupted batch, which is executed once."""
     if not ONCE:
         store = Store(tmp_path_factory.mktemp("unbroken"))

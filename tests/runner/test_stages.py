@@ -44,9 +44,7 @@ def batch(plan: Plan) -> Batch:
     return Batch(plan.cells[0], plan.budget, plan.suite.metrics, "cpu")
 
 
-def run(
-    batch: Batch, store: Store, host: Host, stage: Any = None, seconds: float = 60
-) -> list[Any]:
+def run(batch, store, host, stage=None, seconds=60):
     """Execute what is left of a batch; what was reported."""
     told: list[Any] = []
     execute((replace(batch, stage=stage),), store, host, told.append, seconds, Stop())

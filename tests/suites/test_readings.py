@@ -1,7 +1,5 @@
 """Readings of the installed suites: claims rest on what was chosen, not on the alternative."""
 
-from __future__ import annotations
-
 import pytest
 
 from uqbench.registry import Host

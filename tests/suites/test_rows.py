@@ -1,7 +1,5 @@
 """Rows that a plugin adds to another one's suite: each by itself, and what was there stays."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -21,8 +21,6 @@ does so in one of 700.
 | silent | −0.16 | −0.16 | – |
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """Scores of epistemic uncertainties, on errors whose distribution is known."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

@@ -1,7 +1,5 @@
 """Scores of return distributions, on distributions whose scores are known."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Scores of a predicted uncertainty against an exact Q*."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -6,8 +6,6 @@ proper; an invalid statement has no score. Expected scores are sums over laws, n
 no test has an error rate.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 
@@ -77,8 +75,6 @@ def truth_of(seed: int) -> Truth:
 def all_scores(said: Uncertainty, truth: Truth, seed: int) -> dict[str, float]:
     """Every score by name: of Q^π, of single returns, of Q*, of visits and novelty."""
     (own,) = score_queries(said, truth, [CLIMATOLOGY])
-    assert truth.returns is not None
-    assert truth.probs is not None
     (single,) = score_queries(said, Truth.of_one_return(truth.returns[..., 0]), [CLIMATOLOGY])
     found = {f"realized/{name}": value for name, value in single.scores.items()} | dict(own.scores)
     optimal = {
@@ -101,9 +97,7 @@ def all_scores(said: Uncertainty, truth: Truth, seed: int) -> dict[str, float]:
     return found
 
 
-def reordered(
-    order: Tensor, dim: int, said: Uncertainty, truth: Truth
-) -> tuple[Uncertainty, Truth]:
+def reordered(order, dim, said, truth):
     def part(thing: Uncertainty | Truth) -> dict[str, Tensor]:
         known = {name: x for name, x in vars(thing).items() if x is not None}
         return {name: x.index_select(dim, order) for name, x in known.items()}

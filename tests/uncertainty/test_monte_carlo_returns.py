@@ -1,7 +1,5 @@
 """Visited states and what was realized there, in an environment that cannot be copied."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest

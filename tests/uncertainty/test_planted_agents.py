@@ -6,8 +6,6 @@ light query has. Another statement's gain is taken run by run, and counts above 
 errors: a test fails by chance once in 700.
 """
 
-from __future__ import annotations
-
 import functools
 from dataclasses import replace
 

@@ -17,8 +17,6 @@ three standard errors above zero: chance does so in one of 700.
 | posterior, nearest | 0.66 | 0.41 | 0.35 | −0.01 | 0.00 | −0.47 |
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Stored predictions: what is read back is what was predicted, and scores are functions of it."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,9 +1,6 @@
 """Asking agents how uncertain they are, as runs do, on MinAtar."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -13,7 +10,7 @@ from uqbench.registry import Host
 from uqbench.results import PREDICTIONS, Columns, RunState, Store
 from uqbench.results.store import CURVES
 from uqbench.runner import execute, make_batch_groups
-from uqbench.suites import Queries, Suite, make_plan, read_suites
+from uqbench.suites import Queries, make_plan, read_suites
 
 METHOD = "bootstrapped-dqn"
 NOVELTY = ("novelty", "novelty_auroc")
@@ -31,9 +28,7 @@ def run(monkeypatch):
     return lambda *arguments: run_lanes(suite, host, *arguments)
 
 
-def run_lanes(
-    suite: Suite, host: Host, folder: Path, seeds: list[int], queries: Queries | None
-) -> list[Columns]:
+def run_lanes(suite, host, folder, seeds, queries):
     plan = make_plan(
         suite, host, "smoke", device="cpu", methods=[METHOD],
         tasks=["breakout"], seeds=seeds, steps=STEPS, settings={METHOD: SETTINGS},

@@ -1,7 +1,5 @@
 """What is scored at query states, of exact laws, samples and single returns."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from pathlib import Path

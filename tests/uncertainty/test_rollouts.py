@@ -1,7 +1,5 @@
 """Returns by rollouts in copies of states, in an environment whose values are known."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -52,9 +50,7 @@ class Countdown(LaneEnv):
         never = torch.zeros_like(ended)
         return Outcome(action + noise, ended, never, self._seen(), self._seen())
 
-    def copy_lanes(
-        self, into: Tensor, other: LaneEnv, lanes: Tensor, *, random_numbers: bool
-    ) -> None:
+    def copy_lanes(self, into, other, lanes, *, random_numbers):
         assert isinstance(other, Countdown)
         self.left[into] = other.left[lanes]
         if random_numbers:

@@ -1,7 +1,5 @@
 """Counting states, and how runs score an agent's uncertainty by it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -57,9 +57,7 @@ def uqbench(*arguments: str) -> str:
 class Command:
     """A command whose words go to files: jobs that outlive it would keep pipes open."""
 
-    def __init__(
-        self, out: Path, *arguments: str, log: Path | None = None, pace: Path | None = None
-    ) -> None:
+    def __init__(self, out, *arguments, log=None, pace=None):
         command = [sys.executable, "-m", "uqbench", "run", "--suite", "toy", "--out", str(out)]
         self._words = [tempfile.TemporaryFile("w+") for _ in range(2)]  # noqa: SIM115
         stdout, stderr = self._words
@@ -280,7 +278,7 @@ def test_jobs_outlive_their_driver_and_what_is_canceled_resumes_and_is_not_faile
     assert results(out) == unbroken
 
 
-def test_a_job_that_cannot_start_says_why_and_waits(cluster: Cluster, tmp_path: Path) -> None:
+def test_a_job_that_cannot_start_says_why_and_waits(cluster, tmp_path):
     cluster.call("scontrol", "update", "PartitionName=main", "State=DOWN")
     out = tmp_path / "results"
     one = ("--methods", "slow", "--tasks", "long", "--seeds", "1", *on(tmp_path))
@@ -345,7 +343,7 @@ def test_a_signal_before_a_worker_can_hear_it_costs_nothing(
     assert results(out).items() <= unbroken.items()
 
 
-def test_a_file_is_a_plugin_on_the_nodes_too(cluster: Cluster, tmp_path: Path) -> None:
+def test_a_file_is_a_plugin_on_the_nodes_too(cluster, tmp_path):
     mine = tmp_path / "mine.py"
     mine.write_text(MINE)
     common = ("--methods", f"{mine}:Mine", "--tasks", "short", "--seeds", "1")
@@ -368,7 +366,7 @@ def test_a_node_that_does_not_share_the_folder_of_logs_is_told_of(cluster, tmp_p
     assert "do the nodes share that folder?" in said
 
 
-def test_what_would_be_submitted_can_be_read(cluster: Cluster, tmp_path: Path) -> None:
+def test_what_would_be_submitted_can_be_read(cluster, tmp_path):
     arguments = (
         "--methods", "slow", "--tasks", "long", "--seeds", "2", "--slurm", "memory=3,cpus=2",
         "--executor", "slurm", "--dry-run",

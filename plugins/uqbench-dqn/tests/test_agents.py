@@ -54,7 +54,7 @@ VARIANTS = {*FAMILY} - {"dqn", "bootstrapped-masks", "c51", "vdqn-triangular"}
     "name",
     [pytest.param(name, marks=pytest.mark.long if name in VARIANTS else ()) for name in FAMILY],
 )
-def test_it_conforms(name, conforms) -> None:
+def test_it_conforms(name, conforms):
     """The start of learning, synced targets, new blocks of draws, a buffer that is overwritten."""
     kind, settings, changed = FAMILY[name]
     conforms(kind, settings(**SHORT | changed), steps=260)

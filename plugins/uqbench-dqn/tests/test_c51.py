@@ -28,7 +28,7 @@ SMALL = C51Config(
 @pytest.mark.parametrize(
     ("kind", "config"), [(C51, SMALL), (QRDQN, QRDQNConfig(hidden=(9, 7), quantiles=11))]
 )
-def test_the_return_distribution_is_predicted_with_its_moments(kind, config) -> None:
+def test_the_return_distribution_is_predicted_with_its_moments(kind, config):
     agent = kind(INFO, [5, 2], config, CPU)
     said = agent.uncertainty(torch.randn(2, 12, 5, generator=torch.Generator().manual_seed(0)))
     assert said.return_atoms.shape == said.return_probs.shape == (2, 12, 3, 11)
@@ -41,7 +41,7 @@ def test_the_return_distribution_is_predicted_with_its_moments(kind, config) -> 
 
 
 @pytest.mark.parametrize("risk", [None, CVaR(0.3)])
-def test_targets_are_projected_returns_of_the_action_that_the_mean_or_a_risk_prefers(risk) -> None:
+def test_targets_are_projected_returns_of_the_action_that_the_mean_or_a_risk_prefers(risk):
     """Algorithm 1; the policy prefers it, too."""
     rule = None if risk is None else MarginalRisk(risk)
     agent = C51(INFO, [5, 2], replace(SMALL, risk=rule), CPU)
@@ -73,14 +73,14 @@ examples = settings(max_examples=25, deadline=None, derandomize=True)
 
 @examples
 @given(z=values, p=distributions)
-def test_projection_is_equation_7(z: Tensor, p: Tensor) -> None:
+def test_projection_is_equation_7(z, p):
     share = 1 - (z.clamp(-3, 7) - ATOMS[:, None]).abs() / 0.5
     torch.testing.assert_close(
         project(z, p, ATOMS), (share.clamp(0, 1) * p).sum(-1), atol=1e-5, rtol=0
     )
 
 
-def test_one_row_of_values_serves_many_laws() -> None:
+def test_one_row_of_values_serves_many_laws():
     p = torch.rand(4, 3, 21, generator=torch.Generator().manual_seed(0)).softmax(-1)
     shifted = 0.9 * ATOMS + 1
     every = torch.stack(
@@ -89,7 +89,7 @@ def test_one_row_of_values_serves_many_laws() -> None:
     torch.testing.assert_close(project(shifted.expand(4, 1, 21), p, ATOMS), every)
 
 
-def test_cross_entropy_is_least_at_the_target_itself() -> None:
+def test_cross_entropy_is_least_at_the_target_itself():
     target = torch.tensor([0.2, 0.5, 0.3])
     logits = target.log().requires_grad_()
     loss = cross_entropy(logits, target)

@@ -94,7 +94,7 @@ def backward(known: Arrays, of: str, x: Array, hidden: Array, g: Array) -> Array
     }  # fmt: skip
 
 
-def test_rnd_s_gradient_steps_are_those_of_its_formulas() -> None:
+def test_rnd_s_gradient_steps_are_those_of_its_formulas():
     """Burda et al. 2019, section 2.2, as a DQN's reward ``r + β e(s') / ē``."""
     agent = RND(INFO, [7], RNDConfig(**SHARED, features=4, bonus=0.5), CPU)
     networks = {"o": agent.online, "t": agent.target, "p": agent.predictor, "r": agent.random}
@@ -117,7 +117,7 @@ def test_rnd_s_gradient_steps_are_those_of_its_formulas() -> None:
     check(after, own, before, {"o", "p"})
 
 
-def test_where_every_step_ends_an_episode_rnd_divides_by_no_mean_of_zero() -> None:
+def test_where_every_step_ends_an_episode_rnd_divides_by_no_mean_of_zero():
     agent = RND(INFO, [7], RNDConfig(**SHARED), CPU)
     for step in transitions([7], (4,), 3, 40):
         agent.observe(replace(step, terminated=torch.ones_like(step.terminated)))
@@ -137,9 +137,7 @@ def drawn(known: Arrays, layer: str, x: Array, noise: Array) -> tuple[Array, Arr
     return x @ known[f"{layer}.mean"] + known[f"{layer}.bias_mean"] + np.sqrt(var) * noise, var**0.5
 
 
-def of_layer(
-    known: Arrays, layer: str, x: Array, noise: Array, std: Array, g: Array
-) -> tuple[Arrays, Array]:
+def of_layer(known, layer, x, noise, std, g):
     """Gradients of a layer, the entropy's too, and of its input."""
     of_var = g * noise / (2 * std)
     rho, bias_rho = known[f"{layer}.rho"], known[f"{layer}.bias_rho"]
@@ -155,7 +153,7 @@ def of_layer(
     return found, g @ known[f"{layer}.mean"].T + 2 * x * (of_var @ spread(rho).T ** 2)
 
 
-def test_vdqn_s_gradient_steps_are_those_of_its_formulas() -> None:
+def test_vdqn_s_gradient_steps_are_those_of_its_formulas():
     """Tang & Agrawal 2018, Algorithm 1: ``Σ_b (d − Q_θ)² / 2σ² − Σ_j log σ_j``, θ ~ N(μ, σ_j²)."""
     agent = VDQN(INFO, [7], VDQNConfig(**SHARED, likelihood_std=0.3, posterior_std=0.2), CPU)
     before, batches, after = learned(agent, {"o": agent.online, "t": agent.target})

@@ -33,7 +33,7 @@ def literal(quantiles: list[float], samples: list[float], taus: list[float], kap
 @pytest.mark.parametrize(
     ("n", "expected"), [(1, [0.5]), (2, [0.25, 0.75]), (5, [0.1, 0.3, 0.5, 0.7, 0.9])]
 )
-def test_levels_are_the_midpoints_of_n_equal_parts(n: int, expected: list[float]) -> None:
+def test_levels_are_the_midpoints_of_n_equal_parts(n, expected):
     torch.testing.assert_close(midpoint_levels(n), torch.tensor(expected))
 
 
@@ -49,14 +49,14 @@ def test_equals_a_double_loop_over_quantiles_and_samples_in_every_leading_dimens
     assert found == pytest.approx(expected, rel=1e-12)
 
 
-def test_gradient_is_the_fraction_of_samples_below_less_the_level() -> None:
+def test_gradient_is_the_fraction_of_samples_below_less_the_level():
     q, z, tau = normal(7).requires_grad_(), normal(9, seed=1), levels(7)
     (gradient,) = torch.autograd.grad(quantile_loss(q, z, tau), q)
     below = (z < q.detach()[:, None]).double().mean(1)
     torch.testing.assert_close(gradient, below - tau)
 
 
-def test_gradient_of_the_smoothed_loss_is_bounded_by_kappa() -> None:
+def test_gradient_of_the_smoothed_loss_is_bounded_by_kappa():
     """The Huber function is not divided by κ: its slope is u up to κ, then κ."""
     tau = torch.tensor([0.25]).double()
     for z, expected in [(0.3, -0.25 * 0.3), (5.0, -0.25 * 2), (-0.4, 0.75 * 0.4), (-9.0, 0.75 * 2)]:

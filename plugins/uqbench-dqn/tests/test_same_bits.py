@@ -12,7 +12,7 @@ from uqbench.testing.same_bits import compare_captured, difference
 from uqbench.testing.worlds import RotatingPixels
 
 
-def test_a_capture_that_forgets_its_steps_is_found() -> None:
+def test_a_capture_that_forgets_its_steps_is_found():
     def forgets(step: Callable[[], None]) -> Graph:
         step()
         return lambda: None
@@ -36,7 +36,7 @@ def test_a_capture_that_forgets_its_steps_is_found() -> None:
         ({"a": torch.tensor([torch.nan])}, {"a": torch.zeros(1)}, "x['a']"),
     ],
 )
-def test_the_first_difference_is_named(one, other, where: str) -> None:
+def test_the_first_difference_is_named(one, other, where):
     found = difference(one, other, "x")
     assert found.where == where
     assert difference(one, one, "x") is None

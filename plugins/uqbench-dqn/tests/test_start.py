@@ -70,7 +70,7 @@ def test_hidden_units_that_cancel_say_what_weights_of_zero_do_and_let_layers_bel
     torch.testing.assert_close(outputs["paired"], outputs["zero"], atol=1e-5, rtol=0)
 
 
-def test_a_categorical_law_starts_at_its_atom_nearest_to_zero() -> None:
+def test_a_categorical_law_starts_at_its_atom_nearest_to_zero():
     """A share of .999 lies at the third atom, .4; the other ten have a mean of 4.36."""
     predicted = stated(C51, replace(SUPPORT, start="zero"))
     torch.testing.assert_close(predicted.return_probs[..., 2], torch.full((2, 7, 3), 0.999))

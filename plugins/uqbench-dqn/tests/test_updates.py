@@ -43,7 +43,7 @@ def trained(**settings: Any) -> tuple[Counting, list[bool]]:
     return agent, synced
 
 
-def test_an_event_has_its_gradient_steps_and_every_fifth_syncs_the_target() -> None:
+def test_an_event_has_its_gradient_steps_and_every_fifth_syncs_the_target():
     agent, synced = trained(learning_starts=1)
     assert [step for step, _ in agent.drawn] == [step for step in EVENTS for _ in range(4)]
     equal = [after for after, same in enumerate(synced, start=1) if same]
@@ -51,7 +51,7 @@ def test_an_event_has_its_gradient_steps_and_every_fifth_syncs_the_target() -> N
     assert trained(learning_starts=11)[0].drawn[0][0] == 15
 
 
-def test_minibatches_are_new_draws_from_all_that_is_stored() -> None:
+def test_minibatches_are_new_draws_from_all_that_is_stored():
     agent, _ = trained(learning_starts=1)
     for step, index in agent.drawn:
         assert index.shape == (2, 32)
@@ -70,7 +70,7 @@ def test_minibatches_are_new_draws_from_all_that_is_stored() -> None:
     {"schedule": "periodic", "learn_period": 4, "learning_starts": 39},
     {"schedule": "periodic", "learn_period": 4, "learning_starts": 1},
 ])  # fmt: skip
-def test_the_config_knows_how_many_gradient_steps_a_run_takes(settings) -> None:
+def test_the_config_knows_how_many_gradient_steps_a_run_takes(settings):
     agent, _ = trained(**settings)
     taken = [step for step, _ in agent.drawn]
     for steps in range(61):
@@ -109,7 +109,7 @@ class PrioritizedDQN(DQN):
     {"schedule": "triangular", "updates_per_event": 4, "learning_starts": 1},
     {"schedule": "periodic", "learn_period": 2, "learning_starts": 8},
 ])  # fmt: skip
-def test_prioritized_replay_is_one_class_under_each_schedule_and_resumes(settings) -> None:
+def test_prioritized_replay_is_one_class_under_each_schedule_and_resumes(settings):
     """Eight steps after a checkpoint, the weights of an agent that was not interrupted."""
     info = EnvironmentInfo(spaces.Box(-1, 1, (5,)), 3, 0.9, total_steps=1_000)
     config = DQNConfig(hidden=(4,), batch_size=8, **settings)

@@ -52,7 +52,7 @@ def test_both_backends_keep_the_rules_of_environments(backend, rules, passed):
 
 
 @pytest.mark.parametrize("kind", ["terminal", "truncation"])
-def test_lanes_are_those_of_the_oracle(kind: Any) -> None:
+def test_lanes_are_those_of_the_oracle(kind):
     """Over many episodes a lane, with the random numbers of the first."""
     limit = TimeLimit(4, kind)
     env, oracle = lanes(limit=limit, **FEW), lanes(limit=limit, **FEW, backend="oracle")
@@ -76,7 +76,7 @@ def test_lanes_are_those_of_the_oracle(kind: Any) -> None:
 
 
 @pytest.mark.parametrize("invalid", [-1, 5, 2**32])
-def test_an_invalid_action_is_refused_as_by_the_oracle(invalid: int) -> None:
+def test_an_invalid_action_is_refused_as_by_the_oracle(invalid):
     messages = []
     for backend in ("lanes", "oracle"):
         env = lanes(**FEW, backend=backend)
@@ -87,7 +87,7 @@ def test_an_invalid_action_is_refused_as_by_the_oracle(invalid: int) -> None:
     assert messages[0] == messages[1]
 
 
-def test_resetting_begins_the_same_episodes_again_and_a_saved_state_is_a_copy() -> None:
+def test_resetting_begins_the_same_episodes_again_and_a_saved_state_is_a_copy():
     env = lanes()
     seen = []
     for _ in range(2):
@@ -99,7 +99,7 @@ def test_resetting_begins_the_same_episodes_again_and_a_saved_state_is_a_copy() 
     assert torch.equal(*torch.stack(seen).chunk(2))
 
 
-def test_leaving_the_road_ends_an_episode_where_it_is_to() -> None:
+def test_leaving_the_road_ends_an_episode_where_it_is_to():
     """Pushed off it by hand; the reward is 0 there, and no crash is counted."""
     for terminal in (True, False):
         env = lanes([0], offroad_terminal=terminal, vehicles_count=0)
@@ -113,12 +113,12 @@ def test_leaving_the_road_ends_an_episode_where_it_is_to() -> None:
 
 
 @pytest.mark.parametrize("backend", ["lanes", "oracle"])
-def test_a_negative_seed_is_refused(backend: Any) -> None:
+def test_a_negative_seed_is_refused(backend):
     with pytest.raises(Exception, match=r"[Ss]eed"):
         lanes([-1], backend=backend).reset()
 
 
-def test_registering_and_configuring_import_no_simulation() -> None:
+def test_registering_and_configuring_import_no_simulation():
     command = (
         "import sys, uqbench_highway.plugin, uqbench_highway.config, uqbench_highway.environment;"
         "print({'numba', 'highway_env'} & set(sys.modules))"

@@ -7,7 +7,7 @@ from uqbench_highway.config import HighwayConfig
 from uqbench_highway.oracle import Highway
 
 
-def test_the_config_is_the_whole_configuration_that_a_step_depends_on() -> None:
+def test_the_config_is_the_whole_configuration_that_a_step_depends_on():
     """What else the package has is rendering, or the task's time limit."""
     config = Highway(HighwayConfig()).unwrapped.config
     pictures = {
@@ -23,7 +23,7 @@ def test_the_config_is_the_whole_configuration_that_a_step_depends_on() -> None:
     assert (config["lanes_count"], config["vehicles_count"]) == (5, 10)
 
 
-def test_it_steps_as_the_package_does() -> None:
+def test_it_steps_as_the_package_does():
     ours = Highway(HighwayConfig())
     theirs = gymnasium.make("highway-v0", config={"lanes_count": 5, "vehicles_count": 10})
     obs, _ = ours.reset(seed=3)
@@ -58,7 +58,7 @@ def test_a_config_that_means_nothing_is_refused(config: dict, message: str) -> N
         HighwayConfig(**config)
 
 
-def test_the_oracle_has_other_types_of_drivers() -> None:
+def test_the_oracle_has_other_types_of_drivers():
     aggressive = "highway_env.vehicle.behavior.AggressiveVehicle"
     config = HighwayConfig(other_vehicles_type=aggressive, backend="oracle")
     env = Highway(config)

@@ -14,7 +14,7 @@ ID = "uqbench_highway.vector:uqbench/Highway-v0"
 FEW: dict[str, Any] = {"lanes_count": 3, "vehicles_count": 4, "simulation_frequency": 5}
 
 
-def test_it_is_the_packages_in_gymnasiums_interface() -> None:
+def test_it_is_the_packages_in_gymnasiums_interface():
     envs = gymnasium.make_vec(ID, num_envs=3, max_episode_steps=4, **FEW)
     theirs = gymnasium.make_vec(
         "highway-v0", num_envs=3, vectorization_mode="sync",
@@ -56,7 +56,7 @@ def test_it_is_the_packages_in_gymnasiums_interface() -> None:
     assert np.array_equal(handed_out, kept)  # later steps write into none of them
 
 
-def test_the_packages_defaults_can_be_had_and_the_limit_left_out() -> None:
+def test_the_packages_defaults_can_be_had_and_the_limit_left_out():
     own = {"lanes_count": 4, "vehicles_count": 50, "initial_lane_id": 0}
     envs = gymnasium.make_vec(ID, max_episode_steps=None, **own)
     obs, _ = envs.reset(seed=0)
@@ -66,7 +66,7 @@ def test_the_packages_defaults_can_be_had_and_the_limit_left_out() -> None:
     assert not any(slow)
 
 
-def test_wrong_calls_are_refused() -> None:
+def test_wrong_calls_are_refused():
     envs = gymnasium.make_vec(ID, num_envs=2)
     with pytest.raises(ValueError, match=r"expected 2 seeds, one per environment; got \[1\]"):
         envs.reset(seed=[1])

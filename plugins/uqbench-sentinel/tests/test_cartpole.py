@@ -43,7 +43,7 @@ def steadying(obs: torch.Tensor, u: torch.Tensor) -> torch.Tensor:
     return torch.where(torch.arange(len(obs)) % 2 == 0, good, random)
 
 
-def test_every_lane_is_the_package_bit_for_bit() -> None:
+def test_every_lane_is_the_package_bit_for_bit():
     """Observations, rewards, endings and resets of 1,500 steps; falls and limits both occur."""
     lanes = CartPoleLanes(CartPoleConfig(), SEEDS, TimeLimit(200, "truncation"))
     envs = [package(seed) for seed in SEEDS]
@@ -71,7 +71,7 @@ def test_every_lane_is_the_package_bit_for_bit() -> None:
     assert limits > 5
 
 
-def test_a_time_limit_may_be_terminal_and_is_no_fall() -> None:
+def test_a_time_limit_may_be_terminal_and_is_no_fall():
     lanes = CartPoleLanes(CartPoleConfig(), [0, 1], TimeLimit(5, "terminal"))
     lanes.reset()
     outcomes = [lanes.step(torch.tensor([t % 2, t % 2])) for t in range(5)]
@@ -81,7 +81,7 @@ def test_a_time_limit_may_be_terminal_and_is_no_fall() -> None:
     assert not outcomes[-2].terminated.any()
 
 
-def test_a_fall_on_the_last_step_is_a_fall() -> None:
+def test_a_fall_on_the_last_step_is_a_fall():
     def pushed(limit: TimeLimit | None, steps: int) -> list[Outcome]:
         lanes = CartPoleLanes(CartPoleConfig(), [0], limit)
         lanes.reset()
@@ -94,11 +94,11 @@ def test_a_fall_on_the_last_step_is_a_fall() -> None:
     assert last.events["falls"].item() == 1
 
 
-def test_the_observation_space_is_the_packages() -> None:
+def test_the_observation_space_is_the_packages():
     assert CartPoleLanes(CartPoleConfig(), [0]).observation_space == package(0).observation_space
 
 
-def test_it_goes_on_from_what_was_saved() -> None:
+def test_it_goes_on_from_what_was_saved():
     env, other = (
         CartPoleLanes(CartPoleConfig(), [3, 9], TimeLimit(200, "terminal")) for _ in range(2)
     )
@@ -116,7 +116,7 @@ def test_it_goes_on_from_what_was_saved() -> None:
             assert torch.equal(given.terminated, expected.terminated)
 
 
-def test_an_action_that_does_not_exist_is_refused() -> None:
+def test_an_action_that_does_not_exist_is_refused():
     env = CartPoleLanes(CartPoleConfig(), [3])
     env.reset()
     with pytest.raises(UqbenchError, match="expected actions 0 or 1"):
@@ -124,7 +124,7 @@ def test_an_action_that_does_not_exist_is_refused() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*out of date:DeprecationWarning")
-def test_it_is_gymnasiums_own_cartpole() -> None:
+def test_it_is_gymnasiums_own_cartpole():
     ours = gymnasium.make_vec("uqbench_sentinel.vector:uqbench/CartPole-v0", num_envs=3)
     theirs = gymnasium.make_vec(
         "CartPole-v0", 3, "sync", {"autoreset_mode": AutoresetMode.SAME_STEP}
@@ -188,12 +188,12 @@ def balance(agent: Agent) -> Evaluated:
     return evaluate(agent, env, 1, EPISODES, 200, events=("falls",))
 
 
-def test_the_regulator_never_falls_and_the_script_always_does() -> None:
+def test_the_regulator_never_falls_and_the_script_always_does():
     assert balance(LinearQuadratic(INFO, [0], CartPoleScriptConfig(), CPU)).counts[2].sum() == 0
     assert balance(PushToTheFall(INFO, [0], CartPoleScriptConfig(), CPU)).counts[2].all()
 
 
-def test_the_linearization_is_the_textbook_formula() -> None:
+def test_the_linearization_is_the_textbook_formula():
     """Barto, Sutton & Anderson's equations at the upright position; 1.1 kg in all, pole 0.1 kg."""
     a, b = linearized()
     turn = 0.5 * (4 / 3 - 0.1 / 1.1)
@@ -206,7 +206,7 @@ def test_the_linearization_is_the_textbook_formula() -> None:
     assert np.abs(b - force).max() < 1e-6  # a push of 10 N, not an infinitesimal one
 
 
-def test_the_gain_satisfies_the_riccati_equation_and_stabilizes() -> None:
+def test_the_gain_satisfies_the_riccati_equation_and_stabilizes():
     a, b = linearized()
     gain = regulator()
     closed = a - np.outer(b, gain)
@@ -218,7 +218,7 @@ def test_the_gain_satisfies_the_riccati_equation_and_stabilizes() -> None:
     assert b @ cost @ a / (1e-3 + b @ cost @ b) == pytest.approx(gain, rel=1e-6)
 
 
-def test_another_environment_is_refused() -> None:
+def test_another_environment_is_refused():
     other = EnvironmentInfo(spaces.Box(-1, 1, (25,)), 5, 0.99, total_steps=1000)
     for agent in (PushToTheFall, LinearQuadratic):
         with pytest.raises(UqbenchError, match="expected the environment cartpole"):

@@ -13,7 +13,7 @@ def rewards(seeds: list[int], action: int, steps: int) -> torch.Tensor:
     return torch.stack([env.step(chosen).reward for _ in range(steps)])
 
 
-def test_rewards_have_the_stated_laws() -> None:
+def test_rewards_have_the_stated_laws():
     """4,000 draws; six standard errors."""
     mixed, plain = rewards([0], 0, 4_000), rewards([0], 1, 4_000)
     low, high = mixed[mixed < 0], mixed[mixed > 0]
@@ -23,7 +23,7 @@ def test_rewards_have_the_stated_laws() -> None:
         assert abs(sample.std() - 0.1) < 6 * 0.1 / (2 * len(sample)) ** 0.5
 
 
-def test_an_episode_is_one_step_to_the_actions_state() -> None:
+def test_an_episode_is_one_step_to_the_actions_state():
     env = ThreeStates(BIMODAL, [0, 1])
     obs, _ = env.reset()
     outcome = env.step(torch.tensor([0, 1]))
@@ -33,7 +33,7 @@ def test_an_episode_is_one_step_to_the_actions_state() -> None:
     assert not outcome.truncated.any()
 
 
-def test_a_lane_does_the_same_alone_and_goes_on_from_what_was_saved() -> None:
+def test_a_lane_does_the_same_alone_and_goes_on_from_what_was_saved():
     among, alone = rewards([3, 8, 5], 0, 40), rewards([8], 0, 40)
     assert torch.equal(among[:, 1], alone[:, 0])
     env = ThreeStates(BIMODAL, [8])
@@ -41,7 +41,7 @@ def test_a_lane_does_the_same_alone_and_goes_on_from_what_was_saved() -> None:
     assert env.step(torch.tensor([0])).reward == alone[25, 0]
 
 
-def test_what_is_known_of_it_has_the_moments_of_the_mixture() -> None:
+def test_what_is_known_of_it_has_the_moments_of_the_mixture():
     truth = return_distributions(BIMODAL, 0.99)
     torch.testing.assert_close(truth.return_probs.sum(-1), torch.ones(1, 2).double())
     torch.testing.assert_close(

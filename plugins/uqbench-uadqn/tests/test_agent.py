@@ -155,7 +155,7 @@ def filled() -> UADQN:
 
 
 @pytest.mark.parametrize("backend", ["aot_eager", pytest.param("inductor", marks=pytest.mark.long)])
-def test_compiled_updates_agree_with_eager_ones(backend: str, monkeypatch) -> None:
+def test_compiled_updates_agree_with_eager_ones(backend, monkeypatch):
     """Traced whole, gradients with it; what is generated from the traces is torch's own."""
     monkeypatch.setattr(torch, "compile", partial(torch.compile, backend=backend))
     eager, compiled = filled(), filled()

@@ -63,7 +63,7 @@ def outputs(known: Arrays, of: str, x: NDArray[Any]) -> tuple[NDArray[Any], NDAr
 
 
 @pytest.mark.parametrize("kappa", [0.0, 0.5])
-def test_ua_dqn_s_gradient_steps_are_those_of_its_formulas(kappa: float) -> None:
+def test_ua_dqn_s_gradient_steps_are_those_of_its_formulas(kappa):
     """Clements et al. 2019: equation 1 for each network, and the anchors of Pearce et al. 2018.
 
     Targets are the main network's, of the action that is greedy by its mean. A sample's penalty is

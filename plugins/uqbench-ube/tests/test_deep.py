@@ -70,9 +70,7 @@ def drive(agent: Agent, obs: Tensor, terminated: Sequence[int] = (), truncated: 
 # -- Algorithm 1 ---------------------------------------------------------------------------------
 
 
-def reference_targets(
-    local: list[float], u: list[float], u_last: list[float], ends: dict[int, bool], horizon: int
-) -> list[float]:
+def reference_targets(local, u, u_last, ends, horizon):
     """The sweep of the paper's n-step method, backwards over each finished window.
 
     Args:

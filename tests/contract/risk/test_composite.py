@@ -1,14 +1,12 @@
 """Composite risk: theorem 3, coherence, example 1."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from uqbench.risk import CVaR, Expectation, RiskMeasure, Wang, additive, compose
+from uqbench.risk import CVaR, Expectation, Wang, additive, compose
 
 K, N = 3, 4
 examples = settings(max_examples=20, deadline=None, derandomize=True)
@@ -29,7 +27,7 @@ def masses(drawn: list[int]) -> tuple[Tensor, Tensor]:
     return laws / laws.sum(-1, keepdim=True), belief / belief.sum()
 
 
-def test_the_worst_models_worst_returns_by_hand() -> None:
+def test_the_worst_models_worst_returns_by_hand():
     """CVaR_½ of each: −1, 0, −4; the worse half of the belief: the last, a part of the first."""
     values = torch.tensor([[-1.0, 3.0], [0.0, 0.0], [2.0, -4.0]])
     even = torch.full((3, 2), 0.5)
@@ -40,7 +38,7 @@ def test_the_worst_models_worst_returns_by_hand() -> None:
 
 @examples
 @given(values=tables, drawn=counts)
-def test_a_neutral_epistemic_measure_makes_it_additive(values: Tensor, drawn: list[int]) -> None:
+def test_a_neutral_epistemic_measure_makes_it_additive(values, drawn):
     """Theorem 3 (i): α_E = 1."""
     laws, belief = masses(drawn)
     for aleatoric in AVERSE:
@@ -55,9 +53,7 @@ def test_a_neutral_epistemic_measure_makes_it_additive(values: Tensor, drawn: li
 @pairs
 @examples
 @given(values=tables, drawn=counts)
-def test_it_is_below_the_additive_one(
-    epistemic: RiskMeasure, aleatoric: RiskMeasure, values: Tensor, drawn: list[int]
-) -> None:
+def test_it_is_below_the_additive_one(epistemic, aleatoric, values, drawn):
     """Theorem 3 (ii), in the sign for returns; and the total risk is below the additive one too."""
     laws, belief = masses(drawn)
     composite = compose(epistemic, aleatoric)(values, laws, belief)
@@ -66,7 +62,7 @@ def test_it_is_below_the_additive_one(
     assert aleatoric(values.flatten(), (belief[:, None] * laws).flatten()) <= sum_ + 1e-9
 
 
-def test_it_need_not_be_below_the_total_risk() -> None:
+def test_it_need_not_be_below_the_total_risk():
     """That order holds on the paper's example 1, not always: −2.71 is below −2 here."""
     values = torch.tensor([[-10.0, 0.0], [-1.9, -1.9]], dtype=torch.float64)
     laws = torch.tensor([[0.1, 0.9], [0.5, 0.5]], dtype=torch.float64)
@@ -80,9 +76,7 @@ def test_it_need_not_be_below_the_total_risk() -> None:
 @pairs
 @examples
 @given(x=tables, y=tables, drawn=counts)
-def test_it_is_coherent(
-    epistemic: RiskMeasure, aleatoric: RiskMeasure, x: Tensor, y: Tensor, drawn: list[int]
-) -> None:
+def test_it_is_coherent(epistemic, aleatoric, x, y, drawn):
     """Theorem 2: monotone, translation-equivariant, positively homogeneous, superadditive."""
     laws, belief = masses(drawn)
     risk = compose(epistemic, aleatoric)

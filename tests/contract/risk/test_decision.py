@@ -1,7 +1,5 @@
 """Decision rules: what risk makes of several models' return distributions."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import pytest
@@ -32,7 +30,7 @@ class Best(RiskMeasure):
         return values.masked_fill(probabilities == 0, -torch.inf).amax(dim)
 
 
-def test_the_marginal_is_the_mixture_of_the_models() -> None:
+def test_the_marginal_is_the_mixture_of_the_models():
     """Masses 0.2, 0.2 of the first model, 0.45, 0.15 of the second; the worst half by hand."""
     given = MarginalRisk(CVaR(0.5))(VALUES, PROBS, BELIEF)
     assert given.item() == pytest.approx((0.2 * 0 + 0.3 * 2) / 0.5)
@@ -43,9 +41,7 @@ def test_the_marginal_is_the_mixture_of_the_models() -> None:
 
 
 @pytest.mark.parametrize("measure", [CVaR(0.25), MeanStd(0.5), Best()])
-def test_one_model_or_samples_of_q_are_what_the_measure_says_bit_for_bit(
-    measure: RiskMeasure,
-) -> None:
+def test_one_model_or_samples_of_q_are_what_the_measure_says_bit_for_bit(measure):
     generator = torch.Generator().manual_seed(0)
     values, probs = torch.rand(2, 4, 3, 7, generator=generator)
     rule: DecisionRule = MarginalRisk(measure)

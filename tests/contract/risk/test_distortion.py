@@ -1,7 +1,5 @@
 """Risk measures of returns: hand-computed values, and the axioms of coherence in returns' sign."""
 
-from __future__ import annotations
-
 from statistics import NormalDist
 
 import pytest
@@ -51,9 +49,7 @@ def assert_close(given: Tensor, expected: Tensor | float) -> None:
     [(0.1, -10.0), (0.2, -10.0), (0.25, -8.0), (0.5, -4.0), (0.8, -1.875), (1.0, -0.5)],
 )
 @pytest.mark.parametrize("order", [[0, 1, 2], [2, 0, 1], [1, 2, 0]])
-def test_cvar_is_the_mean_of_the_worst_mass(
-    alpha: float, expected: float, order: list[int]
-) -> None:
+def test_cvar_is_the_mean_of_the_worst_mass(alpha, expected, order):
     values, mass = [-10.0, 0.0, 5.0], [0.2, 0.5, 0.3]
     given = of(CVaR(alpha), [values[i] for i in order], [mass[i] for i in order])
     assert_close(given, expected)
@@ -61,7 +57,7 @@ def test_cvar_is_the_mean_of_the_worst_mass(
 
 @pytest.mark.parametrize("alpha", [0.1, 0.25, 0.9])
 @pytest.mark.parametrize("p", [0.2, 0.5])
-def test_wang_of_two_atoms_is_its_distortion_of_the_low_one(alpha: float, p: float) -> None:
+def test_wang_of_two_atoms_is_its_distortion_of_the_low_one(alpha, p):
     """Returns −1 (probability p) and 3: ρ = 3 − 4 g(p)."""
     normal = NormalDist()
     g = normal.cdf(normal.inv_cdf(p) - normal.inv_cdf(alpha))
@@ -71,9 +67,7 @@ def test_wang_of_two_atoms_is_its_distortion_of_the_low_one(alpha: float, p: flo
 @pytest.mark.parametrize("risk", COHERENT, ids=repr)
 @examples
 @given(x=returns, y=returns, shift=st.integers(-500, 500), scale=st.integers(0, 80))
-def test_a_coherent_measure_obeys_the_four_axioms(
-    risk: RiskMeasure, x: Tensor, y: Tensor, shift: int, scale: int
-) -> None:
+def test_a_coherent_measure_obeys_the_four_axioms(risk, x, y, shift, scale):
     """Monotone, translation-equivariant, positively homogeneous, superadditive; and says so."""
     assert risk.coherent
     assert of(risk, torch.maximum(x, y)) >= of(risk, x) - 1e-9
@@ -82,7 +76,7 @@ def test_a_coherent_measure_obeys_the_four_axioms(
     assert of(risk, x + y) >= of(risk, x) + of(risk, y) - 1e-9
 
 
-def test_a_risk_seeking_distortion_is_not_superadditive() -> None:
+def test_a_risk_seeking_distortion_is_not_superadditive():
     """So the axiom is one that can fail: two returns that cancel out."""
     x, risk = torch.tensor([-1.0, 1.0]), Wang(0.75)
     assert not risk.coherent
@@ -90,18 +84,18 @@ def test_a_risk_seeking_distortion_is_not_superadditive() -> None:
 
 
 @pytest.mark.parametrize("risk", [*COHERENT, *OTHERS], ids=repr)
-def test_atoms_without_mass_do_not_matter(risk: RiskMeasure) -> None:
+def test_atoms_without_mass_do_not_matter(risk):
     mass = [0.0, 0.25, 0.75, 0.0]
     assert_close(of(risk, [-1e6, 1.0, 2.0, 1e6], mass), of(risk, [1.0, 2.0], mass[1:3]))
 
 
 @pytest.mark.parametrize("risk", [*COHERENT, *OTHERS], ids=repr)
-def test_a_certain_return_is_worth_itself(risk: RiskMeasure) -> None:
+def test_a_certain_return_is_worth_itself(risk):
     assert_close(of(risk, [4.25]), 4.25)
     assert_close(of(risk, [4.25] * 50), 4.25)
 
 
-def test_thousands_of_atoms_in_single_precision_still_have_mass_one() -> None:
+def test_thousands_of_atoms_in_single_precision_still_have_mass_one():
     values = torch.ones(10_000)
     for risk in COHERENT:
         assert risk(values, torch.full_like(values, 1e-4)).item() == pytest.approx(1, abs=1e-5)
@@ -109,13 +103,11 @@ def test_thousands_of_atoms_in_single_precision_still_have_mass_one() -> None:
 
 @pytest.mark.parametrize("alpha", [0.0, -0.1, 1.1, float("nan")])
 @pytest.mark.parametrize("kind", [CVaR, VaR, EVaR, Wang])
-def test_alpha_outside_its_interval_is_refused(
-    kind: type[CVaR | VaR | EVaR | Wang], alpha: float
-) -> None:
+def test_alpha_outside_its_interval_is_refused(kind, alpha):
     with pytest.raises(ValueError, match=f"alpha must be in .* got {alpha}"):
         kind(alpha)
 
 
-def test_wang_at_one_is_refused_where_cvar_is_the_mean() -> None:
+def test_wang_at_one_is_refused_where_cvar_is_the_mean():
     with pytest.raises(ValueError, match="alpha"):
         Wang(1.0)

@@ -1,7 +1,5 @@
 """Risk measures against closed forms and against one another, and their gradients."""
 
-from __future__ import annotations
-
 import math
 from statistics import NormalDist
 
@@ -45,7 +43,7 @@ def normal_quantiles(mean: float, std: float) -> Tensor:
 
 
 @pytest.mark.parametrize("alpha", [0.05, 0.25, 0.5, 0.9])
-def test_measures_of_a_normal_law_are_their_closed_forms(alpha: float) -> None:
+def test_measures_of_a_normal_law_are_their_closed_forms(alpha):
     """CVaR: μ − σφ(z)/α. Wang: μ + σz. EVaR: μ − σ√(−2 ln α). VaR: μ + σz. mean − c std."""
     normal, mu, sigma = NormalDist(), 2.0, 3.0
     z = normal.inv_cdf(alpha)
@@ -62,7 +60,7 @@ def test_measures_of_a_normal_law_are_their_closed_forms(alpha: float) -> None:
 
 
 @pytest.mark.parametrize("alpha", [0.3, 1.0, 2.5])
-def test_proportional_hazard_of_a_uniform_law(alpha: float) -> None:
+def test_proportional_hazard_of_a_uniform_law(alpha):
     """Of U(0, 1): ``∫ q dg(q) = α / (α + 1)``."""
     levels = (torch.arange(ATOMS, dtype=torch.float64) + 0.5) / ATOMS
     given = ProportionalHazard(alpha).of_quantiles(levels).item()
@@ -73,19 +71,19 @@ def test_proportional_hazard_of_a_uniform_law(alpha: float) -> None:
     ("alpha", "expected"),
     [(0.1, -3.0), (0.2, -3.0), (0.21, 1.0), (0.7, 1.0), (0.71, 5.0), (1.0, 5.0)],
 )
-def test_var_is_the_lower_quantile(alpha: float, expected: float) -> None:
+def test_var_is_the_lower_quantile(alpha, expected):
     values, mass = torch.tensor([5.0, -3.0, 1.0]), torch.tensor([0.3, 0.2, 0.5])
     assert VaR(alpha)(values, mass).item() == expected
 
 
-def test_var_takes_ten_times_a_tenth_for_what_it_is() -> None:
+def test_var_takes_ten_times_a_tenth_for_what_it_is():
     """0.1 + 0.1 + 0.1 is more than 0.3 in double precision, 0.7 summed so is less."""
     values = torch.arange(10, dtype=torch.float64)
     for k in range(1, 11):
         assert VaR(k / 10)(values, torch.full((10,), 0.1, dtype=torch.float64)).item() == k - 1
 
 
-def test_evar_of_two_atoms_is_the_mean_of_the_farthest_law_allowed() -> None:
+def test_evar_of_two_atoms_is_the_mean_of_the_farthest_law_allowed():
     """The lowest mean of Q = (q, 1 − q) with KL(Q ‖ (p, 1 − p)) = −ln α, q found on a fine grid."""
     p, alpha = 0.3, 0.6
     q = torch.linspace(p, 1, 2_000_001, dtype=torch.float64)[:-1]
@@ -95,7 +93,7 @@ def test_evar_of_two_atoms_is_the_mean_of_the_farthest_law_allowed() -> None:
     assert given.item() == pytest.approx((10 - 12 * farthest).item(), abs=1e-4)
 
 
-def test_evar_is_the_worst_value_where_that_is_likely_enough() -> None:
+def test_evar_is_the_worst_value_where_that_is_likely_enough():
     mass = torch.tensor([0.3, 0.7], dtype=torch.float64)
     given = EVaR(0.25)(torch.tensor([-4.0, 1.0], dtype=torch.float64), mass)
     assert given.item() == pytest.approx(-4, abs=1e-6)
@@ -103,9 +101,7 @@ def test_evar_is_the_worst_value_where_that_is_likely_enough() -> None:
 
 @examples
 @given(drawn=laws, alpha=st.sampled_from([0.05, 0.25, 0.5, 0.9]))
-def test_worst_is_below_evar_below_cvar_below_var_and_mean(
-    drawn: tuple[list[int], list[int]], alpha: float
-) -> None:
+def test_worst_is_below_evar_below_cvar_below_var_and_mean(drawn, alpha):
     values, mass = law(drawn)
     evar, cvar, var = (kind(alpha)(values, mass).item() for kind in (EVaR, CVaR, VaR))
     mean = Expectation()(values, mass).item()
@@ -113,7 +109,7 @@ def test_worst_is_below_evar_below_cvar_below_var_and_mean(
     assert cvar <= min(var, mean) + 1e-9
 
 
-def test_var_is_not_superadditive_and_a_std_is_not_monotone() -> None:
+def test_var_is_not_superadditive_and_a_std_is_not_monotone():
     """Why they do not say that they are coherent."""
     a, b = torch.tensor([-10.0, 0, 0, 0, 0]), torch.tensor([0.0, -10, 0, 0, 0])
     risk = VaR(0.3)
@@ -127,7 +123,7 @@ def test_var_is_not_superadditive_and_a_std_is_not_monotone() -> None:
     [CVaR(0.37), Wang(0.2), EVaR(0.37), ProportionalHazard(0.4), MeanStd(0.7), Expectation()],
     ids=repr,
 )
-def test_gradients_are_those_of_finite_differences(risk: RiskMeasure) -> None:
+def test_gradients_are_those_of_finite_differences(risk):
     """In the values and in the weights, at a law with no ties."""
     values = torch.tensor([0.3, -1.2, 2.5, 0.9], dtype=torch.float64, requires_grad=True)
     mass = torch.tensor([0.2, 0.31, 0.19, 0.3], dtype=torch.float64, requires_grad=True)
@@ -135,13 +131,11 @@ def test_gradients_are_those_of_finite_differences(risk: RiskMeasure) -> None:
 
 
 @pytest.mark.parametrize("name", Host.load().risk_measures)
-def test_a_registered_measure_keeps_the_rules_of_conformance(name: str) -> None:
+def test_a_registered_measure_keeps_the_rules_of_conformance(name):
     testing.check(f"uqbench:{name}")
 
 
 @pytest.mark.parametrize("kind", [ProportionalHazard, MeanStd])
-def test_settings_outside_their_interval_are_refused(
-    kind: type[ProportionalHazard | MeanStd],
-) -> None:
+def test_settings_outside_their_interval_are_refused(kind):
     with pytest.raises(ValueError, match=r"got -0\.1"):
         kind(-0.1)

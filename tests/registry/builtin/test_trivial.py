@@ -1,7 +1,5 @@
 """Agents that learn nothing."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch
@@ -43,7 +41,7 @@ def acted(agent: UniformRandom, steps: int, lanes: int, valid: Tensor | None = N
     return torch.stack(actions)
 
 
-def test_random_actions_are_uniform_over_the_valid_ones() -> None:
+def test_random_actions_are_uniform_over_the_valid_ones():
     valid = torch.tensor([[True] * 4, [False, True, False, True]])
     actions = acted(uniform([0, 1]), 4000, 2, valid)
     for lane, chosen in enumerate(actions.T):
@@ -53,7 +51,7 @@ def test_random_actions_are_uniform_over_the_valid_ones() -> None:
     assert stats.chisquare(np.bincount(acted(uniform([5]), 4000, 1)[:, 0])).pvalue > RARE
 
 
-def test_the_evaluated_random_policy_is_pure_and_uniform() -> None:
+def test_the_evaluated_random_policy_is_pure_and_uniform():
     agent = uniform([1])
     obs = torch.rand(1, 4000, 2)
     first = agent.policy(obs)
@@ -68,11 +66,11 @@ def test_the_evaluated_random_policy_is_pure_and_uniform() -> None:
 
 
 @pytest.mark.parametrize("rule", ["agent-lanes", "agent-checkpoint"])
-def test_a_random_agent_keeps_the_rules_of_lanes_and_checkpoints(rule: str) -> None:
+def test_a_random_agent_keeps_the_rules_of_lanes_and_checkpoints(rule):
     testing.check("uqbench:uniform-random", rule)
 
 
-def test_a_constant_action_is_taken_in_training_and_evaluation() -> None:
+def test_a_constant_action_is_taken_in_training_and_evaluation():
     agent = ConstantAction(SPEC, [0, 1], ConstantActionConfig(action=2), CPU)
     assert act(agent, torch.zeros(2, 2)).tolist() == [2, 2]
     assert agent.policy(torch.zeros(2, 3, 2)).tolist() == [[2] * 3] * 2
@@ -80,6 +78,6 @@ def test_a_constant_action_is_taken_in_training_and_evaluation() -> None:
 
 
 @pytest.mark.parametrize("action", [-1, 4])
-def test_a_constant_action_that_the_environment_lacks_is_refused(action: int) -> None:
+def test_a_constant_action_that_the_environment_lacks_is_refused(action):
     with pytest.raises(UqbenchError, match=f"action must be one of 0 to 3; got {action}"):
         ConstantAction(SPEC, [0], ConstantActionConfig(action=action), CPU)

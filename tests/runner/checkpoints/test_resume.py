@@ -113,7 +113,6 @@ def rename_checkpoint(batch: Batch, store: Store, folder: str) -> None:
     """Let the runs' records, with right digests, name another folder."""
     for one in batch.runs:
         record = store.read(one.folder).record
-        assert record is not None
         store.write(one, record.model_copy(update={"checkpoint": Saved(folder=folder, step=1)}))
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from uqbench.environment import Outcome
 from uqbench.errors import UqbenchError
 from uqbench.results.tables import columns_digest
-from uqbench.risk import CVaR, Expectation, RiskMeasure
+from uqbench.risk import CVaR, Expectation
 from uqbench.runner.metric_values import Truth, scalar
 from uqbench.runner.train.evaluation import Evaluated
 from uqbench.runner.train.recorder import Recorder
@@ -24,9 +24,7 @@ LANES = 3
 every_length = pytest.mark.parametrize("steps", [1, 255, 256, 257, 700])
 
 
-def outcome(
-    reward: torch.Tensor, terminated: torch.Tensor, truncated: torch.Tensor, **events: torch.Tensor
-) -> Outcome:
+def outcome(reward, terminated, truncated, **events):
     nothing = torch.zeros(len(reward), 1)
     return Outcome(reward, terminated, truncated, nothing, nothing, events=events)
 
@@ -86,7 +84,7 @@ def values(records: dict[str, NDArray[Any]], metric: str) -> list[tuple[int, flo
 
 
 @every_length
-def test_episodes_and_totals_are_those_of_a_loop_over_the_steps_of_a_lane(steps: int) -> None:
+def test_episodes_and_totals_are_those_of_a_loop_over_the_steps_of_a_lane(steps):
     outcomes = random_outcomes(steps)
     made = recorded(outcomes)
     totals = made.record({})
@@ -102,7 +100,7 @@ def test_episodes_and_totals_are_those_of_a_loop_over_the_steps_of_a_lane(steps:
 
 
 @pytest.mark.parametrize("at", [(1,), (100, 255), (255, 256, 257), (256, 512), tuple(range(700))])
-def test_taking_records_does_not_change_the_episodes(at: tuple[int, ...]) -> None:
+def test_taking_records_does_not_change_the_episodes(at):
     outcomes = random_outcomes(700)
     plain, interrupted = recorded(outcomes).finish(), recorded(outcomes, at).finish()
     for (_, expected), (_, found) in zip(plain, interrupted, strict=True):
@@ -142,12 +140,12 @@ def test_blocks_have_the_bits_of_one_step_after_another(ends, actors, at_once, m
         assert repr(found) == repr(expected[lane])  # tells −0.0 from 0.0
 
 
-def test_a_run_without_steps_has_empty_columns() -> None:
+def test_a_run_without_steps_has_empty_columns():
     for records, episodes in recorder(0).finish():
         assert {len(column) for column in [*records.values(), *episodes.values()]} == {0}
 
 
-def test_evaluation_episodes_stand_apart_from_training() -> None:
+def test_evaluation_episodes_stand_apart_from_training():
     made = recorder(300, lanes=2, events=("falls",))
     outcomes = random_outcomes(300, lanes=2)
     for step in outcomes[:100]:
@@ -250,7 +248,7 @@ def test_statistics_of_episodes_steps_events_and_of_the_agent(kind, statistic, w
 
 
 @pytest.mark.parametrize(("kind", "expected"), [("online", (-2 + 1) / 2), ("evaluation", 20.0)])
-def test_a_risk_measure_takes_the_lower_tail_of_the_episodes(kind: str, expected: float) -> None:
+def test_a_risk_measure_takes_the_lower_tail_of_the_episodes(kind, expected):
     assert compute(kind, "return", risk=CVaR(0.5)) == pytest.approx(expected)
 
 
@@ -263,7 +261,7 @@ def test_the_regret_of_a_continuing_task_is_the_best_average_reward_less_what_wa
 @pytest.mark.parametrize("bad", [float("nan"), float("inf")])
 @pytest.mark.parametrize("what", ["reward", "events/falls"])
 @pytest.mark.parametrize("step", [1, 300])
-def test_what_is_no_number_is_refused_with_lane_step_and_environment(what, bad, step) -> None:
+def test_what_is_no_number_is_refused_with_lane_step_and_environment(what, bad, step):
     made = Recorder(3, 400, ("falls",), CPU, environment="cliff")
     nothing = torch.zeros(3).bool()
 
@@ -279,7 +277,7 @@ def test_what_is_no_number_is_refused_with_lane_step_and_environment(what, bad, 
         take()
 
 
-def test_what_is_no_number_in_an_evaluation_is_refused_with_lane_and_episode() -> None:
+def test_what_is_no_number_in_an_evaluation_is_refused_with_lane_and_episode():
     made = recorder(300, lanes=2, events=())
     counts = np.zeros((2, 2, 3))
     counts[0, 1, 2] = np.nan
@@ -288,9 +286,7 @@ def test_what_is_no_number_in_an_evaluation_is_refused_with_lane_and_episode() -
         made.evaluation(Evaluated(counts, np.ones(shape, np.int64), np.ones(shape, np.bool_)))
 
 
-def compute(
-    kind: str, statistic: str, window: float = 1.0, risk: RiskMeasure | None = None
-) -> float | None:
+def compute(kind, statistic, window=1.0, risk=None):
     metric = Metric(name="m", summary="", kind=kind, statistic=statistic, window=window)
     truth = Truth(episode=3.0)
     return scalar(metric, risk or Expectation(), EPISODES, RECORDS, steps=1000, truth=truth)
@@ -307,7 +303,7 @@ def area(steps: np.ndarray, returns: np.ndarray, ends: str | np.ndarray = "termi
     return found
 
 
-def test_the_area_below_the_curve_weighs_time_and_not_episodes() -> None:
+def test_the_area_below_the_curve_weighs_time_and_not_episodes():
     """A run of which half has one, by 25 short episodes, and half ten, by five, or by one: 5.5."""
     short = np.arange(510, 751, 10)
     for late in (np.arange(800, 1001, 50), np.array([1000])):
@@ -316,7 +312,7 @@ def test_the_area_below_the_curve_weighs_time_and_not_episodes() -> None:
     assert area(np.array([400, 1000]), np.array([99, 1])) == 1.0  # an episode counts where it ends
 
 
-def test_nobody_has_a_greater_area_by_the_times_at_which_episodes_end() -> None:
+def test_nobody_has_a_greater_area_by_the_times_at_which_episodes_end():
     """Planted agents: of bad luck short episodes, after good luck none that ends, and none ever."""
     lucky = np.arange(548, 1001, 50)
     unlucky = np.concatenate([np.arange(k - 45, k - 9, 4) for k in lucky])
@@ -331,7 +327,7 @@ def test_nobody_has_a_greater_area_by_the_times_at_which_episodes_end() -> None:
 
 
 @pytest.mark.parametrize("statistic", ["return", "reward_per_step"])
-def test_without_an_evaluation_its_metrics_have_no_value(statistic: str) -> None:
+def test_without_an_evaluation_its_metrics_have_no_value(statistic):
     metric = Metric(name="m", summary="", kind="evaluation", statistic=statistic)
     online = {name: column[:2] for name, column in EPISODES.items()}
     assert scalar(metric, Expectation(), online, RECORDS, steps=1000) is None
@@ -339,7 +335,7 @@ def test_without_an_evaluation_its_metrics_have_no_value(statistic: str) -> None
 
 @pytest.mark.parametrize("steps", [100, 1000, 12_345, 37])
 @pytest.mark.parametrize("window", [0.01, 0.29, 0.5, 0.57, 1.0])
-def test_the_window_of_every_metric_starts_at_a_record(steps: int, window: float) -> None:
+def test_the_window_of_every_metric_starts_at_a_record(steps, window):
     """So that reward per step over the window can be read from the records."""
     made = recorder(steps, lanes=1, events=())
     nothing = torch.zeros(1).bool()
@@ -353,7 +349,7 @@ def test_the_window_of_every_metric_starts_at_a_record(steps: int, window: float
 
 
 @pytest.mark.parametrize("at", [0, 1, 255, 256, 300, 700])
-def test_a_recorder_loaded_from_a_file_goes_on_like_the_saved_one(at: int) -> None:
+def test_a_recorder_loaded_from_a_file_goes_on_like_the_saved_one(at):
     outcomes = random_outcomes(700)
     unbroken = recorded(outcomes[:at], at=(1, at)) if at else recorder(700)
     if at:

@@ -31,9 +31,7 @@ def prior(lanes: int, counts: float = 1.0, rewards=(0.0, 4.0, 3.0, 3.0)) -> MDPP
     return MDPPosterior.prior((lanes, 3, 2), counts=counts, rewards=rewards, device=CPU)
 
 
-def learned(
-    steps: list[tuple[torch.Tensor, ...]], counts: float = 1.0, rewards=(0.0, 4.0, 3.0, 3.0)
-) -> MDPPosterior:
+def learned(steps, counts=1.0, rewards=(0.0, 4.0, 3.0, 3.0)):
     posterior = prior(len(steps[0][0]), counts, rewards)
     for step in steps:
         posterior = posterior.updated(*step)
