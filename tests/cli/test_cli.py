@@ -44,14 +44,14 @@ def test_listing_suites_imports_no_plugin_that_needs_torch(tmp_path):
     assert not {"torch", "pandas", "gymnasium"} & imported
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        "list", "list agents --json", "list estimators", "list scores", "cite minatar", "cite dqn",
-        "status", f"leaderboard --suite widenarrow --to {BOARDS} --check",
-        "run --suite minatar --dry-run", "run --suite deepsea --dry-run",
-    ],
-)  # fmt: skip
+TRAIN_NOTHING = [
+    "list", "list agents --json", "list estimators", "list scores", "cite minatar", "cite dqn",
+    "status", f"leaderboard --suite widenarrow --to {BOARDS} --check",
+    "run --suite minatar --dry-run", "run --suite deepsea --dry-run",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("arguments", TRAIN_NOTHING)
 def test_who_trains_nothing_imports_nothing_that_trains(arguments, tmp_path):
     assert not TRAINS & called(tmp_path, *arguments.split())[1]
 
@@ -71,16 +71,16 @@ def test_an_unknown_kind_of_list_gets_the_nearest_and_exit_code_2():
     assert "there is no 'suits'. Did you mean 'suites'" in done.output
 
 
-@pytest.mark.parametrize(
-    ("texts", "config"),
-    [
-        (["partition=gpu,time=240"], {"partition": "gpu", "time": 240}),
-        (["options=--exclude=n7,n8 --hold,qos=low"],
-         {"options": "--exclude=n7,n8 --hold", "qos": "low"}),
-        (["options={resources={a=1},b=2}"], {"options": {"resources": {"a": 1}, "b": 2}}),
-        (["a=1,b=x,y", "b=2", "c=3"], {"a": 1, "b": 2, "c": 3}),
-    ],
-)  # fmt: skip
+PARTS = [
+    (["partition=gpu,time=240"], {"partition": "gpu", "time": 240}),
+    (["options=--exclude=n7,n8 --hold,qos=low"],
+     {"options": "--exclude=n7,n8 --hold", "qos": "low"}),
+    (["options={resources={a=1},b=2}"], {"options": {"resources": {"a": 1}, "b": 2}}),
+    (["a=1,b=x,y", "b=2", "c=3"], {"a": 1, "b": 2, "c": 3}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("texts", "config"), PARTS)
 def test_an_executors_config_may_be_given_in_parts_and_its_values_may_have_commas(texts, config):
     taken = _gathered(("executor_config",), {"executor_config": tuple(texts)})
     assert taken.executor_config == config

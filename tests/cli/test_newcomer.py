@@ -96,14 +96,14 @@ def test_boards_that_are_stored_are_named_where_one_is_not(tmp_path):
         board.board(plan, None, None)
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"tasks": ("long",)}, "leave out --tasks: stored"),
-        ({"tasks": ("long",), "steps": 9}, "leave out --steps and --tasks: stored"),
-        ({"methods": None}, "name your methods with --methods"),
-    ],
-)
+REFUSED = [
+    ({"tasks": ("long",)}, "leave out --tasks: stored"),
+    ({"tasks": ("long",), "steps": 9}, "leave out --steps and --tasks: stored"),
+    ({"methods": None}, "name your methods with --methods"),
+]
+
+
+@pytest.mark.parametrize(("given", "said"), REFUSED)
 def test_beside_refuses_what_was_given_and_nothing_else(tmp_path, given, said):
     selection = Selection("toy", **{"methods": ("fast",)} | given)
     with pytest.raises(UqbenchError, match=f"--beside: {said}") as refused:

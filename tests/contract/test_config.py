@@ -53,25 +53,25 @@ def test_a_field_that_came_later_is_in_no_identity_at_its_default() -> None:
     assert resolve(Grown, {"game": "x"}, where="", overrides={"lives": 2}) == Grown("x", 2)
 
 
-@pytest.mark.parametrize(
-    ("settings", "more", "expected"),
-    [
-        ({}, {}, Settings()),
-        ({"learning_rate": 1, "dueling": True}, {}, Settings(learning_rate=1.0, dueling=True)),
-        ({"norm": "layer", "name": "32"}, {}, Settings(norm="layer", name="32")),
-        ({"hidden": [64, 64]}, {}, Settings(hidden=(64, 64))),
-        ({}, {"overrides": {"hidden": []}}, Settings(hidden=())),
-        # the user's own win over the suite's
-        ({"batch_size": 8, "name": "suite"}, {"overrides": {"batch_size": 4}},
-         Settings(batch_size=4, name="suite")),
-        # a suite's step counts are scaled like defaults, where they may be left out, too
-        ({"learning_starts": 200, "burn_in": 500}, {"schedule": 0.1},
-         Settings(learning_starts=20, target_sync_period=100, burn_in=50)),
-        # the user's own values are not
-        ({"learning_starts": 200}, {"schedule": 0.1, "overrides": {"learning_starts": 70}},
-         Settings(learning_starts=70, target_sync_period=100)),
-    ],
-)  # fmt: skip
+GIVEN = [
+    ({}, {}, Settings()),
+    ({"learning_rate": 1, "dueling": True}, {}, Settings(learning_rate=1.0, dueling=True)),
+    ({"norm": "layer", "name": "32"}, {}, Settings(norm="layer", name="32")),
+    ({"hidden": [64, 64]}, {}, Settings(hidden=(64, 64))),
+    ({}, {"overrides": {"hidden": []}}, Settings(hidden=())),
+    # the user's own win over the suite's
+    ({"batch_size": 8, "name": "suite"}, {"overrides": {"batch_size": 4}},
+     Settings(batch_size=4, name="suite")),
+    # a suite's step counts are scaled like defaults, where they may be left out, too
+    ({"learning_starts": 200, "burn_in": 500}, {"schedule": 0.1},
+     Settings(learning_starts=20, target_sync_period=100, burn_in=50)),
+    # the user's own values are not
+    ({"learning_starts": 200}, {"schedule": 0.1, "overrides": {"learning_starts": 70}},
+     Settings(learning_starts=70, target_sync_period=100)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("settings", "more", "expected"), GIVEN)
 def test_settings_replace_defaults_and_are_of_the_fields_types(settings, more, expected):
     given = read(settings, **more)
     assert given == expected
@@ -88,14 +88,14 @@ def test_an_unknown_key_is_told_with_its_place_and_the_nearest_name(of):
     )
 
 
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [
-        ("batch_size", "32"), ("batch_size", 32.5), ("batch_size", True), ("batch_size", None),
-        ("learning_starts", "5000"), ("learning_rate", "1e-4"), ("dueling", 1), ("dueling", "true"),
-        ("norm", "batch"), ("name", 32), ("hidden", 64), ("hidden", ["64"]),
-    ],
-)  # fmt: skip
+WRONG_TYPES = [
+    ("batch_size", "32"), ("batch_size", 32.5), ("batch_size", True), ("batch_size", None),
+    ("learning_starts", "5000"), ("learning_rate", "1e-4"), ("dueling", 1), ("dueling", "true"),
+    ("norm", "batch"), ("name", 32), ("hidden", 64), ("hidden", ["64"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("key", "value"), WRONG_TYPES)
 @pytest.mark.parametrize("of", ["settings", "overrides"])
 def test_a_value_of_the_wrong_type_is_told_with_place_key_and_value(key, value, of):
     text = refusal({key: value}) if of == "settings" else refusal({}, overrides={key: value})

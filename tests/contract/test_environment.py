@@ -203,17 +203,16 @@ class Typed(Counter):
         return np.full(self.observation_space.shape, self.steps, self.observation_space.dtype)
 
 
-@pytest.mark.parametrize(
-    ("space", "shape", "dtype"),
-    [
-        (spaces.Box(0, 1, (4, 10, 10), np.bool_), (2, 4, 10, 10), torch.bool),
-        (spaces.Box(0, 255, (6,), np.uint8), (2, 6), torch.uint8),
-        (spaces.Box(-1, 1, (2, 3), np.float64), (2, 2, 3), torch.float64),
-        (spaces.Discrete(9), (2,), torch.int64),
-        (spaces.MultiBinary(5), (2, 5), torch.int8),
-    ],
-    ids=str,
-)
+SPACES = [
+    (spaces.Box(0, 1, (4, 10, 10), np.bool_), (2, 4, 10, 10), torch.bool),
+    (spaces.Box(0, 255, (6,), np.uint8), (2, 6), torch.uint8),
+    (spaces.Box(-1, 1, (2, 3), np.float64), (2, 2, 3), torch.float64),
+    (spaces.Discrete(9), (2,), torch.int64),
+    (spaces.MultiBinary(5), (2, 5), torch.int8),
+]
+
+
+@pytest.mark.parametrize(("space", "shape", "dtype"), SPACES, ids=str)
 def test_observations_keep_the_shape_and_dtype_of_their_space(space, shape, dtype):
     env = lanes([0, 1], make=lambda: Typed(space))
     env.reset()
@@ -327,14 +326,14 @@ def test_an_environment_that_says_where_it_is_takes_no_step_again():
     assert [env.steps_taken for env in made] == [30, 0]
 
 
-@pytest.mark.parametrize(
-    ("make", "declared", "message"),
-    [
-        (Walking, True, r"has_state_dict=True, but Walking lacks state_dict\(\)"),
-        (hidden, True, r"TimeLimit lacks .* It hides those of Keeping\. Give TimeLimit both"),
-        (Keeping, False, r"Keeping has state_dict\(\) .* has_state_dict=False says it has not"),
-    ],
-)
+SAYINGS = [
+    (Walking, True, r"has_state_dict=True, but Walking lacks state_dict\(\)"),
+    (hidden, True, r"TimeLimit lacks .* It hides those of Keeping\. Give TimeLimit both"),
+    (Keeping, False, r"Keeping has state_dict\(\) .* has_state_dict=False says it has not"),
+]
+
+
+@pytest.mark.parametrize(("make", "declared", "message"), SAYINGS)
 def test_an_environment_says_exactly_whether_it_can_be_saved(make, declared, message):
     with pytest.raises(UqbenchError, match=message):
         lanes(make=make, has_state_dict=declared)

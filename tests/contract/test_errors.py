@@ -12,14 +12,14 @@ ROOT = Path(__file__).parents[2]
 SOURCES = [*ROOT.glob("uqbench/**/*.py"), *ROOT.glob("plugins/*/src/**/*.py")]
 
 
-@pytest.mark.parametrize(
-    ("known", "where", "said"),
-    [
-        (["quick"], "Suite x has", "Suite x has no budget 'quik'. Did you mean 'quick'?"),
-        (["paper"], "There is", "There is no budget 'quik'. Known: paper."),
-        ([], "mine.py has", "mine.py has no budget 'quik'. There are none."),
-    ],
-)
+MESSAGES = [
+    (["quick"], "Suite x has", "Suite x has no budget 'quik'. Did you mean 'quick'?"),
+    (["paper"], "There is", "There is no budget 'quik'. Known: paper."),
+    ([], "mine.py has", "mine.py has no budget 'quik'. There are none."),
+]
+
+
+@pytest.mark.parametrize(("known", "where", "said"), MESSAGES)
 def test_a_message_says_what_has_no_such_thing_and_then_the_name(known, where, said):
     assert str(unknown("budget", "quik", known, where)) == said
 

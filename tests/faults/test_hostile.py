@@ -85,16 +85,16 @@ def test_a_dead_worker_whose_forked_child_lives_on_is_seen_and_replaced(host, tm
     assert Store(tmp_path).find(bad.runs[0]).state is RunState.FAILED  # its child held the lock
 
 
+DEEDS = [
+    ("exit", "the worker ended with exit code 3"),
+    ("segfault", "the worker was killed by SIGSEGV"),
+    ("babble", WRITTEN),
+    ("loop", "it made no progress for 0.2 minutes (--stall-minutes)"),
+]
+
+
 @LONG
-@pytest.mark.parametrize(
-    ("deed", "reason"),
-    [
-        ("exit", "the worker ended with exit code 3"),
-        ("segfault", "the worker was killed by SIGSEGV"),
-        ("babble", WRITTEN),
-        ("loop", "it made no progress for 0.2 minutes (--stall-minutes)"),
-    ],
-)
+@pytest.mark.parametrize(("deed", "reason"), DEEDS)
 def test_what_a_plugin_does_to_its_process_fails_its_run_alone(deed, reason, host, tmp_path):
     bad, good = batch(host, deed, seeds=1), batch(host, "", seeds=2)
     limits = Limits(stall_minutes=0.2)

@@ -23,13 +23,13 @@ def install(site: Path, code: str) -> None:
     commands.install(site, "zz-plugin", "1", "[uqbench]\nodd = zz_plugin\n")
 
 
-@pytest.mark.parametrize(
-    ("code", "how"),
-    [
-        ("import os; os._exit(7)", "ends with status 7"),
-        ("import ctypes; ctypes.string_at(0)", "-11"),
-    ],
-)
+ENDING = [
+    ("import os; os._exit(7)", "ends with status 7"),
+    ("import ctypes; ctypes.string_at(0)", "-11"),
+]
+
+
+@pytest.mark.parametrize(("code", "how"), ENDING)
 def test_a_plugin_that_ends_the_process_is_named_by_the_doctor(site, code, how):
     install(site, code)
     said = doctor._ending()

@@ -101,14 +101,14 @@ def lacking_modules(*modules: str) -> str:
     return f"import sys; sys.modules |= dict.fromkeys({modules!r})\n"
 
 
-@pytest.mark.parametrize(
-    ("code", "expected"),
-    [
-        ("uqbench.record", "uqbench.record needs torch, which is not installed"),
-        ("uqbench.evaluate", "uqbench.evaluate needs torch, which is not installed"),
-        ("uqbench.run('toy')", "this needs torch, which is not installed"),
-    ],
-)
+TRAINS = [
+    ("uqbench.record", "uqbench.record needs torch, which is not installed"),
+    ("uqbench.evaluate", "uqbench.evaluate needs torch, which is not installed"),
+    ("uqbench.run('toy')", "this needs torch, which is not installed"),
+]
+
+
+@pytest.mark.parametrize(("code", "expected"), TRAINS)
 def test_whoever_asks_for_what_trains_is_told_the_extra(code, expected, tmp_path):
     code = (
         lacking_modules("torch", "rliable", "arch", "statsmodels", "numba", "seaborn")

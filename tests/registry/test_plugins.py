@@ -111,16 +111,16 @@ def test_a_factory_given_as_a_string_is_imported_when_it_is_asked_for():
         Spec(name="x", version="1", factory="nowhere_at_all:X").load_factory()
 
 
-@pytest.mark.parametrize(
-    ("change", "name"),
-    [
-        (lambda: torch.set_default_dtype(torch.float64), "torch's default dtype"),
-        (lambda: torch.set_grad_enabled(False), "torch's gradient mode"),
-        (torch.seed, "torch's random state"),
-        (np.random.seed, "numpy's random state"),
-        (random.seed, "Python's random state"),
-    ],
-)
+CHANGES = [
+    (lambda: torch.set_default_dtype(torch.float64), "torch's default dtype"),
+    (lambda: torch.set_grad_enabled(False), "torch's gradient mode"),
+    (torch.seed, "torch's random state"),
+    (np.random.seed, "numpy's random state"),
+    (random.seed, "Python's random state"),
+]
+
+
+@pytest.mark.parametrize(("change", "name"), CHANGES)
 def test_a_plugin_that_changes_a_global_default_is_named_and_arithmetic_is_set_back(change, name):
     host = Host()
 

@@ -26,39 +26,39 @@ from uqbench.specs import Spec
 NAMES = MeasuresByName(Host.load().risk_measures)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("cvar(0.25)", CVaR(0.25)),
-        ("cvar ( 0.1 )", CVaR(0.1)),
-        ("cvar", CVaR()),
-        (" wang(1e-1) ", Wang(0.1)),
-        ("mean-std(1)", MeanStd(1.0)),
-        ("expectation", Expectation()),
-        ("expectation()", Expectation()),
-    ],
-)
+MEASURES = [
+    ("cvar(0.25)", CVaR(0.25)),
+    ("cvar ( 0.1 )", CVaR(0.1)),
+    ("cvar", CVaR()),
+    (" wang(1e-1) ", Wang(0.1)),
+    ("mean-std(1)", MeanStd(1.0)),
+    ("expectation", Expectation()),
+    ("expectation()", Expectation()),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), MEASURES)
 def test_a_measure_by_name(text, expected):
     assert NAMES.measure(text) == expected
     assert NAMES.composite(text) == additive(expected)
     assert NAMES.measure(NAMES.text(expected)) == expected
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("cvr(0.2)", "no risk measure 'cvr'. Did you mean 'cvar'"),
-        ("cvar(alpha=0.2)", "expected numbers; could not convert string to float: 'alpha=0.2'"),
-        ("cvar(0.2, 0.3)", "has 2 values; the measure takes 1: alpha"),
-        ("cvar(low)", "expected numbers; could not convert string to float: 'low'"),
-        ("cvar(2)", r"alpha must be in \(0, 1\], got 2.0"),
-        ("cvar(0.2", "expected a risk measure such as 'cvar"),
-        ("cvar of wang of var", "'wang of var'; a composition cannot be used here"),
-        ("", "expected a risk measure"),
-        ("0.5 * expectation + 0.5 * wang", "expected a risk measure such as 'cvar"),
-        ("cvar of", "expected a risk measure"),
-    ],
-)
+WRONG_NAMES = [
+    ("cvr(0.2)", "no risk measure 'cvr'. Did you mean 'cvar'"),
+    ("cvar(alpha=0.2)", "expected numbers; could not convert string to float: 'alpha=0.2'"),
+    ("cvar(0.2, 0.3)", "has 2 values; the measure takes 1: alpha"),
+    ("cvar(low)", "expected numbers; could not convert string to float: 'low'"),
+    ("cvar(2)", r"alpha must be in \(0, 1\], got 2.0"),
+    ("cvar(0.2", "expected a risk measure such as 'cvar"),
+    ("cvar of wang of var", "'wang of var'; a composition cannot be used here"),
+    ("", "expected a risk measure"),
+    ("0.5 * expectation + 0.5 * wang", "expected a risk measure such as 'cvar"),
+    ("cvar of", "expected a risk measure"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), WRONG_NAMES)
 def test_what_is_wrong_with_a_name_is_told(text, message):
     for read in (NAMES.composite, NAMES.rule):
         with pytest.raises(UqbenchError, match=message):
@@ -73,14 +73,14 @@ class Median(RiskMeasure):
         return values.median(dim).values
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("cvar(0.25)", MarginalRisk(CVaR(0.25))),
-        ("cvar(0.25) of wang(0.1)", compose(CVaR(0.25), Wang(0.1))),
-        ("expectation of cvar(0.25)", additive(CVaR(0.25))),
-    ],
-)
+RULES = [
+    ("cvar(0.25)", MarginalRisk(CVaR(0.25))),
+    ("cvar(0.25) of wang(0.1)", compose(CVaR(0.25), Wang(0.1))),
+    ("expectation of cvar(0.25)", additive(CVaR(0.25))),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), RULES)
 def test_a_decision_rule_by_name_and_back(text, expected):
     assert NAMES.rule(text) == expected
     assert NAMES.text(expected) == text
@@ -129,14 +129,14 @@ def test_a_config_holds_the_measures_and_its_table_their_names(of):
         NAMES.text(Median())
 
 
-@pytest.mark.parametrize(
-    ("table", "said"),
-    [
-        ({"two": "cvar of wan"}, r"two: .*no risk measure 'wan'"),
-        ({"one": 0.3}, r"one: .*expected the name of a risk measure"),
-        ({"marginal": "cvar of wang"}, r"marginal: .*a composition needs several models"),
-    ],
-)
+WRONG_TABLES = [
+    ({"two": "cvar of wan"}, r"two: .*no risk measure 'wan'"),
+    ({"one": 0.3}, r"one: .*expected the name of a risk measure"),
+    ({"marginal": "cvar of wang"}, r"marginal: .*a composition needs several models"),
+]
+
+
+@pytest.mark.parametrize(("table", "said"), WRONG_TABLES)
 def test_a_config_says_at_once_that_a_name_is_wrong(table, said):
     with pytest.raises(UqbenchError, match=said):
         resolve(Config, table, where="x", risk_names=NAMES)

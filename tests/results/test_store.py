@@ -76,13 +76,14 @@ def test_a_newer_schema_is_told_from_damage(tmp_path):
     assert found.reason == f"it has schema {later}, this uqbench reads up to {SCHEMA_VERSION}"
 
 
+EARLIER = [
+    (("checkpoint", "resumed"), {"schema_version": 1}),
+    ((), {"schema_version": 2, "timing": {"seconds": 8.0, "lanes": 2, "steps_per_s": 5.0}}),
+]
+
+
 @pytest.mark.parametrize(
-    ("lacking", "changes"),
-    [
-        (("checkpoint", "resumed"), {"schema_version": 1}),
-        ((), {"schema_version": 2, "timing": {"seconds": 8.0, "lanes": 2, "steps_per_s": 5.0}}),
-    ],
-    ids=["before checkpoints", "before process time"],
+    ("lacking", "changes"), EARLIER, ids=["before checkpoints", "before process time"]
 )
 def test_a_run_that_was_stored_by_an_earlier_schema_is_finished(lacking, changes, tmp_path):
     """Without process time it costs its wall time."""
@@ -99,14 +100,14 @@ def test_a_run_that_was_stored_by_an_earlier_schema_is_finished(lacking, changes
         assert (timing.device_seconds, timing.cpu_seconds) == (8.0, None)
 
 
-@pytest.mark.parametrize(
-    ("name", "state"),
-    [
-        ("method\ntask", RunState.ABANDONED),
-        ("meth\udcffod", RunState.ABANDONED),
-        ("a\\b", RunState.DAMAGED),
-    ],
-)
+NAMES = [
+    ("method\ntask", RunState.ABANDONED),
+    ("meth\udcffod", RunState.ABANDONED),
+    ("a\\b", RunState.DAMAGED),
+]
+
+
+@pytest.mark.parametrize(("name", "state"), NAMES)
 def test_a_folder_of_any_name_costs_its_own_runs(name, state, tmp_path):
     store, run = Store(tmp_path), make_run()
     store.write(run, make_record(run))

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from clusters import records, results, wait_for
 from commands import TOY, uqbench
 
 SLOW = ("--methods", "slow", "--set", "slow.step_seconds=0.004")
@@ -36,27 +37,6 @@ def run(out: Path, *arguments: str, code: int = 0, **variables: str) -> str:
     """What a run that comes to its end says."""
     command = ("run", "--suite", "toy", "--out", out, *arguments)
     return uqbench(*command, code=code, variables=variables).stderr
-
-
-def records(out: Path) -> dict[str, dict]:
-    """Records by the task, method and seed of the run."""
-    found = {}
-    for path in sorted(out.glob("toy/paper/*/*/*/run.json")):
-        task, method, leaf = path.parent.relative_to(out / "toy/paper").parts
-        found[f"{task}/{method}/{leaf.split('-')[0]}"] = json.loads(path.read_text())
-    return found
-
-
-def results(out: Path) -> dict[str, str]:
-    return {name: record["digests"]["results"] for name, record in records(out).items()}
-
-
-def wait_for(condition, process: "subprocess.Popen[str] | None" = None) -> None:
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline
-        assert process is None or process.poll() is None, process.communicate()
-        time.sleep(0.01)
 
 
 def saved(out: Path) -> list[dict]:
@@ -138,11 +118,10 @@ def test_runs_that_were_killed_go_on_elsewhere_and_equal_unbroken_ones(unbroken,
     assert checkpoints(there) == []
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [pytest.param(signal.SIGINT, marks=pytest.mark.long), signal.SIGKILL],
-    ids=lambda kind: kind.name,
-)
+INTERRUPTS = pytest.param(signal.SIGINT, marks=pytest.mark.long), signal.SIGKILL
+
+
+@pytest.mark.parametrize("kind", INTERRUPTS, ids=lambda kind: kind.name)
 def test_no_step_of_an_interrupted_run_is_lost_or_repeated(kind, unbroken, interrupted, tmp_path):
     out, log = interrupted, interrupted.with_name("log")
     if kind is signal.SIGKILL:

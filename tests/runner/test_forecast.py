@@ -6,12 +6,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from toy_runs import plan_of
 from uqbench_sentinel.config import SentinelConfig
 
 from uqbench.registry import Host
 from uqbench.results import Folder
 from uqbench.runner.forecast import SCRIPT, Forecast, StepCosts, rollouts_note, work
-from uqbench.suites import Plan, Queries, make_plan, read_suites
+from uqbench.suites import Plan, Queries, read_suites
 
 NOMINAL = {"smoke": 2.0, "paper": 0.5}  # milliseconds a step
 STEPS = {"smoke": 100, "paper": 1_000}
@@ -39,8 +40,7 @@ def stored(**record: Any) -> SimpleNamespace:
 
 
 def timed(steps_per_s: float, device: str = "cpu") -> SimpleNamespace:
-    timing = SimpleNamespace(steps_per_s=steps_per_s)
-    return stored(identity={"device": device}, timing=timing)
+    return stored(identity={"device": device}, timing=SimpleNamespace(steps_per_s=steps_per_s))
 
 
 def saved(step: int) -> SimpleNamespace:
@@ -57,14 +57,11 @@ def plan(host: Host) -> Plan:
         for name in NOMINAL
     }
     suite = suite.model_copy(update={"budgets": budgets})
-    return make_plan(
-        suite, host, "paper", device="cpu", methods=["fast"], tasks=["long"], seeds=range(4)
-    )
+    return plan_of(host, "paper", suite=suite, methods=["fast"], tasks=["long"], seeds=range(4))
 
 
 def forecast(plan: Plan, found: dict[str, Any], board: StepCosts | None = None) -> Forecast:
-    store: Any = Stored(found)
-    return Forecast(plan, set(plan.runs), store, board or {})
+    return Forecast(plan, set(plan.runs), Stored(found), board or {})
 
 
 def seconds(plan: Plan, found: dict[str, Any]) -> float:
@@ -91,19 +88,19 @@ ELSEWHERE = {
 }
 
 
-@pytest.mark.parametrize(
-    ("found", "board", "step", "basis"),
-    [
-        ({}, {}, 0.5e-3, "a nominal 0.5 ms a step"),
-        (ELSEWHERE, {}, 0.5e-3, "a nominal 0.5 ms a step"),
-        (EARLIER | ELSEWHERE, {}, 0.01, "the speed of earlier runs"),
-        ({}, BOARD, 0.02, "boards/toy/paper/cost.csv"),
-        (EARLIER, BOARD, 0.01, "the speed of earlier runs"),
-        (OF_ANOTHER_TASK | ELSEWHERE, {}, 0.01, "the speed of earlier runs"),
-        (OF_ANOTHER_TASK, BOARD, 0.02, "boards/toy/paper/cost.csv"),
-        ({}, {("long", "fast", "cuda"): (0.02, "b")}, 0.5e-3, "a nominal 0.5 ms a step"),
-    ],
-)
+KNOWN_SPEEDS = [
+    ({}, {}, 0.5e-3, "a nominal 0.5 ms a step"),
+    (ELSEWHERE, {}, 0.5e-3, "a nominal 0.5 ms a step"),
+    (EARLIER | ELSEWHERE, {}, 0.01, "the speed of earlier runs"),
+    ({}, BOARD, 0.02, "boards/toy/paper/cost.csv"),
+    (EARLIER, BOARD, 0.01, "the speed of earlier runs"),
+    (OF_ANOTHER_TASK | ELSEWHERE, {}, 0.01, "the speed of earlier runs"),
+    (OF_ANOTHER_TASK, BOARD, 0.02, "boards/toy/paper/cost.csv"),
+    ({}, {("long", "fast", "cuda"): (0.02, "b")}, 0.5e-3, "a nominal 0.5 ms a step"),
+]
+
+
+@pytest.mark.parametrize(("found", "board", "step", "basis"), KNOWN_SPEEDS)
 def test_a_run_takes_as_long_as_earlier_ones_a_board_or_the_suite_say(
     found, board, step, basis, plan
 ):

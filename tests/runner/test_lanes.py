@@ -3,9 +3,12 @@
 from pathlib import Path
 from typing import Any
 
+import torch
+from toy_runs import plan_of
+
 from uqbench.registry import Host
 from uqbench.results import Store
-from uqbench.runner import Batch, events, execute, make_batch_groups
+from uqbench.runner import events, execute, make_batch_groups
 from uqbench.runner.batches import CPU_LANES, default_lanes, lanes_elsewhere
 from uqbench.runner.complete import Execution
 from uqbench.runner.drive import Here, Where
@@ -39,30 +42,19 @@ def test_elsewhere_no_more_batches_are_made_than_are_executed_at_once():
 
 
 def test_a_batch_too_large_for_memory_is_halved_others_are_taken_apart(host, tmp_path, monkeypatch):
-    import torch
-
-    plan = make_plan(
-        read_suites(host).suite("toy"), host, "smoke", device="cpu", methods=["fast"],
-        tasks=["short"], seeds=range(5),
-    )  # fmt: skip
+    plan = plan_of(host, "smoke", methods=["fast"], tasks=["short"], seeds=range(5))
     [group] = make_batch_groups(plan, set(plan.runs), "cpu", 5)
 
     def sizes(error: Exception) -> list[list[int]]:
-        from toy_uqbench.walker import Walker
-
-        def observe(walker: Walker, step: Any) -> None:
+        def observe(walker: Any, step: Any) -> None:
             raise error
 
-        monkeypatch.setattr(Walker, "observe", observe)
-        found: list[Batch] = []
-        execute(group, Store(tmp_path), host, lambda event: _parts(event, found), 0.0)
-        return [[run.seed for run in part.runs] for part in found]
+        monkeypatch.setattr("toy_uqbench.walker.Walker.observe", observe)
+        told: list[Any] = []
+        execute(group, Store(tmp_path), host, told.append, 0.0)
+        split = [event for event in told if isinstance(event, events.Split)]
+        return [[run.seed for run in part.runs] for event in split for part in event.parts]
 
     memory = torch.OutOfMemoryError("CUDA out of memory")
     assert sizes(memory) == [[0, 1, 2], [3, 4]]
     assert sizes(RuntimeError("it stumbled")) == [[0], [1], [2], [3], [4]]
-
-
-def _parts(event: events.Event, found: list[Batch]) -> None:
-    if isinstance(event, events.Split):
-        found += event.parts

@@ -127,20 +127,20 @@ def test_an_added_budget_that_names_no_tasks_has_all(outside, tmp_path):
     assert {run.task for run in plan.runs} == {"short", "long", "longer"}
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message", "lost"),
-    [
-        ('environment = "corridor"\nconfig = { length = 9 }', 'environment = "coridor"',
-         "tasks.longer.environment: there is no environment 'coridor'", "task"),
-        ("events_per_episode/bumps", "events_per_episode/bmps", "there is no event", "metric"),
-        ('primary = "bumps"', 'primary = "bmups"', "there is no metric 'bmups'", "budget"),
-        ('agent = "walker"', 'agent = "wlaker"', "no agent 'wlaker'", "method"),
-        ('kind = "order"', 'kind = "ordr"', "no claim kind 'ordr'", "claim"),
-        ("[[extend.toy.claims]]", "[[extend.toy.clams]]", "unknown key 'clams'", "claim"),
-        ("longer = { zero = 0.0, one = 5.0 }", "short = { zero = 0.0, one = 5.0 }",
-         "those of 'short' are the suite's", "constants"),
-    ],
-)  # fmt: skip
+BAD_ROWS = [
+    ('environment = "corridor"\nconfig = { length = 9 }', 'environment = "coridor"',
+     "tasks.longer.environment: there is no environment 'coridor'", "task"),
+    ("events_per_episode/bumps", "events_per_episode/bmps", "there is no event", "metric"),
+    ('primary = "bumps"', 'primary = "bmups"', "there is no metric 'bmups'", "budget"),
+    ('agent = "walker"', 'agent = "wlaker"', "no agent 'wlaker'", "method"),
+    ('kind = "order"', 'kind = "ordr"', "no claim kind 'ordr'", "claim"),
+    ("[[extend.toy.claims]]", "[[extend.toy.clams]]", "unknown key 'clams'", "claim"),
+    ("longer = { zero = 0.0, one = 5.0 }", "short = { zero = 0.0, one = 5.0 }",
+     "those of 'short' are the suite's", "constants"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new", "message", "lost"), BAD_ROWS)
 def test_a_bad_row_is_told_and_the_others_stand(outside, tmp_path, old, new, message, lost):
     assert old in ADDED
     found = catalog(outside, tmp_path, ADDED.replace(old, new, 1))

@@ -21,15 +21,15 @@ def test_every_method_has_a_paper(installed):
                 assert not missing, (name, method.name, missing)
 
 
-@pytest.mark.parametrize(
-    ("suite", "row", "first"),
-    [
-        ("fashion", "nngp", "Lee, Jaehoon"),
-        ("fashion", "mahalanobis", "Lee, Kimin"),
-        ("fashion", "sngp", "Liu, Jeremiah"),
-        ("ood-digits", "energy", "Liu, Weitang"),
-    ],
-)
+AUTHORS = [
+    ("fashion", "nngp", "Lee, Jaehoon"),
+    ("fashion", "mahalanobis", "Lee, Kimin"),
+    ("fashion", "sngp", "Liu, Jeremiah"),
+    ("ood-digits", "energy", "Liu, Weitang"),
+]
+
+
+@pytest.mark.parametrize(("suite", "row", "first"), AUTHORS)
 def test_a_row_is_its_own_authors(installed, suite, row, first):
     (method,) = (m for m in read_suites(installed, check=()).suites[suite].methods if m.name == row)
     papers, _ = cited(installed, [method.cited(installed)])

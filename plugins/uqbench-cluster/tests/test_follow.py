@@ -155,16 +155,16 @@ def test_jobs_that_wait_for_one_reason_are_a_notice_and_counted(host, tmp_path, 
 FOREIGN = "which others wrote or may write: it was not asked"
 
 
-@pytest.mark.parametrize(
-    ("place", "mode", "sentence"),
-    [
-        (("cluster", {}), 0o644, "2 orders of cluster, which cannot be asked: ConnectionError: no"),
-        (("cluster", {}), 0o666, f"2 orders of cluster, {FOREIGN}"),
-        (("cluster", {"x": 1}), 0o644, "2 orders of cluster, which cannot be asked: UqbenchError"),
-        (("ray", {"address": "ray://203.0.113.7"}), 0o644, "2 orders of ray, which is not install"),
-        (("local", {}), 0o644, "2 orders of local, which takes no orders."),
-    ],
-)
+PLACES = [
+    (("cluster", {}), 0o644, "2 orders of cluster, which cannot be asked: ConnectionError: no"),
+    (("cluster", {}), 0o666, f"2 orders of cluster, {FOREIGN}"),
+    (("cluster", {"x": 1}), 0o644, "2 orders of cluster, which cannot be asked: UqbenchError"),
+    (("ray", {"address": "ray://203.0.113.7"}), 0o644, "2 orders of ray, which is not install"),
+    (("local", {}), 0o644, "2 orders of local, which takes no orders."),
+]
+
+
+@pytest.mark.parametrize(("place", "mode", "sentence"), PLACES)
 def test_status_makes_no_executor_of_others_and_says_in_a_sentence_who_was_not_asked(
     place, mode, sentence, host, tmp_path, monkeypatch
 ):

@@ -379,17 +379,17 @@ def test_what_would_be_submitted_can_be_read(cluster, tmp_path):
     assert not (tmp_path / "results").exists()
 
 
-@pytest.mark.parametrize(
-    ("config", "more", "said"),
-    [
-        ("partition=none", (), "invalid partition"),
-        ("poll_seconds=3", ("--slurm", "cpus=2"), "Requested node configuration is not available"),
-        ("poll_seconds=3", ("--slurm", "memory=9999"), "node configuration is not available"),
-        ("options=--gres=gpu:2,lic:1", (), "Invalid generic resource"),
-        ("options=--reservation=none", (), "Requested reservation is invalid"),
-        ("options=--exclude=n1,n2,n7", (), "Invalid node name specified"),
-    ],
-)
+REFUSED = [
+    ("partition=none", (), "invalid partition"),
+    ("poll_seconds=3", ("--slurm", "cpus=2"), "Requested node configuration is not available"),
+    ("poll_seconds=3", ("--slurm", "memory=9999"), "node configuration is not available"),
+    ("options=--gres=gpu:2,lic:1", (), "Invalid generic resource"),
+    ("options=--reservation=none", (), "Requested reservation is invalid"),
+    ("options=--exclude=n1,n2,n7", (), "Invalid node name specified"),
+]
+
+
+@pytest.mark.parametrize(("config", "more", "said"), REFUSED)
 def test_what_slurm_refuses_is_passed_on(config, more, said, cluster, tmp_path):
     refused = ("--seeds", "1", *on(tmp_path, config), *more)
     assert said in run(tmp_path / "results", *refused, code=2)[1]

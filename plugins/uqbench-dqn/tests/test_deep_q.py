@@ -130,16 +130,19 @@ def batch(**changes: Any) -> dict[str, Tensor]:
 Q = torch.tensor([[[4.0, 2.0], [-2.0, -4.0], [0.0, 8.0]], [[9.0, 9.0], [9.0, 9.0], [6.0, -6.0]]])
 
 
+TARGETS = [
+    ({}, [[1 + 2, 1 - 1, 1 + 4], [0 + 3, 10 + 3, -10 + 3]]),
+    ({"terminated": [[True, False, True], [False, True, False]]}, [[1, 0, 1], [3, 10, -7]]),
+    (
+        {"next_valid": [[[0, 1], [0, 1], [1, 0]], [[1, 1], [1, 1], [0, 1]]]},
+        [[1 + 1, 1 - 2, 1 + 0], [3, 13, -10 - 3]],
+    ),
+]
+
+
 @pytest.mark.parametrize(
     ("changes", "expected"),
-    [
-        ({}, [[1 + 2, 1 - 1, 1 + 4], [0 + 3, 10 + 3, -10 + 3]]),
-        ({"terminated": [[True, False, True], [False, True, False]]}, [[1, 0, 1], [3, 10, -7]]),
-        (
-            {"next_valid": [[[0, 1], [0, 1], [1, 0]], [[1, 1], [1, 1], [0, 1]]]},
-            [[1 + 1, 1 - 2, 1 + 0], [3, 13, -10 - 3]],
-        ),
-    ],
+    TARGETS,
     ids=["best next action", "nothing follows an end", "best valid next action"],
 )
 def test_target_is_the_reward_and_the_discounted_value(changes, expected):

@@ -193,19 +193,19 @@ def errors_of_quantiles(agent: Any, index: Tensor) -> list[Tensor]:
     return found
 
 
+COMPARED = [
+    ("breakout", 64, (0,)),
+    ("seaquest", 1, (0, 1, 2, 3, 4)),
+    *(
+        pytest.param(game, actors, seeds, marks=pytest.mark.long)
+        for game in GAMES
+        for actors, seeds in ((64, (0, 1, 2, 3, 4)), (1, (0,)))
+    ),
+]
+
+
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize(
-    ("game", "actors", "seeds"),
-    [
-        ("breakout", 64, (0,)),
-        ("seaquest", 1, (0, 1, 2, 3, 4)),
-        *(
-            pytest.param(game, actors, seeds, marks=pytest.mark.long)
-            for game in GAMES
-            for actors, seeds in ((64, (0, 1, 2, 3, 4)), (1, (0,)))
-        ),
-    ],
-)
+@pytest.mark.parametrize(("game", "actors", "seeds"), COMPARED)
 def test_an_update_is_the_one_that_the_class_defines(method, game, actors, seeds):
     apart = list(islice(updates_compared(method, game, actors, seeds), STATES))
     assert len(apart) == STATES
@@ -371,17 +371,17 @@ def small(kind: Any, config: Any) -> Any:
         return kind(RotatingPixels.info(), [3], config, CPU)
 
 
-@pytest.mark.parametrize(
-    ("kind", "config", "reason"),
-    [
-        (DQN, DQNConfig(channels=8), "not one convolution with 16 filters"),
-        (DQN, DQNConfig(hidden=(32, 32)), "not one hidden layer"),
-        (DQN, DQNConfig(hidden=(129,)), "not one hidden layer"),
-        (DQN, DQNConfig(optimizer="rmsprop"), "not Adam"),
-        (QRDQN, QRDQNConfig(kappa=1.0), "κ is not 0"),
-        (type("Child", (DQN,), {}), DQNConfig(), "Child has no native step"),
-    ],
-)
+UNFIT = [
+    (DQN, DQNConfig(channels=8), "not one convolution with 16 filters"),
+    (DQN, DQNConfig(hidden=(32, 32)), "not one hidden layer"),
+    (DQN, DQNConfig(hidden=(129,)), "not one hidden layer"),
+    (DQN, DQNConfig(optimizer="rmsprop"), "not Adam"),
+    (QRDQN, QRDQNConfig(kappa=1.0), "κ is not 0"),
+    (type("Child", (DQN,), {}), DQNConfig(), "Child has no native step"),
+]
+
+
+@pytest.mark.parametrize(("kind", "config", "reason"), UNFIT)
 def test_what_does_not_fit_is_compiled_and_said(kind, config, reason, monkeypatch):
     compiled: list[Any] = []
     monkeypatch.setattr("uqbench.runner.train.compiling.compile_agent", compiled.append)

@@ -30,14 +30,14 @@ def stated(kind: Any, config: Any) -> Uncertainty:
     return made(kind, config).uncertainty(OBS)
 
 
-@pytest.mark.parametrize(
-    ("kind", "config"),
-    [
-        (DQN, of.DQNConfig()),
-        (QRDQN, of.QRDQNConfig()),
-        (BootstrappedDQN, of.BootstrappedDQNConfig()),
-    ],
-)
+STARTING_AT_ZERO = [
+    (DQN, of.DQNConfig()),
+    (QRDQN, of.QRDQNConfig()),
+    (BootstrappedDQN, of.BootstrappedDQNConfig()),
+]
+
+
+@pytest.mark.parametrize(("kind", "config"), STARTING_AT_ZERO)
 def test_an_output_layer_that_starts_at_zero_says_zero(kind: Any, config: Any) -> None:
     assert stated(kind, config).mean.abs().max() > 0.01
     started = stated(kind, replace(config, start="zero"))
@@ -78,13 +78,13 @@ def test_a_categorical_law_starts_at_its_atom_nearest_to_zero():
     torch.testing.assert_close(predicted.mean, torch.full((2, 7, 3), expected))
 
 
-@pytest.mark.parametrize(
-    ("kind", "config", "message"),
-    [
-        (DQN, of.DQNConfig(start="paired"), "even number of units in the last hidden layer"),
-        (VDQN, of.VDQNConfig(start="zero"), "VDQN has no start = 'zero'"),
-    ],
-)
+REFUSED = [
+    (DQN, of.DQNConfig(start="paired"), "even number of units in the last hidden layer"),
+    (VDQN, of.VDQNConfig(start="zero"), "VDQN has no start = 'zero'"),
+]
+
+
+@pytest.mark.parametrize(("kind", "config", "message"), REFUSED)
 def test_a_start_that_an_agent_cannot_have_is_refused(kind, config, message):
     with pytest.raises(ValueError, match=message):
         made(kind, config)

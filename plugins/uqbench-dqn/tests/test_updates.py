@@ -62,14 +62,17 @@ def test_minibatches_are_new_draws_from_all_that_is_stored():
     assert set(range(20)) < set(late.flatten().tolist())
 
 
-@pytest.mark.parametrize("settings", [
+SCHEDULES = [
     {"learning_starts": 1},
     {"learning_starts": 15},
     {"learning_starts": 16},
     {"schedule": "periodic", "learn_period": 1, "learning_starts": 40},
     {"schedule": "periodic", "learn_period": 4, "learning_starts": 39},
     {"schedule": "periodic", "learn_period": 4, "learning_starts": 1},
-])  # fmt: skip
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("settings", SCHEDULES)
 def test_the_config_knows_how_many_gradient_steps_a_run_takes(settings):
     agent, _ = trained(**settings)
     taken = [step for step, _ in agent.drawn]

@@ -40,19 +40,19 @@ def test_it_steps_as_the_package_does():
             break
 
 
-@pytest.mark.parametrize(
-    ("config", "message"),
-    [
-        ({"lanes_count": 0}, "lanes_count must be at least 1; got 0"),
-        ({"vehicles_count": -1}, "vehicles_count must not be negative; got -1"),
-        ({"vehicles_density": 0.0}, "vehicles_density must be positive; got 0.0"),
-        ({"initial_lane_id": 5}, "initial_lane_id must be one of 0 to 4; got 5"),
-        ({"observed_vehicles": 1}, "observed_vehicles must count the controlled one and .*; got 1"),
-        ({"policy_frequency": 20}, "policy_frequency must be .* simulation_frequency, 15; got 20"),
-        ({"reward_speed_range": (30.0, 20.0)}, "reward_speed_range must be a lower and a higher"),
-        ({"other_vehicles_type": "a.B"}, "must be .*IDMVehicle'; got 'a.B'; backend 'oracle'"),
-    ],
-)
+REFUSED = [
+    ({"lanes_count": 0}, "lanes_count must be at least 1; got 0"),
+    ({"vehicles_count": -1}, "vehicles_count must not be negative; got -1"),
+    ({"vehicles_density": 0.0}, "vehicles_density must be positive; got 0.0"),
+    ({"initial_lane_id": 5}, "initial_lane_id must be one of 0 to 4; got 5"),
+    ({"observed_vehicles": 1}, "observed_vehicles must count the controlled one and .*; got 1"),
+    ({"policy_frequency": 20}, "policy_frequency must be .* simulation_frequency, 15; got 20"),
+    ({"reward_speed_range": (30.0, 20.0)}, "reward_speed_range must be a lower and a higher"),
+    ({"other_vehicles_type": "a.B"}, "must be .*IDMVehicle'; got 'a.B'; backend 'oracle'"),
+]
+
+
+@pytest.mark.parametrize(("config", "message"), REFUSED)
 def test_a_config_that_means_nothing_is_refused(config: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         HighwayConfig(**config)

@@ -22,14 +22,17 @@ from uqbench_highway.tools.compare_episodes import ROADS, TOLERANCE, Ours, dista
 FLOAT32 = 1.2e-7  # what is seen lies in [-1, 1]
 
 
-@pytest.mark.parametrize(("road", "policy", "seeds"), [
+EPISODES = [
     ("paper", "random", [3]),
     ("paper", "changing", [0, 1]),
     ("two lanes", "random", range(3)),
     ("dense", "random", range(3)),
     ("dense", "changing", [0, 1582]),
     ("coarse", "changing", range(3)),
-])  # fmt: skip
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("road", "policy", "seeds"), EPISODES)
 def test_episodes_are_the_packages(road, policy, seeds):
     found = compare_episodes.Comparison()
     policies = compare_episodes.POLICIES

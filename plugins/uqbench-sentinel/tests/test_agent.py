@@ -291,16 +291,16 @@ def test_invalid_actions_are_not_bootstrapped_from(only):
 # --- learning, settings --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"members": 0}, "members must be at least 1, got 0"),
-        ({"mask_probability": 0.0}, "mask_probability must be in"),
-        ({"ftrl_lambda": -1.0}, "ftrl_lambda must not be negative"),
-        ({"v_min": 1.0, "v_max": 1.0}, "v_min < v_max"),
-        ({"epsilon_final": 1.5}, "epsilon_final is a probability"),
-    ],
-)
+REFUSED = [
+    ({"members": 0}, "members must be at least 1, got 0"),
+    ({"mask_probability": 0.0}, "mask_probability must be in"),
+    ({"ftrl_lambda": -1.0}, "ftrl_lambda must not be negative"),
+    ({"v_min": 1.0, "v_max": 1.0}, "v_min < v_max"),
+    ({"epsilon_final": 1.5}, "epsilon_final is a probability"),
+]
+
+
+@pytest.mark.parametrize(("settings", "message"), REFUSED)
 def test_settings_that_make_no_sense_are_refused(settings, message):
     with pytest.raises(ValueError, match=message):
         SentinelConfig(**settings)

@@ -65,16 +65,16 @@ def test_the_atoms_of_a_gaussian_have_its_mean_and_tail_means():
     assert atoms[:100].mean().item() == pytest.approx(tail)
 
 
-@pytest.mark.parametrize(
-    ("settings", "expected"),
-    [
-        ({"ftrl_lambda": 1.0}, 0.414),
-        ({"ftrl_lambda": 1.0, "ftrl_sign": 1}, 0.26),
-        ({}, 1 / 3),
-        ({"ftrl_lambda": 1e6}, 1),
-        ({"ftrl_lambda": 1e6, "ftrl_sign": 1}, 0),
-    ],
-)
+EXAMPLE_4 = [
+    ({"ftrl_lambda": 1.0}, 0.414),
+    ({"ftrl_lambda": 1.0, "ftrl_sign": 1}, 0.26),
+    ({}, 1 / 3),
+    ({"ftrl_lambda": 1e6}, 1),
+    ({"ftrl_lambda": 1e6, "ftrl_sign": 1}, 0),
+]
+
+
+@pytest.mark.parametrize(("settings", "expected"), EXAMPLE_4)
 def test_example_4_in_the_texts_reading_and_with_the_printed_sign(settings, expected):
     found = scores(BeliefConfig("three"), range(1), **settings)["nearest_weight"].item()
     assert found == pytest.approx(expected, abs=5e-3)
@@ -156,10 +156,11 @@ def test_the_losses_of_example_4_are_divergences_from_the_member_to_the_mixture(
     torch.testing.assert_close(divergences(three_gaussians(), kl), expected, atol=1e-3, rtol=0)
 
 
+WEIGHTS = [(1, [0.26, 0.40, 0.34], [0, 1, 0]), (-1, [0.414, 0.267, 0.319], [1, 0, 0])]
+
+
 @pytest.mark.parametrize(
-    ("sign", "at_one", "in_the_limit"),
-    [(1, [0.26, 0.40, 0.34], [0, 1, 0]), (-1, [0.414, 0.267, 0.319], [1, 0, 0])],
-    ids=["printed", "of the text"],
+    ("sign", "at_one", "in_the_limit"), WEIGHTS, ids=["printed", "of the text"]
 )
 def test_the_weights_of_example_4_are_those_of_the_printed_sign(sign, at_one, in_the_limit):
     """At λ = 1, equal at 0; as λ grows all on the farthest member, or the text's nearest."""

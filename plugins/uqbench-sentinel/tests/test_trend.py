@@ -61,14 +61,14 @@ def test_points_may_be_tasks():
     assert found(along, observed({"a": values[:, ::-1]})) == (Verdict.DOES_NOT_HOLD, 2)
 
 
-@pytest.mark.parametrize(
-    ("setting", "own", "said"),
-    [
-        ("sise", {}, "a has no setting 'sise'. Did you mean 'size'"),
-        ("word", {}, "word of a is no number: 'x'"),
-        ("same", {}, "all methods have the same same"),
-    ],
-)
+NO_NUMBERS = [
+    ("sise", {}, "a has no setting 'sise'. Did you mean 'size'"),
+    ("word", {}, "word of a is no number: 'x'"),
+    ("same", {}, "all methods have the same same"),
+]
+
+
+@pytest.mark.parametrize(("setting", "own", "said"), NO_NUMBERS)
 def test_a_setting_that_is_no_number_of_each_is_told(setting, own, said):
     kind = Trend(methods=METHODS, setting=setting, **GROWS)
     with pytest.raises(CannotCompareError, match=said):
@@ -83,16 +83,16 @@ def test_a_setting_that_differs_by_task_is_told():
         Trend(methods=METHODS, setting="size", **GROWS).compare(observations)
 
 
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"methods": ("a",), "setting": "x"}, "two points or more"),
-        ({"values": (1.0,)}, "one for each of the methods"),
-        ({"values": (1.0, 1.0, 1.0)}, "two that differ"),
-        ({}, "either 'setting' or 'values'"),
-        ({"setting": "x", "threshold": 1.0}, r"a number in \(0, 1\)"),
-    ],
-)
+REFUSED = [
+    ({"methods": ("a",), "setting": "x"}, "two points or more"),
+    ({"values": (1.0,)}, "one for each of the methods"),
+    ({"values": (1.0, 1.0, 1.0)}, "two that differ"),
+    ({}, "either 'setting' or 'values'"),
+    ({"setting": "x", "threshold": 1.0}, r"a number in \(0, 1\)"),
+]
+
+
+@pytest.mark.parametrize(("changes", "said"), REFUSED)
 def test_a_claim_that_cannot_be_is_refused(changes, said):
     with pytest.raises(ValueError, match=said):
         Trend(**{"methods": METHODS, **GROWS} | changes)

@@ -217,14 +217,14 @@ def test_a_lane_is_the_same_alone_and_among_others_bit_for_bit(kind, task, confi
     assert all(torch.equal(a, b) for a, b in zip(*found, strict=True))
 
 
-@pytest.mark.parametrize(
-    ("config", "settings"),
-    [
-        (of.NoisyCosineConfig, {"points": 3}), (of.PriorFunctionConfig, {"noise": 0.0}),
-        (of.Prior, {"bias_std": 0.0}), (of.AnchoredQuantilesConfig, {"samples": 1}),
-        (of.AnchoredOutputsConfig, {"networks": 1, "outputs": 1}),
-    ],
-)  # fmt: skip
+REFUSED = [
+    (of.NoisyCosineConfig, {"points": 3}), (of.PriorFunctionConfig, {"noise": 0.0}),
+    (of.Prior, {"bias_std": 0.0}), (of.AnchoredQuantilesConfig, {"samples": 1}),
+    (of.AnchoredOutputsConfig, {"networks": 1, "outputs": 1}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("config", "settings"), REFUSED)
 def test_settings_that_make_no_sense_are_refused(config, settings):
     with pytest.raises(ValueError, match="got"):
         config(**settings)

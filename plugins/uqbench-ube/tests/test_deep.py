@@ -329,16 +329,16 @@ def test_a_short_run_ends_with_the_numbers_that_it_always_had(kind):
     assert found == pytest.approx(PINNED[kind], rel=1e-3)
 
 
-@pytest.mark.parametrize(
-    ("config", "settings"),
-    [
-        (UBEDQNConfig, {"horizon": 0}), (UBEDQNConfig, {"beta": -0.1}),
-        (UBEDQNConfig, {"prior": 0.0}), (UBEDQNConfig, {"uncertainty_hidden": 0}),
-        (UBEDQNConfig, {"initial_uncertainty": 0.0}), (IntrinsicDQNConfig, {"bonus": -1.0}),
-        (ChainConfig, {"discount": 1.0}), (ChainConfig, {"sigma": 0.0}),
-        (BonusDecisionConfig, {"beta": 0.0}), (UBEDecisionConfig, {"sigma": 0.0}),
-    ],
-)  # fmt: skip
+REFUSED = [
+    (UBEDQNConfig, {"horizon": 0}), (UBEDQNConfig, {"beta": -0.1}),
+    (UBEDQNConfig, {"prior": 0.0}), (UBEDQNConfig, {"uncertainty_hidden": 0}),
+    (UBEDQNConfig, {"initial_uncertainty": 0.0}), (IntrinsicDQNConfig, {"bonus": -1.0}),
+    (ChainConfig, {"discount": 1.0}), (ChainConfig, {"sigma": 0.0}),
+    (BonusDecisionConfig, {"beta": 0.0}), (UBEDecisionConfig, {"sigma": 0.0}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("config", "settings"), REFUSED)
 def test_impossible_settings_are_refused(config, settings):
     with pytest.raises(ValueError, match="got"):
         config(**settings)

@@ -90,17 +90,17 @@ def test_with_gamma_1_uncertainty_for_ever_is_an_error_that_names_the_states(sol
     assert solve(local.expand(3, 2), policy, two, 1.0).isfinite().all()
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"local": torch.full((2, 1), torch.inf)}, "finite"),
-        ({"policy": torch.full((2, 1), 0.5)}, "sum to 1"),
-        ({"transitions": torch.ones(2, 1, 2)}, "sum to at most 1"),
-        ({"transitions": torch.ones(2, 2)}, r"transitions \[\*, S, A, S\]"),
-        ({"policy": torch.ones(3, 1)}, r"policy \[\*, 2, 1\]"),
-        ({"discount": 1.5}, "between 0 and 1"),
-    ],
-)
+IMPOSSIBLE = [
+    ({"local": torch.full((2, 1), torch.inf)}, "finite"),
+    ({"policy": torch.full((2, 1), 0.5)}, "sum to 1"),
+    ({"transitions": torch.ones(2, 1, 2)}, "sum to at most 1"),
+    ({"transitions": torch.ones(2, 2)}, r"transitions \[\*, S, A, S\]"),
+    ({"policy": torch.ones(3, 1)}, r"policy \[\*, 2, 1\]"),
+    ({"discount": 1.5}, "between 0 and 1"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), IMPOSSIBLE)
 def test_arguments_that_cannot_be_are_told(change, message):
     given = {"local": torch.ones(2, 1), "policy": torch.ones(2, 1), "discount": 0.9}
     given["transitions"] = torch.full((2, 1, 2), 0.5)

@@ -43,11 +43,11 @@ def assert_close(given: Tensor, expected: Tensor | float) -> None:
     torch.testing.assert_close(given, expected, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("alpha", "expected"),
-    # within the worst atom, all of it, with parts of the second, with one of the last, with all
-    [(0.1, -10.0), (0.2, -10.0), (0.25, -8.0), (0.5, -4.0), (0.8, -1.875), (1.0, -0.5)],
-)
+# within the worst atom, all of it, with parts of the second, with one of the last, with all
+CVARS = [(0.1, -10.0), (0.2, -10.0), (0.25, -8.0), (0.5, -4.0), (0.8, -1.875), (1.0, -0.5)]
+
+
+@pytest.mark.parametrize(("alpha", "expected"), CVARS)
 @pytest.mark.parametrize("order", [[0, 1, 2], [2, 0, 1], [1, 2, 0]])
 def test_cvar_is_the_mean_of_the_worst_mass(alpha, expected, order):
     values, mass = [-10.0, 0.0, 5.0], [0.2, 0.5, 0.3]

@@ -130,14 +130,14 @@ def test_masks_reach_the_method():
     assert env.step(0)[4]["action_mask"].tolist() == [False, True, True]
 
 
-@pytest.mark.parametrize(
-    ("agent", "actors", "said"),
-    [
-        (Short(), 1, "after 1 of 13 steps"),
-        (Restless(), 1, "middle of an episode"),
-        (ResetsActors(), 2, "middle of an episode"),
-    ],
-)
+CUT_OFF = [
+    (Short(), 1, "after 1 of 13 steps"),
+    (Restless(), 1, "middle of an episode"),
+    (ResetsActors(), 2, "middle of an episode"),
+]
+
+
+@pytest.mark.parametrize(("agent", "actors", "said"), CUT_OFF)
 def test_training_is_neither_shorter_nor_cut_off_in_an_episode(agent, actors, said):
     with pytest.raises(UqbenchError, match=said):
         run(agent, actors=actors)

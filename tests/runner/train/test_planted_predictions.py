@@ -442,15 +442,15 @@ class Reference:
         return self.change(torch.full((*inputs.shape[:2], C), -math.log(C)))
 
 
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        (lambda said: said[..., :1], r"log_probs for the set 'test' are .*\(1, 4, 1\); expected"),
-        (lambda said: said * math.nan, "probabilities do not sum to one for the set 'test': nan"),
-        (lambda said: said + 1, "expected a log_softmax over the classes"),
-        (lambda said: said.as_subclass(Own), "log_probs for the set 'test' are a Own"),
-    ],
-)
+FAULTY_REFERENCES = [
+    (lambda said: said[..., :1], r"log_probs for the set 'test' are .*\(1, 4, 1\); expected"),
+    (lambda said: said * math.nan, "probabilities do not sum to one for the set 'test': nan"),
+    (lambda said: said + 1, "expected a log_softmax over the classes"),
+    (lambda said: said.as_subclass(Own), "log_probs for the set 'test' are a Own"),
+]
+
+
+@pytest.mark.parametrize(("change", "sentence"), FAULTY_REFERENCES)
 def test_a_faulty_reference_model_ends_its_runs_with_a_sentence(change, sentence, tmp_path):
     faulty = problem(reference_model=lambda _: Reference(change))
     found = reason(tmp_path, problem=faulty)

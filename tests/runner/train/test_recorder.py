@@ -211,37 +211,37 @@ RECORDS = {
 }
 
 
-@pytest.mark.parametrize(
-    ("kind", "statistic", "window", "expected"),
-    [
-        ("online", "return", 1.0, (1 + 4 - 2 + 7) / 4),  # not unfinished nor evaluation episodes
-        ("online", "return", 0.5, (-2 + 7) / 2),  # an episode counts where it ended, after step 500
-        ("online", "return", 0.4, 7.0),
-        ("online", "return", 0.1, None),  # only the unfinished one ends there
-        ("online", "reward_per_step", 1.0, 60 / 1000),
-        ("online", "reward_per_step", 0.5, (60 - 5) / 500),
-        ("online", "reward_per_step", 0.1, (60 - 10) / 100),
-        ("online", "discounted_return", 1.0, (0.5 + 3 - 1 + 2) / 4),
-        ("online", "length", 0.5, (1 + 399) / 2),
-        ("online", "events/falls", 1.0, 7.0),  # of unfinished episodes too
-        ("online", "events/falls", 0.5, 5.0),
-        ("online", "events_per_step/falls", 0.5, 5 / 500),
-        ("online", "events_per_episode/falls", 1.0, 3 / 4),
-        ("online", "episodes_with/falls", 1.0, 2 / 4),
-        ("online", "regret", 1.0, 3.0 - 10 / 4),
-        ("online", "cumulative_regret", 1.0, 4 * 3.0 - 10),
-        ("online", "cumulative_regret", 0.1, 0.0),  # no episode ends there
-        ("evaluation", "return", 1.0, 30.0),  # the last one, cut off episodes included
-        ("evaluation", "reward_per_step", 1.0, 60 / 40),
-        ("evaluation", "discounted_return", 1.0, 15.0),
-        ("evaluation", "events/falls", 1.0, 3.0),
-        ("evaluation", "events_per_episode/falls", 1.0, 1.5),
-        ("evaluation", "events_per_step/falls", 1.0, 3 / 40),
-        ("agent", "loss", 1.0, 0.2),  # NaN is what it had no value for yet
-        ("agent", "loss", 0.5, 0.2),
-        ("agent", "nothing", 1.0, None),
-    ],
-)
+STATISTICS = [
+    ("online", "return", 1.0, (1 + 4 - 2 + 7) / 4),  # not unfinished nor evaluation episodes
+    ("online", "return", 0.5, (-2 + 7) / 2),  # an episode counts where it ended, after step 500
+    ("online", "return", 0.4, 7.0),
+    ("online", "return", 0.1, None),  # only the unfinished one ends there
+    ("online", "reward_per_step", 1.0, 60 / 1000),
+    ("online", "reward_per_step", 0.5, (60 - 5) / 500),
+    ("online", "reward_per_step", 0.1, (60 - 10) / 100),
+    ("online", "discounted_return", 1.0, (0.5 + 3 - 1 + 2) / 4),
+    ("online", "length", 0.5, (1 + 399) / 2),
+    ("online", "events/falls", 1.0, 7.0),  # of unfinished episodes too
+    ("online", "events/falls", 0.5, 5.0),
+    ("online", "events_per_step/falls", 0.5, 5 / 500),
+    ("online", "events_per_episode/falls", 1.0, 3 / 4),
+    ("online", "episodes_with/falls", 1.0, 2 / 4),
+    ("online", "regret", 1.0, 3.0 - 10 / 4),
+    ("online", "cumulative_regret", 1.0, 4 * 3.0 - 10),
+    ("online", "cumulative_regret", 0.1, 0.0),  # no episode ends there
+    ("evaluation", "return", 1.0, 30.0),  # the last one, cut off episodes included
+    ("evaluation", "reward_per_step", 1.0, 60 / 40),
+    ("evaluation", "discounted_return", 1.0, 15.0),
+    ("evaluation", "events/falls", 1.0, 3.0),
+    ("evaluation", "events_per_episode/falls", 1.0, 1.5),
+    ("evaluation", "events_per_step/falls", 1.0, 3 / 40),
+    ("agent", "loss", 1.0, 0.2),  # NaN is what it had no value for yet
+    ("agent", "loss", 0.5, 0.2),
+    ("agent", "nothing", 1.0, None),
+]
+
+
+@pytest.mark.parametrize(("kind", "statistic", "window", "expected"), STATISTICS)
 def test_statistics_of_episodes_steps_events_and_of_the_agent(kind, statistic, window, expected):
     value = compute(kind, statistic, window)
     assert value == (None if expected is None else pytest.approx(expected))
@@ -370,15 +370,15 @@ def test_a_recorder_loaded_from_a_file_goes_on_like_the_saved_one(at):
         assert columns_digest(*expected) == columns_digest(*found)
 
 
-@pytest.mark.parametrize(
-    ("said", "found"),
-    [
-        (lambda values: values, r"torch.float64 of shape \(2,\)"),
-        (lambda values: values.sum() + 5j, r"torch.complex128 of shape \(\)"),
-        (lambda values: "12", "a str"),
-        (lambda values: 12.0, "a float"),
-    ],
-)
+NO_NUMBERS = [
+    (lambda values: values, r"torch.float64 of shape \(2,\)"),
+    (lambda values: values.sum() + 5j, r"torch.complex128 of shape \(\)"),
+    (lambda values: "12", "a str"),
+    (lambda values: 12.0, "a float"),
+]
+
+
+@pytest.mark.parametrize(("said", "found"), NO_NUMBERS)
 def test_a_risk_measure_returns_one_number(said, found):
     class Planted(Expectation):
         def __call__(self, values, probabilities, dim=-1):

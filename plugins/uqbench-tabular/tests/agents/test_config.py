@@ -3,20 +3,19 @@
 import pytest
 from uqbench_tabular.agents.config import BQLConfig, CertaintyEquivalenceConfig
 
+REFUSED = [
+    (CertaintyEquivalenceConfig, {"replan_every": 0}, "must be at least one step; got 0"),
+    (CertaintyEquivalenceConfig, {"value_samples": 1}, "needs value_samples ≥ 2; got 1"),
+    (CertaintyEquivalenceConfig, {"prior_counts": 0.0}, "prior_counts must be positive; got 0"),
+    (CertaintyEquivalenceConfig, {"prior_lam": -1.0}, "prior_lam must be positive; got -1.0"),
+    (CertaintyEquivalenceConfig, {"epsilon": 1.1}, "epsilon is a probability; got 1.1"),
+    (BQLConfig, {"samples": 1}, "a spread needs two draws: samples = 1"),
+    (BQLConfig, {"prior_alpha": 1.0}, "prior_alpha must be above 1, .* got 1.0"),
+    (BQLConfig, {"prior_lam": 0.0}, "prior_lam must be positive"),
+]
 
-@pytest.mark.parametrize(
-    ("kind", "settings", "message"),
-    [
-        (CertaintyEquivalenceConfig, {"replan_every": 0}, "must be at least one step; got 0"),
-        (CertaintyEquivalenceConfig, {"value_samples": 1}, "needs value_samples ≥ 2; got 1"),
-        (CertaintyEquivalenceConfig, {"prior_counts": 0.0}, "prior_counts must be positive; got 0"),
-        (CertaintyEquivalenceConfig, {"prior_lam": -1.0}, "prior_lam must be positive; got -1.0"),
-        (CertaintyEquivalenceConfig, {"epsilon": 1.1}, "epsilon is a probability; got 1.1"),
-        (BQLConfig, {"samples": 1}, "a spread needs two draws: samples = 1"),
-        (BQLConfig, {"prior_alpha": 1.0}, "prior_alpha must be above 1, .* got 1.0"),
-        (BQLConfig, {"prior_lam": 0.0}, "prior_lam must be positive"),
-    ],
-)
+
+@pytest.mark.parametrize(("kind", "settings", "message"), REFUSED)
 def test_a_config_that_makes_no_sense_is_refused(kind, settings, message):
     with pytest.raises(ValueError, match=message):
         kind(**settings)

@@ -6,12 +6,11 @@ from uqbench_tabular.environments.deep_sea import LEFT, RIGHT, deep_sea
 from uqbench_tabular.environments.ground_truth import optimal_q
 from uqbench_tabular.planning import optimal_gain
 
+WORTH = [(4, 0.11106, 0.80907), (6, 0.09622, 0.59922), (8, 0.08351, 0.45627),
+(10, 0.07347, 0.35567), (12, 0.06540, 0.28121)]  # fmt: skip
 
-@pytest.mark.parametrize(
-    ("states", "gain", "value"),
-    [(4, 0.11106, 0.80907), (6, 0.09622, 0.59922), (8, 0.08351, 0.45627),
-     (10, 0.07347, 0.35567), (12, 0.06540, 0.28121)],
-)  # fmt: skip
+
+@pytest.mark.parametrize(("states", "gain", "value"), WORTH)
 def test_right_is_optimal_in_deepsea_and_worth_what_it_is(states, gain, value):
     world = deep_sea(DeepSeaConfig(states=states))
     assert world.oracle().tolist() == [RIGHT] * states

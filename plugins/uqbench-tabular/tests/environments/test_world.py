@@ -90,16 +90,17 @@ def chains(seeds, limit):
     return GymnasiumLanes(lambda: Chain(ChainConfig()), seeds, limit, has_state_dict=True)
 
 
+WORLDS = [
+    (partial(WorldLanes, deep_sea(DeepSeaConfig()), device=CPU), {"events": ("regret",)}),
+    (partial(WorldLanes, wide_narrow(WideNarrowConfig()), device=CPU), {"events": ("regret",)}),
+    (partial(WorldLanes, prior_mdp(PriorMDPConfig()), device=CPU), {"events": ("regret",)}),
+    (partial(make_drawn_lanes, DrawnMDPConfig(), device=CPU), {"events": ("regret",)}),
+    (chains, {"single": lambda: Chain(ChainConfig())}),
+]
+
+
 @pytest.mark.parametrize(
-    ("make", "more"),
-    [
-        (partial(WorldLanes, deep_sea(DeepSeaConfig()), device=CPU), {"events": ("regret",)}),
-        (partial(WorldLanes, wide_narrow(WideNarrowConfig()), device=CPU), {"events": ("regret",)}),
-        (partial(WorldLanes, prior_mdp(PriorMDPConfig()), device=CPU), {"events": ("regret",)}),
-        (partial(make_drawn_lanes, DrawnMDPConfig(), device=CPU), {"events": ("regret",)}),
-        (chains, {"single": lambda: Chain(ChainConfig())}),
-    ],
-    ids=["deepsea", "widenarrow", "priormdp", "drawn", "chain"],
+    ("make", "more"), WORLDS, ids=["deepsea", "widenarrow", "priormdp", "drawn", "chain"]
 )
 def test_worlds_keep_the_rules_of_environments(make, more):
     """Lanes are the same alone, among others and resumed, and end at a limit; regret may be < 0."""
