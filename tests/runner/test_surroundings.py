@@ -13,8 +13,9 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -34,7 +35,6 @@ from uqbench.results import RunState, Store
 from uqbench.runner import Batch, execute
 from uqbench.runner.events import Event, Failed, Notice, Split
 from uqbench.specs import AgentSpec, NoConfig
-from uqbench.suites import make_plan, read_suites
 
 STEPS = 12
 KEPT: list[int] = []
@@ -103,12 +103,10 @@ CHANGES: dict[str, tuple[Callable[[], object], str]] = {
     "no_grad": (lambda: torch.set_grad_enabled(False), "torch's gradient mode"),
     "denormals": (lambda: torch.set_flush_denormal(True), "denormal numbers"),
     "threads": (lambda: torch.set_num_threads(2), "torch's number of threads"),
-    "deterministic": (
-        lambda: torch.use_deterministic_algorithms(True), "torch's deterministic algorithms"
-    ),
-    "precision": (
-        lambda: torch.set_float32_matmul_precision("medium"), "torch's precision of products"
-    ),
+    "deterministic": (lambda: torch.use_deterministic_algorithms(True),
+                      "torch's deterministic algorithms"),
+    "precision": (lambda: torch.set_float32_matmul_precision("medium"),
+                  "torch's precision of products"),
     "autocast": (lambda: torch.set_autocast_enabled("cpu", True), "torch's autocast"),
     "onednn": (lambda: setattr(torch.backends.mkldnn, "enabled", False), "oneDNN"),
     "numpy": (lambda: np.seterr(all="raise"), "numpy's errors"),
@@ -117,9 +115,7 @@ CHANGES: dict[str, tuple[Callable[[], object], str]] = {
     "folder": (lambda: os.chdir("/"), "the current folder"),
     "stdout": (lambda: sys.stdout.close(), "sys.stdout"),
     "recursion": (lambda: sys.setrecursionlimit(700), "the recursion limit"),
-    "handler": (
-        lambda: signal.signal(signal.SIGUSR1, signal.SIG_IGN), "the handler of SIGUSR1"
-    ),
+    "handler": (lambda: signal.signal(signal.SIGUSR1, signal.SIG_IGN), "the handler of SIGUSR1"),
     "alarm": (lambda: signal.alarm(1000), "an alarm"),
     "locale": (lambda: locale.setlocale(locale.LC_ALL, "C.UTF-8"), "the locale"),
     "a thread": (lambda: threading.Thread(target=time.sleep, args=(9,), daemon=True).start(),
@@ -128,10 +124,8 @@ CHANGES: dict[str, tuple[Callable[[], object], str]] = {
     "numpy's functions": (lambda: setattr(np.random, "rand", float), "numpy.random.rand"),
     "Python's functions": (lambda: setattr(random, "random", float), "random.random"),
     "torch's tensors": (lambda: setattr(Tensor, "mean", Tensor.sum), "Tensor.mean"),
-    "all layers' hooks": (
-        lambda: register_module_forward_hook(lambda *given: None),
-        "torch.nn.modules.module._global_forward_hooks",
-    ),
+    "all layers' hooks": (lambda: register_module_forward_hook(lambda *given: None),
+                          "torch.nn.modules.module._global_forward_hooks"),
     "its own method": (lambda: setattr(Victim, "policy", Victim.act), "Victim.policy"),
     "a tensor of the class": (lambda: Victim.kept["scale"].mul_(2), "Victim.kept"),
     "an attribute of the class": (lambda: setattr(Victim, "scale", 2.0), "Victim.scale"),
@@ -147,9 +141,8 @@ SEEDS: dict[str, Callable[[], object]] = {
 RAISED: dict[str, tuple[BaseException, str]] = {
     "no Exception": (NoExceptionError("odd"), "NoExceptionError: odd"),
     "sys.exit(0)": (SystemExit(0), "SystemExit: 0"),
-    "unspeakable": (
-        UnspeakableError(), "UnspeakableError (its message cannot be made: RuntimeError)"
-    ),
+    "unspeakable": (UnspeakableError(),
+                    "UnspeakableError (its message cannot be made: RuntimeError)"),
 }  # fmt: skip
 DEEDS: dict[str, Callable[[], object]] = {
     **{name: deed for name, (deed, _) in CHANGES.items()},
@@ -178,12 +171,9 @@ def host(host: Host, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterato
 
 
 def batch(host: Host, method: str, *seeds: int, **settings: str) -> Batch:
-    suite = read_suites(host, check=()).suite("toy")
-    plan = make_plan(
-        suite, host, "smoke", device="cpu", methods=[method], tasks=["short"], seeds=seeds,
-        steps=STEPS, settings={method: settings},
-    )  # fmt: skip
-    return Batch(plan.cells[0], plan.budget, suite.metrics, "cpu")
+    chosen = {"methods": [method], "tasks": ["short"], "seeds": seeds}
+    plan = toy_runs.plan_of(host, "smoke", steps=STEPS, settings={method: settings}, **chosen)
+    return toy_runs.first_batch(plan)
 
 
 def culprit(host: Host, deed: str) -> Batch:
@@ -216,20 +206,18 @@ def digests(out: Path, *batches: Batch) -> list[str]:
     return [digest for one in batches for digest in toy_runs.digests(Store(out), one)]
 
 
-def notices(events: Sequence[Event]) -> list[tuple[str, str]]:
-    return [(e.batch.cell.method.name, e.text) for e in events if isinstance(e, Notice)]
+def told(host: Host, out: Path, *groups: tuple[Batch, ...]) -> object:
+    """The notices of groups, and whether the process was fit after each."""
+    events, fit = executed(host, out, *groups)
+    return [(e.batch.cell.method.name, e.text) for e in events if isinstance(e, Notice)], fit
 
 
 @pytest.mark.parametrize("deed", CHANGES)
 def test_a_process_that_one_changed_is_named_and_not_used_again(deed, host, tmp_path):
     bad = culprit(host, deed)
 
-    def tell() -> object:
-        events, fit = executed(host, tmp_path, (bad,))
-        return notices(events), fit
-
     said = f"it changed {CHANGES[deed][1]} in its process, which was replaced"
-    assert apart(tell) == ([(bad.cell.method.name, said)], [False])
+    assert apart(partial(told, host, tmp_path, (bad,))) == ([(bad.cell.method.name, said)], [False])
 
 
 @pytest.mark.parametrize("deed", SEEDS)
@@ -237,8 +225,8 @@ def test_global_random_numbers_are_put_back(deed, host, tmp_path):
     first, second, bad = batch(host, "victim", 0, 1), batch(host, "victim", 2), culprit(host, deed)
     executed(host, tmp_path / "alone", (first,))
     executed(host, tmp_path / "alone", (second,))
-    events, fit = executed(host, tmp_path / "after", (first,), (bad,), (second,))
-    assert (notices(events), fit) == ([], [True] * 3)
+    after = told(host, tmp_path / "after", (first,), (bad,), (second,))
+    assert after == ([], [True] * 3)
     right = digests(tmp_path / "alone", first, second)
     assert digests(tmp_path / "after", first, second) == right
 
@@ -282,12 +270,8 @@ def test_an_import_that_changes_the_process_is_a_change_as_any_other(host, tmp_p
     cell = dataclasses.replace(made.cell, method=method, config=NoConfig())
     late = dataclasses.replace(made, cell=cell)
 
-    def tell() -> object:
-        events, fit = executed(host, tmp_path / "alone", (late,))
-        return notices(events), fit
-
     said = "it changed torch's default dtype in its process, which was replaced"
-    assert apart(tell) == ([("late", said)], [False])
+    assert apart(partial(told, host, tmp_path / "alone", (late,))) == ([("late", said)], [False])
 
     def tell_beside() -> object:
         events, fit = executed(host, tmp_path / "beside", (first, late))

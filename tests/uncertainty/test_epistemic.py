@@ -72,11 +72,9 @@ def _distance_with_blur(error, std, blur):
 
     thin = slice(None, None, 20)
     error, std = error[thin], std[thin]
-    return (
-        mean_distance(error, std.square() + blur)
-        - 0.5 * mean_distance(0 * error, 2 * std.square() + blur)
-        - 0.5 * mean_distance(0 * error, blur + 0 * std)
-    )
+    among = mean_distance(0 * error, 2 * std.square() + blur)
+    own = mean_distance(0 * error, blur + 0 * std)
+    return mean_distance(error, std.square() + blur) - 0.5 * among - 0.5 * own
 
 
 def test_scale_is_the_power_of_ten_that_a_standard_deviation_lacks():

@@ -5,12 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from toy_runs import first_batch, plan_of
 
 from uqbench.registry import Host
 from uqbench.results import PREDICTIONS, Columns, RunState, Store
 from uqbench.results.store import CURVES
-from uqbench.runner import execute, make_batch_groups
-from uqbench.suites import Queries, make_plan, read_suites
+from uqbench.runner import execute
+from uqbench.suites import Queries, read_suites
 
 METHOD = "bootstrapped-dqn"
 NOVELTY = ("novelty", "novelty_auroc")
@@ -29,11 +30,9 @@ def run(monkeypatch):
 
 
 def run_lanes(suite, host, folder, seeds, queries):
-    plan = make_plan(
-        suite, host, "smoke", device="cpu", methods=[METHOD],
-        tasks=["breakout"], seeds=seeds, steps=STEPS, settings={METHOD: SETTINGS},
-    )  # fmt: skip
-    [[batch]] = make_batch_groups(plan, plan.runs, "cpu", lanes=5)
+    chosen = {"methods": [METHOD], "tasks": ["breakout"], "settings": {METHOD: SETTINGS}}
+    plan = plan_of(host, "smoke", suite=suite, seeds=seeds, steps=STEPS, **chosen)
+    batch = first_batch(plan)
     batch = replace(batch, budget=batch.budget.model_copy(update={"queries": queries}))
     store = Store(folder)
     execute((batch,), store, host, lambda event: None)

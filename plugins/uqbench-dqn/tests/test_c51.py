@@ -25,9 +25,10 @@ SMALL = C51Config(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("kind", "config"), [(C51, SMALL), (QRDQN, QRDQNConfig(hidden=(9, 7), quantiles=11))]
-)
+QUANTILES = QRDQNConfig(hidden=(9, 7), quantiles=11)
+
+
+@pytest.mark.parametrize(("kind", "config"), [(C51, SMALL), (QRDQN, QUANTILES)])
 def test_the_return_distribution_is_predicted_with_its_moments(kind, config):
     agent = kind(INFO, [5, 2], config, CPU)
     said = agent.uncertainty(torch.randn(2, 12, 5, generator=torch.Generator().manual_seed(0)))
@@ -75,17 +76,14 @@ examples = settings(max_examples=25, deadline=None, derandomize=True)
 @given(z=values, p=distributions)
 def test_projection_is_equation_7(z, p):
     share = 1 - (z.clamp(-3, 7) - ATOMS[:, None]).abs() / 0.5
-    torch.testing.assert_close(
-        project(z, p, ATOMS), (share.clamp(0, 1) * p).sum(-1), atol=1e-5, rtol=0
-    )
+    expected = (share.clamp(0, 1) * p).sum(-1)
+    torch.testing.assert_close(project(z, p, ATOMS), expected, atol=1e-5, rtol=0)
 
 
 def test_one_row_of_values_serves_many_laws():
     p = torch.rand(4, 3, 21, generator=torch.Generator().manual_seed(0)).softmax(-1)
     shifted = 0.9 * ATOMS + 1
-    every = torch.stack(
-        [project(shifted, distribution, ATOMS) for distribution in p.flatten(0, 1)]
-    ).view(4, 3, 21)
+    every = torch.stack([project(shifted, one, ATOMS) for one in p.flatten(0, 1)]).view(4, 3, 21)
     torch.testing.assert_close(project(shifted.expand(4, 1, 21), p, ATOMS), every)
 
 

@@ -130,13 +130,11 @@ def batch(**changes: Any) -> dict[str, Tensor]:
 Q = torch.tensor([[[4.0, 2.0], [-2.0, -4.0], [0.0, 8.0]], [[9.0, 9.0], [9.0, 9.0], [6.0, -6.0]]])
 
 
+VALID = [[[0, 1], [0, 1], [1, 0]], [[1, 1], [1, 1], [0, 1]]]
 TARGETS = [
     ({}, [[1 + 2, 1 - 1, 1 + 4], [0 + 3, 10 + 3, -10 + 3]]),
     ({"terminated": [[True, False, True], [False, True, False]]}, [[1, 0, 1], [3, 10, -7]]),
-    (
-        {"next_valid": [[[0, 1], [0, 1], [1, 0]], [[1, 1], [1, 1], [0, 1]]]},
-        [[1 + 1, 1 - 2, 1 + 0], [3, 13, -10 - 3]],
-    ),
+    ({"next_valid": VALID}, [[1 + 1, 1 - 2, 1 + 0], [3, 13, -10 - 3]]),
 ]
 
 
@@ -146,7 +144,7 @@ TARGETS = [
     ids=["best next action", "nothing follows an end", "best valid next action"],
 )
 def test_target_is_the_reward_and_the_discounted_value(changes, expected):
-    agent = tabular(DQN, 2, discount=0.5)
+    agent = tabular(DQN, 2, 0.5)
     fill(agent.target, Q[..., None])
     fill(agent.online, -100 * Q[..., None])  # takes no part
     target = agent.bellman_target(batch(**changes))
@@ -165,13 +163,6 @@ def test_qr_dqn_takes_all_quantiles_of_the_action_with_the_best_mean():
     assert target[1].tolist() == [[1, 2], [11, 12], [-9, -8]]
 
 
-def test_dqns_loss_is_hubers():
-    agent = tabular(DQN, 2, 0.9)
-    error = torch.tensor([[0.5, -3.0], [0.0, 1.0]])[..., None]
-    loss = agent.loss(error, torch.zeros_like(error))
-    torch.testing.assert_close(loss, torch.tensor([[0.125, 2.5], [0.0, 0.5]]))
-
-
 # --- when what happens ---------------------------------------------------------------------------
 
 
@@ -187,9 +178,8 @@ def feed(agent: DeepQ, t: int) -> None:
 def test_learning_starts_with_a_whole_batch_and_the_target_is_synced_every_period(
     kind, learning_starts, batch_size, first
 ):
-    agent = tabular(
-        kind, 2, 0.9, learning_starts=learning_starts, target_sync_period=15, batch_size=batch_size
-    )
+    when = {"learning_starts": learning_starts, "batch_size": batch_size}
+    agent = tabular(kind, 2, 0.9, target_sync_period=15, **when)
     online, target = agent.online.layers[0].weight, agent.target.layers[0].weight
     for t in range(61):
         before, held = online.clone(), target.clone()
@@ -269,7 +259,10 @@ def test_a_transition_is_stored_field_by_field():
     assert agent.replay.capacity == 7
 
 
-def test_qr_dqn_smooths_its_loss_by_its_own_kappa():
+def test_losses_are_hubers_and_quantiles_smoothed_by_their_own_kappa():
+    error = torch.tensor([[0.5, -3.0], [0.0, 1.0]])[..., None]
+    loss = tabular(DQN, 2, 0.9).loss(error, torch.zeros_like(error))
+    torch.testing.assert_close(loss, torch.tensor([[0.125, 2.5], [0.0, 0.5]]))
+    one = torch.ones(1, 1, 2)  # within κ: ½ u², weighted by τ = 1/4 and 3/4
     agent = tabular(QRDQN, 1, 0.9, quantiles=2, kappa=4.0)
-    error = torch.tensor([[[1.0, 1.0]]])  # within κ: ½ u², weighted by τ = 1/4 and 3/4
-    assert agent.loss(torch.zeros_like(error), error).item() == pytest.approx(0.5)
+    assert agent.loss(torch.zeros_like(one), one).item() == pytest.approx(0.5)

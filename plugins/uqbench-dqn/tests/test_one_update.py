@@ -141,13 +141,12 @@ def of_layer(known, layer, x, noise, std, g):
     """Gradients of a layer, the entropy's too, and of its input."""
     of_var = g * noise / (2 * std)
     rho, bias_rho = known[f"{layer}.rho"], known[f"{layer}.bias_rho"]
+    total, by = of_var.sum(0, keepdims=True), spread(bias_rho)
     found = {
-        f"{layer}.mean": x.T @ g,
-        f"{layer}.bias_mean": g.sum(0, keepdims=True),
+        f"{layer}.mean": x.T @ g, f"{layer}.bias_mean": g.sum(0, keepdims=True),
         f"{layer}.rho": x.T**2 @ of_var * 2 * spread(rho) - 1 / spread(rho),
-        f"{layer}.bias_rho": of_var.sum(0, keepdims=True) * 2 * spread(bias_rho)
-        - 1 / spread(bias_rho),
-    }
+        f"{layer}.bias_rho": total * 2 * by - 1 / by,
+    }  # fmt: skip
     for name in (f"{layer}.rho", f"{layer}.bias_rho"):
         found[name] = found[name] / (1 + np.exp(-known[name]))
     return found, g @ known[f"{layer}.mean"].T + 2 * x * (of_var @ spread(rho).T ** 2)

@@ -23,11 +23,8 @@ def huber(u: float, kappa: float) -> float:
 
 def literal(quantiles: list[float], samples: list[float], taus: list[float], kappa: float) -> float:
     """``Σ_i 1/S Σ_j |τ_i − 1[z_j < q_i]| L_κ(z_j − q_i)``."""
-    total = 0.0
-    for q, tau in zip(quantiles, taus, strict=True):
-        for z in samples:
-            total += abs(tau - (z < q)) * huber(z - q, kappa) / len(samples)
-    return total
+    pairs = [(q, tau, z) for q, tau in zip(quantiles, taus, strict=True) for z in samples]
+    return sum(abs(tau - (z < q)) * huber(z - q, kappa) / len(samples) for q, tau, z in pairs)
 
 
 @pytest.mark.parametrize(

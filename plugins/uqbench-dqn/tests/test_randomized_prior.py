@@ -64,10 +64,8 @@ def test_heads_that_fit_the_same_data_differ_where_there_are_none():
     """The reason for priors: at the end the heads' standard deviation off the data is theirs."""
     agent = trained(make(mask_probability=1.0))
     states = torch.eye(5).expand(2, 5, 5)
-    predicted = agent.uncertainty(states)
-    torch.testing.assert_close(
-        predicted.mean[:, 0], torch.tensor([0.0, 1.0, 2.0]).expand(2, 3), atol=0.05, rtol=0
-    )
+    predicted, rewards = agent.uncertainty(states), torch.arange(3.0).expand(2, 3)
+    torch.testing.assert_close(predicted.mean[:, 0], rewards, atol=0.05, rtol=0)
     deviation = predicted.epistemic_var.sqrt()
     assert deviation[:, 0].max() < 0.2 * deviation[:, 1:].min()
     config = BootstrappedDQNConfig(**SMALL | {"exploration": "none"})

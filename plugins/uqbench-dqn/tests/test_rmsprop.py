@@ -36,12 +36,6 @@ def test_it_is_torchs_but_for_where_epsilon_stands_and_goes_on_after_being_saved
         torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
 
 
-def test_epsilon_is_inside_the_root():
-    parameter = nn.Parameter(torch.zeros(1, 1))
-    RMSProp([parameter], 0.1, 0.75, 0.16).step([torch.full((1, 1), 0.6)])
-    assert parameter.item() == pytest.approx(-0.1 * 0.6 / (0.25 * 0.36 + 0.16) ** 0.5)
-
-
 @pytest.mark.parametrize("centered", [False, True])
 def test_a_lane_that_waits_stays_and_the_others_do_not_notice(centered):
     together, alone = parameters(3), [nn.Parameter(p[1:2].detach().clone()) for p in parameters(3)]

@@ -30,33 +30,24 @@ def stated(kind: Any, config: Any) -> Uncertainty:
     return made(kind, config).uncertainty(OBS)
 
 
-STARTING_AT_ZERO = [
+AT_ZERO = [
     (DQN, of.DQNConfig()),
     (QRDQN, of.QRDQNConfig()),
     (BootstrappedDQN, of.BootstrappedDQNConfig()),
 ]
 
 
-@pytest.mark.parametrize(("kind", "config"), STARTING_AT_ZERO)
+@pytest.mark.parametrize(("kind", "config"), AT_ZERO)
 def test_an_output_layer_that_starts_at_zero_says_zero(kind: Any, config: Any) -> None:
     assert stated(kind, config).mean.abs().max() > 0.01
     started = stated(kind, replace(config, start="zero"))
     torch.testing.assert_close(started.mean, torch.zeros(2, 7, 3), atol=1e-6, rtol=0)
     if started.return_atoms is not None:  # a law of some width: equal quantiles do not learn
-        torch.testing.assert_close(
-            started.return_atoms.diff(dim=-1).amin(), torch.tensor(0.0502), atol=1e-3, rtol=0
-        )
+        apart = started.return_atoms.diff(dim=-1).amin().item()
+        assert apart == pytest.approx(0.0502, abs=1e-3)
 
 
-PAIRED = [
-    (DQN, of.DQNConfig()),
-    (QRDQN, of.QRDQNConfig()),
-    (C51, SUPPORT),
-    (BootstrappedDQN, of.BootstrappedDQNConfig()),
-]
-
-
-@pytest.mark.parametrize(("kind", "config"), PAIRED)
+@pytest.mark.parametrize(("kind", "config"), [*AT_ZERO, (C51, SUPPORT)])
 def test_hidden_units_that_cancel_say_what_weights_of_zero_do_and_let_layers_below_learn(
     kind, config
 ):

@@ -108,16 +108,17 @@ class PrioritizedDQN(DQN):
         return errors
 
 
-@pytest.mark.parametrize("settings", [
-    {"schedule": "triangular", "updates_per_event": 4, "learning_starts": 1},
-    {"schedule": "periodic", "learn_period": 2, "learning_starts": 8},
-])  # fmt: skip
+TRIANGULAR = {"schedule": "triangular", "updates_per_event": 4, "learning_starts": 1}
+PERIODIC = {"schedule": "periodic", "learn_period": 2, "learning_starts": 8}
+
+
+@pytest.mark.parametrize("settings", [TRIANGULAR, PERIODIC])
 def test_prioritized_replay_is_one_class_under_each_schedule_and_resumes(settings):
     """Eight steps after a checkpoint, the weights of an agent that was not interrupted."""
     info = EnvironmentInfo(spaces.Box(-1, 1, (5,)), 3, 0.9, total_steps=1_000)
     config = DQNConfig(hidden=(4,), batch_size=8, **settings)
-    made = lambda: PrioritizedDQN(info, [3, 5], config, torch.device("cpu"))  # noqa: E731
-    agent, again = made(), made()
+    of = info, [3, 5], config, torch.device("cpu")
+    agent, again = PrioritizedDQN(*of), PrioritizedDQN(*of)
     steps = list(transitions([3, 5], (5,), 3, 60))
     for step in steps[:40]:
         agent.observe(step)

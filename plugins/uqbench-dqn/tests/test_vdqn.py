@@ -44,8 +44,7 @@ def test_the_posterior_starts_as_the_released_code_has_it():
     agent = make([0])
     for layer, inputs in zip(agent.online.layers, (5, 9, 7), strict=True):
         bound = math.sqrt(3 / inputs)
-        assert layer.mean.abs().max() <= bound
-        assert layer.mean.abs().max() > 0.8 * bound
+        assert 0.8 * bound < layer.mean.abs().max() <= bound
         assert not layer.bias_mean.any()
         stds = torch.nn.functional.softplus(layer.rho)
         torch.testing.assert_close(stds, torch.full_like(stds, 0.017), rtol=1e-4, atol=0)

@@ -72,9 +72,8 @@ def replayed(outcomes: list[Outcome], lane: int) -> list[tuple[int, str, int, fl
             end = "terminated" if step.terminated[lane] else "truncated"
             episodes.append((t, end, t - began, collected, falls))
             began, collected, falls = t, 0.0, 0.0
-    if began < len(outcomes):
-        end = "unfinished"
-        episodes.append((len(outcomes), end, len(outcomes) - began, collected, falls))
+    if left := len(outcomes) - began:
+        episodes.append((len(outcomes), "unfinished", left, collected, falls))
     return episodes
 
 
@@ -279,11 +278,10 @@ def test_what_is_no_number_is_refused_with_lane_step_and_environment(what, bad, 
 
 def test_what_is_no_number_in_an_evaluation_is_refused_with_lane_and_episode():
     made = recorder(300, lanes=2, events=())
-    counts = np.zeros((2, 2, 3))
+    counts, ones = np.zeros((2, 2, 3)), np.ones((2, 3), np.int64)
     counts[0, 1, 2] = np.nan
-    shape = (2, 3)
     with pytest.raises(UqbenchError, match="in lane 1, in episode 2 of the evaluation after step"):
-        made.evaluation(Evaluated(counts, np.ones(shape, np.int64), np.ones(shape, np.bool_)))
+        made.evaluation(Evaluated(counts, ones, ones > 0))
 
 
 def compute(kind, statistic, window=1.0, risk=None):
@@ -298,9 +296,7 @@ def area(steps: np.ndarray, returns: np.ndarray, ends: str | np.ndarray = "termi
         "phase": np.full(len(steps), "training"), "end": np.full(len(steps), ends),
         "step": steps, "return": returns.astype(float),
     }  # fmt: skip
-    found = scalar(metric, Expectation(), episodes, RECORDS, 1000)
-    assert found is not None
-    return found
+    return scalar(metric, Expectation(), episodes, RECORDS, 1000)
 
 
 def test_the_area_below_the_curve_weighs_time_and_not_episodes():
@@ -340,7 +336,7 @@ def test_the_window_of_every_metric_starts_at_a_record(steps, window):
     made = recorder(steps, lanes=1, events=())
     nothing = torch.zeros(1).bool()
     for t in range(1, steps + 1):
-        made.step(outcome(torch.full((1,), 2.0), nothing, nothing))
+        made.step(outcome(2.0 * torch.ones(1), nothing, nothing))
         if made.due(t):
             made.record({})
     ((records, episodes),) = made.finish()
