@@ -1,4 +1,4 @@
-"""Scores of a predicted uncertainty against an exact Q*."""
+"""Scores of a predicted uncertainty, or return distribution, against an exact truth."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +16,9 @@ from uqbench.suites.metrics import RECORDS
 from uqbench.uncertainty.interval_scores import (
     central_interval,
     sample_quantile,
+    score_return_distribution,
     score_uncertainty,
+    wasserstein,
 )
 
 NAN = float("nan")
@@ -134,3 +136,21 @@ def test_runs_record_the_scores_wherever_q_is_known(monkeypatch, tmp_path):
              second, 0.1 * 9.5 + 0.9 * (first - 0.5)]  # fmt: skip
     assert errors.tolist() == pytest.approx([np.sqrt(np.mean(np.square(truth)))] * RECORDS)
     assert not (metrics["metric"] == "uncertainty/coverage_90").any()
+
+
+def test_samples_of_equal_number_are_matched_in_order():
+    x, y = torch.randn(2, 5, 40, generator=torch.Generator().manual_seed(0)).double()
+    mass = torch.full_like(x, 1 / 40)
+    expected = (x.sort().values - y.sort().values).abs().mean(-1)
+    torch.testing.assert_close(wasserstein(x, mass, y, mass), expected)
+
+
+def test_a_distribution_goes_before_samples_of_q_and_nothing_has_no_score():
+    atoms, probs = torch.zeros(1, 2, 1).double(), torch.ones(1, 2, 1).double()
+    own = Uncertainty(return_atoms=torch.ones(3, 1, 2, 1), return_probs=torch.ones(3, 1, 2, 1))
+    samples = Uncertainty(value_samples=torch.tensor([-2.0, 4.0]).expand(3, 1, 2, 2))
+    both = replace(own, value_samples=samples.value_samples)
+    for stated, distance in ((own, 1), (samples, 3), (both, 1)):
+        found = score_return_distribution(stated, atoms, probs)["uncertainty/wasserstein"]
+        assert found.tolist() == [distance] * 3
+    assert score_return_distribution(Uncertainty(), atoms, probs) == {}

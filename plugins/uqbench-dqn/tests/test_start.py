@@ -1,4 +1,4 @@
-"""What agents believe before any data: nothing, where their output layer starts at zero."""
+"""Settings of the family that are refused, and what agents believe before any data."""
 
 from dataclasses import replace
 from typing import Any
@@ -69,13 +69,31 @@ def test_a_categorical_law_starts_at_its_atom_nearest_to_zero():
     torch.testing.assert_close(predicted.mean, torch.full((2, 7, 3), expected))
 
 
-REFUSED = [
+NO_STARTS = [
     (DQN, of.DQNConfig(start="paired"), "even number of units in the last hidden layer"),
     (VDQN, of.VDQNConfig(start="zero"), "VDQN has no start = 'zero'"),
 ]
 
 
-@pytest.mark.parametrize(("kind", "config", "message"), REFUSED)
+@pytest.mark.parametrize(("kind", "config", "message"), NO_STARTS)
 def test_a_start_that_an_agent_cannot_have_is_refused(kind, config, message):
     with pytest.raises(ValueError, match=message):
         made(kind, config)
+
+
+REFUSED = [
+    (of.RNDConfig, {"bonus": -1.0}, "bonus >= 0 and features >= 1, got -1.0 and 16"),
+    (of.BootstrappedDQNConfig, {"heads": 1}, "at least 2 heads, got 1"),
+    (of.BootstrappedDQNConfig, {"mask_probability": 0.0}, r"must be in \(0, 1\], got 0"),
+    (of.BootstrappedDQNConfig, {"noise_std": -1.0}, "noise_std must not be negative"),
+    (of.RandomizedPriorConfig, {"prior_scale": 0.0}, "it is the agent bootstrapped-dqn"),
+    (of.C51Config, {"v_min": 2.0, "v_max": 1.0}, "v_min < v_max"),
+    (of.VDQNConfig, {"likelihood_std": 0.0}, "likelihood_std must be positive"),
+    (of.VDQNConfig, {"samples": 1}, "at least 2 samples"),
+]
+
+
+@pytest.mark.parametrize(("kind", "settings", "message"), REFUSED)
+def test_a_setting_that_makes_no_sense_is_refused(kind, settings, message):
+    with pytest.raises(ValueError, match=message):
+        kind(**settings)

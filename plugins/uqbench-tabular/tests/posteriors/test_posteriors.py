@@ -1,18 +1,98 @@
-"""The posterior over MDPs: conjugate updates, moments of its samples, independence of lanes."""
+"""Posteriors over MDPs: moments of their samples, conjugate updates, known distributions."""
 
 import numpy as np
 import pytest
 import torch
+from scipy import stats
+from uqbench_tabular.posteriors.dirichlet import dirichlet_sample, variance_of_expectation
 from uqbench_tabular.posteriors.mdp_posterior import MDPPosterior
-from uqbench_tabular.posteriors.normal_gamma import variance_of_mean
+from uqbench_tabular.posteriors.normal_gamma import (
+    NormalGamma,
+    marginal_of_mean,
+    normal_gamma_update,
+    predictive,
+    sample_mean,
+    student_t,
+    variance_of_mean,
+)
 
 from uqbench.lanes import generators
 
-CPU = torch.device("cpu")
+# -- the Dirichlet -------------------------------------------------------------------------------
+
+
 N = 40_000
 SIGMAS = 5.0
 """Distance allowed to an estimate, in standard errors: a normal one is farther once in 1.7 million,
 and the seeds are fixed."""
+
+
+def test_dirichlet_samples_have_the_moments_of_the_closed_form(generator):
+    """E = c_i/n, Cov = (δ_ij c_i/n − c_i c_j/n²)/(n + 1)."""
+    c = np.array([[1.0, 2.0, 5.0], [0.5, 0.5, 0.5]])
+    samples = dirichlet_sample(torch.from_numpy(c)[None], [generator()], N)[0].numpy()
+    assert samples.shape == (N, 2, 3)
+    assert np.allclose(samples.sum(-1), 1)
+    n = c.sum(-1, keepdims=True)
+    mean = c / n
+    for row in range(2):
+        cov = (np.diag(mean[row]) - np.outer(mean[row], mean[row])) / (n[row] + 1)
+        errors = np.sqrt(np.diag(cov) / N)
+        assert (np.abs(samples[:, row].mean(0) - mean[row]) < SIGMAS * errors).all()
+        centered = samples[:, row] - mean[row]
+        products = centered[:, :, None] * centered[:, None, :]
+        errors = products.std(0) / np.sqrt(N)
+        assert (np.abs(products.mean(0) - cov) < SIGMAS * errors).all()
+
+
+def test_the_variance_of_an_expectation_is_that_of_samples(generator):
+    """``Var_p[Σ p x]`` in closed form, against 40 000 draws of p."""
+    c = torch.tensor([[[1.0, 2.0, 5.0], [0.5, 0.5, 0.5]]], dtype=torch.float64)
+    x = torch.tensor([[[3.0, -1.0, 0.5], [1e3, 1e3 + 1, 1e3 - 2]]], dtype=torch.float64)
+    drawn = (dirichlet_sample(c, [generator(4)], N) * x[:, None]).sum(-1)[0]
+    squares = (drawn - drawn.mean(0)) ** 2
+    error = squares.std(0) / N**0.5
+    given = variance_of_expectation(c, x)[0]
+    assert ((squares.mean(0) - given).abs() < SIGMAS * error).all()
+    assert (variance_of_expectation(c, torch.full_like(x, 7.0)) < 1e-25).all()
+
+
+# -- the normal-gamma ----------------------------------------------------------------------------
+
+
+def test_sampled_mean_rewards_have_the_moments_of_student_t(generator):
+    """Var μ = β / (λ (α − 1)); for the paper's prior 3/8."""
+    prior = NormalGamma(*(torch.tensor([v], dtype=torch.float64) for v in (0.0, 4.0, 3.0, 3.0)))
+    after = normal_gamma_update(prior, torch.tensor([2.0], dtype=torch.float64))
+    for parameters, mean, var in ((prior, 0.0, 0.375), (after, 0.4, 4.6 / (5 * 2.5))):
+        samples = sample_mean(parameters, [generator()], N)[0].numpy()
+        assert abs(samples.mean() - mean) < SIGMAS * np.sqrt(var / N)
+        squares = (samples - mean) ** 2
+        assert abs(squares.mean() - var) < SIGMAS * squares.std() / np.sqrt(N)
+
+
+def test_student_t_variables_are_scipys(generator):
+    """A Kolmogorov-Smirnov test a number of degrees; 1e-4 is its error rate."""
+    for seed, freedom in enumerate((2.0, 2.5, 7.0, 400.0)):
+        u = torch.from_numpy(generator(seed).random((20_000, 2), dtype=np.float32))
+        t = student_t(u, torch.tensor(freedom, dtype=torch.float64))
+        assert stats.kstest(t.numpy(), stats.t(freedom).cdf).pvalue > 1e-4
+
+
+def test_marginal_and_predictive_are_the_known_student_t_distributions():
+    """Quantiles against scipy's, with location and scale in closed form; scale 1/2 of the prior."""
+    model = NormalGamma(*(torch.tensor(v, dtype=torch.float64) for v in (1.0, 4.0, 3.0, 3.0)))
+    t = torch.tensor(stats.t(6).ppf(0.9))
+    assert marginal_of_mean(model, t).item() == pytest.approx(stats.t(6, 1.0, 0.5).ppf(0.9))
+    scale = (3 * 5 / (4 * 3)) ** 0.5
+    assert predictive(model, t).item() == pytest.approx(stats.t(6, 1.0, scale).ppf(0.9))
+    assert variance_of_mean(model).item() == pytest.approx(stats.t(6, 1.0, 0.5).var()) == 0.375
+
+
+# -- over MDPs -----------------------------------------------------------------------------------
+
+
+CPU = torch.device("cpu")
 
 
 def history(lanes: int = 2, length: int = 300) -> list[tuple[torch.Tensor, ...]]:
