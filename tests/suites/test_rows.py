@@ -10,59 +10,7 @@ from uqbench.registry import Host
 from uqbench.risk import RiskMeasure
 from uqbench.suites import Catalog, make_plan, read_suites
 
-ADDED = """
-[[extend.toy.tasks]]
-name = "longer"
-environment = "corridor"
-config = { length = 9 }
-discount = 1.0
-
-[[extend.toy.metrics]]
-name = "bumps"
-summary = "bumps an episode"
-kind = "online"
-statistic = "events_per_episode/bumps"
-direction = "min"
-
-[[extend.toy.metrics]]
-name = "worst"
-summary = "the worst episode"
-kind = "online"
-risk = "worst"
-
-[extend.toy.normalization.online_return.constants]
-longer = { zero = 0.0, one = 5.0 }
-
-[extend.toy.normalization.bumps]
-version = "1"
-zero = "one an episode"
-one = "none"
-[extend.toy.normalization.bumps.constants]
-longer = { zero = 1.0, one = 0.0 }
-
-[extend.toy.budgets.far]
-summary = "the longer corridor"
-steps = 300
-seeds = 10
-ranks = true
-step_ms = 10.0
-tasks = ["longer"]
-primary = "bumps"
-
-[[extend.toy.methods]]
-name = "faster"
-agent = "walker"
-budgets = ["far"]
-
-[[extend.toy.claims]]
-id = "fast-bumps-less"
-sentence = "Who walks fast bumps less."
-source = "common sense"
-budgets = ["far"]
-kind = "order"
-metric = "bumps"
-methods = ["fast", "slow"]
-"""
+ADDED = Path(__file__).with_name("added.toml").read_text("utf-8")
 
 
 @dataclass(frozen=True)

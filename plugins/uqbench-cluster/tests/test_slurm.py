@@ -95,38 +95,7 @@ def unbroken(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 NODES = ("n1", "n2", "n3")
-CONFIG = """
-ClusterName=uqbench
-SlurmctldHost={host}(127.0.0.1)
-SlurmctldPort={port}
-AuthType=auth/munge
-AuthInfo=socket={folder}/munge.sock
-CredType=cred/munge
-SlurmUser=root
-StateSaveLocation={folder}/state
-SlurmdSpoolDir={folder}/spool-%n
-SlurmctldPidFile={folder}/slurmctld.pid
-SlurmdPidFile={folder}/%n.pid
-SlurmctldLogFile={folder}/slurmctld.log
-SlurmdLogFile={folder}/%n.log
-ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
-SelectType=select/cons_tres
-SelectTypeParameters=CR_Core
-SwitchType=switch/none
-MpiDefault=none
-ReturnToService=2
-SlurmdTimeout=20
-KillWait=30
-JobRequeue=0
-MaxArraySize=401
-PreemptType=preempt/partition_prio
-PreemptMode=REQUEUE
-SlurmctldParameters=enable_user_top
-NodeName=n[1-3] NodeHostname={host} NodeAddr=127.0.0.1 Port=[{first}-{last}] CPUs=1
-PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE PriorityTier=1 GraceTime=0
-PartitionName=high Nodes=ALL MaxTime=INFINITE PriorityTier=10
-"""
+CONFIG = Path(__file__).with_name("slurm.conf").read_text("utf-8")
 
 
 class Cluster:

@@ -3,6 +3,7 @@
 import math
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -27,28 +28,7 @@ from uqbench.specs import DatasetSpec, EstimatorSpec, NoConfig, ScoreSpec
 from uqbench.suites import read_suites
 from uqbench.uncertainty.validity import Speaker, check_prediction
 
-SUITE = """
-name = "planted"
-version = "1"
-summary = "planted faults"
-primary = "own"
-baseline = "planted"
-default_budget = "smoke"
-tasks = [{ name = "planted", dataset = "planted" }]
-methods = [{ name = "planted", estimator = "planted" }]
-metrics = [
-    { name = "own", summary = "the data set's own", kind = "dataset", statistic = "own" },
-    { name = "later", summary = "a registered one", kind = "predictions", statistic = "later" },
-]
-budgets.smoke = { summary = "a trice", steps = 1, seeds = 2, ranks = false, step_ms = 1.0 }
-budgets.paper = { summary = "the same", steps = 1, seeds = 3, ranks = false, step_ms = 1.0 }
-
-[normalization.own]
-version = "1"
-zero = "nothing"
-one = "everything"
-constants.planted = { zero = 0.0, one = 1.0 }
-"""
+SUITE = Path(__file__).with_name("planted.toml")
 C, M, S = 3, 4, 5
 
 
@@ -142,14 +122,14 @@ def reason(
         def predict(self, inputs):
             return change(kind(len(inputs))) if predict is None else predict(inputs)
 
-    host, batch = planted_batch(tmp_path, Planted, NoConfig, problem, score, seeds)
+    host, batch = planted_batch(Planted, NoConfig, problem, score, seeds)
     told = []
     execute((batch,), Store(tmp_path / "results"), host, told.append)
     end, *_ = [event for event in told if isinstance(event, Failed | Finished)]
     return end.reason if isinstance(end, Failed) else ""
 
 
-def planted_batch(folder, made, config, problem, score, seeds):
+def planted_batch(made, config, problem, score, seeds):
     """Runs of an estimator on a data set, both planted, and the host that has them."""
     host = Host.load()
     plugin = host.register(
@@ -159,9 +139,7 @@ def planted_batch(folder, made, config, problem, score, seeds):
     host.datasets.add([DatasetSpec(**planted, factory=problem, scores=("own",))], plugin)
     host.estimators.add([EstimatorSpec(**planted, factory=made, config=config)], plugin)
     host.scores.add([ScoreSpec(name="later", version="1", factory=score, direction="max")], plugin)
-    path = folder / "planted.toml"
-    path.write_text(SUITE)
-    host.suite_files.append((path, plugin))
+    host.suite_files.append((SUITE, plugin))
     suite = read_suites(host, check={"planted"}).suite("planted")
     return host, first_batch(plan_of(host, suite=suite, seeds=[*seeds]))
 
