@@ -1,8 +1,5 @@
 """A plugin that ends the process that imports it, or hangs, is named by ``uqbench doctor``."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import commands
@@ -50,17 +47,3 @@ def test_a_plugin_that_hangs_is_named_by_the_doctor(site, monkeypatch):
 def test_what_python_can_tell_itself_the_doctor_does_not_tell_otherwise(site, code):
     install(site, code)
     assert doctor._ending() == ""
-
-
-def test_no_command_executes_what_lies_in_the_current_folder(site):
-    install(site, "import json, signal, select, multiprocessing")
-    here = site / "here"
-    here.mkdir()
-    for name in ("uqbench", "json", "signal", "select", "multiprocessing", "zz_plugin"):
-        (here / f"{name}.py").write_text("import os; open(os.environ['RAN'], 'a').write('ran')")
-    done = subprocess.run(
-        [Path(sys.executable).with_name("uqbench"), "list", "suites"],
-        cwd=here, env=os.environ | {"RAN": str(site / "ran")}, check=False, capture_output=True,
-    )  # fmt: skip
-    assert done.returncode == 0
-    assert not (site / "ran").exists()

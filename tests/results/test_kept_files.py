@@ -153,16 +153,6 @@ def test_what_another_process_that_holds_the_lock_is_writing_stays(tmp_path):
         assert temporary.exists()
 
 
-def test_nothing_is_removed_behind_a_link(tmp_path):
-    store, run, elsewhere = Store(tmp_path / "results"), make_run(), tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    (elsewhere / ".run.json.0123456789abcdef.tmp").write_bytes(b"precious")
-    store.folder(run).parent.mkdir(parents=True)
-    store.folder(run).symlink_to(elsewhere)
-    with store.lock(run):
-        assert len(list(elsewhere.iterdir())) == 1
-
-
 def test_status_names_a_folder_of_runs_that_may_not_be_listed(tmp_path):
     store = Store(tmp_path / "results")
     finish(store, make_run())

@@ -298,31 +298,20 @@ def test_what_is_no_exception_fails_its_own_run_by_name(deed, host, tmp_path):
 
 RUDE = """
 import torch
-from uqbench import AgentSpec, hookimpl
 from uqbench.registry.builtin.trivial import UniformRandom
-
 
 class Rude(UniformRandom):
     def act(self, obs, valid=None):
         torch.set_grad_enabled(False)
         return super().act(obs, valid)
-
-
-@hookimpl
-def uqbench_agents():
-    return [AgentSpec(name="rude", version="1", factory=Rude, summary="changes its process")]
 """
 
 
 def test_a_worker_is_replaced_after_one_that_changed_it(host, tmp_path, capfd):
     (tmp_path / "rude.py").write_text(RUDE)
-    (tmp_path / "rows.toml").write_text(
-        '[[extend.toy.methods]]\nname = "rude"\nagent = "local-rude:rude"\n'
-    )
-    uqbench.run(
-        "toy", "smoke", methods=["rude", "fast"], tasks=["short"], seeds=2, workers=1,
-        plugins=[tmp_path / "rude.py", tmp_path / "rows.toml"], out=tmp_path / "results",
-    )  # fmt: skip
+    methods = [f"{tmp_path / 'rude.py'}:Rude", "fast"]
+    chosen = {"methods": methods, "tasks": ["short"], "seeds": 2, "workers": 1}
+    uqbench.run("toy", "smoke", **chosen, out=tmp_path / "results")
     said = "it changed torch's gradient mode in its process, which was replaced"
     assert said in capfd.readouterr().err
     pids: dict[str, set[int]] = {"rude": set(), "fast": set()}

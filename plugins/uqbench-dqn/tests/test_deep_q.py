@@ -218,33 +218,6 @@ def test_qr_dqn_acts_by_a_risk_measure_in_its_targets_too():
     assert torch.equal(averse.uncertainty(obs).mean, table.mean(-1))  # no less the mean
 
 
-def test_qr_dqn_learns_the_distribution_of_a_gamble():
-    """Ten quantiles of a fair 0-or-4, action 1: five of each, mean 2, variance 4.
-
-    The two quantiles next to the middle would be wrong where one value made up more than 55 % of
-    some 1,000 rewards: 3 standard deviations, one in 100 for any of three fresh seeds.
-    """
-    config = QRDQNConfig(
-        learning_rate=5e-3, learning_starts=50, target_sync_period=20, hidden=(16,), gain=1.0,
-        quantiles=10,
-    )  # fmt: skip
-    info = EnvironmentInfo(spaces.Box(0, 1, (1,)), 2, 0.5, total_steps=100_000)
-    agent, obs, ends = QRDQN(info, range(3), config, CPU), torch.ones(3, 1), torch.ones(3) > 0
-    generator = torch.Generator().manual_seed(0)
-    for _ in range(2_000):
-        action, coin = torch.randint(2, (2, 3), generator=generator)
-        reward = torch.where(action == 0, 1.5, 4.0 * coin)
-        agent.observe(step_of_actors(obs, action, reward, ends, ~ends, obs))
-    found = agent.uncertainty(obs[:, None])
-    atoms = found.return_atoms[:, 0]
-    assert (atoms[:, 0] - 1.5).abs().max() < 0.25
-    expected = torch.tensor([0.0] * 5 + [4.0] * 5)
-    assert (atoms[:, 1].sort(-1).values - expected).abs().max() < 0.6
-    assert (found.mean[:, 0] - torch.tensor([1.5, 2.0])).abs().max() < 0.2
-    assert (found.aleatoric_var[:, 0, 1] - 4.0).abs().max() < 0.6
-    assert found.aleatoric_var[:, 0, 0].max() < 0.05
-
-
 def test_a_transition_is_stored_field_by_field():
     agent = tabular(DQN, 2, 0.9, batch_size=4, replay_capacity=7)
     yes, no = torch.tensor([True, False]), torch.tensor([False, True])

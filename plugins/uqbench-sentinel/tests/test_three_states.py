@@ -1,7 +1,13 @@
 """The three-state process: rewards of the stated laws, lanes alone, resuming, what is known."""
 
+from functools import partial
+
+import pytest
 import torch
 from uqbench_sentinel.three_states import ThreeStates, ThreeStatesConfig, return_distributions
+
+from uqbench.testing.conformance.environments import EnvironmentSubject
+from uqbench.testing.results import results
 
 BIMODAL = ThreeStatesConfig(first_mean=0.95, second_mean=-0.95)
 
@@ -33,12 +39,11 @@ def test_an_episode_is_one_step_to_the_actions_state():
     assert not outcome.truncated.any()
 
 
-def test_a_lane_does_the_same_alone_and_goes_on_from_what_was_saved():
-    among, alone = rewards([3, 8, 5], 0, 40), rewards([8], 0, 40)
-    assert torch.equal(among[:, 1], alone[:, 0])
-    env = ThreeStates(BIMODAL, [8])
-    env.load_state_dict({"t": 25})
-    assert env.step(torch.tensor([0])).reward == alone[25, 0]
+@pytest.mark.parametrize("rule", ["environment-lanes", "environment-state"])
+def test_a_lane_does_the_same_alone_and_goes_on_from_what_was_saved(rule):
+    make = partial(ThreeStates, BIMODAL)
+    (found,) = results([EnvironmentSubject(name="three", make=make)], rule)
+    assert found.status == "passed", str(found)
 
 
 def test_what_is_known_of_it_has_the_moments_of_the_mixture():

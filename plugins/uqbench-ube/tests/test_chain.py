@@ -18,6 +18,8 @@ from uqbench_ube.chain.process import bonus_per_visit, uncertainty_per_visit
 from uqbench.agent import EnvironmentInfo
 from uqbench.environment import LaneEnv
 from uqbench.lanes import Normal
+from uqbench.testing.conformance.agent_runs import AgentSubject
+from uqbench.testing.results import results
 from uqbench.testing.worlds import act, as_step, step_of_actors
 
 CPU = torch.device("cpu")
@@ -123,23 +125,15 @@ def test_ube_has_a_fraction_of_the_bonus_regret():
     assert max(of_ube, calibrated) < 0.5 * of_bonus
 
 
-@pytest.mark.parametrize("make", [ube, bonus])
-def test_a_lane_is_the_same_alone_and_among_others_bit_for_bit(make):
-    together, alone = make([5, 6, 7]), make([6])
-    one = decide(together, ChainLanes(ChainConfig(), [1, 2, 3], None, CPU), 100)
-    other = decide(alone, ChainLanes(ChainConfig(), [2], None, CPU), 100)
-    assert torch.equal(one[:, 1], other[:, 0])
-    assert torch.equal(together.mean[1], alone.mean[0])
+@pytest.mark.parametrize("rule", ["agent-lanes", "agent-checkpoint"])
+@pytest.mark.parametrize(
+    ("factory", "config"),
+    [(UBEDecider, UBEDecisionConfig()), (BonusDecider, BonusDecisionConfig())],
+)
+def test_agents_keep_the_rules_of_lanes_and_checkpoints(factory, config, rule):
+    def world(count, first):
+        return ChainLanes(ChainConfig(), range(first, first + count), None, CPU)
 
-
-@pytest.mark.parametrize("make", [ube, bonus])
-def test_a_resumed_agent_goes_on_bit_for_bit(make):
-    agent, env = make([5, 6]), ChainLanes(ChainConfig(), [1, 2], None, CPU)
-    decide(agent, env, 30)
-    resumed, again = make([5, 6]), ChainLanes(ChainConfig(), [1, 2], None, CPU)
-    resumed.load_state_dict(agent.state_dict())
-    again.load_state_dict(env.state_dict())
-    for one, world in ((agent, env), (resumed, again)):
-        decide(one, world, 30)
-    assert torch.equal(agent.mean, resumed.mean)
-    assert torch.equal(agent.visits, resumed.visits)
+    subject = AgentSubject(name="decider", factory=factory, config=config, world=world, info=INFO)
+    (found,) = results([subject], rule)
+    assert found.status == "passed", str(found)

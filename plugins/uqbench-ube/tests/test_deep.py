@@ -216,21 +216,6 @@ def test_q_learning_is_dqns():
     assert same([*ube.online.parameters()], [*dqn.online.parameters()])
 
 
-def test_the_head_learns_the_solution_of_the_equation():
-    """A loop of two one-hot states and one action: ν = 1 / (n + 1), and u is that over 1 − γ².
-
-    u is learned while n grows, by steps of a fixed size: within a factor of three.
-    """
-    agent = flat_agent(hidden=(), beta=0.0, uncertainty_hidden=8, horizon=4)
-    obs = torch.eye(3)[torch.arange(801) % 2][:, None].expand(-1, 2, -1)
-    drive(agent, obs)
-    predicted = agent.head(agent.online.trunk(obs[0][:, None]))[:, 0]
-    action = agent.policy(obs[0][:, None])[:, 0]
-    u = predicted.gather(-1, action[:, None])[:, 0]
-    assert (u > 1 / 401 / (1 - 0.81) / 3).all()
-    assert (u < 1 / 401 / (1 - 0.81) * 3).all()
-
-
 @pytest.mark.parametrize("horizon", [1, 2, 5, 150])
 def test_a_queue_never_holds_more_than_a_window_and_loses_nothing(horizon):
     lanes, steps = 4, 700
