@@ -257,8 +257,7 @@ class Keeping(Walking):
         return super().step(action)
 
     def state_dict(self) -> dict[str, Any]:
-        names = ("episode", "steps", "drawn")
-        own = {name: getattr(self, name) for name in names}
+        own = {"episode": self.episode, "steps": self.steps, "drawn": self.drawn}
         return {**own, "np_random": self.np_random.bit_generator.state}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -285,8 +284,7 @@ def hidden() -> gymnasium.Env[Any, Any]:
 def through_a_file(state: dict[str, Any]) -> dict[str, Any]:
     file = io.BytesIO()
     torch.save(state, file)
-    loaded: dict[str, Any] = torch.load(io.BytesIO(file.getvalue()), weights_only=True)
-    return loaded
+    return torch.load(io.BytesIO(file.getvalue()), weights_only=True)
 
 
 @pytest.mark.parametrize("make", [Walking, Keeping, Forgetful, wrapped])
@@ -355,12 +353,11 @@ def test_an_environment_that_does_not_come_to_the_same_again_is_told():
         copy.load_state_dict(env.state_dict())
 
 
-@pytest.mark.parametrize(
-    "change",
-    [{"actions": torch.tensor(of)} for of in ([[0, 0, 1]], [[0, 0]], [[9, 9, 9]])]
-    + [{"actions": torch.zeros(0, 3)}, {"digest": "0" * 64}],
-    ids=str,
-)
+OTHER_ACTIONS = torch.tensor([[0, 0, 1]]), torch.tensor([[0, 0]]), torch.full((1, 3), 9)
+CHANGES = [{"actions": of} for of in (*OTHER_ACTIONS, torch.zeros(0, 3))]
+
+
+@pytest.mark.parametrize("change", [*CHANGES, {"digest": "0" * 64}], ids=str)
 def test_other_actions_or_another_digest_are_found_out(change):
     env, copy = lanes(), lanes()
     env.reset()

@@ -22,11 +22,8 @@ def random_mdps(*batch: int, states: int = 4, actions: int = 3, seed: int = 0) -
     transitions = torch.rand(shape, generator=g, dtype=torch.float64) ** 3
     available = torch.rand(shape[:-1], generator=g) < 0.6
     available[..., 0] |= ~available.any(-1)
-    return MDP(
-        transitions / transitions.sum(-1, keepdim=True),
-        torch.randn(shape, generator=g, dtype=torch.float64),
-        available,
-    )
+    rewards = torch.randn(shape, generator=g, dtype=torch.float64)
+    return MDP(transitions / transitions.sum(-1, keepdim=True), rewards, available)
 
 
 def one(mdps: MDP, *index: int) -> MDP:
@@ -52,21 +49,16 @@ def test_a_policys_values_solve_the_bellman_equation_as_lapack_does(states):
     assert torch.allclose(given, expected, rtol=0, atol=1e-10)
 
 
-def test_policy_iteration_equals_brute_force_over_deterministic_policies():
+def test_values_and_gains_equal_brute_force_over_deterministic_policies():
     mdps = random_mdps(5)
     for i in range(5):
-        mdp = one(mdps, i)
-        values = torch.stack([evaluate_policy(mdp, pi, 0.9) for pi in available_policies(mdp)])
-        best = action_values(mdp, values.amax(0), 0.9)
-        assert torch.allclose(policy_iteration(mdp, 0.9), best, rtol=0, atol=1e-10)
-
-
-def test_the_optimal_gain_equals_brute_force_over_deterministic_policies():
-    mdps = random_mdps(5)
-    for i in range(5):
-        mdp = one(mdps, i)
-        gains = [gain(mdp, one_hot(pi, 3).double()) for pi in available_policies(mdp)]
-        assert optimal_gain(mdps)[i].item() == pytest.approx(max(gains).item(), abs=1e-12)
+        mdp, best = one(mdps, i), optimal_gain(mdps)[i].item()
+        policies = list(available_policies(mdp))
+        values = torch.stack([evaluate_policy(mdp, pi, 0.9) for pi in policies]).amax(0)
+        expected = action_values(mdp, values, 0.9)
+        assert torch.allclose(policy_iteration(mdp, 0.9), expected, rtol=0, atol=1e-10)
+        gains = [gain(mdp, one_hot(pi, 3).double()) for pi in policies]
+        assert best == pytest.approx(max(gains).item(), abs=1e-12)
 
 
 def test_actions_that_are_not_available_are_not_planned_with_but_valued():
@@ -108,9 +100,8 @@ def test_the_variance_of_a_return_adds_up_rewards_and_surprises():
     transitions = torch.zeros(3, 1, 3).double()
     transitions[0, 0, 1:] = 0.5
     transitions[1, 0, 1] = transitions[2, 0, 2] = 1
-    rewards, noise = torch.zeros(3, 1, 3).double(), torch.zeros(3, 1, 3).double()
-    rewards[2, 0, 2] = 1
-    noise[1, 0, 1] = 0.49
+    rewards, noise = torch.zeros(2, 3, 1, 3).double()
+    rewards[2, 0, 2], noise[1, 0, 1] = 1, 0.49
     mdp = MDP(transitions, rewards, torch.ones(3, 1, dtype=torch.bool))
     given = return_variance(mdp, noise, torch.zeros(3, dtype=torch.int64), 0.9)[:, 0]
     loop = 0.49 / (1 - 0.81)

@@ -54,12 +54,9 @@ def test_a_neutral_epistemic_measure_makes_it_additive(values, drawn):
     """Theorem 3 (i): α_E = 1."""
     laws, belief = masses(drawn)
     for aleatoric in AVERSE:
-        torch.testing.assert_close(
-            compose(CVaR(1.0), aleatoric)(values, laws, belief),
-            additive(aleatoric)(values, laws, belief),
-        )
         by_hand = (belief * aleatoric(values, laws)).sum()
-        torch.testing.assert_close(additive(aleatoric)(values, laws, belief), by_hand)
+        for rule in (compose(CVaR(1.0), aleatoric), additive(aleatoric)):
+            torch.testing.assert_close(rule(values, laws, belief), by_hand)
 
 
 @pairs
@@ -121,9 +118,8 @@ def test_the_marginal_is_the_mixture_of_the_models():
     given = MarginalRisk(CVaR(0.5))(VALUES, PROBS, BELIEF)
     assert given.item() == pytest.approx((0.2 * 0 + 0.3 * 2) / 0.5)
     assert MarginalRisk(Expectation())(VALUES, PROBS, BELIEF).item() == pytest.approx(3.2)
-    assert compose(CVaR(0.5), CVaR(0.5))(VALUES, PROBS, BELIEF).item() == pytest.approx(
-        (0.4 * 0 + 0.1 * 2) / 0.5
-    )
+    composite = compose(CVaR(0.5), CVaR(0.5))(VALUES, PROBS, BELIEF)
+    assert composite.item() == pytest.approx((0.4 * 0 + 0.1 * 2) / 0.5)
 
 
 @pytest.mark.parametrize("measure", [CVaR(0.25), MeanStd(0.5), Best()])

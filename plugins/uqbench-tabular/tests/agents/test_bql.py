@@ -47,17 +47,14 @@ def test_the_inverse_of_f_is_found_to_1e_8():
 
 @pytest.mark.parametrize("model", [(0, 4, 3, 3), (-2.5, 0.7, 1.1, 40.0), (1e3, 50, 900, 1e-3)])
 def test_the_projection_of_a_normal_gamma_is_itself(model):
-    assert numbers(nearest_normal_gamma(mixture_moments(of(*model)))) == pytest.approx(
-        model, rel=1e-6
-    )
+    found = numbers(nearest_normal_gamma(mixture_moments(of(*model))))
+    assert found == pytest.approx(model, rel=1e-6)
 
 
 def test_the_projection_minimizes_the_divergence_from_a_mixture():
     """``KL(q ‖ p)`` is ``−E_q log p`` and a constant; scipy's minimum has the same parameters."""
-    mixture = NormalGamma(
-        torch.tensor([-1.0, 2.0]).double(), torch.tensor([3.0, 8.0]).double(),
-        torch.tensor([4.0, 2.5]).double(), torch.tensor([2.0, 5.0]).double(),
-    )  # fmt: skip
+    parts = torch.tensor([[-1.0, 2.0], [3.0, 8.0], [4.0, 2.5], [2.0, 5.0]]).double()
+    mixture = NormalGamma(*parts)
     q = mixture_moments(mixture)
     mu2_tau = (q.spread + q.mu_tau**2 / q.tau).item()
 
@@ -75,18 +72,16 @@ def test_the_projection_minimizes_the_divergence_from_a_mixture():
 
 
 def test_alpha_stays_above_one():
-    q = Moments(*(torch.tensor([v], dtype=torch.float64) for v in (1.0, 0.0, 1.0, -50.0)))
+    q = Moments(*torch.tensor([[1.0], [0.0], [1.0], [-50.0]]).double())
     assert nearest_normal_gamma(q).alpha.item() == 1 + 1e-6
-    still = Moments(*(torch.tensor([v], dtype=torch.float64) for v in (1.0, 0.0, 0.0, 0.0)))
+    still = Moments(*torch.tensor([[1.0], [0.0], [0.0], [0.0]]).double())
     assert all(math.isfinite(value) for value in numbers(nearest_normal_gamma(still)))
 
 
 def learned_next_state(learner: BayesianQLearning) -> NormalGamma:
     """Give state 1 a known posterior, with action 1 the better one there; return that of it."""
-    following = of(2.0, 5.0, 6.0, 4.0)
-    one, action = torch.ones(1, dtype=torch.int64), torch.ones(1, dtype=torch.int64)
-    lane = torch.zeros(1, dtype=torch.int64)
-    learner.returns = learner.returns.replaced((lane, one, action), following)
+    following, one = of(2.0, 5.0, 6.0, 4.0), torch.ones(1, dtype=torch.int64)
+    learner.returns = learner.returns.replaced((one - 1, one, one), following)
     return following
 
 
@@ -117,10 +112,8 @@ def test_an_update_is_the_mixture_over_the_next_states_return(moments, samples, 
     mu_tau = expectation(lambda m, lam, a, b: m * a / b)
     mu2_tau = expectation(lambda m, lam, a, b: 1 / lam + m**2 * a / b)
     log_tau = expectation(lambda m, lam, a, b: special.digamma(a) - math.log(b))
-    exact = Moments(
-        *(torch.tensor([v], dtype=torch.float64)
-          for v in (tau, mu_tau, mu2_tau - mu_tau**2 / tau, log_tau))
-    )  # fmt: skip
+    of_mixture = tau, mu_tau, mu2_tau - mu_tau**2 / tau, log_tau
+    exact = Moments(*torch.tensor(of_mixture).double()[:, None])
     learner.observe(transition(0.5))
     given = [field[0, 0, 0].item() for field in learner.returns.fields().values()]
     assert given == pytest.approx(numbers(nearest_normal_gamma(exact)), rel=tolerance)

@@ -156,12 +156,13 @@ CPU = torch.device("cpu")
 
 
 def test_observations_must_be_numbered_states_and_returns_discounted():
-    with pytest.raises(TypeError, match="Discrete from 0, got Box"):
-        PSRL(EnvironmentInfo(spaces.Box(0, 1, (5,)), 2, 0.9, 10), [0], ModelBasedConfig(), CPU)
-    with pytest.raises(TypeError, match="Discrete from 0, got Discrete"):
-        PSRL(EnvironmentInfo(spaces.Discrete(5, start=1), 2, 0.9, 10), [0], ModelBasedConfig(), CPU)
-    with pytest.raises(ValueError, match="discount below 1, got 1"):
-        PSRL(EnvironmentInfo(spaces.Discrete(5), 2, 1.0, 10), [0], ModelBasedConfig(), CPU)
+    for space, discount, said in (
+        (spaces.Box(0, 1, (5,)), 0.9, "Discrete from 0, got Box"),
+        (spaces.Discrete(5, start=1), 0.9, "Discrete from 0, got Discrete"),
+        (spaces.Discrete(5), 1.0, "discount below 1, got 1"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=said):
+            PSRL(EnvironmentInfo(space, 2, discount, 10), [0], ModelBasedConfig(), CPU)
 
 
 # -- the exact policy ----------------------------------------------------------------------------

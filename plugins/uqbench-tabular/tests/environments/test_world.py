@@ -90,10 +90,9 @@ def chains(seeds, limit):
     return GymnasiumLanes(lambda: Chain(ChainConfig()), seeds, limit, has_state_dict=True)
 
 
+THREE = [deep_sea(DeepSeaConfig()), wide_narrow(WideNarrowConfig()), prior_mdp(PriorMDPConfig())]
 WORLDS = [
-    (partial(WorldLanes, deep_sea(DeepSeaConfig()), device=CPU), {"events": ("regret",)}),
-    (partial(WorldLanes, wide_narrow(WideNarrowConfig()), device=CPU), {"events": ("regret",)}),
-    (partial(WorldLanes, prior_mdp(PriorMDPConfig()), device=CPU), {"events": ("regret",)}),
+    *((partial(WorldLanes, one, device=CPU), {"events": ("regret",)}) for one in THREE),
     (partial(make_drawn_lanes, DrawnMDPConfig(), device=CPU), {"events": ("regret",)}),
     (chains, {"single": lambda: Chain(ChainConfig())}),
 ]
@@ -129,11 +128,8 @@ def test_actions_that_do_not_exist_are_refused(action):
 
 def test_rounding_never_leads_to_a_successor_that_is_impossible():
     """A row whose sum is a little below one, and a number above it."""
-    mdp = MDP(
-        torch.tensor([[[1 - 1e-7, 0.0]], [[0.0, 1.0]]], dtype=torch.float64),
-        torch.zeros(2, 1, 2, dtype=torch.float64),
-        torch.ones(2, 1, dtype=torch.bool),
-    )
+    odds = torch.tensor([[[1 - 1e-7, 0.0]], [[0.0, 1.0]]]).double()
+    mdp = MDP(odds, torch.zeros_like(odds), torch.ones(2, 1, dtype=torch.bool))
     env = lanes(World(mdp, torch.zeros_like(mdp.rewards), 0.9), seeds=(0,))
     u = torch.tensor([1 - 2**-24])
     zero = torch.zeros(1, dtype=torch.int64)

@@ -133,9 +133,7 @@ def test_the_normal_gamma_parameters_are_those_of_all_rewards_at_once():
     rewards = learned(steps, rewards=(0.3, 2.0, 1.5, 0.7)).rewards
     for lane, s, a, f in np.ndindex(2, 3, 2, 3):
         own = [[part[lane].item() for part in step] for step in steps]
-        seen = [
-            reward for state, action, reward, after in own if (state, action, after) == (s, a, f)
-        ]
+        seen = [reward for at, did, reward, after in own if (at, did, after) == (s, a, f)]
         n, mean = len(seen), np.mean(seen)
         assert n > 5
         squares = np.sum((np.array(seen) - mean) ** 2)
@@ -143,9 +141,8 @@ def test_the_normal_gamma_parameters_are_those_of_all_rewards_at_once():
         assert rewards.mu0[at].item() == pytest.approx((2.0 * 0.3 + n * mean) / (2.0 + n))
         assert rewards.lam[at].item() == 2.0 + n
         assert rewards.alpha[at].item() == 1.5 + n / 2
-        assert rewards.beta[at].item() == pytest.approx(
-            0.7 + squares / 2 + 2.0 * n * (mean - 0.3) ** 2 / (2 * (2.0 + n))
-        )
+        beta = 0.7 + squares / 2 + 2.0 * n * (mean - 0.3) ** 2 / (2 * (2.0 + n))
+        assert rewards.beta[at].item() == pytest.approx(beta)
 
 
 def test_generators_are_functions_of_seed_stream_and_step():
