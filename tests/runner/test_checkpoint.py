@@ -21,16 +21,14 @@ NEVER = ("--checkpoint-seconds", "10000")  # but where the run is interrupted
 
 
 def start(out: Path, *arguments: str, **variables: str) -> "subprocess.Popen[str]":
+    command = [sys.executable, "-m", "uqbench", "run", "--suite", "toy", "--out", str(out)]
+    env = os.environ | {"PYTHONPATH": str(TOY), "COLUMNS": "200"} | variables
     return subprocess.Popen(
-        [sys.executable, "-m", "uqbench", "run", "--suite", "toy", "--out", str(out), *arguments],
-        env=os.environ | {"PYTHONPATH": str(TOY), "COLUMNS": "200"} | variables,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
+        [*command, *arguments], env=env, text=True, start_new_session=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         # a shell's background job ignores SIGINT, and so would its children
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
+    )  # fmt: skip
 
 
 def run(out: Path, *arguments: str, code: int = 0, **variables: str) -> str:

@@ -50,10 +50,8 @@ def test_a_table_that_begins_at_zero_moved_by_all_that_it_is_and_scalars_are_all
 
 
 def test_the_least_of_the_runs_is_told_and_none_is_said_in_place_of_a_score():
-    proofs = [
-        {"gradient_steps": 300.0, "moved": 0.2, "trained": 3.0, "untrained": 1.0, "random": 0.5},
-        {"gradient_steps": 300.0, "moved": 0.1, "trained": 5.0, "untrained": 1.0, "random": 0.5},
-    ]
+    beside = {"gradient_steps": 300.0, "untrained": 1.0, "random": 0.5}
+    proofs = [beside | {"moved": 0.2, "trained": 3.0}, beside | {"moved": 0.1, "trained": 5.0}]
     told = "300 gradient steps, return 4, untrained 1, random 0.5"
     assert said(proofs) == told
     assert said([{"moved": 0.25}]) == ""

@@ -74,10 +74,8 @@ class Victim(Agent):
             self.seen = [float(torch.rand(())), random.random(), np.random.rand()]  # noqa: NPY002
 
     def metrics(self):
-        return {
-            f"seen{i}": torch.full((self.lanes,), x, dtype=torch.float64, device="cpu")
-            for i, x in enumerate(self.seen)
-        }
+        ones = torch.ones(self.lanes, dtype=torch.float64, device="cpu")
+        return {f"seen{i}": x * ones for i, x in enumerate(self.seen)}
 
 
 class NoExceptionError(BaseException):
@@ -153,11 +151,8 @@ DEEDS: dict[str, Callable[[], object]] = {
 
 @pytest.fixture
 def host(host: Host, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Host]:
-    rows = [
-        {"name": "victim", "agent": "planted:victim"},
-        {"name": "culprit", "agent": "planted:victim"},
-        {"name": "quiet", "agent": "planted:victim", "config": {"draws": False}},
-    ]
+    rows = [{"name": name, "agent": "planted:victim"} for name in ("victim", "culprit", "quiet")]
+    rows[2]["config"] = {"draws": False}
     spec = AgentSpec(name="victim", version="1", factory=Victim, config=Config, summary=".")
     table = SuiteTable("p.toml", {"extend": {"toy": {"methods": rows}}})
     planted = Added({"agent": [spec]}, [table])

@@ -173,15 +173,6 @@ def test_few_samples_of_the_truth_state_its_crps_without_bias(samples):
     assert biased < math.pi**-0.5 * (1 - 0.9 / samples)
 
 
-def test_a_calibrated_forecast_has_a_uniform_pit():
-    """20,000 outcomes: the distance's 99.9 % quantile is 1.95 / √20000 = 0.014."""
-    outcomes = draws(20_000)
-    atoms = quantiles(400)
-    assert ks_distance(pit_distribution(atoms, uniform(atoms), outcomes)) < 0.014 + 1 / 400
-    narrow = quantiles(400, std=0.5)  # a quarter of the outcomes lies beyond each end of its middle
-    assert ks_distance(pit_distribution(narrow, uniform(narrow), outcomes)) > 0.1
-
-
 def test_an_atom_that_is_hit_spreads_over_its_step():
     """A coin, forecast rightly, is calibrated though it has but two outcomes."""
     coin, outcomes = torch.tensor([[0.0, 1.0]]).double(), torch.tensor([[0.0, 1.0]]).double()

@@ -74,10 +74,8 @@ def all_scores(said: Uncertainty, truth: Truth, seed: int) -> dict[str, float]:
     (own,) = score_queries(said, truth, [CLIMATOLOGY])
     (single,) = score_queries(said, Truth.of_one_return(truth.returns[..., 0]), [CLIMATOLOGY])
     found = {f"realized/{name}": value for name, value in single.scores.items()} | dict(own.scores)
-    optimal = {
-        **score_uncertainty(said, truth.q[0]),
-        **score_return_distribution(said, truth.returns[0], truth.probs[0]),
-    }
+    optimal = dict(score_uncertainty(said, truth.q[0]))
+    optimal |= score_return_distribution(said, truth.returns[0], truth.probs[0])
     found |= {name: float(value[0]) for name, value in optimal.items()}
     half = STATES // 2
     if said.epistemic_var is not None:
@@ -275,10 +273,9 @@ def test_no_return_distribution_beats_the_true_one(seed, missing, far, tiny, hon
     law_ = Uncertainty(return_atoms=truth.returns, return_probs=truth.probs)
     of = law_ if honest else stated(seed)
     more = torch.full((*SHAPE, 1), far, dtype=torch.float64)
-    said = Uncertainty(
-        return_atoms=torch.cat([of.return_atoms, more], -1),
-        return_probs=torch.cat([(1 - missing) * of.return_probs, torch.full_like(more, tiny)], -1),
-    )
+    atoms = torch.cat([of.return_atoms, more], -1)
+    probs = torch.cat([(1 - missing) * of.return_probs, torch.full_like(more, tiny)], -1)
+    said = Uncertainty(return_atoms=atoms, return_probs=probs)
     best, wrong = (all_scores(one, truth, seed) for one in (law_, said))
     assert wrong.keys() == best.keys()
     assert best["uncertainty/wasserstein"] == pytest.approx(0, abs=1e-12)

@@ -13,10 +13,8 @@ def parameters(lanes: int, seed: int = 0) -> list[nn.Parameter]:
 
 def gradients(lanes: int, steps: int) -> list[list[torch.Tensor]]:
     g = torch.Generator().manual_seed(1)
-    return [
-        [torch.randn(lanes, *shape, generator=g) for shape in ((5, 3), (1, 3))]
-        for _ in range(steps)
-    ]
+    shapes = [((lanes, 5, 3), (lanes, 1, 3))] * steps
+    return [[torch.randn(*shape, generator=g) for shape in both] for both in shapes]
 
 
 @pytest.mark.parametrize("centered", [False, True])

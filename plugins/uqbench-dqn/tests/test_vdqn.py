@@ -61,12 +61,6 @@ def test_the_risk_measure_decides_over_the_draws():
     assert not torch.equal(agent.policy(obs), neutral.policy(obs))
 
 
-def test_thompson_sampling_draws_anew_every_step():
-    agent = make([5], posterior_std=2.0, learning_starts=900)
-    actions = torch.stack(train(agent, [5], 40))
-    assert len(actions.unique()) == 3
-
-
 @pytest.mark.parametrize("risk", [None, MarginalRisk(CVaR(0.25))])
 def test_with_an_epsilon_of_zero_it_is_itself_bit_for_bit(risk):
     never = {"exploration": "epsilon-greedy", "epsilon_initial": 0.0, "epsilon_final": 0.0}

@@ -162,10 +162,8 @@ def trained(world, deed, patch, folder, seeds=(0, 1)):
     suite = suite.model_copy(update={"methods": (own,), "budgets": budgets})
     suite = planted(host, suite, make, config=spec.load_config())
     chosen = {"methods": [method], "tasks": [task], "seeds": seeds, "steps": steps}
-    plan, store = (
-        plan_of(host, budget, suite=suite, settings={method: settings}, **chosen),
-        Store(folder),
-    )
+    plan = plan_of(host, budget, suite=suite, settings={method: settings}, **chosen)
+    store = Store(folder)
     execute((first_batch(plan),), store, host, lambda event: None)
     return plan.runs, store
 

@@ -36,16 +36,12 @@ def random_outcomes(steps: int, lanes: int = LANES) -> list[Outcome]:
     def below(p: float) -> torch.Tensor:
         return torch.rand(lanes, generator=generator) < p
 
-    return [
-        outcome(
-            torch.randint(-80, 80, (lanes,), generator=generator) / 8,
-            below(0.05),
-            below(0.05),
-            falls=below(0.3).float(),
-            crashes=below(0.1).float(),
-        )
-        for _ in range(steps)
-    ]
+    def one() -> Outcome:
+        reward = torch.randint(-80, 80, (lanes,), generator=generator) / 8
+        ends, events = (below(0.05), below(0.05)), (below(0.3).float(), below(0.1).float())
+        return outcome(reward, *ends, falls=events[0], crashes=events[1])
+
+    return [one() for _ in range(steps)]
 
 
 def recorder(steps: int, lanes: int = LANES, events: tuple[str, ...] = ("falls", "crashes")) -> Any:
@@ -149,13 +145,9 @@ def test_evaluation_episodes_stand_apart_from_training():
     outcomes = random_outcomes(300, lanes=2)
     for step in outcomes[:100]:
         made.step(step)
-    made.evaluation(
-        Evaluated(
-            counts=np.array([[[1.0, 2.0], [3.0, 5.0]], [[0.5, 1.0], [2.0, 3.0]], [[4, 0], [1, 0]]]),
-            lengths=np.array([[10, 20], [30, 40]]),
-            ended=np.array([[True, False], [True, True]]),
-        )
-    )
+    counts = np.array([[[1.0, 2.0], [3.0, 5.0]], [[0.5, 1.0], [2.0, 3.0]], [[4, 0], [1, 0]]])
+    lengths, ended = np.array([[10, 20], [30, 40]]), np.array([[True, False], [True, True]])
+    made.evaluation(Evaluated(counts, lengths, ended))
     for step in outcomes[100:]:
         made.step(step)
     for lane, (records, episodes) in enumerate(made.finish()):
