@@ -5,6 +5,7 @@ import sys
 from functools import partial
 from typing import Any
 
+import kernels
 import numpy as np
 import pytest
 import torch
@@ -34,10 +35,10 @@ def actions(steps: int) -> Tensor:
     return torch.from_numpy(rng.integers(N_ACTIONS, size=(steps, len(SEEDS))))
 
 
-@pytest.mark.parametrize(
-    ("backend", "rules", "passed"),
-    [("lanes", "environment-", 8), ("oracle", "environment-state", 1)],
-)
+RULES = [("lanes", "environment-", 8), ("oracle", "environment-state", 1)]
+
+
+@pytest.mark.parametrize(("backend", "rules", "passed"), RULES)
 def test_both_backends_keep_the_rules_of_environments(backend, rules, passed):
     """The package is slow: its rule is that before which most others are tried."""
     config = HighwayConfig(backend=backend, **({} if backend == "lanes" else FEW))
@@ -63,12 +64,7 @@ def test_lanes_are_those_of_the_oracle(kind):
     crashes = limits = 0
     for action in actions(18):
         out, expected = env.step(action), oracle.step(action)
-        for name in ("reward", "next_obs", "obs"):
-            given, wanted = getattr(out, name), getattr(expected, name)
-            torch.testing.assert_close(given, wanted, rtol=0, atol=1.2e-7, msg=name)
-        assert torch.equal(out.terminated, expected.terminated)
-        assert torch.equal(out.truncated, expected.truncated)
-        assert torch.equal(out.events["crashes"], expected.events["crashes"])
+        kernels.assert_close(out, expected)
         crashes += int(out.events["crashes"].sum())
         limits += int(((out.terminated | out.truncated) & (out.events["crashes"] == 0)).sum())
     assert crashes > 2
@@ -119,8 +115,6 @@ def test_a_negative_seed_is_refused(backend):
 
 
 def test_registering_and_configuring_import_no_simulation():
-    command = (
-        "import sys, uqbench_highway.plugin, uqbench_highway.config, uqbench_highway.environment;"
-        "print({'numba', 'highway_env'} & set(sys.modules))"
-    )
+    modules = ", ".join(f"uqbench_highway.{name}" for name in ("plugin", "config", "environment"))
+    command = f"import sys, {modules}; print({{'numba', 'highway_env'}} & set(sys.modules))"
     assert subprocess.check_output([sys.executable, "-c", command]) == b"set()\n"

@@ -49,6 +49,7 @@ def test_every_lane_is_the_package_bit_for_bit():
     """Observations, rewards, endings and resets of 1,500 steps; falls and limits both occur."""
     lanes = CartPoleLanes(CartPoleConfig(), SEEDS, TimeLimit(200, "truncation"))
     envs = [package(seed) for seed in SEEDS]
+    assert lanes.observation_space == envs[0].observation_space
     obs, _ = lanes.reset()
     first = [env.reset(seed=seed)[0] for env, seed in zip(envs, SEEDS, strict=True)]
     assert np.array_equal(obs.numpy(), np.stack(first))
@@ -96,10 +97,6 @@ def test_a_fall_on_the_last_step_is_a_fall():
     assert last.events["falls"].item() == 1
 
 
-def test_the_observation_space_is_the_packages():
-    assert CartPoleLanes(CartPoleConfig(), [0]).observation_space == package(0).observation_space
-
-
 @pytest.mark.parametrize("rule", ["environment-lanes", "environment-state"])
 def test_a_lane_is_its_own_and_goes_on_from_what_was_saved(rule):
     make = partial(CartPoleLanes, CartPoleConfig())
@@ -107,19 +104,11 @@ def test_a_lane_is_its_own_and_goes_on_from_what_was_saved(rule):
     assert found.status == "passed", str(found)
 
 
-def test_an_action_that_does_not_exist_is_refused():
-    env = CartPoleLanes(CartPoleConfig(), [3])
-    env.reset()
-    with pytest.raises(UqbenchError, match="expected actions 0 or 1"):
-        env.step(torch.tensor([2]))
-
-
 @pytest.mark.filterwarnings("ignore:.*out of date:DeprecationWarning")
 def test_it_is_gymnasiums_own_cartpole():
     ours = gymnasium.make_vec("uqbench_sentinel.vector:uqbench/CartPole-v0", num_envs=3)
-    theirs = gymnasium.make_vec(
-        "CartPole-v0", 3, "sync", {"autoreset_mode": AutoresetMode.SAME_STEP}
-    )
+    same_step = {"autoreset_mode": AutoresetMode.SAME_STEP}
+    theirs = gymnasium.make_vec("CartPole-v0", 3, "sync", same_step)
     assert ours.observation_space == theirs.observation_space
     draws, ends = np.random.default_rng(0), 0
     for seed in (7, None, [3, 1, 2]):
@@ -174,6 +163,17 @@ INFO = EnvironmentInfo(spaces.Box(-np.inf, np.inf, (4,)), 2, 0.99, total_steps=1
 EPISODES = 100
 
 
+def test_another_action_or_environment_is_refused():
+    env = CartPoleLanes(CartPoleConfig(), [3])
+    env.reset()
+    with pytest.raises(UqbenchError, match="expected actions 0 or 1"):
+        env.step(torch.tensor([2]))
+    other = EnvironmentInfo(spaces.Box(-1, 1, (25,)), 5, 0.99, total_steps=1000)
+    for agent in (PushToTheFall, LinearQuadratic):
+        with pytest.raises(UqbenchError, match="expected the environment cartpole"):
+            agent(other, [0], CartPoleScriptConfig(), CPU)
+
+
 def balance(agent: Agent) -> Evaluated:
     env = CartPoleLanes(CartPoleConfig(), range(EPISODES), TimeLimit(200, "terminal"))
     return evaluate(agent, env, 1, EPISODES, 200, events=("falls",))
@@ -207,10 +207,3 @@ def test_the_gain_satisfies_the_riccati_equation_and_stabilizes():
     system = np.eye(16) - np.kron(closed.T, closed.T)
     cost = np.linalg.solve(system, stage.flatten()).reshape(4, 4)
     assert b @ cost @ a / (1e-3 + b @ cost @ b) == pytest.approx(gain, rel=1e-6)
-
-
-def test_another_environment_is_refused():
-    other = EnvironmentInfo(spaces.Box(-1, 1, (25,)), 5, 0.99, total_steps=1000)
-    for agent in (PushToTheFall, LinearQuadratic):
-        with pytest.raises(UqbenchError, match="expected the environment cartpole"):
-            agent(other, [0], CartPoleScriptConfig(), CPU)

@@ -17,14 +17,10 @@ def observed(values, **settings):
     tasks = tuple(f"task-{t}" for t in range(next(iter(values.values())).shape[1]))
     cells = {(m, task): v[:, i] for m, v in values.items() for i, task in enumerate(tasks)}
     sizes = {m: {"size": i, "same": 3, "word": "x"} for i, m in enumerate(values)}
-    return Observations(
-        direction="max",
-        tasks=tasks,
-        raw=cells,
-        configs={(m, task): sizes[m] | settings.get(m, {}) for m, task in cells},
-        task_configs={task: {"length": i} for i, task in enumerate(tasks)},
-        normalize={},
-    )
+    own = {(m, task): sizes[m] | settings.get(m, {}) for m, task in cells}
+    lengths = {task: {"length": i} for i, task in enumerate(tasks)}
+    of = {"configs": own, "task_configs": lengths, "normalize": {}}
+    return Observations(direction="max", tasks=tasks, raw=cells, **of)
 
 
 def found(kind, observations):
@@ -39,8 +35,8 @@ def spread(step, tasks=2, runs=10):
 
 
 def test_each_value_is_compared_with_the_next():
-    grows, falls = (Trend(methods=METHODS, setting="size", **GROWS | {"direction": way})
-                    for way in ("increasing", "decreasing"))  # fmt: skip
+    grows = Trend(methods=METHODS, setting="size", **GROWS)
+    falls = Trend(methods=METHODS, setting="size", **GROWS | {"direction": "decreasing"})
     assert found(grows, observed(spread(1.0))) == (Verdict.HOLDS, 2)
     assert found(falls, observed(spread(1.0))) == (Verdict.DOES_NOT_HOLD, 2)
     assert found(falls, observed(spread(-1.0))) == (Verdict.HOLDS, 2)

@@ -50,19 +50,17 @@ def walk(env: WindyCliff, actions):
 def test_the_paths_have_the_published_return_distributions():
     risky, safe = (return_distribution(PAPER, path) for path in (RISKY_PATH, SAFE_PATH))
     still = 0.95
-    assert dict(risky.probabilities) == pytest.approx(
-        {-1: 0.05, -2: still * 0.05, -3: still**2 * 0.05, 6: still**3}
-    )
+    law = {-1: 0.05, -2: still * 0.05, -3: still**2 * 0.05, 6: still**3}
+    assert dict(risky.probabilities) == pytest.approx(law)
     assert risky.mean == pytest.approx(4.863875, abs=1e-12)  # the paper's "4.8"
     assert risky.variance == pytest.approx(7.854345, abs=1e-6)
     assert risky.fall == pytest.approx(0.142625, abs=1e-12)
     assert dict(safe.probabilities) == {4.0: 1.0}
-    assert (safe.mean, safe.variance, safe.fall) == (4.0, 0.0, 0.0)
-
-
-def test_actions_that_miss_the_goal_have_no_return_distribution():
     with pytest.raises(ValueError, match="the goal; they end in 1"):
         return_distribution(PAPER, [RIGHT])
+    with pytest.raises(ValueError, match="wind is a probability, got"):
+        CliffConfig(wind=1.1)
+    assert (safe.mean, safe.variance, safe.fall) == (4.0, 0.0, 0.0)
 
 
 def test_the_best_risk_neutral_policy_takes_the_ledge_while_the_wind_is_weak():
@@ -198,13 +196,11 @@ def test_where_going_around_gains_nothing_there_is_no_risk_to_control(wind, why)
 def test_who_knows_the_way_has_the_full_score_although_exploring(tmp_path):
     (tmp_path / "mine.py").write_text(WALKER)
     rows = [f"{tmp_path}/mine.py:Walker", "safe-path", "constant-action", "uniform-random"]
-    results = uqbench.run(
-        "windy-cliff", "smoke", methods=rows, out=tmp_path / "results", workers=1, progress=False
-    )
-    means = results.table("leaderboard.csv").set_index("method")
-    assert means["mean"].to_dict() == pytest.approx(
-        {"walker": 1, "safe-path": 1, "constant-action": 0, "uniform-random": 0}
-    )
+    how = {"out": tmp_path / "results", "workers": 1, "progress": False}
+    found = uqbench.run("windy-cliff", "smoke", methods=rows, **how)
+    means = found.table("leaderboard.csv").set_index("method")
+    known = {"walker": 1, "safe-path": 1, "constant-action": 0, "uniform-random": 0}
+    assert means["mean"].to_dict() == pytest.approx(known)
     while_training = means["training_cvar25_mean"]
     assert while_training["walker"] < 0.5 < while_training["safe-path"]
 
@@ -220,11 +216,6 @@ def test_walls_stop_and_the_cliff_is_below_the_ledge():
     assert tables.fall[3, RIGHT] == 0  # the step to the goal ends behind the ledge
     assert tables.fall[6, DOWN] == tables.fall[2, LEFT] == tables.fall[0, RIGHT] == 0.05
     assert (tables.fall[5:, [UP, RIGHT, LEFT]] == 0).all()
-
-
-def test_the_wind_is_a_probability():
-    with pytest.raises(ValueError, match="wind is a probability, got"):
-        CliffConfig(wind=1.1)
 
 
 # -- the environment ------------------------------------------------------------------------------
@@ -299,14 +290,9 @@ def test_the_suite_states_what_the_tables_give():
         law = return_distribution(config, path).probabilities
         cvar = CVaR(0.25)(torch.tensor([*law]).double(), torch.tensor([*law.values()]).double())
         assert constants["training_cvar25"][end] == pytest.approx(cvar.item())
-    own = {
-        *("epsilon_final", "epsilon_decay_steps", "epsilon_decay_from", "epistemic_weight"),
-        *("aleatoric_weight", "aleatoric"),
-    }
-    learning = [
-        one["config"] for one in suite["methods"] if one.get("agent") in ("ua-dqn", "qr-dqn")
-    ]
-    shared = [{k: v for k, v in config.items() if k not in own} for config in learning]
+    own = ("epsilon_final", "epsilon_decay_", "epistemic_weight", "aleatoric")
+    learning = [one for one in suite["methods"] if one.get("agent") in ("ua-dqn", "qr-dqn")]
+    shared = [{k: v for k, v in one["config"].items() if not k.startswith(own)} for one in learning]
     assert all(config == shared[0] for config in shared)  # "differ only in action selection"
 
 

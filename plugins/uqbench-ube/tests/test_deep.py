@@ -61,9 +61,8 @@ def drive(agent: Agent, obs: Tensor, terminated: Sequence[int] = (), truncated: 
         actions.append(act(agent, obs[t]))
         ends, cut = (torch.full((obs.shape[1],), t in of) for of in (terminated, truncated))
         last = obs[t + 1] + 10.0 * (ends | cut)[:, None]
-        agent.observe(
-            step_of_actors(obs[t], actions[-1], torch.ones(obs.shape[1]), ends, cut, last)
-        )
+        paid = torch.ones(obs.shape[1])
+        agent.observe(step_of_actors(obs[t], actions[-1], paid, ends, cut, last))
     return actions
 
 
@@ -116,17 +115,12 @@ def test_targets_are_those_of_the_sweep_and_every_step_is_learned_once(horizon):
 
     agent.learn_uncertainty = spy_learn
     steps, ends = 40, {5: True, 13: False, 14: True, 30: False}
-    terminated = [t for t, terminal in ends.items() if terminal]
-    truncated = [t for t, terminal in ends.items() if not terminal]
+    terminated, truncated = ([t for t in ends if ends[t] is kind] for kind in (True, False))
     actions = drive(agent, observations(steps + 1), terminated, truncated)
     for lane in range(2):
-        expected = reference_targets(
-            local=[nu[lane, 0].item() for nu in locals_[1:]],
-            u=[seen.u[lane, 0].item() for seen in samples],
-            u_last=[seen.u[lane, 1].item() for seen in samples],
-            ends=ends,
-            horizon=horizon,
-        )
+        local = [nu[lane, 0].item() for nu in locals_[1:]]
+        u, u_last = ([seen.u[lane, k].item() for seen in samples] for k in (0, 1))
+        expected = reference_targets(local, u, u_last, ends, horizon)
         taken = [e for e in learned if e[3][lane]]
         assert len(taken) >= max(len(expected) - horizon, steps - 2 * horizon)
         for i, (trunk, action, target, _) in enumerate(taken):

@@ -90,11 +90,8 @@ def test_the_script_alternates_braking_and_keeping_right():
 
 def test_another_environment_is_refused():
     other = EnvironmentInfo(spaces.Box(-1, 1, (4,)), 2, 0.99, total_steps=1000)
-    for make in (
-        lambda: Planner(other, [0], PlannerConfig(), CPU),
-        lambda: KeepRight(other, [0], KeepRightConfig(), CPU),
-    ):
+    for kind, config in ((Planner, PlannerConfig()), (KeepRight, KeepRightConfig())):
         with pytest.raises(UqbenchError, match="expected the environment highway"):
-            make()
+            kind(other, [0], config, CPU)
     with pytest.raises(ValueError, match="steps must be at least 1; got 0"):
         PlannerConfig(steps=0)
