@@ -4,6 +4,7 @@ import io
 import os
 import threading
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import gymnasium
@@ -135,10 +136,6 @@ class Masked(Counter):
         return mask
 
 
-class SilentMasked(Masked):
-    silent_end = True
-
-
 def forbidden(valid: torch.Tensor | None) -> list[list[int]]:
     assert valid.dtype == torch.bool
     return [(~lane).nonzero().flatten().tolist() for lane in valid]
@@ -163,7 +160,7 @@ def test_an_action_that_is_not_valid_is_refused(action):
 
 @pytest.mark.parametrize("lane", [0, 1, 2])
 def test_a_lane_that_gives_no_mask_has_all_actions_and_leaves_other_lanes_theirs(lane):
-    env = lanes(make=SilentMasked)
+    env = lanes(make=type("SilentMasked", (Masked,), {"silent_end": True}))
     env.reset()
     outcome = act(env, *(int(i == lane) for i in range(3)))
     assert forbidden(outcome.next_valid) == [[] if i == lane else [3] for i in range(3)]
@@ -223,18 +220,10 @@ def test_observations_keep_the_shape_and_dtype_of_their_space(space, shape, dtyp
     assert outcome.obs.reshape(2, -1).bool().all(1).tolist() == [True, False]
 
 
-class Acting(Counter):
-    """Has the action space it is given."""
-
-    def __init__(self, space: spaces.Space[Any]) -> None:
-        super().__init__()
-        self.action_space = space
-
-
 @pytest.mark.parametrize("space", [spaces.MultiDiscrete([2, 3]), spaces.Discrete(3, start=1)])
 def test_actions_that_are_not_numbered_from_zero_are_refused(space):
     with pytest.raises(UqbenchError, match="Discrete actions from 0") as caught:
-        lanes(make=lambda: Acting(space))
+        lanes(make=type("Acting", (Counter,), {"action_space": space}))
     assert str(space) in str(caught.value)
 
 
@@ -273,12 +262,8 @@ class Forgetful(Walking, EzPickle):
         self.lock = threading.Lock()
 
 
-def wrapped() -> gymnasium.Env[Any, Any]:
-    return gymnasium.wrappers.TimeLimit(Forgetful(), 3)
-
-
-def hidden() -> gymnasium.Env[Any, Any]:
-    return gymnasium.wrappers.TimeLimit(Keeping(), 3)
+def wrapped(kind: type[gymnasium.Env] = Forgetful) -> gymnasium.Env[Any, Any]:
+    return gymnasium.wrappers.TimeLimit(kind(), 3)
 
 
 def through_a_file(state: dict[str, Any]) -> dict[str, Any]:
@@ -309,24 +294,22 @@ def test_a_loaded_copy_steps_on_exactly_like_the_saved_one(make, steps):
 
 
 def test_an_environment_that_says_where_it_is_takes_no_step_again():
-    made: list[Keeping] = []
-
-    def make() -> Keeping:
-        made.append(Keeping())
-        return made[-1]
-
-    env = lanes([5], make, time_limit=TimeLimit(4, "truncation"), has_state_dict=True)
+    made = [Keeping(), Keeping()]
+    env = lanes([5], lambda: made[0], time_limit=TimeLimit(4, "truncation"), has_state_dict=True)
     env.reset()
     for _ in range(30):
         act(env, 0)
-    copy = lanes([5], make, has_state_dict=True)
-    copy.load_state_dict(env.state_dict())
+    lanes([5], lambda: made[1], has_state_dict=True).load_state_dict(env.state_dict())
     assert [env.steps_taken for env in made] == [30, 0]
 
 
 SAYINGS = [
     (Walking, True, r"has_state_dict=True, but Walking lacks state_dict\(\)"),
-    (hidden, True, r"TimeLimit lacks .* It hides those of Keeping\. Give TimeLimit both"),
+    (
+        partial(wrapped, Keeping),
+        True,
+        r"TimeLimit lacks .* It hides those of Keeping\. Give TimeLimit both",
+    ),
     (Keeping, False, r"Keeping has state_dict\(\) .* has_state_dict=False says it has not"),
 ]
 

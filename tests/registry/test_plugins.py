@@ -152,16 +152,20 @@ def test_truths_may_be_strings():
         imported("math:pi")
 
 
+AGENT = """from uqbench import AgentSpec, hookimpl
+@hookimpl
+def uqbench_agents():
+    return [AgentSpec(name='acme-{0}', version='1', factory='acme.{0}:X')]
+"""
+
+
 def test_a_plugin_may_be_in_a_namespace_that_it_shares(tmp_path, monkeypatch):
     """``acme`` has no files: each plugin's package is what is hashed for provenance."""
     for name in ("one", "two"):
         folder = tmp_path / name / "acme" / name
         folder.mkdir(parents=True)
         (folder / "__init__.py").write_text("")
-        (folder / "plugin.py").write_text(
-            f"from uqbench import AgentSpec, hookimpl\n\n@hookimpl\ndef uqbench_agents():\n"
-            f"    return [AgentSpec(name='acme-{name}', version='1', factory='acme.{name}:X')]\n"
-        )
+        (folder / "plugin.py").write_text(AGENT.format(name))
         points = f"[uqbench]\n{name} = acme.{name}.plugin\n"
         commands.install(tmp_path / name, f"acme-{name}", "1", points)
         monkeypatch.syspath_prepend(str(tmp_path / name))
@@ -218,5 +222,6 @@ def test_a_spec_of_another_kind_is_refused():
         return [Spec(name="mine", version="1", factory=dict)]
 
     plugin = register(Host(), "odd", Module(uqbench_estimators=hookimpl(uqbench_estimators)))
-    said = "TypeError: the estimator 'mine' is a Spec; expected a uqbench.EstimatorSpec"
-    assert plugin.failure == said
+    assert plugin.failure.endswith(
+        "the estimator 'mine' is a Spec; expected a uqbench.EstimatorSpec"
+    )

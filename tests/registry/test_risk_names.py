@@ -117,12 +117,8 @@ def test_a_config_holds_the_measures_and_its_table_their_names(of):
              "marginal": "median"}  # fmt: skip
     given, more = (table, {}) if of == "settings" else ({}, {"overrides": table})
     made = resolve(Config, given, where="x", risk_names=names, **more)
-    assert made == Config(
-        Wang(0.3),
-        compose(Median(), Median()),
-        compose(CVaR(0.25), Median()),
-        MarginalRisk(Median()),
-    )
+    two, several = compose(Median(), Median()), compose(CVaR(0.25), Median())
+    assert made == Config(Wang(0.3), two, several, MarginalRisk(Median()))
     assert as_table(made, names) == table
     assert as_table(Config(), names)["one"] == f"cvar({CVaR().alpha})"
     with pytest.raises(UqbenchError, match="Median is not a registered risk measure"):

@@ -79,10 +79,8 @@ def test_in_no_suite_is_a_metric_after_one_factor_of_a_score_without_sizes(host,
     for suite, task in tasks:
         spec = host.environments[task.environment]
         for score in ("proper", *spec.sizes):
-            metric = Metric(
-                name="formed", summary="after one factor", kind="queries", tasks=(task.name,),
-                statistic=f"queries/one-size/{score}",
-            )  # fmt: skip
+            of = {"name": "formed", "summary": "after one factor", "tasks": (task.name,)}
+            metric = Metric(kind="queries", statistic=f"queries/one-size/{score}", **of)
             own = suite.with_row("metrics", metric.name, metric, added=True)
             said = problems_of(own, host, "here", ("metrics", metric.name))
             if score in spec.sizes:

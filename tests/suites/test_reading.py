@@ -1,10 +1,11 @@
 from pathlib import Path
 
 import pytest
+from toy_runs import plan_of
 
 from uqbench.errors import UqbenchError
 from uqbench.registry import Host
-from uqbench.suites import Catalog, Suite, make_plan, method_config, parse_suite, read_suites
+from uqbench.suites import Catalog, Suite, method_config, parse_suite, read_suites
 
 TOY = Path(__file__).parents[1] / "toy"
 
@@ -76,9 +77,8 @@ def test_what_is_wrong_in_a_suite_is_told_with_file_key_and_nearest_name(host, o
 def test_all_rows_of_a_kind_that_are_wrong_are_told_at_once(host):
     with pytest.raises(UqbenchError) as caught:
         parse_suite(text().replace('agent = "walker"', 'agent = "waker"'), host, "toy.toml")
-    slow, fast = str(caught.value).splitlines()
-    assert slow.startswith("toy.toml: methods.slow.agent: there is no agent 'waker'")
-    assert fast.startswith("toy.toml: methods.fast.agent: there is no agent 'waker'")
+    for name, line in zip(("slow", "fast"), str(caught.value).splitlines(), strict=True):
+        assert line.startswith(f"toy.toml: methods.{name}.agent: there is no agent 'waker'")
 
 
 def join(host: Host, folder: Path, **texts: str) -> Catalog:
@@ -187,15 +187,12 @@ def test_a_budget_sets_what_methods_have_and_each_value_replaces_the_one_before(
     suite, special = (parse_suite(of, host, "toy.toml") for of in (of_budget, of_method))
 
     def forward(suite, budget, task="short", **given):
-        chosen = {
-            "methods": ["fast"],
-            "tasks": [task],
-            "settings": {"fast": given} if given else None,
-        }
-        plan = make_plan(suite, host, budget, device="cpu", **chosen)
-        (run, *_) = plan.runs
-        assert run.identity["method"]["config"]["forward"] == plan.cells[0].config.forward
-        return plan.cells[0].config.forward
+        settings = {"fast": given} if given else None
+        chosen = {"methods": ["fast"], "tasks": [task], "settings": settings}
+        plan = plan_of(host, budget, suite=suite, **chosen)
+        found = plan.cells[0].config.forward
+        assert plan.runs[0].identity["method"]["config"]["forward"] == found
+        return found
 
     tasks_own = forward(suite, "paper", "long")
     assert len({forward(suite, "paper"), tasks_own, 0.2}) == 3

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from uqbench import Spec, hookimpl
-from uqbench.registry import Host
+from uqbench import Spec
+from uqbench.registry import Added, Host
 from uqbench.risk import RiskMeasure
 from uqbench.suites import Catalog, make_plan, read_suites
 
@@ -21,13 +21,6 @@ class Worst(RiskMeasure):
         return values.amin(dim)
 
 
-class Plugin:
-    @staticmethod
-    @hookimpl
-    def uqbench_risk_measures() -> list[Spec]:
-        return [Spec(name="worst", version="1", factory=Worst)]
-
-
 def catalog(host: Host, tmp_path: Path, text: str = ADDED) -> Catalog:
     path = tmp_path / "added.toml"
     path.write_text(text)
@@ -37,7 +30,8 @@ def catalog(host: Host, tmp_path: Path, text: str = ADDED) -> Catalog:
 
 @pytest.fixture
 def outside(host: Host) -> Host:
-    host.register(name="worst", distribution="worst", version="1", load=lambda: Plugin)
+    added = Added({"risk measure": [Spec(name="worst", version="1", factory=Worst)]})
+    host.register(name="worst", distribution="worst", version="1", load=lambda: added)
     return host
 
 

@@ -9,14 +9,8 @@ import pytest
 import torch
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
+from uqbench_sentinel import cartpole_agents as agents
 from uqbench_sentinel.cartpole import CartPoleConfig, CartPoleLanes
-from uqbench_sentinel.cartpole_agents import (
-    CartPoleScriptConfig,
-    LinearQuadratic,
-    PushToTheFall,
-    linearized,
-    regulator,
-)
 from uqbench_sentinel.cartpole_queries import query_states
 
 from uqbench.agent import Agent, EnvironmentInfo
@@ -169,9 +163,9 @@ def test_another_action_or_environment_is_refused():
     with pytest.raises(UqbenchError, match="expected actions 0 or 1"):
         env.step(torch.tensor([2]))
     other = EnvironmentInfo(spaces.Box(-1, 1, (25,)), 5, 0.99, total_steps=1000)
-    for agent in (PushToTheFall, LinearQuadratic):
+    for agent in (agents.PushToTheFall, agents.LinearQuadratic):
         with pytest.raises(UqbenchError, match="expected the environment cartpole"):
-            agent(other, [0], CartPoleScriptConfig(), CPU)
+            agent(other, [0], agents.CartPoleScriptConfig(), CPU)
 
 
 def balance(agent: Agent) -> Evaluated:
@@ -180,13 +174,20 @@ def balance(agent: Agent) -> Evaluated:
 
 
 def test_the_regulator_never_falls_and_the_script_always_does():
-    assert balance(LinearQuadratic(INFO, [0], CartPoleScriptConfig(), CPU)).counts[2].sum() == 0
-    assert balance(PushToTheFall(INFO, [0], CartPoleScriptConfig(), CPU)).counts[2].all()
+    assert (
+        balance(agents.LinearQuadratic(INFO, [0], agents.CartPoleScriptConfig(), CPU))
+        .counts[2]
+        .sum()
+        == 0
+    )
+    assert (
+        balance(agents.PushToTheFall(INFO, [0], agents.CartPoleScriptConfig(), CPU)).counts[2].all()
+    )
 
 
 def test_the_linearization_is_the_textbook_formula():
     """Barto, Sutton & Anderson's equations at the upright position; 1.1 kg in all, pole 0.1 kg."""
-    a, b = linearized()
+    a, b = agents.linearized()
     turn = 0.5 * (4 / 3 - 0.1 / 1.1)
     expected = np.eye(4)
     expected[0, 1] = expected[2, 3] = 0.02
@@ -198,8 +199,8 @@ def test_the_linearization_is_the_textbook_formula():
 
 
 def test_the_gain_satisfies_the_riccati_equation_and_stabilizes():
-    a, b = linearized()
-    gain = regulator()
+    a, b = agents.linearized()
+    gain = agents.regulator()
     closed = a - np.outer(b, gain)
     assert np.abs(np.linalg.eigvals(closed)).max() < 1
     # the cost of the closed loop, by its own Lyapunov equation, gives the same gain

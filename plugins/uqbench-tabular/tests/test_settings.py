@@ -2,12 +2,7 @@
 
 import pytest
 from uqbench_tabular.agents.config import BQLConfig, CertaintyEquivalenceConfig
-from uqbench_tabular.environments.config import (
-    ChainConfig,
-    DeepSeaConfig,
-    PriorMDPConfig,
-    WideNarrowConfig,
-)
+from uqbench_tabular.environments import config as worlds
 
 REFUSED = [
     (CertaintyEquivalenceConfig, {"replan_every": 0}, "must be at least one step; got 0"),
@@ -28,12 +23,12 @@ def test_a_config_that_makes_no_sense_is_refused(kind, settings, message):
 
 
 NO_WORLDS = [
-    (lambda: ChainConfig(slip=1.2), "slip is a probability; got 1.2"),
-    (lambda: DeepSeaConfig(states=2), "states ≥ 3, .* got 2"),
-    (lambda: WideNarrowConfig(width=1), "pairs ≥ 1 and width ≥ 2; got 1 and 1"),
-    (lambda: WideNarrowConfig(deviation=-1.0), "deviation must not be negative"),
-    (lambda: PriorMDPConfig(states=0), "at least one state and action; got 0, 2"),
-    (lambda: PriorMDPConfig(lam=0.0), "lam must be positive; got 0.0"),
+    (lambda: worlds.ChainConfig(slip=1.2), "slip is a probability; got 1.2"),
+    (lambda: worlds.DeepSeaConfig(states=2), "states ≥ 3, .* got 2"),
+    (lambda: worlds.WideNarrowConfig(width=1), "pairs ≥ 1 and width ≥ 2; got 1 and 1"),
+    (lambda: worlds.WideNarrowConfig(deviation=-1.0), "deviation must not be negative"),
+    (lambda: worlds.PriorMDPConfig(states=0), "at least one state and action; got 0, 2"),
+    (lambda: worlds.PriorMDPConfig(lam=0.0), "lam must be positive; got 0.0"),
 ]
 
 

@@ -2,13 +2,8 @@
 
 import pytest
 import torch
+from uqbench_tabular.environments import config as worlds
 from uqbench_tabular.environments.chain import chain_mdp
-from uqbench_tabular.environments.config import (
-    ChainConfig,
-    DeepSeaConfig,
-    PriorMDPConfig,
-    WideNarrowConfig,
-)
 from uqbench_tabular.environments.deep_sea import deep_sea
 from uqbench_tabular.environments.prior_mdp import prior_mdp
 from uqbench_tabular.environments.wide_narrow import wide_narrow
@@ -19,9 +14,9 @@ from uqbench.suites import Plan, make_plan, read_suites
 
 FIGURE_SUITES = ("deepsea", "widenarrow", "priormdp", "deepsea-deep")
 WORLDS = {
-    "deepsea": lambda config: deep_sea(DeepSeaConfig(**config)),
-    "widenarrow": lambda config: wide_narrow(WideNarrowConfig(**config)),
-    "priormdp": lambda config: prior_mdp(PriorMDPConfig(**config)),
+    "deepsea": lambda config: deep_sea(worlds.DeepSeaConfig(**config)),
+    "widenarrow": lambda config: wide_narrow(worlds.WideNarrowConfig(**config)),
+    "priormdp": lambda config: prior_mdp(worlds.PriorMDPConfig(**config)),
 }
 
 
@@ -40,9 +35,9 @@ def paper(monkeypatch):
 def test_the_chains_normalization_is_the_exact_gains(paper):
     suite = paper("five-state").suite
     [task] = suite.tasks
-    assert ChainConfig(**task.config) == ChainConfig()
+    assert worlds.ChainConfig(**task.config) == worlds.ChainConfig()
     constants = suite.normalization_constants(suite.metric("reward_per_step"))[task.name]
-    chain = chain_mdp(ChainConfig())
+    chain = chain_mdp(worlds.ChainConfig())
     random = uniform_policy(chain)
     assert random.tolist() == [[0.5, 0.5]] * 4 + [[0.0, 1.0]]
     for exact in (gain(chain, random).item(), 36 / 175):

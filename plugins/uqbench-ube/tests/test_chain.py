@@ -4,13 +4,7 @@ import math
 
 import pytest
 import torch
-from uqbench_ube.chain.agents import (
-    BonusDecider,
-    BonusDecisionConfig,
-    Decider,
-    UBEDecider,
-    UBEDecisionConfig,
-)
+from uqbench_ube.chain import agents
 from uqbench_ube.chain.config import ChainConfig, best_return, mean_returns
 from uqbench_ube.chain.environment import ChainLanes
 from uqbench_ube.chain.process import bonus_per_visit, uncertainty_per_visit
@@ -59,7 +53,7 @@ def test_every_step_ends_an_episode_and_tells_its_expected_regret():
     assert outcome.events["regret"].tolist() == [0.0, 1.0, 1.0]
 
 
-def decide(agent: Decider, env: LaneEnv, steps: int) -> torch.Tensor:
+def decide(agent: agents.Decider, env: LaneEnv, steps: int) -> torch.Tensor:
     """Regret per episode, ``[steps, L]``."""
     obs, _ = env.reset()
     regrets = []
@@ -71,12 +65,12 @@ def decide(agent: Decider, env: LaneEnv, steps: int) -> torch.Tensor:
     return torch.stack(regrets)
 
 
-def ube(seeds, **config) -> UBEDecider:
-    return UBEDecider(INFO, seeds, UBEDecisionConfig(**config), CPU)
+def ube(seeds, **config) -> agents.UBEDecider:
+    return agents.UBEDecider(INFO, seeds, agents.UBEDecisionConfig(**config), CPU)
 
 
-def bonus(seeds, **config) -> BonusDecider:
-    return BonusDecider(INFO, seeds, BonusDecisionConfig(**config), CPU)
+def bonus(seeds, **config) -> agents.BonusDecider:
+    return agents.BonusDecider(INFO, seeds, agents.BonusDecisionConfig(**config), CPU)
 
 
 def test_thompson_scores_are_those_of_equation_3():
@@ -116,7 +110,10 @@ def test_means_are_those_of_the_returns():
 @pytest.mark.parametrize("rule", ["agent-lanes", "agent-checkpoint"])
 @pytest.mark.parametrize(
     ("factory", "config"),
-    [(UBEDecider, UBEDecisionConfig()), (BonusDecider, BonusDecisionConfig())],
+    [
+        (agents.UBEDecider, agents.UBEDecisionConfig()),
+        (agents.BonusDecider, agents.BonusDecisionConfig()),
+    ],
 )
 def test_agents_keep_the_rules_of_lanes_and_checkpoints(factory, config, rule):
     def world(count, first):

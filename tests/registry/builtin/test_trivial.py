@@ -8,13 +8,8 @@ from scipy import stats
 from torch import Tensor
 
 from uqbench import testing
-from uqbench.agent import EnvironmentInfo, Step
-from uqbench.builtin.trivial import (
-    ConstantAction,
-    ConstantActionConfig,
-    UniformRandom,
-    UniformRandomConfig,
-)
+from uqbench.agent import EnvironmentInfo
+from uqbench.builtin import trivial
 from uqbench.errors import UqbenchError
 from uqbench.testing.worlds import act, step_of_actors
 
@@ -23,21 +18,18 @@ SPEC = EnvironmentInfo(spaces.Box(-1, 1, (2,)), 4, 0.99, total_steps=1000)
 RARE = 1e-6  # least p-value: a test of frequencies fails for one fresh seed in a million
 
 
-def uniform(seeds: list[int]) -> UniformRandom:
-    return UniformRandom(SPEC, seeds, UniformRandomConfig(), CPU)
+def uniform(seeds: list[int]) -> trivial.UniformRandom:
+    return trivial.UniformRandom(SPEC, seeds, trivial.UniformRandomConfig(), CPU)
 
 
-def step(t: int, lanes: int) -> Step:
-    obs, ends = torch.zeros(lanes, 2), torch.zeros(lanes, dtype=torch.bool)
-    action = torch.zeros(lanes, dtype=torch.int64)
-    return step_of_actors(obs, action, torch.zeros(lanes), ends, ends, obs)
-
-
-def acted(agent: UniformRandom, steps: int, lanes: int, valid: Tensor | None = None) -> Tensor:
-    actions = []
-    for t in range(steps):
-        actions.append(act(agent, torch.zeros(lanes, 2), valid))
-        agent.observe(step(t, lanes))
+def acted(
+    agent: trivial.UniformRandom, steps: int, lanes: int, valid: Tensor | None = None
+) -> Tensor:
+    obs, none = torch.zeros(lanes, 2), torch.zeros(lanes)
+    step, actions = step_of_actors(obs, none.long(), none, none > 0, none > 0, obs), []
+    for _ in range(steps):
+        actions.append(act(agent, obs, valid))
+        agent.observe(step)
     return torch.stack(actions)
 
 
@@ -71,7 +63,7 @@ def test_a_random_agent_keeps_the_rules_of_lanes_and_checkpoints(rule):
 
 
 def test_a_constant_action_is_taken_in_training_and_evaluation():
-    agent = ConstantAction(SPEC, [0, 1], ConstantActionConfig(action=2), CPU)
+    agent = trivial.ConstantAction(SPEC, [0, 1], trivial.ConstantActionConfig(action=2), CPU)
     assert act(agent, torch.zeros(2, 2)).tolist() == [2, 2]
     assert agent.policy(torch.zeros(2, 3, 2)).tolist() == [[2] * 3] * 2
     assert agent.uncertainty(torch.zeros(2, 3, 2)) is None
@@ -80,4 +72,4 @@ def test_a_constant_action_is_taken_in_training_and_evaluation():
 @pytest.mark.parametrize("action", [-1, 4])
 def test_a_constant_action_that_the_environment_lacks_is_refused(action):
     with pytest.raises(UqbenchError, match=f"action must be one of 0 to 3; got {action}"):
-        ConstantAction(SPEC, [0], ConstantActionConfig(action=action), CPU)
+        trivial.ConstantAction(SPEC, [0], trivial.ConstantActionConfig(action=action), CPU)

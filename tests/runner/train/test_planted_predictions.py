@@ -10,16 +10,8 @@ import pytest
 import torch
 from toy_runs import first_batch, plan_of
 
+import uqbench.estimator as est
 from uqbench.errors import UqbenchError, see
-from uqbench.estimator import (
-    Data,
-    Dataset,
-    Estimator,
-    EvaluationSet,
-    Predictions,
-    PredictiveUncertainty,
-    Problem,
-)
 from uqbench.registry import Host
 from uqbench.results import Store
 from uqbench.runner import execute
@@ -37,7 +29,7 @@ def no_other_plugin(monkeypatch):
     monkeypatch.setenv("UQBENCH_PLUGINS", "builtin")
 
 
-class Points(Dataset):
+class Points(est.Dataset):
     """Points of three classes, or with values."""
 
     inputs, n_classes, members = (2,), C, S
@@ -48,14 +40,14 @@ class Points(Dataset):
     def data(self, seeds):
         inputs = torch.arange(12.0).reshape(1, 6, 2).expand(len(seeds), -1, -1).clone()
         targets = torch.arange(6) % C if self.n_classes else torch.arange(6.0)
-        return Data(inputs, targets.expand(len(seeds), -1).clone())
+        return est.Data(inputs, targets.expand(len(seeds), -1).clone())
 
     def reference_model(self, seeds):
         return None
 
     def evaluation_sets(self, seeds):
         data = Points.data(self, seeds)
-        return {"test": EvaluationSet(0.5 + data.inputs[:, :M], data.targets[:, :M])}
+        return {"test": est.EvaluationSet(0.5 + data.inputs[:, :M], data.targets[:, :M])}
 
     def score(self, seeds, predictions):
         return {"own": torch.ones(len(seeds))}
@@ -65,23 +57,23 @@ class Values(Points):
     n_classes = 0
 
 
-def honest(lanes: int, dtype: torch.dtype = torch.float64) -> PredictiveUncertainty:
+def honest(lanes: int, dtype: torch.dtype = torch.float64) -> est.PredictiveUncertainty:
     """An ensemble's, in setting (a); parts are computed in the same dtype."""
     drawn = torch.randn(S, lanes, M, C, generator=torch.Generator().manual_seed(0)) * 3
     members = drawn.to(dtype).softmax(-1)
     probs = members.mean(0)
     total, aleatoric = (torch.special.entr(p).sum(-1) for p in (probs, members))
     aleatoric = aleatoric.mean(0)
-    return PredictiveUncertainty(
+    return est.PredictiveUncertainty(
         total, aleatoric, total - aleatoric, probs, "nats", members=members, score=1 * total,
         highest=members.amax(0), classes=probs > 0.2,
     )  # fmt: skip
 
 
-def normal(lanes: int) -> PredictiveUncertainty:
+def normal(lanes: int) -> est.PredictiveUncertainty:
     """A regression's."""
     one = torch.ones(lanes, M)
-    return PredictiveUncertainty(
+    return est.PredictiveUncertainty(
         2 * one, one, one, None, "variance", mean=0 * one, members=torch.zeros(S, lanes, M, 1),
         interval=torch.stack([-one, one], -1),
     )  # fmt: skip
@@ -112,7 +104,7 @@ def reason(
 ):  # fmt: skip
     """Why the run of a planted estimator or data set fails; empty where it finishes."""
 
-    class Planted(Estimator):
+    class Planted(est.Estimator):
         def __init__(self, problem, seeds, config: NoConfig, device):
             tell(problem)
 
@@ -149,14 +141,14 @@ class TwoSets(Values):
 
     def evaluation_sets(self, seeds):
         near = super().evaluation_sets(seeds)["test"].inputs
-        return {"near": EvaluationSet(near, near[..., 0]), "far": EvaluationSet(40 + near)}
+        return {"near": est.EvaluationSet(near, near[..., 0]), "far": est.EvaluationSet(40 + near)}
 
 
 def distances(inputs):
     """A regression whose novelty is the input's size."""
     size = inputs.norm(dim=-1).double()
     one = torch.ones_like(size)
-    return PredictiveUncertainty(2 * one, one, one, None, "variance", mean=0 * one, score=size)
+    return est.PredictiveUncertainty(2 * one, one, one, None, "variance", mean=0 * one, score=size)
 
 
 def test_all_points_are_asked_about_once_in_an_order_of_each_lane(tmp_path):
@@ -187,7 +179,7 @@ def test_all_points_are_asked_about_once_in_an_order_of_each_lane(tmp_path):
 def test_an_estimator_is_told_plain_values_and_holds_no_data_set(tmp_path):
     told = []
     assert reason(tmp_path, tell=told.append) == ""
-    assert told == [Problem((2,), C, members=S)]
+    assert told == [est.Problem((2,), C, members=S)]
     assert all(isinstance(x, int | float | str | tuple | None) for x in vars(told[0]).values())
 
 
@@ -296,15 +288,15 @@ def test_an_honest_regression_is_scored(unit, tmp_path):
 def test_a_lane_answers_for_itself_and_is_named_with_the_first_point():
     by = Speaker("estimator", "E of e", "for the set 'test'", see("wrong-prediction"))
     stated = honest(3)
-    check_prediction(Predictions(stated), (3, M), C, by)
+    check_prediction(est.Predictions(stated), (3, M), C, by)
     stated.probs[2, 1] = 1.0
     with pytest.raises(UqbenchError, match="3 in lane 2 at point 1; expected"):
-        check_prediction(Predictions(stated), (3, M), C, by)
+        check_prediction(est.Predictions(stated), (3, M), C, by)
     one, tiny = torch.ones(2, M), -1e-4 * torch.ones(2, M)
     large = torch.tensor([[1.0], [1e6]]).expand(2, M)
-    variances = PredictiveUncertainty(large + tiny, large, tiny, None, "variance", mean=one)
+    variances = est.PredictiveUncertainty(large + tiny, large, tiny, None, "variance", mean=one)
     with pytest.raises(UqbenchError, match=r"epistemic is negative .*-0.0001 in lane 0 at point 0"):
-        check_prediction(Predictions(variances), (2, M), 0, by)  # in lane 1 it is rounding
+        check_prediction(est.Predictions(variances), (2, M), 0, by)  # in lane 1 it is rounding
 
 
 @pytest.mark.parametrize("count", [1, 20, 1000])
@@ -317,9 +309,9 @@ def test_members_that_are_drawn_from_a_posterior_agree_with_its_mean(count):
     members = torch.nn.functional.one_hot(drawn.long(), 2).double()
     probs = torch.tensor([0.99, 0.01], dtype=torch.float64).expand(1, 4000, 2)
     own = torch.special.entr(probs).sum(-1)
-    stated = PredictiveUncertainty(own, 0 * own, own, probs, "nats", members=members)
+    stated = est.PredictiveUncertainty(own, 0 * own, own, probs, "nats", members=members)
     by = Speaker("estimator", "E of e", "for the set 'test'", see("wrong-prediction"))
-    check_prediction(Predictions(stated), (1, 4000), 2, by)
+    check_prediction(est.Predictions(stated), (1, 4000), 2, by)
 
 
 def problem(base=Points, **changes):
@@ -345,7 +337,7 @@ FAULTY = {
         "targets for training are torch.float32 .* expected torch.int64"),
     "fewer targets": ({"data": lambda d: replace(d, targets=d.targets[:, :3])},
         r"shape \(1, 3\); expected torch.int64 of shape \(1, 6\), one for each input"),
-    "no lane dimension": ({"data": lambda d: Data(d.inputs[0], d.targets[0])},
+    "no lane dimension": ({"data": lambda d: est.Data(d.inputs[0], d.targets[0])},
         r"inputs for training are .*\(6, 2\); expected \(1, points, 2\)"),
     "other inputs": ({"inputs": (3,)}, r"one input is \(3,\)"),
     "NaN evaluation set": (
