@@ -1,6 +1,5 @@
 """Gradient steps after 1, 3, 6, 10, … environment steps, as many as an event has."""
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -9,10 +8,9 @@ from gymnasium import spaces
 from torch import Tensor
 from uqbench_dqn.config import DQNConfig
 from uqbench_dqn.dqn import DQN
-from uqbench_dqn.updates import Schedule, WithRepeats
+from uqbench_dqn.updates import WithRepeats
 
 from uqbench.agent import EnvironmentInfo
-from uqbench.lanes import Clock
 from uqbench.testing.worlds import transitions
 
 EVENTS = [1, 3, 6, 10, 15, 21, 28, 36, 45, 55]
@@ -83,23 +81,23 @@ def test_the_config_knows_how_many_gradient_steps_a_run_takes(settings):
 class Prioritized(WithRepeats):
     """Proportional prioritization (Schaul et al. 2016), one class: new transitions weigh most."""
 
-    def __init__(self, seeds, count, replay, schedule, clock) -> None:
+    def __init__(self, seeds, count, replay, schedule, clock):
         super().__init__(seeds, count, replay, schedule, clock)
         self.priorities = torch.ones(len(seeds), replay.capacity, dtype=torch.float64)
 
-    def at(self, draws: Clock) -> Tensor:
+    def at(self, draws):
         mass = self.priorities[:, : int(self._replay.stored)].cumsum(-1)
         return torch.searchsorted(mass, self._uniform.at(draws) * mass[:, -1:], right=True)
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self):
         return {"priorities": self.priorities.clone()}
 
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state):
         self.priorities.copy_(state["priorities"])
 
 
 class PrioritizedDQN(DQN):
-    def draw(self, seeds: Sequence[int], schedule: Schedule) -> Prioritized:
+    def draw(self, seeds, schedule):
         return Prioritized(seeds, self.config.batch_size, self.replay, schedule, self.clock)
 
     def learn(self, index: Tensor) -> Tensor:
