@@ -1,7 +1,7 @@
 """What a node writes becomes events of whoever follows, once each, also later."""
 
 import json
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -57,7 +57,7 @@ def register(host: Host, make: Callable[[], Any]) -> None:
     host.register(name="cluster", distribution="cluster", version="1", load=lambda: added)
 
 
-def kinds(found: Iterator[Any]) -> list[str]:
+def kinds(found: Iterable[Any]) -> list[str]:
     return [type(event).__name__ for event in found]
 
 
@@ -105,7 +105,7 @@ def test_who_is_gone_fails_and_what_it_had_finished_is_finished(host, sent, tmp_
     store = Store(tmp_path)
     execute((batch.of(batch.runs[:1]),), store, host, lambda event: None, 0.0)
     followed = list(follow(cluster(JobState.ENDED, note="out of memory"), [sent], tmp_path))
-    assert kinds(iter(followed)) == ["Finished", "Failed"]
+    assert kinds(followed) == ["Finished", "Failed"]
     assert followed[0].batch.runs == batch.runs[:1]
     assert followed[0].scalars[0]["online_return"] is not None
     assert followed[1].batch.runs == batch.runs[1:]
@@ -194,24 +194,6 @@ def test_a_run_that_is_locked_is_not_failed_whatever_the_scheduler_says(host, se
     assert len(looks) >= 5
 
 
-def test_who_removes_an_order_is_told_no_more(sent, tmp_path):
-    order, (batch,) = sent
-    writer = EventLogWriter(tmp_path, order)
-    writer.add(events.Started(batch))
-    forget(tmp_path, order.name)
-    writer.add(events.Notice(batch, "a word"))
-    assert not (tmp_path / ORDERS).exists()
-
-
-def test_a_node_that_refuses_is_told(sent, tmp_path):
-    order, _ = sent
-    writer = EventLogWriter(tmp_path, order)
-    writer.refuse("refused: other versions")
-    writer.write()
-    [failed] = follow(cluster(), [sent], tmp_path)
-    assert failed.reason == "refused: other versions"
-
-
 def test_a_second_attempt_adds_to_what_the_first_one_told(sent, tmp_path):
     order, (batch,) = sent
     first, other = (batch.of([run]) for run in batch.runs)
@@ -222,7 +204,19 @@ def test_a_second_attempt_adds_to_what_the_first_one_told(sent, tmp_path):
     again.add(events.Taken(first))
     again.add(events.Failed(other, "another"))
     followed = list(follow(cluster(), [sent], tmp_path))
-    assert kinds(iter(followed)) == ["Failed", "Taken", "Failed"]
+    assert kinds(followed) == ["Failed", "Taken", "Failed"]
+
+
+def test_a_node_that_refuses_is_told_and_who_removes_an_order_is_told_no_more(sent, tmp_path):
+    order, (batch,) = sent
+    writer = EventLogWriter(tmp_path, order)
+    writer.refuse("refused: other versions")
+    writer.write()
+    [failed] = follow(cluster(), [sent], tmp_path)
+    assert failed.reason == "refused: other versions"
+    forget(tmp_path, order.name)
+    writer.add(events.Notice(batch, "a word"))
+    assert not (tmp_path / ORDERS).exists()
 
 
 def test_every_kind_of_event_comes_back_from_the_log_as_it_was(sent):
