@@ -35,7 +35,8 @@ def test_the_terms_that_are_reported_are_those_of_what_is_available(taught):
     terms = {"reward_term": reward, "q_max_term": both - reward, "reward_share": reward / both}
     seen = agent.available
     for lane in range(2):  # what would be the largest, and the smallest, is not available
-        seen[lane].view(-1)[[reward[lane].argmax(), (both - reward)[lane].argmin()]] = False
+        ends = torch.stack([reward[lane].argmax(), (both - reward)[lane].argmin()])
+        seen[lane].view(-1)[ends] = False
     said = agent.metrics()
     for name, term in terms.items():
         for lane in range(2):
