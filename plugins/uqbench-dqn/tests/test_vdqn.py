@@ -61,6 +61,15 @@ def test_the_risk_measure_decides_over_the_draws():
     assert not torch.equal(agent.policy(obs), neutral.policy(obs))
 
 
+def test_acting_draws_anew_every_step():
+    """In one and the same state; nothing is learned."""
+    agent, obs = make([5], posterior_std=2.0, learning_starts=900), torch.ones(1, 1, 5)
+    actions = [
+        agent.observe(step) or agent.act(obs).item() for step in transitions([5], (5,), 3, 40)
+    ]
+    assert len({*actions}) > 1
+
+
 @pytest.mark.parametrize("risk", [None, MarginalRisk(CVaR(0.25))])
 def test_with_an_epsilon_of_zero_it_is_itself_bit_for_bit(risk):
     never = {"exploration": "epsilon-greedy", "epsilon_initial": 0.0, "epsilon_final": 0.0}
