@@ -32,7 +32,18 @@ def test_a_numba_that_cannot_compile_is_wrong(host, tmp_path, monkeypatch):
     assert f"WRONG  Numba {numba.__version__} cannot compile: module 'numpy' has no" in said
 
 
-WITHOUT = "import sys; sys.modules['torch'] = None; from uqbench.cli import main; sys.exit(main())"
+WITHOUT = """
+import sys
+
+class Absent:
+    def find_spec(self, name, path, target=None):
+        if name.partition(".")[0] == "torch":
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Absent())
+from uqbench.cli import main
+sys.exit(main())
+"""
 
 
 def without_torch(*arguments: str | Path, code: int = 0) -> "subprocess.CompletedProcess[str]":
