@@ -136,7 +136,6 @@ def commands() -> Iterator[tuple[str, click.Command]]:
     context = click.Context(group)
     for name in group.list_commands(context):
         command = group.get_command(context, name)
-        assert command is not None
         if isinstance(command, click.Group):
             yield from ((f"{name} {own}", of) for own, of in command.commands.items())
         else:
@@ -262,26 +261,26 @@ def test_an_argument_that_is_wrong_is_named_with_what_was_expected(here, call):
     assert tried > 200
 
 
-@pytest.mark.parametrize(
-    ("call", "arguments", "said"),
-    [
-        (uqbench.plan, {"suite": None}, "no suite was given: expected one of"),
-        (uqbench.plan, {"suite": "toy", "sede": 3}, "no option 'sede'. Did you mean 'seeds'"),
-        (uqbench.run, {"suite": "toy", "beside": 3}, "beside=3: expected a path"),
-        (uqbench.run, {"suite": "toy", "rerun": "x"}, "rerun='x': expected True or False"),
-        (uqbench.load, {"results": "a\0b"}, "expected a path without NUL"),
-        (uqbench.load, {"results": "x" * 5_000}, "expected a path of at most"),
-        (uqbench.load, {"results": []}, r"results=\[\]: expected a path"),
-        (uqbench.load, {"results": "nowhere"}, "is not a folder"),
-        (uqbench.list_methods, {"suite": None}, "suite=None: expected a name"),
-        (uqbench.list_methods, {"suite": "tpy"}, "Did you mean 'toy'"),
-        (uqbench.list_budgets, {"suite": []}, r"suite=\[\]: expected a name"),
-        (uqbench.write_report, {"folder": "", "output": "x"}, "expected a path that is not empty"),
-        (uqbench.write_report, {"folder": "folder", "output": 3}, "output=3: expected a path"),
-        (uqbench.status, {"out": "a\0b"}, "expected a path without NUL"),
-        (uqbench.grid, {}, "has no values"),
-    ],
-)  # fmt: skip
+WRONG_CALLS = [
+    (uqbench.plan, {"suite": None}, "no suite was given: expected one of"),
+    (uqbench.plan, {"suite": "toy", "sede": 3}, "no option 'sede'. Did you mean 'seeds'"),
+    (uqbench.run, {"suite": "toy", "beside": 3}, "beside=3: expected a path"),
+    (uqbench.run, {"suite": "toy", "rerun": "x"}, "rerun='x': expected True or False"),
+    (uqbench.load, {"results": "a\0b"}, "expected a path without NUL"),
+    (uqbench.load, {"results": "x" * 5_000}, "expected a path of at most"),
+    (uqbench.load, {"results": []}, r"results=\[\]: expected a path"),
+    (uqbench.load, {"results": "nowhere"}, "is not a folder"),
+    (uqbench.list_methods, {"suite": None}, "suite=None: expected a name"),
+    (uqbench.list_methods, {"suite": "tpy"}, "Did you mean 'toy'"),
+    (uqbench.list_budgets, {"suite": []}, r"suite=\[\]: expected a name"),
+    (uqbench.write_report, {"folder": "", "output": "x"}, "expected a path that is not empty"),
+    (uqbench.write_report, {"folder": "folder", "output": 3}, "output=3: expected a path"),
+    (uqbench.status, {"out": "a\0b"}, "expected a path without NUL"),
+    (uqbench.grid, {}, "has no values"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "arguments", "said"), WRONG_CALLS)
 def test_a_call_that_is_wrong_says_what_was_expected(here, call, arguments, said):
     before = there(here.parent)
     with pytest.raises(UqbenchError, match=said):

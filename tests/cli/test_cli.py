@@ -21,11 +21,8 @@ BOARDS = str(Path(__file__).parents[2] / "leaderboards")
 
 def called(folder: Path, *arguments: str, **variables: str) -> tuple[str, set[str]]:
     """What a command prints, and the modules that it has imported by then."""
-    script = (
-        "import sys, json, uqbench.cli\n"
-        "try: uqbench.cli.main()\n"
-        "finally: print(json.dumps(sorted(sys.modules)), file=sys.stderr)"
-    )
+    script = "import sys, json, uqbench.cli\ntry: uqbench.cli.main()\n"
+    script += "finally: print(json.dumps(sorted(sys.modules)), file=sys.stderr)"
     variables = {local.VARIABLE: "[]", **variables}
     done = python("-c", script, *arguments, folder=folder, **variables)
     return done.stdout, set(json.loads(done.stderr.splitlines()[-1]))
@@ -44,14 +41,14 @@ def test_listing_suites_imports_no_plugin_that_needs_torch(tmp_path):
     assert not {"torch", "pandas", "gymnasium"} & imported
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        "list", "list agents --json", "list estimators", "list scores", "cite minatar", "cite dqn",
-        "status", f"leaderboard --suite widenarrow --to {BOARDS} --check",
-        "run --suite minatar --dry-run", "run --suite deepsea --dry-run",
-    ],
-)  # fmt: skip
+TRAIN_NOTHING = [
+    "list", "list agents --json", "list estimators", "list scores", "cite minatar", "cite dqn",
+    "status", f"leaderboard --suite widenarrow --to {BOARDS} --check",
+    "run --suite minatar --dry-run", "run --suite deepsea --dry-run",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("arguments", TRAIN_NOTHING)
 def test_who_trains_nothing_imports_nothing_that_trains(arguments, tmp_path):
     assert not TRAINS & called(tmp_path, *arguments.split())[1]
 
@@ -65,28 +62,19 @@ def test_a_plan_and_finished_runs_are_shown_without_torch(tmp_path):
     assert not TRAINS & called(tmp_path, *command, **TOY)[1]
 
 
-def test_an_unknown_kind_of_list_gets_the_nearest_and_exit_code_2():
-    done = CliRunner().invoke(list_.command, ["suits"])
-    assert done.exit_code == 2
-    assert "there is no 'suits'. Did you mean 'suites'" in done.output
+PARTS = [
+    (["partition=gpu,time=240"], {"partition": "gpu", "time": 240}),
+    (["options=--exclude=n7,n8 --hold,qos=low"],
+     {"options": "--exclude=n7,n8 --hold", "qos": "low"}),
+    (["options={resources={a=1},b=2}"], {"options": {"resources": {"a": 1}, "b": 2}}),
+    (["a=1,b=x,y", "b=2", "c=3"], {"a": 1, "b": 2, "c": 3}),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("texts", "config"),
-    [
-        (["partition=gpu,time=240"], {"partition": "gpu", "time": 240}),
-        (["options=--exclude=n7,n8 --hold,qos=low"],
-         {"options": "--exclude=n7,n8 --hold", "qos": "low"}),
-        (["options={resources={a=1},b=2}"], {"options": {"resources": {"a": 1}, "b": 2}}),
-        (["a=1,b=x,y", "b=2", "c=3"], {"a": 1, "b": 2, "c": 3}),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("texts", "config"), PARTS)
 def test_an_executors_config_may_be_given_in_parts_and_its_values_may_have_commas(texts, config):
     taken = _gathered(("executor_config",), {"executor_config": tuple(texts)})
     assert taken.executor_config == config
-
-
-def test_a_config_without_a_value_is_refused():
     with pytest.raises(UqbenchError, match="expected KEY=VALUE"):
         _gathered(("executor_config",), {"executor_config": ("gpu",)})
 
@@ -107,3 +95,6 @@ def test_list_without_a_kind_counts_and_with_a_suite_has_that_one_alone():
     assert int(number) == len(listed) > len(counts) > 10
     one = json.loads(runner.invoke(group, ["list", "suites", "deepsea", "--json"]).stdout)
     assert [entry["name"] for entry in one] == ["deepsea"]
+    done = runner.invoke(list_.command, ["suits"])
+    assert done.exit_code == 2
+    assert "there is no 'suits'. Did you mean 'suites'" in done.output

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numba
 import numpy as np
-import pytest
 from click.testing import CliRunner
 from commands import python
 
@@ -21,7 +20,7 @@ def test_numba_compiles_here(host, tmp_path):
     assert f"ok     Numba {numba.__version__} compiles" in told(tmp_path)[1]
 
 
-def test_a_numba_that_cannot_compile_is_wrong(host, tmp_path, monkeypatch: pytest.MonkeyPatch):
+def test_a_numba_that_cannot_compile_is_wrong(host, tmp_path, monkeypatch):
     """As with NumPy 2.5, which has no ``row_stack``, beside a Numba that asks for it."""
 
     def njit(_: object) -> object:
@@ -52,23 +51,17 @@ def without_torch(*arguments: str | Path, code: int = 0) -> "subprocess.Complete
     return python("-c", WITHOUT, *arguments, code=code, UQBENCH_PLUGINS="builtin,claims,scores")
 
 
-def test_an_extra_that_is_not_installed_is_no_fault(tmp_path):
+def test_an_extra_that_is_not_installed_is_no_fault_and_named_by_what_needs_it(tmp_path):
     done = without_torch("doctor", "--out", tmp_path / "results")
-    needs = "it needs torch, which is not installed: python -m pip install 'uqbench[rl]'"
-    assert f"ok     agent uniform-random: {needs}" in done.stdout
+    needs = "it needs torch, which is not installed"
+    pip = "python -m pip install 'uqbench[rl]'"
+    assert f"ok     agent uniform-random: {needs}: {pip}" in done.stdout
     assert "WRONG" not in done.stdout
-
-
-def test_a_file_that_needs_an_extra_names_it(tmp_path):
     path = tmp_path / "mine.py"
     path.write_text("from uqbench.agent import Agent\n", "utf-8")
     said = without_torch("try", path, code=2).stderr
-    assert "mine.py cannot be executed: line 1: it needs torch, which is not installed" in said
+    assert f"mine.py cannot be executed: line 1: {needs}" in said
     assert "uqbench[rl]" in said
-
-
-def test_predictions_are_scored_in_every_installation(tmp_path):
     probs = np.random.default_rng(0).dirichlet(np.ones(3), 60)
     np.savez(tmp_path / "p.npz", probs=probs, targets=probs.argmax(1))
-    done = without_torch("score", tmp_path / "p.npz")
-    assert "accuracy" in done.stdout
+    assert "accuracy" in without_torch("score", tmp_path / "p.npz").stdout  # everywhere

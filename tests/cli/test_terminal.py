@@ -72,7 +72,7 @@ def test_what_is_printed_inside_is_shown_up_to_a_size_whichever_way(monkeypatch)
     assert shown.getvalue().endswith("uqbench: more output of mine is left out\n")
 
 
-def test_a_log_that_was_set_up_inside_goes_on(monkeypatch):
+def test_a_log_that_was_set_up_inside_goes_on_also_where_stderr_is_closed(monkeypatch):
     shown = io.StringIO()
     monkeypatch.setattr(sys, "stderr", shown)
     with printed_by("mine"):
@@ -80,9 +80,6 @@ def test_a_log_that_was_set_up_inside_goes_on(monkeypatch):
     for number in range(3_000):
         handler.emit(logging.makeLogRecord({"msg": f"warning {number} " + "x" * 50}))
     assert "warning 2999" in shown.getvalue()
-
-
-def test_where_stderr_is_closed_printing_raises_nothing(monkeypatch):
-    monkeypatch.setattr(sys, "stderr", None)
+    monkeypatch.setattr(sys, "stderr", None)  # closed: printing raises nothing
     with printed_by("mine"):
         print("x", flush=True)

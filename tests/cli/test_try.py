@@ -61,12 +61,8 @@ def test_a_class_of_a_file_has_a_row_marked_local_and_nothing_is_kept(mine, caps
     kept.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(kept))
     monkeypatch.setenv("PYTHONPATH", str(TOY))
-    code = command.main(
-        [str(mine), "--suite", "toy", "--budget", "smoke", "--set", "action=1", "--workers", "1",
-         "--json"],
-        standalone_mode=False,
-    )  # fmt: skip
-    assert code == 0
+    line = f"{mine} --suite toy --budget smoke --set action=1 --workers 1 --json"
+    assert command.main(line.split(), standalone_mode=False) == 0
     (row,) = json.loads(capsys.readouterr().out)
     assert (row["method"], row["local"], row["runs_scored"]) == ("mine", "yes", "4")
     assert not list(kept.iterdir())
@@ -82,6 +78,9 @@ def test_a_class_joins_a_suite_with_the_config_of_its_name(mine):
 
 
 def test_of_two_classes_one_must_be_named_and_a_loop_agent_owns_its_loop(mine):
+    mine.write_text("x = 1")
+    with pytest.raises(UqbenchError, match="has no classes"):
+        local.add_class(mine, None, ["toy"])
     mine.write_text(MINE + LOOP)
     with pytest.raises(UqbenchError, match=r"2 classes .*: Mine, OwnLoop"):
         local.add_class(mine, None, ["toy"])
@@ -95,12 +94,6 @@ def test_an_estimator_is_one(mine):
     mine.write_text(MINE + FITS)
     assert local.add_class(mine, "Fits", ["toy"]) == ("fits", "estimator")
     assert Host.load().estimators["fits"].load_config().__name__ == "MineConfig"
-
-
-def test_a_file_without_a_method_is_refused_with_the_reason(mine):
-    mine.write_text("x = 1")
-    with pytest.raises(UqbenchError, match="has no classes"):
-        local.add_class(mine, None, ["toy"])
 
 
 def test_a_setting_that_the_config_has_not_is_refused_with_the_nearest(mine):
@@ -126,8 +119,8 @@ def test_what_an_agent_prints_is_no_part_of_the_json_and_bounded(tmp_path, monke
     (tmp_path / "mine.py").write_text(MINE + CHATTY)
     monkeypatch.setenv("PYTHONPATH", str(TOY))
     monkeypatch.setenv("UQBENCH_PLUGINS", "toy,builtin")
-    command = [sys.executable, "-m", "uqbench", "try", "mine.py:Chatty", "--suite", "toy", "--json"]
-    command += ["--budget", "smoke", "--workers", "1"]
+    line = "-m uqbench try mine.py:Chatty --suite toy --json --budget smoke --workers 1"
+    command = [sys.executable, *line.split()]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False, timeout=120)
     assert isinstance(json.loads(done.stdout), list), done.stderr[-500:]
     told = done.stderr.decode()

@@ -28,14 +28,7 @@ class Simple(Agent):
         self.clock = Clock(CPU)
         self.replay = ReplayBuffer(1, 4, {"x": ((), torch.float32)}, self.clock)
 
-    def act(self, obs, valid=None):
-        return torch.zeros(obs.shape[:2], dtype=torch.int64)
-
-    def observe(self, step):
-        pass
-
-    def policy(self, obs, valid=None):
-        return torch.zeros(obs.shape[:2], dtype=torch.int64)
+    act = policy = observe = None
 
 
 def test_tensors_numbers_networks_optimizers_and_replay_buffers_are_saved_and_restored():
@@ -45,9 +38,8 @@ def test_tensors_numbers_networks_optimizers_and_replay_buffers_are_saved_and_re
     saved.optimizer.step(torch.autograd.grad(loss, saved.optimizer.parameters))
     saved.clock.advance()
     state = saved.state_dict()
-    assert set(state) == {
-        "t", "note", "draws", "counts", "network", "optimizer", "clock", "replay",
-    }  # fmt: skip
+    held = ("t", "note", "draws", "counts", "network", "optimizer", "clock", "replay")
+    assert set(state) == {*held}
     buffer = io.BytesIO()
     torch.save(state, buffer)
     buffer.seek(0)

@@ -1,11 +1,10 @@
 """Gymnasium environments as lanes: same-step autoreset, time limits, events, masks, seeds."""
 
-from __future__ import annotations
-
 import io
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import gymnasium
@@ -33,9 +32,7 @@ class Counter(gymnasium.Env[NDArray[np.float32], int]):
     def __init__(self) -> None:
         self.episode = -1
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[NDArray[np.float32], dict[str, Any]]:
+    def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
         self.episode, self.steps = self.episode + 1, 0
         self.drawn = self.np_random.random()
@@ -51,9 +48,7 @@ class Counter(gymnasium.Env[NDArray[np.float32], int]):
         return np.array([self.episode, self.steps, self.drawn], np.float32)
 
 
-def lanes(
-    seeds: Sequence[int] = (0, 1, 2), make: Callable[[], gymnasium.Env] = Counter, **keywords: Any
-) -> GymnasiumLanes:
+def lanes(seeds=(0, 1, 2), make=Counter, **keywords):
     return GymnasiumLanes(make, seeds, **keywords)
 
 
@@ -66,7 +61,7 @@ def where(observations: torch.Tensor) -> list[list[int]]:
     return observations[:, :2].int().tolist()
 
 
-def test_an_ended_episode_gives_its_last_and_the_next_first_observation_in_the_same_step() -> None:
+def test_an_ended_episode_gives_its_last_and_the_next_first_observation_in_the_same_step():
     env = lanes(range(4))
     first, valid = env.reset()
     assert where(first) == [[0, 0]] * 4
@@ -81,7 +76,7 @@ def test_an_ended_episode_gives_its_last_and_the_next_first_observation_in_the_s
     assert where(act(env, 0, 0, 0, 0).next_obs) == [[0, 3], [1, 1], [1, 1], [1, 1]]
 
 
-def test_declared_events_are_counted_in_the_step_they_happen_and_no_others() -> None:
+def test_declared_events_are_counted_in_the_step_they_happen_and_no_others():
     env, none, slip = lanes(events=("accidents", "falls")), lanes(), lanes(events=["accident"])
     for one in (env, none, slip):
         one.reset()
@@ -102,14 +97,14 @@ def drawn(seeds: Sequence[int], episodes: int = 4) -> torch.Tensor:
     return torch.stack(numbers)
 
 
-def test_a_lane_depends_on_its_own_seed_only_and_episodes_differ() -> None:
+def test_a_lane_depends_on_its_own_seed_only_and_episodes_differ():
     together = drawn([5, 7, 6, 7])
     assert torch.equal(together[:, [1]], drawn([7]))
     assert torch.equal(together[:, 1], together[:, 3])
     assert len(set(drawn([5], episodes=50).flatten().tolist())) == 50  # only the first is seeded
 
 
-def test_reset_starts_over_in_every_lane() -> None:
+def test_reset_starts_over_in_every_lane():
     env = lanes([3, 4], time_limit=TimeLimit(3, "truncation"))
     first, _ = env.reset()
     act(env, 0, 1)
@@ -141,17 +136,12 @@ class Masked(Counter):
         return mask
 
 
-class SilentMasked(Masked):
-    silent_end = True
-
-
 def forbidden(valid: torch.Tensor | None) -> list[list[int]]:
-    assert valid is not None
     assert valid.dtype == torch.bool
     return [(~lane).nonzero().flatten().tolist() for lane in valid]
 
 
-def test_masks_belong_to_the_observation_before_and_after_a_reset() -> None:
+def test_masks_belong_to_the_observation_before_and_after_a_reset():
     env = lanes(make=Masked)
     assert forbidden(env.reset()[1]) == [[4], [4], [4]]
     act(env, 1, 0, 0)
@@ -161,7 +151,7 @@ def test_masks_belong_to_the_observation_before_and_after_a_reset() -> None:
 
 
 @pytest.mark.parametrize("action", [-1, 4, 5])
-def test_an_action_that_is_not_valid_is_refused(action: int) -> None:
+def test_an_action_that_is_not_valid_is_refused(action):
     env = lanes(make=Masked)
     env.reset()
     with pytest.raises(UqbenchError, match=f"chose action {action}; expected a valid one of 0 to"):
@@ -169,8 +159,8 @@ def test_an_action_that_is_not_valid_is_refused(action: int) -> None:
 
 
 @pytest.mark.parametrize("lane", [0, 1, 2])
-def test_a_lane_that_gives_no_mask_has_all_actions_and_leaves_other_lanes_theirs(lane: int) -> None:
-    env = lanes(make=SilentMasked)
+def test_a_lane_that_gives_no_mask_has_all_actions_and_leaves_other_lanes_theirs(lane):
+    env = lanes(make=type("SilentMasked", (Masked,), {"silent_end": True}))
     env.reset()
     outcome = act(env, *(int(i == lane) for i in range(3)))
     assert forbidden(outcome.next_valid) == [[] if i == lane else [3] for i in range(3)]
@@ -189,9 +179,7 @@ class Reusing(Counter):
         return self.array
 
 
-def test_an_environment_that_reuses_its_array_spoils_neither_final_nor_earlier_observations() -> (
-    None
-):
+def test_an_environment_that_reuses_its_array_spoils_neither_final_nor_earlier_observations():
     env = lanes(make=Reusing)
     first, _ = env.reset()
     outcome = act(env, 0, 1, 2)
@@ -212,20 +200,17 @@ class Typed(Counter):
         return np.full(self.observation_space.shape, self.steps, self.observation_space.dtype)
 
 
-@pytest.mark.parametrize(
-    ("space", "shape", "dtype"),
-    [
-        (spaces.Box(0, 1, (4, 10, 10), np.bool_), (2, 4, 10, 10), torch.bool),
-        (spaces.Box(0, 255, (6,), np.uint8), (2, 6), torch.uint8),
-        (spaces.Box(-1, 1, (2, 3), np.float64), (2, 2, 3), torch.float64),
-        (spaces.Discrete(9), (2,), torch.int64),
-        (spaces.MultiBinary(5), (2, 5), torch.int8),
-    ],
-    ids=str,
-)
-def test_observations_keep_the_shape_and_dtype_of_their_space(
-    space: spaces.Space[Any], shape: tuple[int, ...], dtype: torch.dtype
-) -> None:
+SPACES = [
+    (spaces.Box(0, 1, (4, 10, 10), np.bool_), (2, 4, 10, 10), torch.bool),
+    (spaces.Box(0, 255, (6,), np.uint8), (2, 6), torch.uint8),
+    (spaces.Box(-1, 1, (2, 3), np.float64), (2, 2, 3), torch.float64),
+    (spaces.Discrete(9), (2,), torch.int64),
+    (spaces.MultiBinary(5), (2, 5), torch.int8),
+]
+
+
+@pytest.mark.parametrize(("space", "shape", "dtype"), SPACES, ids=str)
+def test_observations_keep_the_shape_and_dtype_of_their_space(space, shape, dtype):
     env = lanes([0, 1], make=lambda: Typed(space))
     env.reset()
     outcome = act(env, 0, 2)
@@ -235,18 +220,10 @@ def test_observations_keep_the_shape_and_dtype_of_their_space(
     assert outcome.obs.reshape(2, -1).bool().all(1).tolist() == [True, False]
 
 
-class Acting(Counter):
-    """Has the action space it is given."""
-
-    def __init__(self, space: spaces.Space[Any]) -> None:
-        super().__init__()
-        self.action_space = space
-
-
 @pytest.mark.parametrize("space", [spaces.MultiDiscrete([2, 3]), spaces.Discrete(3, start=1)])
-def test_actions_that_are_not_numbered_from_zero_are_refused(space: spaces.Space[Any]) -> None:
+def test_actions_that_are_not_numbered_from_zero_are_refused(space):
     with pytest.raises(UqbenchError, match="Discrete actions from 0") as caught:
-        lanes(make=lambda: Acting(space))
+        lanes(make=type("Acting", (Counter,), {"action_space": space}))
     assert str(space) in str(caught.value)
 
 
@@ -269,8 +246,7 @@ class Keeping(Walking):
         return super().step(action)
 
     def state_dict(self) -> dict[str, Any]:
-        names = ("episode", "steps", "drawn")
-        own = {name: getattr(self, name) for name in names}
+        own = {"episode": self.episode, "steps": self.steps, "drawn": self.drawn}
         return {**own, "np_random": self.np_random.bit_generator.state}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -286,24 +262,19 @@ class Forgetful(Walking, EzPickle):
         self.lock = threading.Lock()
 
 
-def wrapped() -> gymnasium.Env[Any, Any]:
-    return gymnasium.wrappers.TimeLimit(Forgetful(), 3)
-
-
-def hidden() -> gymnasium.Env[Any, Any]:
-    return gymnasium.wrappers.TimeLimit(Keeping(), 3)
+def wrapped(kind: type[gymnasium.Env] = Forgetful) -> gymnasium.Env[Any, Any]:
+    return gymnasium.wrappers.TimeLimit(kind(), 3)
 
 
 def through_a_file(state: dict[str, Any]) -> dict[str, Any]:
     file = io.BytesIO()
     torch.save(state, file)
-    loaded: dict[str, Any] = torch.load(io.BytesIO(file.getvalue()), weights_only=True)
-    return loaded
+    return torch.load(io.BytesIO(file.getvalue()), weights_only=True)
 
 
 @pytest.mark.parametrize("make", [Walking, Keeping, Forgetful, wrapped])
 @pytest.mark.parametrize("steps", [0, 1, 6, 300])
-def test_a_loaded_copy_steps_on_exactly_like_the_saved_one(make: Any, steps: int) -> None:
+def test_a_loaded_copy_steps_on_exactly_like_the_saved_one(make, steps):
     kind = {"time_limit": TimeLimit(4, "truncation"), "has_state_dict": make is Keeping}
     env, copy = lanes(make=make, **kind), lanes(make=make, **kind)
     env.reset()
@@ -322,33 +293,29 @@ def test_a_loaded_copy_steps_on_exactly_like_the_saved_one(make: Any, steps: int
     assert torch.equal(act(last, 1, 0, 1).obs, act(env, 1, 0, 1).obs)
 
 
-def test_an_environment_that_says_where_it_is_takes_no_step_again() -> None:
-    made: list[Keeping] = []
-
-    def make() -> Keeping:
-        made.append(Keeping())
-        return made[-1]
-
-    env = lanes([5], make, time_limit=TimeLimit(4, "truncation"), has_state_dict=True)
+def test_an_environment_that_says_where_it_is_takes_no_step_again():
+    made = [Keeping(), Keeping()]
+    env = lanes([5], lambda: made[0], time_limit=TimeLimit(4, "truncation"), has_state_dict=True)
     env.reset()
     for _ in range(30):
         act(env, 0)
-    copy = lanes([5], make, has_state_dict=True)
-    copy.load_state_dict(env.state_dict())
+    lanes([5], lambda: made[1], has_state_dict=True).load_state_dict(env.state_dict())
     assert [env.steps_taken for env in made] == [30, 0]
 
 
-@pytest.mark.parametrize(
-    ("make", "declared", "message"),
-    [
-        (Walking, True, r"has_state_dict=True, but Walking lacks state_dict\(\)"),
-        (hidden, True, r"TimeLimit lacks .* It hides those of Keeping\. Give TimeLimit both"),
-        (Keeping, False, r"Keeping has state_dict\(\) .* has_state_dict=False says it has not"),
-    ],
-)
-def test_an_environment_says_exactly_whether_it_can_be_saved(
-    make: Any, declared: bool, message: str
-) -> None:
+SAYINGS = [
+    (Walking, True, r"has_state_dict=True, but Walking lacks state_dict\(\)"),
+    (
+        partial(wrapped, Keeping),
+        True,
+        r"TimeLimit lacks .* It hides those of Keeping\. Give TimeLimit both",
+    ),
+    (Keeping, False, r"Keeping has state_dict\(\) .* has_state_dict=False says it has not"),
+]
+
+
+@pytest.mark.parametrize(("make", "declared", "message"), SAYINGS)
+def test_an_environment_says_exactly_whether_it_can_be_saved(make, declared, message):
     with pytest.raises(UqbenchError, match=message):
         lanes(make=make, has_state_dict=declared)
 
@@ -360,7 +327,7 @@ class Drifting(Counter):
         return super().observation() + np.frombuffer(os.urandom(1), np.uint8)
 
 
-def test_an_environment_that_does_not_come_to_the_same_again_is_told() -> None:
+def test_an_environment_that_does_not_come_to_the_same_again_is_told():
     env, copy = lanes(make=Drifting), lanes(make=Drifting)
     env.reset()
     for _ in range(9):
@@ -369,13 +336,12 @@ def test_an_environment_that_does_not_come_to_the_same_again_is_told() -> None:
         copy.load_state_dict(env.state_dict())
 
 
-@pytest.mark.parametrize(
-    "change",
-    [{"actions": torch.tensor(of)} for of in ([[0, 0, 1]], [[0, 0]], [[9, 9, 9]])]
-    + [{"actions": torch.zeros(0, 3)}, {"digest": "0" * 64}],
-    ids=str,
-)
-def test_other_actions_or_another_digest_are_found_out(change: dict[str, Any]) -> None:
+OTHER_ACTIONS = torch.tensor([[0, 0, 1]]), torch.tensor([[0, 0]]), torch.full((1, 3), 9)
+CHANGES = [{"actions": of} for of in (*OTHER_ACTIONS, torch.zeros(0, 3))]
+
+
+@pytest.mark.parametrize("change", [*CHANGES, {"digest": "0" * 64}], ids=str)
+def test_other_actions_or_another_digest_are_found_out(change):
     env, copy = lanes(), lanes()
     env.reset()
     act(env, 0, 0, 0)
@@ -383,7 +349,7 @@ def test_other_actions_or_another_digest_are_found_out(change: dict[str, Any]) -
         copy.load_state_dict(env.state_dict() | change)
 
 
-def test_lanes_of_a_plugin_cannot_be_saved_unless_they_say_how() -> None:
+def test_lanes_of_a_plugin_cannot_be_saved_unless_they_say_how():
     class Own(LaneEnv):
         def reset(self) -> Any: ...
 

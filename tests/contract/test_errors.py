@@ -12,21 +12,19 @@ ROOT = Path(__file__).parents[2]
 SOURCES = [*ROOT.glob("uqbench/**/*.py"), *ROOT.glob("plugins/*/src/**/*.py")]
 
 
-@pytest.mark.parametrize(
-    ("known", "where", "said"),
-    [
-        (["quick"], "Suite x has", "Suite x has no budget 'quik'. Did you mean 'quick'?"),
-        (["paper"], "There is", "There is no budget 'quik'. Known: paper."),
-        ([], "mine.py has", "mine.py has no budget 'quik'. There are none."),
-    ],
-)
-def test_a_message_says_what_has_no_such_thing_and_then_the_name(
-    known: list[str], where: str, said: str
-) -> None:
+MESSAGES = [
+    (["quick"], "Suite x has", "Suite x has no budget 'quik'. Did you mean 'quick'?"),
+    (["paper"], "There is", "There is no budget 'quik'. Known: paper."),
+    ([], "mine.py has", "mine.py has no budget 'quik'. There are none."),
+]
+
+
+@pytest.mark.parametrize(("known", "where", "said"), MESSAGES)
+def test_a_message_says_what_has_no_such_thing_and_then_the_name(known, where, said):
     assert str(unknown("budget", "quik", known, where)) == said
 
 
-def test_a_name_follows_the_noun_of_its_kind_wherever_it_is_unknown() -> None:
+def test_a_name_follows_the_noun_of_its_kind_wherever_it_is_unknown():
     """Not "There is no budget of suite minatar 'quik'": whatever lacks it comes first."""
     apart, found = [], 0
     for path in SOURCES:
@@ -49,7 +47,7 @@ ALWAYS_MORE = {
 """Numbers of methods, rows and the like that are hardly ever one where they are said."""
 
 
-def test_a_number_that_may_be_one_is_said_by_count() -> None:
+def test_a_number_that_may_be_one_is_said_by_count():
     """Not "1 runs": the plural of a number's noun is made in one place."""
     plural = [
         f"{path.relative_to(ROOT)}: {found[0]}"

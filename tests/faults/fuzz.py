@@ -3,8 +3,6 @@
 An input is named by its reader, the seed and its number, and can be made again from them.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import random
@@ -123,13 +121,13 @@ def readers(host: Host, plan: Plan, store: Store, board: dict[str, bytes], folde
     )  # fmt: skip
     path = folder / "input"
 
-    def read_suite(data: bytes) -> object:
-        path.write_bytes(data)
-        return _catalog(host, [(path, plugin)], ())
+    def by(file: Path, read: Callable[[], object]) -> Read:
+        """Reads what is written into a file."""
+        return lambda data: (file.write_bytes(data), read())[1]
 
-    def read_extension(data: bytes) -> object:
-        path.write_bytes(data)
-        return _catalog(host, [(toy, plugin), (path, plugin)], ("toy",))
+    read_suite = by(path, lambda: _catalog(host, [(path, plugin)], ()))
+    both = [(toy, plugin), (path, plugin)]
+    read_extension = by(path, lambda: _catalog(host, both, ("toy",)))
 
     def read_claims(data: bytes) -> object:
         path.write_bytes(suite.split(b"[[claims]]")[0] + b"[[claims]]" + data)
@@ -138,10 +136,9 @@ def readers(host: Host, plan: Plan, store: Store, board: dict[str, bytes], folde
         return None if made is None else [_claim(claim, host) for claim in made.claims]
 
     def read_setting(data: bytes) -> object:
-        text = data.decode("utf-8", "surrogateescape")
-        return make_plan(
-            plan.suite, host, "smoke", device="cpu", tasks=["short"], settings=parsed((text,))
-        ).runs[0].digest  # fmt: skip
+        settings = parsed((data.decode("utf-8", "surrogateescape"),))
+        of = {"device": "cpu", "tasks": ["short"], "settings": settings}
+        return make_plan(plan.suite, host, "smoke", **of).runs[0].digest
 
     def read_risk(data: bytes) -> object:
         return host.risk_names.composite(data.decode("utf-8", "surrogateescape"))
@@ -151,9 +148,10 @@ def readers(host: Host, plan: Plan, store: Store, board: dict[str, bytes], folde
     records = {run: (store.folder(run) / "run.json").read_bytes() for run in (finished, unfinished)}
     scratch.folder(finished).mkdir(parents=True)
 
-    def read_record(data: bytes) -> object:
-        (scratch.folder(finished) / "run.json").write_bytes(data)
+    def told() -> object:
         return [json.dumps(run_status(*found, scratch, {})) for found in scratch.walk()]
+
+    read_record = by(scratch.folder(finished) / "run.json", told)
 
     def read_sealed_record(data: bytes) -> object:
         """A record that is odd on purpose."""
@@ -170,25 +168,18 @@ def readers(host: Host, plan: Plan, store: Store, board: dict[str, bytes], folde
     (here / state.name).write_bytes(state.read_bytes())
     whole = checkpoints.read(Folder(about.parent))
 
-    def read_about(data: bytes) -> object:
-        (here / about.name).write_bytes(data)
-        return checkpoints.read(Folder(here))
+    cpu, name = torch.device("cpu"), "scores.csv"
+    read_about = by(here / about.name, lambda: checkpoints.read(Folder(here)))
+    read_state = by(here / state.name, lambda: checkpoints.read_state(Folder(here), whole, cpu))
 
-    def read_state(data: bytes) -> object:
-        (here / state.name).write_bytes(data)
-        return checkpoints.read_state(Folder(here), whole, torch.device("cpu"))
+    def check() -> None:
+        check_scores(from_csv(stored_text(read_bytes(path), path), name), plan, name)
 
-    def read_scores(data: bytes) -> object:
-        path.write_bytes(data)
-        scores = from_csv(stored_text(read_bytes(path), path), "scores.csv")
-        check_scores(scores, plan, "scores.csv")
-        return None
+    read_scores = by(path, check)
+    read_packed = by(folder / f"{name}.gz", lambda: StoredBoard(Folder(folder)).unchecked(name))
 
-    def read_packed(data: bytes) -> object:
-        (folder / "scores.csv.gz").write_bytes(data)
-        return StoredBoard(Folder(folder)).unchecked("scores.csv")
-
-    tables = [(store.folder(finished) / f"{name}.parquet").read_bytes() for name in ("metrics", "episodes")]  # fmt: skip # noqa: E501
+    own = [store.folder(finished) / f"{of}.parquet" for of in ("metrics", "episodes")]
+    tables = [file.read_bytes() for file in own]
     (scratch.folder(finished) / "episodes.parquet").write_bytes(tables[1])
 
     def read_table(data: bytes) -> object:
@@ -205,23 +196,17 @@ def readers(host: Host, plan: Plan, store: Store, board: dict[str, bytes], folde
     writer.add(events.Progress(batch, 3, 1.0, {finished.seed: {"reward": 1.0}}))
     [progress] = (scratch.root / ".orders").glob("*.progress")
 
-    def read_order(data: bytes) -> object:
-        path = order.path(scratch.root)
-        path.write_bytes(data)
-        return batches_of(read(path), plan, by_digest(plan))
+    sent, known = order.path(scratch.root), by_digest(plan)
+    read_order = by(sent, lambda: batches_of(read(sent), plan, known))
 
-    def read_progress(data: bytes) -> object:
-        progress.write_bytes(data)
+    def news() -> object:
         log = read_log(scratch.root, order.name, EventLog)
         events = [] if log is None else list(FollowedOrder(group, scratch).news(log))
         return events, latest_steps(scratch.root)
 
-    settings = (
-        b"slow.forward=0.5",
-        b"fast.wrong='values'",
-        b"slow.healed=/tmp",
-        b"fast.raise_at=3",
-    )
+    read_progress = by(progress, news)
+    values = "slow.forward=0.5", "fast.wrong='values'", "slow.healed=/tmp", "fast.raise_at=3"
+    settings = tuple(value.encode() for value in values)
     names = (b"cvar(0.25) of wang(0.1)", b"mean-std(0.5)", b"expectation")
     return [
         Reader("suite", read_suite, (suite,), 0.06),

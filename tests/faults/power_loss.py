@@ -5,8 +5,6 @@ POSIX leaves: the contents of a file are on disk once it was flushed, a name onc
 is in was flushed; of what was not flushed any part may be there, in any order.
 """
 
-from __future__ import annotations
-
 import os
 import random
 from collections.abc import Callable, Iterator

@@ -6,8 +6,6 @@ writer, on each task of its suites. Likewise a planted agent, and every installe
 smallest of its worlds.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
@@ -18,6 +16,7 @@ from pathlib import Path
 import pytest
 import torch
 from torch import Tensor
+from toy_runs import first_batch, plan_of
 
 from uqbench import AgentSpec, EstimatorSpec
 from uqbench.agent import Agent
@@ -28,7 +27,7 @@ from uqbench.results import RunState, Store
 from uqbench.runner import Batch, execute
 from uqbench.runner.train.estimators import fit_estimator
 from uqbench.specs import NoConfig
-from uqbench.suites import Queries, make_plan, read_suites
+from uqbench.suites import Queries, read_suites
 from uqbench.suites.configs import task_config
 
 LONG = os.environ.get("UQBENCH_FAULTS") == "long"
@@ -98,12 +97,9 @@ class Spoils(Knowing):
     def predict(self, inputs):
         said = super().predict(inputs)
         self.handed += [inputs, said]
-        later = {
-            name: value.clone() if isinstance(value, Tensor) else value
-            for name, value in vars(said).items()
-        }
+        tensors = {name: x.clone() for name, x in vars(said).items() if isinstance(x, Tensor)}
         spoil(self.handed)
-        return PredictiveUncertainty(**later)
+        return replace(said, **tensors)
 
 
 class Takes(Agent):
@@ -143,17 +139,13 @@ class SpoilsSteps(Takes):
 @cache
 def installed():
     host = Host.load()
-    of_kind = {
-        "estimator": (EstimatorSpec, Knowing, Spoils),
-        "agent": (AgentSpec, Takes, SpoilsSteps),
-    }
-    added = Added({
-        kind: [
-            spec(name=made.__name__.lower(), version="1", factory=made, config=NoConfig)
-            for made in planted
-        ]
-        for kind, (spec, *planted) in of_kind.items()
-    })  # fmt: skip
+
+    def specs(spec, *planted):
+        of = {"version": "1", "config": NoConfig}
+        return [spec(name=made.__name__.lower(), factory=made, **of) for made in planted]
+
+    agents = specs(AgentSpec, Takes, SpoilsSteps)
+    added = Added({"estimator": specs(EstimatorSpec, Knowing, Spoils), "agent": agents})
     of = {"distribution": "planted", "package": "uqbench"}
     host.register(name="planted", version="1", load=lambda: added, **of)
     return host, read_suites(host, check=())
@@ -165,10 +157,9 @@ def cells():
     found = {}
     for name, suite in sorted(catalog.suites.items()):
         if any(task.dataset for task in suite.tasks):
-            plan = make_plan(suite, host, "smoke", device="cpu", seeds=[0], steps=1)
-            found |= {
-                f"{name}/{cell.task.name}/{cell.method.name}": (plan, cell) for cell in plan.cells
-            }
+            plan = plan_of(host, "smoke", suite=suite, seeds=[0], steps=1)
+            for cell in plan.cells:
+                found[f"{name}/{cell.task.name}/{cell.method.name}"] = plan, cell
     return found
 
 
@@ -249,12 +240,8 @@ STEPS = 40
 def worlds() -> dict[str, str]:
     """By agent: the first suite that has it."""
     _, catalog = installed()
-    return {
-        str(method.agent): name
-        for name in reversed(SMALLEST)
-        for method in catalog.suites[name].methods
-        if method.agent
-    }
+    rows = [(name, of) for name in reversed(SMALLEST) for of in catalog.suites[name].methods]
+    return {str(method.agent): name for name, method in rows if method.agent}
 
 
 AGENTS = worlds()
@@ -266,21 +253,17 @@ def test_every_installed_agent_has_a_world():
 
 
 @cache
-def first_batch(agent: str) -> Batch:
+def smallest_batch(agent: str) -> Batch:
     """Two runs of the agent's first method on the first task of its world, learning early."""
     host, catalog = installed()
     suite = catalog.suite(AGENTS[agent])
     method = next(m for m in suite.methods if m.agent == agent)
     own = {field.name for field in fields(host.agents[agent].load_config())}
     settings = {method.name: {key: value for key, value in SOON.items() if key in own}}
-    plan = make_plan(
-        suite, host, "smoke", device="cpu", methods=[method.name], seeds=[0, 1], steps=STEPS,
-        settings=settings,
-    )  # fmt: skip
-    budget = plan.budget
-    if budget.queries is not None:
-        budget = budget.model_copy(update={"queries": QUERIES})
-    return Batch(plan.cells[0], budget, tuple(suite.metrics), "cpu")
+    chosen = {"methods": [method.name], "seeds": [0, 1], "settings": settings}
+    plan = plan_of(host, "smoke", suite=suite, steps=STEPS, **chosen)
+    asked = {} if plan.budget.queries is None else {"queries": QUERIES}
+    return replace(first_batch(plan), budget=plan.budget.model_copy(update=asked))
 
 
 def run_of(batch: Batch, seed: int, planted: str | None = None) -> Batch:
@@ -302,15 +285,13 @@ def agent_digest(folder: Path, run: Batch, *beside: Batch) -> str:
     return found.record.digests["results"]
 
 
-@pytest.mark.parametrize(
-    "agent",
-    [
-        pytest.param(agent, marks=[pytest.mark.long] * (agent != "dqn" and world not in TABULAR))
-        for agent, world in sorted(AGENTS.items())
-    ],
-)
+SHORT = [agent for agent, world in sorted(AGENTS.items()) if agent == "dqn" or world in TABULAR]
+OTHERS = [pytest.param(agent, marks=pytest.mark.long) for agent in sorted({*AGENTS} - {*SHORT})]
+
+
+@pytest.mark.parametrize("agent", SHORT + OTHERS)
 def test_every_agent_is_as_alone_beside_a_writer_and_as_one(agent, tmp_path):
-    batch = first_batch(agent)
+    batch = smallest_batch(agent)
     own, takes, spoils = (run_of(batch, 0, planted) for planted in (None, "takes", "spoilssteps"))
     writer = run_of(batch, 1, "spoilssteps")
     alone = agent_digest(tmp_path / "alone", own)

@@ -4,8 +4,6 @@ Cases that were tracebacks or hung come first; the others are drawn from a seed.
 ``tox -e faults`` draws for an hour (``UQBENCH_COMMANDS`` seconds).
 """
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -118,13 +118,19 @@ def complete(plan: Plan, root: Path, host: Host, told: list[Any] | None = None) 
     store = Store(root)
     todo = {run for run in plan.runs if store.find(run).state in TO_DO}
     records = {run: store.read(run.folder).record for run in todo}
-    checkpoints = {
-        run: record.checkpoint.folder
-        for run, record in records.items()
-        if record is not None and record.checkpoint is not None
-    }
+    saved = [
+        run for run in todo if records[run] is not None and records[run].checkpoint is not None
+    ]
+    checkpoints = {run: records[run].checkpoint.folder for run in saved}
     for group in make_batch_groups(plan, todo, "cpu", 1, checkpoints):
         execute(group, store, host, told.append, 0.0, Stop())
+
+
+def digests(found: dict[Any, Any]) -> dict[Any, str | None]:
+    """Of the results of runs that are finished."""
+    done = {key for key, one in found.items() if one.state is RunState.FINISHED}
+    of = {key: one.record.digests["results"] for key, one in found.items() if key in done}
+    return dict.fromkeys(found) | of
 
 
 def results(plan: Plan, root: Path) -> dict[str, str | None]:
@@ -137,20 +143,12 @@ def results(plan: Plan, root: Path) -> dict[str, str | None]:
     assert {name: one.state for name, one in found.items()} == {
         run.name: again.find(run).state for run in plan.runs
     }
-    return {
-        name: one.record.digests["results"]
-        if one.state is RunState.FINISHED and one.record is not None
-        else None
-        for name, one in found.items()
-    }
+    return digests(found)
 
 
 def files(root: Path) -> dict[str, bytes]:
-    return {
-        str(path.relative_to(root)): path.read_bytes()
-        for path in root.rglob("*")
-        if path.is_file() and not path.is_symlink() and path.name != FILE
-    }
+    found = [path for path in root.rglob("*") if path.is_file() and not path.is_symlink()]
+    return {str(p.relative_to(root)): p.read_bytes() for p in found if p.name != FILE}
 
 
 def targets(root: Path, plan: Plan) -> Iterator[tuple[Path, Path]]:

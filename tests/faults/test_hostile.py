@@ -6,14 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+from toy_runs import first_batch, plan_of
 
+from uqbench.lanes import Uniform
 from uqbench.registry import Host
 from uqbench.results import RunState, Store
 from uqbench.runner import Batch
 from uqbench.runner.events import Failed, Finished, Split
 from uqbench.runner.executors import local
 from uqbench.runner.executors.limits import Limits
-from uqbench.suites import make_plan, read_suites
 
 pytestmark = pytest.mark.long
 
@@ -34,10 +36,8 @@ def host(monkeypatch: pytest.MonkeyPatch) -> Host:
 
 def batch(host: Host, deed: str, only_below: float = 1.0, seeds: int = 3) -> Batch:
     """Runs of a method that does something in lanes whose first number is below a bound."""
-    suite = read_suites(host, check=()).suite("hostile")
     settings = {"hostile": {"deed": deed, "only_below": only_below}}
-    plan = make_plan(suite, host, device="cpu", seeds=range(seeds), settings=settings)
-    return Batch(plan.cells[0], plan.budget, suite.metrics, "cpu")
+    return first_batch(plan_of(host, suite="hostile", seeds=range(seeds), settings=settings))
 
 
 def execute(groups: list[Any], out: Path, limits: Limits = local.NO_LIMITS) -> list[Any]:
@@ -46,10 +46,6 @@ def execute(groups: list[Any], out: Path, limits: Limits = local.NO_LIMITS) -> l
 
 def hurt(batch: Batch) -> list[int]:
     """Seeds whose lanes do it."""
-    import torch
-
-    from uqbench.lanes import Uniform
-
     first = Uniform([run.agent_seed for run in batch.runs], "walk", device=torch.device("cpu"))
     below = (first.at(0) < batch.cell.config.only_below).tolist()
     return [run.seed for run, bad in zip(batch.runs, below, strict=True) if bad]
@@ -66,35 +62,31 @@ def test_a_run_that_exceeds_the_memory_fails_and_the_others_of_its_batch_finish(
     assert [(run.seed, e.reason) for e in failed for run in e.batch.runs] == [(bad[0], reason)]
     store = Store(tmp_path)
     states = {run.seed: store.find(run) for run in made.runs}
-    assert {seed for seed, found in states.items() if found.state is RunState.FINISHED} == {
-        run.seed for run in made.runs
-    } - set(bad)
+    finished = {seed for seed, found in states.items() if found.state is RunState.FINISHED}
+    assert finished == {run.seed for run in made.runs} - set(bad)
     assert states[bad[0]].reason == reason
 
 
 def test_a_dead_worker_whose_forked_child_lives_on_is_seen_and_replaced(host, tmp_path):
     bad, good = batch(host, "fork", seeds=1), batch(host, "", seeds=1)
     events, began = execute([(bad,), (good,)], tmp_path), time.monotonic()
-    assert [type(event) for event in events if isinstance(event, Failed | Finished)] == [
-        Failed,
-        Finished,
-    ]
-    [failed] = [event for event in events if isinstance(event, Failed)]
+    failed, finished = (event for event in events if isinstance(event, Failed | Finished))
+    assert isinstance(finished, Finished)
     assert failed.reason == "the worker was killed by SIGKILL"
     assert time.monotonic() - began < 60
     assert Store(tmp_path).find(bad.runs[0]).state is RunState.FAILED  # its child held the lock
 
 
+DEEDS = [
+    ("exit", "the worker ended with exit code 3"),
+    ("segfault", "the worker was killed by SIGSEGV"),
+    ("babble", WRITTEN),
+    ("loop", "it made no progress for 0.2 minutes (--stall-minutes)"),
+]
+
+
 @LONG
-@pytest.mark.parametrize(
-    ("deed", "reason"),
-    [
-        ("exit", "the worker ended with exit code 3"),
-        ("segfault", "the worker was killed by SIGSEGV"),
-        ("babble", WRITTEN),
-        ("loop", "it made no progress for 0.2 minutes (--stall-minutes)"),
-    ],
-)
+@pytest.mark.parametrize(("deed", "reason"), DEEDS)
 def test_what_a_plugin_does_to_its_process_fails_its_run_alone(deed, reason, host, tmp_path):
     bad, good = batch(host, deed, seeds=1), batch(host, "", seeds=2)
     limits = Limits(stall_minutes=0.2)

@@ -6,24 +6,17 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from example_runs import make_record, make_run
 
 from uqbench.api.status import run_status
 from uqbench.errors import StorageError
 from uqbench.identity import Run
-from uqbench.results import Provenance, RunColumns, RunRecord, RunState, Store, this_process
-
-
-def make_run(seed: int) -> Run:
-    return Run("suite", "budget", "task", "method", seed, {"seed": seed, "budget": {"steps": 2}})
+from uqbench.results import RunColumns, RunState, Store
 
 
 def write(store: Store, run: Run, status: str, hours: float = 0.0) -> None:
     when = (datetime.now(UTC) + timedelta(hours=hours)).isoformat(timespec="seconds")
-    made = Provenance(platform="p", device="d", versions={}, content={}, git_revision=None)
-    record = RunRecord(
-        identity=dict(run.identity), status=status, step=1, began=when, updated=when,
-        process=this_process(), provenance=made,
-    )  # fmt: skip
+    record = make_record(run, status=status, step=1, began=when, updated=when)
     if status == "finished":
         store.finish(run, record, RunColumns({}, {}))
     else:

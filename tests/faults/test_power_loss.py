@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 from power_loss import Trace
+from test_damaged_files import digests
+from toy_runs import first_batch, plan_of
 
 from uqbench.registry import Host
 from uqbench.results import RunState, Store
 from uqbench.runner import Batch, execute
 from uqbench.runner.checkpoints import Checkpointer
 from uqbench.runner.process import Stop
-from uqbench.suites import make_plan, read_suites
 
 LONG = "UQBENCH_FAULTS" in os.environ
 SUBSETS = 1000 if LONG else 4
@@ -25,11 +26,7 @@ EXECUTED = 200 if LONG else 3
 
 @pytest.fixture
 def batch(host: Host) -> Batch:
-    suite = read_suites(host).suite("toy")
-    plan = make_plan(
-        suite, host, "smoke", device="cpu", methods=["fast"], tasks=["short"], steps=24
-    )
-    return Batch(plan.cells[0], plan.budget, suite.metrics, "cpu")
+    return first_batch(plan_of(host, "smoke", methods=["fast"], tasks=["short"], steps=24))
 
 
 def run(batch: Batch, root: Path, host: Host) -> None:
@@ -60,13 +57,7 @@ def trace_of(batch: Batch, root: Path, host: Host, monkeypatch: pytest.MonkeyPat
 
 def results(batch: Batch, root: Path) -> dict[int, str | None]:
     """By seed: the digest of a finished run's results."""
-    found = {run.seed: Store(root).find(run) for run in batch.runs}
-    return {
-        seed: one.record.digests["results"]
-        if one.state is RunState.FINISHED and one.record is not None
-        else None
-        for seed, one in found.items()
-    }
+    return digests({run.seed: Store(root).find(run) for run in batch.runs})
 
 
 def files(root: Path) -> dict[str, bytes]:

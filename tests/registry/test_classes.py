@@ -75,11 +75,12 @@ def test_a_package_has_what_its_entry_points_name_without_being_imported(lab):
     assert "my_lab" not in sys.modules
     assert host.environments["my-lab-walk"].events == ("bumps",)
     assert host.datasets["my-lab-line"].scores == ("squared_error",)
-    assert host.agents["my-lab-loop"].loop
-    assert not host.agents["my-lab"].loop
+    assert [host.agents[name].loop for name in ("my-lab-loop", "my-lab")] == [True, False]
     assert host.agents["my-lab"].load_config().__name__ == "BayesianTDConfig"
-    assert host.environments["my-lab-lanes"].makes_lanes
-    assert not host.environments["my-lab-walk"].makes_lanes
+    assert [host.environments[f"my-lab-{x}"].makes_lanes for x in ("lanes", "walk")] == [
+        True,
+        False,
+    ]
 
 
 def test_its_version_is_the_digest_of_its_files_unless_it_states_one(lab):
@@ -112,7 +113,9 @@ def test_what_cannot_be_imported_is_named_where_it_is_looked_up_and_costs_nothin
     assert shown["my-lab-lanes"]
 
 
-def test_a_file_and_the_package_that_it_is_in_never_clash(lab, tmp_path):
+def test_a_file_and_its_package_never_clash_and_an_installed_agent_joins_a_suite_by_name(
+    lab, tmp_path
+):
     mine = tmp_path / "mine.py"
     text = (lab / "my_lab" / "agent.py").read_text()
     mine.write_text(text.replace("class BayesianTD(", "class MyLab(").replace("0.2", "0.3"))
@@ -127,24 +130,19 @@ def test_a_file_and_the_package_that_it_is_in_never_clash(lab, tmp_path):
     assert "+local." in identity["version"]
     assert identity["config"]["epsilon"] == 0.3
     assert host.agents["my-lab:my-lab"].version == Host.load().agents["my-lab:my-lab"].version
-
-
-def test_an_installed_agent_joins_a_suite_by_its_name(lab):
     assert named.add("my-lab:my-lab", ["windy-cliff"], epsilon=0.4) == ("my-lab", "agent")
     plan = Selection("windy-cliff", "smoke", ("my-lab",)).plan(Host.load(), "cpu")
-    identity = plan.runs[0].identity["method"]
-    assert (identity["agent"], identity["config"]["epsilon"]) == ("my-lab:my-lab", 0.4)
-    assert "+local" not in identity["version"]
+    joined = plan.runs[0].identity["method"]
+    assert (joined["agent"], joined["config"]["epsilon"]) == ("my-lab:my-lab", 0.4)
+    assert "+local" not in joined["version"]
 
 
 def test_beside_an_agent_a_package_has_at_most_fifteen_lines(tmp_path):
     made = render("my-lab", ("agent",))
     project = made["pyproject.toml"]
-    needed = "\n".join(
-        line for line in project.splitlines()
-        if line and not line.startswith(("description", "requires-python", "[tool", "packages"))
-    )  # fmt: skip
-    assert len(needed.splitlines()) + len(made["src/my_lab/__init__.py"].splitlines()) <= 15
+    others = ("description", "requires-python", "[tool", "packages")
+    needed = [line for line in project.splitlines() if line and not line.startswith(others)]
+    assert len(needed) + len(made["src/my_lab/__init__.py"].splitlines()) <= 15
 
 
 def test_a_suite_file_is_found_without_importing_its_package(tmp_path, monkeypatch):

@@ -66,16 +66,16 @@ def site(tmp_path: Path) -> Site:
     return Site(folder)
 
 
-@pytest.mark.parametrize(
-    ("code", "reason"),
-    [
-        ("import no_such_library", "ModuleNotFoundError: No module named 'no_such_library'"),
-        ("raise SystemExit(3)", "SystemExit: 3"),
-        ("from uqbench import hookimpl\n@hookimpl\ndef uqbench_agents():\n  1/0", "ZeroDivision"),
-        ("from uqbench import hookimpl\n@hookimpl\ndef uqbench_agnets(): return []", "agnets"),
-        ("def uqbench_agents(:", "SyntaxError"),
-    ],
-)
+BROKEN = [
+    ("import no_such_library", "ModuleNotFoundError: No module named 'no_such_library'"),
+    ("raise SystemExit(3)", "SystemExit: 3"),
+    ("from uqbench import hookimpl\n@hookimpl\ndef uqbench_agents():\n  1/0", "ZeroDivision"),
+    ("from uqbench import hookimpl\n@hookimpl\ndef uqbench_agnets(): return []", "agnets"),
+    ("def uqbench_agents(:", "SyntaxError"),
+]
+
+
+@pytest.mark.parametrize(("code", "reason"), BROKEN)
 def test_a_broken_plugin_is_named_with_its_reason(code, reason, site):
     site.install("zz-broken", code)
     entry = site.plugins()["zz-broken"]

@@ -23,22 +23,20 @@ NAMES = [(COMMANDS, n) for n in COMMAND_NAMES] + [(MODULES, n) for n in MODULE_N
 
 
 @pytest.mark.parametrize(("group", "name"), NAMES)
-def test_what_is_brought_comes_of_the_package_that_would_be_named(group: str, name: str) -> None:
+def test_what_is_brought_comes_of_the_package_that_would_be_named(group, name):
     one = brought(group)[name]
-    assert one.dist is not None
     assert one.dist.name == PACKAGES[group][name]
 
 
-def test_compare_is_installed_with_uqbench_alone() -> None:
+def test_compare_is_installed_with_uqbench_alone():
     needed = map(Requirement, metadata.requires("uqbench") or ())
     assert "uqbench-compare" in {one.name for one in needed if one.marker is None}
 
 
 @pytest.mark.parametrize("name", MODULE_NAMES)
-def test_both_names_of_a_module_are_one_module(name: str) -> None:
+def test_both_names_of_a_module_are_one_module(name):
     module = import_module(brought(MODULES)[name].value)
     assert import_module(f"uqbench.{name}") is module
-    assert module.__spec__ is not None
     assert module.__spec__.name == module.__name__
 
 
@@ -76,19 +74,17 @@ def test_a_command_whose_package_is_missing_says_which_to_install(name, argument
     package = PACKAGES[COMMANDS][name]
     done = without(package, tmp_path, "-m", "uqbench", name, *arguments)
     assert (done.returncode, done.stdout) == (2, "")
-    assert " ".join(done.stderr.split()) == (
-        f"uqbench: uqbench {name} is in the package {package}: {to_install(package)}"
-    )
+    said = f"uqbench: uqbench {name} is in the package {package}: {to_install(package)}"
+    assert " ".join(done.stderr.split()) == said
 
 
 @pytest.mark.parametrize("name", MODULE_NAMES)
 def test_a_module_whose_package_is_missing_says_which_to_install(name, tmp_path):
     package = PACKAGES[MODULES][name]
     done = without(package, tmp_path, "-c", f"import uqbench.{name}")
+    said = f"uqbench.{name} is in the package {package}: {to_install(package)}"
     assert done.returncode == 1
-    assert done.stderr.splitlines()[-1] == (
-        f"ModuleNotFoundError: uqbench.{name} is in the package {package}: {to_install(package)}"
-    )
+    assert done.stderr.splitlines()[-1] == f"ModuleNotFoundError: {said}"
 
 
 def test_help_lists_a_command_whose_package_is_missing(tmp_path):
@@ -100,23 +96,21 @@ def test_help_lists_a_command_whose_package_is_missing(tmp_path):
 
 def lacking_modules(*modules: str) -> str:
     """Python that has none of these modules, as an installation without extras."""
-    return f"import sys; sys.modules |= dict.fromkeys({modules!r})\n"
+    needed = "import uqbench\nfrom uqbench.errors import UqbenchError\n"
+    return f"import sys; sys.modules |= dict.fromkeys({modules!r})\n{needed}"
 
 
-@pytest.mark.parametrize(
-    ("code", "expected"),
-    [
-        ("uqbench.record", "uqbench.record needs torch, which is not installed"),
-        ("uqbench.evaluate", "uqbench.evaluate needs torch, which is not installed"),
-        ("uqbench.run('toy')", "this needs torch, which is not installed"),
-    ],
-)
+TRAINS = [
+    ("uqbench.record", "uqbench.record needs torch, which is not installed"),
+    ("uqbench.evaluate", "uqbench.evaluate needs torch, which is not installed"),
+    ("uqbench.run('toy')", "this needs torch, which is not installed"),
+]
+
+
+@pytest.mark.parametrize(("code", "expected"), TRAINS)
 def test_whoever_asks_for_what_trains_is_told_the_extra(code, expected, tmp_path):
-    code = (
-        lacking_modules("torch", "rliable", "arch", "statsmodels", "numba", "seaborn")
-        + "import uqbench\nfrom uqbench.errors import UqbenchError\n"
-        + f"try: {code}\nexcept UqbenchError as error: print(error)"
-    )
+    absent = "torch", "rliable", "arch", "statsmodels", "numba", "seaborn"
+    code = lacking_modules(*absent) + f"try: {code}\nexcept UqbenchError as error: print(error)"
     toy = str(Path(__file__).parents[1] / "toy")
     variables = {"PYTHONPATH": toy, "UQBENCH_PLUGINS": "toy"}
     done = commands.python("-c", code, folder=tmp_path, **variables)
@@ -128,11 +122,9 @@ def test_scores_are_compared_without_pyarrow_and_parquet_says_that_it_is_missing
     scores = "".join(f"{m},x,{s},{v + s / 9}\n" for m, v in (("a", 1), ("b", 2)) for s in range(3))
     (tmp_path / "scores.csv").write_text("method,task,seed,score\n" + scores)
     (tmp_path / "scores.parquet").touch()
-    code = (
-        lacking_modules("torch", "pyarrow", "numba")
-        + "import uqbench\nfrom uqbench.errors import UqbenchError\n"
-        + "print(len(uqbench.compare('scores.csv').ranks))\n"
-        + "try: uqbench.compare('scores.parquet')\nexcept UqbenchError as error: print(error)"
+    code = lacking_modules("torch", "pyarrow", "numba") + (
+        "print(len(uqbench.compare('scores.csv').ranks))\n"
+        "try: uqbench.compare('scores.parquet')\nexcept UqbenchError as error: print(error)"
     )
     done = commands.python("-c", code, folder=tmp_path)
     missing = "scores.parquet needs pyarrow, which is not installed: python -m pip install pyarrow"

@@ -1,7 +1,5 @@
 """Risk measures by name, and config fields that hold them."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest
@@ -14,7 +12,6 @@ from uqbench.registry import Host
 from uqbench.registry.risk_names import MeasuresByName
 from uqbench.risk import (
     CVaR,
-    DecisionRule,
     Expectation,
     MarginalRisk,
     MeanStd,
@@ -29,40 +26,40 @@ from uqbench.specs import Spec
 NAMES = MeasuresByName(Host.load().risk_measures)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("cvar(0.25)", CVaR(0.25)),
-        ("cvar ( 0.1 )", CVaR(0.1)),
-        ("cvar", CVaR()),
-        (" wang(1e-1) ", Wang(0.1)),
-        ("mean-std(1)", MeanStd(1.0)),
-        ("expectation", Expectation()),
-        ("expectation()", Expectation()),
-    ],
-)
-def test_a_measure_by_name(text: str, expected: RiskMeasure) -> None:
+MEASURES = [
+    ("cvar(0.25)", CVaR(0.25)),
+    ("cvar ( 0.1 )", CVaR(0.1)),
+    ("cvar", CVaR()),
+    (" wang(1e-1) ", Wang(0.1)),
+    ("mean-std(1)", MeanStd(1.0)),
+    ("expectation", Expectation()),
+    ("expectation()", Expectation()),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), MEASURES)
+def test_a_measure_by_name(text, expected):
     assert NAMES.measure(text) == expected
     assert NAMES.composite(text) == additive(expected)
     assert NAMES.measure(NAMES.text(expected)) == expected
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("cvr(0.2)", "no risk measure 'cvr'. Did you mean 'cvar'"),
-        ("cvar(alpha=0.2)", "expected numbers; could not convert string to float: 'alpha=0.2'"),
-        ("cvar(0.2, 0.3)", "has 2 values; the measure takes 1: alpha"),
-        ("cvar(low)", "expected numbers; could not convert string to float: 'low'"),
-        ("cvar(2)", r"alpha must be in \(0, 1\], got 2.0"),
-        ("cvar(0.2", "expected a risk measure such as 'cvar"),
-        ("cvar of wang of var", "'wang of var'; a composition cannot be used here"),
-        ("", "expected a risk measure"),
-        ("0.5 * expectation + 0.5 * wang", "expected a risk measure such as 'cvar"),
-        ("cvar of", "expected a risk measure"),
-    ],
-)
-def test_what_is_wrong_with_a_name_is_told(text: str, message: str) -> None:
+WRONG_NAMES = [
+    ("cvr(0.2)", "no risk measure 'cvr'. Did you mean 'cvar'"),
+    ("cvar(alpha=0.2)", "expected numbers; could not convert string to float: 'alpha=0.2'"),
+    ("cvar(0.2, 0.3)", "has 2 values; the measure takes 1: alpha"),
+    ("cvar(low)", "expected numbers; could not convert string to float: 'low'"),
+    ("cvar(2)", r"alpha must be in \(0, 1\], got 2.0"),
+    ("cvar(0.2", "expected a risk measure such as 'cvar"),
+    ("cvar of wang of var", "'wang of var'; a composition cannot be used here"),
+    ("", "expected a risk measure"),
+    ("0.5 * expectation + 0.5 * wang", "expected a risk measure such as 'cvar"),
+    ("cvar of", "expected a risk measure"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), WRONG_NAMES)
+def test_what_is_wrong_with_a_name_is_told(text, message):
     for read in (NAMES.composite, NAMES.rule):
         with pytest.raises(UqbenchError, match=message):
             read(text)
@@ -76,15 +73,15 @@ class Median(RiskMeasure):
         return values.median(dim).values
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("cvar(0.25)", MarginalRisk(CVaR(0.25))),
-        ("cvar(0.25) of wang(0.1)", compose(CVaR(0.25), Wang(0.1))),
-        ("expectation of cvar(0.25)", additive(CVaR(0.25))),
-    ],
-)
-def test_a_decision_rule_by_name_and_back(text: str, expected: DecisionRule) -> None:
+RULES = [
+    ("cvar(0.25)", MarginalRisk(CVaR(0.25))),
+    ("cvar(0.25) of wang(0.1)", compose(CVaR(0.25), Wang(0.1))),
+    ("expectation of cvar(0.25)", additive(CVaR(0.25))),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), RULES)
+def test_a_decision_rule_by_name_and_back(text, expected):
     assert NAMES.rule(text) == expected
     assert NAMES.text(expected) == text
     if " of " in text:
@@ -104,7 +101,7 @@ class Config:
 
 
 @pytest.mark.parametrize("of", ["settings", "overrides"])
-def test_a_config_holds_the_measures_and_its_table_their_names(of: str) -> None:
+def test_a_config_holds_the_measures_and_its_table_their_names(of):
     """Also one of the running registry, by a third party."""
 
     class Plugin:
@@ -120,32 +117,28 @@ def test_a_config_holds_the_measures_and_its_table_their_names(of: str) -> None:
              "marginal": "median"}  # fmt: skip
     given, more = (table, {}) if of == "settings" else ({}, {"overrides": table})
     made = resolve(Config, given, where="x", risk_names=names, **more)
-    assert made == Config(
-        Wang(0.3),
-        compose(Median(), Median()),
-        compose(CVaR(0.25), Median()),
-        MarginalRisk(Median()),
-    )
+    two, several = compose(Median(), Median()), compose(CVaR(0.25), Median())
+    assert made == Config(Wang(0.3), two, several, MarginalRisk(Median()))
     assert as_table(made, names) == table
     assert as_table(Config(), names)["one"] == f"cvar({CVaR().alpha})"
     with pytest.raises(UqbenchError, match="Median is not a registered risk measure"):
         NAMES.text(Median())
 
 
-@pytest.mark.parametrize(
-    ("table", "said"),
-    [
-        ({"two": "cvar of wan"}, r"two: .*no risk measure 'wan'"),
-        ({"one": 0.3}, r"one: .*expected the name of a risk measure"),
-        ({"marginal": "cvar of wang"}, r"marginal: .*a composition needs several models"),
-    ],
-)
-def test_a_config_says_at_once_that_a_name_is_wrong(table: dict[str, object], said: str) -> None:
+WRONG_TABLES = [
+    ({"two": "cvar of wan"}, r"two: .*no risk measure 'wan'"),
+    ({"one": 0.3}, r"one: .*expected the name of a risk measure"),
+    ({"marginal": "cvar of wang"}, r"marginal: .*a composition needs several models"),
+]
+
+
+@pytest.mark.parametrize(("table", "said"), WRONG_TABLES)
+def test_a_config_says_at_once_that_a_name_is_wrong(table, said):
     with pytest.raises(UqbenchError, match=said):
         resolve(Config, table, where="x", risk_names=NAMES)
 
 
-def test_a_measure_that_cannot_be_imported_costs_no_other_its_name() -> None:
+def test_a_measure_that_cannot_be_imported_costs_no_other_its_name():
     broken = Spec(name="a", version="1", factory="nowhere:A", summary="…")
     median = Spec(name="median", version="1", factory=Median)
     names = MeasuresByName({"a": broken, "median": median})

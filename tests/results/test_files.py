@@ -38,6 +38,14 @@ def test_a_guessed_name_of_a_temporary_file_is_refused_not_followed(victim, tmp_
     assert victim.read_text() == "precious"
 
 
+@pytest.mark.parametrize(
+    "name", ["..", "../evil", "/etc", "a/b", "", ".", ".locks", "a\0b", "é" * 128]
+)
+def test_a_name_that_is_no_name_makes_no_path(name, tmp_path):
+    with pytest.raises(UqbenchError, match="cannot be the name of a folder"):
+        Folder(tmp_path).below("suite", name)
+
+
 def test_nothing_is_left_where_writing_fails(tmp_path):
     def fail(file: object) -> None:
         raise ValueError("half")
@@ -45,14 +53,6 @@ def test_nothing_is_left_where_writing_fails(tmp_path):
     with pytest.raises(ValueError, match="half"):
         Folder(tmp_path).write("a", fail)
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    "name", ["..", "../evil", "/etc", "a/b", "", ".", ".locks", "a\0b", "é" * 128]
-)
-def test_a_name_that_is_no_name_makes_no_path(name, tmp_path):
-    with pytest.raises(UqbenchError, match="cannot be the name of a folder"):
-        Folder(tmp_path).below("suite", name)
 
 
 USES: dict[str, Callable[[Folder], object]] = {

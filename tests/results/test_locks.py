@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from example_runs import make_record, make_run
@@ -38,26 +39,12 @@ print("lost", flush=True)
 
 
 @pytest.fixture
-def no_flock(monkeypatch: pytest.MonkeyPatch) -> None:
-    def flock(descriptor: int, operation: int) -> None:
-        raise OSError(errno.ENOSYS, "Function not implemented")
-
-    monkeypatch.setattr(fcntl, "flock", flock)
-
-
-@pytest.fixture
-def void_flock(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fcntl, "flock", lambda descriptor, operation: None)
-
-
-@pytest.fixture
 def holder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator["subprocess.Popen[str]"]:
     """Another process that holds a lease of one second, and has no flock."""
     monkeypatch.setattr(locks, "LEASE_SECONDS", 1.0)
     RunLocks(tmp_path).prepare(shared=True)
     command = [sys.executable, "-c", HOLD, str(tmp_path), RUN, "1.0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
         assert process.stdout.readline() == "held\n"
         yield process
         process.kill()
@@ -78,34 +65,36 @@ def test_where_flock_holds_nothing_else_is_used(tmp_path):
     assert not list(tmp_path.rglob("*lease*"))
 
 
-def test_where_flock_is_missing_it_is_told_and_leases_exclude(no_flock, tmp_path):
-    assert RunLocks(tmp_path).prepare() == "flock is not there (Function not implemented)"
-    assert exclude_each_other(tmp_path)
+MISSING = OSError(errno.ENOSYS, "Function not implemented")
+FLOCKS = {
+    "flock is not there (Function not implemented)": Mock(side_effect=MISSING),
+    "flock does nothing: two processes got the same lock": Mock(),
+}
 
 
-def test_a_flock_that_two_processes_get_is_told_and_leases_exclude(void_flock, tmp_path):
-    assert RunLocks(tmp_path).prepare() == "flock does nothing: two processes got the same lock"
+@pytest.mark.parametrize("said", FLOCKS)
+def test_a_flock_that_is_missing_or_that_two_processes_get_is_told_and_leases_exclude(
+    said, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(fcntl, "flock", FLOCKS[said])
+    assert RunLocks(tmp_path).prepare() == said
     assert exclude_each_other(tmp_path)
 
 
 def test_once_leased_a_store_stays_so_for_every_process(tmp_path):
     assert RunLocks(tmp_path).prepare(shared=True) == SHARED
     assert RunLocks(tmp_path).prepare() == ""
-    lock = RunLocks(tmp_path).acquire(RUN)
-    assert lock is not None
-    assert lock.lease is not None
-    lock.release()
+    with RunLocks(tmp_path).acquire(RUN) as lock:
+        assert lock.lease is not None
 
 
 def test_a_lease_excludes_a_process_that_knows_only_flock(tmp_path):
     before = RunLocks(tmp_path)
-    lock = before.acquire(RUN)
-    assert lock is not None
-    RunLocks(tmp_path).prepare(shared=True)
-    after = RunLocks(tmp_path)
-    assert after.acquire(RUN) is None
-    assert after.is_held(RUN)
-    lock.release()
+    with before.acquire(RUN):
+        RunLocks(tmp_path).prepare(shared=True)
+        after = RunLocks(tmp_path)
+        assert after.acquire(RUN) is None
+        assert after.is_held(RUN)
     assert not after.is_held(RUN)
 
 
@@ -129,13 +118,10 @@ def test_a_suspended_holder_is_waited_for_then_replaced_and_notices(holder, tmp_
         assert time.monotonic() - began < 10.0
         time.sleep(0.05)
     assert time.monotonic() - began > 0.5
-    lock = locks.acquire(RUN)
-    assert lock is not None
-    os.kill(holder.pid, signal.SIGCONT)
-    assert holder.stdout is not None
-    assert holder.stdout.readline() == "lost\n"
-    assert not locks.is_lost(RUN)
-    lock.release()
+    with locks.acquire(RUN):
+        os.kill(holder.pid, signal.SIGCONT)
+        assert holder.stdout.readline() == "lost\n"
+        assert not locks.is_lost(RUN)
 
 
 def test_a_run_whose_lease_was_lost_is_not_written(tmp_path, monkeypatch):

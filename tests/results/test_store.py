@@ -35,11 +35,9 @@ def test_a_finished_run_is_never_overwritten(tmp_path):
 
 def test_a_run_is_running_while_it_is_locked_and_abandoned_after(tmp_path):
     store, run = Store(tmp_path), make_run()
-    lock = store.lock(run)
-    assert lock is not None
-    store.write(run, make_record(run))
-    assert store.find(run).state is RunState.RUNNING
-    lock.release()
+    with store.lock(run):
+        store.write(run, make_record(run))
+        assert store.find(run).state is RunState.RUNNING
     assert store.find(run).state is RunState.ABANDONED
 
 
@@ -50,20 +48,10 @@ def test_a_lock_ends_with_its_process_however_that_ends(tmp_path):
         "from pathlib import Path; s = t.Store(Path(sys.argv[1])); c = s.lock(t.make_run())\n"
         "s.write(t.make_run(), t.make_record(t.make_run())); os.kill(os.getpid(), signal.SIGKILL)"
     )
-    here = str(Path(__file__).parent)
+    here = str(Path(__file__).parents[1] / "support")
     subprocess.run([sys.executable, "-c", script, str(tmp_path), here], check=False)
     assert store.find(run).state is RunState.ABANDONED
     assert store.lock(run) is not None
-
-
-def test_moving_a_damaged_run_aside_keeps_the_lock(tmp_path):
-    store, run = Store(tmp_path), make_run()
-    (finish(store, run) / "run.json").write_text("{")
-    lock = store.lock(run)
-    assert lock is not None
-    store.set_aside(run)
-    assert store.lock(run) is None
-    lock.release()
 
 
 def test_a_newer_schema_is_told_from_damage(tmp_path):
@@ -76,13 +64,14 @@ def test_a_newer_schema_is_told_from_damage(tmp_path):
     assert found.reason == f"it has schema {later}, this uqbench reads up to {SCHEMA_VERSION}"
 
 
+EARLIER = [
+    (("checkpoint", "resumed"), {"schema_version": 1}),
+    ((), {"schema_version": 2, "timing": {"seconds": 8.0, "lanes": 2, "steps_per_s": 5.0}}),
+]
+
+
 @pytest.mark.parametrize(
-    ("lacking", "changes"),
-    [
-        (("checkpoint", "resumed"), {"schema_version": 1}),
-        ((), {"schema_version": 2, "timing": {"seconds": 8.0, "lanes": 2, "steps_per_s": 5.0}}),
-    ],
-    ids=["before checkpoints", "before process time"],
+    ("lacking", "changes"), EARLIER, ids=["before checkpoints", "before process time"]
 )
 def test_a_run_that_was_stored_by_an_earlier_schema_is_finished(lacking, changes, tmp_path):
     """Without process time it costs its wall time."""
@@ -99,14 +88,14 @@ def test_a_run_that_was_stored_by_an_earlier_schema_is_finished(lacking, changes
         assert (timing.device_seconds, timing.cpu_seconds) == (8.0, None)
 
 
-@pytest.mark.parametrize(
-    ("name", "state"),
-    [
-        ("method\ntask", RunState.ABANDONED),
-        ("meth\udcffod", RunState.ABANDONED),
-        ("a\\b", RunState.DAMAGED),
-    ],
-)
+NAMES = [
+    ("method\ntask", RunState.ABANDONED),
+    ("meth\udcffod", RunState.ABANDONED),
+    ("a\\b", RunState.DAMAGED),
+]
+
+
+@pytest.mark.parametrize(("name", "state"), NAMES)
 def test_a_folder_of_any_name_costs_its_own_runs(name, state, tmp_path):
     store, run = Store(tmp_path), make_run()
     store.write(run, make_record(run))
@@ -116,12 +105,14 @@ def test_a_folder_of_any_name_costs_its_own_runs(name, state, tmp_path):
     assert found == {"method": RunState.ABANDONED, name: state}
 
 
-def test_damaged_runs_are_set_aside_and_kept(tmp_path):
+def test_damaged_runs_are_set_aside_and_kept_and_so_is_the_lock(tmp_path):
     store, run = Store(tmp_path), make_run()
-    for number in (1, 2):
-        finish(store, run)
-        assert store.set_aside(run).name.endswith(f".damaged-{number}")
-        assert store.find(run).state is RunState.MISSING
+    with store.lock(run):
+        for number in (1, 2):
+            (finish(store, run) / "run.json").write_text("{")
+            assert store.set_aside(run).name.endswith(f".damaged-{number}")
+            assert store.lock(run) is None
+    assert store.find(run).state is RunState.MISSING
     assert list(store.walk()) == []
 
 

@@ -71,7 +71,7 @@ def test_a_file_that_was_altered_is_seen_though_its_time_was_put_back(name, inde
 
 @pytest.mark.parametrize("name", ["metrics.parquet", "run.json"])
 @pytest.mark.parametrize("damage", [Path.unlink, lambda path: path.rename(path.with_suffix(""))])
-def test_a_file_that_is_gone_is_missed(damage: Callable[[Path], object], name, indexed):
+def test_a_file_that_is_gone_is_missed(damage, name, indexed):
     damage(indexed / make_run(1).folder / name)
     found = look(indexed)[1]
     assert found is (RunState.MISSING if name == "run.json" else RunState.DAMAGED)

@@ -1,30 +1,25 @@
 """A batch of the toy suite, executed up to a step, and a disk that fails."""
 
-import errno
-import os
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import pytest
-from toy_runs import digests
+from toy_runs import digests, first_batch, plan_of
 
 from uqbench.registry import Host
 from uqbench.results import Store
 from uqbench.runner import Batch, execute
 from uqbench.runner.checkpoints import Checkpointer
 from uqbench.runner.process import Stop
-from uqbench.suites import make_plan, read_suites
 
 
 @pytest.fixture
 def batch(host: Host) -> Batch:
     """Three seeds of a method, as lanes of one group."""
-    suite = read_suites(host).suite("toy")
-    plan = make_plan(suite, host, device="cpu", methods=["fast"], tasks=["long"])
-    return Batch(plan.cells[0], plan.budget, suite.metrics, "cpu")
+    return first_batch(plan_of(host, methods=["fast"], tasks=["long"]))
 
 
 @pytest.fixture
@@ -34,13 +29,7 @@ def run(host: Host, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Any]]
     ``at``: what happens after a step; ``saves``: the steps after which, then, a checkpoint is due.
     """
 
-    def run(
-        batch: Batch,
-        store: Store,
-        until: int = 0,
-        at: Mapping[int, Callable[[], None]] = MappingProxyType({}),
-        saves: Collection[int] = (),
-    ) -> list[Any]:
+    def run(batch, store, until=0, at=MappingProxyType({}), saves=()):
         told: list[Any] = []
 
         def after(checkpointer: Checkpointer, step: int, state: Any) -> None:
@@ -63,32 +52,10 @@ ONCE: list[list[str]] = []
 
 
 @pytest.fixture
-def unbroken(
-    batch: Batch, run: Callable[..., list[Any]], tmp_path_factory: pytest.TempPathFactory
-) -> list[str]:
+def unbroken(batch, run, tmp_path_factory):
     """The digests of the uninterrupted batch, which is executed once."""
     if not ONCE:
         store = Store(tmp_path_factory.mktemp("unbroken"))
         run(batch, store)
         ONCE.append(digests(store, batch))
     return ONCE[0]
-
-
-@contextmanager
-def _unreadable(name: str) -> Iterator[None]:
-    original = os.open
-
-    def failing(path: Any, *arguments: Any, **keywords: Any) -> int:
-        if str(path).endswith(name):
-            raise OSError(errno.EIO, "Input/output error")
-        return original(path, *arguments, **keywords)
-
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("uqbench.results.folders.os.open", failing)
-        yield
-
-
-@pytest.fixture
-def unreadable() -> Any:
-    """``with unreadable(name)``: the disk does not give files of that name."""
-    return _unreadable

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from clusters import records, results, wait_for
 from commands import TOY, uqbench
 
 SLOW = ("--methods", "slow", "--set", "slow.step_seconds=0.004")
@@ -20,43 +21,20 @@ NEVER = ("--checkpoint-seconds", "10000")  # but where the run is interrupted
 
 
 def start(out: Path, *arguments: str, **variables: str) -> "subprocess.Popen[str]":
+    command = [sys.executable, "-m", "uqbench", "run", "--suite", "toy", "--out", str(out)]
+    env = os.environ | {"PYTHONPATH": str(TOY), "COLUMNS": "200"} | variables
     return subprocess.Popen(
-        [sys.executable, "-m", "uqbench", "run", "--suite", "toy", "--out", str(out), *arguments],
-        env=os.environ | {"PYTHONPATH": str(TOY), "COLUMNS": "200"} | variables,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
+        [*command, *arguments], env=env, text=True, start_new_session=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         # a shell's background job ignores SIGINT, and so would its children
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
+    )  # fmt: skip
 
 
 def run(out: Path, *arguments: str, code: int = 0, **variables: str) -> str:
     """What a run that comes to its end says."""
     command = ("run", "--suite", "toy", "--out", out, *arguments)
     return uqbench(*command, code=code, variables=variables).stderr
-
-
-def records(out: Path) -> dict[str, dict]:
-    """Records by the task, method and seed of the run."""
-    found = {}
-    for path in sorted(out.glob("toy/paper/*/*/*/run.json")):
-        task, method, leaf = path.parent.relative_to(out / "toy/paper").parts
-        found[f"{task}/{method}/{leaf.split('-')[0]}"] = json.loads(path.read_text())
-    return found
-
-
-def results(out: Path) -> dict[str, str]:
-    return {name: record["digests"]["results"] for name, record in records(out).items()}
-
-
-def wait_for(condition, process: "subprocess.Popen[str] | None" = None) -> None:
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline
-        assert process is None or process.poll() is None, process.communicate()
-        time.sleep(0.01)
 
 
 def saved(out: Path) -> list[dict]:
@@ -138,11 +116,10 @@ def test_runs_that_were_killed_go_on_elsewhere_and_equal_unbroken_ones(unbroken,
     assert checkpoints(there) == []
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [pytest.param(signal.SIGINT, marks=pytest.mark.long), signal.SIGKILL],
-    ids=lambda kind: kind.name,
-)
+INTERRUPTS = pytest.param(signal.SIGINT, marks=pytest.mark.long), signal.SIGKILL
+
+
+@pytest.mark.parametrize("kind", INTERRUPTS, ids=lambda kind: kind.name)
 def test_no_step_of_an_interrupted_run_is_lost_or_repeated(kind, unbroken, interrupted, tmp_path):
     out, log = interrupted, interrupted.with_name("log")
     if kind is signal.SIGKILL:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from toy_runs import plan_of
 
 from uqbench.identity import Run
 from uqbench.registry import Host
@@ -10,7 +11,6 @@ from uqbench.results import RunState, Store
 from uqbench.runner import Batch, execute, make_batch_groups
 from uqbench.runner.events import Event, Failed, Finished, Split, Started
 from uqbench.runner.first_failures import FirstFailures
-from uqbench.suites import make_plan, read_suites
 
 WHY = "AttributeError: module 'numpy' has no attribute 'row_stack'"
 
@@ -18,7 +18,7 @@ WHY = "AttributeError: module 'numpy' has no attribute 'row_stack'"
 @pytest.fixture
 def batches(host: Host) -> dict[str, Batch]:
     """A batch of three runs of each method on each task."""
-    plan = make_plan(read_suites(host).suite("toy"), host, device="cpu")
+    plan = plan_of(host)
     groups = make_batch_groups(plan, set(plan.runs), "cpu", 3)
     return {f"{b.cell.task.name}/{b.cell.method.name}": b for (b,) in groups}
 
@@ -46,18 +46,11 @@ def test_alike_is_but_for_numbers(batches):
 @pytest.mark.parametrize("over", ["finished", "at work", "of one method", "of one task", "limit"])
 def test_it_is_a_methods_own_fault_where(over, batches):
     one, two, other = batches["short/slow"], batches["long/fast"], batches["short/fast"]
-    before: list[Event] = []
-    why = WHY
-    if over == "finished":
-        before = [Started(other), Finished(other, 1.0, {})]
-    elif over == "at work":
-        before = [Started(other)]
-    elif over == "of one method":
-        two = batches["long/slow"]
-    elif over == "of one task":
-        two = other
-    else:
-        why = "it took more than 1 minutes (--run-minutes)"
+    at_work = [Started(other)]
+    done = [*at_work, Finished(other, 1.0, {})]
+    before = {"finished": done, "at work": at_work}.get(over, [])
+    two = {"of one method": batches["long/slow"], "of one task": other}.get(over, two)
+    why = "it took more than 1 minutes (--run-minutes)" if over == "limit" else WHY
     assert reason(batches, *before, Split(one, why), Split(two, why)) is None
 
 

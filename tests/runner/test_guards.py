@@ -47,17 +47,17 @@ class Computes(torch.Tensor):
     """A tensor that may compute with itself whatever it wants."""
 
 
-@pytest.mark.parametrize(
-    ("action", "said"),
-    [
-        (torch.zeros(2, dtype=torch.int64), r"shape \(2,\); expected torch.int64 of shape"),
-        (torch.zeros(2, 1), r"torch.float32 of shape \(2, 1\).*\(Acts of "),
-        (0, "returned a int; expected torch.int64 of shape"),
-        (ACTION.as_subclass(Computes), "returned a Computes; expected torch.int64 of shape"),
-        (ACTION - 9, "chose action -9; expected a valid one of 0 to 3"),
-        (4 * LAST, r"chose action 4; expected a valid one of 0 to 3 \(lane 1, step 0"),
-    ],
-)
+WRONG_ACTIONS = [
+    (torch.zeros(2, dtype=torch.int64), r"shape \(2,\); expected torch.int64 of shape"),
+    (torch.zeros(2, 1), r"torch.float32 of shape \(2, 1\).*\(Acts of "),
+    (0, "returned a int; expected torch.int64 of shape"),
+    (ACTION.as_subclass(Computes), "returned a Computes; expected torch.int64 of shape"),
+    (ACTION - 9, "chose action -9; expected a valid one of 0 to 3"),
+    (4 * LAST, r"chose action 4; expected a valid one of 0 to 3 \(lane 1, step 0"),
+]
+
+
+@pytest.mark.parametrize(("action", "said"), WRONG_ACTIONS)
 def test_a_wrong_action_is_named_with_its_lane_step_and_class(action, said):
     with pytest.raises(UqbenchError, match=said):
         run(Acts(action), RotatingPixels(2))
@@ -69,15 +69,15 @@ def test_a_declared_event_that_is_not_counted_is_named():
             pass
 
 
-@pytest.mark.parametrize(
-    ("policy", "said"),
-    [
-        (ACTION[:, 0], r"policy returned .* expected torch.int64 of shape \(2"),
-        (ACTION.as_subclass(Computes), "returned a Computes; expected torch.int64 of shape"),
-        (ACTION - 9, "chose action -9; expected a valid one of 0 to"),
-        (ACTION + 99, "chose action 99; expected a valid one of"),
-    ],
-)
+WRONG_POLICIES = [
+    (ACTION[:, 0], r"policy returned .* expected torch.int64 of shape \(2"),
+    (ACTION.as_subclass(Computes), "returned a Computes; expected torch.int64 of shape"),
+    (ACTION - 9, "chose action -9; expected a valid one of 0 to"),
+    (ACTION + 99, "chose action 99; expected a valid one of"),
+]
+
+
+@pytest.mark.parametrize(("policy", "said"), WRONG_POLICIES)
 def test_a_wrong_policy_is_named(policy, said):
     with pytest.raises(UqbenchError, match=said):
         evaluate(Acts(policy=policy), RotatingPixels(2), 2, 1, 5)
@@ -96,26 +96,26 @@ def test_a_wrong_metric_is_named():
         check_metrics(agent, agent.metrics(), 2)
 
 
-@pytest.mark.parametrize(
-    ("predicted", "said"),
-    [
-        ({"mean": torch.full((2, 1, 4), torch.nan)}, "Q-values are not finite after 7 steps"),
-        ({"mean": ONES[:, 0]}, r"a mean of torch.float32 of .*\(2, 4\) .* floats of .*\(2, 1, 4\)"),
-        ({"mean": torch.zeros(2, 1, 4).long()}, "a mean of torch.int64"),
-        ({"epistemic_var": -ONES}, r"epistemic_var is negative after 7 steps: -1 in lane 0 at poi"),
-        ({"epistemic_var": -torch.inf * ONES}, "epistemic_var is negative after 7 steps: -inf"),
-        ({"aleatoric_var": torch.inf * ONES}, "aleatoric_var is not finite"),
-        ({"mean": 1e39 * ONES.double()}, "Q-values are not finite"),  # in float32, as it is stored
-        ({"epistemic_dof": 0 * ONES}, "epistemic_dof is not positive"),
-        ({"value_samples": torch.full((2, 1, 4, 5), torch.nan)}, "value_samples is not finite"),
-        ({"return_probs": torch.full((2, 1, 4, 2), 0.5)}, "no return_atoms beside its return_p"),
-        (
-            {"return_probs": TWO, "return_atoms": TWO},
-            r"do not sum to one after 7 steps: 2 in lane 0",
-        ),
-        ({"return_probs": TWO - 2, "return_atoms": TWO}, "return_probs are negative"),
-    ],
-)
+WRONG_PREDICTIONS = [
+    ({"mean": torch.full((2, 1, 4), torch.nan)}, "Q-values are not finite after 7 steps"),
+    ({"mean": ONES[:, 0]}, r"a mean of torch.float32 of .*\(2, 4\) .* floats of .*\(2, 1, 4\)"),
+    ({"mean": torch.zeros(2, 1, 4).long()}, "a mean of torch.int64"),
+    ({"epistemic_var": -ONES}, r"epistemic_var is negative after 7 steps: -1 in lane 0 at poi"),
+    ({"epistemic_var": -torch.inf * ONES}, "epistemic_var is negative after 7 steps: -inf"),
+    ({"aleatoric_var": torch.inf * ONES}, "aleatoric_var is not finite"),
+    ({"mean": 1e39 * ONES.double()}, "Q-values are not finite"),  # in float32, as it is stored
+    ({"epistemic_dof": 0 * ONES}, "epistemic_dof is not positive"),
+    ({"value_samples": torch.full((2, 1, 4, 5), torch.nan)}, "value_samples is not finite"),
+    ({"return_probs": torch.full((2, 1, 4, 2), 0.5)}, "no return_atoms beside its return_p"),
+    (
+        {"return_probs": TWO, "return_atoms": TWO},
+        r"do not sum to one after 7 steps: 2 in lane 0",
+    ),
+    ({"return_probs": TWO - 2, "return_atoms": TWO}, "return_probs are negative"),
+]
+
+
+@pytest.mark.parametrize(("predicted", "said"), WRONG_PREDICTIONS)
 def test_a_wrong_prediction_is_named_with_its_lanes(predicted, said):
     obs, _ = RotatingPixels(2).reset()
     with pytest.raises(UqbenchError, match=said):

@@ -1,14 +1,21 @@
-"""Lanes of a process: the budget's, or a default that keeps every worker busy."""
+"""Lanes of a process: the budget's, or a default that keeps all workers busy; and shared GPUs."""
 
 from pathlib import Path
 from typing import Any
 
+import pytest
+import torch
+from toy_runs import plan_of
+
+from uqbench.errors import UqbenchError
 from uqbench.registry import Host
 from uqbench.results import Store
-from uqbench.runner import Batch, events, execute, make_batch_groups
+from uqbench.runner import events, execute, make_batch_groups
 from uqbench.runner.batches import CPU_LANES, default_lanes, lanes_elsewhere
 from uqbench.runner.complete import Execution
+from uqbench.runner.device import share_out, visible
 from uqbench.runner.drive import Here, Where
+from uqbench.runner.executors.local import run_locally
 from uqbench.runner.watcher import Watcher
 from uqbench.suites import Plan, make_plan, read_suites
 
@@ -39,30 +46,58 @@ def test_elsewhere_no_more_batches_are_made_than_are_executed_at_once():
 
 
 def test_a_batch_too_large_for_memory_is_halved_others_are_taken_apart(host, tmp_path, monkeypatch):
-    import torch
-
-    plan = make_plan(
-        read_suites(host).suite("toy"), host, "smoke", device="cpu", methods=["fast"],
-        tasks=["short"], seeds=range(5),
-    )  # fmt: skip
+    plan = plan_of(host, "smoke", methods=["fast"], tasks=["short"], seeds=range(5))
     [group] = make_batch_groups(plan, set(plan.runs), "cpu", 5)
 
     def sizes(error: Exception) -> list[list[int]]:
-        from toy_uqbench.walker import Walker
-
-        def observe(walker: Walker, step: Any) -> None:
+        def observe(walker: Any, step: Any) -> None:
             raise error
 
-        monkeypatch.setattr(Walker, "observe", observe)
-        found: list[Batch] = []
-        execute(group, Store(tmp_path), host, lambda event: _parts(event, found), 0.0)
-        return [[run.seed for run in part.runs] for part in found]
+        monkeypatch.setattr("toy_uqbench.walker.Walker.observe", observe)
+        told: list[Any] = []
+        execute(group, Store(tmp_path), host, told.append, 0.0)
+        split = [event for event in told if isinstance(event, events.Split)]
+        return [[run.seed for run in part.runs] for event in split for part in event.parts]
 
     memory = torch.OutOfMemoryError("CUDA out of memory")
     assert sizes(memory) == [[0, 1, 2], [3, 4]]
     assert sizes(RuntimeError("it stumbled")) == [[0], [1], [2], [3], [4]]
 
 
-def _parts(event: events.Event, found: list[Batch]) -> None:
-    if isinstance(event, events.Split):
-        found += event.parts
+TOY = Path(__file__).parents[1] / "toy"
+
+
+SHARES = [
+    ("01", 0.25, None, "01010101"),
+    ("3", 0.3, None, "333"),
+    ("01", 0.5, 3, "010"),
+    ("01", 0.0, 3, "010"),
+    ("", 0.5, 2, ""),
+]
+
+
+@pytest.mark.parametrize(("gpus", "each", "workers", "expected"), SHARES)
+def test_each_process_has_a_gpu_and_the_first_ones_differ(gpus, each, workers, expected):
+    assert share_out(list(gpus), each, workers) == list(expected)
+
+
+def test_a_batch_takes_one_gpu_at_most():
+    with pytest.raises(UqbenchError, match="gpus=2: a batch computes on one GPU"):
+        share_out(["0", "1"], 2.0, None)
+
+
+def test_the_gpus_that_the_user_allows_are_those_that_are_used(monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4, 6")
+    assert visible() == ["4", "6"]
+
+
+@pytest.mark.long
+def test_workers_see_the_gpu_that_they_were_given_and_no_other(host, tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(TOY))
+    chosen = {"methods": ["fast"], "tasks": ["short"]}
+    plan = plan_of(host, "smoke", settings={"fast": {"step_seconds": 0.01}}, **chosen)
+    log = tmp_path / "gpus"
+    monkeypatch.setenv("TOY_GPUS", str(log))
+    groups = make_batch_groups(plan, set(plan.runs), "cpu", 1)
+    list(run_locally(groups, tmp_path / "results", 2, 0.0, gpus=["5", "7"]))
+    assert sorted(log.read_text().split()) == ["5", "7"]

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
-from toy_runs import planted
+from toy_runs import first_batch, plan_of, planted
 
 from uqbench.agent import LoopAgent
 from uqbench.config import CountsGradientSteps, warm_up_field
@@ -23,7 +23,7 @@ from uqbench.runner import Batch, execute
 from uqbench.runner.events import Failed, Notice
 from uqbench.runner.train.agents import Training
 from uqbench.runner.train.proof import LoopProof, relative_change, weights
-from uqbench.suites import make_plan, read_suites
+from uqbench.suites import read_suites
 from uqbench.suites.tables import Evaluation
 
 
@@ -50,10 +50,8 @@ def test_a_table_that_begins_at_zero_moved_by_all_that_it_is_and_scalars_are_all
 
 
 def test_the_least_of_the_runs_is_told_and_none_is_said_in_place_of_a_score():
-    proofs = [
-        {"gradient_steps": 300.0, "moved": 0.2, "trained": 3.0, "untrained": 1.0, "random": 0.5},
-        {"gradient_steps": 300.0, "moved": 0.1, "trained": 5.0, "untrained": 1.0, "random": 0.5},
-    ]
+    beside = {"gradient_steps": 300.0, "untrained": 1.0, "random": 0.5}
+    proofs = [beside | {"moved": 0.2, "trained": 3.0}, beside | {"moved": 0.1, "trained": 5.0}]
     told = "300 gradient steps, return 4, untrained 1, random 0.5"
     assert said(proofs) == told
     assert said([{"moved": 0.25}]) == ""
@@ -71,6 +69,7 @@ class Unmeasured:
 
 
 def test_the_optimizer_of_a_loop_is_seen_from_its_first_step_on_and_no_longer_than_asked():
+    assert LoopProof(Unmeasured()).found(lambda: None) == {"gradient_steps": 0.0}
     proof, network = LoopProof(Unmeasured()), nn.Linear(2, 1, bias=False)
     nn.init.constant_(network.weight, 1.0)
     optimizer = torch.optim.SGD(network.parameters(), lr=1.0)
@@ -142,20 +141,19 @@ class Forward(LoopAgent):
 
 def ranked(host: Host, loop: bool) -> Batch:
     """Runs of a budget that ranks, evaluated in the middle and at the end."""
-    suite = read_suites(host, check=("toy",)).suite("toy")
+    suite = read_suites(host, check=()).suite("toy")
     if loop:
         suite = planted(host, suite, Forward, loop=True)
-    method = suite.methods[-1].name
-    plan = make_plan(suite, host, device="cpu", methods=[method], tasks=["long"], seeds=[0])
+    chosen = {"methods": [suite.methods[-1].name], "tasks": ["long"], "seeds": [0]}
+    plan = plan_of(host, suite=suite, **chosen)
     assert plan.budget.ranks
-    return Batch(plan.cells[0], plan.budget, plan.suite.metrics, "cpu")
+    return first_batch(plan)
 
 
 def executed(batch: Batch, host: Host, folder: Path, stage: Any = None) -> tuple[RunRecord, list]:
     told: list[Any] = []
     execute((replace(batch, stage=stage),), Store(folder), host, told.append, 60)
     record = Store(folder).find(batch.runs[0]).record
-    assert record is not None
     return record, told
 
 
@@ -202,11 +200,9 @@ def tensors(agent: object) -> list[Tensor]:
 def test_an_untrained_agent_is_made_once_the_trained_one_is_gone(numerics, tmp_path, monkeypatch):
     """Replay buffers and optimizers of two would be twice the memory, once all is trained."""
     host, making = Host.load(), Training._make
-    suite = read_suites(host, check=()).suite("windy-cliff")
-    plan = make_plan(suite, host, "smoke", device="cpu", methods=["qr-dqn"], seeds=[0])
+    plan = plan_of(host, "smoke", suite="windy-cliff", methods=["qr-dqn"], seeds=[0])
     how = {"numerics": numerics, "evaluation": Evaluation(episodes=2, max_steps=50)}
-    budget = plan.budget.model_copy(update=how)
-    batch = Batch(plan.cells[0], budget, plan.suite.metrics, "cpu")
+    batch = replace(first_batch(plan), budget=plan.budget.model_copy(update=how))
     made, alive = list[ref[Tensor]](), list[int]()
 
     def make(self, of):
@@ -243,14 +239,9 @@ def test_without_memory_for_a_second_agent_the_proof_is_without_it(host, tmp_pat
     assert "no memory for a second one" in notice.text
 
 
-def test_a_loop_without_an_optimizer_proves_nothing_where_nothing_is_compared():
-    assert LoopProof(Unmeasured()).found(lambda: None) == {"gradient_steps": 0.0}
-
-
 @pytest.mark.parametrize("suite", ["windy-cliff", "minatar", "deepsea"])
 def test_under_a_budget_that_ranks_nothing_every_network_learns_by_half_of_its_steps(suite):
-    host = Host.load()
-    plan = make_plan(read_suites(host, check=()).suite(suite), host, "smoke", device="cpu")
+    plan = plan_of(Host.load(), "smoke", suite=suite)
     for cell in plan.cells:
         if isinstance(cell.config, CountsGradientSteps):
             steps = plan.budget.on(cell.task).steps
@@ -260,9 +251,6 @@ def test_under_a_budget_that_ranks_nothing_every_network_learns_by_half_of_its_s
 
 
 def test_whoever_sets_a_warm_up_has_it():
-    host = Host.load()
-    suite = read_suites(host, check=()).suite("windy-cliff")
-    chosen = {"settings": {"qr-dqn": {"learning_starts": 599}}}
-    plan = make_plan(suite, host, "smoke", device="cpu", methods=["qr-dqn"], **chosen)
-    (cell,) = plan.cells
+    chosen = {"methods": ["qr-dqn"], "settings": {"qr-dqn": {"learning_starts": 599}}}
+    (cell,) = plan_of(Host.load(), "smoke", suite="windy-cliff", **chosen).cells
     assert cell.config.learning_starts == 599

@@ -61,21 +61,14 @@ def test_a_second_generation_does_not_replace_the_first(stored, tmp_path):
     make_room(plan, store, Watcher().say)
     finish(store, old, {"uqbench": "3" * 64})
     make_room(plan, store, Watcher().say)
-    contents = [
-        Store(tmp_path / ".earlier" / n).find(old).record.provenance.content["uqbench"][0]
-        for n in "12"
-    ]
-    assert contents == ["0", "3"]
+    found = [Store(tmp_path / ".earlier" / n).find(old).record for n in "12"]
+    assert [one.provenance.content["uqbench"][0] for one in found] == ["0", "3"]
 
 
 def test_a_run_that_another_process_has_locked_stays(stored):
     plan, store, _, old = stored
-    lock = Store(store.root).lock(old)
-    assert lock is not None
-    try:
+    with Store(store.root).lock(old):
         assert make_room(plan, store, Watcher().say) == []
-    finally:
-        lock.release()
     assert store.find(old).state is RunState.FINISHED
 
 

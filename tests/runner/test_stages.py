@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 import torch
-from toy_runs import Command, began, texts
+from toy_runs import Command, began, first_batch, plan_of, texts
 
+from uqbench.agent import Uncertainty
 from uqbench.registry import Host
 from uqbench.results import RunState, Store
 from uqbench.runner import Batch, execute, make_batch_groups, states
@@ -21,7 +22,7 @@ from uqbench.runner.events import Failed, Finished, Started
 from uqbench.runner.process import Stop
 from uqbench.runner.states import on_stored_devices, reopen
 from uqbench.runner.train.measurements import Measurements
-from uqbench.suites import Metric, Plan, make_plan, read_suites
+from uqbench.suites import Metric, Plan, read_suites
 from uqbench.uncertainty import scores
 
 ERROR = Metric(
@@ -35,18 +36,16 @@ STEPS = 600
 def plan(host: Host) -> Plan:
     suite = read_suites(host).suite("toy")
     suite = suite.model_copy(update={"metrics": (*suite.metrics, ERROR)})
-    return make_plan(suite, host, device="cpu", methods=["fast"], tasks=["long"])
+    return plan_of(host, suite=suite, methods=["fast"], tasks=["long"])
 
 
 @pytest.fixture
 def batch(plan: Plan) -> Batch:
     """Three seeds, as lanes of one batch; evaluated in the middle and at the end."""
-    return Batch(plan.cells[0], plan.budget, plan.suite.metrics, "cpu")
+    return first_batch(plan)
 
 
-def run(
-    batch: Batch, store: Store, host: Host, stage: Any = None, seconds: float = 60
-) -> list[Any]:
+def run(batch, store, host, stage=None, seconds=60):
     """Execute what is left of a batch; what was reported."""
     told: list[Any] = []
     execute((replace(batch, stage=stage),), store, host, told.append, seconds, Stop())
@@ -55,12 +54,9 @@ def run(
 
 def results(store: Store, batch: Batch) -> list[tuple[str, dict[str, Any]]]:
     records = [store.find(run).record for run in batch.runs]
-    assert all(record is not None and record.status == "finished" for record in records)
-    return [
-        (one.digests["results"], {n: x for n, x in one.scalars.items() if n != "speed"})
-        for one in records
-        if one is not None
-    ]
+    assert all(record.status == "finished" for record in records)
+    scalars = [{n: x for n, x in one.scalars.items() if n != "speed"} for one in records]
+    return [(one.digests["results"], of) for one, of in zip(records, scalars, strict=True)]
 
 
 def in_states(store: Store, batch: Batch) -> set[RunState]:
@@ -91,21 +87,15 @@ def test_trained_and_judged_in_a_copy_it_equals_one_done_at_once(batch, host, at
     assert in_states(there, batch) == {RunState.TRAINED}
     assert names(there, batch) == TRAINED
     shutil.copytree(there.root, here.root)
+    before = here.find(batch.runs[0]).record.timing
     assert began(run(batch, here, host, "judge")) == [STEPS] * 3
     assert results(here, batch) == at_once
     assert names(here, batch) == FINISHED
-    assert [one.step for one in here.find(batch.runs[0]).record.resumed] == [STEPS]
+    record = here.find(batch.runs[0]).record
+    assert [one.step for one in record.resumed] == [STEPS]
+    assert record.timing.lanes == before.lanes == 3  # an hour of training counts once,
+    assert record.timing.cpu_seconds > before.cpu_seconds > 0  # and judging for all lanes
     assert in_states(there, batch) == {RunState.TRAINED}
-
-
-def test_an_hour_of_training_counts_once_and_judging_for_all_lanes(batch, host, tmp_path):
-    store = Store(tmp_path)
-    run(batch, store, host, "train")
-    before = store.find(batch.runs[0]).record.timing
-    run(batch, store, host, "judge")
-    after = store.find(batch.runs[0]).record.timing
-    assert after.lanes == before.lanes == 3
-    assert after.cpu_seconds > before.cpu_seconds > 0
 
 
 def killed(call: Callable[[], object]) -> None:
@@ -169,7 +159,6 @@ def test_asked_to_stop_while_judged_it_goes_on_there(batch, host, at_once, tmp_p
         with pytest.raises(SystemExit):
             execute((batch,), store, host, lambda _: None, 60, stop)
     assert in_states(store, batch) == {RunState.TRAINED}
-    assert RunState.ABANDONED not in in_states(store, batch)
     run(batch, store, host)
     assert results(store, batch) == at_once
 
@@ -218,9 +207,8 @@ def test_a_training_from_elsewhere_runs_no_command(name, batch, host, tmp_path):
 
 
 def test_an_agent_without_a_state_is_judged_at_once(batch, host, at_once, tmp_path, monkeypatch):
-    from toy_uqbench.walker import Walker
-
-    monkeypatch.setattr(Walker, "exported_state", lambda self: {"one": torch.zeros(7)})
+    lacking = {"one": torch.zeros(7)}
+    monkeypatch.setattr("toy_uqbench.walker.Walker.exported_state", lambda self: lacking)
     store = Store(tmp_path)
     told = run(batch, store, host, "train")
     [notice] = texts(told)
@@ -231,14 +219,10 @@ def test_an_agent_without_a_state_is_judged_at_once(batch, host, at_once, tmp_pa
 
 
 def test_an_agent_that_predicts_otherwise_alone_is_not_judged(batch, host, tmp_path, monkeypatch):
-    from toy_uqbench.walker import Walker
-
-    from uqbench.agent import Uncertainty
-
     def crowd(self, obs):
         return Uncertainty(mean=torch.full((*obs.shape[:2], 2), float(len(obs))))
 
-    monkeypatch.setattr(Walker, "uncertainty", crowd)
+    monkeypatch.setattr("toy_uqbench.walker.Walker.uncertainty", crowd)
     store = Store(tmp_path)
     told = run(batch, store, host, "train")
     assert any("or predicts otherwise" in text for text in texts(told))
@@ -294,5 +278,3 @@ def test_what_a_gpu_trained_is_judged_on_a_cpu(plan, batch, host, at_once, tmp_p
     for batches in group:
         execute(batches, store, host, lambda _: None)
     assert [of for of, _ in results(store, there)] == [of for of, _ in at_once]
-    timing = store.find(there.runs[0]).record.timing
-    assert timing is not None

@@ -1,13 +1,10 @@
 """Processes of the driver write the steps of their runs, which ``uqbench status`` reads."""
 
 import json
-from pathlib import Path
 
 from uqbench.executor import ORDERS
 from uqbench.runner import events
 from uqbench.runner.step_log import StepLogWriter, forget, latest_steps, log_path
-
-TOY = Path(__file__).parents[1] / "toy"
 
 
 def test_the_steps_of_what_is_executed_are_there_until_they_are_forgotten(batch, tmp_path):

@@ -3,15 +3,12 @@
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
 from uqbench.results import Store
 from uqbench.runner import execute
 from uqbench.runner.process import Stopwatch
-
-TOY = Path(__file__).parents[1] / "toy"
 
 
 def test_only_own_turns_count_also_those_that_raise(monkeypatch):

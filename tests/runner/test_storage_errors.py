@@ -2,6 +2,8 @@
 
 import errno
 import os
+from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import pytest
@@ -17,11 +19,8 @@ class Disk:
     error: OSError | None = None
     flushed = 0
 
-    def fill(self) -> None:
-        self.error = OSError(errno.ENOSPC, "No space left on device")
-
-    def fail(self) -> None:
-        self.error = OSError(errno.EIO, "Input/output error")
+    def fail(self, code: int = errno.EIO) -> None:
+        self.error = OSError(code, os.strerror(code))
 
     def heal(self) -> None:
         self.error = None
@@ -39,6 +38,21 @@ def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
 
     monkeypatch.setattr("uqbench.results.folders.os.fsync", fsync)
     return disk
+
+
+@contextmanager
+def unreadable(name):
+    """Where the disk does not give files of a name."""
+    original = os.open
+
+    def failing(path, *arguments, **keywords):
+        if str(path).endswith(name):
+            raise OSError(errno.EIO, "Input/output error")
+        return original(path, *arguments, **keywords)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("uqbench.results.folders.os.open", failing)
+        yield
 
 
 def failures(told: list[Any]) -> list[Failed]:
@@ -78,7 +92,7 @@ def test_a_failing_disk_costs_only_a_checkpoint(disk, batch, run, unbroken, tmp_
 
 
 @pytest.mark.parametrize("what", ["checkpoint.json", "step-100.pt"])
-def test_a_checkpoint_that_cannot_be_read_is_kept(what, batch, run, unbroken, unreadable, tmp_path):
+def test_a_checkpoint_that_cannot_be_read_is_kept(what, batch, run, unbroken, tmp_path):
     store = Store(tmp_path)
     run(batch, store, until=100)
     files = {path: path.read_bytes() for path in store.root.glob("**/checkpoint/*")}
@@ -93,7 +107,7 @@ def test_a_checkpoint_that_cannot_be_read_is_kept(what, batch, run, unbroken, un
 
 
 @pytest.mark.parametrize("name", ["run.json", "metrics.parquet"])
-def test_a_finished_run_that_cannot_be_read_stays_as_it_is(name, batch, run, unreadable, tmp_path):
+def test_a_finished_run_that_cannot_be_read_stays_as_it_is(name, batch, run, tmp_path):
     store = Store(tmp_path)
     run(batch, store)
     before = {path: path.read_bytes() for path in tmp_path.glob("toy/**/*") if path.is_file()}
@@ -108,10 +122,11 @@ def test_runs_that_a_full_disk_failed_lose_nothing(at, disk, batch, run, unbroke
     """Full before the first step, in the middle, and when the runs are stored."""
     store = Store(tmp_path)
     store.prepare()
+    fill = partial(disk.fail, errno.ENOSPC)
     if at == 0:
-        disk.fill()
+        fill()
     saves = {0: set(), 100: {50, 100}, 600: {599}}[at]
-    [failed] = failures(run(batch, store, at={at: disk.fill}, saves=saves))
+    [failed] = failures(run(batch, store, at={at: fill}, saves=saves))
     assert failed.full
     assert "No space left on device" in failed.reason
     disk.heal()

@@ -13,8 +13,9 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -34,7 +35,6 @@ from uqbench.results import RunState, Store
 from uqbench.runner import Batch, execute
 from uqbench.runner.events import Event, Failed, Notice, Split
 from uqbench.specs import AgentSpec, NoConfig
-from uqbench.suites import make_plan, read_suites
 
 STEPS = 12
 KEPT: list[int] = []
@@ -74,10 +74,8 @@ class Victim(Agent):
             self.seen = [float(torch.rand(())), random.random(), np.random.rand()]  # noqa: NPY002
 
     def metrics(self):
-        return {
-            f"seen{i}": torch.full((self.lanes,), x, dtype=torch.float64, device="cpu")
-            for i, x in enumerate(self.seen)
-        }
+        ones = torch.ones(self.lanes, dtype=torch.float64, device="cpu")
+        return {f"seen{i}": x * ones for i, x in enumerate(self.seen)}
 
 
 class NoExceptionError(BaseException):
@@ -103,12 +101,10 @@ CHANGES: dict[str, tuple[Callable[[], object], str]] = {
     "no_grad": (lambda: torch.set_grad_enabled(False), "torch's gradient mode"),
     "denormals": (lambda: torch.set_flush_denormal(True), "denormal numbers"),
     "threads": (lambda: torch.set_num_threads(2), "torch's number of threads"),
-    "deterministic": (
-        lambda: torch.use_deterministic_algorithms(True), "torch's deterministic algorithms"
-    ),
-    "precision": (
-        lambda: torch.set_float32_matmul_precision("medium"), "torch's precision of products"
-    ),
+    "deterministic": (lambda: torch.use_deterministic_algorithms(True),
+                      "torch's deterministic algorithms"),
+    "precision": (lambda: torch.set_float32_matmul_precision("medium"),
+                  "torch's precision of products"),
     "autocast": (lambda: torch.set_autocast_enabled("cpu", True), "torch's autocast"),
     "onednn": (lambda: setattr(torch.backends.mkldnn, "enabled", False), "oneDNN"),
     "numpy": (lambda: np.seterr(all="raise"), "numpy's errors"),
@@ -117,9 +113,7 @@ CHANGES: dict[str, tuple[Callable[[], object], str]] = {
     "folder": (lambda: os.chdir("/"), "the current folder"),
     "stdout": (lambda: sys.stdout.close(), "sys.stdout"),
     "recursion": (lambda: sys.setrecursionlimit(700), "the recursion limit"),
-    "handler": (
-        lambda: signal.signal(signal.SIGUSR1, signal.SIG_IGN), "the handler of SIGUSR1"
-    ),
+    "handler": (lambda: signal.signal(signal.SIGUSR1, signal.SIG_IGN), "the handler of SIGUSR1"),
     "alarm": (lambda: signal.alarm(1000), "an alarm"),
     "locale": (lambda: locale.setlocale(locale.LC_ALL, "C.UTF-8"), "the locale"),
     "a thread": (lambda: threading.Thread(target=time.sleep, args=(9,), daemon=True).start(),
@@ -128,10 +122,8 @@ CHANGES: dict[str, tuple[Callable[[], object], str]] = {
     "numpy's functions": (lambda: setattr(np.random, "rand", float), "numpy.random.rand"),
     "Python's functions": (lambda: setattr(random, "random", float), "random.random"),
     "torch's tensors": (lambda: setattr(Tensor, "mean", Tensor.sum), "Tensor.mean"),
-    "all layers' hooks": (
-        lambda: register_module_forward_hook(lambda *given: None),
-        "torch.nn.modules.module._global_forward_hooks",
-    ),
+    "all layers' hooks": (lambda: register_module_forward_hook(lambda *given: None),
+                          "torch.nn.modules.module._global_forward_hooks"),
     "its own method": (lambda: setattr(Victim, "policy", Victim.act), "Victim.policy"),
     "a tensor of the class": (lambda: Victim.kept["scale"].mul_(2), "Victim.kept"),
     "an attribute of the class": (lambda: setattr(Victim, "scale", 2.0), "Victim.scale"),
@@ -147,9 +139,8 @@ SEEDS: dict[str, Callable[[], object]] = {
 RAISED: dict[str, tuple[BaseException, str]] = {
     "no Exception": (NoExceptionError("odd"), "NoExceptionError: odd"),
     "sys.exit(0)": (SystemExit(0), "SystemExit: 0"),
-    "unspeakable": (
-        UnspeakableError(), "UnspeakableError (its message cannot be made: RuntimeError)"
-    ),
+    "unspeakable": (UnspeakableError(),
+                    "UnspeakableError (its message cannot be made: RuntimeError)"),
 }  # fmt: skip
 DEEDS: dict[str, Callable[[], object]] = {
     **{name: deed for name, (deed, _) in CHANGES.items()},
@@ -160,11 +151,8 @@ DEEDS: dict[str, Callable[[], object]] = {
 
 @pytest.fixture
 def host(host: Host, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Host]:
-    rows = [
-        {"name": "victim", "agent": "planted:victim"},
-        {"name": "culprit", "agent": "planted:victim"},
-        {"name": "quiet", "agent": "planted:victim", "config": {"draws": False}},
-    ]
+    rows = [{"name": name, "agent": "planted:victim"} for name in ("victim", "culprit", "quiet")]
+    rows[2]["config"] = {"draws": False}
     spec = AgentSpec(name="victim", version="1", factory=Victim, config=Config, summary=".")
     table = SuiteTable("p.toml", {"extend": {"toy": {"methods": rows}}})
     planted = Added({"agent": [spec]}, [table])
@@ -178,12 +166,9 @@ def host(host: Host, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterato
 
 
 def batch(host: Host, method: str, *seeds: int, **settings: str) -> Batch:
-    suite = read_suites(host, check=()).suite("toy")
-    plan = make_plan(
-        suite, host, "smoke", device="cpu", methods=[method], tasks=["short"], seeds=seeds,
-        steps=STEPS, settings={method: settings},
-    )  # fmt: skip
-    return Batch(plan.cells[0], plan.budget, suite.metrics, "cpu")
+    chosen = {"methods": [method], "tasks": ["short"], "seeds": seeds}
+    plan = toy_runs.plan_of(host, "smoke", steps=STEPS, settings={method: settings}, **chosen)
+    return toy_runs.first_batch(plan)
 
 
 def culprit(host: Host, deed: str) -> Batch:
@@ -216,20 +201,18 @@ def digests(out: Path, *batches: Batch) -> list[str]:
     return [digest for one in batches for digest in toy_runs.digests(Store(out), one)]
 
 
-def notices(events: Sequence[Event]) -> list[tuple[str, str]]:
-    return [(e.batch.cell.method.name, e.text) for e in events if isinstance(e, Notice)]
+def told(host: Host, out: Path, *groups: tuple[Batch, ...]) -> object:
+    """The notices of groups, and whether the process was fit after each."""
+    events, fit = executed(host, out, *groups)
+    return [(e.batch.cell.method.name, e.text) for e in events if isinstance(e, Notice)], fit
 
 
 @pytest.mark.parametrize("deed", CHANGES)
 def test_a_process_that_one_changed_is_named_and_not_used_again(deed, host, tmp_path):
     bad = culprit(host, deed)
 
-    def tell() -> object:
-        events, fit = executed(host, tmp_path, (bad,))
-        return notices(events), fit
-
     said = f"it changed {CHANGES[deed][1]} in its process, which was replaced"
-    assert apart(tell) == ([(bad.cell.method.name, said)], [False])
+    assert apart(partial(told, host, tmp_path, (bad,))) == ([(bad.cell.method.name, said)], [False])
 
 
 @pytest.mark.parametrize("deed", SEEDS)
@@ -237,8 +220,8 @@ def test_global_random_numbers_are_put_back(deed, host, tmp_path):
     first, second, bad = batch(host, "victim", 0, 1), batch(host, "victim", 2), culprit(host, deed)
     executed(host, tmp_path / "alone", (first,))
     executed(host, tmp_path / "alone", (second,))
-    events, fit = executed(host, tmp_path / "after", (first,), (bad,), (second,))
-    assert (notices(events), fit) == ([], [True] * 3)
+    after = told(host, tmp_path / "after", (first,), (bad,), (second,))
+    assert after == ([], [True] * 3)
     right = digests(tmp_path / "alone", first, second)
     assert digests(tmp_path / "after", first, second) == right
 
@@ -282,12 +265,8 @@ def test_an_import_that_changes_the_process_is_a_change_as_any_other(host, tmp_p
     cell = dataclasses.replace(made.cell, method=method, config=NoConfig())
     late = dataclasses.replace(made, cell=cell)
 
-    def tell() -> object:
-        events, fit = executed(host, tmp_path / "alone", (late,))
-        return notices(events), fit
-
     said = "it changed torch's default dtype in its process, which was replaced"
-    assert apart(tell) == ([("late", said)], [False])
+    assert apart(partial(told, host, tmp_path / "alone", (late,))) == ([("late", said)], [False])
 
     def tell_beside() -> object:
         events, fit = executed(host, tmp_path / "beside", (first, late))
@@ -314,31 +293,20 @@ def test_what_is_no_exception_fails_its_own_run_by_name(deed, host, tmp_path):
 
 RUDE = """
 import torch
-from uqbench import AgentSpec, hookimpl
 from uqbench.registry.builtin.trivial import UniformRandom
-
 
 class Rude(UniformRandom):
     def act(self, obs, valid=None):
         torch.set_grad_enabled(False)
         return super().act(obs, valid)
-
-
-@hookimpl
-def uqbench_agents():
-    return [AgentSpec(name="rude", version="1", factory=Rude, summary="changes its process")]
 """
 
 
 def test_a_worker_is_replaced_after_one_that_changed_it(host, tmp_path, capfd):
     (tmp_path / "rude.py").write_text(RUDE)
-    (tmp_path / "rows.toml").write_text(
-        '[[extend.toy.methods]]\nname = "rude"\nagent = "local-rude:rude"\n'
-    )
-    uqbench.run(
-        "toy", "smoke", methods=["rude", "fast"], tasks=["short"], seeds=2, workers=1,
-        plugins=[tmp_path / "rude.py", tmp_path / "rows.toml"], out=tmp_path / "results",
-    )  # fmt: skip
+    methods = [f"{tmp_path / 'rude.py'}:Rude", "fast"]
+    chosen = {"methods": methods, "tasks": ["short"], "seeds": 2, "workers": 1}
+    uqbench.run("toy", "smoke", **chosen, out=tmp_path / "results")
     said = "it changed torch's gradient mode in its process, which was replaced"
     assert said in capfd.readouterr().err
     pids: dict[str, set[int]] = {"rude": set(), "fast": set()}

@@ -5,16 +5,15 @@ import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
+from toy_runs import plan_of
 from uqbench_sentinel.config import SentinelConfig
 
 from uqbench.identity import Run
 from uqbench.registry import Host
 from uqbench.runner import BatchGroup, display, events, forecast, make_batch_groups
 from uqbench.runner.forecast import TimeLeft, seconds_left, work
-from uqbench.suites import make_plan, read_suites
 
 
 @dataclass
@@ -28,15 +27,10 @@ class Known:
         return self.costs.get(run.task + run.method) or self.costs[run.method]
 
 
-def made(groups: Any, known: Known, processes: int, clock: Any) -> TimeLeft:
-    expected: Any = known
-    return TimeLeft(groups, expected, processes, clock)
-
-
 @pytest.fixture
 def groups(host: Host) -> list[BatchGroup]:
     """Two tasks, two methods, sixty seeds: 24 batches of ten."""
-    plan = make_plan(read_suites(host).suite("toy"), host, device="cpu", seeds=range(60))
+    plan = plan_of(host, seeds=range(60))
     return make_batch_groups(plan, plan.runs, "cpu", 10)
 
 
@@ -44,7 +38,7 @@ def test_the_time_left_is_said_with_the_total(groups, capsys, monkeypatch):
     clock = SimpleNamespace(monotonic=lambda: 1000.0, process_time=lambda: 1.0)
     monkeypatch.setattr(display, "time", clock)
     monkeypatch.setattr(TimeLeft, "left", lambda _: 300.0)
-    known: Any = Known({"slow": 1.0, "fast": 1.0})
+    known = Known({"slow": 1.0, "fast": 1.0})
     with display.Terminal().watch(groups, known, 2) as show:
         clock.monotonic = lambda: 1600.0
         show(events.Finished(groups[0][0], 600.0, {}))
@@ -62,7 +56,7 @@ def test_a_second_of_steps_promises_the_whole_with_start_and_report(groups, caps
     clock = SimpleNamespace(monotonic=lambda: 1000.0, process_time=lambda: 0.5)
     monkeypatch.setattr(display, "time", clock)
     batches = [batch for (batch,) in groups]
-    known: Any = Known({"slow": 1e-3, "fast": 1e-3})
+    known = Known({"slow": 1e-3, "fast": 1e-3})
     with display.Terminal().watch(groups, known, 2) as show:
         for batch in batches[:2]:
             show(events.Started(batch))
@@ -88,7 +82,7 @@ def test_a_busy_machine_and_a_stopped_process_are_no_work(groups, waited):
     clock, computed = 0.0, 0.0
     batch = groups[0][0]
     steps, name = batch.budget.steps, batch.cell.method.name
-    time_left = made(groups[:1], Known({name: 1e-3}), 1, lambda: clock)
+    time_left = TimeLeft(groups[:1], Known({name: 1e-3}), 1, lambda: clock)
     time_left.show(events.Started(batch))
     for step in range(steps // 20, steps // 2 + 1, steps // 20):
         took = 1e-3 * 10 * steps / 20 * 100
@@ -104,7 +98,9 @@ def test_steps_of_what_takes_little_make_no_promise(groups):
     script = next(b for (b,) in groups if b.cell.method.name == "fast")
     learner = next(b for (b,) in groups if b.cell.method.name == "slow")
     steps, clock = script.budget.steps, 0.0
-    time_left = made([(script,), (learner,)], Known({"fast": 0.1, "slow": 10.0}), 1, lambda: clock)
+    time_left = TimeLeft(
+        [(script,), (learner,)], Known({"fast": 0.1, "slow": 10.0}), 1, lambda: clock
+    )
     for batch, seen in ((script, 0.0), (learner, 75.0)):
         time_left.show(events.Started(batch))
         for part in (4, 2, 1):
@@ -118,7 +114,7 @@ def test_the_last_batches_do_not_fill_all_processes(groups):
     known = Known(dict.fromkeys(["slow", "fast"], 1.0))
     free = []
     for number in (1, 3):
-        time_left = made(groups[:number], known, 2, lambda: 0.0)
+        time_left = TimeLeft(groups[:number], known, 2, lambda: 0.0)
         time_left.left()
         free.append(time_left.free)
     assert free == pytest.approx([10 * groups[0][0].budget.steps, 20 * groups[0][0].budget.steps])
@@ -128,7 +124,7 @@ def test_what_failed_or_belongs_to_others_takes_no_more_time(groups):
     (first,), (second,), (third,) = groups[:3]
     steps = first.budget.steps
     known = Known(dict.fromkeys(["slow", "fast"], 1.0 / steps))
-    time_left = made(groups[:3], known, 1, lambda: 0.0)
+    time_left = TimeLeft(groups[:3], known, 1, lambda: 0.0)
     assert time_left.left() == pytest.approx(30)
     time_left.show(events.Failed(first, "broken"))
     assert time_left.left() == pytest.approx(20)
@@ -161,7 +157,7 @@ def test_batches_whose_steps_are_interleaved_share_the_time_that_is_left(groups)
     first, second = (replace(batch, device="cuda") for group in groups[:2] for batch in group)
     steps = first.budget.steps
     known = Known(dict.fromkeys(["slow", "fast"], 1.0 / steps))
-    time_left = made([[first, second]], known, 1, lambda: clock)
+    time_left = TimeLeft([[first, second]], known, 1, lambda: clock)
     for batch in first, second:
         time_left.show(events.Started(batch))
     for step in range(1, steps // 2 + 1):
@@ -197,19 +193,16 @@ def replayed(name, machine=lambda now: now):
         rows = list(csv.DictReader(file))
     host = Host.load()
     suite, budget, steps = RECORDED[name]
-    known = read_suites(host, check=(suite,)).suite(suite)
     (lanes,) = {int(row["runs"]) for row in rows if row["runs"]}
     ran = {of: sorted({row[of] for row in rows if row[of]}) for of in ("method", "task")}
-    plan = make_plan(
-        known, host, budget, device="cpu", steps=steps,
-        methods=ran["method"], tasks=ran["task"], seeds=range(lanes),
-    )  # fmt: skip
+    chosen = {"methods": ran["method"], "tasks": ran["task"], "seeds": range(lanes)}
+    plan = plan_of(host, budget, suite=suite, steps=steps, **chosen)
     groups = make_batch_groups(plan, plan.runs, "cpu", lanes)
     batches = {(b.cell.task.name, b.cell.method.name): b for (b,) in groups}
     expected = [row for row in rows if row["kind"] == "expected"]
     costs = {row["task"] + row["method"]: float(row["step"]) for row in expected}
     clock, told, shares = 0.0, [], []
-    time_left = made([(batch,) for batch in batches.values()], Known(costs), 2, lambda: clock)
+    time_left = TimeLeft([(batch,) for batch in batches.values()], Known(costs), 2, lambda: clock)
     for row in rows:
         recorded = float(row["time"])
         clock = machine(recorded)

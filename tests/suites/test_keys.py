@@ -56,12 +56,9 @@ def suite(tmp_path, monkeypatch):
     return path
 
 
-def test_a_file_is_checked_without_a_run(suite, capsys):
+def test_a_file_is_checked_without_a_run_and_what_is_wrong_is_said_once(suite, capsys):
     assert check.main([str(suite)], standalone_mode=False) == 0
     assert capsys.readouterr().out.startswith("five-state: ")
-
-
-def test_what_is_wrong_is_said_once(suite):
     suite.write_text(suite.read_text().replace("bql", "bqll"))
     with pytest.raises(UqbenchError) as error:
         check.main([str(suite)], standalone_mode=False)

@@ -37,10 +37,8 @@ def test_a_role_in_the_suite_replaces_the_agents_and_is_inherited(host, suite):
 
 
 def test_a_selection_has_a_leaderboard_of_its_own(host, suite):
-    chosen = [
-        {}, {"seeds": [0]}, {"methods": ["dqn"]}, {"steps": 640},
-        {"settings": {"dqn": {"batch_size": 16}}},
-    ]  # fmt: skip
+    of_dqn = {"methods": ["dqn"]}, {"settings": {"dqn": {"batch_size": 16}}}
+    chosen = [{}, {"seeds": [0]}, {"steps": 640}, *of_dqn]
     plans = [make_plan(suite, host, device="cpu", **of) for of in chosen]
     assert [plan.standard for plan in plans] == [True, False, False, False, False]
     assert len({plan.name for plan in plans}) == len(plans)
@@ -55,9 +53,8 @@ def test_the_budget_scales_schedules_and_what_is_set_is_taken_as_it_is(host, sui
 
     paper, quick = config("paper"), config("quick")
     # the target's period is one of the budget's own values, which the schedule does not scale
-    for given, expected in ((paper, (5000, 1000, 100_000)), (quick, (1200, 3200, 24_000))):
-        steps = given.learning_starts, given.target_sync_period, given.epsilon_decay_steps
-        assert steps == expected
+    for of, steps in ((paper, (5000, 1000, 100_000)), (quick, (1200, 3200, 24_000))):
+        assert (of.learning_starts, of.target_sync_period, of.epsilon_decay_steps) == steps
     assert paper.replay_capacity == quick.replay_capacity == 100_000
     assert config("quick", learning_starts=7).learning_starts == 7
 
@@ -135,9 +132,7 @@ def test_unmeasured_batches_are_small_enough_that_every_worker_has_several(runs,
     assert default_lanes(runs, workers) == lanes
 
 
-def test_queries_in_a_runs_identity_are_without_a_key_that_came_later_and_is_not_set(host):
-    suite = read_suites(host, check=()).suite("minatar")
-
+def test_queries_in_a_runs_identity_are_without_a_key_that_came_later_and_is_not_set(host, suite):
     def asked(budget):
         plan = make_plan(suite, host, budget, device="cpu", methods=["dqn"], seeds=[0])
         return {frozenset(run.identity["budget"]["queries"]) for run in plan.runs}

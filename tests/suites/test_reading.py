@@ -1,10 +1,11 @@
 from pathlib import Path
 
 import pytest
+from toy_runs import plan_of
 
 from uqbench.errors import UqbenchError
 from uqbench.registry import Host
-from uqbench.suites import Catalog, Suite, make_plan, method_config, parse_suite, read_suites
+from uqbench.suites import Catalog, Suite, method_config, parse_suite, read_suites
 
 TOY = Path(__file__).parents[1] / "toy"
 
@@ -18,54 +19,54 @@ def parse(host: Host, old: str = "", new: str = "") -> Suite:
     return parse_suite(text().replace(old, new, 1) if old else text(), host, "toy.toml")
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("summary", "sumary", "top level: unknown key 'sumary'. Did you mean 'summary'"),
-        ("discount", "discont", "tasks.short: unknown key 'discont'. Did you mean 'discount'"),
-        ("seeds = 2", "seeds = 2\nqueries = { evaluation = true }",
-         "budgets.smoke.queries: unknown key 'evaluation'. Known: early_states"),
-        ("length = 3 }", 'length = 3 }\nworlds = "drwn"',
-         "tasks.short.worlds: Input should be 'fixed' or 'drawn'"),
-        ("max_steps", "maxsteps", "unknown key 'maxsteps'. Did you mean 'max_steps'"),
-        ("seeds = 2", 'seeds = "2"', "budgets.smoke.seeds: Input should be a valid integer"),
-        ("seeds = 2", "seeds = 0", "budgets.smoke.seeds: Input should be greater than 0"),
-        ("seeds = 2", "seeds = 2\ntask_steps = { lnog = 9 }",
-         "task_steps: there is no task 'lnog'"),
-        ("discount = 1.0", "discount = 1.5", "tasks.short.discount: Input should be less than"),
-        ('"corridor"', '"coridor"', "no environment 'coridor'. Did you mean 'corridor'"),
-        ("{ length = 3 }", "{ lenght = 3 }", "config: unknown key 'lenght'. Did you mean 'len"),
-        ("forward = 0.6", "foward = 0.6", "unknown key 'foward'. Did you mean 'forward'"),
-        ("forward = 0.6", 'forward = "0.6"', "forward: Input should be a valid number"),
-        ("tasks.long", "tasks.lnog", "methods.fast.tasks: there is no task 'lnog'"),
-        ("window = ", 'tasks = ["lnog"]\nwindow = ', ".tasks: there is no task 'lnog'"),
-        ('name = "fast"', 'name = "fast"\nbudgets = ["papr"]',
-         "methods.fast.budgets: there is no budget 'papr'. Did you mean 'paper'"),
-        ("[budgets.smoke]", "[budgets.smoke]\nconfig = { foward = 0.1 }",
-         "budgets.smoke.config: there is no method with a field 'foward'. Did you mean"),
-        ("[budgets.smoke]", '[budgets.smoke]\nconfig = { forward = "a" }',
-         "methods.slow under budget 'smoke'.config: forward: Input should be a valid number"),
-        ('name = "fast"', 'name = "fast"\nbudget_config.smok = { forward = 0.1 }',
-         "methods.fast.budget_config: there is no budget 'smok'. Did you mean 'smoke'"),
-        ('name = "fast"', 'name = "fast"\nbudget_config.smoke = { foward = 0.1 }',
-         "unknown key 'foward'. Did you mean 'forward'"),
-        ('primary = "online_return"', 'primary = "x"', "primary: there is no metric 'x'"),
-        ('default_budget = "paper"', 'default_budget = "p"', "there is no budget 'p'"),
-        ("[budgets.smoke]", '[budgets.smoke]\nalso_ranked_by = ["onlin_return"]',
-         "there is no metric 'onlin_return'. Did you mean 'online_return'"),
-        ("[budgets.smoke]", '[budgets.smoke]\nalso_ranked_by = ["evaluation_return"]',
-         "its ranking metric 'evaluation_return' needs an 'evaluation' table here"),
-        ("[budgets.smoke]", "[budgets.other]", "every suite needs smoke and paper"),
-        ("[budgets.smoke]", '[budgets."../../evil"]', "budgets.../../evil.[key]: String should"),
-        ("[budgets.smoke]", f"[budgets.{'a' * 101}]", "String should have at most 100"),
-        ("cvar(0.25)", "cvra(0.25)", "no risk measure 'cvra'. Did you mean 'cvar'"),
-        ("window = 0.5", "window = 0.123", "window: expected whole hundredths"),
-        ("long = { zero = 0.0, one = 7.5 }", "", "constants.long = { zero"),
-        ("one = 9.0", "one = -9.0", "must be better than zero"),
-        ('name = "fast"', 'name = "slow"', "methods: the name 'slow' is taken"),
-        ('name = "toy"', 'name = "toy', "not valid TOML"),
-    ],
-)  # fmt: skip
+WRONG = [
+    ("summary", "sumary", "top level: unknown key 'sumary'. Did you mean 'summary'"),
+    ("discount", "discont", "tasks.short: unknown key 'discont'. Did you mean 'discount'"),
+    ("seeds = 2", "seeds = 2\nqueries = { evaluation = true }",
+     "budgets.smoke.queries: unknown key 'evaluation'. Known: early_states"),
+    ("length = 3 }", 'length = 3 }\nworlds = "drwn"',
+     "tasks.short.worlds: Input should be 'fixed' or 'drawn'"),
+    ("max_steps", "maxsteps", "unknown key 'maxsteps'. Did you mean 'max_steps'"),
+    ("seeds = 2", 'seeds = "2"', "budgets.smoke.seeds: Input should be a valid integer"),
+    ("seeds = 2", "seeds = 0", "budgets.smoke.seeds: Input should be greater than 0"),
+    ("seeds = 2", "seeds = 2\ntask_steps = { lnog = 9 }",
+     "task_steps: there is no task 'lnog'"),
+    ("discount = 1.0", "discount = 1.5", "tasks.short.discount: Input should be less than"),
+    ('"corridor"', '"coridor"', "no environment 'coridor'. Did you mean 'corridor'"),
+    ("{ length = 3 }", "{ lenght = 3 }", "config: unknown key 'lenght'. Did you mean 'len"),
+    ("forward = 0.6", "foward = 0.6", "unknown key 'foward'. Did you mean 'forward'"),
+    ("forward = 0.6", 'forward = "0.6"', "forward: Input should be a valid number"),
+    ("tasks.long", "tasks.lnog", "methods.fast.tasks: there is no task 'lnog'"),
+    ("window = ", 'tasks = ["lnog"]\nwindow = ', ".tasks: there is no task 'lnog'"),
+    ('name = "fast"', 'name = "fast"\nbudgets = ["papr"]',
+     "methods.fast.budgets: there is no budget 'papr'. Did you mean 'paper'"),
+    ("[budgets.smoke]", "[budgets.smoke]\nconfig = { foward = 0.1 }",
+     "budgets.smoke.config: there is no method with a field 'foward'. Did you mean"),
+    ("[budgets.smoke]", '[budgets.smoke]\nconfig = { forward = "a" }',
+     "methods.slow under budget 'smoke'.config: forward: Input should be a valid number"),
+    ('name = "fast"', 'name = "fast"\nbudget_config.smok = { forward = 0.1 }',
+     "methods.fast.budget_config: there is no budget 'smok'. Did you mean 'smoke'"),
+    ('name = "fast"', 'name = "fast"\nbudget_config.smoke = { foward = 0.1 }',
+     "unknown key 'foward'. Did you mean 'forward'"),
+    ('primary = "online_return"', 'primary = "x"', "primary: there is no metric 'x'"),
+    ('default_budget = "paper"', 'default_budget = "p"', "there is no budget 'p'"),
+    ("[budgets.smoke]", '[budgets.smoke]\nalso_ranked_by = ["onlin_return"]',
+     "there is no metric 'onlin_return'. Did you mean 'online_return'"),
+    ("[budgets.smoke]", '[budgets.smoke]\nalso_ranked_by = ["evaluation_return"]',
+     "its ranking metric 'evaluation_return' needs an 'evaluation' table here"),
+    ("[budgets.smoke]", "[budgets.other]", "every suite needs smoke and paper"),
+    ("[budgets.smoke]", '[budgets."../../evil"]', "budgets.../../evil.[key]: String should"),
+    ("[budgets.smoke]", f"[budgets.{'a' * 101}]", "String should have at most 100"),
+    ("cvar(0.25)", "cvra(0.25)", "no risk measure 'cvra'. Did you mean 'cvar'"),
+    ("window = 0.5", "window = 0.123", "window: expected whole hundredths"),
+    ("long = { zero = 0.0, one = 7.5 }", "", "constants.long = { zero"),
+    ("one = 9.0", "one = -9.0", "must be better than zero"),
+    ('name = "fast"', 'name = "slow"', "methods: the name 'slow' is taken"),
+    ('name = "toy"', 'name = "toy', "not valid TOML"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new", "message"), WRONG)
 def test_what_is_wrong_in_a_suite_is_told_with_file_key_and_nearest_name(host, old, new, message):
     with pytest.raises(UqbenchError) as caught:
         parse(host, old, new)
@@ -76,9 +77,8 @@ def test_what_is_wrong_in_a_suite_is_told_with_file_key_and_nearest_name(host, o
 def test_all_rows_of_a_kind_that_are_wrong_are_told_at_once(host):
     with pytest.raises(UqbenchError) as caught:
         parse_suite(text().replace('agent = "walker"', 'agent = "waker"'), host, "toy.toml")
-    slow, fast = str(caught.value).splitlines()
-    assert slow.startswith("toy.toml: methods.slow.agent: there is no agent 'waker'")
-    assert fast.startswith("toy.toml: methods.fast.agent: there is no agent 'waker'")
+    for name, line in zip(("slow", "fast"), str(caught.value).splitlines(), strict=True):
+        assert line.startswith(f"toy.toml: methods.{name}.agent: there is no agent 'waker'")
 
 
 def join(host: Host, folder: Path, **texts: str) -> Catalog:
@@ -145,14 +145,14 @@ def test_a_base_may_be_another_plugins(host, tmp_path):
     assert join(host, tmp_path, **files).suite("toy").method("variant").agent == "walker"
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ('base = "fast"', 'base = "fsat"', "no method 'fsat'. Did you mean 'fast'"),
-        ('base = "fast"', 'base = "fastest"', "faster → fastest → faster is a cycle"),
-        ('base = "fast"', 'base = "fast"\nagent = "walker"', "exactly one of 'agent'"),
-    ],
-)
+WRONG_BASES = [
+    ('base = "fast"', 'base = "fsat"', "no method 'fsat'. Did you mean 'fast'"),
+    ('base = "fast"', 'base = "fastest"', "faster → fastest → faster is a cycle"),
+    ('base = "fast"', 'base = "fast"\nagent = "walker"', "exactly one of 'agent'"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "message"), WRONG_BASES)
 def test_a_wrong_base_is_told(host, old, new, message):
     methods = METHODS.replace(old, new, 1)
     with pytest.raises(UqbenchError, match=message):
@@ -187,15 +187,12 @@ def test_a_budget_sets_what_methods_have_and_each_value_replaces_the_one_before(
     suite, special = (parse_suite(of, host, "toy.toml") for of in (of_budget, of_method))
 
     def forward(suite, budget, task="short", **given):
-        chosen = {
-            "methods": ["fast"],
-            "tasks": [task],
-            "settings": {"fast": given} if given else None,
-        }
-        plan = make_plan(suite, host, budget, device="cpu", **chosen)
-        (run, *_) = plan.runs
-        assert run.identity["method"]["config"]["forward"] == plan.cells[0].config.forward
-        return plan.cells[0].config.forward
+        settings = {"fast": given} if given else None
+        chosen = {"methods": ["fast"], "tasks": [task], "settings": settings}
+        plan = plan_of(host, budget, suite=suite, **chosen)
+        found = plan.cells[0].config.forward
+        assert plan.runs[0].identity["method"]["config"]["forward"] == found
+        return found
 
     tasks_own = forward(suite, "paper", "long")
     assert len({forward(suite, "paper"), tasks_own, 0.2}) == 3

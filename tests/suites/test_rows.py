@@ -1,70 +1,16 @@
 """Rows that a plugin adds to another one's suite: each by itself, and what was there stays."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from uqbench import Spec, hookimpl
-from uqbench.registry import Host
+from uqbench import Spec
+from uqbench.registry import Added, Host
 from uqbench.risk import RiskMeasure
 from uqbench.suites import Catalog, make_plan, read_suites
 
-ADDED = """
-[[extend.toy.tasks]]
-name = "longer"
-environment = "corridor"
-config = { length = 9 }
-discount = 1.0
-
-[[extend.toy.metrics]]
-name = "bumps"
-summary = "bumps an episode"
-kind = "online"
-statistic = "events_per_episode/bumps"
-direction = "min"
-
-[[extend.toy.metrics]]
-name = "worst"
-summary = "the worst episode"
-kind = "online"
-risk = "worst"
-
-[extend.toy.normalization.online_return.constants]
-longer = { zero = 0.0, one = 5.0 }
-
-[extend.toy.normalization.bumps]
-version = "1"
-zero = "one an episode"
-one = "none"
-[extend.toy.normalization.bumps.constants]
-longer = { zero = 1.0, one = 0.0 }
-
-[extend.toy.budgets.far]
-summary = "the longer corridor"
-steps = 300
-seeds = 10
-ranks = true
-step_ms = 10.0
-tasks = ["longer"]
-primary = "bumps"
-
-[[extend.toy.methods]]
-name = "faster"
-agent = "walker"
-budgets = ["far"]
-
-[[extend.toy.claims]]
-id = "fast-bumps-less"
-sentence = "Who walks fast bumps less."
-source = "common sense"
-budgets = ["far"]
-kind = "order"
-metric = "bumps"
-methods = ["fast", "slow"]
-"""
+ADDED = Path(__file__).with_name("added.toml").read_text("utf-8")
 
 
 @dataclass(frozen=True)
@@ -73,13 +19,6 @@ class Worst(RiskMeasure):
 
     def __call__(self, values, probabilities, dim=-1):
         return values.amin(dim)
-
-
-class Plugin:
-    @staticmethod
-    @hookimpl
-    def uqbench_risk_measures() -> list[Spec]:
-        return [Spec(name="worst", version="1", factory=Worst)]
 
 
 def catalog(host: Host, tmp_path: Path, text: str = ADDED) -> Catalog:
@@ -91,7 +30,8 @@ def catalog(host: Host, tmp_path: Path, text: str = ADDED) -> Catalog:
 
 @pytest.fixture
 def outside(host: Host) -> Host:
-    host.register(name="worst", distribution="worst", version="1", load=lambda: Plugin)
+    added = Added({"risk measure": [Spec(name="worst", version="1", factory=Worst)]})
+    host.register(name="worst", distribution="worst", version="1", load=lambda: added)
     return host
 
 
@@ -129,20 +69,20 @@ def test_an_added_budget_that_names_no_tasks_has_all(outside, tmp_path):
     assert {run.task for run in plan.runs} == {"short", "long", "longer"}
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message", "lost"),
-    [
-        ('environment = "corridor"\nconfig = { length = 9 }', 'environment = "coridor"',
-         "tasks.longer.environment: there is no environment 'coridor'", "task"),
-        ("events_per_episode/bumps", "events_per_episode/bmps", "there is no event", "metric"),
-        ('primary = "bumps"', 'primary = "bmups"', "there is no metric 'bmups'", "budget"),
-        ('agent = "walker"', 'agent = "wlaker"', "no agent 'wlaker'", "method"),
-        ('kind = "order"', 'kind = "ordr"', "no claim kind 'ordr'", "claim"),
-        ("[[extend.toy.claims]]", "[[extend.toy.clams]]", "unknown key 'clams'", "claim"),
-        ("longer = { zero = 0.0, one = 5.0 }", "short = { zero = 0.0, one = 5.0 }",
-         "those of 'short' are the suite's", "constants"),
-    ],
-)  # fmt: skip
+BAD_ROWS = [
+    ('environment = "corridor"\nconfig = { length = 9 }', 'environment = "coridor"',
+     "tasks.longer.environment: there is no environment 'coridor'", "task"),
+    ("events_per_episode/bumps", "events_per_episode/bmps", "there is no event", "metric"),
+    ('primary = "bumps"', 'primary = "bmups"', "there is no metric 'bmups'", "budget"),
+    ('agent = "walker"', 'agent = "wlaker"', "no agent 'wlaker'", "method"),
+    ('kind = "order"', 'kind = "ordr"', "no claim kind 'ordr'", "claim"),
+    ("[[extend.toy.claims]]", "[[extend.toy.clams]]", "unknown key 'clams'", "claim"),
+    ("longer = { zero = 0.0, one = 5.0 }", "short = { zero = 0.0, one = 5.0 }",
+     "those of 'short' are the suite's", "constants"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new", "message", "lost"), BAD_ROWS)
 def test_a_bad_row_is_told_and_the_others_stand(outside, tmp_path, old, new, message, lost):
     assert old in ADDED
     found = catalog(outside, tmp_path, ADDED.replace(old, new, 1))

@@ -7,16 +7,7 @@ from hypothesis import strategies as st
 from uqbench.cli.options import names
 from uqbench.cli.options import settings as parsed
 from uqbench.errors import UqbenchError
-from uqbench.suites import Selection
-from uqbench.suites.variants import (
-    Grid,
-    base_name,
-    expanded,
-    grid,
-    setting,
-    values_of,
-    variant_name,
-)
+from uqbench.suites import Selection, variants
 
 VALUES = (
     st.booleans()
@@ -30,32 +21,37 @@ VALUES = (
 @example({"a": ")"})
 @given(st.dictionaries(st.sampled_from(["a", "b_c", "d"]), VALUES, min_size=1))
 def test_a_name_says_its_values(values):
-    name = variant_name("dqn", values)
-    assert base_name(name) == "dqn"
-    assert values_of(name) == values
+    name = variants.variant_name("dqn", values)
+    assert variants.base_name(name) == "dqn"
+    assert variants.values_of(name) == values
     assert names(f"x,{name},y") == ("x", name, "y")
 
 
 def test_names_are_short():
-    assert variant_name("dqn", {"learning_rate": 0.0001}) == "dqn[learning_rate=1e-4]"
-    assert variant_name("dqn", {"learning_rate": 0.00025}) == "dqn[learning_rate=0.00025]"
-    assert variant_name("m", {"risk": "cvar(0.25)", "n": 2}) == "m[risk=cvar(0.25),n=2]"
+    assert variants.variant_name("dqn", {"learning_rate": 0.0001}) == "dqn[learning_rate=1e-4]"
+    assert variants.variant_name("dqn", {"learning_rate": 0.00025}) == "dqn[learning_rate=0.00025]"
+    assert variants.variant_name("m", {"risk": "cvar(0.25)", "n": 2}) == "m[risk=cvar(0.25),n=2]"
 
 
 def test_several_values_are_a_grid_and_nothing_else_is():
-    assert setting("1e-4,3e-4") == Grid((1e-4, 3e-4))
-    assert setting('"cvar(0.25)","cvar(0.1)"') == Grid(("cvar(0.25)", "cvar(0.1)"))
-    assert setting("[64, 64]") == [64, 64]
-    assert setting("a, b") == Grid(("a", "b"))
-    assert setting("cvar(0.1),mean-std(1, 2)") == Grid(("cvar(0.1)", "mean-std(1, 2)"))
+    assert variants.setting("1e-4,3e-4") == variants.Grid((1e-4, 3e-4))
+    assert variants.setting('"cvar(0.25)","cvar(0.1)"') == variants.Grid(
+        ("cvar(0.25)", "cvar(0.1)")
+    )
+    assert variants.setting("[64, 64]") == [64, 64]
+    assert variants.setting("a, b") == variants.Grid(("a", "b"))
+    assert variants.setting("cvar(0.1),mean-std(1, 2)") == variants.Grid(
+        ("cvar(0.1)", "mean-std(1, 2)")
+    )
     for one in ("mean-std(1, 2)", "a,", ","):
-        assert setting(one) == one
-    assert setting('"a,b"') == "a,b"
-    assert setting("'a,b'") == "a,b"
-    assert setting("'a,b', 'c\\'") == Grid(("a,b", "c\\"))  # a literal string escapes nothing
-    assert setting("it's,that's") == Grid(("it's", "that's"))
-    assert values_of("dqn[a='x,y',b=\"it's\"]") == {"a": "x,y", "b": "it's"}
-    assert setting("1e-4") == 1e-4
+        assert variants.setting(one) == one
+    assert variants.setting('"a,b"') == variants.setting("'a,b'") == "a,b"
+    assert variants.setting("'a,b', 'c\\'") == variants.Grid(
+        ("a,b", "c\\")
+    )  # a literal string escapes nothing
+    assert variants.setting("it's,that's") == variants.Grid(("it's", "that's"))
+    assert variants.values_of("dqn[a='x,y',b=\"it's\"]") == {"a": "x,y", "b": "it's"}
+    assert variants.setting("1e-4") == 1e-4
 
 
 def test_variants_take_the_place_of_their_method(host):
@@ -68,7 +64,9 @@ def test_variants_take_the_place_of_their_method(host):
     assert again.runs == plan.runs
     assert again.name == plan.name
     assert not again.standard
-    assert "m[a=1,b=4]" in expanded("m", {"a": grid(1, 2), "b": grid(3, 4), "c": 5})
+    assert "m[a=1,b=4]" in variants.expanded(
+        "m", {"a": variants.grid(1, 2), "b": variants.grid(3, 4), "c": 5}
+    )
 
 
 def test_one_value_keeps_the_name_and_so_the_runs_of_before(host):
@@ -86,4 +84,4 @@ def test_wrong_names_say_what_was_expected(host):
         with pytest.raises(UqbenchError, match=said):
             Selection("toy", methods=(name,)).plan(host, "cpu")
     with pytest.raises(UqbenchError, match="no values"):
-        grid()
+        variants.grid()

@@ -8,7 +8,7 @@ from uqbench.registry import Added, Host
 from uqbench.results import RunState, Store
 from uqbench.runner import Batch
 from uqbench.runner.events import Started
-from uqbench.suites import Suite
+from uqbench.suites import Plan, Suite, make_plan, read_suites
 
 
 class Command:
@@ -45,3 +45,14 @@ def planted(host: Host, suite: Suite, factory: Any, **spec: Any) -> Suite:
     host.register(name="planted", load=lambda: added, **of)
     own = suite.methods[-1].model_copy(update={"agent": "planted", "config": {}, "tasks": {}})
     return suite.model_copy(update={"methods": (own,), "baseline": own.name})
+
+
+def plan_of(host: Host, *budget: str, suite: "Suite | str" = "toy", **chosen: Any) -> Plan:
+    """A plan of a suite, or of one by its name, on a CPU."""
+    own = read_suites(host, check=()).suite(suite) if isinstance(suite, str) else suite
+    return make_plan(own, host, *budget, device="cpu", **chosen)
+
+
+def first_batch(plan: Plan) -> Batch:
+    """All runs of a plan's first cell."""
+    return Batch(plan.cells[0], plan.budget, plan.suite.metrics, "cpu")

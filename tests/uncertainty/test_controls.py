@@ -21,8 +21,6 @@ does so in one of 700.
 | silent | −0.16 | −0.16 | – |
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch
@@ -102,13 +100,8 @@ def beyond(agent: str) -> dict[str, tuple[float, float]]:
         stored = found["queries/correlation"]
         assert (stored is None) == np.isnan(scores[2])
         assert stored is None or stored == pytest.approx(scores[2], rel=1e-5)
-    others = np.array(
-        [
-            [[found.get(f"queries/{c}/{name}", -np.inf) for name in SKILLS] for c in CONTROLS]
-            for found in every
-        ],
-        float,
-    )
+    names = [[f"queries/{control}/{name}" for name in SKILLS] for control in CONTROLS]
+    others = np.array([[[of.get(x, -np.inf) for x in row] for row in names] for of in every], float)
     best = others.mean(0).argmax(0)
     gain = np.array(own) - others[:, best, range(len(SKILLS))]
     errors = gain.std(0, ddof=1) / RUNS**0.5

@@ -1,21 +1,12 @@
-"""Scores of epistemic uncertainties, on errors whose distribution is known."""
+"""Scores of epistemic uncertainties and of return distributions whose scores are known."""
 
-from __future__ import annotations
+import math
 
 import pytest
 import torch
+from torch import Tensor
 
-from uqbench.uncertainty.epistemic import (
-    action_noise,
-    auroc,
-    crps_distance,
-    rank_correlation,
-    resolved,
-    scale,
-    sparsification,
-    widened,
-)
-from uqbench.uncertainty.forecasts import crps
+from uqbench.uncertainty import epistemic, forecasts
 
 COUNT = 20_000
 STD = torch.linspace(0.5, 2.0, COUNT).double()
@@ -30,7 +21,7 @@ def test_a_noisy_truth_does_not_lower_the_coverage_of_a_right_interval(noise):
     ends = (-1.6448536 * STD, 1.6448536 * STD)
 
     def coverage(known: torch.Tensor) -> float:
-        low, high = widened(*ends, known, 0.9)
+        low, high = epistemic.widened(*ends, known, 0.9)
         return ((low <= seen) & (seen <= high)).double().mean().item()
 
     assert coverage(NONE + noise) == pytest.approx(0.9, abs=0.009)
@@ -41,9 +32,11 @@ def test_a_noisy_truth_does_not_lower_the_coverage_of_a_right_interval(noise):
 def test_the_distance_to_an_exact_truth_is_the_crps():
     levels = (torch.arange(2_000).double() + 0.5) / 2_000
     atoms = STD[::500, None] * torch.special.ndtri(levels)
-    each = crps(atoms, torch.full_like(atoms, 1 / 2_000), -ERROR[::500, None])
-    assert torch.allclose(crps_distance(ERROR[::500], STD[::500], NONE[::500]), each, atol=2e-3)
-    assert torch.equal(crps_distance(ERROR, NONE, NONE), ERROR.abs())
+    each = forecasts.crps(atoms, torch.full_like(atoms, 1 / 2_000), -ERROR[::500, None])
+    assert torch.allclose(
+        epistemic.crps_distance(ERROR[::500], STD[::500], NONE[::500]), each, atol=2e-3
+    )
+    assert torch.equal(epistemic.crps_distance(ERROR, NONE, NONE), ERROR.abs())
 
 
 @pytest.mark.parametrize("law", ["normal", "counts"])
@@ -60,7 +53,7 @@ def test_rollouts_leave_the_distance_where_it_is_seen_with_their_blur(law):
         returns = q[:, None] + torch.randn(COUNT, 4, generator=generator).double()
     error, noise = 0.5 * ERROR, returns.var(-1) / 4
     for std in (0 * STD, 0.5 * STD, STD):
-        seen = crps_distance(q + error - returns.mean(-1), std, noise)
+        seen = epistemic.crps_distance(q + error - returns.mean(-1), std, noise)
         known = _distance_with_blur(error, std, 9 * noise.mean())
         assert seen.mean().item() == pytest.approx(known.mean().item(), abs=0.015)
 
@@ -74,38 +67,40 @@ def _distance_with_blur(error, std, blur):
 
     thin = slice(None, None, 20)
     error, std = error[thin], std[thin]
-    return (
-        mean_distance(error, std.square() + blur)
-        - 0.5 * mean_distance(0 * error, 2 * std.square() + blur)
-        - 0.5 * mean_distance(0 * error, blur + 0 * std)
-    )
+    among = mean_distance(0 * error, 2 * std.square() + blur)
+    own = mean_distance(0 * error, blur + 0 * std)
+    return mean_distance(error, std.square() + blur) - 0.5 * among - 0.5 * own
 
 
 def test_scale_is_the_power_of_ten_that_a_standard_deviation_lacks():
     square = float(ERROR.square().mean())
     for power in (-1, 0, 1, 2):
-        assert scale(square, STD / 10**power, NONE, 1e-6) == pytest.approx(power, abs=0.01)
-    assert scale(0.0, NONE, NONE, 1e-3) == 0  # nothing stated, and nothing wrong
-    assert scale(1.0, NONE, NONE, 1e-3) == pytest.approx(3)
+        assert epistemic.scale(square, STD / 10**power, NONE, 1e-6) == pytest.approx(
+            power, abs=0.01
+        )
+    assert epistemic.scale(0.0, NONE, NONE, 1e-3) == 0  # nothing stated, and nothing wrong
+    assert epistemic.scale(1.0, NONE, NONE, 1e-3) == pytest.approx(3)
 
 
 def test_rank_correlation_is_spearmans():
     x, y = torch.tensor([1.0, 2.0, 3.0, 4.0]), torch.tensor([10.0, 20.0, 40.0, 30.0])
-    assert rank_correlation(x, y) == pytest.approx(1 - 6 * 2 / (4 * 15))
-    tied = rank_correlation(torch.tensor([1.0, 1.0, 2.0]), torch.tensor([1.0, 2.0, 3.0]))
+    assert epistemic.rank_correlation(x, y) == pytest.approx(1 - 6 * 2 / (4 * 15))
+    tied = epistemic.rank_correlation(torch.tensor([1.0, 1.0, 2.0]), torch.tensor([1.0, 2.0, 3.0]))
     assert tied == pytest.approx(1.5 / (1.5 * 2) ** 0.5)
-    assert torch.tensor(rank_correlation(torch.ones(3), x[:3])).isnan()
+    assert torch.tensor(epistemic.rank_correlation(torch.ones(3), x[:3])).isnan()
 
 
 def test_sparsification_leaves_out_the_most_uncertain_first():
     std, error = torch.tensor([3.0, 1.0, 2.0, 4.0]), torch.tensor([-1.0, 2.0, 4.0, 9.0])
-    curve = sparsification(std, error).tolist()
+    curve = epistemic.sparsification(std, error).tolist()
     assert (curve[0], curve[5], curve[10], curve[15]) == pytest.approx((4, 7 / 3, 3, 2))
 
 
 def test_auroc_counts_pairs():
-    assert auroc(torch.tensor([2.0, 3.0]), torch.tensor([1.0, 2.0])) == pytest.approx(3.5 / 4)
-    assert auroc(torch.ones(3), torch.ones(5)) == pytest.approx(0.5)
+    assert epistemic.auroc(torch.tensor([2.0, 3.0]), torch.tensor([1.0, 2.0])) == pytest.approx(
+        3.5 / 4
+    )
+    assert epistemic.auroc(torch.ones(3), torch.ones(5)) == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize("rollouts", [8, 32])
@@ -117,7 +112,81 @@ def test_differences_between_actions_are_resolved_at_twice_their_standard_error(
     shape = (4_000, 3, rollouts)
     value, shared = torch.randn(4_000, 3, 1, generator=generator), torch.randn(4_000, 1, rollouts)
     returns = value + 2 * torch.randn(shape, generator=generator) + 10 * shared
-    noise, estimated = action_noise(returns.double())
+    noise, estimated = epistemic.action_noise(returns.double())
     assert noise == pytest.approx(4 / rollouts * 2 / 3, rel=0.03)
     assert estimated - noise == pytest.approx(2 / 3, rel=0.06)
-    assert bool(resolved(noise, estimated)) == (rollouts == 32)
+    assert bool(epistemic.resolved(noise, estimated)) == (rollouts == 32)
+
+
+NORMAL = torch.distributions.Normal(0.0, 1.0)
+
+
+def quantiles(count: int, mean: float = 0.0, std: float = 1.0) -> Tensor:
+    """A normal distribution as ``count`` equally likely atoms, ``[1, count]``."""
+    levels = (torch.arange(count).double() + 0.5) / count
+    return (mean + std * NORMAL.icdf(levels))[None]
+
+
+def uniform(atoms: Tensor) -> Tensor:
+    return torch.full_like(atoms, 1 / atoms.shape[-1])
+
+
+def draws(count: int, seed: int = 0) -> Tensor:
+    return torch.randn(1, count, generator=torch.Generator().manual_seed(seed)).double()
+
+
+@pytest.mark.parametrize("outcome", [-1.0, 0.0, 2.5])
+def test_the_crps_of_a_normal_forecast_is_its_closed_form(outcome):
+    """``y (2 Φ(y) − 1) + 2 φ(y) − 1/√π`` (Gneiting & Raftery, equation 5 of section 4.2)."""
+    atoms = quantiles(4_000)
+    y = torch.tensor(outcome, dtype=torch.float64)
+    expected = y * (2 * NORMAL.cdf(y) - 1) + 2 * NORMAL.log_prob(y).exp() - math.pi**-0.5
+    given = forecasts.crps(atoms, uniform(atoms), y.view(1, 1))
+    assert given.item() == pytest.approx(expected.item(), abs=1e-3)
+
+
+def test_a_point_forecasts_crps_is_the_absolute_error():
+    """Two atoms, of unequal mass and in no order: E|X − 1| = ¾ · 1 + ¼ · 3, ½ E|X − X'| = ¾."""
+    point = forecasts.crps(torch.tensor([[2.0]]), torch.ones(1, 1), torch.tensor([[5.0, 1.0]]))
+    assert point.item() == pytest.approx((3 + 1) / 2)
+    two = forecasts.crps(
+        torch.tensor([[4.0, 0.0]]), torch.tensor([[0.25, 0.75]]), torch.tensor([[1.0]])
+    )
+    assert two.item() == pytest.approx(0.75 * 1 + 0.25 * 3 - 0.75)
+
+
+@pytest.mark.parametrize("samples", [2, 8])
+def test_few_samples_of_the_truth_state_its_crps_without_bias(samples):
+    """1/√π, over 40,000 sets; the standard error of their mean is below 0.0025."""
+    outcomes = draws(40_000 * samples).view(-1, samples)
+    assert forecasts.fair_crps_of_truth(outcomes).mean().item() == pytest.approx(
+        math.pi**-0.5, abs=0.01
+    )
+    biased = 0.5 * forecasts.mean_difference(outcomes, uniform(outcomes)).mean().item()
+    assert biased < math.pi**-0.5 * (1 - 0.9 / samples)
+
+
+def test_an_atom_that_is_hit_spreads_over_its_step():
+    """A coin, forecast rightly, is calibrated though it has but two outcomes."""
+    coin, outcomes = torch.tensor([[0.0, 1.0]]).double(), torch.tensor([[0.0, 1.0]]).double()
+    assert forecasts.ks_distance(
+        forecasts.pit_distribution(coin, uniform(coin), outcomes)
+    ) == pytest.approx(0)
+    wrong = torch.tensor([[0.9, 0.1]]).double()
+    assert forecasts.ks_distance(
+        forecasts.pit_distribution(coin, wrong, outcomes)
+    ) == pytest.approx(0.4)
+
+
+def test_the_lower_tails_mean_counts_part_of_an_atom():
+    atoms, probs = torch.tensor([[3.0, -1.0, 7.0]]), torch.tensor([[0.3, 0.2, 0.5]])
+    assert forecasts.lower_tail_mean(atoms, probs, 0.2).item() == pytest.approx(-1)
+    assert forecasts.lower_tail_mean(atoms, probs, 0.25).item() == pytest.approx(
+        (0.2 * -1 + 0.05 * 3) / 0.25
+    )
+    assert forecasts.lower_tail_mean(atoms, probs, 1.0).item() == pytest.approx(0.9 - 0.2 + 3.5)
+    normal = quantiles(4_000)
+    expected = -NORMAL.log_prob(NORMAL.icdf(torch.tensor(0.25))).exp() / 0.25
+    assert forecasts.lower_tail_mean(normal, uniform(normal), 0.25).item() == pytest.approx(
+        expected.item(), abs=1e-3
+    )

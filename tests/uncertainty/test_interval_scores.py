@@ -1,6 +1,4 @@
-"""Scores of a predicted uncertainty against an exact Q*."""
-
-from __future__ import annotations
+"""Scores of a predicted uncertainty, or return distribution, against an exact truth."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -8,18 +6,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from toy_runs import first_batch, plan_of
 
 from uqbench.agent import Uncertainty
 from uqbench.registry import Host
 from uqbench.results import Store
-from uqbench.runner import execute, make_batch_groups
-from uqbench.suites import make_plan, read_suites
+from uqbench.runner import execute
 from uqbench.suites.metrics import RECORDS
 from uqbench.uncertainty.interval_scores import (
     central_interval,
-    interval_score,
     sample_quantile,
+    score_return_distribution,
     score_uncertainty,
+    wasserstein,
 )
 
 NAN = float("nan")
@@ -29,46 +28,9 @@ def draw(*shape: int, seed: int = 0) -> torch.Tensor:
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
 
 
-def test_a_normal_posterior_has_the_coverage_it_states():
-    """Twenty thousand (s, a): a share's standard error is below 0.0036."""
-    truth = draw(10_000, 2)
-    predicted = Uncertainty(mean=torch.zeros(3, 10_000, 2), epistemic_var=torch.ones(3, 10_000, 2))
-    predicted.epistemic_var[1] *= 0.25
-    predicted.epistemic_var[2] *= 4
-    scores = score_uncertainty(predicted, truth)
-    half_width = {"50": 0.67449, "90": 1.64485, "95": 1.95996}
-    for level, reach in half_width.items():
-        expected = [torch.erf(torch.tensor(s * reach / 2**0.5)).item() for s in (1, 0.5, 2)]
-        found = scores[f"uncertainty/coverage_{level}"].tolist()
-        assert found == pytest.approx(expected, abs=5 * 0.0036)
-    widths = [2 * s * 1.95996 for s in (1, 0.5, 2)]
-    assert scores["uncertainty/width_95"].tolist() == pytest.approx(widths, rel=1e-4)
-    assert (
-        scores["uncertainty/interval_score_95"].argmin() == 0
-    )  # proper: the right distribution is best
-    rms = truth.square().mean().sqrt().item()
-    assert scores["uncertainty/error"].tolist() == pytest.approx([rms] * 3)
-    assert "uncertainty/variance_ratio" not in scores
-
-
-@pytest.mark.parametrize("samples", [39, 64, 200])
-def test_few_samples_of_the_right_posterior_do_not_lower_coverage(samples):
-    """Ten thousand (s, a), each with samples of its own: standard errors below 0.0051."""
-    truth = draw(5_000, 2)
-    predicted = Uncertainty(value_samples=draw(1, 5_000, 2, samples, seed=1))
-    scores = score_uncertainty(predicted, truth)
-    for level in (50, 90, 95):
-        covered = scores[f"uncertainty/coverage_{level}"].item()
-        # between order statistics the normal density is curved: a little more than predicted
-        assert -5 * 0.0051 < covered - level / 100 < 5 * 0.0051 + 0.2 / samples
-
-
 def test_samples_go_before_a_mean_and_a_variance():
-    wide = Uncertainty(
-        mean=torch.zeros(1, 1, 1),
-        epistemic_var=torch.full((1, 1, 1), 100.0),
-        value_samples=torch.linspace(0, 1, 41)[None, None, None],
-    )
+    zero, samples = torch.zeros(1, 1, 1), torch.linspace(0, 1, 41)[None, None, None]
+    wide = Uncertainty(mean=zero, epistemic_var=zero + 100.0, value_samples=samples)
     low, high = central_interval(wide, 0.5)
     assert (low.item(), high.item()) == pytest.approx((0.2375, 0.7625))
     without = replace(wide, value_samples=None)
@@ -89,12 +51,9 @@ def test_few_networks_of_the_right_posterior_cover_what_they_state(networks, lev
     if by == "samples":
         stated = Uncertainty(value_samples=heads[None, :, None])
     else:
-        shape = (1, len(truth), 1)
-        stated = Uncertainty(
-            mean=torch.zeros(shape),
-            epistemic_var=heads.var(1).view(shape),
-            epistemic_dof=torch.full(shape, networks - 1.0),
-        )
+        var = heads.var(1)[None, :, None]
+        dof = torch.full_like(var, networks - 1.0)
+        stated = Uncertainty(mean=0 * var, epistemic_var=var, epistemic_dof=dof)
     low, high = (end.flatten() for end in central_interval(stated, level))
     covered = ((low <= truth) & (truth <= high)).double().mean().item()
     assert covered == pytest.approx(level, abs=5 * 0.0036)
@@ -102,10 +61,9 @@ def test_few_networks_of_the_right_posterior_cover_what_they_state(networks, lev
 
 def test_an_exact_variance_beside_few_samples_keeps_the_normal_interval():
     samples = torch.tensor([-1.0, 1.0])[None, None, None]
-    known = Uncertainty(
-        mean=torch.zeros(1, 1, 1), epistemic_var=torch.ones(1, 1, 1), value_samples=samples,
-        epistemic_dof=torch.full((1, 1, 1), torch.inf),
-    )  # fmt: skip
+    one = torch.ones(1, 1, 1)
+    stated = {"mean": 0 * one, "epistemic_var": one, "epistemic_dof": torch.inf * one}
+    known = Uncertainty(value_samples=samples, **stated)
     assert central_interval(known, 0.95)[1].item() == pytest.approx(1.959964, rel=1e-6)
 
 
@@ -118,12 +76,6 @@ def test_quantiles_are_at_p_times_one_more_than_the_samples(p, expected):
     assert sample_quantile(ordered[:1], p).item() == 1.0
 
 
-def test_a_miss_costs_two_over_alpha_of_its_distance():
-    low, high = torch.tensor([0.0, 0.0, 0.0]), torch.tensor([2.0, 2.0, 2.0])
-    score = interval_score(low, high, torch.tensor([1.0, 3.0, -0.5]), 0.9)
-    assert score.tolist() == pytest.approx([2.0, 22.0, 12.0])
-
-
 def test_actions_without_a_truth_are_left_out():
     truth = torch.tensor([[0.0, NAN], [NAN, 3.0]], dtype=torch.float64)
     mean = torch.tensor([[[1.0, NAN], [50.0, 3.0]], [[0.0, 8.0], [-1.0, 5.0]]])
@@ -134,27 +86,15 @@ def test_actions_without_a_truth_are_left_out():
     assert scores["uncertainty/coverage_95"].tolist() == [1.0, 0.5]
 
 
-def test_the_ratio_of_variances_is_their_geometric_mean():
+def test_the_ratio_of_variances_is_their_geometric_mean_and_a_bound_holds_at_every_pair():
+    """A mean of 4 hides the pair whose variance is half of the reference."""
     truth = torch.tensor([[0.0, 0.0, NAN]], dtype=torch.float64)
-    predicted = Uncertainty(
-        epistemic_var=torch.tensor([[[2.0, 8.0, 5.0]]]),
-        oracle_var=torch.tensor([[[1.0, 1.0, 9.0]]]),
-    )
-    scores = score_uncertainty(predicted, truth)
-    assert scores.keys() == {"uncertainty/variance_ratio", "uncertainty/bound_share"}
-    assert scores["uncertainty/variance_ratio"].item() == pytest.approx(4)
-    assert scores["uncertainty/bound_share"].item() == 1
-
-
-def test_a_bound_must_hold_at_every_state_and_action():
-    """A geometric mean of 4 hides the pair whose variance is half of the reference."""
-    predicted = Uncertainty(
-        epistemic_var=torch.tensor([[[0.5, 32.0, 5.0]]]), oracle_var=torch.ones(1, 1, 3)
-    )
-    truth = torch.tensor([[0.0, 0.0, NAN]], dtype=torch.float64)
-    scores = score_uncertainty(predicted, truth)
-    assert scores["uncertainty/variance_ratio"].item() == pytest.approx(4)
-    assert scores["uncertainty/bound_share"].item() == 0.5
+    for var, bound in (([2.0, 8.0, 5.0], 1), ([0.5, 32.0, 5.0], 0.5)):
+        oracle = torch.tensor([[[1.0, 1.0, 9.0]]])
+        stated = Uncertainty(epistemic_var=torch.tensor([[var]]), oracle_var=oracle)
+        scores = {name: x.item() for name, x in score_uncertainty(stated, truth).items()}
+        ratio = pytest.approx(4)
+        assert scores == {"uncertainty/variance_ratio": ratio, "uncertainty/bound_share": bound}
 
 
 def test_nothing_stated_nothing_scored():
@@ -165,11 +105,9 @@ def test_runs_record_the_scores_wherever_q_is_known(monkeypatch, tmp_path):
     """The walker says that Q is zero everywhere: its error is the root mean square of Q*."""
     monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "toy"))
     monkeypatch.setenv("UQBENCH_PLUGINS", "toy,builtin")
-    host = Host.load()
-    plan = make_plan(read_suites(host).suite("toy"), host, device="cpu", tasks=["short"], seeds=[0])
-    store = Store(tmp_path)
-    program = make_batch_groups(plan, plan.cells[0].runs, "cpu", lanes=5)[0]
-    execute(program, store, host, lambda event: None)
+    host, store = Host.load(), Store(tmp_path)
+    plan = plan_of(host, tasks=["short"], seeds=[0])
+    execute((first_batch(plan),), store, host, lambda event: None)
     metrics, _ = store.columns(plan.runs[0])
     errors = metrics["value"][metrics["metric"] == "uncertainty/error"]
     # three cells, slip 0.1, discount 1: the values of the first two by hand
@@ -179,3 +117,21 @@ def test_runs_record_the_scores_wherever_q_is_known(monkeypatch, tmp_path):
              second, 0.1 * 9.5 + 0.9 * (first - 0.5)]  # fmt: skip
     assert errors.tolist() == pytest.approx([np.sqrt(np.mean(np.square(truth)))] * RECORDS)
     assert not (metrics["metric"] == "uncertainty/coverage_90").any()
+
+
+def test_samples_of_equal_number_are_matched_in_order():
+    x, y = torch.randn(2, 5, 40, generator=torch.Generator().manual_seed(0)).double()
+    mass = torch.full_like(x, 1 / 40)
+    expected = (x.sort().values - y.sort().values).abs().mean(-1)
+    torch.testing.assert_close(wasserstein(x, mass, y, mass), expected)
+
+
+def test_a_distribution_goes_before_samples_of_q_and_nothing_has_no_score():
+    atoms, probs = torch.zeros(1, 2, 1).double(), torch.ones(1, 2, 1).double()
+    own = Uncertainty(return_atoms=torch.ones(3, 1, 2, 1), return_probs=torch.ones(3, 1, 2, 1))
+    samples = Uncertainty(value_samples=torch.tensor([-2.0, 4.0]).expand(3, 1, 2, 2))
+    both = replace(own, value_samples=samples.value_samples)
+    for stated, distance in ((own, 1), (samples, 3), (both, 1)):
+        found = score_return_distribution(stated, atoms, probs)["uncertainty/wasserstein"]
+        assert found.tolist() == [distance] * 3
+    assert score_return_distribution(Uncertainty(), atoms, probs) == {}

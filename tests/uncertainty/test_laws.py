@@ -6,8 +6,6 @@ proper; an invalid statement has no score. Expected scores are sums over laws, n
 no test has an error rate.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 
@@ -57,13 +55,10 @@ def stated(seed: int) -> Uncertainty:
 def constant(value: float = 1.0, std: float = 0.5) -> Uncertainty:
     ones = torch.ones(SHAPE, dtype=torch.float64)
     atoms = torch.tensor([0.0, 1.0, 3.0], dtype=torch.float64)
-    return Uncertainty(
-        mean=value * ones,
-        epistemic_var=std**2 * ones,
-        aleatoric_var=2 * ones,
-        return_atoms=atoms.expand(*SHAPE, 3),
-        return_probs=torch.tensor([0.25, 0.5, 0.25], dtype=torch.float64).expand(*SHAPE, 3),
-    )
+    probs = torch.tensor([0.25, 0.5, 0.25], dtype=torch.float64)
+    law = {"return_atoms": atoms.expand(*SHAPE, 3), "return_probs": probs.expand(*SHAPE, 3)}
+    spread = {"epistemic_var": std**2 * ones, "aleatoric_var": 2 * ones}
+    return Uncertainty(mean=value * ones, **spread, **law)
 
 
 def truth_of(seed: int) -> Truth:
@@ -77,23 +72,15 @@ def truth_of(seed: int) -> Truth:
 def all_scores(said: Uncertainty, truth: Truth, seed: int) -> dict[str, float]:
     """Every score by name: of Q^π, of single returns, of Q*, of visits and novelty."""
     (own,) = score_queries(said, truth, [CLIMATOLOGY])
-    assert truth.returns is not None
-    assert truth.probs is not None
     (single,) = score_queries(said, Truth.of_one_return(truth.returns[..., 0]), [CLIMATOLOGY])
     found = {f"realized/{name}": value for name, value in single.scores.items()} | dict(own.scores)
-    optimal = {
-        **score_uncertainty(said, truth.q[0]),
-        **score_return_distribution(said, truth.returns[0], truth.probs[0]),
-    }
+    optimal = dict(score_uncertainty(said, truth.q[0]))
+    optimal |= score_return_distribution(said, truth.returns[0], truth.probs[0])
     found |= {name: float(value[0]) for name, value in optimal.items()}
     half = STATES // 2
-    seen, unseen = (
-        Uncertainty(
-            epistemic_var=None if said.epistemic_var is None else said.epistemic_var[:, part]
-        )
-        for part in (slice(half), slice(half, None))
-    )
     if said.epistemic_var is not None:
+        halves = (said.epistemic_var[:, part] for part in (slice(half), slice(half, None)))
+        seen, unseen = (Uncertainty(epistemic_var=of) for of in halves)
         (found["novelty_auroc"],) = novelty(seen, unseen) or [math.nan]
         visits = drawn(seed + 8, 4, 1, STATES)
         known = ~truth.q.isnan()
@@ -101,9 +88,7 @@ def all_scores(said: Uncertainty, truth: Truth, seed: int) -> dict[str, float]:
     return found
 
 
-def reordered(
-    order: Tensor, dim: int, said: Uncertainty, truth: Truth
-) -> tuple[Uncertainty, Truth]:
+def reordered(order, dim, said, truth):
     def part(thing: Uncertainty | Truth) -> dict[str, Tensor]:
         known = {name: x for name, x in vars(thing).items() if x is not None}
         return {name: x.index_select(dim, order) for name, x in known.items()}
@@ -116,6 +101,7 @@ def test_every_rule_is_a_score_that_these_laws_are_tried_on():
     derived = {"novelty"}  # the AUROC minus numbers that do not depend on what is stated
     samples = {"epistemic_std"}
     assert SCORING_RULES.keys() - derived <= found | samples
+    assert found <= SCORING_RULES.keys()
 
 
 def test_at_most_five_scores_are_without_a_law_and_say_why():
@@ -132,9 +118,8 @@ def test_a_permutation_of_states_or_actions_changes_nothing(seed, dim):
     said, truth = stated(seed), truth_of(seed)
     size = SHAPE[dim]
     halves = [torch.arange(size)] if dim == 2 else torch.arange(size).split(size // 2)
-    order = torch.cat(
-        [half[torch.randperm(len(half), generator=generator(seed))] for half in halves]
-    )
+    draw = generator(seed)
+    order = torch.cat([half[torch.randperm(len(half), generator=draw)] for half in halves])
     before = all_scores(said, truth, seed)
     other = reordered(order, dim, said, truth)
     after = all_scores(*other, seed)
@@ -148,23 +133,16 @@ def test_a_permutation_of_states_or_actions_changes_nothing(seed, dim):
 
 
 def crps(atoms, probs, outcome) -> float:
-    to = sum(p * abs(a - outcome) for a, p in zip(atoms, probs, strict=True))
-    among = sum(
-        p * q * abs(a - b)
-        for a, p in zip(atoms, probs, strict=True)
-        for b, q in zip(atoms, probs, strict=True)
-    )
-    return to - among / 2
+    law = list(zip(atoms, probs, strict=True))
+    among = sum(p * q * abs(a - b) for a, p in law for b, q in law)
+    return sum(p * abs(a - outcome) for a, p in law) - among / 2
 
 
 def normal_crps(mean, std, q) -> float:
     """Gneiting & Raftery 2007, equation 21."""
     z = (q - mean) / std
-    return std * (
-        z * math.erf(z / math.sqrt(2))
-        + math.sqrt(2 / math.pi) * math.exp(-z * z / 2)
-        - 1 / math.sqrt(math.pi)
-    )
+    density = math.sqrt(2 / math.pi) * math.exp(-z * z / 2)
+    return std * (z * math.erf(z / math.sqrt(2)) + density - 1 / math.sqrt(math.pi))
 
 
 @law
@@ -178,19 +156,15 @@ def test_a_statement_that_is_the_same_for_all_points_scores_at_chance(seed, m, s
     atoms, probs, w = [0.0, 1.0, 3.0], [0.25, 0.5, 0.25], [0.75, 0.25]
     ref = np.mean([normal_crps(0.5, 1.5, one) for one in q])
     z = {50: 0.6744897501960817, 90: 1.6448536269514722, 95: 1.959963984540054}
-    quantiles = [
-        0.5 + 2 * float(torch.special.ndtri(torch.tensor((k + 0.5) / 64).double()))
-        for k in range(64)
-    ]
-    mean_crps = np.mean(
-        [sum(v * crps(atoms, probs, o) for v, o in zip(w, own, strict=True)) for own in outcomes]
-    )
-    constant_crps = np.mean(
-        [
-            sum(v * crps(quantiles, [1 / 64] * 64, o) for v, o in zip(w, own, strict=True))
-            for own in outcomes
-        ]
-    )
+    levels = (torch.arange(64).double() + 0.5) / 64
+    quantiles = (0.5 + 2 * torch.special.ndtri(levels)).tolist()
+
+    def expected_crps(*law):
+        return np.mean(
+            [sum(v * crps(*law, o) for v, o in zip(w, own, strict=True)) for own in outcomes]
+        )
+
+    mean_crps, constant_crps = expected_crps(atoms, probs), expected_crps(quantiles, [1 / 64] * 64)
     best_crps = np.mean([w[0] * w[1] * abs(own[0] - own[1]) for own in outcomes])
     tails = [min(own) if own[0] > own[1] else own[0] for own in outcomes]
     variance = np.array([w[0] * w[1] * (own[0] - own[1]) ** 2 for own in outcomes])
@@ -296,18 +270,12 @@ def test_no_statement_about_q_beats_the_law_that_truths_are_drawn_from(seed, shi
 def test_no_return_distribution_beats_the_true_one(seed, missing, far, tiny, honest):
     """Whatever its sum, if it is valid, and however far atoms lie that have next to no mass."""
     truth = truth_of(seed)
-    assert truth.returns is not None
-    assert truth.probs is not None
     law_ = Uncertainty(return_atoms=truth.returns, return_probs=truth.probs)
-    other = stated(seed)
-    atoms, probs = (
-        (truth.returns, truth.probs) if honest else (other.return_atoms, other.return_probs)
-    )
+    of = law_ if honest else stated(seed)
     more = torch.full((*SHAPE, 1), far, dtype=torch.float64)
-    said = Uncertainty(
-        return_atoms=torch.cat([atoms, more], -1),
-        return_probs=torch.cat([(1 - missing) * probs, torch.full_like(more, tiny)], -1),
-    )
+    atoms = torch.cat([of.return_atoms, more], -1)
+    probs = torch.cat([(1 - missing) * of.return_probs, torch.full_like(more, tiny)], -1)
+    said = Uncertainty(return_atoms=atoms, return_probs=probs)
     best, wrong = (all_scores(one, truth, seed) for one in (law_, said))
     assert wrong.keys() == best.keys()
     assert best["uncertainty/wasserstein"] == pytest.approx(0, abs=1e-12)

@@ -1,7 +1,5 @@
 """Visited states and what was realized there, in an environment that cannot be copied."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest
@@ -58,9 +56,8 @@ STATING = Alternating(Uncertainty(mean=torch.zeros(1)))
 
 
 def source(runs=(0,), states=64, tail=1e-3, max_steps=100, ends="terminated"):
-    named = [
-        SimpleNamespace(suite="s", task="t", seed=seed, environment_seed=seed) for seed in runs
-    ]
+    of = {"suite": "s", "task": "t"}
+    named = [SimpleNamespace(**of, seed=seed, environment_seed=seed) for seed in runs]
     return MonteCarloSource(named, lambda seeds: Steps(seeds, ends), GAMMA, states, tail, max_steps)
 
 

@@ -6,8 +6,6 @@ light query has. Another statement's gain is taken run by run, and counts above 
 errors: a test fails by chance once in 700.
 """
 
-from __future__ import annotations
-
 import functools
 from dataclasses import replace
 
@@ -63,12 +61,8 @@ def with_law(what: Uncertainty, return_std: float = 1.0) -> Uncertainty:
     """Also the law of the return: normal, as wide as noise and ignorance together."""
     width = (return_std**2 + what.epistemic_var).sqrt()
     atoms = what.mean[..., None] + width[..., None] * LEVELS / LEVELS.std(correction=0)
-    return replace(
-        what,
-        aleatoric_var=torch.full(SHAPE, return_std**2).double(),
-        return_atoms=atoms,
-        return_probs=torch.full_like(atoms, 1 / len(LEVELS)),
-    )
+    own = {"return_atoms": atoms, "return_probs": torch.full_like(atoms, 1 / len(LEVELS))}
+    return replace(what, aleatoric_var=torch.full(SHAPE, return_std**2).double(), **own)
 
 
 def scores(what: Uncertainty, kind: str) -> dict[str, Tensor]:

@@ -17,8 +17,6 @@ three standard errors above zero: chance does so in one of 700.
 | posterior, nearest | 0.66 | 0.41 | 0.35 | −0.01 | 0.00 | −0.47 |
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np
@@ -159,10 +157,8 @@ def test_no_constant_is_more_likely_than_the_shares_of_the_targets(host):
     for probs in np.random.default_rng(0).dirichlet(np.ones(3), 200):
         assert scored("nll", constant(of, probs), host) > value
     target = np.random.default_rng(1).normal(3, 2, len(of["set"]))
-    of = {name: one for name, one in of.items() if name != "probs"} | {
-        "target": target,
-        "mean": target,
-    }
+    del of["probs"]
+    of |= {"target": target, "mean": target}
     value = scored("nll", instead(of, "shares", "prediction"), host)
     test = target[:POINTS]
     for mean, var in ((test.mean() + 0.1, test.var()), (test.mean(), 1.2 * test.var())):

@@ -1,7 +1,5 @@
 """Stored predictions: what is read back is what was predicted, and scores are functions of it."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -35,13 +33,10 @@ def predictions() -> dict[str, Predictions]:
 
     members = drawn(4, 2, 5, 3).softmax(-1)
     aleatoric, epistemic = drawn(2, 5), drawn(2, 5)
-    test = PredictiveUncertainty(
-        aleatoric + epistemic, aleatoric, epistemic, members.mean(0), "nats", members=members
-    )
-    zero = torch.zeros(2, 3)
-    other = PredictiveUncertainty(
-        zero, zero, zero, drawn(2, 3, 3).softmax(-1), "nats", score=drawn(2, 3)
-    )
+    parts, zero = (aleatoric + epistemic, aleatoric, epistemic), (torch.zeros(2, 3),) * 3
+    test = PredictiveUncertainty(*parts, members.mean(0), "nats", members=members)
+    probs = drawn(2, 3, 3).softmax(-1)
+    other = PredictiveUncertainty(*zero, probs, "nats", score=drawn(2, 3))
     targets = torch.tensor([[0, 1, 2, 0, 1], [2, 2, 2, 1, 0]])
     return {
         "test": Predictions(test, targets, drawn(2, 5, 3).log_softmax(-1)),
@@ -151,10 +146,8 @@ def test_a_registered_score_that_raises_costs_its_own_number_alone(error, stored
     for name, factory in (("surest", surest), ("broken", broken)):
         spec = ScoreSpec(name=name, version="1", factory=factory, direction="max")
         host.scores.add([spec], plugin)
-    metrics = [
-        Metric(name=name, summary="", kind="predictions", statistic=name)
-        for name in ("broken", "surest")
-    ]
+    of = {"summary": "", "kind": "predictions"}
+    metrics = [Metric(name=name, statistic=name, **of) for name in ("broken", "surest")]
     if isinstance(error, KeyboardInterrupt):  # the user's
         with pytest.raises(KeyboardInterrupt):
             score_rows(metrics, stored[2], host, told.append)

@@ -1,19 +1,17 @@
 """Asking agents how uncertain they are, as runs do, on MinAtar."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from toy_runs import first_batch, plan_of
 
 from uqbench.registry import Host
 from uqbench.results import PREDICTIONS, Columns, RunState, Store
 from uqbench.results.store import CURVES
-from uqbench.runner import execute, make_batch_groups
-from uqbench.suites import Queries, Suite, make_plan, read_suites
+from uqbench.runner import execute
+from uqbench.suites import Queries, read_suites
 
 METHOD = "bootstrapped-dqn"
 NOVELTY = ("novelty", "novelty_auroc")
@@ -31,14 +29,10 @@ def run(monkeypatch):
     return lambda *arguments: run_lanes(suite, host, *arguments)
 
 
-def run_lanes(
-    suite: Suite, host: Host, folder: Path, seeds: list[int], queries: Queries | None
-) -> list[Columns]:
-    plan = make_plan(
-        suite, host, "smoke", device="cpu", methods=[METHOD],
-        tasks=["breakout"], seeds=seeds, steps=STEPS, settings={METHOD: SETTINGS},
-    )  # fmt: skip
-    [[batch]] = make_batch_groups(plan, plan.runs, "cpu", lanes=5)
+def run_lanes(suite, host, folder, seeds, queries):
+    chosen = {"methods": [METHOD], "tasks": ["breakout"], "settings": {METHOD: SETTINGS}}
+    plan = plan_of(host, "smoke", suite=suite, seeds=seeds, steps=STEPS, **chosen)
+    batch = first_batch(plan)
     batch = replace(batch, budget=batch.budget.model_copy(update={"queries": queries}))
     store = Store(folder)
     execute((batch,), store, host, lambda event: None)

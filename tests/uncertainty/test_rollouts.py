@@ -1,7 +1,5 @@
 """Returns by rollouts in copies of states, in an environment whose values are known."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -52,9 +50,7 @@ class Countdown(LaneEnv):
         never = torch.zeros_like(ended)
         return Outcome(action + noise, ended, never, self._seen(), self._seen())
 
-    def copy_lanes(
-        self, into: Tensor, other: LaneEnv, lanes: Tensor, *, random_numbers: bool
-    ) -> None:
+    def copy_lanes(self, into, other, lanes, *, random_numbers):
         assert isinstance(other, Countdown)
         self.left[into] = other.left[lanes]
         if random_numbers:
@@ -109,19 +105,13 @@ def test_a_lanes_returns_are_the_same_alone_and_among_others_bit_for_bit(monkeyp
         assert torch.equal(returns([action], each=4, seeds=(seed,))[0], together[lane])
 
 
-def test_dropping_rollouts_that_are_over_changes_no_return(monkeypatch):
+@pytest.mark.parametrize(("slab", "stride"), [(2, 1), (8, 2), (8, 64)])
+def test_dropping_rollouts_that_are_over_now_or_later_changes_no_return(slab, stride, monkeypatch):
+    """Elsewhere than on a CPU they are looked at less often: in slabs of more."""
     kept = returns([0, 1], each=4)
-    monkeypatch.setattr(rollouts, "SLAB", 2)
-    assert torch.equal(returns([0, 1], each=4), kept)
-
-
-@pytest.mark.parametrize("stride", [2, 64])
-def test_where_it_is_looked_at_less_often_the_returns_are_the_same(stride, monkeypatch):
-    """Elsewhere than on a CPU: in slabs of more, of rollouts that are over, too."""
-    often = returns([0, 1], each=4)
-    monkeypatch.setattr(rollouts, "SLAB", 8)
+    monkeypatch.setattr(rollouts, "SLAB", slab)
     monkeypatch.setattr(rollouts, "steps_between_looks", lambda device: stride)
-    assert torch.equal(returns([0, 1], each=4), often)
+    assert torch.equal(returns([0, 1], each=4), kept)
 
 
 @pytest.mark.parametrize(("tail", "counted"), [(0.85, 2), (0.5, 7), (1e-6, 9)])
@@ -149,9 +139,8 @@ def test_every_lane_has_states_of_its_own_where_it_is_told_so():
     agent = Constant([1, 1])
     found = rollout_returns(agent, standing(), place, Countdown, seeds, GAMMA, 1e-9)
     for lane, state in enumerate((0, 2)):
-        alone = rollout_returns(
-            Constant([1]), standing(), torch.tensor([[state]]), Countdown, seeds[:1], GAMMA, 1e-9
-        )
+        one = Constant([1]), standing(), torch.tensor([[state]])
+        alone = rollout_returns(*one, Countdown, seeds[:1], GAMMA, 1e-9)
         assert torch.equal(found[lane], alone[0])
     assert found[0, 0, 0].max() < found[1, 0, 0].min()  # one step to go, or nine
 

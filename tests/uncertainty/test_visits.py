@@ -1,19 +1,17 @@
 """Counting states, and how runs score an agent's uncertainty by it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from toy_runs import first_batch, plan_of
 from uqbench_tabular.environments.config import DrawnMDPConfig
 from uqbench_tabular.environments.prior_mdp import make_drawn_lanes
 
 from uqbench.registry import Host
 from uqbench.results import RunState, Store
-from uqbench.runner import execute, make_batch_groups
-from uqbench.suites import make_plan, read_suites
+from uqbench.runner import execute
 from uqbench.uncertainty.query_sources import Visits
 
 CPU = torch.device("cpu")
@@ -35,26 +33,18 @@ def test_states_are_counted_whatever_their_observations_look_like(one_hot):
     assert torch.equal(resumed.counts, whole.counts)
 
 
-def test_states_that_are_not_asked_about_are_left_out():
-    visits = Visits(torch.eye(3), 1)
-    visits.see(1, ENV, torch.tensor([[[0.5, 0.5, 0.0]]]))
-    assert visits.counts.sum() == 0
-
-
-def test_minus_zero_is_zero():
+def test_states_that_are_not_asked_about_are_left_out_and_minus_zero_is_zero():
     visits = Visits(torch.tensor([[0.0, 1.0], [-0.0, 2.0]]), 2)
     visits.see(1, ENV, torch.tensor([[[-0.0, 1.0]], [[0.0, 2.0]]]))
+    visits.see(2, ENV, torch.tensor([[[0.5, 0.5]], [[0.5, 0.5]]]))
     assert visits.counts.tolist() == [[1, 0], [0, 1]]
 
 
 def contraction(folder: Path, seeds: list[int]) -> list[np.ndarray]:
     """The scores of each seed of PSRL, in the order of time."""
-    host = Host.load()
-    suite = read_suites(host, check=("priormdp-sbc",)).suite("priormdp-sbc")
-    plan = make_plan(suite, host, "smoke", device="cpu", methods=["psrl"], seeds=seeds, steps=200)
-    [[batch]] = make_batch_groups(plan, plan.runs, "cpu", lanes=200)
-    store = Store(folder)
-    execute((batch,), store, host, lambda event: None)
+    host, store, of = Host.load(), Store(folder), {"methods": ["psrl"], "seeds": seeds}
+    plan = plan_of(host, "smoke", suite="priormdp-sbc", steps=200, **of)
+    execute((first_batch(plan),), store, host, lambda event: None)
     found = []
     for run in plan.runs:
         assert store.find(run).state is RunState.FINISHED

@@ -1,9 +1,10 @@
 """What a node writes becomes events of whoever follows, once each, also later."""
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from uqbench_cluster.drive import ClusterDriver
@@ -21,24 +22,14 @@ from uqbench.specs import ExecutorSpec, NoConfig
 from uqbench.suites import Plan, make_plan, read_suites
 
 
-class Cluster:
+def cluster(*states: JobState, note: str = "") -> Mock:
     """Says in which states jobs are: the last one is repeated."""
+    left = list(states or [JobState.RUNNING])
 
-    poll_seconds = 0.01
+    def status(names: Collection[str]) -> dict[str, JobStatus]:
+        return dict.fromkeys(names, JobStatus(left.pop(0) if len(left) > 1 else left[0], note))
 
-    def __init__(self, *states: JobState, note: str = "") -> None:
-        self.states, self.text = list(states or [JobState.RUNNING]), note
-
-    def submit(self, orders: Sequence[Order]) -> None: ...
-
-    def status(self, names: Collection[str]) -> Mapping[str, JobStatus]:
-        state = self.states.pop(0) if len(self.states) > 1 else self.states[0]
-        return dict.fromkeys(names, JobStatus(state, self.text))
-
-    def preview(self, orders: Sequence[Order]) -> str:
-        return ""
-
-    def cancel(self, names: Collection[str]) -> None: ...
+    return Mock(poll_seconds=0.01, status=status)
 
 
 def planned(host: Host) -> Plan:
@@ -66,7 +57,7 @@ def register(host: Host, make: Callable[[], Any]) -> None:
     host.register(name="cluster", distribution="cluster", version="1", load=lambda: added)
 
 
-def kinds(found: Iterator[Any]) -> list[str]:
+def kinds(found: Iterable[Any]) -> list[str]:
     return [type(event).__name__ for event in found]
 
 
@@ -81,7 +72,7 @@ def test_events_come_back_as_they_were_and_the_files_are_removed(host, sent, tmp
 
     execute(group, Store(tmp_path), host, report, 0.0)
     writer.add(events.Notice(batch, "a word"))
-    followed = list(follow(Cluster(), [sent], tmp_path))
+    followed = list(follow(cluster(), [sent], tmp_path))
     told = [event for event in reported if not isinstance(event, events.Progress)]
     assert followed == [*told, events.Notice(batch, "a word")]
     assert not (tmp_path / ORDERS).exists()
@@ -101,7 +92,7 @@ def test_progress_is_the_latest_only_and_status_sees_it(sent, tmp_path):
     for now in latest_steps(tmp_path).values():
         assert now.seconds_left == pytest.approx(left)
     assert set(latest_steps(tmp_path)) == {str(run.folder) for run in batch.runs}
-    followed = list(follow(Cluster(JobState.ENDED, note="the node burned"), [sent], tmp_path))
+    followed = list(follow(cluster(JobState.ENDED, note="the node burned"), [sent], tmp_path))
     assert order.path(tmp_path).exists()  # for whoever executes it after all
     started, progress, failed = followed
     assert (started.step, progress.step, failed.reason) == (10, 60, "the node burned")
@@ -113,8 +104,8 @@ def test_who_is_gone_fails_and_what_it_had_finished_is_finished(host, sent, tmp_
     _, (batch,) = sent
     store = Store(tmp_path)
     execute((batch.of(batch.runs[:1]),), store, host, lambda event: None, 0.0)
-    followed = list(follow(Cluster(JobState.ENDED, note="out of memory"), [sent], tmp_path))
-    assert kinds(iter(followed)) == ["Finished", "Failed"]
+    followed = list(follow(cluster(JobState.ENDED, note="out of memory"), [sent], tmp_path))
+    assert kinds(followed) == ["Finished", "Failed"]
     assert followed[0].batch.runs == batch.runs[:1]
     assert followed[0].scalars[0]["online_return"] is not None
     assert followed[1].batch.runs == batch.runs[1:]
@@ -125,7 +116,7 @@ def test_who_is_gone_fails_and_what_it_had_finished_is_finished(host, sent, tmp_
 def test_a_job_that_is_requeued_finds_its_order_and_is_not_failed(host, sent, tmp_path):
     """Its node was lost; Slurm says so, once even that it ended, then that it waits."""
     order, group = sent
-    lost = Cluster(JobState.ENDED, JobState.RESTARTING, JobState.WAITING, note="NODE_FAIL")
+    lost = cluster(JobState.ENDED, JobState.RESTARTING, JobState.WAITING, note="NODE_FAIL")
     following = follow(lost, [sent], tmp_path, lambda seconds: None)
     assert next(following) == events.Notice(group[0], "NODE_FAIL")
     assert order.path(tmp_path).exists()
@@ -141,9 +132,9 @@ def test_jobs_that_wait_for_one_reason_are_a_notice_and_counted(host, tmp_path, 
     sent = [(make_order(plan, group, host, Where("cluster")), group) for group in groups]
     for order, _ in sent:
         write_order(order, tmp_path)
-    busy = Cluster(JobState.WAITING, JobState.ENDED, note="Priority")
+    busy = cluster(JobState.WAITING, JobState.ENDED, note="Priority")
     monkeypatch.setattr(Host, "load", lambda: host)
-    register(host, lambda: Cluster(JobState.WAITING, note="Priority"))
+    register(host, lambda: cluster(JobState.WAITING, note="Priority"))
     assert jobs(tmp_path) == [f"{len(sent)} jobs waiting: Priority"]
     followed = follow(busy, sent, tmp_path, lambda seconds: None)
     assert kinds(followed) == ["Notice", *["Failed"] * len(sent)]
@@ -155,16 +146,16 @@ def test_jobs_that_wait_for_one_reason_are_a_notice_and_counted(host, tmp_path, 
 FOREIGN = "which others wrote or may write: it was not asked"
 
 
-@pytest.mark.parametrize(
-    ("place", "mode", "sentence"),
-    [
-        (("cluster", {}), 0o644, "2 orders of cluster, which cannot be asked: ConnectionError: no"),
-        (("cluster", {}), 0o666, f"2 orders of cluster, {FOREIGN}"),
-        (("cluster", {"x": 1}), 0o644, "2 orders of cluster, which cannot be asked: UqbenchError"),
-        (("ray", {"address": "ray://203.0.113.7"}), 0o644, "2 orders of ray, which is not install"),
-        (("local", {}), 0o644, "2 orders of local, which takes no orders."),
-    ],
-)
+PLACES = [
+    (("cluster", {}), 0o644, "2 orders of cluster, which cannot be asked: ConnectionError: no"),
+    (("cluster", {}), 0o666, f"2 orders of cluster, {FOREIGN}"),
+    (("cluster", {"x": 1}), 0o644, "2 orders of cluster, which cannot be asked: UqbenchError"),
+    (("ray", {"address": "ray://203.0.113.7"}), 0o644, "2 orders of ray, which is not install"),
+    (("local", {}), 0o644, "2 orders of local, which takes no orders."),
+]
+
+
+@pytest.mark.parametrize(("place", "mode", "sentence"), PLACES)
 def test_status_makes_no_executor_of_others_and_says_in_a_sentence_who_was_not_asked(
     place, mode, sentence, host, tmp_path, monkeypatch
 ):
@@ -195,31 +186,12 @@ def test_a_run_that_is_locked_is_not_failed_whatever_the_scheduler_says(host, se
     def sleep(seconds: float) -> None:
         looks.append(seconds)
         for lock in locks if len(looks) == 5 else ():
-            assert lock is not None
             lock.release()
 
-    followed = follow(Cluster(JobState.ENDED, note="gone"), [sent], tmp_path, sleep)
+    followed = follow(cluster(JobState.ENDED, note="gone"), [sent], tmp_path, sleep)
     [failed] = followed
     assert isinstance(failed, events.Failed)
     assert len(looks) >= 5
-
-
-def test_who_removes_an_order_is_told_no_more(sent, tmp_path):
-    order, (batch,) = sent
-    writer = EventLogWriter(tmp_path, order)
-    writer.add(events.Started(batch))
-    forget(tmp_path, order.name)
-    writer.add(events.Notice(batch, "a word"))
-    assert not (tmp_path / ORDERS).exists()
-
-
-def test_a_node_that_refuses_is_told(sent, tmp_path):
-    order, _ = sent
-    writer = EventLogWriter(tmp_path, order)
-    writer.refuse("refused: other versions")
-    writer.write()
-    [failed] = follow(Cluster(), [sent], tmp_path)
-    assert failed.reason == "refused: other versions"
 
 
 def test_a_second_attempt_adds_to_what_the_first_one_told(sent, tmp_path):
@@ -231,8 +203,20 @@ def test_a_second_attempt_adds_to_what_the_first_one_told(sent, tmp_path):
     assert again.resumed
     again.add(events.Taken(first))
     again.add(events.Failed(other, "another"))
-    followed = list(follow(Cluster(), [sent], tmp_path))
-    assert kinds(iter(followed)) == ["Failed", "Taken", "Failed"]
+    followed = list(follow(cluster(), [sent], tmp_path))
+    assert kinds(followed) == ["Failed", "Taken", "Failed"]
+
+
+def test_a_node_that_refuses_is_told_and_who_removes_an_order_is_told_no_more(sent, tmp_path):
+    order, (batch,) = sent
+    writer = EventLogWriter(tmp_path, order)
+    writer.refuse("refused: other versions")
+    writer.write()
+    [failed] = follow(cluster(), [sent], tmp_path)
+    assert failed.reason == "refused: other versions"
+    forget(tmp_path, order.name)
+    writer.add(events.Notice(batch, "a word"))
+    assert not (tmp_path / ORDERS).exists()
 
 
 def test_every_kind_of_event_comes_back_from_the_log_as_it_was(sent):
@@ -265,5 +249,5 @@ def test_what_names_other_runs_is_no_event_and_another_orders_file_no_log(sent, 
     path.write_text(text.replace("short", "long"))
     log = read_log(tmp_path, order.name, EventLog)
     assert log is not None
-    [event] = follow(Cluster(JobState.ENDED, note="gone"), [sent], tmp_path)
+    [event] = follow(cluster(JobState.ENDED, note="gone"), [sent], tmp_path)
     assert isinstance(event, events.Failed)

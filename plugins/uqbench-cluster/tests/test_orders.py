@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from toy_runs import plan_of
 from uqbench_cluster.orders import make_order, plan_again, read_order, stored_orders, write_order
 
 from uqbench.errors import UqbenchError
@@ -11,14 +12,12 @@ from uqbench.registry import Host
 from uqbench.runner import BatchGroup, make_batch_groups
 from uqbench.runner.drive import Where
 from uqbench.runner.executors.limits import Limits
-from uqbench.suites import Plan, make_plan, read_suites
+from uqbench.suites import Plan
 
 
 def planned(host: Host) -> tuple[Plan, list[BatchGroup]]:
-    plan = make_plan(
-        read_suites(host).suite("toy"), host, device="cpu", steps=300, seeds=[0, 4, 7],
-        settings={"slow": {"forward": 0.55}},
-    )  # fmt: skip
+    settings = {"slow": {"forward": 0.55}}
+    plan = plan_of(host, steps=300, seeds=[0, 4, 7], settings=settings)
     return plan, make_batch_groups(plan, set(plan.runs), "cpu", 2)
 
 
@@ -40,7 +39,7 @@ def test_what_is_sent_means_the_same_batches_to_who_plans_again(host, tmp_path):
     assert len(list(stored_orders(tmp_path))) == len(groups)
 
 
-def test_other_contents_of_a_package_are_refused_by_name(host):
+def test_other_contents_of_a_package_and_runs_of_another_identity_are_refused(host):
     plan, (group, *_) = planned(host)
     order = order_of(plan, group, host)
     assert set(order.content) == {"uqbench", "toy_uqbench"}
@@ -51,11 +50,6 @@ def test_other_contents_of_a_package_are_refused_by_name(host):
         changed = order.model_copy(update={"content": order.content | content})
         with pytest.raises(UqbenchError, match=reason):
             plan_again(changed, host)
-
-
-def test_runs_of_another_identity_are_refused(host):
-    plan, (group, *_) = planned(host)
-    order = order_of(plan, group, host)
     changed = order.model_copy(update={"settings": {"slow": {"forward": 0.56}}})
     with pytest.raises(UqbenchError, match="short/slow/0 has another identity here"):
         plan_again(changed, host)

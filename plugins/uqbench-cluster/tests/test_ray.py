@@ -190,7 +190,7 @@ def test_a_node_with_another_version_of_a_plugin_refuses_its_runs(cluster, tmp_p
     assert all(record["status"] == "failed" for record in records(out).values())
 
 
-def test_a_file_is_a_plugin_on_the_nodes_too(cluster: Any, tmp_path: Path) -> None:
+def test_a_file_is_a_plugin_on_the_nodes_too(cluster, tmp_path):
     out, mine = tmp_path / "results", tmp_path / "mine.py"
     mine.write_text(MINE)
     common = ("--methods", f"{mine}:Mine", "--tasks", "short", "--seeds", "1")
@@ -202,7 +202,7 @@ def test_a_file_is_a_plugin_on_the_nodes_too(cluster: Any, tmp_path: Path) -> No
     assert results(here).items() <= results(out).items()
 
 
-def test_what_no_node_has_is_refused_at_once(cluster: Any, tmp_path: Path) -> None:
+def test_what_no_node_has_is_refused_at_once(cluster, tmp_path):
     out = tmp_path / "results"
     said = end(start(out, *FAST, "--ray", "cpus=8", *on(cluster)), code=2)
     assert "no node of the cluster has 8 CPUs, 0 GPUs and 0 GB of memory" in said
@@ -236,7 +236,7 @@ def test_canceled_tasks_leave_a_checkpoint_and_resume(cluster, unbroken, tmp_pat
     assert results(out).items() <= unbroken.items()
 
 
-def test_a_task_that_waits_says_so(cluster: Any, tmp_path: Path, pace: Path) -> None:
+def test_a_task_that_waits_says_so(cluster, tmp_path, pace):
     out = tmp_path / "results"
     pace.write_text("1")  # 600 s of steps
 
@@ -262,7 +262,7 @@ def test_a_task_that_waits_says_so(cluster: Any, tmp_path: Path, pace: Path) -> 
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounts a folder, which root alone may")
-def test_a_node_that_does_not_share_the_results_is_named(cluster: Any, tmp_path: Path) -> None:
+def test_a_node_that_does_not_share_the_results_is_named(cluster, tmp_path):
     out = tmp_path / "results"
     out.mkdir()
     start_ray = f"exec ray start --block --num-cpus=4 --address={cluster.address}"

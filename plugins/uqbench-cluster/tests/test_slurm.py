@@ -57,9 +57,7 @@ def uqbench(*arguments: str) -> str:
 class Command:
     """A command whose words go to files: jobs that outlive it would keep pipes open."""
 
-    def __init__(
-        self, out: Path, *arguments: str, log: Path | None = None, pace: Path | None = None
-    ) -> None:
+    def __init__(self, out, *arguments, log=None, pace=None):
         command = [sys.executable, "-m", "uqbench", "run", "--suite", "toy", "--out", str(out)]
         self._words = [tempfile.TemporaryFile("w+") for _ in range(2)]  # noqa: SIM115
         stdout, stderr = self._words
@@ -97,38 +95,7 @@ def unbroken(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 NODES = ("n1", "n2", "n3")
-CONFIG = """
-ClusterName=uqbench
-SlurmctldHost={host}(127.0.0.1)
-SlurmctldPort={port}
-AuthType=auth/munge
-AuthInfo=socket={folder}/munge.sock
-CredType=cred/munge
-SlurmUser=root
-StateSaveLocation={folder}/state
-SlurmdSpoolDir={folder}/spool-%n
-SlurmctldPidFile={folder}/slurmctld.pid
-SlurmdPidFile={folder}/%n.pid
-SlurmctldLogFile={folder}/slurmctld.log
-SlurmdLogFile={folder}/%n.log
-ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
-SelectType=select/cons_tres
-SelectTypeParameters=CR_Core
-SwitchType=switch/none
-MpiDefault=none
-ReturnToService=2
-SlurmdTimeout=20
-KillWait=30
-JobRequeue=0
-MaxArraySize=401
-PreemptType=preempt/partition_prio
-PreemptMode=REQUEUE
-SlurmctldParameters=enable_user_top
-NodeName=n[1-3] NodeHostname={host} NodeAddr=127.0.0.1 Port=[{first}-{last}] CPUs=1
-PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE PriorityTier=1 GraceTime=0
-PartitionName=high Nodes=ALL MaxTime=INFINITE PriorityTier=10
-"""
+CONFIG = Path(__file__).with_name("slurm.conf").read_text("utf-8")
 
 
 class Cluster:
@@ -280,7 +247,7 @@ def test_jobs_outlive_their_driver_and_what_is_canceled_resumes_and_is_not_faile
     assert results(out) == unbroken
 
 
-def test_a_job_that_cannot_start_says_why_and_waits(cluster: Cluster, tmp_path: Path) -> None:
+def test_a_job_that_cannot_start_says_why_and_waits(cluster, tmp_path):
     cluster.call("scontrol", "update", "PartitionName=main", "State=DOWN")
     out = tmp_path / "results"
     one = ("--methods", "slow", "--tasks", "long", "--seeds", "1", *on(tmp_path))
@@ -345,7 +312,7 @@ def test_a_signal_before_a_worker_can_hear_it_costs_nothing(
     assert results(out).items() <= unbroken.items()
 
 
-def test_a_file_is_a_plugin_on_the_nodes_too(cluster: Cluster, tmp_path: Path) -> None:
+def test_a_file_is_a_plugin_on_the_nodes_too(cluster, tmp_path):
     mine = tmp_path / "mine.py"
     mine.write_text(MINE)
     common = ("--methods", f"{mine}:Mine", "--tasks", "short", "--seeds", "1")
@@ -368,7 +335,7 @@ def test_a_node_that_does_not_share_the_folder_of_logs_is_told_of(cluster, tmp_p
     assert "do the nodes share that folder?" in said
 
 
-def test_what_would_be_submitted_can_be_read(cluster: Cluster, tmp_path: Path) -> None:
+def test_what_would_be_submitted_can_be_read(cluster, tmp_path):
     arguments = (
         "--methods", "slow", "--tasks", "long", "--seeds", "2", "--slurm", "memory=3,cpus=2",
         "--executor", "slurm", "--dry-run",
@@ -381,17 +348,17 @@ def test_what_would_be_submitted_can_be_read(cluster: Cluster, tmp_path: Path) -
     assert not (tmp_path / "results").exists()
 
 
-@pytest.mark.parametrize(
-    ("config", "more", "said"),
-    [
-        ("partition=none", (), "invalid partition"),
-        ("poll_seconds=3", ("--slurm", "cpus=2"), "Requested node configuration is not available"),
-        ("poll_seconds=3", ("--slurm", "memory=9999"), "node configuration is not available"),
-        ("options=--gres=gpu:2,lic:1", (), "Invalid generic resource"),
-        ("options=--reservation=none", (), "Requested reservation is invalid"),
-        ("options=--exclude=n1,n2,n7", (), "Invalid node name specified"),
-    ],
-)
+REFUSED = [
+    ("partition=none", (), "invalid partition"),
+    ("poll_seconds=3", ("--slurm", "cpus=2"), "Requested node configuration is not available"),
+    ("poll_seconds=3", ("--slurm", "memory=9999"), "node configuration is not available"),
+    ("options=--gres=gpu:2,lic:1", (), "Invalid generic resource"),
+    ("options=--reservation=none", (), "Requested reservation is invalid"),
+    ("options=--exclude=n1,n2,n7", (), "Invalid node name specified"),
+]
+
+
+@pytest.mark.parametrize(("config", "more", "said"), REFUSED)
 def test_what_slurm_refuses_is_passed_on(config, more, said, cluster, tmp_path):
     refused = ("--seeds", "1", *on(tmp_path, config), *more)
     assert said in run(tmp_path / "results", *refused, code=2)[1]

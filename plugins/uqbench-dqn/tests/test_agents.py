@@ -46,15 +46,13 @@ FAMILY: dict[str, tuple[Any, Any, dict[str, Any]]] = {
 }
 
 
-VARIANTS = {*FAMILY} - {"dqn", "bootstrapped-masks", "c51", "vdqn-triangular"}
+FIRST = ["dqn", "bootstrapped-masks", "c51", "vdqn-triangular"]
+VARIANTS = [pytest.param(name, marks=pytest.mark.long) for name in FAMILY if name not in FIRST]
 """They share nearly all of their code with another kind: `tox -e long` checks them."""
 
 
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=pytest.mark.long if name in VARIANTS else ()) for name in FAMILY],
-)
-def test_it_conforms(name, conforms) -> None:
+@pytest.mark.parametrize("name", FIRST + VARIANTS)
+def test_it_conforms(name, conforms):
     """The start of learning, synced targets, new blocks of draws, a buffer that is overwritten."""
     kind, settings, changed = FAMILY[name]
     conforms(kind, settings(**SHORT | changed), steps=260)

@@ -37,13 +37,11 @@ def transitions() -> dict[str, Tensor]:
     generator = torch.Generator().manual_seed(1)
     valid = torch.rand(2, 7, 4, generator=generator) < 0.7
     valid[..., 1] = True
-    return {
-        "obs": observations(0),
-        "next_obs": observations(2),
+    seen = {"obs": observations(0), "next_obs": observations(2), "next_valid": valid}
+    return seen | {
         "action": torch.randint(4, (2, 7), generator=generator),
         "reward": torch.randn(2, 7, generator=generator),
         "terminated": torch.rand(2, 7, generator=generator) < 0.3,
-        "next_valid": valid,
     }
 
 
@@ -87,11 +85,8 @@ def test_every_head_learns_from_its_own_target_or_from_a_shared_one(shared):
             parameter += 0.1 * torch.randn(parameter.shape)
     targets, values = agent.bellman_target(data), agent.target(data["next_obs"])
     for lane, b, head in product(range(2), range(7), range(4)):
-        allowed = [
-            values[lane, b, a, head].item() if of is None else of(values[lane, b, a].tolist())
-            for a in range(4)
-            if data["next_valid"][lane, b, a]
-        ]
+        valid = values[lane, b, data["next_valid"][lane, b]].tolist()
+        allowed = [heads[head] if of is None else of(heads) for heads in valid]
         goes_on = 0.0 if data["terminated"][lane, b] else 0.9
         expected = data["reward"][lane, b].item() + goes_on * max(allowed)
         assert targets[lane, b, head].item() == pytest.approx(expected, abs=1e-5)
@@ -114,9 +109,9 @@ def test_one_head_alone_has_the_bits_that_it_has_among_the_others(shape):
     among = network(obs).gather(-1, head[..., None, None].expand(-1, 7, 3, 1)).squeeze(-1)
     assert torch.equal(network.of_heads(obs, head), among)
     for one in range(7):
-        alone = network.of_heads(obs[:, one, None], head[:, one, None])
-        assert torch.equal(alone, network(obs[:, one, None]).gather(
-            -1, head[:, one, None, None, None].expand(-1, 1, 3, 1)).squeeze(-1))  # fmt: skip
+        alone, own = (obs[:, one, None], head[:, one, None]), head[:, one, None, None, None]
+        among = network(alone[0]).gather(-1, own.expand(-1, 1, 3, 1)).squeeze(-1)
+        assert torch.equal(network.of_heads(*alone), among)
 
 
 def test_a_head_learns_from_the_transitions_of_its_mask_alone():
@@ -135,6 +130,7 @@ def test_a_head_learns_from_the_transitions_of_its_mask_alone():
 
 
 def test_a_transition_keeps_its_masks_which_are_bernoulli():
+    assert make().masks is None  # ones are not stored
     agent = make(mask_probability=0.25, learning_starts=10_000)
     for t in range(500):
         agent.observe(step(t))
@@ -144,10 +140,6 @@ def test_a_transition_keeps_its_masks_which_are_bernoulli():
     assert abs(int(every.sum()) - 1000) < 137
     some = agent.minibatch(torch.tensor([[7, 3], [9, 9]]))["mask"]
     assert torch.equal(some, torch.stack([every[0, [7, 3]], every[1, [9, 9]]]))
-
-
-def test_masks_of_ones_are_not_stored():
-    assert make().masks is None
 
 
 def test_an_episode_is_played_greedily_by_its_head():

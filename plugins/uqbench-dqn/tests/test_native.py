@@ -76,9 +76,8 @@ def training(
     methods = tuple(at_night(one, own) if one.name == method else one for one in suite.methods)
     budgets = {**suite.budgets, "night": budget}
     suite = suite.model_copy(update={"budgets": budgets, "methods": methods})
-    plan = make_plan(
-        suite, host, "night", device="cpu", methods=[method], tasks=[game], seeds=list(seeds)
-    )
+    chosen = {"methods": [method], "tasks": [game], "seeds": list(seeds)}
+    plan = make_plan(suite, host, "night", device="cpu", **chosen)
     batch = Batch(plan.cells[0], budget, suite.metrics, "cpu")
     notices: list[str] = []
     made = Training(batch, host, Measurements(batch, host, CPU), saved, notices.append)
@@ -155,7 +154,7 @@ def decided(agent: Any, index: Tensor) -> Tensor | None:
     best = next_values(agent, index).topk(2).values
     gap = best[..., 0] - best[..., 1]
     clear = gap > 1e-5
-    if not hasattr(agent, "levels") and not hasattr(agent, "support"):
+    if not (hasattr(agent, "levels") or hasattr(agent, "support")):
         clear |= gap == 0  # of two values that are equal either will do
     for errors in errors_of_quantiles(agent, index):
         clear &= errors.abs().amin((-2, -1)).unflatten(0, (len(clear), -1)).amin(1) > 3e-6
@@ -193,19 +192,14 @@ def errors_of_quantiles(agent: Any, index: Tensor) -> list[Tensor]:
     return found
 
 
+FIVE = (0, 1, 2, 3, 4)
+NIGHTS = [(game, *of) for game in GAMES for of in ((64, FIVE), (1, (0,)))]
+COMPARED = [("breakout", 64, (0,)), ("seaquest", 1, FIVE)]
+COMPARED += [pytest.param(*of, marks=pytest.mark.long) for of in NIGHTS]
+
+
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize(
-    ("game", "actors", "seeds"),
-    [
-        ("breakout", 64, (0,)),
-        ("seaquest", 1, (0, 1, 2, 3, 4)),
-        *(
-            pytest.param(game, actors, seeds, marks=pytest.mark.long)
-            for game in GAMES
-            for actors, seeds in ((64, (0, 1, 2, 3, 4)), (1, (0,)))
-        ),
-    ],
-)
+@pytest.mark.parametrize(("game", "actors", "seeds"), COMPARED)
 def test_an_update_is_the_one_that_the_class_defines(method, game, actors, seeds):
     apart = list(islice(updates_compared(method, game, actors, seeds), STATES))
     assert len(apart) == STATES
@@ -321,21 +315,18 @@ def test_a_run_has_the_bits_that_it_always_had(method):
     assert digest_of(method) == DIGESTS[method]
 
 
-@pytest.mark.parametrize(
-    "processor",
-    [
-        {"NUMBA_CPU_NAME": "haswell", "NUMBA_CPU_FEATURES": "", "ATEN_CPU_CAPABILITY": "avx2"},
-        pytest.param({"MKL_CBWR": "COMPATIBLE"}, marks=pytest.mark.long),
-    ],
-)
+AVX2 = {"NUMBA_CPU_NAME": "haswell", "NUMBA_CPU_FEATURES": "", "ATEN_CPU_CAPABILITY": "avx2"}
+OTHER_MKL = pytest.param({"MKL_CBWR": "COMPATIBLE"}, marks=pytest.mark.long)
+
+
+@pytest.mark.parametrize("processor", [AVX2, OTHER_MKL])
 def test_the_bits_are_those_of_other_processors(processor):
     """Of one with AVX2 alone, to Numba, to torch's loops and to MKL."""
     command = "from test_native import *; print(*map(digest_of, DIGESTS))"
     environment = {**os.environ, **ENVIRONMENT, "MKL_CBWR": "AVX2", **processor}
     environment["PYTHONPATH"] = os.path.dirname(__file__)  # noqa: PTH120
-    done = subprocess.run(
-        [sys.executable, "-c", command], env=environment, capture_output=True, text=True
-    )
+    told = {"env": environment, "capture_output": True, "text": True}
+    done = subprocess.run([sys.executable, "-c", command], **told)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == list(DIGESTS.values())
 
@@ -360,9 +351,8 @@ def test_products_are_those_of_float64_within_rounding(rows, inputs, width):
     products.to_weights(arrays[0], rows, inputs, arrays[2], width, arrays[5], pack)
     products.to_inputs(arrays[2], rows, arrays[1], inputs, width, arrays[4], pack)
     x, y = h[:rows, :inputs].astype(float), d[:rows, :width].astype(float)
-    for made, right in (
-        (z[:rows, :width], x @ w), (dw, x.T @ y), (dh[:rows, :inputs], y @ w.T)
-    ):  # fmt: skip
+    pairs = (z[:rows, :width], x @ w), (dw, x.T @ y), (dh[:rows, :inputs], y @ w.T)
+    for made, right in pairs:
         assert np.abs(made - right).max() < 2e-6 * np.abs(right).max() + 1e-5
 
 
@@ -371,33 +361,32 @@ def small(kind: Any, config: Any) -> Any:
         return kind(RotatingPixels.info(), [3], config, CPU)
 
 
-@pytest.mark.parametrize(
-    ("kind", "config", "reason"),
-    [
-        (DQN, DQNConfig(channels=8), "not one convolution with 16 filters"),
-        (DQN, DQNConfig(hidden=(32, 32)), "not one hidden layer"),
-        (DQN, DQNConfig(hidden=(129,)), "not one hidden layer"),
-        (DQN, DQNConfig(optimizer="rmsprop"), "not Adam"),
-        (QRDQN, QRDQNConfig(kappa=1.0), "κ is not 0"),
-        (type("Child", (DQN,), {}), DQNConfig(), "Child has no native step"),
-    ],
-)
+UNFIT = [
+    (DQN, DQNConfig(channels=8), "not one convolution with 16 filters"),
+    (DQN, DQNConfig(hidden=(32, 32)), "not one hidden layer"),
+    (DQN, DQNConfig(hidden=(129,)), "not one hidden layer"),
+    (DQN, DQNConfig(optimizer="rmsprop"), "not Adam"),
+    (QRDQN, QRDQNConfig(kappa=1.0), "κ is not 0"),
+    (type("Child", (DQN,), {}), DQNConfig(), "Child has no native step"),
+]
+
+
+@pytest.mark.parametrize(("kind", "config", "reason"), UNFIT)
 def test_what_does_not_fit_is_compiled_and_said(kind, config, reason, monkeypatch):
     compiled: list[Any] = []
     monkeypatch.setattr("uqbench.runner.train.compiling.compile_agent", compiled.append)
     agent, notices = small(kind, config), []
     execute_as(agent, "native", notices.append)
     assert compiled == [agent]
-    assert len(notices) == 1
-    assert notices[0].startswith("numerics = 'native': compiled instead: ")
-    assert reason in notices[0]
+    [said] = notices
+    assert said.startswith("numerics = 'native': compiled instead: ")
+    assert reason in said
 
 
 @pytest.mark.parametrize(("kernel", "stride", "hidden", "batch"), [(3, 1, 32, 6), (4, 2, 96, 33)])
 def test_other_kernels_strides_and_sizes_fit(kernel, stride, hidden, batch):
-    config = DQNConfig(
-        kernel=kernel, stride=stride, hidden=(hidden,), batch_size=batch, learning_starts=40
-    )
+    sizes = {"kernel": kernel, "stride": stride, "hidden": (hidden,), "batch_size": batch}
+    config = DQNConfig(**sizes, learning_starts=40)
     eager, native = small(DQN, config), small(DQN, config)
     execute_as(native, "native", pytest.fail)
     list(train(eager, RotatingPixels(1), 60))

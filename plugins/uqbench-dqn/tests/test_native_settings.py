@@ -24,12 +24,11 @@ SMALL = {
     "hidden": [32], "batch_size": 16, "replay_capacity": 64, "learning_starts": 20,
     "learning_rate": 1e-3, "target_sync_period": 8,
 }  # fmt: skip
-OWN = {
-    "sentinel-k": {
-        "hidden": [32], "batch_size": 16, "replay_capacity": 64, "learning_rate": 1e-3,
-        "channels": 16, "risk": "expectation of expectation", "update_period": 8,
-    },
-}  # fmt: skip
+SHARED = {
+    name: x for name, x in SMALL.items() if name not in ("learning_starts", "target_sync_period")
+}
+NEUTRAL = "expectation of expectation"
+OWN = {"sentinel-k": SHARED | {"channels": 16, "risk": NEUTRAL, "update_period": 8}}
 """In place of these, where an agent has other ones."""
 LEFT_ALONE = {
     "exploration", "epsilon_initial", "epsilon_final", "epsilon_decay_steps", "epsilon_decay_from",
@@ -99,9 +98,8 @@ def test_a_native_step_with_any_setting_is_the_one_that_the_class_defines(
     list(train(eager, RotatingPixels(1), STEPS))
     native.load_state_dict(eager.state_dict())
     index = torch.arange(eager.config.batch_size)[None]
-    slots = index
-    if name == "sentinel-k":
-        slots = index[:, None].repeat(1, eager.config.members, 1)
+    members = getattr(eager.config, "members", 0)
+    slots = index[:, None].repeat(1, members, 1) if members else index
     torch.testing.assert_close(native.learn(slots).mean(-1), eager.learn(slots).mean(-1))
     pairs = zip(native.optimizer.parameters, eager.optimizer.parameters, strict=True)
     assert max((one - two).abs().max().item() for one, two in pairs) < 1e-5
@@ -113,7 +111,6 @@ def test_a_native_step_with_any_setting_is_the_one_that_the_class_defines(
     seen = eager.replay.gather(index)["obs"]
     assert torch.equal(native.policy(seen), eager.policy(seen))
     said, right = native.uncertainty(seen), eager.uncertainty(seen)
-    for field in ("mean", "epistemic_var"):
-        if getattr(right, field) is not None:
-            one, other = getattr(said, field), getattr(right, field)
+    for one, other in ((said.mean, right.mean), (said.epistemic_var, right.epistemic_var)):
+        if other is not None:
             torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-4)

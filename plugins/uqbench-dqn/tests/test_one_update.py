@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from by_hand import Adam, Arrays, minibatches
 from gymnasium import spaces
 from numpy.typing import NDArray
 from uqbench_dqn.config import RNDConfig, VDQNConfig
@@ -23,28 +24,19 @@ SHARED: dict[str, Any] = {
 
 
 Array = NDArray[np.float64]
-Arrays = dict[str, Array]
 
 
 def learned(agent: Any, networks: dict[str, Any]) -> tuple[Arrays, list[Arrays], Arrays]:
     """Parameters before the first of some gradient steps, their batches, and parameters after."""
-    batches: list[Arrays] = []
-    objective, before = agent.objective, parameters(networks)
 
-    def seen(batch: Any) -> Any:
-        own = {name: x[0].double().numpy() for name, x in batch.items()}
-        if isinstance(agent, VDQN):
-            drawn = agent._learning.at(agent.updates.draws)[0].double().numpy()
-            own |= {"noise": drawn[0], "target_noise": drawn[1]}
-        batches.append(own)
-        return objective(batch)
+    def noise() -> Arrays:
+        if not isinstance(agent, VDQN):
+            return {}
+        own, target = agent._learning.at(agent.updates.draws)[0].double().numpy()
+        return {"noise": own, "target_noise": target}
 
-    agent.objective = seen
-    for step in transitions([7], (4,), 3, 60):
-        if len(batches) < STEPS:
-            agent.act(step.obs)
-            agent.observe(step)
-    return before, batches, parameters(networks)
+    before, stream = parameters(networks), transitions([7], (4,), 3, 60)
+    return before, minibatches(agent, stream, STEPS, noise), parameters(networks)
 
 
 def parameters(networks: dict[str, Any]) -> Arrays:
@@ -53,23 +45,6 @@ def parameters(networks: dict[str, Any]) -> Arrays:
         for prefix, network in networks.items()
         for layer, p in network.named_parameters()
     }
-
-
-class Adam:
-    """Kingma & Ba 2015, Algorithm 1."""
-
-    def __init__(self) -> None:
-        self.first: Arrays = {}
-        self.second: Arrays = {}
-        self.t = 0
-
-    def step(self, known: Arrays, gradients: Arrays) -> None:
-        self.t += 1
-        for name, g in gradients.items():
-            self.first[name] = 0.9 * self.first.get(name, 0.0) + 0.1 * g
-            self.second[name] = 0.999 * self.second.get(name, 0.0) + 0.001 * g**2
-            m, v = self.first[name] / (1 - 0.9**self.t), self.second[name] / (1 - 0.999**self.t)
-            known[name] = known[name] - RATE * m / (np.sqrt(v) + 1e-8)
 
 
 def check(given: Arrays, own: Arrays, before: Arrays, moving: set[str]) -> None:
@@ -94,12 +69,12 @@ def backward(known: Arrays, of: str, x: Array, hidden: Array, g: Array) -> Array
     }  # fmt: skip
 
 
-def test_rnd_s_gradient_steps_are_those_of_its_formulas() -> None:
+def test_rnd_s_gradient_steps_are_those_of_its_formulas():
     """Burda et al. 2019, section 2.2, as a DQN's reward ``r + β e(s') / ē``."""
     agent = RND(INFO, [7], RNDConfig(**SHARED, features=4, bonus=0.5), CPU)
     networks = {"o": agent.online, "t": agent.target, "p": agent.predictor, "r": agent.random}
     before, batches, after = learned(agent, networks)
-    own, adam, total = dict(before), Adam(), 0.0
+    own, adam, total = dict(before), Adam(RATE), 0.0
     for number, batch in enumerate(batches, 1):
         goes_on = 1 - batch["terminated"]
         known, predicted = outputs(own, "p", batch["next_obs"])
@@ -117,7 +92,7 @@ def test_rnd_s_gradient_steps_are_those_of_its_formulas() -> None:
     check(after, own, before, {"o", "p"})
 
 
-def test_where_every_step_ends_an_episode_rnd_divides_by_no_mean_of_zero() -> None:
+def test_where_every_step_ends_an_episode_rnd_divides_by_no_mean_of_zero():
     agent = RND(INFO, [7], RNDConfig(**SHARED), CPU)
     for step in transitions([7], (4,), 3, 40):
         agent.observe(replace(step, terminated=torch.ones_like(step.terminated)))
@@ -137,29 +112,26 @@ def drawn(known: Arrays, layer: str, x: Array, noise: Array) -> tuple[Array, Arr
     return x @ known[f"{layer}.mean"] + known[f"{layer}.bias_mean"] + np.sqrt(var) * noise, var**0.5
 
 
-def of_layer(
-    known: Arrays, layer: str, x: Array, noise: Array, std: Array, g: Array
-) -> tuple[Arrays, Array]:
+def of_layer(known, layer, x, noise, std, g):
     """Gradients of a layer, the entropy's too, and of its input."""
     of_var = g * noise / (2 * std)
     rho, bias_rho = known[f"{layer}.rho"], known[f"{layer}.bias_rho"]
+    total, by = of_var.sum(0, keepdims=True), spread(bias_rho)
     found = {
-        f"{layer}.mean": x.T @ g,
-        f"{layer}.bias_mean": g.sum(0, keepdims=True),
+        f"{layer}.mean": x.T @ g, f"{layer}.bias_mean": g.sum(0, keepdims=True),
         f"{layer}.rho": x.T**2 @ of_var * 2 * spread(rho) - 1 / spread(rho),
-        f"{layer}.bias_rho": of_var.sum(0, keepdims=True) * 2 * spread(bias_rho)
-        - 1 / spread(bias_rho),
-    }
+        f"{layer}.bias_rho": total * 2 * by - 1 / by,
+    }  # fmt: skip
     for name in (f"{layer}.rho", f"{layer}.bias_rho"):
         found[name] = found[name] / (1 + np.exp(-known[name]))
     return found, g @ known[f"{layer}.mean"].T + 2 * x * (of_var @ spread(rho).T ** 2)
 
 
-def test_vdqn_s_gradient_steps_are_those_of_its_formulas() -> None:
+def test_vdqn_s_gradient_steps_are_those_of_its_formulas():
     """Tang & Agrawal 2018, Algorithm 1: ``Σ_b (d − Q_θ)² / 2σ² − Σ_j log σ_j``, θ ~ N(μ, σ_j²)."""
     agent = VDQN(INFO, [7], VDQNConfig(**SHARED, likelihood_std=0.3, posterior_std=0.2), CPU)
     before, batches, after = learned(agent, {"o": agent.online, "t": agent.target})
-    own, adam = dict(before), Adam()
+    own, adam = dict(before), Adam(RATE)
     for batch in batches:
         noise = np.split(batch["noise"], [5], 1)
         others = np.split(batch["target_noise"], [5], 1)

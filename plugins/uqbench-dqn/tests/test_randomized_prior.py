@@ -34,7 +34,7 @@ def trained(agent: BootstrappedDQN) -> BootstrappedDQN:
 
 
 @pytest.mark.parametrize("center", ["none", "actions"])
-def test_values_are_the_heads_plus_beta_times_their_priors(center) -> None:
+def test_values_are_the_heads_plus_beta_times_their_priors(center):
     """Whose mean over actions may be zero."""
     agent = make(prior_scale=2.5, prior_center=center)
     obs = torch.randn(2, 7, 5, generator=torch.Generator().manual_seed(0))
@@ -48,7 +48,7 @@ def test_values_are_the_heads_plus_beta_times_their_priors(center) -> None:
     torch.testing.assert_close(alone, among)
 
 
-def test_the_target_has_the_priors_too_and_no_prior_is_trained() -> None:
+def test_the_target_has_the_priors_too_and_no_prior_is_trained():
     agent = make()
     before = [weight.clone() for weight in agent.online.priors.parameters()]
     learned = [weight.clone() for weight in agent.online.heads.parameters()]
@@ -60,22 +60,7 @@ def test_the_target_has_the_priors_too_and_no_prior_is_trained() -> None:
     assert len(agent.optimizer.parameters) == len(learned)
 
 
-def test_heads_that_fit_the_same_data_differ_where_there_are_none() -> None:
-    """The reason for priors: at the end the heads' standard deviation off the data is theirs."""
-    agent = trained(make(mask_probability=1.0))
-    states = torch.eye(5).expand(2, 5, 5)
-    predicted = agent.uncertainty(states)
-    torch.testing.assert_close(
-        predicted.mean[:, 0], torch.tensor([0.0, 1.0, 2.0]).expand(2, 3), atol=0.05, rtol=0
-    )
-    deviation = predicted.epistemic_var.sqrt()
-    assert deviation[:, 0].max() < 0.2 * deviation[:, 1:].min()
-    config = BootstrappedDQNConfig(**SMALL | {"exploration": "none"})
-    without = trained(BootstrappedDQN(INFO, [3, 5], config, CPU)).uncertainty(states)
-    assert (deviation[:, 1:].mean() > 1.5 * without.epistemic_var[:, 1:].sqrt().mean()).item()
-
-
-def test_perturbed_targets_are_kept_and_leave_the_width_of_a_mean_of_noisy_rewards() -> None:
+def test_perturbed_targets_are_kept_and_leave_the_width_of_a_mean_of_noisy_rewards():
     """σ = 4 over the root of 133 rewards of each action, where masks of ones leave nothing."""
     settings = SMALL | {"noise_std": 4.0, "kappa": 1e3, "batch_size": 64, "heads": 40}
     agent = trained(BootstrappedDQN(INFO, [3, 5], BootstrappedDQNConfig(**settings), CPU))

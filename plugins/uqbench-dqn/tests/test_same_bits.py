@@ -12,7 +12,7 @@ from uqbench.testing.same_bits import compare_captured, difference
 from uqbench.testing.worlds import RotatingPixels
 
 
-def test_a_capture_that_forgets_its_steps_is_found() -> None:
+def test_a_capture_that_forgets_its_steps_is_found():
     def forgets(step: Callable[[], None]) -> Graph:
         step()
         return lambda: None
@@ -25,18 +25,18 @@ def test_a_capture_that_forgets_its_steps_is_found() -> None:
     assert found.where.startswith("state")
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "where"),
-    [
-        ({"a": torch.ones(2)}, {"a": torch.tensor([1.0, 1.5])}, "x['a']"),
-        ({"a": torch.ones(2)}, {"a": torch.ones(2).double()}, "x['a']"),
-        ({"a": torch.ones(2)}, {"a": torch.ones(3)}, "x['a']"),
-        ({"a": 1}, {"a": 2}, "x['a']"),
-        ({"a": 1}, {"b": 1}, "x: other parts"),
-        ({"a": torch.tensor([torch.nan])}, {"a": torch.zeros(1)}, "x['a']"),
-    ],
-)
-def test_the_first_difference_is_named(one, other, where: str) -> None:
+DIFFERENCES = [
+    ({"a": torch.ones(2)}, {"a": torch.tensor([1.0, 1.5])}, "x['a']"),
+    ({"a": torch.ones(2)}, {"a": torch.ones(2).double()}, "x['a']"),
+    ({"a": torch.ones(2)}, {"a": torch.ones(3)}, "x['a']"),
+    ({"a": 1}, {"a": 2}, "x['a']"),
+    ({"a": 1}, {"b": 1}, "x: other parts"),
+    ({"a": torch.tensor([torch.nan])}, {"a": torch.zeros(1)}, "x['a']"),
+]
+
+
+@pytest.mark.parametrize(("one", "other", "where"), DIFFERENCES)
+def test_the_first_difference_is_named(one, other, where):
     found = difference(one, other, "x")
     assert found.where == where
     assert difference(one, one, "x") is None

@@ -1,4 +1,4 @@
-"""What agents believe before any data: nothing, where their output layer starts at zero."""
+"""Settings of the family that are refused, and what agents believe before any data."""
 
 from dataclasses import replace
 from typing import Any
@@ -30,33 +30,24 @@ def stated(kind: Any, config: Any) -> Uncertainty:
     return made(kind, config).uncertainty(OBS)
 
 
-@pytest.mark.parametrize(
-    ("kind", "config"),
-    [
-        (DQN, of.DQNConfig()),
-        (QRDQN, of.QRDQNConfig()),
-        (BootstrappedDQN, of.BootstrappedDQNConfig()),
-    ],
-)
+AT_ZERO = [
+    (DQN, of.DQNConfig()),
+    (QRDQN, of.QRDQNConfig()),
+    (BootstrappedDQN, of.BootstrappedDQNConfig()),
+]
+
+
+@pytest.mark.parametrize(("kind", "config"), AT_ZERO)
 def test_an_output_layer_that_starts_at_zero_says_zero(kind: Any, config: Any) -> None:
     assert stated(kind, config).mean.abs().max() > 0.01
     started = stated(kind, replace(config, start="zero"))
     torch.testing.assert_close(started.mean, torch.zeros(2, 7, 3), atol=1e-6, rtol=0)
     if started.return_atoms is not None:  # a law of some width: equal quantiles do not learn
-        torch.testing.assert_close(
-            started.return_atoms.diff(dim=-1).amin(), torch.tensor(0.0502), atol=1e-3, rtol=0
-        )
+        apart = started.return_atoms.diff(dim=-1).amin().item()
+        assert apart == pytest.approx(0.0502, abs=1e-3)
 
 
-PAIRED = [
-    (DQN, of.DQNConfig()),
-    (QRDQN, of.QRDQNConfig()),
-    (C51, SUPPORT),
-    (BootstrappedDQN, of.BootstrappedDQNConfig()),
-]
-
-
-@pytest.mark.parametrize(("kind", "config"), PAIRED)
+@pytest.mark.parametrize(("kind", "config"), [*AT_ZERO, (C51, SUPPORT)])
 def test_hidden_units_that_cancel_say_what_weights_of_zero_do_and_let_layers_below_learn(
     kind, config
 ):
@@ -70,7 +61,7 @@ def test_hidden_units_that_cancel_say_what_weights_of_zero_do_and_let_layers_bel
     torch.testing.assert_close(outputs["paired"], outputs["zero"], atol=1e-5, rtol=0)
 
 
-def test_a_categorical_law_starts_at_its_atom_nearest_to_zero() -> None:
+def test_a_categorical_law_starts_at_its_atom_nearest_to_zero():
     """A share of .999 lies at the third atom, .4; the other ten have a mean of 4.36."""
     predicted = stated(C51, replace(SUPPORT, start="zero"))
     torch.testing.assert_close(predicted.return_probs[..., 2], torch.full((2, 7, 3), 0.999))
@@ -78,13 +69,31 @@ def test_a_categorical_law_starts_at_its_atom_nearest_to_zero() -> None:
     torch.testing.assert_close(predicted.mean, torch.full((2, 7, 3), expected))
 
 
-@pytest.mark.parametrize(
-    ("kind", "config", "message"),
-    [
-        (DQN, of.DQNConfig(start="paired"), "even number of units in the last hidden layer"),
-        (VDQN, of.VDQNConfig(start="zero"), "VDQN has no start = 'zero'"),
-    ],
-)
+NO_STARTS = [
+    (DQN, of.DQNConfig(start="paired"), "even number of units in the last hidden layer"),
+    (VDQN, of.VDQNConfig(start="zero"), "VDQN has no start = 'zero'"),
+]
+
+
+@pytest.mark.parametrize(("kind", "config", "message"), NO_STARTS)
 def test_a_start_that_an_agent_cannot_have_is_refused(kind, config, message):
     with pytest.raises(ValueError, match=message):
         made(kind, config)
+
+
+REFUSED = [
+    (of.RNDConfig, {"bonus": -1.0}, "bonus >= 0 and features >= 1, got -1.0 and 16"),
+    (of.BootstrappedDQNConfig, {"heads": 1}, "at least 2 heads, got 1"),
+    (of.BootstrappedDQNConfig, {"mask_probability": 0.0}, r"must be in \(0, 1\], got 0"),
+    (of.BootstrappedDQNConfig, {"noise_std": -1.0}, "noise_std must not be negative"),
+    (of.RandomizedPriorConfig, {"prior_scale": 0.0}, "it is the agent bootstrapped-dqn"),
+    (of.C51Config, {"v_min": 2.0, "v_max": 1.0}, "v_min < v_max"),
+    (of.VDQNConfig, {"likelihood_std": 0.0}, "likelihood_std must be positive"),
+    (of.VDQNConfig, {"samples": 1}, "at least 2 samples"),
+]
+
+
+@pytest.mark.parametrize(("kind", "settings", "message"), REFUSED)
+def test_a_setting_that_makes_no_sense_is_refused(kind, settings, message):
+    with pytest.raises(ValueError, match=message):
+        kind(**settings)

@@ -1,6 +1,5 @@
 """Gradient steps after 1, 3, 6, 10, … environment steps, as many as an event has."""
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -9,10 +8,9 @@ from gymnasium import spaces
 from torch import Tensor
 from uqbench_dqn.config import DQNConfig
 from uqbench_dqn.dqn import DQN
-from uqbench_dqn.updates import Schedule, WithRepeats
+from uqbench_dqn.updates import WithRepeats
 
 from uqbench.agent import EnvironmentInfo
-from uqbench.lanes import Clock
 from uqbench.testing.worlds import transitions
 
 EVENTS = [1, 3, 6, 10, 15, 21, 28, 36, 45, 55]
@@ -43,7 +41,7 @@ def trained(**settings: Any) -> tuple[Counting, list[bool]]:
     return agent, synced
 
 
-def test_an_event_has_its_gradient_steps_and_every_fifth_syncs_the_target() -> None:
+def test_an_event_has_its_gradient_steps_and_every_fifth_syncs_the_target():
     agent, synced = trained(learning_starts=1)
     assert [step for step, _ in agent.drawn] == [step for step in EVENTS for _ in range(4)]
     equal = [after for after, same in enumerate(synced, start=1) if same]
@@ -51,7 +49,7 @@ def test_an_event_has_its_gradient_steps_and_every_fifth_syncs_the_target() -> N
     assert trained(learning_starts=11)[0].drawn[0][0] == 15
 
 
-def test_minibatches_are_new_draws_from_all_that_is_stored() -> None:
+def test_minibatches_are_new_draws_from_all_that_is_stored():
     agent, _ = trained(learning_starts=1)
     for step, index in agent.drawn:
         assert index.shape == (2, 32)
@@ -62,15 +60,18 @@ def test_minibatches_are_new_draws_from_all_that_is_stored() -> None:
     assert set(range(20)) < set(late.flatten().tolist())
 
 
-@pytest.mark.parametrize("settings", [
+SCHEDULES = [
     {"learning_starts": 1},
     {"learning_starts": 15},
     {"learning_starts": 16},
     {"schedule": "periodic", "learn_period": 1, "learning_starts": 40},
     {"schedule": "periodic", "learn_period": 4, "learning_starts": 39},
     {"schedule": "periodic", "learn_period": 4, "learning_starts": 1},
-])  # fmt: skip
-def test_the_config_knows_how_many_gradient_steps_a_run_takes(settings) -> None:
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("settings", SCHEDULES)
+def test_the_config_knows_how_many_gradient_steps_a_run_takes(settings):
     agent, _ = trained(**settings)
     taken = [step for step, _ in agent.drawn]
     for steps in range(61):
@@ -80,23 +81,23 @@ def test_the_config_knows_how_many_gradient_steps_a_run_takes(settings) -> None:
 class Prioritized(WithRepeats):
     """Proportional prioritization (Schaul et al. 2016), one class: new transitions weigh most."""
 
-    def __init__(self, seeds, count, replay, schedule, clock) -> None:
+    def __init__(self, seeds, count, replay, schedule, clock):
         super().__init__(seeds, count, replay, schedule, clock)
         self.priorities = torch.ones(len(seeds), replay.capacity, dtype=torch.float64)
 
-    def at(self, draws: Clock) -> Tensor:
+    def at(self, draws):
         mass = self.priorities[:, : int(self._replay.stored)].cumsum(-1)
         return torch.searchsorted(mass, self._uniform.at(draws) * mass[:, -1:], right=True)
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self):
         return {"priorities": self.priorities.clone()}
 
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state):
         self.priorities.copy_(state["priorities"])
 
 
 class PrioritizedDQN(DQN):
-    def draw(self, seeds: Sequence[int], schedule: Schedule) -> Prioritized:
+    def draw(self, seeds, schedule):
         return Prioritized(seeds, self.config.batch_size, self.replay, schedule, self.clock)
 
     def learn(self, index: Tensor) -> Tensor:
@@ -105,16 +106,17 @@ class PrioritizedDQN(DQN):
         return errors
 
 
-@pytest.mark.parametrize("settings", [
-    {"schedule": "triangular", "updates_per_event": 4, "learning_starts": 1},
-    {"schedule": "periodic", "learn_period": 2, "learning_starts": 8},
-])  # fmt: skip
-def test_prioritized_replay_is_one_class_under_each_schedule_and_resumes(settings) -> None:
+TRIANGULAR = {"schedule": "triangular", "updates_per_event": 4, "learning_starts": 1}
+PERIODIC = {"schedule": "periodic", "learn_period": 2, "learning_starts": 8}
+
+
+@pytest.mark.parametrize("settings", [TRIANGULAR, PERIODIC])
+def test_prioritized_replay_is_one_class_under_each_schedule_and_resumes(settings):
     """Eight steps after a checkpoint, the weights of an agent that was not interrupted."""
     info = EnvironmentInfo(spaces.Box(-1, 1, (5,)), 3, 0.9, total_steps=1_000)
     config = DQNConfig(hidden=(4,), batch_size=8, **settings)
-    made = lambda: PrioritizedDQN(info, [3, 5], config, torch.device("cpu"))  # noqa: E731
-    agent, again = made(), made()
+    of = info, [3, 5], config, torch.device("cpu")
+    agent, again = PrioritizedDQN(*of), PrioritizedDQN(*of)
     steps = list(transitions([3, 5], (5,), 3, 60))
     for step in steps[:40]:
         agent.observe(step)

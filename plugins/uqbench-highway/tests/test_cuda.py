@@ -10,12 +10,12 @@ from uqbench_highway.config import N_ACTIONS, HighwayConfig
 from uqbench_highway.lanes import HighwayLanes
 
 
-def test_kernels_equal_the_package_in_the_simulator() -> None:
+def test_kernels_equal_the_package_in_the_simulator():
     kernels.simulate(Path(__file__).with_name("simulated_cuda.py"))
 
 
 @gpu
-def test_a_gpu_gives_what_the_cpu_gives() -> None:
+def test_a_gpu_gives_what_the_cpu_gives():
     """Sine and its like differ in the last digits; a road of 100,000 steps may part once."""
     seeds = list(range(100))
     env, expected = lanes("cuda", seeds), lanes("cpu", seeds)
@@ -29,7 +29,7 @@ def test_a_gpu_gives_what_the_cpu_gives() -> None:
 
 
 @gpu
-def test_a_step_can_be_captured_in_a_cuda_graph() -> None:
+def test_a_step_can_be_captured_in_a_cuda_graph():
     env, expected = (lanes("cuda", [0, 1, 2]) for _ in range(2))
     kernels.assert_captured_steps_are_the_same(env, expected, actions(300, 3))
 

@@ -5,6 +5,7 @@ import sys
 from functools import partial
 from typing import Any
 
+import kernels
 import numpy as np
 import pytest
 import torch
@@ -34,10 +35,10 @@ def actions(steps: int) -> Tensor:
     return torch.from_numpy(rng.integers(N_ACTIONS, size=(steps, len(SEEDS))))
 
 
-@pytest.mark.parametrize(
-    ("backend", "rules", "passed"),
-    [("lanes", "environment-", 8), ("oracle", "environment-state", 1)],
-)
+RULES = [("lanes", "environment-", 8), ("oracle", "environment-state", 1)]
+
+
+@pytest.mark.parametrize(("backend", "rules", "passed"), RULES)
 def test_both_backends_keep_the_rules_of_environments(backend, rules, passed):
     """The package is slow: its rule is that before which most others are tried."""
     config = HighwayConfig(backend=backend, **({} if backend == "lanes" else FEW))
@@ -52,7 +53,7 @@ def test_both_backends_keep_the_rules_of_environments(backend, rules, passed):
 
 
 @pytest.mark.parametrize("kind", ["terminal", "truncation"])
-def test_lanes_are_those_of_the_oracle(kind: Any) -> None:
+def test_lanes_are_those_of_the_oracle(kind):
     """Over many episodes a lane, with the random numbers of the first."""
     limit = TimeLimit(4, kind)
     env, oracle = lanes(limit=limit, **FEW), lanes(limit=limit, **FEW, backend="oracle")
@@ -63,12 +64,7 @@ def test_lanes_are_those_of_the_oracle(kind: Any) -> None:
     crashes = limits = 0
     for action in actions(18):
         out, expected = env.step(action), oracle.step(action)
-        for name in ("reward", "next_obs", "obs"):
-            given, wanted = getattr(out, name), getattr(expected, name)
-            torch.testing.assert_close(given, wanted, rtol=0, atol=1.2e-7, msg=name)
-        assert torch.equal(out.terminated, expected.terminated)
-        assert torch.equal(out.truncated, expected.truncated)
-        assert torch.equal(out.events["crashes"], expected.events["crashes"])
+        kernels.assert_close(out, expected)
         crashes += int(out.events["crashes"].sum())
         limits += int(((out.terminated | out.truncated) & (out.events["crashes"] == 0)).sum())
     assert crashes > 2
@@ -76,7 +72,7 @@ def test_lanes_are_those_of_the_oracle(kind: Any) -> None:
 
 
 @pytest.mark.parametrize("invalid", [-1, 5, 2**32])
-def test_an_invalid_action_is_refused_as_by_the_oracle(invalid: int) -> None:
+def test_an_invalid_action_is_refused_as_by_the_oracle(invalid):
     messages = []
     for backend in ("lanes", "oracle"):
         env = lanes(**FEW, backend=backend)
@@ -87,7 +83,7 @@ def test_an_invalid_action_is_refused_as_by_the_oracle(invalid: int) -> None:
     assert messages[0] == messages[1]
 
 
-def test_resetting_begins_the_same_episodes_again_and_a_saved_state_is_a_copy() -> None:
+def test_resetting_begins_the_same_episodes_again_and_a_saved_state_is_a_copy():
     env = lanes()
     seen = []
     for _ in range(2):
@@ -99,7 +95,7 @@ def test_resetting_begins_the_same_episodes_again_and_a_saved_state_is_a_copy() 
     assert torch.equal(*torch.stack(seen).chunk(2))
 
 
-def test_leaving_the_road_ends_an_episode_where_it_is_to() -> None:
+def test_leaving_the_road_ends_an_episode_where_it_is_to():
     """Pushed off it by hand; the reward is 0 there, and no crash is counted."""
     for terminal in (True, False):
         env = lanes([0], offroad_terminal=terminal, vehicles_count=0)
@@ -113,14 +109,12 @@ def test_leaving_the_road_ends_an_episode_where_it_is_to() -> None:
 
 
 @pytest.mark.parametrize("backend", ["lanes", "oracle"])
-def test_a_negative_seed_is_refused(backend: Any) -> None:
+def test_a_negative_seed_is_refused(backend):
     with pytest.raises(Exception, match=r"[Ss]eed"):
         lanes([-1], backend=backend).reset()
 
 
-def test_registering_and_configuring_import_no_simulation() -> None:
-    command = (
-        "import sys, uqbench_highway.plugin, uqbench_highway.config, uqbench_highway.environment;"
-        "print({'numba', 'highway_env'} & set(sys.modules))"
-    )
+def test_registering_and_configuring_import_no_simulation():
+    modules = ", ".join(f"uqbench_highway.{name}" for name in ("plugin", "config", "environment"))
+    command = f"import sys, {modules}; print({{'numba', 'highway_env'}} & set(sys.modules))"
     assert subprocess.check_output([sys.executable, "-c", command]) == b"set()\n"

@@ -34,16 +34,14 @@ def test_a_copied_road_goes_on_as_its_original_and_begins_anew_with_its_own_rand
     copies.copy_lanes(torch.tensor([2]), env, torch.tensor([1]), random_numbers=True)
     copies.copy_lanes(torch.tensor([0]), env, torch.tensor([1]), random_numbers=False)
     assert torch.equal(copies.state_dict()["motion"][1], untouched)
-    ended = False
     for t in range(40):
         action = t % N_ACTIONS
         left, right = env.step(torch.full((2,), action)), copies.step(torch.full((3,), action))
         assert torch.equal(right.next_obs[[0, 2]], left.next_obs[[1, 1]])
         assert torch.equal(right.reward[[0, 2]], left.reward[[1, 1]])
-        ended = bool(left.terminated[1])
-        if ended:
+        if left.terminated[1]:
             break
-    assert ended
+    assert left.terminated[1]
     assert torch.equal(right.obs[2], left.obs[1])
     assert not torch.equal(right.obs[0], left.obs[1])
 

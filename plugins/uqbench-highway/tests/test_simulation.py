@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import gymnasium
@@ -22,15 +22,18 @@ from uqbench_highway.tools.compare_episodes import ROADS, TOLERANCE, Ours, dista
 FLOAT32 = 1.2e-7  # what is seen lies in [-1, 1]
 
 
-@pytest.mark.parametrize(("road", "policy", "seeds"), [
+EPISODES = [
     ("paper", "random", [3]),
     ("paper", "changing", [0, 1]),
     ("two lanes", "random", range(3)),
     ("dense", "random", range(3)),
     ("dense", "changing", [0, 1582]),
     ("coarse", "changing", range(3)),
-])  # fmt: skip
-def test_episodes_are_the_packages(road: str, policy: str, seeds: Sequence[int]) -> None:
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("road", "policy", "seeds"), EPISODES)
+def test_episodes_are_the_packages(road, policy, seeds):
     found = compare_episodes.Comparison()
     policies = compare_episodes.POLICIES
     compare_episodes.play(found, ROADS[road], policies[policy], seeds, 12)
@@ -42,7 +45,7 @@ def test_episodes_are_the_packages(road: str, policy: str, seeds: Sequence[int])
     assert found.obs <= FLOAT32
 
 
-def test_episodes_of_many_seeds_begin_as_the_packages() -> None:
+def test_episodes_of_many_seeds_begin_as_the_packages():
     """Lanes, places, speeds and the drivers' exponents, with the random numbers that come next."""
     for config in (HighwayConfig(), ROADS["dense"], HighwayConfig(lanes_count=1)):
         package = gymnasium.make("highway-v0", config=config.package_config())
@@ -95,7 +98,7 @@ def crowded(
 
 
 @pytest.mark.parametrize(("frequency", "crowds"), [(5, 30), (15, 20)])
-def test_crowds_go_on_as_the_packages(frequency: int, crowds: int) -> None:
+def test_crowds_go_on_as_the_packages(frequency, crowds):
     """Changes given up, changes to both sides, pile-ups, cars pushed off the road, its end."""
     timing = {"simulation_frequency": frequency, "policy_frequency": 5}
     config = HighwayConfig(lanes_count=4, vehicles_count=9, **timing)
@@ -123,7 +126,7 @@ def test_crowds_go_on_as_the_packages(frequency: int, crowds: int) -> None:
     assert len(events) == 6
 
 
-def test_drivers_judge_a_change_as_the_packages() -> None:
+def test_drivers_judge_a_change_as_the_packages():
     """MOBIL, of every car and both sides: followers are imagined with the driver's exponent."""
     rng = np.random.default_rng(0)
     judged: Counter[bool] = Counter()
@@ -137,7 +140,7 @@ def test_drivers_judge_a_change_as_the_packages() -> None:
     assert min(judged[True], judged[False]) > 100
 
 
-def test_two_cars_collide_as_the_packages() -> None:
+def test_two_cars_collide_as_the_packages():
     """Twenty meters apart or upon each other, at every angle."""
     road = Road(RoadNetwork.straight_road_network(2))
     rng = np.random.default_rng(0)
@@ -164,7 +167,7 @@ def test_two_cars_collide_as_the_packages() -> None:
     assert set(outcomes) == {(False, False), (False, True), (True, True)}
 
 
-def test_constants_are_the_packages() -> None:
+def test_constants_are_the_packages():
     """Those that decide so rarely that no comparison might notice."""
     assert drivers.MIN_GAIN == IDMVehicle.LANE_CHANGE_MIN_ACC_GAIN
     assert drivers.MAX_BRAKING_IMPOSED == IDMVehicle.LANE_CHANGE_MAX_BRAKING_IMPOSED
@@ -179,7 +182,7 @@ def test_constants_are_the_packages() -> None:
 
 
 @pytest.mark.parametrize("seed", [0, 7, 2**32, 10**18])
-def test_random_numbers_are_numpys(seed: int) -> None:
+def test_random_numbers_are_numpys(seed):
     ours, theirs = random.seeded(seed), np.random.default_rng(seed)
     for _ in range(300):
         for n in (1, 2, 3, 5, 1000, 2**31 + 1):
@@ -192,7 +195,7 @@ def test_random_numbers_are_numpys(seed: int) -> None:
     assert ours[random.HALF_LEFT] == state["has_uint32"]
 
 
-def test_a_straight_drive_is_a_closed_form() -> None:
+def test_a_straight_drive_is_a_closed_form():
     """Alone, slower by a step: dv/dt = (v* − v) / 0.6 by Euler's method, v* = 20."""
     ours = Ours(HighwayConfig(vehicles_count=0, simulation_frequency=10))
     ours.reset(0)

@@ -8,14 +8,8 @@ import pytest
 import torch
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
+from uqbench_sentinel import cartpole_agents as agents
 from uqbench_sentinel.cartpole import CartPoleConfig, CartPoleLanes
-from uqbench_sentinel.cartpole_agents import (
-    CartPoleScriptConfig,
-    LinearQuadratic,
-    PushToTheFall,
-    linearized,
-    regulator,
-)
 from uqbench_sentinel.cartpole_queries import query_states
 
 from uqbench.agent import Agent, EnvironmentInfo
@@ -43,10 +37,11 @@ def steadying(obs: torch.Tensor, u: torch.Tensor) -> torch.Tensor:
     return torch.where(torch.arange(len(obs)) % 2 == 0, good, random)
 
 
-def test_every_lane_is_the_package_bit_for_bit() -> None:
+def test_every_lane_is_the_package_bit_for_bit():
     """Observations, rewards, endings and resets of 1,500 steps; falls and limits both occur."""
     lanes = CartPoleLanes(CartPoleConfig(), SEEDS, TimeLimit(200, "truncation"))
     envs = [package(seed) for seed in SEEDS]
+    assert lanes.observation_space == envs[0].observation_space
     obs, _ = lanes.reset()
     first = [env.reset(seed=seed)[0] for env, seed in zip(envs, SEEDS, strict=True)]
     assert np.array_equal(obs.numpy(), np.stack(first))
@@ -71,7 +66,7 @@ def test_every_lane_is_the_package_bit_for_bit() -> None:
     assert limits > 5
 
 
-def test_a_time_limit_may_be_terminal_and_is_no_fall() -> None:
+def test_a_time_limit_may_be_terminal_and_is_no_fall():
     lanes = CartPoleLanes(CartPoleConfig(), [0, 1], TimeLimit(5, "terminal"))
     lanes.reset()
     outcomes = [lanes.step(torch.tensor([t % 2, t % 2])) for t in range(5)]
@@ -81,7 +76,7 @@ def test_a_time_limit_may_be_terminal_and_is_no_fall() -> None:
     assert not outcomes[-2].terminated.any()
 
 
-def test_a_fall_on_the_last_step_is_a_fall() -> None:
+def test_a_fall_on_the_last_step_is_a_fall():
     def pushed(limit: TimeLimit | None, steps: int) -> list[Outcome]:
         lanes = CartPoleLanes(CartPoleConfig(), [0], limit)
         lanes.reset()
@@ -94,14 +89,9 @@ def test_a_fall_on_the_last_step_is_a_fall() -> None:
     assert last.events["falls"].item() == 1
 
 
-def test_the_observation_space_is_the_packages() -> None:
-    assert CartPoleLanes(CartPoleConfig(), [0]).observation_space == package(0).observation_space
-
-
-def test_it_goes_on_from_what_was_saved() -> None:
-    env, other = (
-        CartPoleLanes(CartPoleConfig(), [3, 9], TimeLimit(200, "terminal")) for _ in range(2)
-    )
+def test_it_goes_on_from_what_was_saved():
+    limit = TimeLimit(200, "terminal")
+    env, other = (CartPoleLanes(CartPoleConfig(), [3, 9], limit) for _ in range(2))
     obs, _ = env.reset()
     generator = torch.Generator().manual_seed(1)
     for t in range(377):
@@ -116,19 +106,11 @@ def test_it_goes_on_from_what_was_saved() -> None:
             assert torch.equal(given.terminated, expected.terminated)
 
 
-def test_an_action_that_does_not_exist_is_refused() -> None:
-    env = CartPoleLanes(CartPoleConfig(), [3])
-    env.reset()
-    with pytest.raises(UqbenchError, match="expected actions 0 or 1"):
-        env.step(torch.tensor([2]))
-
-
 @pytest.mark.filterwarnings("ignore:.*out of date:DeprecationWarning")
-def test_it_is_gymnasiums_own_cartpole() -> None:
+def test_it_is_gymnasiums_own_cartpole():
     ours = gymnasium.make_vec("uqbench_sentinel.vector:uqbench/CartPole-v0", num_envs=3)
-    theirs = gymnasium.make_vec(
-        "CartPole-v0", 3, "sync", {"autoreset_mode": AutoresetMode.SAME_STEP}
-    )
+    same_step = {"autoreset_mode": AutoresetMode.SAME_STEP}
+    theirs = gymnasium.make_vec("CartPole-v0", 3, "sync", same_step)
     assert ours.observation_space == theirs.observation_space
     draws, ends = np.random.default_rng(0), 0
     for seed in (7, None, [3, 1, 2]):
@@ -183,19 +165,37 @@ INFO = EnvironmentInfo(spaces.Box(-np.inf, np.inf, (4,)), 2, 0.99, total_steps=1
 EPISODES = 100
 
 
+def test_another_action_or_environment_is_refused():
+    env = CartPoleLanes(CartPoleConfig(), [3])
+    env.reset()
+    with pytest.raises(UqbenchError, match="expected actions 0 or 1"):
+        env.step(torch.tensor([2]))
+    other = EnvironmentInfo(spaces.Box(-1, 1, (25,)), 5, 0.99, total_steps=1000)
+    for agent in (agents.PushToTheFall, agents.LinearQuadratic):
+        with pytest.raises(UqbenchError, match="expected the environment cartpole"):
+            agent(other, [0], agents.CartPoleScriptConfig(), CPU)
+
+
 def balance(agent: Agent) -> Evaluated:
     env = CartPoleLanes(CartPoleConfig(), range(EPISODES), TimeLimit(200, "terminal"))
     return evaluate(agent, env, 1, EPISODES, 200, events=("falls",))
 
 
-def test_the_regulator_never_falls_and_the_script_always_does() -> None:
-    assert balance(LinearQuadratic(INFO, [0], CartPoleScriptConfig(), CPU)).counts[2].sum() == 0
-    assert balance(PushToTheFall(INFO, [0], CartPoleScriptConfig(), CPU)).counts[2].all()
+def test_the_regulator_never_falls_and_the_script_always_does():
+    assert (
+        balance(agents.LinearQuadratic(INFO, [0], agents.CartPoleScriptConfig(), CPU))
+        .counts[2]
+        .sum()
+        == 0
+    )
+    assert (
+        balance(agents.PushToTheFall(INFO, [0], agents.CartPoleScriptConfig(), CPU)).counts[2].all()
+    )
 
 
-def test_the_linearization_is_the_textbook_formula() -> None:
+def test_the_linearization_is_the_textbook_formula():
     """Barto, Sutton & Anderson's equations at the upright position; 1.1 kg in all, pole 0.1 kg."""
-    a, b = linearized()
+    a, b = agents.linearized()
     turn = 0.5 * (4 / 3 - 0.1 / 1.1)
     expected = np.eye(4)
     expected[0, 1] = expected[2, 3] = 0.02
@@ -206,9 +206,9 @@ def test_the_linearization_is_the_textbook_formula() -> None:
     assert np.abs(b - force).max() < 1e-6  # a push of 10 N, not an infinitesimal one
 
 
-def test_the_gain_satisfies_the_riccati_equation_and_stabilizes() -> None:
-    a, b = linearized()
-    gain = regulator()
+def test_the_gain_satisfies_the_riccati_equation_and_stabilizes():
+    a, b = agents.linearized()
+    gain = agents.regulator()
     closed = a - np.outer(b, gain)
     assert np.abs(np.linalg.eigvals(closed)).max() < 1
     # the cost of the closed loop, by its own Lyapunov equation, gives the same gain
@@ -216,10 +216,3 @@ def test_the_gain_satisfies_the_riccati_equation_and_stabilizes() -> None:
     system = np.eye(16) - np.kron(closed.T, closed.T)
     cost = np.linalg.solve(system, stage.flatten()).reshape(4, 4)
     assert b @ cost @ a / (1e-3 + b @ cost @ b) == pytest.approx(gain, rel=1e-6)
-
-
-def test_another_environment_is_refused() -> None:
-    other = EnvironmentInfo(spaces.Box(-1, 1, (25,)), 5, 0.99, total_steps=1000)
-    for agent in (PushToTheFall, LinearQuadratic):
-        with pytest.raises(UqbenchError, match="expected the environment cartpole"):
-            agent(other, [0], CartPoleScriptConfig(), CPU)

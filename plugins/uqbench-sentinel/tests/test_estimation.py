@@ -41,14 +41,14 @@ def scores(belief: BeliefConfig, seeds: range, **config: object) -> dict[str, to
 
 
 @pytest.mark.parametrize("alpha", [0.05, 0.25, 0.9])
-def test_cvar_of_one_gaussian_is_its_closed_form(alpha: float) -> None:
+def test_cvar_of_one_gaussian_is_its_closed_form(alpha):
     z = NormalDist().inv_cdf(alpha)
     expected = 2 - 3 * NormalDist().pdf(z) / alpha
     law = torch.tensor([[1.0], [2.0], [3.0]], dtype=torch.float64)
     assert gaussian_mixture_cvar(*law, alpha).item() == pytest.approx(expected, abs=1e-9)
 
 
-def test_cvar_of_a_mixture_is_the_mean_of_the_worst_quarter_of_a_sample() -> None:
+def test_cvar_of_a_mixture_is_the_mean_of_the_worst_quarter_of_a_sample():
     """10⁶ draws; the standard error is 0.003, six of them are allowed."""
     rng = np.random.default_rng(0)
     law = np.array([[0.2, 0.5, 0.3], [-1.0, 0.5, 2.0], [2, 0.3, 1]])
@@ -58,30 +58,30 @@ def test_cvar_of_a_mixture_is_the_mean_of_the_worst_quarter_of_a_sample() -> Non
     assert given.item() == pytest.approx(worst, abs=0.02)
 
 
-def test_the_atoms_of_a_gaussian_have_its_mean_and_tail_means() -> None:
+def test_the_atoms_of_a_gaussian_have_its_mean_and_tail_means():
     atoms = standard_atoms()
     assert atoms.mean().item() == pytest.approx(0, abs=1e-12)
     tail = -NormalDist().pdf(NormalDist().inv_cdf(0.25)) * 4
     assert atoms[:100].mean().item() == pytest.approx(tail)
 
 
-@pytest.mark.parametrize(
-    ("settings", "expected"),
-    [
-        ({"ftrl_lambda": 1.0}, 0.414),
-        ({"ftrl_lambda": 1.0, "ftrl_sign": 1}, 0.26),
-        ({}, 1 / 3),
-        ({"ftrl_lambda": 1e6}, 1),
-        ({"ftrl_lambda": 1e6, "ftrl_sign": 1}, 0),
-    ],
-)
-def test_example_4_in_the_texts_reading_and_with_the_printed_sign(settings, expected) -> None:
+EXAMPLE_4 = [
+    ({"ftrl_lambda": 1.0}, 0.414),
+    ({"ftrl_lambda": 1.0, "ftrl_sign": 1}, 0.26),
+    ({}, 1 / 3),
+    ({"ftrl_lambda": 1e6}, 1),
+    ({"ftrl_lambda": 1e6, "ftrl_sign": 1}, 0),
+]
+
+
+@pytest.mark.parametrize(("settings", "expected"), EXAMPLE_4)
+def test_example_4_in_the_texts_reading_and_with_the_printed_sign(settings, expected):
     found = scores(BeliefConfig("three"), range(1), **settings)["nearest_weight"].item()
     assert found == pytest.approx(expected, abs=5e-3)
 
 
 @pytest.mark.parametrize("alpha", [0.05, 0.25, 0.75])
-def test_on_example_1_composite_is_below_total_below_additive_in_every_run(alpha: float) -> None:
+def test_on_example_1_composite_is_below_total_below_additive_in_every_run(alpha):
     """And the additive one is the nearer in most runs where α ≤ ½: the claim does not hold."""
     belief, seeds = BeliefConfig("mixture", alpha), range(25)
     composite = scores(belief, seeds, risk=compose(CVaR(alpha), CVaR(alpha)))
@@ -92,7 +92,7 @@ def test_on_example_1_composite_is_below_total_below_additive_in_every_run(alpha
         assert (additive["abs_error"] < composite["abs_error"]).double().mean() > 0.6
 
 
-def test_on_example_3_both_are_averse_and_agree_with_the_total_as_the_belief_concentrates() -> None:
+def test_on_example_3_both_are_averse_and_agree_with_the_total_as_the_belief_concentrates():
     gaps = []
     for concentration in (1.0, 10.0, 100.0, 1_000.0):
         belief = BeliefConfig("beta", 0.25, concentration)
@@ -108,7 +108,7 @@ def test_on_example_3_both_are_averse_and_agree_with_the_total_as_the_belief_con
     assert neutral["stated"].item() == pytest.approx(0, abs=1e-9)
 
 
-def test_the_parts_add_up() -> None:
+def test_the_parts_add_up():
     task = Beliefs(BeliefConfig("mixture"))
     estimator = CompositeRiskEstimator(task.problem, [0], CompositeRiskConfig(), CPU)
     given = estimator.predict(task.data([0, 1]).inputs)
@@ -121,7 +121,7 @@ def test_the_parts_add_up() -> None:
     torch.testing.assert_close(given.aleatoric, stated.total)
 
 
-def test_the_normalization_constants_of_the_suite_are_the_error_of_the_mean() -> None:
+def test_the_normalization_constants_of_the_suite_are_the_error_of_the_mean():
     """Zero: |mean − CVaR_α| averaged over seeds 0 to 999."""
     suite = read_suites(Host.load(), check=()).suite("risk-estimation")
     constants = suite.normalization["abs_error"].constants
@@ -145,10 +145,10 @@ def example_4() -> Tensor:
     return (-((z - mean) ** 2) / (2 * std**2) - std.log()).log_softmax(-1)
 
 
-@pytest.mark.parametrize(
-    ("kl", "expected"),
-    [("member-to-mix", [0.481, 0.922, 0.740]), ("mix-to-member", [0.725, 13.157, 2.725])],
-)
+LOSSES = [("member-to-mix", [0.481, 0.922, 0.740]), ("mix-to-member", [0.725, 13.157, 2.725])]
+
+
+@pytest.mark.parametrize(("kl", "expected"), LOSSES)
 def test_the_losses_of_example_4_are_divergences_from_the_member_to_the_mixture(kl, expected):
     """The example prints [.48, .92, .74] as KL(P̂ ‖ P_i): they are KL(P_i ‖ P̂)."""
     expected = torch.tensor(expected).double()
@@ -156,10 +156,11 @@ def test_the_losses_of_example_4_are_divergences_from_the_member_to_the_mixture(
     torch.testing.assert_close(divergences(three_gaussians(), kl), expected, atol=1e-3, rtol=0)
 
 
+WEIGHTS = [(1, [0.26, 0.40, 0.34], [0, 1, 0]), (-1, [0.414, 0.267, 0.319], [1, 0, 0])]
+
+
 @pytest.mark.parametrize(
-    ("sign", "at_one", "in_the_limit"),
-    [(1, [0.26, 0.40, 0.34], [0, 1, 0]), (-1, [0.414, 0.267, 0.319], [1, 0, 0])],
-    ids=["printed", "of the text"],
+    ("sign", "at_one", "in_the_limit"), WEIGHTS, ids=["printed", "of the text"]
 )
 def test_the_weights_of_example_4_are_those_of_the_printed_sign(sign, at_one, in_the_limit):
     """At λ = 1, equal at 0; as λ grows all on the farthest member, or the text's nearest."""
@@ -192,7 +193,7 @@ def test_weights_are_a_distribution_and_losses_are_bounded(kl, logits, lam, sign
 
 
 @every_kl
-def test_equal_members_have_no_loss_and_equal_weights(kl: str) -> None:
+def test_equal_members_have_no_loss_and_equal_weights(kl):
     same = torch.randn(51, generator=torch.Generator().manual_seed(0)).log_softmax(-1)
     loss = ftrl.losses(same.expand(2, 4, 51), kl)
     torch.testing.assert_close(loss, torch.zeros(2, 4), atol=1e-6, rtol=0)

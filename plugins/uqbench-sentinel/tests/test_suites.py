@@ -11,7 +11,7 @@ SHARED = {  # Table 8
 }  # fmt: skip
 
 
-def test_all_methods_on_highway_have_what_table_8_lists_as_shared() -> None:
+def test_all_methods_on_highway_have_what_table_8_lists_as_shared():
     host = Host.load()
     suite = read_suites(host, check=()).suite("highway")
     settings: list[dict[str, Any]] = []

@@ -1,7 +1,13 @@
 """The three-state process: rewards of the stated laws, lanes alone, resuming, what is known."""
 
+from functools import partial
+
+import pytest
 import torch
 from uqbench_sentinel.three_states import ThreeStates, ThreeStatesConfig, return_distributions
+
+from uqbench.testing.conformance.environments import EnvironmentSubject
+from uqbench.testing.results import results
 
 BIMODAL = ThreeStatesConfig(first_mean=0.95, second_mean=-0.95)
 
@@ -13,7 +19,7 @@ def rewards(seeds: list[int], action: int, steps: int) -> torch.Tensor:
     return torch.stack([env.step(chosen).reward for _ in range(steps)])
 
 
-def test_rewards_have_the_stated_laws() -> None:
+def test_rewards_have_the_stated_laws():
     """4,000 draws; six standard errors."""
     mixed, plain = rewards([0], 0, 4_000), rewards([0], 1, 4_000)
     low, high = mixed[mixed < 0], mixed[mixed > 0]
@@ -23,7 +29,7 @@ def test_rewards_have_the_stated_laws() -> None:
         assert abs(sample.std() - 0.1) < 6 * 0.1 / (2 * len(sample)) ** 0.5
 
 
-def test_an_episode_is_one_step_to_the_actions_state() -> None:
+def test_an_episode_is_one_step_to_the_actions_state():
     env = ThreeStates(BIMODAL, [0, 1])
     obs, _ = env.reset()
     outcome = env.step(torch.tensor([0, 1]))
@@ -33,23 +39,20 @@ def test_an_episode_is_one_step_to_the_actions_state() -> None:
     assert not outcome.truncated.any()
 
 
-def test_a_lane_does_the_same_alone_and_goes_on_from_what_was_saved() -> None:
-    among, alone = rewards([3, 8, 5], 0, 40), rewards([8], 0, 40)
-    assert torch.equal(among[:, 1], alone[:, 0])
-    env = ThreeStates(BIMODAL, [8])
-    env.load_state_dict({"t": 25})
-    assert env.step(torch.tensor([0])).reward == alone[25, 0]
+@pytest.mark.parametrize("rule", ["environment-lanes", "environment-state"])
+def test_a_lane_does_the_same_alone_and_goes_on_from_what_was_saved(rule):
+    make = partial(ThreeStates, BIMODAL)
+    (found,) = results([EnvironmentSubject(name="three", make=make)], rule)
+    assert found.status == "passed", str(found)
 
 
-def test_what_is_known_of_it_has_the_moments_of_the_mixture() -> None:
+def test_what_is_known_of_it_has_the_moments_of_the_mixture():
     truth = return_distributions(BIMODAL, 0.99)
     torch.testing.assert_close(truth.return_probs.sum(-1), torch.ones(1, 2).double())
-    torch.testing.assert_close(
-        truth.values, torch.tensor([[0.0, -0.95]]).double(), atol=1e-6, rtol=0
-    )
+    assert truth.values[0].tolist() == pytest.approx([0.0, -0.95], abs=1e-6)
     variance = (truth.return_probs * truth.return_atoms.square()).sum(-1) - truth.values**2
     expected = torch.tensor([[0.95**2 + 0.01, 0.01]]).double()
     torch.testing.assert_close(variance, expected, rtol=1e-2, atol=0)
     uneven = ThreeStatesConfig(first_mean=1.0, second_mean=-1.0, first_weight=0.2)
     values = return_distributions(uneven, 0.99).values
-    torch.testing.assert_close(values, torch.tensor([[-0.6, -1.0]]).double(), atol=1e-6, rtol=0)
+    assert values[0].tolist() == pytest.approx([-0.6, -1.0], abs=1e-6)

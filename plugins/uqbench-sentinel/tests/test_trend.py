@@ -17,14 +17,10 @@ def observed(values, **settings):
     tasks = tuple(f"task-{t}" for t in range(next(iter(values.values())).shape[1]))
     cells = {(m, task): v[:, i] for m, v in values.items() for i, task in enumerate(tasks)}
     sizes = {m: {"size": i, "same": 3, "word": "x"} for i, m in enumerate(values)}
-    return Observations(
-        direction="max",
-        tasks=tasks,
-        raw=cells,
-        configs={(m, task): sizes[m] | settings.get(m, {}) for m, task in cells},
-        task_configs={task: {"length": i} for i, task in enumerate(tasks)},
-        normalize={},
-    )
+    own = {(m, task): sizes[m] | settings.get(m, {}) for m, task in cells}
+    lengths = {task: {"length": i} for i, task in enumerate(tasks)}
+    of = {"configs": own, "task_configs": lengths, "normalize": {}}
+    return Observations(direction="max", tasks=tasks, raw=cells, **of)
 
 
 def found(kind, observations):
@@ -39,8 +35,8 @@ def spread(step, tasks=2, runs=10):
 
 
 def test_each_value_is_compared_with_the_next():
-    grows, falls = (Trend(methods=METHODS, setting="size", **GROWS | {"direction": way})
-                    for way in ("increasing", "decreasing"))  # fmt: skip
+    grows = Trend(methods=METHODS, setting="size", **GROWS)
+    falls = Trend(methods=METHODS, setting="size", **GROWS | {"direction": "decreasing"})
     assert found(grows, observed(spread(1.0))) == (Verdict.HOLDS, 2)
     assert found(falls, observed(spread(1.0))) == (Verdict.DOES_NOT_HOLD, 2)
     assert found(falls, observed(spread(-1.0))) == (Verdict.HOLDS, 2)
@@ -61,14 +57,14 @@ def test_points_may_be_tasks():
     assert found(along, observed({"a": values[:, ::-1]})) == (Verdict.DOES_NOT_HOLD, 2)
 
 
-@pytest.mark.parametrize(
-    ("setting", "own", "said"),
-    [
-        ("sise", {}, "a has no setting 'sise'. Did you mean 'size'"),
-        ("word", {}, "word of a is no number: 'x'"),
-        ("same", {}, "all methods have the same same"),
-    ],
-)
+NO_NUMBERS = [
+    ("sise", {}, "a has no setting 'sise'. Did you mean 'size'"),
+    ("word", {}, "word of a is no number: 'x'"),
+    ("same", {}, "all methods have the same same"),
+]
+
+
+@pytest.mark.parametrize(("setting", "own", "said"), NO_NUMBERS)
 def test_a_setting_that_is_no_number_of_each_is_told(setting, own, said):
     kind = Trend(methods=METHODS, setting=setting, **GROWS)
     with pytest.raises(CannotCompareError, match=said):
@@ -83,16 +79,16 @@ def test_a_setting_that_differs_by_task_is_told():
         Trend(methods=METHODS, setting="size", **GROWS).compare(observations)
 
 
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"methods": ("a",), "setting": "x"}, "two points or more"),
-        ({"values": (1.0,)}, "one for each of the methods"),
-        ({"values": (1.0, 1.0, 1.0)}, "two that differ"),
-        ({}, "either 'setting' or 'values'"),
-        ({"setting": "x", "threshold": 1.0}, r"a number in \(0, 1\)"),
-    ],
-)
+REFUSED = [
+    ({"methods": ("a",), "setting": "x"}, "two points or more"),
+    ({"values": (1.0,)}, "one for each of the methods"),
+    ({"values": (1.0, 1.0, 1.0)}, "two that differ"),
+    ({}, "either 'setting' or 'values'"),
+    ({"setting": "x", "threshold": 1.0}, r"a number in \(0, 1\)"),
+]
+
+
+@pytest.mark.parametrize(("changes", "said"), REFUSED)
 def test_a_claim_that_cannot_be_is_refused(changes, said):
     with pytest.raises(ValueError, match=said):
         Trend(**{"methods": METHODS, **GROWS} | changes)

@@ -11,6 +11,8 @@ from uqbench.registry import Host
 from uqbench.suites import read_suites
 
 BOARDS = Path(__file__).parents[3] / "leaderboards"
+NONE = not BOARDS.is_dir()
+pytestmark = pytest.mark.skipif(NONE, reason="needs a clone: the boards are in no wheel")
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +20,6 @@ def suites():
     return read_suites(Host.load(), check=()).suites
 
 
-@pytest.mark.skipif(not BOARDS.is_dir(), reason="needs a clone: the boards are in no wheel")
 def test_the_chart_of_ubes_terms_has_each_world_and_the_published_bars(suites):
     board = StoredBoard.read(BOARDS / "ube-terms" / "paper")
     (figure,) = uqbench_figures(board, suites["ube-terms"])
@@ -33,12 +34,8 @@ def test_the_chart_of_ubes_terms_has_each_world_and_the_published_bars(suites):
     assert svg(figure).startswith("<svg ")
 
 
-@pytest.mark.skipif(not BOARDS.is_dir(), reason="needs a clone: the boards are in no wheel")
 def test_published_panels_are_on_the_boards_that_have_published_numbers(suites):
-    names = {}
-    for suite in ("deepsea", "ube-terms", "five-state"):
+    names = {"deepsea": ["published-panels"], "ube-terms": ["terms-of-ube"], "five-state": []}
+    for suite, expected in names.items():
         board = StoredBoard.read(BOARDS / suite / "paper")
-        names[suite] = [figure.name for figure in uqbench_figures(board, suites[suite])]
-    assert names == {
-        "deepsea": ["published-panels"], "ube-terms": ["terms-of-ube"], "five-state": []
-    }  # fmt: skip
+        assert [figure.name for figure in uqbench_figures(board, suites[suite])] == expected

@@ -2,6 +2,7 @@
 
 import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,27 +18,7 @@ from uqbench.suites import make_plan, read_suites
 from uqbench.suites.tuning import Tuning
 
 METHODS, LEARN = ["exact-posterior", "one-doubt"], ["bdqn", "bootstrapped-dqn"]
-RANKED = """
-[[extend.noise-and-ignorance.metrics]]
-name = "formed"
-summary = "closeness after one factor, by which a budget ranks"
-kind = "queries"
-statistic = "queries/one-size/size"
-normalized_as = "size"
-lowest = -1.0
-highest = 1.0
-
-[extend.noise-and-ignorance.budgets.formed]
-summary = "three worlds of each of two tasks, ranked after one factor"
-primary = "formed"
-steps = 164
-seeds = 3
-ranks = true
-tasks = ["g0-s2-n4", "g9-s05-n4"]
-step_ms = 2.0
-queries = {}
-config = { updates_per_event = 1 }
-"""
+RANKED = str(Path(__file__).with_name("ranked.toml"))
 
 
 def at_one_factor(plan, store):
@@ -71,9 +52,8 @@ def test_one_factor_for_all_tasks_is_the_best_one_in_a_method_s_other_runs(tmp_p
 def test_a_budget_that_ranks_by_it_has_its_scores_in_every_reader(tmp_path, monkeypatch):
     """No record of a run has it; the board that is shown, loaded, written and tuned by has."""
     monkeypatch.setenv("UQBENCH_LOCAL", "[]")
-    (tmp_path / "ranked.toml").write_text(RANKED)
     out, boards = tmp_path / "results", tmp_path / "boards"
-    chosen = {"methods": LEARN, "plugins": [str(tmp_path / "ranked.toml")], "out": out}
+    chosen = {"methods": LEARN, "plugins": [RANKED], "out": out}
     options = uqbench.Options("noise-and-ignorance", "formed", **chosen)
     [board] = uqbench.run("noise-and-ignorance", "formed", **chosen, workers=1).boards
     expected, store = at_one_factor(board.plan, Store(out)), Store(out)

@@ -120,13 +120,13 @@ def test_the_share_of_non_greedy_actions_is_that_of_the_last_full_hundredth_of_t
     assert greedy_one.metrics()["non_greedy_share"].tolist() == [0, 0]
 
 
-@pytest.mark.parametrize(
-    ("observation", "n_actions", "config", "expected"),
-    [
-        (spaces.Box(0, 1, (11,)), 4, UADQNConfig(hidden=(100, 100), posterior_gain=3.0), 0.135),
-        (spaces.Box(0, 1, (4, 10, 10)), 6, UADQNConfig(), 0.128),
-    ],
-)
+PRIORS = [
+    (spaces.Box(0, 1, (11,)), 4, UADQNConfig(hidden=(100, 100), posterior_gain=3.0), 0.135),
+    (spaces.Box(0, 1, (4, 10, 10)), 6, UADQNConfig(), 0.128),
+]
+
+
+@pytest.mark.parametrize(("observation", "n_actions", "config", "expected"), PRIORS)
 def test_the_prior_has_the_known_scale(observation, n_actions, config, expected):
     agent = UADQN(EnvironmentInfo(observation, n_actions, 0.99, 100), [0, 1, 2], config, CPU)
     assert agent.anchor.scale.shape == (3, 2)
@@ -155,7 +155,7 @@ def filled() -> UADQN:
 
 
 @pytest.mark.parametrize("backend", ["aot_eager", pytest.param("inductor", marks=pytest.mark.long)])
-def test_compiled_updates_agree_with_eager_ones(backend: str, monkeypatch) -> None:
+def test_compiled_updates_agree_with_eager_ones(backend, monkeypatch):
     """Traced whole, gradients with it; what is generated from the traces is torch's own."""
     monkeypatch.setattr(torch, "compile", partial(torch.compile, backend=backend))
     eager, compiled = filled(), filled()

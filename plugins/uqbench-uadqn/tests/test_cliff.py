@@ -6,6 +6,7 @@ from importlib.resources import files
 import pytest
 import torch
 from torch.utils._pytree import tree_map
+from uqbench_uadqn.cliff import truth as facts
 from uqbench_uadqn.cliff.config import CliffConfig
 from uqbench_uadqn.cliff.environment import WindyCliff
 from uqbench_uadqn.cliff.grid import ACTIONS, CELLS, DOWN, LEFT, RIGHT, UP, grid
@@ -13,15 +14,6 @@ from uqbench_uadqn.cliff.ground_truth import optimal_q, reachable, return_atoms
 from uqbench_uadqn.cliff.pictures import state_map
 from uqbench_uadqn.cliff.policy_truth import ALPHA, exact_truth, learned
 from uqbench_uadqn.cliff.script import CliffScript, CliffScriptConfig
-from uqbench_uadqn.cliff.truth import (
-    HORIZON,
-    RISKY_PATH,
-    SAFE_PATH,
-    fall_rate,
-    optimal_return,
-    optimal_values,
-    return_distribution,
-)
 
 import uqbench
 from uqbench.agent import EnvironmentInfo
@@ -47,39 +39,41 @@ def walk(env: WindyCliff, actions):
 
 
 def test_the_paths_have_the_published_return_distributions():
-    risky, safe = (return_distribution(PAPER, path) for path in (RISKY_PATH, SAFE_PATH))
-    still = 0.95
-    assert dict(risky.probabilities) == pytest.approx(
-        {-1: 0.05, -2: still * 0.05, -3: still**2 * 0.05, 6: still**3}
+    risky, safe = (
+        facts.return_distribution(PAPER, path) for path in (facts.RISKY_PATH, facts.SAFE_PATH)
     )
+    still = 0.95
+    law = {-1: 0.05, -2: still * 0.05, -3: still**2 * 0.05, 6: still**3}
+    assert dict(risky.probabilities) == pytest.approx(law)
     assert risky.mean == pytest.approx(4.863875, abs=1e-12)  # the paper's "4.8"
     assert risky.variance == pytest.approx(7.854345, abs=1e-6)
     assert risky.fall == pytest.approx(0.142625, abs=1e-12)
     assert dict(safe.probabilities) == {4.0: 1.0}
+    with pytest.raises(ValueError, match="the goal; they end in 1"):
+        facts.return_distribution(PAPER, [RIGHT])
+    with pytest.raises(ValueError, match="wind is a probability, got"):
+        CliffConfig(wind=1.1)
     assert (safe.mean, safe.variance, safe.fall) == (4.0, 0.0, 0.0)
 
 
-def test_actions_that_miss_the_goal_have_no_return_distribution():
-    with pytest.raises(ValueError, match="the goal; they end in 1"):
-        return_distribution(PAPER, [RIGHT])
-
-
 def test_the_best_risk_neutral_policy_takes_the_ledge_while_the_wind_is_weak():
-    assert optimal_return(PAPER) == pytest.approx(4.863875, abs=1e-12)
-    best = optimal_values(PAPER).argmax(-1)
+    assert facts.optimal_return(PAPER) == pytest.approx(4.863875, abs=1e-12)
+    best = facts.optimal_values(PAPER).argmax(-1)
     assert best[0, :4].tolist() == [RIGHT] * 4
     strong = CliffConfig(wind=0.2)
-    assert optimal_return(strong) == pytest.approx(4.0, abs=1e-12)
-    assert optimal_values(strong)[0, 0].argmax() == UP
-    assert (optimal_values(PAPER)[-1, :3] == -1).all()  # one step left, and not beside the goal
+    assert facts.optimal_return(strong) == pytest.approx(4.0, abs=1e-12)
+    assert facts.optimal_values(strong)[0, 0].argmax() == UP
+    assert (
+        facts.optimal_values(PAPER)[-1, :3] == -1
+    ).all()  # one step left, and not beside the goal
 
 
 def test_fall_rates_of_both_paths():
     risky, safe = torch.zeros(CELLS, ACTIONS), torch.zeros(CELLS, ACTIONS)
     risky[:, RIGHT] = safe[5:9, RIGHT] = safe[9, DOWN] = safe[0, UP] = 1
     length = 1 + 0.95 + 0.95**2 + 0.95**3
-    assert fall_rate(PAPER, risky.double()) == pytest.approx(0.142625 / length)
-    assert fall_rate(PAPER, safe.double()) == 0
+    assert facts.fall_rate(PAPER, risky.double()) == pytest.approx(0.142625 / length)
+    assert facts.fall_rate(PAPER, safe.double()) == 0
 
 
 def test_the_exact_values_are_the_means_of_the_return_distributions():
@@ -91,11 +85,11 @@ def test_the_exact_values_are_the_means_of_the_return_distributions():
     start = optimal_q(PAPER, 1.0)
     assert start.obs[0].tolist() == [1] + [0] * CELLS
     ledge = torch.stack([start.return_atoms[0, RIGHT], start.return_probs[0, RIGHT]], -1).tolist()
-    expected = dict(return_distribution(PAPER, RISKY_PATH).probabilities)
+    expected = dict(facts.return_distribution(PAPER, facts.RISKY_PATH).probabilities)
     assert {atom: p for atom, p in ledge if p} == pytest.approx(expected)
     assert start.return_probs[0, UP].max() == 1  # the way around is certain
     # the discounted value of two steps to the goal, from the last cell of the ledge but one
-    t, q = 2, optimal_values(PAPER, discount=0.9)
+    t, q = 2, facts.optimal_values(PAPER, discount=0.9)
     assert q[t, 2, RIGHT] == pytest.approx(-1 + 0.95 * 0.9 * 9)
 
 
@@ -113,11 +107,11 @@ def test_the_script_goes_around():
     script = CliffScript(info, [0], CliffScriptConfig(), CPU)
     obs, _ = env.reset()
     taken = []
-    for _ in SAFE_PATH:
+    for _ in facts.SAFE_PATH:
         action = script.policy(obs[None])[0]
         taken.append(action[0].item())
         obs = env.step(action).obs
-    assert tuple(taken) == SAFE_PATH
+    assert tuple(taken) == facts.SAFE_PATH
     with pytest.raises(UqbenchError, match="of the windy cliff; got"):
         CliffScript(RotatingPixels.info(), [0], CliffScriptConfig(), CPU)
 
@@ -146,7 +140,7 @@ class Walker(CliffScript):
 
 def policy(*cells: int) -> torch.Tensor:
     """The same at every step, from an action for each cell."""
-    return torch.tensor(cells).expand(1, HORIZON, CELLS)
+    return torch.tensor(cells).expand(1, facts.HORIZON, CELLS)
 
 
 AROUND = policy(UP, UP, UP, UP, UP, RIGHT, RIGHT, RIGHT, RIGHT, DOWN)
@@ -171,10 +165,10 @@ def test_no_policy_has_a_higher_cvar_than_the_way_around():
     tables, atoms = grid(PAPER), return_atoms(1.0)
     best = -torch.inf
     for b in atoms.unique():
-        lost, arrived = atoms.minimum(b).unflatten(0, (2, HORIZON))
+        lost, arrived = atoms.minimum(b).unflatten(0, (2, facts.HORIZON))
         value = torch.zeros(CELLS).double()
-        for t in reversed(range(HORIZON)):
-            after = value[tables.leads_to] if t < HORIZON - 1 else lost[t]
+        for t in reversed(range(facts.HORIZON)):
+            after = value[tables.leads_to] if t < facts.HORIZON - 1 else lost[t]
             after = torch.where(tables.leads_to == 4, arrived[t], after)
             value = (tables.fall * lost[t] + (1 - tables.fall) * after).amax(-1)
         best = max(best, float(b - (b - value[0]) / ALPHA))
@@ -197,13 +191,11 @@ def test_where_going_around_gains_nothing_there_is_no_risk_to_control(wind, why)
 def test_who_knows_the_way_has_the_full_score_although_exploring(tmp_path):
     (tmp_path / "mine.py").write_text(WALKER)
     rows = [f"{tmp_path}/mine.py:Walker", "safe-path", "constant-action", "uniform-random"]
-    results = uqbench.run(
-        "windy-cliff", "smoke", methods=rows, out=tmp_path / "results", workers=1, progress=False
-    )
-    means = results.table("leaderboard.csv").set_index("method")
-    assert means["mean"].to_dict() == pytest.approx(
-        {"walker": 1, "safe-path": 1, "constant-action": 0, "uniform-random": 0}
-    )
+    how = {"out": tmp_path / "results", "workers": 1, "progress": False}
+    found = uqbench.run("windy-cliff", "smoke", methods=rows, **how)
+    means = found.table("leaderboard.csv").set_index("method")
+    known = {"walker": 1, "safe-path": 1, "constant-action": 0, "uniform-random": 0}
+    assert means["mean"].to_dict() == pytest.approx(known)
     while_training = means["training_cvar25_mean"]
     assert while_training["walker"] < 0.5 < while_training["safe-path"]
 
@@ -221,16 +213,11 @@ def test_walls_stop_and_the_cliff_is_below_the_ledge():
     assert (tables.fall[5:, [UP, RIGHT, LEFT]] == 0).all()
 
 
-def test_the_wind_is_a_probability():
-    with pytest.raises(ValueError, match="wind is a probability, got"):
-        CliffConfig(wind=1.1)
-
-
 # -- the environment ------------------------------------------------------------------------------
 
 
 def test_the_safe_path_pays_four_and_counts_on_its_last_step():
-    outcomes = walk(WindyCliff(PAPER, [1, 2], LIMIT), SAFE_PATH)
+    outcomes = walk(WindyCliff(PAPER, [1, 2], LIMIT), facts.SAFE_PATH)
     assert [o.reward.tolist() for o in outcomes] == [[-1, -1]] * 5 + [[9, 9]]
     assert [o.terminated.any().item() for o in outcomes] == [False] * 5 + [True]
     assert [o.events["safe_path"].tolist() for o in outcomes] == [[0, 0]] * 5 + [[1, 1]]
@@ -243,12 +230,12 @@ def test_the_safe_path_pays_four_and_counts_on_its_last_step():
 
 def test_an_episode_by_the_ledge_is_no_safe_one_and_the_next_episode_may_be():
     env = WindyCliff(CliffConfig(wind=0.0), [1], LIMIT)
-    along = walk(env, RISKY_PATH)
+    along = walk(env, facts.RISKY_PATH)
     assert along[-1].reward.tolist() == [9]
     assert along[-1].events["safe_path"].tolist() == [0]
     assert [o.events["risky_path"].item() for o in along] == [0, 0, 0, 1]
-    back = [RIGHT, UP, LEFT, *SAFE_PATH[1:]]  # one foot on the ledge
-    around = [env.step(torch.tensor([action])) for action in (*back, *SAFE_PATH)]
+    back = [RIGHT, UP, LEFT, *facts.SAFE_PATH[1:]]  # one foot on the ledge
+    around = [env.step(torch.tensor([action])) for action in (*back, *facts.SAFE_PATH)]
     assert [o.events["safe_path"].item() for o in around] == [0] * (len(back) + 5) + [1]
 
 
@@ -273,7 +260,7 @@ def test_random_actions_fall_as_often_as_the_tables_say_and_end_their_episodes_b
         falls += fell
     error = falls.std().item() / lanes**0.5 / steps
     # 0.3 of an error for the episode that is under way at the end; wrong once in 1.7 million
-    assert abs(falls.mean().item() / steps - fall_rate(PAPER, UNIFORM)) < 5.3 * error
+    assert abs(falls.mean().item() / steps - facts.fall_rate(PAPER, UNIFORM)) < 5.3 * error
 
 
 def test_a_lane_is_the_same_alone_and_among_others_and_goes_on_as_it_was():
@@ -300,21 +287,16 @@ def test_the_suite_states_what_the_tables_give():
     config = CliffConfig(**suite["tasks"][0]["config"])
     tables = suite["normalization"].items()
     constants = {name: table["constants"]["cliff"] for name, table in tables}
-    assert constants["falls_per_step"]["zero"] == pytest.approx(fall_rate(config, UNIFORM))
-    assert constants["late_return"]["one"] == pytest.approx(optimal_return(config))
-    assert suite["tasks"][0]["time_limit"] == HORIZON
-    for end, path in (("zero", RISKY_PATH), ("one", SAFE_PATH)):
-        law = return_distribution(config, path).probabilities
+    assert constants["falls_per_step"]["zero"] == pytest.approx(facts.fall_rate(config, UNIFORM))
+    assert constants["late_return"]["one"] == pytest.approx(facts.optimal_return(config))
+    assert suite["tasks"][0]["time_limit"] == facts.HORIZON
+    for end, path in (("zero", facts.RISKY_PATH), ("one", facts.SAFE_PATH)):
+        law = facts.return_distribution(config, path).probabilities
         cvar = CVaR(0.25)(torch.tensor([*law]).double(), torch.tensor([*law.values()]).double())
         assert constants["training_cvar25"][end] == pytest.approx(cvar.item())
-    own = {
-        *("epsilon_final", "epsilon_decay_steps", "epsilon_decay_from", "epistemic_weight"),
-        *("aleatoric_weight", "aleatoric"),
-    }
-    learning = [
-        one["config"] for one in suite["methods"] if one.get("agent") in ("ua-dqn", "qr-dqn")
-    ]
-    shared = [{k: v for k, v in config.items() if k not in own} for config in learning]
+    own = ("epsilon_final", "epsilon_decay_", "epistemic_weight", "aleatoric")
+    learning = [one for one in suite["methods"] if one.get("agent") in ("ua-dqn", "qr-dqn")]
+    shared = [{k: v for k, v in one["config"].items() if not k.startswith(own)} for one in learning]
     assert all(config == shared[0] for config in shared)  # "differ only in action selection"
 
 
@@ -332,7 +314,7 @@ def test_every_lane_has_the_truth_of_its_own_policy():
     start = (exact.obs[:, 0] == 1) & (exact.obs[:, -1] == 0)
     assert truth.q[1, start, UP].item() == pytest.approx(4.0)
     assert truth.probs[1, start, UP].max().item() == 1.0
-    along = return_distribution(PAPER, (RIGHT, UP, RIGHT, RIGHT, RIGHT, DOWN))
+    along = facts.return_distribution(PAPER, (RIGHT, UP, RIGHT, RIGHT, RIGHT, DOWN))
     assert truth.q[1, start, RIGHT].item() == pytest.approx(along.mean)
     values, probs = truth.returns[1, start, RIGHT], truth.probs[1, start, RIGHT]
     variance = (probs * (values - along.mean).square()).sum().item()

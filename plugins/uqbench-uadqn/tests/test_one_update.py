@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from by_hand import Adam, Arrays, minibatches
 from gymnasium import spaces
 from numpy.typing import NDArray
 from uqbench_uadqn.agent import UADQN
@@ -13,7 +14,6 @@ from uqbench_uadqn.config import UADQNConfig
 from uqbench.agent import EnvironmentInfo
 from uqbench.testing.worlds import transitions
 
-Arrays = dict[str, NDArray[np.float64]]
 ACTIONS, QUANTILES, BATCH, STEPS, RATE, NOISE = 3, 4, 6, 8, 1e-2, 0.7
 EPSILON = 1e-3
 """Adam's: where κ = 0, gradients are sums of few values, and some cancel but for rounding."""
@@ -37,24 +37,6 @@ def parameters(agent: UADQN) -> Arrays:
     return found
 
 
-def learned(agent: UADQN) -> list[tuple[Arrays, int]]:
-    """The minibatches of some gradient steps, and how many transitions were stored at each."""
-    batches: list[tuple[Arrays, int]] = []
-    objective = agent.objective
-
-    def seen(batch: Any) -> Any:
-        own = {name: x[0].double().numpy() for name, x in batch.items()}
-        batches.append((own, int(agent.replay.stored)))
-        return objective(batch)
-
-    agent.objective = seen  # type: ignore[method-assign]
-    for step in transitions([7], (4,), ACTIONS, 60):
-        if len(batches) < STEPS:
-            agent.act(step.obs)
-            agent.observe(step)
-    return batches
-
-
 def outputs(known: Arrays, of: str, x: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Hidden units, and quantiles ``[B, A, N]``."""
     hidden = np.maximum(x @ known[f"{of}0.weight"] + known[f"{of}0.bias"], 0)
@@ -63,7 +45,7 @@ def outputs(known: Arrays, of: str, x: NDArray[Any]) -> tuple[NDArray[Any], NDAr
 
 
 @pytest.mark.parametrize("kappa", [0.0, 0.5])
-def test_ua_dqn_s_gradient_steps_are_those_of_its_formulas(kappa: float) -> None:
+def test_ua_dqn_s_gradient_steps_are_those_of_its_formulas(kappa):
     """Clements et al. 2019: equation 1 for each network, and the anchors of Pearce et al. 2018.
 
     Targets are the main network's, of the action that is greedy by its mean. A sample's penalty is
@@ -72,10 +54,10 @@ def test_ua_dqn_s_gradient_steps_are_those_of_its_formulas(kappa: float) -> None
     info = EnvironmentInfo(spaces.Box(-1, 1, (4,)), ACTIONS, discount=0.9, total_steps=100)
     agent = UADQN(info, [7], UADQNConfig(**CONFIG, kappa=kappa), torch.device("cpu"))
     before = parameters(agent)
-    batches = learned(agent)
-    own, first, second = dict(before), dict[str, Any](), dict[str, Any]()
+    stream, own, adam = transitions([7], (4,), ACTIONS, 60), dict(before), Adam(RATE, EPSILON)
+    batches = minibatches(agent, stream, STEPS, lambda: {"stored": int(agent.replay.stored)})
     scales = {n: np.mean([before[f"{n}{p}"].std(ddof=1) for p in PARTS]) for n in "ab"}
-    for t, (batch, stored) in enumerate(batches, 1):
+    for batch in batches:
         _, later = outputs(own, "t", batch["next_obs"])
         best = later.mean(2).argmax(1)
         goes_on = 0.9 * (1 - batch["terminated"])[:, None]
@@ -97,12 +79,8 @@ def test_ua_dqn_s_gradient_steps_are_those_of_its_formulas(kappa: float) -> None
                 gradients[name] = gradient.reshape(own[name].shape)
                 if of != "m":
                     away = own[name] - before[name]
-                    gradients[name] += 2 * NOISE**2 / (scales[of] ** 2 * stored) * away
-        for name, gradient in gradients.items():
-            first[name] = 0.9 * first.get(name, 0) + 0.1 * gradient
-            second[name] = 0.999 * second.get(name, 0) + 0.001 * gradient**2
-            m, v = first[name] / (1 - 0.9**t), second[name] / (1 - 0.999**t)
-            own[name] = own[name] - RATE * m / (np.sqrt(v) + EPSILON)
+                    gradients[name] += 2 * NOISE**2 / (scales[of] ** 2 * batch["stored"]) * away
+        adam.step(own, gradients)
     for name, value in parameters(agent).items():
         assert np.abs(value - own[name]).max() < 1e-5, name
         assert (np.abs(value - before[name]).max() > 0) == (name[0] != "t"), name

@@ -168,9 +168,8 @@ def test_the_quantile_objective_is_the_mean_loss_and_the_anchors_penalty():
 
 def test_anchored_outputs_end_at_the_maximum_a_posteriori():
     """Linear in one weight and one bias: the minimum has a closed form."""
-    config = of.AnchoredOutputsConfig(
-        hidden=(), networks=3, outputs=2, noise=0.5, learning_rate=0.1
-    )
+    size = {"hidden": (), "networks": 3, "outputs": 2}
+    config = of.AnchoredOutputsConfig(**size, noise=0.5, learning_rate=0.1)
     data = FUNCTION.data([0])
     estimator = AnchoredOutputs(FUNCTION, [0], config, CPU)
     prior = torch.diag(torch.tensor([1 / config.weight_std**2, 1 / config.bias_std**2]))
@@ -179,9 +178,8 @@ def test_anchored_outputs_end_at_the_maximum_a_posteriori():
     anchors = torch.stack([weight[0, :, 0], bias[0, :, 0]])  # [2, networks, outputs]
     estimator.fit(data, None, 1_200)
     precision = features.T @ features / 0.25 + prior
-    pull = (features.T @ data.targets[0] / 0.25)[:, None, None] + torch.einsum(
-        "ij,jek->iek", prior, anchors
-    )
+    own = torch.einsum("ij,jek->iek", prior, anchors)
+    pull = (features.T @ data.targets[0] / 0.25)[:, None, None] + own
     expected = torch.linalg.solve(precision, pull.flatten(1)).unflatten(1, (3, 2))
     weight, bias = (parameter.detach() for parameter in estimator.networks.parameters())
     found = torch.stack([weight[0, :, 0], bias[0, :, 0]])
@@ -201,10 +199,10 @@ def test_anchored_outputs_state_the_variance_over_all_predictions():
 OUTPUTS = of.AnchoredOutputsConfig(hidden=(6,), networks=2, outputs=3)
 
 
-@pytest.mark.parametrize(
-    ("kind", "task", "config"),
-    [(AnchoredQuantiles, COSINE, SMALL), (AnchoredOutputs, FUNCTION, OUTPUTS)],
-)
+ESTIMATORS = [(AnchoredQuantiles, COSINE, SMALL), (AnchoredOutputs, FUNCTION, OUTPUTS)]
+
+
+@pytest.mark.parametrize(("kind", "task", "config"), ESTIMATORS)
 def test_a_lane_is_the_same_alone_and_among_others_bit_for_bit(kind, task, config):
     found = []
     for seeds in ([7], [3, 7, 9]):
@@ -217,14 +215,14 @@ def test_a_lane_is_the_same_alone_and_among_others_bit_for_bit(kind, task, confi
     assert all(torch.equal(a, b) for a, b in zip(*found, strict=True))
 
 
-@pytest.mark.parametrize(
-    ("config", "settings"),
-    [
-        (of.NoisyCosineConfig, {"points": 3}), (of.PriorFunctionConfig, {"noise": 0.0}),
-        (of.Prior, {"bias_std": 0.0}), (of.AnchoredQuantilesConfig, {"samples": 1}),
-        (of.AnchoredOutputsConfig, {"networks": 1, "outputs": 1}),
-    ],
-)  # fmt: skip
+REFUSED = [
+    (of.NoisyCosineConfig, {"points": 3}), (of.PriorFunctionConfig, {"noise": 0.0}),
+    (of.Prior, {"bias_std": 0.0}), (of.AnchoredQuantilesConfig, {"samples": 1}),
+    (of.AnchoredOutputsConfig, {"networks": 1, "outputs": 1}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("config", "settings"), REFUSED)
 def test_settings_that_make_no_sense_are_refused(config, settings):
     with pytest.raises(ValueError, match="got"):
         config(**settings)

@@ -48,9 +48,8 @@ def test_the_variance_of_the_estimators_falls_with_n_only_if_outputs_are_uncorre
     a, b = means + S * noise
     # relative standard error of a variance of 10,000 nearly normal values: 1.4 to 1.6 %
     assert of.epistemic_var(a, b).var().item() == pytest.approx(2 * S**4 / n, rel=0.1)
-    assert of.aleatoric_var(a, b).var().item() == pytest.approx(
-        2 * S**2 * aleatoric / n + S**4 * (n - 1) / n**2, rel=0.1
-    )
+    expected = 2 * S**2 * aleatoric / n + S**4 * (n - 1) / n**2
+    assert of.aleatoric_var(a, b).var().item() == pytest.approx(expected, rel=0.1)
     a, b = means + S * noise[:, :, :1]  # all quantiles shift together
     # of a squared normal: 3.7 %
     assert of.epistemic_var(a, b).var().item() == pytest.approx(2 * S**4, rel=0.22)

@@ -4,13 +4,7 @@ import math
 
 import pytest
 import torch
-from uqbench_ube.chain.agents import (
-    BonusDecider,
-    BonusDecisionConfig,
-    Decider,
-    UBEDecider,
-    UBEDecisionConfig,
-)
+from uqbench_ube.chain import agents
 from uqbench_ube.chain.config import ChainConfig, best_return, mean_returns
 from uqbench_ube.chain.environment import ChainLanes
 from uqbench_ube.chain.process import bonus_per_visit, uncertainty_per_visit
@@ -18,6 +12,8 @@ from uqbench_ube.chain.process import bonus_per_visit, uncertainty_per_visit
 from uqbench.agent import EnvironmentInfo
 from uqbench.environment import LaneEnv
 from uqbench.lanes import Normal
+from uqbench.testing.conformance.agent_runs import AgentSubject
+from uqbench.testing.results import results
 from uqbench.testing.worlds import act, as_step, step_of_actors
 
 CPU = torch.device("cpu")
@@ -57,7 +53,7 @@ def test_every_step_ends_an_episode_and_tells_its_expected_regret():
     assert outcome.events["regret"].tolist() == [0.0, 1.0, 1.0]
 
 
-def decide(agent: Decider, env: LaneEnv, steps: int) -> torch.Tensor:
+def decide(agent: agents.Decider, env: LaneEnv, steps: int) -> torch.Tensor:
     """Regret per episode, ``[steps, L]``."""
     obs, _ = env.reset()
     regrets = []
@@ -69,12 +65,12 @@ def decide(agent: Decider, env: LaneEnv, steps: int) -> torch.Tensor:
     return torch.stack(regrets)
 
 
-def ube(seeds, **config) -> UBEDecider:
-    return UBEDecider(INFO, seeds, UBEDecisionConfig(**config), CPU)
+def ube(seeds, **config) -> agents.UBEDecider:
+    return agents.UBEDecider(INFO, seeds, agents.UBEDecisionConfig(**config), CPU)
 
 
-def bonus(seeds, **config) -> BonusDecider:
-    return BonusDecider(INFO, seeds, BonusDecisionConfig(**config), CPU)
+def bonus(seeds, **config) -> agents.BonusDecider:
+    return agents.BonusDecider(INFO, seeds, agents.BonusDecisionConfig(**config), CPU)
 
 
 def test_thompson_scores_are_those_of_equation_3():
@@ -111,35 +107,18 @@ def test_means_are_those_of_the_returns():
     assert agent.policy(obs[:, None]).tolist() == [[1]]
 
 
-def test_ube_has_a_fraction_of_the_bonus_regret():
-    """Figure 2 in small. 100 seeds, 400 episodes; the ratio is below 1/4 by 8 standard errors."""
-    seeds = range(10_000, 10_100)
-    agents = ube(seeds), bonus(seeds, beta=0.3, compounds="variances"), bonus(seeds, beta=0.2)
-    totals = []
-    for agent in agents:
-        env = ChainLanes(ChainConfig(), range(100), None, CPU)
-        totals.append(decide(agent, env, 400).sum(0).mean())
-    of_ube, calibrated, of_bonus = totals
-    assert max(of_ube, calibrated) < 0.5 * of_bonus
+@pytest.mark.parametrize("rule", ["agent-lanes", "agent-checkpoint"])
+@pytest.mark.parametrize(
+    ("factory", "config"),
+    [
+        (agents.UBEDecider, agents.UBEDecisionConfig()),
+        (agents.BonusDecider, agents.BonusDecisionConfig()),
+    ],
+)
+def test_agents_keep_the_rules_of_lanes_and_checkpoints(factory, config, rule):
+    def world(count, first):
+        return ChainLanes(ChainConfig(), range(first, first + count), None, CPU)
 
-
-@pytest.mark.parametrize("make", [ube, bonus])
-def test_a_lane_is_the_same_alone_and_among_others_bit_for_bit(make):
-    together, alone = make([5, 6, 7]), make([6])
-    one = decide(together, ChainLanes(ChainConfig(), [1, 2, 3], None, CPU), 100)
-    other = decide(alone, ChainLanes(ChainConfig(), [2], None, CPU), 100)
-    assert torch.equal(one[:, 1], other[:, 0])
-    assert torch.equal(together.mean[1], alone.mean[0])
-
-
-@pytest.mark.parametrize("make", [ube, bonus])
-def test_a_resumed_agent_goes_on_bit_for_bit(make):
-    agent, env = make([5, 6]), ChainLanes(ChainConfig(), [1, 2], None, CPU)
-    decide(agent, env, 30)
-    resumed, again = make([5, 6]), ChainLanes(ChainConfig(), [1, 2], None, CPU)
-    resumed.load_state_dict(agent.state_dict())
-    again.load_state_dict(env.state_dict())
-    for one, world in ((agent, env), (resumed, again)):
-        decide(one, world, 30)
-    assert torch.equal(agent.mean, resumed.mean)
-    assert torch.equal(agent.visits, resumed.visits)
+    subject = AgentSubject(name="decider", factory=factory, config=config, world=world, info=INFO)
+    (found,) = results([subject], rule)
+    assert found.status == "passed", str(found)

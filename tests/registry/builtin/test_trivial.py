@@ -1,7 +1,5 @@
 """Agents that learn nothing."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch
@@ -10,13 +8,8 @@ from scipy import stats
 from torch import Tensor
 
 from uqbench import testing
-from uqbench.agent import EnvironmentInfo, Step
-from uqbench.builtin.trivial import (
-    ConstantAction,
-    ConstantActionConfig,
-    UniformRandom,
-    UniformRandomConfig,
-)
+from uqbench.agent import EnvironmentInfo
+from uqbench.builtin import trivial
 from uqbench.errors import UqbenchError
 from uqbench.testing.worlds import act, step_of_actors
 
@@ -25,25 +18,22 @@ SPEC = EnvironmentInfo(spaces.Box(-1, 1, (2,)), 4, 0.99, total_steps=1000)
 RARE = 1e-6  # least p-value: a test of frequencies fails for one fresh seed in a million
 
 
-def uniform(seeds: list[int]) -> UniformRandom:
-    return UniformRandom(SPEC, seeds, UniformRandomConfig(), CPU)
+def uniform(seeds: list[int]) -> trivial.UniformRandom:
+    return trivial.UniformRandom(SPEC, seeds, trivial.UniformRandomConfig(), CPU)
 
 
-def step(t: int, lanes: int) -> Step:
-    obs, ends = torch.zeros(lanes, 2), torch.zeros(lanes, dtype=torch.bool)
-    action = torch.zeros(lanes, dtype=torch.int64)
-    return step_of_actors(obs, action, torch.zeros(lanes), ends, ends, obs)
-
-
-def acted(agent: UniformRandom, steps: int, lanes: int, valid: Tensor | None = None) -> Tensor:
-    actions = []
-    for t in range(steps):
-        actions.append(act(agent, torch.zeros(lanes, 2), valid))
-        agent.observe(step(t, lanes))
+def acted(
+    agent: trivial.UniformRandom, steps: int, lanes: int, valid: Tensor | None = None
+) -> Tensor:
+    obs, none = torch.zeros(lanes, 2), torch.zeros(lanes)
+    step, actions = step_of_actors(obs, none.long(), none, none > 0, none > 0, obs), []
+    for _ in range(steps):
+        actions.append(act(agent, obs, valid))
+        agent.observe(step)
     return torch.stack(actions)
 
 
-def test_random_actions_are_uniform_over_the_valid_ones() -> None:
+def test_random_actions_are_uniform_over_the_valid_ones():
     valid = torch.tensor([[True] * 4, [False, True, False, True]])
     actions = acted(uniform([0, 1]), 4000, 2, valid)
     for lane, chosen in enumerate(actions.T):
@@ -53,7 +43,7 @@ def test_random_actions_are_uniform_over_the_valid_ones() -> None:
     assert stats.chisquare(np.bincount(acted(uniform([5]), 4000, 1)[:, 0])).pvalue > RARE
 
 
-def test_the_evaluated_random_policy_is_pure_and_uniform() -> None:
+def test_the_evaluated_random_policy_is_pure_and_uniform():
     agent = uniform([1])
     obs = torch.rand(1, 4000, 2)
     first = agent.policy(obs)
@@ -68,18 +58,18 @@ def test_the_evaluated_random_policy_is_pure_and_uniform() -> None:
 
 
 @pytest.mark.parametrize("rule", ["agent-lanes", "agent-checkpoint"])
-def test_a_random_agent_keeps_the_rules_of_lanes_and_checkpoints(rule: str) -> None:
+def test_a_random_agent_keeps_the_rules_of_lanes_and_checkpoints(rule):
     testing.check("uqbench:uniform-random", rule)
 
 
-def test_a_constant_action_is_taken_in_training_and_evaluation() -> None:
-    agent = ConstantAction(SPEC, [0, 1], ConstantActionConfig(action=2), CPU)
+def test_a_constant_action_is_taken_in_training_and_evaluation():
+    agent = trivial.ConstantAction(SPEC, [0, 1], trivial.ConstantActionConfig(action=2), CPU)
     assert act(agent, torch.zeros(2, 2)).tolist() == [2, 2]
     assert agent.policy(torch.zeros(2, 3, 2)).tolist() == [[2] * 3] * 2
     assert agent.uncertainty(torch.zeros(2, 3, 2)) is None
 
 
 @pytest.mark.parametrize("action", [-1, 4])
-def test_a_constant_action_that_the_environment_lacks_is_refused(action: int) -> None:
+def test_a_constant_action_that_the_environment_lacks_is_refused(action):
     with pytest.raises(UqbenchError, match=f"action must be one of 0 to 3; got {action}"):
-        ConstantAction(SPEC, [0], ConstantActionConfig(action=action), CPU)
+        trivial.ConstantAction(SPEC, [0], trivial.ConstantActionConfig(action=action), CPU)

@@ -9,22 +9,14 @@ import numpy as np
 import pytest
 import torch
 
-from uqbench.errors import CannotSaveError, StorageError
+from uqbench.errors import CannotSaveError
 from uqbench.results import Folder, Provenance
-from uqbench.runner.checkpoints import (
-    Checkpoint,
-    Checkpointer,
-    UnusableError,
-    read,
-    read_state,
-    remove,
-    write,
-)
+from uqbench.runner import checkpoints
 from uqbench.runner.process import Stop, Stopwatch
 
 CPU = torch.device("cpu")
 PROVENANCE = Provenance(platform="p", device="d", versions={}, content={}, git_revision=None)
-ABOUT = Checkpoint(
+ABOUT = checkpoints.Checkpoint(
     seeds=(3, 4), runs=("a", "b"), step=7, seconds=1.5, cpu_seconds=1.2, resumed=(),
     began="2026-01-01T00:00:00+00:00", provenance=PROVENANCE,
 )  # fmt: skip
@@ -40,27 +32,27 @@ def state(**more: Any) -> dict[str, Any]:
 
 def test_what_is_read_is_what_was_written(tmp_path):
     given = state(more=[(1, 2.5), {0: torch.ones(2, dtype=torch.bool)}])
-    write(at(tmp_path / "c"), ABOUT, given)
-    about = read(at(tmp_path / "c"))
+    checkpoints.write(at(tmp_path / "c"), ABOUT, given)
+    about = checkpoints.read(at(tmp_path / "c"))
     assert about.model_copy(update={"state": "", "digest": ""}) == ABOUT
-    found = read_state(at(tmp_path / "c"), about, CPU)
+    found = checkpoints.read_state(at(tmp_path / "c"), about, CPU)
     assert torch.equal(found["agent"].pop("weights"), given["agent"].pop("weights"))
     assert torch.equal(found["more"][1].pop(0), given["more"][1].pop(0))
     assert found == given
 
 
 def test_the_next_one_takes_the_place_of_the_last_and_of_what_was_left_half_written(tmp_path):
-    write(at(tmp_path), ABOUT, state())
+    checkpoints.write(at(tmp_path), ABOUT, state())
     (tmp_path / ".step-8.pt.99.tmp").write_bytes(b"half")
-    write(at(tmp_path), ABOUT.model_copy(update={"step": 9}), state())
+    checkpoints.write(at(tmp_path), ABOUT.model_copy(update={"step": 9}), state())
     assert sorted(path.name for path in tmp_path.iterdir()) == ["checkpoint.json", "step-9.pt"]
-    assert read(at(tmp_path)).step == 9
+    assert checkpoints.read(at(tmp_path)).step == 9
 
 
 def test_a_state_that_was_written_without_its_description_changes_nothing(tmp_path):
-    write(at(tmp_path), ABOUT, state())
+    checkpoints.write(at(tmp_path), ABOUT, state())
     (tmp_path / "step-8.pt").write_bytes(b"killed here")
-    assert read(at(tmp_path)).step == 7
+    assert checkpoints.read(at(tmp_path)).step == 7
 
 
 def changed(path: Path) -> None:
@@ -82,35 +74,35 @@ DAMAGES = {
 @pytest.mark.parametrize("name", ["checkpoint.json", "step-7.pt"])
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_file_is_named(name, damage, tmp_path):
-    write(at(tmp_path / "c"), ABOUT, state())
+    checkpoints.write(at(tmp_path / "c"), ABOUT, state())
     DAMAGES[damage](tmp_path / "c" / name)
-    with pytest.raises(UnusableError, match=name.replace(".", r"\.")):
-        read(at(tmp_path / "c"))
+    with pytest.raises(checkpoints.UnusableError, match=name.replace(".", r"\.")):
+        checkpoints.read(at(tmp_path / "c"))
 
 
-@pytest.mark.parametrize(
-    ("thing", "kind"),
-    [
-        (np.ones(2), "numpy.ndarray"),
-        (np.float64(1), "numpy.float64"),
-        ({1}, "builtins.set"),
-        (b"", "empty bytes"),
-    ],
-)
+UNREADABLE = [
+    (np.ones(2), "numpy.ndarray"),
+    (np.float64(1), "numpy.float64"),
+    ({1}, "builtins.set"),
+    (b"", "empty bytes"),
+]
+
+
+@pytest.mark.parametrize(("thing", "kind"), UNREADABLE)
 def test_what_could_not_be_read_again_is_refused_by_its_name(thing, kind, tmp_path):
     with pytest.raises(CannotSaveError, match=rf"agent\.deep\[1\] is (a )?{kind}"):
-        write(at(tmp_path), ABOUT, {"agent": {"deep": [1, thing]}})
+        checkpoints.write(at(tmp_path), ABOUT, {"agent": {"deep": [1, thing]}})
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_view_is_saved_without_what_it_is_a_view_of(tmp_path):
-    write(at(tmp_path), ABOUT, {"view": torch.zeros(1_000_000)[:3]})
+    checkpoints.write(at(tmp_path), ABOUT, {"view": torch.zeros(1_000_000)[:3]})
     assert (tmp_path / "step-7.pt").stat().st_size < 10_000
 
 
 def test_only_the_files_of_a_checkpoint_are_removed_and_nothing_behind_a_link(tmp_path):
     folder, victim = tmp_path / "c", tmp_path / "victim"
-    write(at(folder), ABOUT, state())
+    checkpoints.write(at(folder), ABOUT, state())
     victim.mkdir()
     (victim / "checkpoint.json").write_text("the user's")
     (folder / "notes.txt").write_text("the user's")
@@ -118,12 +110,12 @@ def test_only_the_files_of_a_checkpoint_are_removed_and_nothing_behind_a_link(tm
     (folder / "step-1.pt").mkdir()
     (folder / "step-2.pt").symlink_to(victim / "checkpoint.json")
     (folder / ".step-8.pt.99.tmp").write_bytes(b"half")
-    write(at(folder), ABOUT.model_copy(update={"step": 9}), state())
+    checkpoints.write(at(folder), ABOUT.model_copy(update={"step": 9}), state())
     for _ in range(2):
-        remove(at(folder))
+        checkpoints.remove(at(folder))
     assert sorted(path.name for path in folder.iterdir()) == ["notes.txt", "step-1.pt", "step-x.pt"]
     (tmp_path / "link").symlink_to(victim)
-    remove(at(tmp_path / "link"))
+    checkpoints.remove(at(tmp_path / "link"))
     assert (victim / "checkpoint.json").read_text() == "the user's"
 
 
@@ -131,7 +123,7 @@ def test_checkpoints_are_rarer_where_they_take_long(tmp_path, monkeypatch):
     clock, written, told = [0.0], [], []
     monkeypatch.setattr("uqbench.runner.checkpoints.time.monotonic", lambda: clock[0])
     about = ABOUT.model_copy(update={"step": 0})
-    checkpointer = Checkpointer(
+    checkpointer = checkpoints.Checkpointer(
         at(tmp_path), about, Stopwatch(), 60.0, Stop(), written.append, told.append
     )
 
@@ -148,34 +140,14 @@ def test_checkpoints_are_rarer_where_they_take_long(tmp_path, monkeypatch):
 
 
 def test_outside_of_steps_it_ends_at_once():
-    stop = Stop()
     with pytest.raises(SystemExit):
-        stop.ask()
+        Stop().ask()
     stop = Stop()
     with pytest.raises(SystemExit), stop.deferred():
         stop.ask()
 
 
-def test_a_full_device_is_told_from_other_trouble(tmp_path, monkeypatch):
-    if not Path("/dev/full").exists():
-        pytest.skip("no /dev/full here")
-    original = os.open
-
-    def full(path: Any, *rest: Any, **keywords: Any) -> int:
-        if str(path).endswith(".tmp"):
-            return original("/dev/full", os.O_RDWR)
-        return original(path, *rest, **keywords)
-
-    monkeypatch.setattr(os, "open", full)
-    with pytest.raises(StorageError, match="No space left on device") as caught:
-        write(at(tmp_path), ABOUT, state())
-    assert caught.value.full
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_file_that_cannot_be_written_for_another_reason_says_that_one(tmp_path):
-    from uqbench.runner.checkpoints import _save
-
     class Broken(io.BytesIO):
         def write(self, _data):
             try:
@@ -184,4 +156,4 @@ def test_a_file_that_cannot_be_written_for_another_reason_says_that_one(tmp_path
                 raise RuntimeError("the real reason")  # noqa: B904
 
     with pytest.raises(RuntimeError, match="the real reason"):
-        _save(state(), Broken())
+        checkpoints._save(state(), Broken())

@@ -9,14 +9,13 @@ from pathlib import Path
 
 import pytest
 import torch
-from toy_runs import Command, began, digests, texts
+from toy_runs import Command, began, digests, first_batch, plan_of, texts
 
 from uqbench.results import Folder, RunState, Store
 from uqbench.results.records import Saved
 from uqbench.runner import Batch, make_batch_groups
 from uqbench.runner.checkpoints import UnusableError, read, read_state, write
 from uqbench.runner.resume import find_resume_point
-from uqbench.suites import make_plan, read_suites
 
 # after the first step; around a record, a block of the recorder, an evaluation, and the end
 STOPS = (1, 5, 6, 7, 255, 256, 257, 299, 300, 301, 599, 600)
@@ -44,10 +43,8 @@ def test_a_checkpoint_of_other_code_is_refused_by_name(batch, run, tmp_path, kin
     store = Store(tmp_path)
     run(batch, store, until=100)
     record = store.read(batch.runs[0].folder).record
-    assert record is not None
     made = record.provenance
     origin = find_resume_point(batch.runs, store, made)
-    assert origin is not None
     assert origin.about.step == 100
     own = {**getattr(made, kind)}
     assert own  # else nothing could be other
@@ -79,8 +76,7 @@ def test_lanes_not_wanted_any_more_execute_along_and_are_not_stored(batch, run, 
 
 
 def test_runs_that_share_a_checkpoint_are_a_batch_again(batch, host):
-    suite = read_suites(host).suite("toy")
-    plan = make_plan(suite, host, device="cpu", methods=["fast"], tasks=["long"], seeds=range(6))
+    plan = plan_of(host, methods=["fast"], tasks=["long"], seeds=range(6))
     shared = dict.fromkeys(plan.runs[1:4], "there")
     for lanes in (1, 2, 9):
         batches = [batch for (batch,) in make_batch_groups(plan, plan.runs, "cpu", lanes, shared)]
@@ -93,11 +89,9 @@ def test_a_checkpoint_of_other_runs_is_not_used(batch, run, host, tmp_path):
     store = Store(tmp_path)
     run(batch, store, until=100)
     [path] = checkpoints(store)
-    suite = read_suites(host).suite("toy")
-    other = make_plan(suite, host, device="cpu", methods=["slow"], tasks=["long"]).cells[0]
-    stranger = Batch(other, batch.budget, batch.metrics, "cpu")
+    stranger = first_batch(plan_of(host, methods=["slow"], tasks=["long"]))
     run(stranger, store, until=50)
-    theirs = store.checkpoint_folder(other.runs[0]).path
+    theirs = store.checkpoint_folder(stranger.runs[0]).path
     for file in theirs.iterdir():
         file.unlink()
     for file in path.iterdir():
@@ -113,25 +107,24 @@ def rename_checkpoint(batch: Batch, store: Store, folder: str) -> None:
     """Let the runs' records, with right digests, name another folder."""
     for one in batch.runs:
         record = store.read(one.folder).record
-        assert record is not None
         store.write(one, record.model_copy(update={"checkpoint": Saved(folder=folder, step=1)}))
 
 
 CELL = "toy/paper/long/fast"
 
 
-@pytest.mark.parametrize(
-    "named",
-    [
-        "{outside}",
-        "../outside",
-        "toy/paper/long/slow/0-01234567/checkpoint",
-        f"{CELL}/0-01234567/checkpoint/../../..",
-        f"{CELL}/0-01234567/checkpoint\n",
-        f"{CELL}/0-01234567",
-        "toy/paper/../paper/long/fast/0-01234567/checkpoint",
-    ],
-)
+OTHER_FOLDERS = [
+    "{outside}",
+    "../outside",
+    "toy/paper/long/slow/0-01234567/checkpoint",
+    f"{CELL}/0-01234567/checkpoint/../../..",
+    f"{CELL}/0-01234567/checkpoint\n",
+    f"{CELL}/0-01234567",
+    "toy/paper/../paper/long/fast/0-01234567/checkpoint",
+]
+
+
+@pytest.mark.parametrize("named", OTHER_FOLDERS)
 def test_a_record_of_another_folder_deletes_nothing(named, batch, run, unbroken, tmp_path):
     store, outside = Store(tmp_path / "results"), tmp_path / "outside"
     run(batch, store, until=100)
@@ -165,14 +158,12 @@ def test_a_checkpoint_behind_a_link_is_left_alone(linked, batch, run, unbroken, 
     assert began(told) == [0]
     first, second, *_ = texts(told)
     if linked == "checkpoint":
-        assert first.startswith("starting over: ")
-        assert second.startswith("no checkpoint: ")
+        assert (first[:15], second[:15]) == ("starting over: ", "no checkpoint: ")
         assert all("checkpoint is a symbolic link" in text for text in texts(told))
     else:  # the link is set aside as damaged, and what it leads to is left alone
         assert first.startswith("the damaged run is kept as ")
         assert second.endswith("the runs do not share one checkpoint")
-    resumed = 0 if linked == "checkpoint" else 50
-    assert began(run(batch, store)) == [resumed]
+    assert began(run(batch, store)) == [0 if linked == "checkpoint" else 50]
     assert {path: path.read_bytes() for path in outside.glob("**/step-*.pt")} == files
     assert digests(store, batch) == unbroken
 

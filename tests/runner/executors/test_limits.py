@@ -96,7 +96,6 @@ def test_memory_is_that_of_a_process_and_of_its_descendants():
     with subprocess.Popen(
         ["sh", "-c", shell], stdin=subprocess.PIPE, stdout=subprocess.PIPE, process_group=0
     ) as parent:
-        assert parent.stdout is not None
         parent.stdout.readline()
         watchdog, _, _ = watch(Limits(run_gigabytes=0.1), 1)
         assert 2e8 < memory(parent.pid) < 3e8

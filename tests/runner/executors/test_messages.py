@@ -53,48 +53,39 @@ def test_stray_bytes_are_found_at_once_after_the_messages_before_them():
 
 
 def test_half_a_header_is_waited_for_without_blocking():
-    for length in range(1, HEADER.size):
+    for length in range(HEADER.size):
         ours, theirs = Channel.pair()
+        theirs.send("last")
         scribble(theirs, header(theirs, 10)[:length])
-        assert list(ours.receive()) == []
+        arrived = list(ours.receive())
         theirs.connection.close()
-        with pytest.raises(EOFError):
+        assert arrived == ["last"]
+        with pytest.raises(EOFError):  # a closed end is told after the last message
             list(ours.receive())
 
 
-def test_half_a_header_before_a_message_is_found():
-    ours, theirs = Channel.pair()
+def half(ours: Channel, theirs: Channel) -> None:
     ours._mark = theirs._mark = b"distinct"
     scribble(theirs, header(theirs, 10)[:5])
     theirs.send("a message")
-    with pytest.raises(MessageError, match=WRITTEN):
-        list(ours.receive())
 
 
-def test_a_length_beyond_the_limit_is_refused_and_no_such_message_can_be_sent():
-    ours, theirs = Channel.pair()
+def in_the_middle(ours: Channel, theirs: Channel) -> None:
+    data = pickle.dumps("x" * 1000)
+    framed = header(theirs, len(data), zlib.crc32(data)) + data
+    for part in (framed[:500], b"hello, this is a plugin", framed[500:]):
+        scribble(theirs, part)
+
+
+def too_long(ours: Channel, theirs: Channel) -> None:
     scribble(theirs, header(theirs, MOST_BYTES + 1))
-    with pytest.raises(MessageError, match=WRITTEN):
-        list(ours.receive())
     with pytest.raises(ValueError, match="expected at most"):
         theirs.send(bytes(MOST_BYTES))
 
 
-def test_a_write_into_the_middle_of_a_message_is_found():
+@pytest.mark.parametrize("write", [half, in_the_middle, too_long])
+def test_what_is_no_whole_message_of_a_length_that_can_be_sent_is_found(write):
     ours, theirs = Channel.pair()
-    data = pickle.dumps("x" * 1000)
-    scribble(theirs, header(theirs, len(data), zlib.crc32(data)) + data[:500])
-    scribble(theirs, b"hello, this is a plugin")
-    scribble(theirs, data[500:])
+    write(ours, theirs)
     with pytest.raises(MessageError, match=WRITTEN):
         list(ours.receive())
-
-
-def test_a_closed_end_is_told_after_the_last_message():
-    ours, theirs = Channel.pair()
-    theirs.send("last")
-    theirs.connection.close()
-    arrived = ours.receive()
-    assert next(arrived) == "last"
-    with pytest.raises(EOFError):
-        next(arrived)

@@ -60,16 +60,16 @@ def test_a_lanes_products_are_the_same_alone_and_among_others_in_each_branch(bra
     assert products(branch) == ["done"]
 
 
-@pytest.mark.parametrize(
-    ("facts", "expected"),
-    [
-        (INTEL.format(AVX512 + " avx512_vnni"), ["AVX512_E1", "AVX512", "AVX2"]),
-        (INTEL.format(AVX512), ["AVX512", "AVX2"]),
-        (INTEL.format(""), ["AVX2"]),
-        (AMD, ["AUTO"]),
-        ("", ["AVX2"]),
-    ],
-)
+PROCESSORS = [
+    (INTEL.format(AVX512 + " avx512_vnni"), ["AVX512_E1", "AVX512", "AVX2"]),
+    (INTEL.format(AVX512), ["AVX512", "AVX2"]),
+    (INTEL.format(""), ["AVX2"]),
+    (AMD, ["AUTO"]),
+    ("", ["AVX2"]),
+]
+
+
+@pytest.mark.parametrize(("facts", "expected"), PROCESSORS)
 def test_the_widest_branch_comes_first_and_other_makers_processors_have_no_choice(facts, expected):
     assert mkl_branches(facts) == expected
 

@@ -11,6 +11,8 @@ import pytest
 import torch
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
+from planted import after
+from toy_runs import plan_of
 
 from uqbench import EnvironmentSpec
 from uqbench.adapters.gymnasium_lanes import GymnasiumLanes
@@ -22,7 +24,7 @@ from uqbench.results import RunState, Store
 from uqbench.runner import execute, make_batch_groups
 from uqbench.runner.train.evaluation import evaluate
 from uqbench.runner.train.guards import STRIDE, GuardedLanes
-from uqbench.suites import make_plan, read_suites
+from uqbench.suites import read_suites
 
 TOY = Path(__file__).parents[2] / "toy"
 BOX = spaces.Box(-1, 1, (2,))
@@ -111,12 +113,10 @@ def stored(tmp_path, monkeypatch):
         spec = EnvironmentSpec(name="bad", version="1", factory=lambda config: made())
         added, of = Added({"environment": [spec]}), {"distribution": "bad", "package": "uqbench"}
         host.register(name="bad", version="1", load=lambda: added, **of)
-        suite = read_suites(host).suite("toy")
+        suite = read_suites(host, check=()).suite("toy")
         task = suite.tasks[0].model_copy(update={"environment": "bad", "config": {}})
         suite = suite.model_copy(update={"tasks": (task,)})
-        plan = make_plan(
-            suite, host, "smoke", device="cpu", methods=["slow"], seeds=[0, 1], steps=100
-        )
+        plan = plan_of(host, "smoke", suite=suite, methods=["slow"], seeds=[0, 1], steps=100)
         monkeypatch.setattr(made, "bad_seed", plan.runs[0].actor_seed(0))
         [[first], [second]] = make_batch_groups(plan, plan.runs, "cpu", lanes=1)
         store = Store(tmp_path)
@@ -173,55 +173,51 @@ HERE = torch.tensor([[0, 0], [0, 0], [0, 7], [0, 0]]).float()
 NONE = torch.tensor([[True, False]] * 3 + [[False, False]])
 
 
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"obs": HERE}, r"returned 7 in obs\[1\]; .*\(Lanes of tests, lane 1, step 0"),
-        ({"next_obs": HERE.log()}, r"returned -inf in next_obs\[0\]"),
-        ({"next_obs": HERE.bool()}, "returned next_obs as torch.bool"),
-        ({"obs": HERE[:, :1]}, r"returned obs as torch.float32 of shape \(4, 1\)"),
-        ({"reward": None}, "returned reward as a NoneType"),
-        ({"reward": torch.zeros(1)}, r"returned reward as torch.float32 of shape \(1,\)"),
-        ({"terminated": None}, r"returned terminated as a NoneType; expected torch.bool of shape"),
-        ({"truncated": torch.zeros(4)}, "returned truncated as torch.float32"),
-        ({"valid": NONE}, r"returned a valid that allows no action; .*lane 1, step 0"),
-        ({"next_valid": NONE}, r"returned a next_valid that allows no action"),
-        ({"valid": NONE[:, :1]}, r"returned valid as torch.bool of shape \(4, 1\)"),
-    ],
-)
+BAD_LANES = [
+    ({"obs": HERE}, r"returned 7 in obs\[1\]; .*\(Lanes of tests, lane 1, step 0"),
+    ({"next_obs": HERE.log()}, r"returned -inf in next_obs\[0\]"),
+    ({"next_obs": HERE.bool()}, "returned next_obs as torch.bool"),
+    ({"obs": HERE[:, :1]}, r"returned obs as torch.float32 of shape \(4, 1\)"),
+    ({"reward": None}, "returned reward as a NoneType"),
+    ({"reward": torch.zeros(1)}, r"returned reward as torch.float32 of shape \(1,\)"),
+    ({"terminated": None}, r"returned terminated as a NoneType; expected torch.bool of shape"),
+    ({"truncated": torch.zeros(4)}, "returned truncated as torch.float32"),
+    ({"valid": NONE}, r"returned a valid that allows no action; .*lane 1, step 0"),
+    ({"next_valid": NONE}, r"returned a next_valid that allows no action"),
+    ({"valid": NONE[:, :1]}, r"returned valid as torch.bool of shape \(4, 1\)"),
+]
+
+
+@pytest.mark.parametrize(("changes", "said"), BAD_LANES)
 def test_lanes_are_checked_and_the_run_is_named_not_its_actor(changes, said):
     guarded = GuardedLanes(Lanes(**changes), actors=2)
     guarded.reset()
     with pytest.raises(UqbenchError, match=said):
-        guarded.look(guarded.step(torch.zeros(4, dtype=torch.int64), 0), 0)
+        guarded.look(guarded.step(ZERO, 0), 0)
 
 
 class Own(torch.Tensor):
     """A tensor that may compute with itself whatever it wants."""
 
 
-@pytest.mark.parametrize(
-    "count",
-    [torch.tensor(7.0), torch.zeros(4) + 1j, torch.zeros(4).as_subclass(Own), 1.0],
-    ids=["one number", "complex", "another class", "no tensor"],
-)
+COUNTS = torch.tensor(7.0), torch.zeros(4) + 1j, torch.zeros(4).as_subclass(Own), 1.0
+ZERO = torch.zeros(4, dtype=torch.int64)
+
+
+@pytest.mark.parametrize("count", COUNTS, ids=["one number", "complex", "another class", "none"])
 def test_an_event_is_a_count_for_each_lane(count):
-    class Counts(Lanes):
-        def step(self, action):
-            return replace(super().step(action), events={"bumps": count})
-
+    made = after(Lanes, step=lambda outcome: replace(outcome, events={"bumps": count}))
     with pytest.raises(UqbenchError, match=r"returned event 'bumps' as .*; expected counts \(4,\)"):
-        GuardedLanes(Counts(), ["bumps"]).step(torch.zeros(4, dtype=torch.int64), 0)
+        GuardedLanes(made(), ["bumps"]).step(ZERO, 0)
 
 
-@pytest.mark.parametrize(
-    ("events", "said"),
-    [({"fals": 1}, r"has 'fals', which .* Did you mean 'falls'\?")]
-    + [
-        ({"falls": count}, "returned the falls .*; expected a number")
-        for count in ([1.0, 2.0], 10**400, "1", 1j)
-    ],
-)
+BAD_EVENTS = [
+    ({"fals": 1}, r"has 'fals', which .* Did you mean 'falls'\?"),
+    *(({"falls": n}, "returned the falls .*; expected a num") for n in ([1.0], 10**400, "1", 1j)),
+]
+
+
+@pytest.mark.parametrize(("events", "said"), BAD_EVENTS)
 def test_an_event_of_a_single_environment_is_declared_and_a_number(events, said):
     lanes = GymnasiumLanes(returns(*FIVE, {"events": events}, bad_seed=0), [0], events=("falls",))
     lanes.reset()
@@ -239,25 +235,19 @@ def test_events_that_another_look_would_change_are_looked_at_once():
             Growing.looks += 1
             return torch.full((4,), float(Growing.looks))
 
-    class Counts(Lanes):
-        def step(self, action):
-            return replace(super().step(action), events=Growing(bumps=0))
-
-    guarded = GuardedLanes(Counts(), ["bumps"])
-    outcome = guarded.step(torch.zeros(4, dtype=torch.int64), 0)
+    made = after(Lanes, step=lambda outcome: replace(outcome, events=Growing(bumps=0)))
+    outcome = GuardedLanes(made(), ["bumps"]).step(ZERO, 0)
     assert [outcome.events["bumps"].tolist() for _ in range(2)] == [[1.0] * 4] * 2
 
 
-def test_an_outcome_that_another_look_would_change_is_refused():
-    class Growing(Outcome):
-        pass
+class Growing(Outcome):
+    """Another look might change it."""
 
-    class Grows(Lanes):
-        def step(self, action):
-            return Growing(**vars(super().step(action)))
 
-    with pytest.raises(UqbenchError, match="returned a Growing; expected an Outcome itself"):
-        GuardedLanes(Grows()).step(torch.zeros(4, dtype=torch.int64), 0)
+def test_what_is_no_outcome_itself_is_named():
+    for change, kind in ((lambda of: Growing(**vars(of)), "Growing"), (lambda of: (), "tuple")):
+        with pytest.raises(UqbenchError, match=f"returned a {kind}; expected an Outcome"):
+            GuardedLanes(after(Lanes, step=change)()).step(ZERO, 0)
 
 
 @pytest.mark.parametrize("name", ["valid", "next_valid"])
@@ -265,16 +255,7 @@ def test_a_mask_is_looked_at_in_every_step(name):
     for mask, said in ((torch.ones(4, 2), "as torch.float32"), (NONE, "that allows no action")):
         guarded = GuardedLanes(Lanes(**{name: mask}))
         with pytest.raises(UqbenchError, match=rf"returned .*{name} {said}.* step 7"):
-            guarded.step(torch.zeros(4, dtype=torch.int64), 7)
-
-
-def test_what_is_no_outcome_is_named():
-    class Four(Lanes):
-        def step(self, action):
-            return torch.zeros(4), 0.0, False, {}
-
-    with pytest.raises(UqbenchError, match="returned a tuple; expected an Outcome"):
-        GuardedLanes(Four()).step(torch.zeros(4, dtype=torch.int64), 0)
+            guarded.step(ZERO, 7)
 
 
 def test_an_evaluation_is_checked_too():
@@ -306,17 +287,17 @@ class Together(VectorEnv):
 OBS, REWARDS, NO = np.zeros((2, 2), np.float32), np.zeros(2), np.zeros(2, bool)
 
 
-@pytest.mark.parametrize(
-    ("returned", "said"),
-    [
-        ((OBS, np.array(["1", "2"]), NO, NO, {}), r"the rewards as <U1 of shape \(2,\)"),
-        ((OBS, REWARDS, np.array(["yes", "no"]), NO, {}), "terminated as <U3"),
-        ((OBS, REWARDS, NO, None, {}), "the truncated None, a NoneType"),
-        ((OBS, REWARDS, NO, {}), "a tuple of 4 values; expected 5"),
-        ((OBS[:, :1], REWARDS, NO, NO, {}), r"returned obs as .* \(2, 1\)|next_obs"),
-        ((OBS + 2, REWARDS, NO, NO, {}), r"returned 2 in next_obs\[0\].*\(Together of"),
-    ],
-)
+BAD_VECTORS = [
+    ((OBS, np.array(["1", "2"]), NO, NO, {}), r"the rewards as <U1 of shape \(2,\)"),
+    ((OBS, REWARDS, np.array(["yes", "no"]), NO, {}), "terminated as <U3"),
+    ((OBS, REWARDS, NO, None, {}), "the truncated None, a NoneType"),
+    ((OBS, REWARDS, NO, {}), "a tuple of 4 values; expected 5"),
+    ((OBS[:, :1], REWARDS, NO, NO, {}), r"returned obs as .* \(2, 1\)|next_obs"),
+    ((OBS + 2, REWARDS, NO, NO, {}), r"returned 2 in next_obs\[0\].*\(Together of"),
+]
+
+
+@pytest.mark.parametrize(("returned", "said"), BAD_VECTORS)
 def test_a_vector_environment_is_checked(returned, said):
     guarded = GuardedLanes(VectorLanes(Together(returned), [1, 2]))
     guarded.reset()

@@ -13,7 +13,7 @@ from uqbench.environment import TimeLimit
 from uqbench.errors import CannotSaveError, UqbenchError
 from uqbench.runner.train.exported_agents import exported_agent
 from uqbench.runner.train.guards import Checked
-from uqbench.runner.train.loop_agent import RecordedLanes, SingleEnv, SinglePolicy, train
+from uqbench.runner.train.loop_agent import RecordedLanes, SinglePolicy, train
 from uqbench.runner.train.recorder import Recorder
 
 CPU = torch.device("cpu")
@@ -33,9 +33,8 @@ class Clock(Env):
     def step(self, action):
         self.t += 1
         mask = np.array([self.t % 2 == 0, True, True])
-        return np.array([self.t], np.float32), float(action), self.t == 5, False, {
-            "action_mask": mask
-        }  # fmt: skip
+        info = {"action_mask": mask}
+        return np.array([self.t], np.float32), float(action), self.t == 5, False, info
 
 
 class Endless(LoopAgent):
@@ -44,11 +43,13 @@ class Endless(LoopAgent):
     def train(self, env, total_steps, seed):
         self.seen = []
         while True:
-            obs, _ = env.reset()
+            obs, info = env.reset()
             done = False
             while not done:
-                self.seen.append(float(obs[0]))
-                obs, _, terminated, truncated, _ = env.step(2)
+                t = int(obs[0])
+                assert info["action_mask"].tolist() == [t % 2 == 0, t > 0, True]
+                self.seen.append(float(t))
+                obs, _, terminated, truncated, info = env.step(2)
                 done = terminated or truncated
 
     def policy(self, obs, valid=None):
@@ -123,21 +124,14 @@ def test_time_limits_are_the_tasks(kind, end):
     assert episodes["end"][0] == end
 
 
-def test_masks_reach_the_method():
-    recorder = Recorder(1, 9, (), CPU)
-    env = SingleEnv(RecordedLanes(GymnasiumLanes(Clock, [0]), 9, recorder, lambda step: None))
-    assert env.reset()[1]["action_mask"].tolist() == [True, False, True]
-    assert env.step(0)[4]["action_mask"].tolist() == [False, True, True]
+CUT_OFF = [
+    (Short(), 1, "after 1 of 13 steps"),
+    (Restless(), 1, "middle of an episode"),
+    (ResetsActors(), 2, "middle of an episode"),
+]
 
 
-@pytest.mark.parametrize(
-    ("agent", "actors", "said"),
-    [
-        (Short(), 1, "after 1 of 13 steps"),
-        (Restless(), 1, "middle of an episode"),
-        (ResetsActors(), 2, "middle of an episode"),
-    ],
-)
+@pytest.mark.parametrize(("agent", "actors", "said"), CUT_OFF)
 def test_training_is_neither_shorter_nor_cut_off_in_an_episode(agent, actors, said):
     with pytest.raises(UqbenchError, match=said):
         run(agent, actors=actors)
@@ -153,19 +147,14 @@ class Stating(Endless):
         return Uncertainty(mean=torch.tensor(obs)[None].expand(self.lanes, -1, 3))
 
 
-def test_a_loop_agent_states_uncertainty_as_one_lane():
+def test_a_loop_agent_states_uncertainty_as_one_lane_and_as_no_other_number():
     obs = torch.tensor([[[1.0], [2.0]]])
     assert SinglePolicy(Endless()).uncertainty(obs) is None
     stated = SinglePolicy(Stating()).uncertainty(obs)
     assert stated.mean.tolist() == [[[1.0] * 3, [2.0] * 3]]
-
-
-def test_what_is_stated_for_another_number_of_lanes_is_refused():
-    asked = Checked(SinglePolicy(Stating(lanes=2)), 3, 0)
-    with pytest.raises(
-        UqbenchError, match=r"shape \(2, 2, 3\).*; expected floats of shape \(1, 2, 3\) \(Stating"
-    ):
-        asked.uncertainty(torch.tensor([[[1.0], [2.0]]]))
+    said = r"shape \(2, 2, 3\).*; expected floats of shape \(1, 2, 3\) \(Stating"
+    with pytest.raises(UqbenchError, match=said):
+        Checked(SinglePolicy(Stating(lanes=2)), 3, 0).uncertainty(obs)
 
 
 class Whole(Endless):
@@ -191,18 +180,15 @@ class Whole(Endless):
         self.learned = state["learned"]
 
 
-def test_valid_actions_reach_the_policy():
-    obs, valid = torch.zeros(1, 2, 1), torch.tensor([[[True, False, True], [True, False, False]]])
-    assert SinglePolicy(Whole()).policy(obs, valid).tolist() == [[2, 0]]
-    assert SinglePolicy(Whole()).policy(obs).tolist() == [[0, 0]]
-
-
 class Unmasked(Endless):
     def policy(self, obs):
         return 0
 
 
-def test_a_policy_that_takes_no_valid_actions_is_refused():
+def test_valid_actions_reach_the_policy_and_one_that_takes_none_is_refused():
+    obs, valid = torch.zeros(1, 2, 1), torch.tensor([[[True, False, True], [True, False, False]]])
+    assert SinglePolicy(Whole()).policy(obs, valid).tolist() == [[2, 0]]
+    assert SinglePolicy(Whole()).policy(obs).tolist() == [[0, 0]]
     with pytest.raises(
         UqbenchError, match=r"Unmasked.policy is defined as policy\(obs\); expected"
     ):
@@ -210,14 +196,13 @@ def test_a_policy_that_takes_no_valid_actions_is_refused():
 
 
 def test_its_metrics_are_numbers_of_one_lane():
-    metrics = SinglePolicy(Whole()).metrics()
-    assert metrics["learned"].tolist() == [0.0]
-    wrong = Whole()
-    wrong.learned = "much"
+    agent = Whole()
+    assert SinglePolicy(agent).metrics()["learned"].tolist() == [0.0]
+    agent.learned = "much"
     with pytest.raises(
         UqbenchError, match=r"Whole\.metrics returned 'learned' as 'much'; expected"
     ):
-        SinglePolicy(wrong).metrics()
+        SinglePolicy(agent).metrics()
 
 
 def test_its_state_is_kept_where_it_acts_the_same_with_it():

@@ -120,7 +120,7 @@ MISTAKES = {
 
 def results(folder, made, seeds=(0, 1)):
     """Digests of runs that are executed one by one, and whether the process is as it was."""
-    host, whole = planted_batch(folder, made, Config, Points, largest, seeds)
+    host, whole = planted_batch(made, Config, Points, largest, seeds)
     store, told = Store(folder), []
     fit = [execute((whole.of([run]),), store, host, told.append) for run in whole.runs]
     found = [store.find(run) for run in whole.runs]

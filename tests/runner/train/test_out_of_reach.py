@@ -14,17 +14,17 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pytest
 import torch
-from toy_runs import planted
+from toy_runs import first_batch, plan_of, planted
 
 from uqbench.agent import Agent, LoopAgent
 from uqbench.lanes import Capturable, Clock
 from uqbench.registry import Host
 from uqbench.results import RunState, Store
-from uqbench.runner import execute, make_batch_groups
+from uqbench.runner import execute
 from uqbench.runner.train.agents import make_agent
 from uqbench.runner.train.loop import interact
 from uqbench.runner.train.recorder import Recorder
-from uqbench.suites import Queries, make_plan, read_suites
+from uqbench.suites import Queries, read_suites
 from uqbench.testing.capture import simulated
 from uqbench.testing.worlds import RotatingPixels
 
@@ -161,13 +161,10 @@ def trained(world, deed, patch, folder, seeds=(0, 1)):
     budgets = suite.budgets | {budget: suite.budgets[budget].model_copy(update=changes)}
     suite = suite.model_copy(update={"methods": (own,), "budgets": budgets})
     suite = planted(host, suite, make, config=spec.load_config())
-    plan = make_plan(
-        suite, host, budget, device="cpu", methods=[method], tasks=[task], seeds=seeds,
-        steps=steps, settings={method: settings},
-    )  # fmt: skip
-    [[batch]] = make_batch_groups(plan, plan.runs, "cpu", lanes=len(seeds))
+    chosen = {"methods": [method], "tasks": [task], "seeds": seeds, "steps": steps}
+    plan = plan_of(host, budget, suite=suite, settings={method: settings}, **chosen)
     store = Store(folder)
-    execute((batch,), store, host, lambda event: None)
+    execute((first_batch(plan),), store, host, lambda event: None)
     return plan.runs, store
 
 
@@ -316,20 +313,17 @@ def test_a_method_that_owns_its_loop_writes_into_arrays_of_its_own(actors, tmp_p
             budget = suite.budgets["smoke"].model_copy(update={"actors": actors})
             suite = suite.model_copy(update={"budgets": {"smoke": budget}})
             suite = planted(host, suite, made, vector=True, loop=True)
-            plan = make_plan(suite, host, "smoke", device="cpu", tasks=[task], seeds=[0], steps=60)
-            [[batch]] = make_batch_groups(plan, plan.runs, "cpu", lanes=1)
+            plan = plan_of(host, "smoke", suite=suite, tasks=[task], seeds=[0], steps=60)
             store = Store(tmp_path / made.__name__)
-            execute((batch,), store, host, lambda event: None)
+            execute((first_batch(plan),), store, host, lambda event: None)
             stored = store.find(plan.runs[0])
             assert stored.state is RunState.FINISHED, stored.reason
             found.append(stored.record.digests["results"])
     assert found[:2] == found[2:]
 
 
-def test_each_agent_has_a_config_of_its_own(tmp_path, monkeypatch):
-    monkeypatch.syspath_prepend(str(TOY))
-    monkeypatch.setenv("UQBENCH_PLUGINS", "toy,builtin")
-    host, seen = Host.load(), []
+def test_each_agent_has_a_config_of_its_own(host):
+    seen = []
 
     @dataclass(frozen=True)
     class Widths:
@@ -341,9 +335,7 @@ def test_each_agent_has_a_config_of_its_own(tmp_path, monkeypatch):
         return Honest(None)
 
     suite = planted(host, read_suites(host, check=("toy",)).suite("toy"), make, config=Widths)
-    plan = make_plan(suite, host, "paper", device="cpu", tasks=["long"])
-    [[batch]] = make_batch_groups(plan, plan.runs[:1], "cpu", lanes=1)
-    env = RotatingPixels(1)
+    batch, env = first_batch(plan_of(host, suite=suite, seeds=[0])), RotatingPixels(1)
     for _ in range(2):
         make_agent(batch, host, env, torch.device("cpu"))
     assert seen == [2, 2]

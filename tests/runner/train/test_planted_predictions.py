@@ -3,51 +3,24 @@
 import math
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from toy_runs import first_batch, plan_of
 
+import uqbench.estimator as est
 from uqbench.errors import UqbenchError, see
-from uqbench.estimator import (
-    Data,
-    Dataset,
-    Estimator,
-    EvaluationSet,
-    Predictions,
-    PredictiveUncertainty,
-    Problem,
-)
 from uqbench.registry import Host
 from uqbench.results import Store
-from uqbench.runner import Batch, execute
+from uqbench.runner import execute
 from uqbench.runner.events import Failed, Finished
 from uqbench.specs import DatasetSpec, EstimatorSpec, NoConfig, ScoreSpec
-from uqbench.suites import make_plan, read_suites
+from uqbench.suites import read_suites
 from uqbench.uncertainty.validity import Speaker, check_prediction
 
-SUITE = """
-name = "planted"
-version = "1"
-summary = "planted faults"
-primary = "own"
-baseline = "planted"
-default_budget = "smoke"
-tasks = [{ name = "planted", dataset = "planted" }]
-methods = [{ name = "planted", estimator = "planted" }]
-metrics = [
-    { name = "own", summary = "the data set's own", kind = "dataset", statistic = "own" },
-    { name = "later", summary = "a registered one", kind = "predictions", statistic = "later" },
-]
-budgets.smoke = { summary = "a trice", steps = 1, seeds = 2, ranks = false, step_ms = 1.0 }
-budgets.paper = { summary = "the same", steps = 1, seeds = 3, ranks = false, step_ms = 1.0 }
-
-[normalization.own]
-version = "1"
-zero = "nothing"
-one = "everything"
-constants.planted = { zero = 0.0, one = 1.0 }
-"""
+SUITE = Path(__file__).with_name("planted.toml")
 C, M, S = 3, 4, 5
 
 
@@ -56,7 +29,7 @@ def no_other_plugin(monkeypatch):
     monkeypatch.setenv("UQBENCH_PLUGINS", "builtin")
 
 
-class Points(Dataset):
+class Points(est.Dataset):
     """Points of three classes, or with values."""
 
     inputs, n_classes, members = (2,), C, S
@@ -67,14 +40,14 @@ class Points(Dataset):
     def data(self, seeds):
         inputs = torch.arange(12.0).reshape(1, 6, 2).expand(len(seeds), -1, -1).clone()
         targets = torch.arange(6) % C if self.n_classes else torch.arange(6.0)
-        return Data(inputs, targets.expand(len(seeds), -1).clone())
+        return est.Data(inputs, targets.expand(len(seeds), -1).clone())
 
     def reference_model(self, seeds):
         return None
 
     def evaluation_sets(self, seeds):
         data = Points.data(self, seeds)
-        return {"test": EvaluationSet(0.5 + data.inputs[:, :M], data.targets[:, :M])}
+        return {"test": est.EvaluationSet(0.5 + data.inputs[:, :M], data.targets[:, :M])}
 
     def score(self, seeds, predictions):
         return {"own": torch.ones(len(seeds))}
@@ -84,23 +57,23 @@ class Values(Points):
     n_classes = 0
 
 
-def honest(lanes: int, dtype: torch.dtype = torch.float64) -> PredictiveUncertainty:
+def honest(lanes: int, dtype: torch.dtype = torch.float64) -> est.PredictiveUncertainty:
     """An ensemble's, in setting (a); parts are computed in the same dtype."""
     drawn = torch.randn(S, lanes, M, C, generator=torch.Generator().manual_seed(0)) * 3
     members = drawn.to(dtype).softmax(-1)
     probs = members.mean(0)
     total, aleatoric = (torch.special.entr(p).sum(-1) for p in (probs, members))
     aleatoric = aleatoric.mean(0)
-    return PredictiveUncertainty(
+    return est.PredictiveUncertainty(
         total, aleatoric, total - aleatoric, probs, "nats", members=members, score=1 * total,
         highest=members.amax(0), classes=probs > 0.2,
     )  # fmt: skip
 
 
-def normal(lanes: int) -> PredictiveUncertainty:
+def normal(lanes: int) -> est.PredictiveUncertainty:
     """A regression's."""
     one = torch.ones(lanes, M)
-    return PredictiveUncertainty(
+    return est.PredictiveUncertainty(
         2 * one, one, one, None, "variance", mean=0 * one, members=torch.zeros(S, lanes, M, 1),
         interval=torch.stack([-one, one], -1),
     )  # fmt: skip
@@ -131,7 +104,7 @@ def reason(
 ):  # fmt: skip
     """Why the run of a planted estimator or data set fails; empty where it finishes."""
 
-    class Planted(Estimator):
+    class Planted(est.Estimator):
         def __init__(self, problem, seeds, config: NoConfig, device):
             tell(problem)
 
@@ -141,14 +114,14 @@ def reason(
         def predict(self, inputs):
             return change(kind(len(inputs))) if predict is None else predict(inputs)
 
-    host, batch = planted_batch(tmp_path, Planted, NoConfig, problem, score, seeds)
+    host, batch = planted_batch(Planted, NoConfig, problem, score, seeds)
     told = []
     execute((batch,), Store(tmp_path / "results"), host, told.append)
     end, *_ = [event for event in told if isinstance(event, Failed | Finished)]
     return end.reason if isinstance(end, Failed) else ""
 
 
-def planted_batch(folder, made, config, problem, score, seeds):
+def planted_batch(made, config, problem, score, seeds):
     """Runs of an estimator on a data set, both planted, and the host that has them."""
     host = Host.load()
     plugin = host.register(
@@ -158,12 +131,9 @@ def planted_batch(folder, made, config, problem, score, seeds):
     host.datasets.add([DatasetSpec(**planted, factory=problem, scores=("own",))], plugin)
     host.estimators.add([EstimatorSpec(**planted, factory=made, config=config)], plugin)
     host.scores.add([ScoreSpec(name="later", version="1", factory=score, direction="max")], plugin)
-    path = folder / "planted.toml"
-    path.write_text(SUITE)
-    host.suite_files.append((path, plugin))
+    host.suite_files.append((SUITE, plugin))
     suite = read_suites(host, check={"planted"}).suite("planted")
-    plan = make_plan(suite, host, device="cpu", seeds=[*seeds])
-    return host, Batch(plan.cells[0], plan.budget, tuple(suite.metrics), "cpu")
+    return host, first_batch(plan_of(host, suite=suite, seeds=[*seeds]))
 
 
 class TwoSets(Values):
@@ -171,14 +141,14 @@ class TwoSets(Values):
 
     def evaluation_sets(self, seeds):
         near = super().evaluation_sets(seeds)["test"].inputs
-        return {"near": EvaluationSet(near, near[..., 0]), "far": EvaluationSet(40 + near)}
+        return {"near": est.EvaluationSet(near, near[..., 0]), "far": est.EvaluationSet(40 + near)}
 
 
 def distances(inputs):
     """A regression whose novelty is the input's size."""
     size = inputs.norm(dim=-1).double()
     one = torch.ones_like(size)
-    return PredictiveUncertainty(2 * one, one, one, None, "variance", mean=0 * one, score=size)
+    return est.PredictiveUncertainty(2 * one, one, one, None, "variance", mean=0 * one, score=size)
 
 
 def test_all_points_are_asked_about_once_in_an_order_of_each_lane(tmp_path):
@@ -209,7 +179,7 @@ def test_all_points_are_asked_about_once_in_an_order_of_each_lane(tmp_path):
 def test_an_estimator_is_told_plain_values_and_holds_no_data_set(tmp_path):
     told = []
     assert reason(tmp_path, tell=told.append) == ""
-    assert told == [Problem((2,), C, members=S)]
+    assert told == [est.Problem((2,), C, members=S)]
     assert all(isinstance(x, int | float | str | tuple | None) for x in vars(told[0]).values())
 
 
@@ -260,43 +230,32 @@ INVALID = {
     "highest of two": (changed(highest=lambda p: 2 + p), "highest are above one"),
     "highest below its probs": (changed(highest=lambda p: 0 * p, members=lambda m: None),
         "highest is below a model's probability .*: 0 in lane 0"),
-    "highest below its members": (
-        changed(highest=lambda p: 0.9 * p), "highest is below a model's probability",
-    ),
+    "highest below its members": (changed(highest=lambda p: 0.9 * p),
+        "highest is below a model's probability"),
     "classes of halves": (changed(classes=lambda c: c * 0.5), "classes holds no truth value"),
     "a tensor": (lambda stated: stated.probs, "is a Tensor; expected a uqbench.estimator.Predict"),
     "no lanes": (lambda s: replace(s, total=s.total[0]), r"shape \(4,\); expected floats"),
 }  # fmt: skip
 INVALID_VALUES = {
     "reversed interval": (changed(interval=lambda i: i.flip(-1)), "interval ends below its start"),
-    "variance negative": (
-        changed(epistemic=lambda x: -x, total=lambda x: 0 * x),
-        "epistemic is negative .*: -1 in lane 0 at point 0; expected variance, zero or more",
-    ),
+    "variance negative": (changed(epistemic=lambda x: -x, total=lambda x: 0 * x),
+        "epistemic is negative .*: -1 in lane 0 at point 0; expected variance, zero or more"),
     "variance infinite": (changed(epistemic=lambda x: math.inf * x), "epistemic is not finite"),
-    "probabilities of values": (
-        changed(probs=lambda p: torch.ones(1, M, 1)), "has probs; expected None of a regression",
-    ),
+    "probabilities of values": (changed(probs=lambda p: torch.ones(1, M, 1)),
+        "has probs; expected None of a regression"),
     "members of another shape": (changed(members=lambda m: m[..., 0]), "members .* of shape"),
     "mean NaN": (spoiled("mean", math.nan), "mean is not finite .*lane 0 at point 1"),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", INVALID)
-def test_an_invalid_prediction_of_classes_ends_its_run_with_a_sentence(name, tmp_path):
-    change, sentence = INVALID[name]
-    found = reason(tmp_path, change)
+@pytest.mark.parametrize("name", INVALID | INVALID_VALUES)
+def test_an_invalid_prediction_ends_its_run_with_a_sentence(name, tmp_path):
+    change, sentence = (INVALID | INVALID_VALUES)[name]
+    of_values = (normal, Values) if name in INVALID_VALUES else ()
+    found = reason(tmp_path, change, *of_values)
     assert re.search(sentence, found), found
-    assert re.search(
-        r"the estimator's .*; expected .*\(Planted of .*\) \[docs/errors.md#wrong-pred", found
-    )
-
-
-@pytest.mark.parametrize("name", INVALID_VALUES)
-def test_an_invalid_prediction_of_values_ends_its_run_with_a_sentence(name, tmp_path):
-    change, sentence = INVALID_VALUES[name]
-    found = reason(tmp_path, change, normal, Values)
-    assert re.search(sentence, found), found
+    where = r"the estimator's .*; expected .*\(Planted of .*\) \[docs/errors.md#wrong-pred"
+    assert re.search(where, found), found
 
 
 def kind(dtype=torch.float64, **changes):
@@ -329,15 +288,15 @@ def test_an_honest_regression_is_scored(unit, tmp_path):
 def test_a_lane_answers_for_itself_and_is_named_with_the_first_point():
     by = Speaker("estimator", "E of e", "for the set 'test'", see("wrong-prediction"))
     stated = honest(3)
-    check_prediction(Predictions(stated), (3, M), C, by)
+    check_prediction(est.Predictions(stated), (3, M), C, by)
     stated.probs[2, 1] = 1.0
     with pytest.raises(UqbenchError, match="3 in lane 2 at point 1; expected"):
-        check_prediction(Predictions(stated), (3, M), C, by)
+        check_prediction(est.Predictions(stated), (3, M), C, by)
     one, tiny = torch.ones(2, M), -1e-4 * torch.ones(2, M)
     large = torch.tensor([[1.0], [1e6]]).expand(2, M)
-    variances = PredictiveUncertainty(large + tiny, large, tiny, None, "variance", mean=one)
+    variances = est.PredictiveUncertainty(large + tiny, large, tiny, None, "variance", mean=one)
     with pytest.raises(UqbenchError, match=r"epistemic is negative .*-0.0001 in lane 0 at point 0"):
-        check_prediction(Predictions(variances), (2, M), 0, by)  # in lane 1 it is rounding
+        check_prediction(est.Predictions(variances), (2, M), 0, by)  # in lane 1 it is rounding
 
 
 @pytest.mark.parametrize("count", [1, 20, 1000])
@@ -350,9 +309,9 @@ def test_members_that_are_drawn_from_a_posterior_agree_with_its_mean(count):
     members = torch.nn.functional.one_hot(drawn.long(), 2).double()
     probs = torch.tensor([0.99, 0.01], dtype=torch.float64).expand(1, 4000, 2)
     own = torch.special.entr(probs).sum(-1)
-    stated = PredictiveUncertainty(own, 0 * own, own, probs, "nats", members=members)
+    stated = est.PredictiveUncertainty(own, 0 * own, own, probs, "nats", members=members)
     by = Speaker("estimator", "E of e", "for the set 'test'", see("wrong-prediction"))
-    check_prediction(Predictions(stated), (1, 4000), 2, by)
+    check_prediction(est.Predictions(stated), (1, 4000), 2, by)
 
 
 def problem(base=Points, **changes):
@@ -361,10 +320,7 @@ def problem(base=Points, **changes):
     def method(name, change):
         return lambda self, *given: change(getattr(base, name)(self, *given))
 
-    own = {
-        name: method(name, change) if callable(change) else change
-        for name, change in changes.items()
-    }
+    own = {name: method(name, of) if callable(of) else of for name, of in changes.items()}
     return type("Faulty", (base,), {"__module__": __name__, **own})
 
 
@@ -381,7 +337,7 @@ FAULTY = {
         "targets for training are torch.float32 .* expected torch.int64"),
     "fewer targets": ({"data": lambda d: replace(d, targets=d.targets[:, :3])},
         r"shape \(1, 3\); expected torch.int64 of shape \(1, 6\), one for each input"),
-    "no lane dimension": ({"data": lambda d: Data(d.inputs[0], d.targets[0])},
+    "no lane dimension": ({"data": lambda d: est.Data(d.inputs[0], d.targets[0])},
         r"inputs for training are .*\(6, 2\); expected \(1, points, 2\)"),
     "other inputs": ({"inputs": (3,)}, r"one input is \(3,\)"),
     "NaN evaluation set": (
@@ -396,17 +352,12 @@ FAULTY = {
     "validation": ({"data": lambda d: replace(d, validation=replace(d, targets=d.targets + 9))},
         "targets are no class for validation"),
     "nothing": ({"data": lambda d: None}, "data is a NoneType; expected a uqbench.estimator.Data"),
-    "NaN score": (
-        {"score": lambda s: {"own": math.nan * s["own"]}}, "score 'own' is nan in lane 0",
-    ),
+    "NaN score": ({"score": lambda s: {"own": math.nan * s["own"]}}, "score 'own' is nan in lane"),
     "99 scores": ({"score": lambda s: {"own": torch.ones(99)}}, r"\(99,\); expected a tensor of"),
     "other scores": ({"score": lambda s: {"mine": s["own"]}}, r"scores are \['mine'\]; expected"),
-    "a complex score": (
-        {"score": lambda s: {"own": s["own"] + 1j}}, "score 'own' is torch.complex64",
-    ),
-    "a score of another class": (
-        {"score": lambda s: {"own": s["own"].as_subclass(Own)}}, "score 'own' is a Own",
-    ),
+    "a complex score": ({"score": lambda s: {"own": s["own"] + 1j}}, "'own' is torch.complex64"),
+    "a score of another class": ({"score": lambda s: {"own": s["own"].as_subclass(Own)}},
+        "score 'own' is a Own"),
     "inputs of another class": ({"data": lambda d: replace(d, inputs=d.inputs.as_subclass(Own))},
         "inputs for training is a Own; expected a torch.Tensor itself"),
     "sparse targets of a set": (
@@ -419,6 +370,8 @@ FAULTY = {
         {"n_classes": 0, "data": lambda d: replace(d, targets=d.targets.long())},
         "targets for training are torch.int64 .* expected torch.float32",
     ),
+    "values not finite": ({"base": Values, "data": lambda d: replace(d, targets=d.targets.log())},
+        "targets are not finite for training: -inf"),
 }  # fmt: skip
 
 
@@ -442,15 +395,15 @@ class Reference:
         return self.change(torch.full((*inputs.shape[:2], C), -math.log(C)))
 
 
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        (lambda said: said[..., :1], r"log_probs for the set 'test' are .*\(1, 4, 1\); expected"),
-        (lambda said: said * math.nan, "probabilities do not sum to one for the set 'test': nan"),
-        (lambda said: said + 1, "expected a log_softmax over the classes"),
-        (lambda said: said.as_subclass(Own), "log_probs for the set 'test' are a Own"),
-    ],
-)
+FAULTY_REFERENCES = [
+    (lambda said: said[..., :1], r"log_probs for the set 'test' are .*\(1, 4, 1\); expected"),
+    (lambda said: said * math.nan, "probabilities do not sum to one for the set 'test': nan"),
+    (lambda said: said + 1, "expected a log_softmax over the classes"),
+    (lambda said: said.as_subclass(Own), "log_probs for the set 'test' are a Own"),
+]
+
+
+@pytest.mark.parametrize(("change", "sentence"), FAULTY_REFERENCES)
 def test_a_faulty_reference_model_ends_its_runs_with_a_sentence(change, sentence, tmp_path):
     faulty = problem(reference_model=lambda _: Reference(change))
     found = reason(tmp_path, problem=faulty)
@@ -504,15 +457,7 @@ def test_a_data_set_that_writes_into_what_it_gave_or_was_given_changes_no_result
     assert found[0] == found[1]
 
 
-def test_values_that_are_not_finite_are_named(tmp_path):
-    faulty = problem(Values, data=lambda d: replace(d, targets=d.targets.log()))
-    assert "targets are not finite for training: -inf" in reason(tmp_path, problem=faulty)
-
-
-@pytest.mark.parametrize(
-    ("value", "fails"), [(math.inf, True), (-math.inf, True), (math.nan, False)]
-)
-def test_an_infinite_score_fails_its_run_and_one_without_a_value_does_not(value, fails, tmp_path):
+@pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])
+def test_an_infinite_score_fails_its_run_and_one_without_a_value_does_not(value, tmp_path):
     found = reason(tmp_path, score=lambda given: value)
-    assert ("the score 'later' of what Planted of" in found) == fails
-    assert bool(found) == fails
+    assert ("the score 'later' of what Planted of" in found) == math.isinf(value) == bool(found)

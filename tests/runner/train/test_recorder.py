@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from uqbench.environment import Outcome
 from uqbench.errors import UqbenchError
 from uqbench.results.tables import columns_digest
-from uqbench.risk import CVaR, Expectation, RiskMeasure
+from uqbench.risk import CVaR, Expectation
 from uqbench.runner.metric_values import Truth, scalar
 from uqbench.runner.train.evaluation import Evaluated
 from uqbench.runner.train.recorder import Recorder
@@ -24,9 +24,7 @@ LANES = 3
 every_length = pytest.mark.parametrize("steps", [1, 255, 256, 257, 700])
 
 
-def outcome(
-    reward: torch.Tensor, terminated: torch.Tensor, truncated: torch.Tensor, **events: torch.Tensor
-) -> Outcome:
+def outcome(reward, terminated, truncated, **events):
     nothing = torch.zeros(len(reward), 1)
     return Outcome(reward, terminated, truncated, nothing, nothing, events=events)
 
@@ -38,16 +36,12 @@ def random_outcomes(steps: int, lanes: int = LANES) -> list[Outcome]:
     def below(p: float) -> torch.Tensor:
         return torch.rand(lanes, generator=generator) < p
 
-    return [
-        outcome(
-            torch.randint(-80, 80, (lanes,), generator=generator) / 8,
-            below(0.05),
-            below(0.05),
-            falls=below(0.3).float(),
-            crashes=below(0.1).float(),
-        )
-        for _ in range(steps)
-    ]
+    def one() -> Outcome:
+        reward = torch.randint(-80, 80, (lanes,), generator=generator) / 8
+        ends, events = (below(0.05), below(0.05)), (below(0.3).float(), below(0.1).float())
+        return outcome(reward, *ends, falls=events[0], crashes=events[1])
+
+    return [one() for _ in range(steps)]
 
 
 def recorder(steps: int, lanes: int = LANES, events: tuple[str, ...] = ("falls", "crashes")) -> Any:
@@ -74,9 +68,8 @@ def replayed(outcomes: list[Outcome], lane: int) -> list[tuple[int, str, int, fl
             end = "terminated" if step.terminated[lane] else "truncated"
             episodes.append((t, end, t - began, collected, falls))
             began, collected, falls = t, 0.0, 0.0
-    if began < len(outcomes):
-        end = "unfinished"
-        episodes.append((len(outcomes), end, len(outcomes) - began, collected, falls))
+    if left := len(outcomes) - began:
+        episodes.append((len(outcomes), "unfinished", left, collected, falls))
     return episodes
 
 
@@ -86,7 +79,7 @@ def values(records: dict[str, NDArray[Any]], metric: str) -> list[tuple[int, flo
 
 
 @every_length
-def test_episodes_and_totals_are_those_of_a_loop_over_the_steps_of_a_lane(steps: int) -> None:
+def test_episodes_and_totals_are_those_of_a_loop_over_the_steps_of_a_lane(steps):
     outcomes = random_outcomes(steps)
     made = recorded(outcomes)
     totals = made.record({})
@@ -102,7 +95,7 @@ def test_episodes_and_totals_are_those_of_a_loop_over_the_steps_of_a_lane(steps:
 
 
 @pytest.mark.parametrize("at", [(1,), (100, 255), (255, 256, 257), (256, 512), tuple(range(700))])
-def test_taking_records_does_not_change_the_episodes(at: tuple[int, ...]) -> None:
+def test_taking_records_does_not_change_the_episodes(at):
     outcomes = random_outcomes(700)
     plain, interrupted = recorded(outcomes).finish(), recorded(outcomes, at).finish()
     for (_, expected), (_, found) in zip(plain, interrupted, strict=True):
@@ -142,23 +135,19 @@ def test_blocks_have_the_bits_of_one_step_after_another(ends, actors, at_once, m
         assert repr(found) == repr(expected[lane])  # tells −0.0 from 0.0
 
 
-def test_a_run_without_steps_has_empty_columns() -> None:
+def test_a_run_without_steps_has_empty_columns():
     for records, episodes in recorder(0).finish():
         assert {len(column) for column in [*records.values(), *episodes.values()]} == {0}
 
 
-def test_evaluation_episodes_stand_apart_from_training() -> None:
+def test_evaluation_episodes_stand_apart_from_training():
     made = recorder(300, lanes=2, events=("falls",))
     outcomes = random_outcomes(300, lanes=2)
     for step in outcomes[:100]:
         made.step(step)
-    made.evaluation(
-        Evaluated(
-            counts=np.array([[[1.0, 2.0], [3.0, 5.0]], [[0.5, 1.0], [2.0, 3.0]], [[4, 0], [1, 0]]]),
-            lengths=np.array([[10, 20], [30, 40]]),
-            ended=np.array([[True, False], [True, True]]),
-        )
-    )
+    counts = np.array([[[1.0, 2.0], [3.0, 5.0]], [[0.5, 1.0], [2.0, 3.0]], [[4, 0], [1, 0]]])
+    lengths, ended = np.array([[10, 20], [30, 40]]), np.array([[True, False], [True, True]])
+    made.evaluation(Evaluated(counts, lengths, ended))
     for step in outcomes[100:]:
         made.step(step)
     for lane, (records, episodes) in enumerate(made.finish()):
@@ -213,44 +202,44 @@ RECORDS = {
 }
 
 
-@pytest.mark.parametrize(
-    ("kind", "statistic", "window", "expected"),
-    [
-        ("online", "return", 1.0, (1 + 4 - 2 + 7) / 4),  # not unfinished nor evaluation episodes
-        ("online", "return", 0.5, (-2 + 7) / 2),  # an episode counts where it ended, after step 500
-        ("online", "return", 0.4, 7.0),
-        ("online", "return", 0.1, None),  # only the unfinished one ends there
-        ("online", "reward_per_step", 1.0, 60 / 1000),
-        ("online", "reward_per_step", 0.5, (60 - 5) / 500),
-        ("online", "reward_per_step", 0.1, (60 - 10) / 100),
-        ("online", "discounted_return", 1.0, (0.5 + 3 - 1 + 2) / 4),
-        ("online", "length", 0.5, (1 + 399) / 2),
-        ("online", "events/falls", 1.0, 7.0),  # of unfinished episodes too
-        ("online", "events/falls", 0.5, 5.0),
-        ("online", "events_per_step/falls", 0.5, 5 / 500),
-        ("online", "events_per_episode/falls", 1.0, 3 / 4),
-        ("online", "episodes_with/falls", 1.0, 2 / 4),
-        ("online", "regret", 1.0, 3.0 - 10 / 4),
-        ("online", "cumulative_regret", 1.0, 4 * 3.0 - 10),
-        ("online", "cumulative_regret", 0.1, 0.0),  # no episode ends there
-        ("evaluation", "return", 1.0, 30.0),  # the last one, cut off episodes included
-        ("evaluation", "reward_per_step", 1.0, 60 / 40),
-        ("evaluation", "discounted_return", 1.0, 15.0),
-        ("evaluation", "events/falls", 1.0, 3.0),
-        ("evaluation", "events_per_episode/falls", 1.0, 1.5),
-        ("evaluation", "events_per_step/falls", 1.0, 3 / 40),
-        ("agent", "loss", 1.0, 0.2),  # NaN is what it had no value for yet
-        ("agent", "loss", 0.5, 0.2),
-        ("agent", "nothing", 1.0, None),
-    ],
-)
+STATISTICS = [
+    ("online", "return", 1.0, (1 + 4 - 2 + 7) / 4),  # not unfinished nor evaluation episodes
+    ("online", "return", 0.5, (-2 + 7) / 2),  # an episode counts where it ended, after step 500
+    ("online", "return", 0.4, 7.0),
+    ("online", "return", 0.1, None),  # only the unfinished one ends there
+    ("online", "reward_per_step", 1.0, 60 / 1000),
+    ("online", "reward_per_step", 0.5, (60 - 5) / 500),
+    ("online", "reward_per_step", 0.1, (60 - 10) / 100),
+    ("online", "discounted_return", 1.0, (0.5 + 3 - 1 + 2) / 4),
+    ("online", "length", 0.5, (1 + 399) / 2),
+    ("online", "events/falls", 1.0, 7.0),  # of unfinished episodes too
+    ("online", "events/falls", 0.5, 5.0),
+    ("online", "events_per_step/falls", 0.5, 5 / 500),
+    ("online", "events_per_episode/falls", 1.0, 3 / 4),
+    ("online", "episodes_with/falls", 1.0, 2 / 4),
+    ("online", "regret", 1.0, 3.0 - 10 / 4),
+    ("online", "cumulative_regret", 1.0, 4 * 3.0 - 10),
+    ("online", "cumulative_regret", 0.1, 0.0),  # no episode ends there
+    ("evaluation", "return", 1.0, 30.0),  # the last one, cut off episodes included
+    ("evaluation", "reward_per_step", 1.0, 60 / 40),
+    ("evaluation", "discounted_return", 1.0, 15.0),
+    ("evaluation", "events/falls", 1.0, 3.0),
+    ("evaluation", "events_per_episode/falls", 1.0, 1.5),
+    ("evaluation", "events_per_step/falls", 1.0, 3 / 40),
+    ("agent", "loss", 1.0, 0.2),  # NaN is what it had no value for yet
+    ("agent", "loss", 0.5, 0.2),
+    ("agent", "nothing", 1.0, None),
+]
+
+
+@pytest.mark.parametrize(("kind", "statistic", "window", "expected"), STATISTICS)
 def test_statistics_of_episodes_steps_events_and_of_the_agent(kind, statistic, window, expected):
     value = compute(kind, statistic, window)
     assert value == (None if expected is None else pytest.approx(expected))
 
 
 @pytest.mark.parametrize(("kind", "expected"), [("online", (-2 + 1) / 2), ("evaluation", 20.0)])
-def test_a_risk_measure_takes_the_lower_tail_of_the_episodes(kind: str, expected: float) -> None:
+def test_a_risk_measure_takes_the_lower_tail_of_the_episodes(kind, expected):
     assert compute(kind, "return", risk=CVaR(0.5)) == pytest.approx(expected)
 
 
@@ -263,7 +252,7 @@ def test_the_regret_of_a_continuing_task_is_the_best_average_reward_less_what_wa
 @pytest.mark.parametrize("bad", [float("nan"), float("inf")])
 @pytest.mark.parametrize("what", ["reward", "events/falls"])
 @pytest.mark.parametrize("step", [1, 300])
-def test_what_is_no_number_is_refused_with_lane_step_and_environment(what, bad, step) -> None:
+def test_what_is_no_number_is_refused_with_lane_step_and_environment(what, bad, step):
     made = Recorder(3, 400, ("falls",), CPU, environment="cliff")
     nothing = torch.zeros(3).bool()
 
@@ -279,18 +268,15 @@ def test_what_is_no_number_is_refused_with_lane_step_and_environment(what, bad, 
         take()
 
 
-def test_what_is_no_number_in_an_evaluation_is_refused_with_lane_and_episode() -> None:
+def test_what_is_no_number_in_an_evaluation_is_refused_with_lane_and_episode():
     made = recorder(300, lanes=2, events=())
-    counts = np.zeros((2, 2, 3))
+    counts, ones = np.zeros((2, 2, 3)), np.ones((2, 3), np.int64)
     counts[0, 1, 2] = np.nan
-    shape = (2, 3)
     with pytest.raises(UqbenchError, match="in lane 1, in episode 2 of the evaluation after step"):
-        made.evaluation(Evaluated(counts, np.ones(shape, np.int64), np.ones(shape, np.bool_)))
+        made.evaluation(Evaluated(counts, ones, ones > 0))
 
 
-def compute(
-    kind: str, statistic: str, window: float = 1.0, risk: RiskMeasure | None = None
-) -> float | None:
+def compute(kind, statistic, window=1.0, risk=None):
     metric = Metric(name="m", summary="", kind=kind, statistic=statistic, window=window)
     truth = Truth(episode=3.0)
     return scalar(metric, risk or Expectation(), EPISODES, RECORDS, steps=1000, truth=truth)
@@ -302,12 +288,10 @@ def area(steps: np.ndarray, returns: np.ndarray, ends: str | np.ndarray = "termi
         "phase": np.full(len(steps), "training"), "end": np.full(len(steps), ends),
         "step": steps, "return": returns.astype(float),
     }  # fmt: skip
-    found = scalar(metric, Expectation(), episodes, RECORDS, 1000)
-    assert found is not None
-    return found
+    return scalar(metric, Expectation(), episodes, RECORDS, 1000)
 
 
-def test_the_area_below_the_curve_weighs_time_and_not_episodes() -> None:
+def test_the_area_below_the_curve_weighs_time_and_not_episodes():
     """A run of which half has one, by 25 short episodes, and half ten, by five, or by one: 5.5."""
     short = np.arange(510, 751, 10)
     for late in (np.arange(800, 1001, 50), np.array([1000])):
@@ -316,7 +300,7 @@ def test_the_area_below_the_curve_weighs_time_and_not_episodes() -> None:
     assert area(np.array([400, 1000]), np.array([99, 1])) == 1.0  # an episode counts where it ends
 
 
-def test_nobody_has_a_greater_area_by_the_times_at_which_episodes_end() -> None:
+def test_nobody_has_a_greater_area_by_the_times_at_which_episodes_end():
     """Planted agents: of bad luck short episodes, after good luck none that ends, and none ever."""
     lucky = np.arange(548, 1001, 50)
     unlucky = np.concatenate([np.arange(k - 45, k - 9, 4) for k in lucky])
@@ -331,7 +315,7 @@ def test_nobody_has_a_greater_area_by_the_times_at_which_episodes_end() -> None:
 
 
 @pytest.mark.parametrize("statistic", ["return", "reward_per_step"])
-def test_without_an_evaluation_its_metrics_have_no_value(statistic: str) -> None:
+def test_without_an_evaluation_its_metrics_have_no_value(statistic):
     metric = Metric(name="m", summary="", kind="evaluation", statistic=statistic)
     online = {name: column[:2] for name, column in EPISODES.items()}
     assert scalar(metric, Expectation(), online, RECORDS, steps=1000) is None
@@ -339,12 +323,12 @@ def test_without_an_evaluation_its_metrics_have_no_value(statistic: str) -> None
 
 @pytest.mark.parametrize("steps", [100, 1000, 12_345, 37])
 @pytest.mark.parametrize("window", [0.01, 0.29, 0.5, 0.57, 1.0])
-def test_the_window_of_every_metric_starts_at_a_record(steps: int, window: float) -> None:
+def test_the_window_of_every_metric_starts_at_a_record(steps, window):
     """So that reward per step over the window can be read from the records."""
     made = recorder(steps, lanes=1, events=())
     nothing = torch.zeros(1).bool()
     for t in range(1, steps + 1):
-        made.step(outcome(torch.full((1,), 2.0), nothing, nothing))
+        made.step(outcome(2.0 * torch.ones(1), nothing, nothing))
         if made.due(t):
             made.record({})
     ((records, episodes),) = made.finish()
@@ -353,7 +337,7 @@ def test_the_window_of_every_metric_starts_at_a_record(steps: int, window: float
 
 
 @pytest.mark.parametrize("at", [0, 1, 255, 256, 300, 700])
-def test_a_recorder_loaded_from_a_file_goes_on_like_the_saved_one(at: int) -> None:
+def test_a_recorder_loaded_from_a_file_goes_on_like_the_saved_one(at):
     outcomes = random_outcomes(700)
     unbroken = recorded(outcomes[:at], at=(1, at)) if at else recorder(700)
     if at:
@@ -374,15 +358,15 @@ def test_a_recorder_loaded_from_a_file_goes_on_like_the_saved_one(at: int) -> No
         assert columns_digest(*expected) == columns_digest(*found)
 
 
-@pytest.mark.parametrize(
-    ("said", "found"),
-    [
-        (lambda values: values, r"torch.float64 of shape \(2,\)"),
-        (lambda values: values.sum() + 5j, r"torch.complex128 of shape \(\)"),
-        (lambda values: "12", "a str"),
-        (lambda values: 12.0, "a float"),
-    ],
-)
+NO_NUMBERS = [
+    (lambda values: values, r"torch.float64 of shape \(2,\)"),
+    (lambda values: values.sum() + 5j, r"torch.complex128 of shape \(\)"),
+    (lambda values: "12", "a str"),
+    (lambda values: 12.0, "a float"),
+]
+
+
+@pytest.mark.parametrize(("said", "found"), NO_NUMBERS)
 def test_a_risk_measure_returns_one_number(said, found):
     class Planted(Expectation):
         def __call__(self, values, probabilities, dim=-1):

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 import torch
-from toy_runs import digests, planted
+from toy_runs import digests, first_batch, plan_of, planted
 
 from uqbench.agent import Agent
 from uqbench.results import Store
-from uqbench.runner import Batch, execute
+from uqbench.runner import execute
 from uqbench.specs import NoConfig
-from uqbench.suites import make_plan, read_suites
+from uqbench.suites import read_suites
 
 
 class Recurrent(Agent):
@@ -57,8 +57,8 @@ class OwnReplay(Recurrent):
 @pytest.mark.parametrize("kind", [Recurrent, OwnReplay])
 def test_no_unusual_agent_is_refused_and_its_run_repeats(kind, host, tmp_path):
     suite = planted(host, read_suites(host, check=()).suite("toy"), kind)
-    plan = make_plan(suite, host, "smoke", device="cpu", tasks=["short"], steps=60)
-    batch, found = Batch(plan.cells[0], plan.budget, suite.metrics, "cpu"), []
+    batch = first_batch(plan_of(host, "smoke", suite=suite, tasks=["short"], steps=60))
+    found = []
     for folder in ("once", "again"):
         store = Store(tmp_path / folder)
         assert execute((batch,), store, host, lambda event: None, 0.0)  # the process is as it was

@@ -29,14 +29,14 @@ def drive(agent: Agent) -> Evaluated:
     return evaluate(agent, env, 1, EPISODES, 40, 0.99, ("crashes",))
 
 
-def test_the_planner_beats_braking_and_seldom_crashes() -> None:
+def test_the_planner_beats_braking_and_seldom_crashes():
     planned = drive(Planner(SPEC, [0], PlannerConfig(), CPU))
     braked = drive(ConstantAction(SPEC, [0], ConstantActionConfig(action=SLOWER), CPU))
     assert planned.counts[1].mean() > braked.counts[1].mean() + 5
     assert planned.counts[2].mean() < 0.15
 
 
-def test_a_plan_is_a_pure_function_of_the_observation_whatever_is_beside_it() -> None:
+def test_a_plan_is_a_pure_function_of_the_observation_whatever_is_beside_it():
     env = HighwayLanes(ROAD, range(6))
     obs, _ = env.reset()
     agent = Planner(SPEC, [0], PlannerConfig(), CPU)
@@ -47,7 +47,7 @@ def test_a_plan_is_a_pure_function_of_the_observation_whatever_is_beside_it() ->
     assert set(agent.state_dict()) == {"_discount"}
 
 
-def test_observed_cars_are_reconstructed() -> None:
+def test_observed_cars_are_reconstructed():
     """Up to float32, and to the position along the road; no car changes its road lane at first."""
     env = HighwayLanes(ROAD, range(20))
     obs, _ = env.reset()
@@ -69,7 +69,7 @@ def test_observed_cars_are_reconstructed() -> None:
             assert motion[cars.TARGET_SPEED, cars.EGO] == true[cars.TARGET_SPEED, cars.EGO]
 
 
-def test_the_script_alternates_braking_and_keeping_right() -> None:
+def test_the_script_alternates_braking_and_keeping_right():
     agent = KeepRight(SPEC, [0] * 8, KeepRightConfig(), CPU)
     env = HighwayLanes(ROAD, range(8))
     obs, _ = env.reset()
@@ -88,13 +88,10 @@ def test_the_script_alternates_braking_and_keeping_right() -> None:
     assert (env.arrays.status[:, cars.ROAD_LANE, cars.EGO] >= start).any()
 
 
-def test_another_environment_is_refused() -> None:
+def test_another_environment_is_refused():
     other = EnvironmentInfo(spaces.Box(-1, 1, (4,)), 2, 0.99, total_steps=1000)
-    for make in (
-        lambda: Planner(other, [0], PlannerConfig(), CPU),
-        lambda: KeepRight(other, [0], KeepRightConfig(), CPU),
-    ):
+    for kind, config in ((Planner, PlannerConfig()), (KeepRight, KeepRightConfig())):
         with pytest.raises(UqbenchError, match="expected the environment highway"):
-            make()
+            kind(other, [0], config, CPU)
     with pytest.raises(ValueError, match="steps must be at least 1; got 0"):
         PlannerConfig(steps=0)

@@ -36,9 +36,7 @@ CONFIGS = {
 }
 
 
-def make_agent(
-    kind: type[TabularAgent] = PSRL, seeds=(0, 1), states: int = 5, **settings: Any
-) -> TabularAgent:
+def make_agent(kind=PSRL, seeds=(0, 1), states=5, **settings):
     info = EnvironmentInfo(spaces.Discrete(states), 2, 0.9, 1_000)
     return kind(info, seeds, CONFIGS[kind](**settings), CPU)
 

@@ -6,14 +6,7 @@ import numpy as np
 import pytest
 import torch
 from scipy import integrate, optimize, special, stats
-from uqbench_tabular.agents.bql import (
-    BayesianQLearning,
-    Moments,
-    f,
-    inverse_f,
-    mixture_moments,
-    nearest_normal_gamma,
-)
+from uqbench_tabular.agents import bql
 from uqbench_tabular.posteriors.normal_gamma import NormalGamma, normal_gamma_update, student_t
 
 from uqbench.agent import Step
@@ -34,31 +27,28 @@ def numbers(model: NormalGamma) -> list[float]:
 
 @pytest.mark.parametrize(("x", "y"), [(1, 0.577216), (3, 0.175828), (10, 0.0508325)])
 def test_f_has_its_known_values(x, y):
-    assert f(torch.tensor(float(x)).double()).item() == pytest.approx(y, abs=5e-7)
+    assert bql.f(torch.tensor(float(x)).double()).item() == pytest.approx(y, abs=5e-7)
 
 
 def test_the_inverse_of_f_is_found_to_1e_8():
     x = torch.logspace(-6, 5, 500, dtype=torch.float64)
-    assert ((inverse_f(f(x)) / x - 1).abs() < 1e-8).all()
+    assert ((bql.inverse_f(bql.f(x)) / x - 1).abs() < 1e-8).all()
     y = 0.31
     root = optimize.brentq(lambda z: math.log(z) - special.digamma(z) - y, 1e-3, 1e3, xtol=1e-14)
-    assert inverse_f(torch.tensor(y).double()).item() == pytest.approx(root, rel=1e-8)
+    assert bql.inverse_f(torch.tensor(y).double()).item() == pytest.approx(root, rel=1e-8)
 
 
 @pytest.mark.parametrize("model", [(0, 4, 3, 3), (-2.5, 0.7, 1.1, 40.0), (1e3, 50, 900, 1e-3)])
 def test_the_projection_of_a_normal_gamma_is_itself(model):
-    assert numbers(nearest_normal_gamma(mixture_moments(of(*model)))) == pytest.approx(
-        model, rel=1e-6
-    )
+    found = numbers(bql.nearest_normal_gamma(bql.mixture_moments(of(*model))))
+    assert found == pytest.approx(model, rel=1e-6)
 
 
 def test_the_projection_minimizes_the_divergence_from_a_mixture():
     """``KL(q ‖ p)`` is ``−E_q log p`` and a constant; scipy's minimum has the same parameters."""
-    mixture = NormalGamma(
-        torch.tensor([-1.0, 2.0]).double(), torch.tensor([3.0, 8.0]).double(),
-        torch.tensor([4.0, 2.5]).double(), torch.tensor([2.0, 5.0]).double(),
-    )  # fmt: skip
-    q = mixture_moments(mixture)
+    parts = torch.tensor([[-1.0, 2.0], [3.0, 8.0], [4.0, 2.5], [2.0, 5.0]]).double()
+    mixture = NormalGamma(*parts)
+    q = bql.mixture_moments(mixture)
     mu2_tau = (q.spread + q.mu_tau**2 / q.tau).item()
 
     def cross_entropy(p: np.ndarray) -> float:
@@ -71,22 +61,20 @@ def test_the_projection_minimizes_the_divergence_from_a_mixture():
 
     best = optimize.minimize(cross_entropy, np.zeros(4), tol=1e-12, options={"gtol": 1e-9}).x
     expected = [best[0], *np.exp(best[1:])]
-    assert numbers(nearest_normal_gamma(q)) == pytest.approx(expected, rel=1e-4)
+    assert numbers(bql.nearest_normal_gamma(q)) == pytest.approx(expected, rel=1e-4)
 
 
 def test_alpha_stays_above_one():
-    q = Moments(*(torch.tensor([v], dtype=torch.float64) for v in (1.0, 0.0, 1.0, -50.0)))
-    assert nearest_normal_gamma(q).alpha.item() == 1 + 1e-6
-    still = Moments(*(torch.tensor([v], dtype=torch.float64) for v in (1.0, 0.0, 0.0, 0.0)))
-    assert all(math.isfinite(value) for value in numbers(nearest_normal_gamma(still)))
+    q = bql.Moments(*torch.tensor([[1.0], [0.0], [1.0], [-50.0]]).double())
+    assert bql.nearest_normal_gamma(q).alpha.item() == 1 + 1e-6
+    still = bql.Moments(*torch.tensor([[1.0], [0.0], [0.0], [0.0]]).double())
+    assert all(math.isfinite(value) for value in numbers(bql.nearest_normal_gamma(still)))
 
 
-def learned_next_state(learner: BayesianQLearning) -> NormalGamma:
+def learned_next_state(learner: bql.BayesianQLearning) -> NormalGamma:
     """Give state 1 a known posterior, with action 1 the better one there; return that of it."""
-    following = of(2.0, 5.0, 6.0, 4.0)
-    one, action = torch.ones(1, dtype=torch.int64), torch.ones(1, dtype=torch.int64)
-    lane = torch.zeros(1, dtype=torch.int64)
-    learner.returns = learner.returns.replaced((lane, one, action), following)
+    following, one = of(2.0, 5.0, 6.0, 4.0), torch.ones(1, dtype=torch.int64)
+    learner.returns = learner.returns.replaced((one - 1, one, one), following)
     return following
 
 
@@ -101,7 +89,7 @@ def transition(reward: float) -> Step:
 )
 def test_an_update_is_the_mixture_over_the_next_states_return(moments, samples, tolerance, make):
     """The moments of the mixture by numerical integration over z, then the projection."""
-    learner = make(BayesianQLearning, (0,), 3, samples=samples, moments=moments)
+    learner = make(bql.BayesianQLearning, (0,), 3, samples=samples, moments=moments)
     following = learned_next_state(learner)
     m, lam, alpha, beta = numbers(following)
     next_return = stats.t(2 * alpha, m, (beta * (lam + 1) / (alpha * lam)) ** 0.5)
@@ -117,20 +105,18 @@ def test_an_update_is_the_mixture_over_the_next_states_return(moments, samples, 
     mu_tau = expectation(lambda m, lam, a, b: m * a / b)
     mu2_tau = expectation(lambda m, lam, a, b: 1 / lam + m**2 * a / b)
     log_tau = expectation(lambda m, lam, a, b: special.digamma(a) - math.log(b))
-    exact = Moments(
-        *(torch.tensor([v], dtype=torch.float64)
-          for v in (tau, mu_tau, mu2_tau - mu_tau**2 / tau, log_tau))
-    )  # fmt: skip
+    of_mixture = tau, mu_tau, mu2_tau - mu_tau**2 / tau, log_tau
+    exact = bql.Moments(*torch.tensor(of_mixture).double()[:, None])
     learner.observe(transition(0.5))
     given = [field[0, 0, 0].item() for field in learner.returns.fields().values()]
-    assert given == pytest.approx(numbers(nearest_normal_gamma(exact)), rel=tolerance)
+    assert given == pytest.approx(numbers(bql.nearest_normal_gamma(exact)), rel=tolerance)
     untouched = [field[0, 2, 1].item() for field in learner.returns.fields().values()]
     assert untouched == [0.0, 4.0, 3.0, 3.0]
 
 
 def test_the_next_action_is_the_best_available_by_its_mean(make):
     """Where the better action of the next state is masked, the update is that of the other."""
-    free, masked, other = (make(BayesianQLearning, (0,), 3) for _ in range(3))
+    free, masked, other = (make(bql.BayesianQLearning, (0,), 3) for _ in range(3))
     learned_next_state(free)
     learned_next_state(masked)
     only_first = torch.tensor([[True, False]])
@@ -144,7 +130,7 @@ def test_the_next_action_is_the_best_available_by_its_mean(make):
 
 def test_actions_are_thompson_samples_of_the_means(make):
     """Two actions with N(μ) marginals: how often the first wins, of 20 000 actions of 100 lanes."""
-    learner = make(BayesianQLearning, range(100), 3, samples=2)
+    learner = make(bql.BayesianQLearning, range(100), 3, samples=2)
     state = torch.zeros(100, dtype=torch.int64)
     model = of(0.3, 4.0, 3.0, 3.0).map(lambda v: v.expand(100))
     learner.returns = learner.returns.replaced((torch.arange(100), state, state), model)

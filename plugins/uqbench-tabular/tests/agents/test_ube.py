@@ -33,10 +33,10 @@ def test_the_terms_that_are_reported_are_those_of_what_is_available(taught):
     agent = taught(UBETerms, steps=200)
     reward, both = (local_uncertainty(agent.posterior, q_max, 1.0) for q_max in (0.0, 10.0))
     terms = {"reward_term": reward, "q_max_term": both - reward, "reward_share": reward / both}
-    for lane in range(2):  # what would be the largest, and the smallest, is not available
-        for pair in (reward[lane].argmax(), (both - reward)[lane].argmin()):
-            agent.available[lane].view(-1)[pair] = False
     seen = agent.available
+    for lane in range(2):  # what would be the largest, and the smallest, is not available
+        ends = torch.stack([reward[lane].argmax(), (both - reward)[lane].argmin()])
+        seen[lane].view(-1)[ends] = False
     said = agent.metrics()
     for name, term in terms.items():
         for lane in range(2):

@@ -6,27 +6,11 @@ from dataclasses import replace
 import pytest
 import torch
 from gymnasium import spaces
+from uqbench_tabular.agents import gaussian_controls as controls
 from uqbench_tabular.agents.config import GaussianDrawsConfig
-from uqbench_tabular.agents.gaussian_controls import (
-    DataAlone,
-    GaussianPrior,
-    NoiseAlone,
-    NoiseOverData,
-    OneDoubt,
-)
 from uqbench_tabular.agents.gaussian_posterior import GaussianDraws, GaussianPosterior
+from uqbench_tabular.environments import gaussian_values as circuit
 from uqbench_tabular.environments.config import GaussianValuesConfig
-from uqbench_tabular.environments.gaussian_values import (
-    ACTIONS,
-    CIRCUIT,
-    PAIRS,
-    PLACE,
-    STATES,
-    GaussianValues,
-    exact_truth,
-    posterior,
-    values_of_rewards,
-)
 from uqbench_tabular.environments.posterior_scores import LEFT, score_posterior
 
 from uqbench.agent import EnvironmentInfo, Uncertainty
@@ -43,36 +27,43 @@ def learned(
     config: GaussianValuesConfig, discount: float, seeds: range, kind=GaussianPosterior
 ) -> GaussianPosterior:
     """The exact posterior after all data and as many steps of rest."""
-    env = GaussianValues(config, seeds, None, CPU)
-    info = EnvironmentInfo(spaces.Box(0, 1, (STATES,)), ACTIONS, discount, 16 * config.n)
+    env = circuit.GaussianValues(config, seeds, None, CPU)
+    info = EnvironmentInfo(
+        spaces.Box(0, 1, (circuit.STATES,)), circuit.ACTIONS, discount, 16 * config.n
+    )
     agent = kind(info, seeds, config, CPU)
     deque(train(agent, env, 16 * config.n), maxlen=0)
     return agent
 
 
 def test_every_pair_is_shown_as_often_and_followed_by_the_next_then_nothing_is():
-    env = GaussianValues(CONFIG, range(3), None, CPU)
+    env = circuit.GaussianValues(CONFIG, range(3), None, CPU)
     obs, valid = env.reset()
-    for t in range(2 * CONFIG.n * PAIRS):
-        if t < CONFIG.n * PAIRS:
-            state, action = CIRCUIT[t % PAIRS]
+    for t in range(2 * CONFIG.n * circuit.PAIRS):
+        if t < CONFIG.n * circuit.PAIRS:
+            state, action = circuit.CIRCUIT[t % circuit.PAIRS]
             assert (obs.argmax(-1) == state).all()
-            assert valid.tolist() == 3 * [[a == action for a in range(ACTIONS)]]
+            assert valid.tolist() == 3 * [[a == action for a in range(circuit.ACTIONS)]]
         out = env.step(valid.to(torch.uint8).argmax(-1))
-        if t >= CONFIG.n * PAIRS:
+        if t >= CONFIG.n * circuit.PAIRS:
             assert out.terminated.all()
             assert torch.cat([obs.flatten(), out.reward]).eq(0).all()
-        assert bool(out.truncated.all()) == (t + 1 == CONFIG.n * PAIRS)
+        assert bool(out.truncated.all()) == (t + 1 == CONFIG.n * circuit.PAIRS)
         obs, valid = out.obs, out.valid
-    for (state, action), (following, _) in zip(CIRCUIT, CIRCUIT[1:] + CIRCUIT[:1], strict=True):
-        assert following == (state + action + 1) % STATES
-    assert len(set(CIRCUIT)) == PAIRS == STATES * ACTIONS
+    for (state, action), (following, _) in zip(
+        circuit.CIRCUIT, circuit.CIRCUIT[1:] + circuit.CIRCUIT[:1], strict=True
+    ):
+        assert following == (state + action + 1) % circuit.STATES
+    assert len(set(circuit.CIRCUIT)) == circuit.PAIRS == circuit.STATES * circuit.ACTIONS
 
 
 @pytest.mark.parametrize("discount", [0.0, 0.9])
 def test_the_agent_that_counts_rewards_has_the_posterior_in_closed_form(discount):
-    agent, exact = learned(CONFIG, discount, range(20)), posterior(CONFIG, discount, range(20))
-    stated = agent.uncertainty(torch.eye(STATES).expand(20, -1, -1))
+    agent, exact = (
+        learned(CONFIG, discount, range(20)),
+        circuit.posterior(CONFIG, discount, range(20)),
+    )
+    stated = agent.uncertainty(torch.eye(circuit.STATES).expand(20, -1, -1))
     assert torch.allclose(stated.mean, exact.mean, atol=1e-5)
     scores = score_posterior(stated, exact)
     for name in ("sd_ratio", "joint_kl_1", "joint_kl_10"):
@@ -96,8 +87,8 @@ def test_the_agent_that_counts_rewards_has_the_posterior_in_closed_form(discount
 @pytest.mark.parametrize("discount", [0.0, 0.9])
 def test_over_worlds_drawn_from_the_prior_the_posterior_covers_and_has_its_variance(discount):
     """The error of 16,000 values, eight a world: a standard error below 1.6 %."""
-    exact = posterior(CONFIG, discount, WORLDS)
-    q = exact_truth(CONFIG, discount, WORLDS).evaluate(torch.zeros(1)).q
+    exact = circuit.posterior(CONFIG, discount, WORLDS)
+    q = circuit.exact_truth(CONFIG, discount, WORLDS).evaluate(torch.zeros(1)).q
     error = (q - exact.mean).flatten(1)
     apart = error.mT.cov(correction=0) - exact.covariance
     assert apart.abs().max() < 0.15 * exact.covariance.max()
@@ -111,16 +102,22 @@ def test_over_worlds_drawn_from_the_prior_the_posterior_covers_and_has_its_varia
 def test_the_controls_state_one_doubt_of_all_rewards(discount):
     """v GGᵀ, v of the prior 1, of the rules about what fits all data of σ, of n, or of neither."""
     config = GaussianValuesConfig(sigma=2.0, fours=4)
-    exact, of_values = posterior(config, discount, range(3)), values_of_rewards(discount)
-    prior, fitted = (of_values @ of_values.mT)[PLACE][:, PLACE], exact.fitted.flatten(1)
+    exact, of_values = (
+        circuit.posterior(config, discount, range(3)),
+        circuit.values_of_rewards(discount),
+    )
+    prior, fitted = (
+        (of_values @ of_values.mT)[circuit.PLACE][:, circuit.PLACE],
+        exact.fitted.flatten(1),
+    )
     for kind, mean, std in (
-        (GaussianPrior, torch.zeros(3, PAIRS), 1.0),
-        (OneDoubt, fitted, 0.242),
-        (NoiseAlone, fitted, 0.125 * 2),
-        (DataAlone, fitted, 0.5 / 4),
-        (NoiseOverData, fitted, 2 / 4),
+        (controls.GaussianPrior, torch.zeros(3, circuit.PAIRS), 1.0),
+        (controls.OneDoubt, fitted, 0.242),
+        (controls.NoiseAlone, fitted, 0.125 * 2),
+        (controls.DataAlone, fitted, 0.5 / 4),
+        (controls.NoiseOverData, fitted, 2 / 4),
     ):
-        states = torch.eye(STATES).expand(3, -1, -1)
+        states = torch.eye(circuit.STATES).expand(3, -1, -1)
         said = learned(config, discount, range(3), kind).uncertainty(states)
         assert torch.allclose(said.mean.flatten(1), mean.double(), atol=1e-5)
         for lane in said.value_samples.flatten(1, 2):
@@ -134,9 +131,9 @@ def test_draws_from_the_posterior_have_its_moments_and_scatter_as_chi_square():
 
     A world's values go together: these are .007, .003, .011 and .02.
     """
-    exact = posterior(CONFIG, 0.9, WORLDS)
+    exact = circuit.posterior(CONFIG, 0.9, WORLDS)
     std = exact.covariance.diagonal().sqrt()
-    states = torch.eye(STATES).expand(len(WORLDS), -1, -1)
+    states = torch.eye(circuit.STATES).expand(len(WORLDS), -1, -1)
     config = GaussianDrawsConfig(sigma=2.0, fours=1, draws=10)
     said = learned(config, 0.9, WORLDS, GaussianDraws).uncertainty(states)
     off = (said.mean - exact.mean).flatten(1) / std
@@ -150,9 +147,9 @@ def test_draws_from_the_posterior_have_its_moments_and_scatter_as_chi_square():
 
 def test_values_are_the_circuit_s_discounted_rewards():
     powers = 0.9 ** torch.arange(400).double()
-    expected = torch.stack([powers[place::PAIRS].sum() for place in range(PAIRS)])
-    assert torch.allclose(values_of_rewards(0.9)[0], expected)
-    assert torch.equal(values_of_rewards(0.0), torch.eye(PAIRS).double())
+    expected = torch.stack([powers[place :: circuit.PAIRS].sum() for place in range(circuit.PAIRS)])
+    assert torch.allclose(circuit.values_of_rewards(0.9)[0], expected)
+    assert torch.equal(circuit.values_of_rewards(0.0), torch.eye(circuit.PAIRS).double())
 
 
 def test_a_size_of_zero_is_what_the_best_empty_rule_leaves_of_the_board_s_tasks():
@@ -162,10 +159,10 @@ def test_a_size_of_zero_is_what_the_best_empty_rule_leaves_of_the_board_s_tasks(
         tasks = suite.tasks_of(budget)
         configs = [GaussianValuesConfig(**task.config) for task in tasks]
         for task, config in zip(tasks, configs, strict=True):
-            assert budget.task_steps[task.name] == config.n * PAIRS + 256
-    one = values_of_rewards(0.9)[0].norm()
+            assert budget.task_steps[task.name] == config.n * circuit.PAIRS + 256
+    one = circuit.values_of_rewards(0.9)[0].norm()
     exact = torch.stack([
-        posterior(config, task.discount, [0]).covariance[0, 0].sqrt() / one
+        circuit.posterior(config, task.discount, [0]).covariance[0, 0].sqrt() / one
         for config, task in zip(configs, tasks, strict=True)
     ])  # fmt: skip
     by_noise, by_data = [config.sigma for config in configs], [c.n**-0.5 for c in configs]

@@ -6,14 +6,8 @@ import numpy as np
 import pytest
 import torch
 from scipy import stats
+from uqbench_tabular.environments import config as worlds
 from uqbench_tabular.environments.chain import Chain
-from uqbench_tabular.environments.config import (
-    ChainConfig,
-    DeepSeaConfig,
-    DrawnMDPConfig,
-    PriorMDPConfig,
-    WideNarrowConfig,
-)
 from uqbench_tabular.environments.deep_sea import deep_sea
 from uqbench_tabular.environments.prior_mdp import make_drawn_lanes, prior_mdp
 from uqbench_tabular.environments.wide_narrow import wide_narrow
@@ -39,7 +33,7 @@ def lanes(world: World, seeds=(0, 1), limit: TimeLimit | None = None) -> WorldLa
 
 def test_steps_follow_the_model():
     """A random walk of 200 lanes: successors by a χ² test, rewards by their first two moments."""
-    world = prior_mdp(PriorMDPConfig(states=3, actions=2, seed=5))
+    world = prior_mdp(worlds.PriorMDPConfig(states=3, actions=2, seed=5))
     env = lanes(world, seeds=range(200))
     g = torch.Generator().manual_seed(0)
     state, seen = torch.zeros(200, dtype=torch.int64), []
@@ -64,7 +58,7 @@ def test_steps_follow_the_model():
 
 
 def test_the_oracle_has_no_regret_and_noise_that_is_common_cancels():
-    world = wide_narrow(WideNarrowConfig(width=3))
+    world = wide_narrow(worlds.WideNarrowConfig(width=3))
     env, other = lanes(world), lanes(world)
     for t in range(9):
         best = env.step(world.oracle()[env._state])
@@ -77,7 +71,7 @@ def test_the_oracle_has_no_regret_and_noise_that_is_common_cancels():
 
 def test_the_regret_of_a_policy_grows_by_the_difference_of_gains():
     """Left everywhere collects nothing; the oracle its exact gain, by 100 lanes of 2,000 steps."""
-    world = deep_sea(DeepSeaConfig(states=4))
+    world = deep_sea(worlds.DeepSeaConfig(states=4))
     env = lanes(world, seeds=range(100))
     left = torch.zeros(100, dtype=torch.int64)
     regret = torch.stack([env.step(left).events["regret"] for _ in range(2_000)]).mean(0)
@@ -87,19 +81,23 @@ def test_the_regret_of_a_policy_grows_by_the_difference_of_gains():
 
 
 def chains(seeds, limit):
-    return GymnasiumLanes(lambda: Chain(ChainConfig()), seeds, limit, has_state_dict=True)
+    return GymnasiumLanes(lambda: Chain(worlds.ChainConfig()), seeds, limit, has_state_dict=True)
+
+
+THREE = [
+    deep_sea(worlds.DeepSeaConfig()),
+    wide_narrow(worlds.WideNarrowConfig()),
+    prior_mdp(worlds.PriorMDPConfig()),
+]
+WORLDS = [
+    *((partial(WorldLanes, one, device=CPU), {"events": ("regret",)}) for one in THREE),
+    (partial(make_drawn_lanes, worlds.DrawnMDPConfig(), device=CPU), {"events": ("regret",)}),
+    (chains, {"single": lambda: Chain(worlds.ChainConfig())}),
+]
 
 
 @pytest.mark.parametrize(
-    ("make", "more"),
-    [
-        (partial(WorldLanes, deep_sea(DeepSeaConfig()), device=CPU), {"events": ("regret",)}),
-        (partial(WorldLanes, wide_narrow(WideNarrowConfig()), device=CPU), {"events": ("regret",)}),
-        (partial(WorldLanes, prior_mdp(PriorMDPConfig()), device=CPU), {"events": ("regret",)}),
-        (partial(make_drawn_lanes, DrawnMDPConfig(), device=CPU), {"events": ("regret",)}),
-        (chains, {"single": lambda: Chain(ChainConfig())}),
-    ],
-    ids=["deepsea", "widenarrow", "priormdp", "drawn", "chain"],
+    ("make", "more"), WORLDS, ids=["deepsea", "widenarrow", "priormdp", "drawn", "chain"]
 )
 def test_worlds_keep_the_rules_of_environments(make, more):
     """Lanes are the same alone, among others and resumed, and end at a limit; regret may be < 0."""
@@ -110,29 +108,26 @@ def test_worlds_keep_the_rules_of_environments(make, more):
 
 
 def test_after_a_time_limit_it_starts_again_in_the_first_state():
-    env = lanes(deep_sea(DeepSeaConfig(states=5)), limit=TimeLimit(3, "terminal"))
+    env = lanes(deep_sea(worlds.DeepSeaConfig(states=5)), limit=TimeLimit(3, "terminal"))
     seen = [env.step(torch.ones(2, dtype=torch.int64)).obs.tolist() for _ in range(9)]
     assert seen[2::3] == [[0, 0]] * 3
 
 
 @pytest.mark.parametrize("action", [1, -1, 6])
 def test_actions_that_do_not_exist_are_refused(action):
-    env = lanes(wide_narrow(WideNarrowConfig()))
+    env = lanes(wide_narrow(worlds.WideNarrowConfig()))
     env.step(torch.tensor([0, 3]))
     with pytest.raises(UqbenchError, match=rf"action {action} in state 1; expected one of \[0\]"):
         env.step(torch.tensor([0, action]))
-    sea = lanes(deep_sea(DeepSeaConfig()))
+    sea = lanes(deep_sea(worlds.DeepSeaConfig()))
     with pytest.raises(UqbenchError, match=r"action 2 in state 0; expected one of \[0, 1\]"):
         sea.step(torch.tensor([0, 2]))
 
 
 def test_rounding_never_leads_to_a_successor_that_is_impossible():
     """A row whose sum is a little below one, and a number above it."""
-    mdp = MDP(
-        torch.tensor([[[1 - 1e-7, 0.0]], [[0.0, 1.0]]], dtype=torch.float64),
-        torch.zeros(2, 1, 2, dtype=torch.float64),
-        torch.ones(2, 1, dtype=torch.bool),
-    )
+    odds = torch.tensor([[[1 - 1e-7, 0.0]], [[0.0, 1.0]]]).double()
+    mdp = MDP(odds, torch.zeros_like(odds), torch.ones(2, 1, dtype=torch.bool))
     env = lanes(World(mdp, torch.zeros_like(mdp.rewards), 0.9), seeds=(0,))
     u = torch.tensor([1 - 2**-24])
     zero = torch.zeros(1, dtype=torch.int64)

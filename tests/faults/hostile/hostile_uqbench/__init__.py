@@ -20,15 +20,11 @@ class HostileConfig(WalkerConfig):
 
 @hookimpl
 def uqbench_agents() -> Iterable[AgentSpec]:
-    return [
-        AgentSpec(
-            name="hostile",
-            version="1",
-            factory="hostile_uqbench.deeds:Hostile",
-            config=HostileConfig,
-            summary="does what no agent should",
-        )
-    ]
+    factory, does = "hostile_uqbench.deeds:Hostile", "does what no agent should"
+    spec = AgentSpec(
+        name="hostile", version="1", factory=factory, config=HostileConfig, summary=does
+    )
+    return [spec]
 
 
 @hookimpl

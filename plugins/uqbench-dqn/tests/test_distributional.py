@@ -1,4 +1,4 @@
-"""C51 and its projection: what they compute, against plain formulas."""
+"""C51, its projection and the quantile loss: what they compute, against plain formulas."""
 
 from dataclasses import replace
 
@@ -12,6 +12,7 @@ from uqbench_dqn.c51 import C51
 from uqbench_dqn.categorical import cross_entropy, project, support
 from uqbench_dqn.config import C51Config, QRDQNConfig
 from uqbench_dqn.qr_dqn import QRDQN
+from uqbench_dqn.quantiles import midpoint_levels, quantile_loss
 
 from uqbench.agent import EnvironmentInfo
 from uqbench.risk import CVaR, MarginalRisk
@@ -25,10 +26,11 @@ SMALL = C51Config(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("kind", "config"), [(C51, SMALL), (QRDQN, QRDQNConfig(hidden=(9, 7), quantiles=11))]
-)
-def test_the_return_distribution_is_predicted_with_its_moments(kind, config) -> None:
+QUANTILES = QRDQNConfig(hidden=(9, 7), quantiles=11)
+
+
+@pytest.mark.parametrize(("kind", "config"), [(C51, SMALL), (QRDQN, QUANTILES)])
+def test_the_return_distribution_is_predicted_with_its_moments(kind, config):
     agent = kind(INFO, [5, 2], config, CPU)
     said = agent.uncertainty(torch.randn(2, 12, 5, generator=torch.Generator().manual_seed(0)))
     assert said.return_atoms.shape == said.return_probs.shape == (2, 12, 3, 11)
@@ -41,7 +43,7 @@ def test_the_return_distribution_is_predicted_with_its_moments(kind, config) -> 
 
 
 @pytest.mark.parametrize("risk", [None, CVaR(0.3)])
-def test_targets_are_projected_returns_of_the_action_that_the_mean_or_a_risk_prefers(risk) -> None:
+def test_targets_are_projected_returns_of_the_action_that_the_mean_or_a_risk_prefers(risk):
     """Algorithm 1; the policy prefers it, too."""
     rule = None if risk is None else MarginalRisk(risk)
     agent = C51(INFO, [5, 2], replace(SMALL, risk=rule), CPU)
@@ -73,26 +75,80 @@ examples = settings(max_examples=25, deadline=None, derandomize=True)
 
 @examples
 @given(z=values, p=distributions)
-def test_projection_is_equation_7(z: Tensor, p: Tensor) -> None:
+def test_projection_is_equation_7(z, p):
     share = 1 - (z.clamp(-3, 7) - ATOMS[:, None]).abs() / 0.5
-    torch.testing.assert_close(
-        project(z, p, ATOMS), (share.clamp(0, 1) * p).sum(-1), atol=1e-5, rtol=0
-    )
+    expected = (share.clamp(0, 1) * p).sum(-1)
+    torch.testing.assert_close(project(z, p, ATOMS), expected, atol=1e-5, rtol=0)
 
 
-def test_one_row_of_values_serves_many_laws() -> None:
+def test_one_row_of_values_serves_many_laws():
     p = torch.rand(4, 3, 21, generator=torch.Generator().manual_seed(0)).softmax(-1)
     shifted = 0.9 * ATOMS + 1
-    every = torch.stack(
-        [project(shifted, distribution, ATOMS) for distribution in p.flatten(0, 1)]
-    ).view(4, 3, 21)
+    every = torch.stack([project(shifted, one, ATOMS) for one in p.flatten(0, 1)]).view(4, 3, 21)
     torch.testing.assert_close(project(shifted.expand(4, 1, 21), p, ATOMS), every)
 
 
-def test_cross_entropy_is_least_at_the_target_itself() -> None:
+def test_cross_entropy_is_least_at_the_target_itself():
     target = torch.tensor([0.2, 0.5, 0.3])
     logits = target.log().requires_grad_()
     loss = cross_entropy(logits, target)
     torch.testing.assert_close(loss, -(target * target.log()).sum())
     (gradient,) = torch.autograd.grad(loss, logits)
     torch.testing.assert_close(gradient, torch.zeros(3), atol=1e-6, rtol=0)
+
+
+def normal(*shape: int, seed: int = 0) -> Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(*shape, dtype=torch.float64, generator=generator)
+
+
+def levels(n: int) -> Tensor:
+    return midpoint_levels(n).double()
+
+
+def huber(u: float, kappa: float) -> float:
+    if kappa == 0:
+        return abs(u)
+    return 0.5 * u * u if abs(u) <= kappa else kappa * (abs(u) - 0.5 * kappa)
+
+
+def literal(quantiles: list[float], samples: list[float], taus: list[float], kappa: float) -> float:
+    """``Σ_i 1/S Σ_j |τ_i − 1[z_j < q_i]| L_κ(z_j − q_i)``."""
+    pairs = [(q, tau, z) for q, tau in zip(quantiles, taus, strict=True) for z in samples]
+    return sum(abs(tau - (z < q)) * huber(z - q, kappa) / len(samples) for q, tau, z in pairs)
+
+
+@pytest.mark.parametrize(
+    ("n", "expected"), [(1, [0.5]), (2, [0.25, 0.75]), (5, [0.1, 0.3, 0.5, 0.7, 0.9])]
+)
+def test_levels_are_the_midpoints_of_n_equal_parts(n, expected):
+    torch.testing.assert_close(midpoint_levels(n), torch.tensor(expected))
+
+
+@pytest.mark.parametrize("kappa", [0.0, 0.5, 1.0, 10.0])
+@pytest.mark.parametrize(("n", "samples"), [(1, 1), (3, 5), (50, 50), (4, 1)])
+def test_equals_a_double_loop_over_quantiles_and_samples_in_every_leading_dimension(
+    kappa, n, samples
+):
+    q, z, tau = normal(2, 3, n), 2 * normal(2, 3, samples, seed=1), levels(n)
+    found = quantile_loss(q, z, tau, kappa).flatten().tolist()
+    pairs = zip(q.flatten(0, 1).tolist(), z.flatten(0, 1).tolist(), strict=True)
+    expected = [literal(one, other, tau.tolist(), kappa) for one, other in pairs]
+    assert found == pytest.approx(expected, rel=1e-12)
+
+
+def test_gradient_is_the_fraction_of_samples_below_less_the_level():
+    q, z, tau = normal(7).requires_grad_(), normal(9, seed=1), levels(7)
+    (gradient,) = torch.autograd.grad(quantile_loss(q, z, tau), q)
+    below = (z < q.detach()[:, None]).double().mean(1)
+    torch.testing.assert_close(gradient, below - tau)
+
+
+def test_gradient_of_the_smoothed_loss_is_bounded_by_kappa():
+    """The Huber function is not divided by κ: its slope is u up to κ, then κ."""
+    tau = torch.tensor([0.25]).double()
+    for z, expected in [(0.3, -0.25 * 0.3), (5.0, -0.25 * 2), (-0.4, 0.75 * 0.4), (-9.0, 0.75 * 2)]:
+        q = torch.zeros(1, dtype=torch.float64, requires_grad=True)
+        loss = quantile_loss(q, torch.tensor([z]).double(), tau, kappa=2.0)
+        (gradient,) = torch.autograd.grad(loss, q)
+        assert gradient.item() == pytest.approx(expected)

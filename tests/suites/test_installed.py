@@ -1,10 +1,11 @@
-"""Metrics of widths times one factor: of scores that an environment gives at every size."""
+"""Every installed suite: whose rows are, what its claims rest on, which sizes it scores."""
 
 import pytest
 import torch
 
 from uqbench.agent import Uncertainty
 from uqbench.registry import Host
+from uqbench.registry.papers import cited
 from uqbench.specs import imported
 from uqbench.suites import Metric, read_suites
 from uqbench.suites.checks import problems_of
@@ -12,8 +13,57 @@ from uqbench.suites.configs import task_config
 
 
 @pytest.fixture(scope="module")
-def host():
+def host() -> Host:
     return Host.load()
+
+
+def test_every_method_has_a_paper(host):
+    for name, suite in read_suites(host, check=()).suites.items():
+        for method in suite.methods:
+            if (method.role or method.spec(host).role) in ("method", "unranked"):
+                papers, missing = cited(host, [method.cited(host)])
+                assert papers, (name, method.name)
+                assert not missing, (name, method.name, missing)
+
+
+AUTHORS = [
+    ("fashion", "nngp", "Lee, Jaehoon"),
+    ("fashion", "mahalanobis", "Lee, Kimin"),
+    ("fashion", "sngp", "Liu, Jeremiah"),
+    ("ood-digits", "energy", "Liu, Weitang"),
+]
+
+
+@pytest.mark.parametrize(("suite", "row", "first"), AUTHORS)
+def test_a_row_is_its_own_authors(host, suite, row, first):
+    (method,) = (m for m in read_suites(host, check=()).suites[suite].methods if m.name == row)
+    papers, _ = cited(host, [method.cited(host)])
+    assert f"author = {{{first}" in papers[0].bibtex
+
+
+SUITES = read_suites(Host.load(), check=()).suites
+
+
+def named(value: object) -> set[str]:
+    """The texts in a claim's settings, however deep."""
+    if isinstance(value, str):
+        return {value}
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return set().union(*map(named, inner))
+
+
+@pytest.mark.parametrize("suite", SUITES.values(), ids=list(SUITES))
+def test_no_claim_is_about_a_row_of_the_alternative_reading(suite):
+    """Two claims on contradictory readings could both hold.
+
+    A claim may say that a method is better than all of them: each of them makes it harder to hold.
+    """
+    rows = {row for reading in suite.readings.values() for row in reading.rows}
+    assert rows <= {method.name for method in suite.methods}
+    for claim in suite.claims:
+        about = {key: value for key, value in claim.settings.items() if key != "ratio_to"}
+        assert not rows & named(about), claim.id
+        assert set(claim.readings) <= suite.readings.keys()
 
 
 @pytest.fixture(scope="module")
@@ -29,10 +79,8 @@ def test_in_no_suite_is_a_metric_after_one_factor_of_a_score_without_sizes(host,
     for suite, task in tasks:
         spec = host.environments[task.environment]
         for score in ("proper", *spec.sizes):
-            metric = Metric(
-                name="formed", summary="after one factor", kind="queries", tasks=(task.name,),
-                statistic=f"queries/one-size/{score}",
-            )  # fmt: skip
+            of = {"name": "formed", "summary": "after one factor", "tasks": (task.name,)}
+            metric = Metric(kind="queries", statistic=f"queries/one-size/{score}", **of)
             own = suite.with_row("metrics", metric.name, metric, added=True)
             said = problems_of(own, host, "here", ("metrics", metric.name))
             if score in spec.sizes:
