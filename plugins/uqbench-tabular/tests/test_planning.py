@@ -53,6 +53,17 @@ def test_values_and_gains_equal_brute_force_over_deterministic_policies():
         assert best == pytest.approx(max(gains).item(), abs=1e-12)
 
 
+def test_the_optimal_gain_waits_for_what_is_six_steps_away():
+    """Back to the start pays .1 at once; six steps on pay 1 together, a sixth a step."""
+    transitions = torch.zeros(6, 2, 6, dtype=torch.float64)
+    transitions[:, 0, 0] = 1
+    transitions[range(6), 1, [1, 2, 3, 4, 5, 0]] = 1
+    rewards = torch.zeros_like(transitions)
+    rewards[:, 0, 0], rewards[5, 1, 0] = 0.1, 1
+    mdp = planning.MDP(transitions, rewards, torch.ones(6, 2, dtype=torch.bool))
+    assert planning.optimal_gain(mdp).item() == pytest.approx(1 / 6)
+
+
 def test_actions_that_are_not_available_are_not_planned_with_but_valued():
     """Two states; in state 1 an action that pays 100 is not available."""
     transitions = torch.zeros(2, 2, 2, dtype=torch.float64)
