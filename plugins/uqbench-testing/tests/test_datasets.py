@@ -8,7 +8,7 @@ from uqbench_testing.results import results
 from uqbench.errors import MissingDataError
 from uqbench.registry import Host
 
-RULES = ("dataset-forms", "dataset-apart", "dataset-twins", "dataset-differs")
+RULES = ("dataset-forms", "dataset-seeds", "dataset-apart", "dataset-twins", "dataset-differs")
 HOST = Host.load()
 NAMES = [f"{HOST.datasets.origin(name).distribution}:{name}" for name in HOST.datasets]
 MOST = 5
