@@ -34,19 +34,14 @@ def by_task() -> dict[str, dict[str, list[float]]]:
     return {m: {t: own[:, k].tolist() for k, t in enumerate(TASKS)} for m, own in SCORES.items()}
 
 
-class Array:
-    """What xarray's DataArray has, as far as it is asked."""
-
-    dims = ("method", "task", "seed")
-
-    def to_series(self) -> pd.Series:
-        return long().set_index([*self.dims])["score"]
+def by_seed(frame: pd.DataFrame) -> pd.DataFrame:
+    """A column a task."""
+    return frame.pivot(index=["method", "seed"], columns="task", values="score")
 
 
 def objects() -> dict[str, tuple[object, dict]]:
     frame = long()
-    indexed = frame.set_index(["method", "task", "seed"])
-    wide = frame.pivot(index=["method", "seed"], columns="task", values="score")
+    indexed, wide = frame.set_index(["method", "task", "seed"]), by_seed(frame)
     frames = {m: pd.DataFrame(own, columns=TASKS) for m, own in SCORES.items()}
     star = {"columns": {"task": "*"}}
     return {
@@ -69,7 +64,6 @@ def objects() -> dict[str, tuple[object, dict]]:
         "long frames by method": (
             {m: own.drop(columns="method") for m, own in frame.groupby("method")}, {}
         ),
-        "xarray": (Array(), {}),
     }  # fmt: skip
 
 
@@ -108,8 +102,7 @@ def files(root: Path) -> dict[str, tuple[list[Path], dict]]:
         (root / f"{name}.json").write_text(json.dumps(by_task()[name]))
     found["npy"] = ([root / f"{name}.npy" for name in SCORES], {})
     found["a file a method"] = ([root / f"{name}.json" for name in SCORES], {})
-    wide = frame.pivot(index=["method", "seed"], columns="task", values="score")
-    wide.reset_index().to_csv(root / "wide.csv", index=False)
+    by_seed(frame).reset_index().to_csv(root / "wide.csv", index=False)
     found["wide.csv"] = ([root / "wide.csv"], {"columns": {"task": "*"}})
     percent.to_csv(root / "percent.csv", index=False)
     return found
@@ -126,7 +119,7 @@ def bits(found: uqbench.Compared) -> list[str]:
 def test_the_same_numbers_in_every_form_give_the_same_ranks_to_the_bit(tmp_path):
     expected = bits(uqbench.compare(SCORES))
     forms = objects() | files(tmp_path)
-    assert len(forms) == 36
+    assert len(forms) == 35
     for name, (scores, options) in forms.items():
         found = uqbench.compare(scores, **options)
         assert bits(found) == expected, name
@@ -283,18 +276,18 @@ def test_a_chart_whose_columns_name_no_runs_is_refused(names, asked, tmp_path):
 FRAME = pd.DataFrame({"method": "a", "task": "t", "seed": [0, 1], "score": [1.0, 2.0]})
 
 
-@pytest.mark.parametrize(
-    ("frame", "said"),
-    [
-        (FRAME.assign(reward=3.0), "has 2 columns of scores, score, reward: say which"),
-        (pd.concat([FRAME, FRAME[["score"]]], axis=1), "has 2 columns of scores, score, score"),
-        (FRAME.rename(columns={"method": "algo"}).assign(model="m"), "2 columns of methods"),
-        (FRAME.assign(status=["finished", "asleep"]), "status 'asleep' is no known state"),
-        (FRAME.assign(seed=[1, None]), "each with its seed; one has none"),
-        (FRAME.assign(step=[1, None]), "a row has no step"),
-        (FRAME.assign(score=pd.to_datetime(["2020", "2021"])), "is no number"),
-    ],
-)
+AMBIGUOUS = [
+    (FRAME.assign(reward=3.0), "has 2 columns of scores, score, reward: say which"),
+    (pd.concat([FRAME, FRAME[["score"]]], axis=1), "has 2 columns of scores, score, score"),
+    (FRAME.rename(columns={"method": "algo"}).assign(model="m"), "2 columns of methods"),
+    (FRAME.assign(status=["finished", "asleep"]), "status 'asleep' is no known state"),
+    (FRAME.assign(seed=[1, None]), "each with its seed; one has none"),
+    (FRAME.assign(step=[1, None]), "a row has no step"),
+    (FRAME.assign(score=pd.to_datetime(["2020", "2021"])), "is no number"),
+]
+
+
+@pytest.mark.parametrize(("frame", "said"), AMBIGUOUS)
 def test_what_is_not_said_is_not_guessed(frame, said):
     with pytest.raises(UqbenchError, match=said):
         uqbench.compare(frame)
@@ -363,17 +356,6 @@ def test_folders_whose_names_end_in_digits_are_methods(tmp_path):
     assert {(r.method, r.seed) for r in runs.itertuples()} == {
         ("C51", "0"), ("TD3", "0"), ("DQN", "0"), ("a2c", "0"), ("a2c", "1"), ("sac", "3"),
     }  # fmt: skip
-
-
-def test_a_resumed_run_of_stable_baselines_is_in_the_order_of_time(tmp_path):
-    """Times begin at 0 in every file; where a process began says the first line."""
-    for file, t_start, value in (("0", 1000, 0), ("1", 5000, 100)):
-        (folder := tmp_path / "dqn" / "CartPole-v1_1").mkdir(parents=True, exist_ok=True)
-        head = json.dumps({"t_start": t_start, "env_id": "CartPole-v1"})
-        lines = "".join(f"{value},10,{t}\n" for t in range(100))
-        (folder / f"{file}.monitor.csv").write_text(f"#{head}\nr,l,t\n{lines}")
-    scores = list(uqbench.compare(tmp_path / "dqn").board.scores)
-    assert [s.score for s in scores] == [100.0]
 
 
 def test_digests_of_files_of_one_name_are_all_in_the_manifest(tmp_path):
