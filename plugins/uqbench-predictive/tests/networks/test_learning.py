@@ -52,9 +52,7 @@ def test_padding_of_a_stack_is_never_moved():
     assert stack.flat.shape[1] % 16 == 0
     stack.step(sum(t.square().sum() for t in stack.weights.values()), 1e-2, 0.1)
     assert (stack.flat[:, size:] == 0).all()
-    assert torch.equal(
-        stack.weights["head.bias"].flatten(), stack.flat[:, size - 3 : size].flatten()
-    )
+    assert stack.weights["head.bias"].flatten().equal(stack.flat[:, size - 3 : size].flatten())
 
 
 def test_parameter_counts_are_the_papers():
@@ -124,9 +122,8 @@ INPUTS = torch.randn(3, 5, 2, generator=torch.Generator().manual_seed(0))
 
 def two_layers(inputs: tuple[int, ...] = (2,), outputs: int = 3) -> nn.Module:
     """A network as a user would write it, with dropout before its last layer."""
-    return nn.Sequential(
-        nn.Linear(inputs[0], 8), nn.ReLU(), nn.Dropout(0.5), nn.Linear(8, max(outputs, 1))
-    )
+    last = nn.Linear(8, max(outputs, 1))
+    return nn.Sequential(nn.Linear(inputs[0], 8), nn.ReLU(), nn.Dropout(0.5), last)
 
 
 def no_linear_layer(inputs: tuple[int, ...], outputs: int) -> nn.Module:

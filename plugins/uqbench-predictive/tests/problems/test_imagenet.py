@@ -62,9 +62,8 @@ def test_errors_are_those_of_the_reference_model(features):
     by_features = dict(zip(map(bytes, held["test_features"]), wrong, strict=True))
 
     def oracle(inputs: torch.Tensor) -> PredictiveUncertainty:
-        predicted = torch.tensor(
-            [[float(by_features[bytes(r.numpy())]) for r in rows] for rows in inputs]
-        )
+        each = [[float(by_features[bytes(r.numpy())]) for r in rows] for rows in inputs]
+        predicted = torch.tensor(each)
         probs = torch.full((*predicted.shape, 4), 1 / 4)
         return PredictiveUncertainty(predicted, 0 * predicted, predicted, probs, "nats")
 
@@ -72,16 +71,16 @@ def test_errors_are_those_of_the_reference_model(features):
     assert task.score([0], given)["auroc"].tolist() == [1.0]
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"bias": None}, "has no array 'bias'; expected weight, bias"),
-        ({"bias": np.zeros(5)}, r"bias has shape \(5,\), expected \[C\] with C = 4"),
-        ({"test_labels": np.zeros((12, 1))}, r"expected \[m\]"),
-        ({"networks_adv": None}, "has no array 'networks_adv'"),
-        ({"ood_features": np.zeros((9, 6))}, r"expected \[k, H\] with H = 5"),
-    ],
-)
+WRONG = [
+    ({"bias": None}, "has no array 'bias'; expected weight, bias"),
+    ({"bias": np.zeros(5)}, r"bias has shape \(5,\), expected \[C\] with C = 4"),
+    ({"test_labels": np.zeros((12, 1))}, r"expected \[m\]"),
+    ({"networks_adv": None}, "has no array 'networks_adv'"),
+    ({"ood_features": np.zeros((9, 6))}, r"expected \[k, H\] with H = 5"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), WRONG)
 def test_errors_name_what_is_wrong_with_the_features(features, change, message):
     features(**change)
     with pytest.raises(DataError, match=message):

@@ -104,17 +104,17 @@ def test_idx_files_are_read_plain_and_gzipped_in_every_type(idx):
     assert parse_idx(idx(floats, 0x0D), "it", (None,)).tolist() == [1.5, -2.0]
 
 
-@pytest.mark.parametrize(
-    ("corrupted", "message"),
-    [
-        (lambda idx: b"", "it is not an IDX file: it begins with nothing"),
-        (lambda idx: b"PNG...", "it is not an IDX file: it begins with 50 4e 47"),
-        (lambda idx: idx(np.zeros((2, 4), np.uint8)), "an array of 2 × 4, expected any × 3"),
-        (lambda idx: idx(np.zeros(2, np.uint8)), "an array of 2, expected any × 3"),
-        (lambda idx: idx(np.zeros((2, 3), np.uint8))[:-1], "5 bytes of data, its header says 6"),
-        (lambda idx: gzip.compress(b"x")[:-9], "it cannot be decompressed"),
-    ],
-)
+CORRUPTED = [
+    (lambda idx: b"", "it is not an IDX file: it begins with nothing"),
+    (lambda idx: b"PNG...", "it is not an IDX file: it begins with 50 4e 47"),
+    (lambda idx: idx(np.zeros((2, 4), np.uint8)), "an array of 2 × 4, expected any × 3"),
+    (lambda idx: idx(np.zeros(2, np.uint8)), "an array of 2, expected any × 3"),
+    (lambda idx: idx(np.zeros((2, 3), np.uint8))[:-1], "5 bytes of data, its header says 6"),
+    (lambda idx: gzip.compress(b"x")[:-9], "it cannot be decompressed"),
+]
+
+
+@pytest.mark.parametrize(("corrupted", "message"), CORRUPTED)
 def test_errors_say_what_is_wrong_with_an_idx_file(idx, corrupted, message):
     with pytest.raises(DataError, match=message):
         parse_idx(corrupted(idx), "it", (None, 3))
