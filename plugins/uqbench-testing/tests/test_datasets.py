@@ -30,9 +30,8 @@ def test_no_test_point_is_trained_on_and_no_seed_repeats_a_data_set(name):
 
 
 def test_few_data_sets_are_excused():
-    plugins = {
-        HOST.datasets.origin(name).name: HOST.datasets.origin(name) for name in HOST.datasets
-    }
+    origins = map(HOST.datasets.origin, HOST.datasets)
+    plugins = {plugin.name: plugin for plugin in origins}
     excused = [
         rule
         for plugin in plugins.values()
