@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 from rliable import library, metrics
 from rliable import metrics as rliable
+from score_forms import write_monitor
 from uqbench_compare.efficiency import by_step, on_one_grid, ranked, steps_to
 from uqbench_compare.two_boards import differences
 
@@ -114,11 +115,8 @@ def test_what_is_there_twice_or_cannot_be_shown_is_named():
         uqbench.compare(frame.assign(method="a|b\x1b[1m"))
 
 
-def monitor(folder: Path, name: str, returns: list[float], env: str = "CartPole-v1") -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    head = f"#{json.dumps({'t_start': 1.0, 'env_id': env})}\nr,l,t\n"
-    lines = "".join(f"{r},10,{t}\n" for t, r in enumerate(returns))
-    (folder / name).write_text(head + lines)
+def monitor(path: Path, returns: list[float]) -> None:
+    write_monitor(path, [f"{r},10,{t}" for t, r in enumerate(returns)], "CartPole-v1", 1.0)
 
 
 CHART = (
@@ -164,7 +162,8 @@ def test_folders_of_stable_baselines_and_of_rl_zoo_are_read(tmp_path):
     dqn, ppo = (tmp_path / "logs" / algo for algo in ("dqn", "ppo"))
     for algo, last in ((dqn, 9.0), (ppo, 4.0)):
         for k in (1, 2, 3):
-            monitor(algo / f"CartPole-v1_{k}", "0.monitor.csv", [0.0] * 18 + [last, last + k])
+            returns = [0.0] * 18 + [last, last + k]
+            monitor(algo / f"CartPole-v1_{k}" / "0.monitor.csv", returns)
     found = uqbench.compare([dqn, ppo])
     assert value(found, "dqn", "mean") == 9.0 + 1.0  # mean of the last two of 20 episodes, k = 2
     assert value(found, "ppo", "mean") == 5.0
@@ -186,7 +185,7 @@ def test_folders_of_stable_baselines_and_of_rl_zoo_are_read(tmp_path):
     assert value(uqbench.compare(dqn, columns={"score": "r"}), "dqn", "mean") == 10.0
 
     for seed in (0, 1, 2):
-        monitor(tmp_path / "own" / f"a2c_{seed}", "monitor.csv", [float(seed)] * 3)
+        monitor(tmp_path / "own" / f"a2c_{seed}" / "monitor.csv", [float(seed)] * 3)
     assert value(uqbench.compare(tmp_path / "own"), "a2c", "mean") == 1.0
     evaluated(tmp_path / "lost", 1.0)
     with pytest.raises(UqbenchError, match="does not say of which environment"):
@@ -323,10 +322,10 @@ def test_one_network_that_is_scored_on_many_tasks_is_one_observation():
     """Five equal methods, five seeds with twenty tasks each, which correlate by .8."""
     generator, apart = np.random.default_rng(4), {"run": 0, "seed": 0}
     for _ in range(12):
-        own = {
-            f"m{i}": 2 * generator.normal(size=(5, 1)) + generator.normal(size=(5, 20))
-            for i in range(5)
-        }
+        drawn = (
+            generator.normal(size=(5, 1)) * 2 + generator.normal(size=(5, 20)) for _ in "abcde"
+        )
+        own = {f"m{i}": of for i, of in enumerate(drawn)}
         for units in apart:
             found = uqbench.compare(own, by="mean", units=units)
             apart[units] += bool((found.pairs["p_adjusted"] <= 0.05).any())
