@@ -16,7 +16,6 @@ LATER_SCORE = """
 from uqbench import ScoreSpec, hookimpl
 from uqbench_compare.predictions.registered import rmse
 
-
 @hookimpl
 def uqbench_scores():
     return [ScoreSpec(name="again", version="1", factory=rmse, direction="min")]
@@ -96,9 +95,8 @@ def test_a_run_whose_predictions_were_edited_has_no_score(made, rescore):
 
 def test_runs_that_kept_no_predictions_are_named(rescore, monkeypatch):
     monkeypatch.setattr(Store, "table", lambda *_: None)
-    assert "6 runs kept no predictions, such as regression/smoke/" in str(
-        rescore("again").exception
-    )
+    said = str(rescore("again").exception)
+    assert "6 runs kept no predictions, such as regression/smoke/" in said
 
 
 LATER = """

@@ -22,9 +22,10 @@ def predicted(task, seeds, said):
     return {name: Predictions(said, one.targets) for name, one in sets.items()}
 
 
-def test_a_reference_is_only_where_it_is_given_and_data_sets_are_24():
+def test_a_reference_is_the_same_for_all_and_only_where_it_is_given_and_data_sets_are_24():
     given, selected = (TwoMoons(TwoMoonsConfig(setting=of)) for of in ("given", "selected"))
-    assert given.reference_model([3]) is not None
+    x = two_moons.grid()[None, :5]
+    assert torch.equal(*(given.reference_model([3]).log_probs(x) for _ in range(2)))
     assert selected.reference_model([3]) is None
     for task in (given, Simplex(SimplexConfig()), Sine(SineConfig())):
         assert task.n_datasets == 24
