@@ -55,20 +55,20 @@ def test_the_levels_are_holms():
         assert [finding.true for finding in find(evidence, intervals=True)] == expected
 
 
-@pytest.mark.parametrize(
-    ("groups", "at_least", "true", "decided"),
-    [
-        ("abc", None, (True, True, True), True),
-        ("abc", None, (True, None, True), None),
-        ("abc", None, (True, None, False), False),
-        ("abc", 2, (True, False, True), True),
-        ("abc", 2, (True, False, None), None),
-        ("abc", 2, (False, False, True), False),
-        ("aab", 1, (True, False, False), False),
-        ("aab", 1, (True, True, None), True),
-        ("aab", 1, (True, None, False), None),
-    ],
-)
+COUNTED = [
+    ("abc", None, (True, True, True), True),
+    ("abc", None, (True, None, True), None),
+    ("abc", None, (True, None, False), False),
+    ("abc", 2, (True, False, True), True),
+    ("abc", 2, (True, False, None), None),
+    ("abc", 2, (False, False, True), False),
+    ("aab", 1, (True, False, False), False),
+    ("aab", 1, (True, True, None), True),
+    ("aab", 1, (True, None, False), None),
+]
+
+
+@pytest.mark.parametrize(("groups", "at_least", "true", "decided"), COUNTED)
 def test_groups_whose_comparisons_are_all_true_are_counted(groups, at_least, true, decided):
     compared = [Comparison("", "", FromP(0.0), Region(low=0.0), group) for group in groups]
     assert combine(Evidence(tuple(compared), at_least), true) is decided
@@ -144,17 +144,17 @@ def test_at_the_edge_of_a_band_it_holds_in_5_percent_at_most(seeds):
     assert rates(Band(metric="m", method="a", ratio_to="b", low=1.0), draw)[0] <= 0.05
 
 
-@pytest.mark.parametrize(
-    ("kind", "holds", "least"),
-    [
-        (replace(AB, methods=("c", "b", "a")), True, 0.9),
-        (replace(AB, methods=("a", "b", "c")), False, 0.9),
-        (Band(metric="m", method="b", value=2.0, tolerance=1.5), True, 0.8),
-        (Band(metric="m", method="b", value=5.0, tolerance=1.5), False, 0.9),
-        (replace(HALF, method="c", better_than=("a", "b")), True, 0.8),
-        (replace(HALF, better_than="c"), False, 0.8),
-    ],
-)
+TRUE = [
+    (replace(AB, methods=("c", "b", "a")), True, 0.9),
+    (replace(AB, methods=("a", "b", "c")), False, 0.9),
+    (Band(metric="m", method="b", value=2.0, tolerance=1.5), True, 0.8),
+    (Band(metric="m", method="b", value=5.0, tolerance=1.5), False, 0.9),
+    (replace(HALF, method="c", better_than=("a", "b")), True, 0.8),
+    (replace(HALF, better_than="c"), False, 0.8),
+]
+
+
+@pytest.mark.parametrize(("kind", "holds", "least"), TRUE)
 def test_what_is_true_is_found(kind, holds, least):
     """Two standard deviations apart, ten seeds; and the reverse claim is refuted."""
     generator = np.random.default_rng(15)
@@ -275,17 +275,17 @@ def test_near_the_boundary_few_seeds_may_decide_and_no_number_may():
     assert needed.high is None
 
 
-@pytest.mark.parametrize(
-    ("kind", "seeds", "tasks", "paired"),
-    [
-        (AB, 3, 1, False),
-        (replace(AB, per_task=True), 3, 57, False),
-        (AB, 5, 1, True),
-        (AB, 5, 9, True),
-        (HALF, 5, 1, False),
-        (Band(metric="m", method="a", low=0.0), 2, 1, False),
-    ],
-)
+UNDECIDABLE = [
+    (AB, 3, 1, False),
+    (replace(AB, per_task=True), 3, 57, False),
+    (AB, 5, 1, True),
+    (AB, 5, 9, True),
+    (HALF, 5, 1, False),
+    (Band(metric="m", method="a", low=0.0), 2, 1, False),
+]
+
+
+@pytest.mark.parametrize(("kind", "seeds", "tasks", "paired"), UNDECIDABLE)
 def test_claims_that_no_runs_could_decide_are_told_and_never_are(kind, seeds, tasks, paired):
     names = [f"t{t}" for t in range(tasks)]
     with pytest.raises(ValueError, match="can never decide it"):
@@ -346,15 +346,15 @@ def test_more_runs_of_the_same_clocks_tell_no_more():
     assert few.interval(0.05) == many.interval(0.05) == few.interval(0.05, seeds=1_000)
 
 
-@pytest.mark.parametrize(
-    ("band", "by_task", "expected"),
-    [
-        ({"low": 0.4, "high": 0.65}, True, Verdict.HOLDS),
-        ({"value": 0.9, "tolerance": 0.05}, True, Verdict.DOES_NOT_HOLD),
-        ({"low": 0.52, "high": 0.65}, True, Verdict.OPEN),
-        ({"low": 0.4, "high": 0.65}, False, Verdict.OPEN),
-    ],
-)
+BANDS = [
+    ({"low": 0.4, "high": 0.65}, True, Verdict.HOLDS),
+    ({"value": 0.9, "tolerance": 0.05}, True, Verdict.DOES_NOT_HOLD),
+    ({"low": 0.52, "high": 0.65}, True, Verdict.OPEN),
+    ({"low": 0.4, "high": 0.65}, False, Verdict.OPEN),
+]
+
+
+@pytest.mark.parametrize(("band", "by_task", "expected"), BANDS)
 def test_runs_that_share_a_clock_decide_by_their_tasks_alone(band, by_task, expected):
     kind = Band(metric="speed", method="slow", ratio_to=("fast",), **band)
     assert decided(kind, observe({"fast": FAST, "slow": SLOW}, shared=by_task)) is expected

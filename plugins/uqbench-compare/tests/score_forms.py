@@ -5,7 +5,6 @@ Stable-Baselines3's monitors and rl-zoo's folders, and of published files of Ata
 """
 
 import json
-import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
@@ -103,7 +102,6 @@ class Form:
     suffix: str
     roles: Mapping[str, str] = field(default_factory=dict)
     save: Callable[[pd.DataFrame, Path], Any] | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def curves(self) -> bool:
@@ -239,7 +237,3 @@ def _without(form: Form, table: pd.DataFrame, gone: slice) -> pd.DataFrame:
     if form.curves:
         own &= table[form.roles["step"]].astype(int).isin(STEPS[gone])
     return table[~own]
-
-
-def copied(root: Path, to: Path) -> Path:
-    return Path(shutil.copytree(root, to))

@@ -5,6 +5,7 @@
 
 import json
 import re
+import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -77,16 +78,16 @@ Again = Callable[..., list[Path]]
 
 
 def of_table(name: str, form: Form, root: Path) -> Iterator[bool]:
-    table, options = form.table(), dict(form.options)
+    table = form.table()
     path = form.write(table, root / "whole" / "results")
-    base = outcome([path], **options)
+    base = outcome([path])
 
     def again(*frames: Any, at: Sequence[str] = ("one/results", "two/other")) -> list[Path]:
         return [form.write(f, root / place) for f, place in zip(frames, at, strict=False)]
 
     def same(paths: list[Path], back: dict[str, str] | None = None, lacks: str = "") -> bool:
         names = [path.name for path in paths]
-        return holds(base, outcome(paths, back, **options), names, lacks=lacks)
+        return holds(base, outcome(paths, back), names, lacks=lacks)
 
     if name == "split in two":
         half = len(table) // 2
@@ -109,11 +110,11 @@ def of_table(name: str, form: Form, root: Path) -> Iterator[bool]:
                 changed = changed.set_axis(named, axis=1)
             yield same(again(changed), {number: old for old, number in pairs.items()})
     elif name == "CRLF and mark":
-        forms.copied(root / "whole", root / "crlf")
+        shutil.copytree(root / "whole", root / "crlf")
         forms.crlf(root / "crlf")
         yield same([root / "crlf" / path.name])
     elif name == "resume in two files":
-        yield from resumed(form, table, same, again, options)
+        yield from resumed(form, table, same, again)
     elif name == "one name twice":
         yield from two_names(form, table, same, again)
     else:
@@ -122,9 +123,7 @@ def of_table(name: str, form: Form, root: Path) -> Iterator[bool]:
             yield same(again(changed), lacks=lacks)
 
 
-def resumed(
-    form: Form, table: Any, same: Same, again: Again, options: dict[str, Any]
-) -> Iterator[bool]:
+def resumed(form: Form, table: Any, same: Same, again: Again) -> Iterator[bool]:
     """One run goes on in a second file, from the step where it stopped or from one before."""
     if not form.curves:
         yield same(again(table[:1], table[1:]))
@@ -139,7 +138,7 @@ def resumed(
             score = form.roles["score"]
             second = second.assign(**{score: [f"{float(x) + 50}" for x in second[score]]})
             # else old and new values are pooled
-            yield outcome(again(first, second), **options)[0] is None
+            yield outcome(again(first, second))[0] is None
         yield same(again(first, second))
 
 
@@ -170,7 +169,7 @@ FOLDERS = {
 
 def of_folders(name: str, write: Callable[[Path], list[Path]], root: Path) -> Iterator[bool]:
     paths = write(root / "whole")
-    base, logs = outcome(paths), forms.copied(root / "whole", root / "changed") / "logs"
+    base, logs = outcome(paths), shutil.copytree(root / "whole", root / "changed") / "logs"
     changed = [logs / method for method in METHODS]
     own = next((logs / "dqn").glob("*_1"))
     monitor, stored = own / "0.monitor.csv", own / "evaluations.npz"
@@ -232,7 +231,7 @@ def of_folders(name: str, write: Callable[[Path], list[Path]], root: Path) -> It
     elif name == "rename to a number":
         for new in (("1.1", "1.10"), ("3", "51"), ("C51", "TD3")):
             back = dict(zip(new, METHODS, strict=True))
-            at = forms.copied(root / "whole", root / "-".join(new)) / "logs"
+            at = shutil.copytree(root / "whole", root / "-".join(new)) / "logs"
             given = [(at / m).rename(at / number) for number, m in back.items()]
             yield holds(base, outcome(given, back), files)
     elif name == "cut a tail":

@@ -25,14 +25,14 @@ def chosen(epsilon: float, values: list[float], valid: list[bool] | None = None)
     return np.bincount(actions.numpy(), minlength=len(values))
 
 
-@pytest.mark.parametrize(
-    ("values", "valid", "best"),
-    [
-        ([1.0, 3.0, 2.0], None, 1), ([2.0, 2.0, 2.0], None, 0), ([0.0, 5.0, 5.0], None, 1),
-        ([-5.0, -5.0, 9.0, -4.0], [1, 1, 0, 1], 3), ([-5.0, -5.0, 9.0, -4.0], [1, 1, 0, 0], 0),
-        ([-5.0, -5.0, 9.0, -4.0], [0, 1, 0, 0], 1),
-    ],
-)  # fmt: skip
+GREEDY = [
+    ([1.0, 3.0, 2.0], None, 1), ([2.0, 2.0, 2.0], None, 0), ([0.0, 5.0, 5.0], None, 1),
+    ([-5.0, -5.0, 9.0, -4.0], [1, 1, 0, 1], 3), ([-5.0, -5.0, 9.0, -4.0], [1, 1, 0, 0], 0),
+    ([-5.0, -5.0, 9.0, -4.0], [0, 1, 0, 0], 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("values", "valid", "best"), GREEDY)
 def test_greedy_takes_the_highest_valid_value_and_of_equals_the_lowest_action(values, valid, best):
     mask = None if valid is None else torch.tensor(valid) > 0
     assert greedy(torch.tensor(values), mask) == best

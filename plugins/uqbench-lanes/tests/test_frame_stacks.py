@@ -40,9 +40,10 @@ class Film(gymnasium.Env):
 
 
 def lanes(ends: float, padding: str = "reset") -> GymnasiumLanes:
-    return GymnasiumLanes(
-        lambda: FrameStackObservation(Film(ends), FRAMES, padding_type=padding), range(LANES)
-    )
+    def make() -> gymnasium.Env:
+        return FrameStackObservation(Film(ends), FRAMES, padding_type=padding)
+
+    return GymnasiumLanes(make, range(LANES))
 
 
 def buffer(env: GymnasiumLanes, *, stacked: bool) -> tuple[TransitionBuffer, Clock]:

@@ -11,9 +11,8 @@ import uqbench
 from uqbench import lanes
 
 OURS, THEIRS = Path(str(uqbench_lanes.__file__)).parent, Path(str(lanes.__file__)).parent
-MODULES = [
-    path.relative_to(OURS) for path in sorted(OURS.rglob("*.py")) if path != OURS / "__init__.py"
-]
+PATHS = sorted({*OURS.rglob("*.py")} - {OURS / "__init__.py"})
+MODULES = [path.relative_to(OURS) for path in PATHS]
 
 
 def test_each_module_has_a_file_of_types_under_its_other_name():

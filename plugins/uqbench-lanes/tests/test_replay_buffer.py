@@ -52,9 +52,8 @@ def test_the_last_transitions_are_kept_and_the_oldest_overwritten(steps: int) ->
     assert replay.stored == min(steps + 1, CAPACITY)  # with that of the step under way
     kept = range(max(0, steps - CAPACITY), steps)
     for lane, rewards in enumerate(whole(replay)["reward"]):
-        torch.testing.assert_close(
-            rewards.sort().values, torch.tensor([t + lane / 10 for t in kept])
-        )
+        expected = torch.tensor([t + lane / 10 for t in kept])
+        torch.testing.assert_close(rewards.sort().values, expected)
 
 
 def test_fields_of_a_transition_stay_together_with_their_type_and_shape() -> None:
@@ -82,15 +81,15 @@ OTHER_FIELDS = r"expected the fields \['mask', 'obs', 'reward'\], got"
 OTHER_FORM = r"expected reward \(\d+, 1\) torch.float32, got"
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"mask": None}, OTHER_FIELDS),
-        ({"weight": torch.zeros(LANES, 1)}, OTHER_FIELDS),
-        ({"reward": torch.zeros(1, 1)}, OTHER_FORM),
-        ({"reward": torch.zeros(LANES, 1, dtype=torch.int64)}, OTHER_FORM),
-    ],
-)
+REFUSED = [
+    ({"mask": None}, OTHER_FIELDS),
+    ({"weight": torch.zeros(LANES, 1)}, OTHER_FIELDS),
+    ({"reward": torch.zeros(1, 1)}, OTHER_FORM),
+    ({"reward": torch.zeros(LANES, 1, dtype=torch.int64)}, OTHER_FORM),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), REFUSED)
 def test_fields_and_forms_other_than_declared_are_refused(change, message) -> None:
     replay, given = make(), transition(0) | change
     with pytest.raises(ValueError, match=message):

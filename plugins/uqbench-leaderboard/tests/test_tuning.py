@@ -127,15 +127,15 @@ def test_one_setting_is_chosen_for_all_tasks_and_sensitivity_is_what_one_for_eac
     assert came.words == "tuned over 3 settings on 2 tasks"
 
 
-@pytest.mark.parametrize(
-    ("scores", "chosen"),
-    [
-        ({"weight_decay=2": (1,), "weight_decay=1": (1,)}, "weight_decay=1"),  # the smaller rate
-        ({"n=2": (1,), "n=1": (1,)}, "n=2"),  # the earlier setting
-        ({"n=1": (9.0, None), "n=2": (0.0, 0.0)}, "n=2"),  # none with a failed run
-        ({"n=1": (9.0, None)}, None),
-    ],
-)
+CHOICES = [
+    ({"weight_decay=2": (1,), "weight_decay=1": (1,)}, "weight_decay=1"),  # the smaller rate
+    ({"n=2": (1,), "n=1": (1,)}, "n=2"),  # the earlier setting
+    ({"n=1": (9.0, None), "n=2": (0.0, 0.0)}, "n=2"),  # none with a failed run
+    ({"n=1": (9.0, None)}, None),
+]
+
+
+@pytest.mark.parametrize(("scores", "chosen"), CHOICES)
 def test_of_equal_scores_one_is_chosen_and_no_setting_with_a_failed_run(scores, chosen):
     came = of(scores)
     assert (came and came.setting) == chosen
@@ -168,13 +168,13 @@ def test_a_table_reads_back_as_what_was_written(tmp_path_factory, rows):
     assert [row.score for row in read] == [row.score for row in written]
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "said"),
-    [
-        (",yes", ",", "choice do not follow from its scores"),
-        ("3,2,0.5", "nonsense,2,0.5", "is damaged"),
-    ],
-)
+EDITED = [
+    (",yes", ",", "choice do not follow from its scores"),
+    ("3,2,0.5", "nonsense,2,0.5", "is damaged"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "said"), EDITED)
 def test_a_table_that_says_what_its_scores_do_not_is_refused(tmp_path, old, new, said):
     path = tmp_path / "a.csv"
     path.write_text(table(tried({"n=1": (1.0,), "n=2": (3.0,), "n=3": (2.0,)})).replace(old, new))
@@ -182,20 +182,20 @@ def test_a_table_that_says_what_its_scores_do_not_is_refused(tmp_path, old, new,
         read_table(path)
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "said"),
-    [
-        ("first_seed = 10_000", "first_seed = 9_999", "tuning.first_seed"),
-        ("seeds = 3", "seeds = 10_001", "seeds below 10000"),
-        (", 3e-2]", "]", "expected 6 to 6 settings"),
-        (", 3e-2]", ", 3e-2, 1e-1]", "expected 6 to 6 settings"),
-        ("space = { learning_rate", "space = { n", "of learning_rate or weight_decay"),
-        ("[tuning]", "[other]", "unknown key 'other'"),
-        ("configurations = 6", "configurations = 5", "tuning.configurations"),
-        ('budget = "smoke"', 'budget = "smok"', "smoke"),
-        ("[budgets.tuned]", "[budgets.tuning]", "its budget is called 'tuning'"),
-    ],
-)
+WRONG = [
+    ("first_seed = 10_000", "first_seed = 9_999", "tuning.first_seed"),
+    ("seeds = 3", "seeds = 10_001", "seeds below 10000"),
+    (", 3e-2]", "]", "expected 6 to 6 settings"),
+    (", 3e-2]", ", 3e-2, 1e-1]", "expected 6 to 6 settings"),
+    ("space = { learning_rate", "space = { n", "of learning_rate or weight_decay"),
+    ("[tuning]", "[other]", "unknown key 'other'"),
+    ("configurations = 6", "configurations = 5", "tuning.configurations"),
+    ('budget = "smoke"', 'budget = "smok"', "smoke"),
+    ("[budgets.tuned]", "[budgets.tuning]", "its budget is called 'tuning'"),
+]
+
+
+@pytest.mark.parametrize(("before", "after", "said"), WRONG)
 def test_a_search_that_is_small_or_meets_a_boards_seeds_is_refused(options, before, after, said):
     path = Path(options.plugins[1])
     head, tuning = path.read_text().split(TUNING)[0], TUNING.replace(before, after)
@@ -225,14 +225,14 @@ def test_the_search_is_every_setting_on_seeds_of_its_own(options):
         search(replace(options, methods=("slow",)))
 
 
-@pytest.mark.parametrize(
-    ("space", "methods", "said"),
-    [
-        ("climber", ("climber",), "no search space for climber"),
-        # a method, not an agent
-        ("slow", None, r"search_spaces\.slow: there is no agent or estimator"),
-    ],
-)
+SPACES = [
+    ("climber", ("climber",), "no search space for climber"),
+    # a method, not an agent
+    ("slow", None, r"search_spaces\.slow: there is no agent or estimator"),
+]
+
+
+@pytest.mark.parametrize(("space", "methods", "said"), SPACES)
 def test_a_space_that_is_empty_or_of_no_agent_is_refused(options, space, methods, said):
     own = adding(options, f"\n[search_spaces.{space}]\n", methods=methods)
     with pytest.raises(UqbenchError, match=said):
@@ -303,9 +303,8 @@ def test_tuning_and_the_board_of_what_it_chose(options, tmp_path):
     assert done.tables[0].read_text() == text
 
     made = execute(Session(replace(options, budget="tuned"))).board
-    rows = {
-        row["method"]: row for row in csv.DictReader(io.StringIO(made.files()["leaderboard.csv"]))
-    }
+    shown = csv.DictReader(io.StringIO(made.files()["leaderboard.csv"]))
+    rows = {row["method"]: row for row in shown}
     other = rows["climber[learning_rate=1e-4]"]
     assert rows["climber"]["tuned"] == came.words
     assert (other["tuned"], rows["slow"]["tuned"]) == ("default settings", "untuned")
@@ -355,14 +354,14 @@ def rungs(best: float, default: float, error: float) -> list[Tried]:
     ]
 
 
-@pytest.mark.parametrize(
-    ("best", "default", "setting", "words"),
-    [
-        (0.5, 0.29, "n=3", ", the best of them on 2, at the edge of the grid"),
-        (0.5, 0.31, "n=1", ", the best of them on 2, search undecided, default kept"),
-        (0.2, 0.5, "n=1", ", the best of them on 2, default best, at the edge of the grid"),
-    ],
-)
+LAST = [
+    (0.5, 0.29, "n=3", ", the best of them on 2, at the edge of the grid"),
+    (0.5, 0.31, "n=1", ", the best of them on 2, search undecided, default kept"),
+    (0.2, 0.5, "n=1", ", the best of them on 2, default best, at the edge of the grid"),
+]
+
+
+@pytest.mark.parametrize(("best", "default", "setting", "words"), LAST)
 def test_the_last_rung_keeps_the_default_within_two_standard_errors(best, default, setting, words):
     # of a mean over two tasks the standard error is .1 √2 / 2, of a difference of two such .1
     came = outcomes(rungs(best, default, 0.1))["m"]
@@ -438,19 +437,19 @@ def test_a_grid_widens_until_the_choice_is_inside(options):
     assert tune(own).tuned["climber"] == came
 
 
-@pytest.mark.parametrize(
-    ("tried", "chosen", "beyond"),
-    [
-        ((0.01, 0.03, 0.1), 0.1, 0.333),
-        ((0.01, 0.03, 0.1), 0.01, 0.00333),
-        ((0.01, 0.03, 0.1), 0.03, None),
-        ((3, 8), 8, 21),
-        ((1, 2), 1, None),  # below one there is no whole number
-        ((0.0, 0.1), 0.1, None),
-        ((True, False), True, None),
-        (("a", "b"), "b", None),
-        ((0.1,), 0.1, None),
-    ],
-)
+BEYOND = [
+    ((0.01, 0.03, 0.1), 0.1, 0.333),
+    ((0.01, 0.03, 0.1), 0.01, 0.00333),
+    ((0.01, 0.03, 0.1), 0.03, None),
+    ((3, 8), 8, 21),
+    ((1, 2), 1, None),  # below one there is no whole number
+    ((0.0, 0.1), 0.1, None),
+    ((True, False), True, None),
+    (("a", "b"), "b", None),
+    ((0.1,), 0.1, None),
+]
+
+
+@pytest.mark.parametrize(("tried", "chosen", "beyond"), BEYOND)
 def test_the_value_beyond_an_edge_is_as_far_by_ratio_as_the_one_before(tried, chosen, beyond):
     assert further(tried, chosen) == beyond

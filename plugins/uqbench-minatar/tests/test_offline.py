@@ -21,10 +21,8 @@ SEEDS = [7, 8, 9]
 
 @pytest.mark.parametrize("game", GAMES)
 def test_the_log_is_a_game_that_the_same_actions_make_and_asks_of_one_policy(game):
-    env, plain = (
-        OfflineGame(OfflineConfig(game=game), SEEDS),
-        MinAtarLanes(game_config(game), SEEDS),
-    )
+    env = OfflineGame(OfflineConfig(game=game), SEEDS)
+    plain = MinAtarLanes(game_config(game), SEEDS)
     obs, valid = env.reset()
     plain.reset()
     policies = []

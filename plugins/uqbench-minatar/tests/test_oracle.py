@@ -62,13 +62,13 @@ def test_sticky_actions_repeat_the_last_action_with_their_probability() -> None:
     assert abs(stuck / started - 0.25) < 6 * (0.25 * 0.75 / started) ** 0.5
 
 
-@pytest.mark.parametrize(
-    ("config", "said"),
-    [
-        *(({"game": game}, "one of asterix, breakout") for game in ("pong", "Breakout", "")),
-        *(({"sticky_action_prob": p}, r"must be in \[0, 1\]") for p in (-0.1, 1.1, float("nan"))),
-    ],
-)
+NONE = [
+    *(({"game": game}, "one of asterix, breakout") for game in ("pong", "Breakout", "")),
+    *(({"sticky_action_prob": p}, r"must be in \[0, 1\]") for p in (-0.1, 1.1, float("nan"))),
+]
+
+
+@pytest.mark.parametrize(("config", "said"), NONE)
 def test_a_game_or_a_probability_that_is_none_is_refused(config: Any, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         GameConfig(**{"game": "breakout"} | config)

@@ -49,16 +49,13 @@ def test_widths_gain_where_they_tell_errors_and_lose_where_they_are_turned() -> 
 
 def test_only_the_order_of_widths_counts_and_no_widths_gain_nothing() -> None:
     mean, std = known()
-    for name, score in pair_scores(mean, 100 * std, None, VALUES, PAIRS).items():
-        torch.testing.assert_close(
-            score, pair_scores(mean, std, None, VALUES, PAIRS)[name], atol=1e-12, rtol=0
-        )
-    none = pair_scores(mean, None, None, VALUES, PAIRS)
-    assert none["pairs_gain"].abs().max() == 0
-    assert torch.equal(
-        none["pairs_risk"],
-        pair_scores(mean, torch.zeros_like(std), None, VALUES, PAIRS)["pairs_risk"],
+    own, wide, none, zero = (
+        pair_scores(mean, width, None, VALUES, PAIRS) for width in (std, 100 * std, None, 0 * std)
     )
+    for name, score in wide.items():
+        torch.testing.assert_close(score, own[name], atol=1e-12, rtol=0)
+    assert none["pairs_gain"].abs().max() == 0
+    assert torch.equal(none["pairs_risk"], zero["pairs_risk"])
 
 
 def test_what_all_values_share_is_no_doubt_about_a_difference() -> None:

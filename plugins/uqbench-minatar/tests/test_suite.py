@@ -42,9 +42,8 @@ def test_a_summary_tells_the_epsilon_of_every_learner(budget):
         else:
             none.add(name.upper())
     told = re.search(r"ε from 1 to \.03 (.*)over ([\d,]+) steps.* of ([^.]*) none", said)
-    assert {(first, steps) for first, _, steps in falls.values()} == {
-        (1.0, int(told[2].replace(",", "")))
-    }
+    steps = int(told[2].replace(",", ""))
+    assert {(first, over) for first, _, over in falls.values()} == {(1.0, steps)}
     other = {name: last for name, (_, last, _) in falls.items() if last != 0.03}
     assert other == ({"dqn": 0.01} if "(DQN, tuned: .01)" in told[1] else {})
     assert fixed == ({"quam-dqn": 0.01} if "of QUAM-DQN .01 throughout" in said else {})

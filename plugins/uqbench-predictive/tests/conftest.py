@@ -1,7 +1,5 @@
 """Fixtures of this package's tests."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
@@ -22,34 +20,20 @@ def arrays(networks: bool) -> dict[str, np.ndarray]:
         held[f"{name}_features"] = normal(count, 5)
         held[f"{name}_labels"] = generator.integers(0, 4, count)
     held |= {"ood_features": 4 * normal(9, 5), "adv_features": normal(8, 5)}
-    if networks:
-        held |= {f"networks_{name}": normal(3, count, 4) for name, count in SIZES.items()}
-    return held
-
-
-SIZES = {"test": 12, "ood": 9, "adv": 8}
+    sizes = {"test": 12, "ood": 9, "adv": 8} if networks else {}
+    return held | {f"networks_{name}": normal(3, count, 4) for name, count in sizes.items()}
 
 
 @pytest.fixture
-def features() -> dict[str, np.ndarray]:
-    """The arrays of a small file of ImageNet features, with further networks."""
-    return arrays(networks=True)
+def features(tmp_path, monkeypatch):
+    """Writes a small file of ImageNet features, with networks or not; has its arrays."""
 
-
-@pytest.fixture
-def features_alone() -> dict[str, np.ndarray]:
-    """The same without further networks."""
-    return arrays(networks=False)
-
-
-@pytest.fixture
-def features_file(tmp_path, monkeypatch):
-    def write(held: dict[str, np.ndarray]) -> Path:
-        path = tmp_path / "features.npz"
-        np.savez(path, **held)
+    def write(networks: bool = True, **changed: np.ndarray | None) -> dict[str, np.ndarray]:
+        path, held = tmp_path / "features.npz", arrays(networks) | changed
+        np.savez(path, **{name: array for name, array in held.items() if array is not None})
         imagenet.features.cache_clear()
         monkeypatch.setenv(imagenet.VARIABLE, str(path))
-        return path
+        return held
 
     return write
 

@@ -17,9 +17,8 @@ from uqbench.suites import make_plan, read_suites
 def board(scores: dict[str, np.ndarray], roles: dict[str, str], dataset: str = "table"):
     tasks = [SimpleNamespace(name=f"t{k}", dataset=dataset) for k in range(FEWEST)]
     cells = [SimpleNamespace(task=task) for task in tasks]
-    return SimpleNamespace(
-        plan=SimpleNamespace(cells=cells, roles=roles), matrices=scores, ranks=True
-    )
+    plan = SimpleNamespace(cells=cells, roles=roles)
+    return SimpleNamespace(plan=plan, matrices=scores, ranks=True)
 
 
 @pytest.fixture
@@ -28,9 +27,7 @@ def made():
     generator = np.random.default_rng(0)
     level = generator.normal(size=FEWEST)
     gap = {"good": 0.3, "fair": 0.28, "bad": 0.1, "climatology": 0.0}
-    scores = {
-        name: level + of + 0.02 * generator.normal(size=(3, FEWEST)) for name, of in gap.items()
-    }
+    scores = {n: level + of + 0.02 * generator.normal(size=(3, FEWEST)) for n, of in gap.items()}
     return board(scores, {**dict.fromkeys(scores, "method"), "climatology": "trivial"})
 
 

@@ -54,9 +54,8 @@ def test_the_command_runs_it_and_leaves_out_who_cannot_regress(prices):
     assert "left out: svm, for classification: house-prices is a regression." in done.output
     assert "tables · house-prices (selection)" in done.output
     assert "Traceback" not in done.output
-    again = uqbench.plan(
-        "tables", "house-prices", plugins=["out/house-prices.uqbench.toml"], out="out"
-    )
+    plugins = ["out/house-prices.uqbench.toml"]
+    again = uqbench.plan("tables", "house-prices", plugins=plugins, out="out")
     assert len(again.runs) == 15 * 6
 
 
@@ -66,16 +65,16 @@ def test_a_classification_has_svm_where_it_is_asked_for(prices):
     assert {*made.runs["method"]} == {"svm", "network"}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--target", "prise"], "has no column 'prise'. Did you mean 'price'"),
-        ([], "--table needs --target: expected one of the columns of .*: price, size"),
-        (["--target", "price", "--groups", "price"], "expected two columns"),
-        (["--target", "price", "--suite", "frozen"], "expected no --suite and no --budget"),
-        (["--target", "town", "--kind", "regression"], "is text; expected numbers"),
-    ],
-)
+WRONG = [
+    (["--target", "prise"], "has no column 'prise'. Did you mean 'price'"),
+    ([], "--table needs --target: expected one of the columns of .*: price, size"),
+    (["--target", "price", "--groups", "price"], "expected two columns"),
+    (["--target", "price", "--suite", "frozen"], "expected no --suite and no --budget"),
+    (["--target", "town", "--kind", "regression"], "is text; expected numbers"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), WRONG)
 def test_errors_name_what_was_given_and_expected(prices, arguments, message):
     done = CliRunner().invoke(group, ["run", "--table", prices.name, *arguments, "--dry-run"])
     assert isinstance(done.exception, UqbenchError)

@@ -57,9 +57,8 @@ def test_gaussian_entropy_and_divergence_are_the_integrals():
     p, q = log_density(0.3, 1.7), log_density(-1.1, 0.6)
     width = (y[1] - y[0]).item()
     three = [torch.tensor(v, dtype=torch.float64) for v in (0.3, 1.7, -1.1, 0.6)]
-    assert uncertainty.gaussian_entropy(three[1]).item() == pytest.approx(
-        -(p.exp() * p).sum().item() * width
-    )
+    entropy = -(p.exp() * p).sum().item() * width
+    assert uncertainty.gaussian_entropy(three[1]).item() == pytest.approx(entropy)
     expected = (p.exp() * (p - q)).sum().item() * width
     assert uncertainty.gaussian_divergence(*three).item() == pytest.approx(expected)
 

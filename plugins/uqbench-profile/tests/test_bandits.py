@@ -144,20 +144,20 @@ def test_constants_score_0_or_less_whatever_they_are() -> None:
     assert scores(table, own)["disentanglement"].abs().max() <= 1e-9
 
 
-@pytest.mark.parametrize(
-    ("name", "distorted"),
-    [
-        ("epistemic_shape", lambda u: replace(u, epistemic_var=u.epistemic_var.sqrt())),
-        ("epistemic_shape", lambda u: replace(u, epistemic_var=u.epistemic_var + 0.2)),
-        ("disentanglement", lambda u: replace(u, epistemic_var=u.epistemic_var + u.aleatoric_var)),
-        ("disentanglement", lambda u: replace(u, aleatoric_var=u.epistemic_var)),
-        ("aleatoric_calibration", lambda u: replace(u, return_atoms=2 * u.return_atoms)),
-        ("aleatoric_calibration", lambda u: replace(u, return_atoms=u.return_atoms + 1)),
-        ("decisions", lambda u: replace(u, epistemic_var=u.epistemic_var / 16)),
-        ("decisions", lambda u: replace(u, epistemic_var=16 * u.epistemic_var)),
-        ("unseen_states", lambda u: replace(u, epistemic_var=1 / u.epistemic_var)),
-    ],
-)
+DISTORTED = [
+    ("epistemic_shape", lambda u: replace(u, epistemic_var=u.epistemic_var.sqrt())),
+    ("epistemic_shape", lambda u: replace(u, epistemic_var=u.epistemic_var + 0.2)),
+    ("disentanglement", lambda u: replace(u, epistemic_var=u.epistemic_var + u.aleatoric_var)),
+    ("disentanglement", lambda u: replace(u, aleatoric_var=u.epistemic_var)),
+    ("aleatoric_calibration", lambda u: replace(u, return_atoms=2 * u.return_atoms)),
+    ("aleatoric_calibration", lambda u: replace(u, return_atoms=u.return_atoms + 1)),
+    ("decisions", lambda u: replace(u, epistemic_var=u.epistemic_var / 16)),
+    ("decisions", lambda u: replace(u, epistemic_var=16 * u.epistemic_var)),
+    ("unseen_states", lambda u: replace(u, epistemic_var=1 / u.epistemic_var)),
+]
+
+
+@pytest.mark.parametrize(("name", "distorted"), DISTORTED)
 def test_a_distorted_statement_scores_less(name: str, distorted) -> None:
     table = Table.drawn(SEEDS)
     honest = exact(table)

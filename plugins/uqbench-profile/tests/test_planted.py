@@ -8,10 +8,6 @@ from torch import Tensor
 from uqbench_profile import bandit_scores
 from uqbench_profile.bandit_table import CELLS, Table
 from uqbench_profile.config import FeatureConfig
-from uqbench_profile.feature_agents import exact_samples
-from uqbench_profile.feature_posterior import Known, posterior
-from uqbench_profile.feature_scores import scores
-from uqbench_profile.feature_worlds import ASKED, FeatureWorld
 from uqbench_profile.widths import utility
 
 from uqbench.agent import Uncertainty
@@ -21,10 +17,10 @@ BANDITS, WORLDS = range(100), range(500, 520)
 NAMES = {
     "exact": "the exact posterior",
     "counts": "counts, 1/√(1 + n)",
-    "s/√n": "s/√n",
-    "common": "one common factor × s/√n, ten samples",
+    "s-over-root-n": "s/√n",
+    "common-factor": "one common factor × s/√n, ten samples",
     "constant": "a constant of the right size",
-    "× 3": "the exact shape × 3",
+    "exact-times-3": "the exact shape × 3",
     "silent": "nothing",
 }
 
@@ -37,10 +33,10 @@ def widths(exact: Tensor, count: Tensor, deviation: Tensor) -> Mapping[str, Tens
     return {
         "exact": exact,
         "counts": 1 / (1 + count).sqrt(),
-        "s/√n": by_sample,
-        "common": by_sample,
+        "s-over-root-n": by_sample,
+        "common-factor": by_sample,
         "constant": constant,
-        "× 3": 3 * exact,
+        "exact-times-3": 3 * exact,
     }
 
 
@@ -77,39 +73,11 @@ def of_bandits() -> Mapping[str, list[float]]:
     return found
 
 
-def of_features(family: str, discount: float) -> Mapping[str, list[float]]:
-    """Shape, unseen, decisions, joint and scale."""
-    config = FeatureConfig(family=family)  # type: ignore[arg-type]
-    world = FeatureWorld.drawn(config, WORLDS)
-    exact = posterior(config, world, discount, WORLDS)
-    same = torch.cdist(world.asked, world.obs) < 1e-6
-    own = torch.nn.functional.one_hot(world.action, 2).double()
-    total, squares = (same.double() @ (own * world.reward[..., None] ** p) for p in (1, 2))
-    deviation = (squares - total**2 / 2).clamp(min=0).sqrt()  # of two rewards
-    found = {}
-    shape = (ASKED, 2)
-    generator = torch.Generator().manual_seed(0)
-    of = widths(exact.std.unflatten(1, shape), world.count, deviation)
-    for name, std in of.items():
-        samples = {"exact": exact_samples(exact), "× 3": three_times(exact)}.get(name)
-        if name == "common":
-            z = torch.randn(len(WORLDS), 1, 10, generator=generator, dtype=torch.float64)
-            std = std / (1 - discount**2) ** 0.5
-            samples = exact.mean[..., None] + std.flatten(1)[..., None] * z
-        stated = Uncertainty(
-            mean=exact.mean.unflatten(1, shape),
-            epistemic_var=std.square(),
-            value_samples=None if samples is None else samples.unflatten(1, shape),
-        )
-        scored = scores(stated, exact, world.count == 0)
-        names = ("shape", "unseen", "decisions", "joint", "scale")
-        found[name] = [float(scored[n].mean()) for n in names]
-    return found
-
-
-def three_times(exact: Known) -> Tensor:
-    away = exact_samples(exact) - exact.mean[..., None]
-    return exact.mean[..., None] + 3 * away
+def of_features(planted, family: str, discount: float) -> Mapping[str, list[float]]:
+    """Shape, unseen, decisions, joint and scale, of what rows of the suite state."""
+    means = planted(FeatureConfig(family=family), discount, WORLDS)
+    names = ("shape", "unseen", "decisions", "joint", "scale")
+    return {width: [of[n] for n in names] for width, of in means.items() if width != "silent"}
 
 
 def cell(value: float) -> str:
@@ -117,9 +85,10 @@ def cell(value: float) -> str:
     return {"-.00": "0", ".00": "0", "1.00": "1", "-1.00": "−1"}.get(text, text.replace("-", "−"))
 
 
-def test_the_readme_s_table_of_planted_widths_is_what_the_scores_say():
+def test_the_readme_s_table_of_planted_widths_is_what_the_scores_say(planted):
     """All state exact means; before: the first version of the scores on the one-hot bandits."""
-    bandits, linear, ring = of_bandits(), of_features("linear", 0.0), of_features("ring", 0.7)
+    bandits, linear = of_bandits(), of_features(planted, "linear", 0.0)
+    ring = of_features(planted, "ring", 0.7)
     rows = []
     for key, name in NAMES.items():
         cells = [

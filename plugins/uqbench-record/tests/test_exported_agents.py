@@ -86,22 +86,21 @@ def test_an_agent_that_acts_otherwise_alone_is_refused():
         exported_agent(Crowd([1, 2]), Crowd([1]), 0, 2, torch.zeros(2, 1, 2))
 
 
+RUNS = {"methods": ["fast", "slow[forward=0.5]"], "tasks": "short", "seeds": 1}
+
+
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory):
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(TOY))
         patch.setenv("PYTHONPATH", str(TOY))
         patch.setenv("UQBENCH_PLUGINS", "toy,builtin")
-        yield uqbench.run(
-            "toy", methods=["fast", "slow[forward=0.5]"], tasks="short", seeds=1, workers=1,
-            keep_agents=True, progress=False, out=tmp_path_factory.mktemp("keep"),
-        )  # fmt: skip
+        own = {"keep_agents": True, "progress": False, "out": tmp_path_factory.mktemp("keep")}
+        yield uqbench.run("toy", **RUNS, workers=1, **own)
 
 
 def test_keeping_changes_no_identity(results):
-    planned = uqbench.plan(
-        "toy", methods=["fast", "slow[forward=0.5]"], tasks="short", seeds=1, out=results.origin
-    )
+    planned = uqbench.plan("toy", **RUNS, out=results.origin)
     assert set(planned.runs["state"]) == {"finished"}
 
 

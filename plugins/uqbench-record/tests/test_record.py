@@ -15,7 +15,6 @@ TOY = Path(__file__).parents[3] / "tests" / "toy"
 FORWARD = """\
 from uqbench.contract.agent import LoopAgent
 
-
 class Forward(LoopAgent):
     def __init__(self, info, config):
         self.run = info.runs[0]
@@ -42,10 +41,17 @@ def toy(monkeypatch):
     monkeypatch.setenv("UQBENCH_PLUGINS", "toy,builtin")
 
 
-def walked(env, beyond: int = 0, **policy) -> None:
+def corridor():
+    from toy_uqbench import CorridorOptions
+    from toy_uqbench.corridor import Corridor
+
+    return Corridor(CorridorOptions(length=6))
+
+
+def walked(env, steps: int | None = None) -> None:
     """Steps of a loop that always goes forward."""
     env.reset()
-    for _ in range(env.steps + beyond):
+    for _ in range(steps or env.steps):
         *_, terminated, truncated, _ = env.step(1)
         if terminated or truncated:
             env.reset()
@@ -59,11 +65,8 @@ def record(tmp_path, seed: int = 0, env=None, task: str = "long", **options):
 
 @pytest.mark.parametrize("own", [False, True])
 def test_a_recorded_loop_is_the_run_that_uqbench_makes_of_it(tmp_path, own):
-    from toy_uqbench import CorridorOptions
-    from toy_uqbench.corridor import Corridor
-
-    env = Corridor(CorridorOptions(length=6)) if own else None
-    walked(record(tmp_path, 3, env=env), beyond=7)
+    env = record(tmp_path, 3, env=corridor() if own else None)
+    walked(env, env.steps + 7)
     mine = uqbench.load(tmp_path / "out")
     (tmp_path / "forward.py").write_text(FORWARD)
     run = uqbench.run(
@@ -99,10 +102,7 @@ def test_its_row_says_self_run_and_ranks_beside_runs_that_others_check(tmp_path)
 
 
 def test_a_vector_environment_is_recorded_too(tmp_path):
-    from toy_uqbench import CorridorOptions
-    from toy_uqbench.corridor import Corridor
-
-    envs = gymnasium.vector.SyncVectorEnv([lambda: Corridor(CorridorOptions(length=6))])
+    envs = gymnasium.vector.SyncVectorEnv([corridor])
     recorded = record(tmp_path, env=envs)
     recorded.reset()
     for _ in range(recorded.steps):
@@ -126,13 +126,14 @@ def test_what_a_loop_may_not_do_is_refused(tmp_path):
         record(tmp_path)
     with pytest.raises(UqbenchError, match="has a method 'slow' already"):
         record(tmp_path, method="slow")
-    with pytest.raises(UqbenchError, match=r"observations \(4,\) and 2 actions; expected"):
-        record(tmp_path, env=gymnasium.make("CartPole-v1"), method="other")
     envs = gymnasium.make_vec("CartPole-v1", num_envs=1, vectorization_mode="vector_entry_point")
-    with pytest.raises(UqbenchError, match=r"expected None, a gymnasium\.Env, or a VectorEnv"):
-        record(tmp_path, env=3, method="other")
-    with pytest.raises(UqbenchError, match=r"has AutoresetMode\.NEXT_STEP: .* expected SAME_STEP"):
-        record(tmp_path, env=envs, method="other")
+    for env, said in (
+        (gymnasium.make("CartPole-v1"), r"observations \(4,\) and 2 actions; expected"),
+        (3, r"expected None, a gymnasium\.Env, or a VectorEnv"),
+        (envs, r"has AutoresetMode\.NEXT_STEP: .* expected SAME_STEP"),
+    ):
+        with pytest.raises(UqbenchError, match=said):
+            record(tmp_path, env=env, method="other")
     with pytest.raises(UqbenchError, match="give policy="):
         walked(record(tmp_path, policy=None, method="another"))
 
@@ -174,16 +175,16 @@ def test_a_policy_of_any_usual_form_is_evaluated(policy):
     assert given.equals(uqbench.evaluate(lambda obs: 1, "toy", "short"))
 
 
-@pytest.mark.parametrize(
-    ("policy", "match"),
-    [
-        (lambda obs: 1.7, "policy chose 1.7 for one observation: expected one action, a whole"),
-        (lambda obs: np.zeros(4), "expected one action, a whole number"),
-        (lambda obs: "up", "expected one action, a whole number"),
-        (lambda obs: float("nan"), "expected one action, a whole number"),
-        (3, "policy is int: expected a function of obs, or a model that has predict"),
-    ],
-)
+NO_ACTION = [
+    (lambda obs: 1.7, "policy chose 1.7 for one observation: expected one action, a whole"),
+    (lambda obs: np.zeros(4), "expected one action, a whole number"),
+    (lambda obs: "up", "expected one action, a whole number"),
+    (lambda obs: float("nan"), "expected one action, a whole number"),
+    (3, "policy is int: expected a function of obs, or a model that has predict"),
+]
+
+
+@pytest.mark.parametrize(("policy", "match"), NO_ACTION)
 def test_a_policy_that_chooses_no_action_is_refused(policy, match):
     with pytest.raises(UqbenchError, match=match):
         uqbench.evaluate(policy, "toy", "short")
@@ -210,11 +211,8 @@ class Halved(gymnasium.RewardWrapper):
 def test_a_wrapper_that_changes_rewards_is_refused_and_one_around_the_record_is_not(
     tmp_path, vector
 ):
-    from toy_uqbench import CorridorOptions
-    from toy_uqbench.corridor import Corridor
-
     def made(wrapped: bool):
-        env = gymnasium.wrappers.RecordEpisodeStatistics(Corridor(CorridorOptions(length=6)))
+        env = gymnasium.wrappers.RecordEpisodeStatistics(corridor())
         return Halved(env) if wrapped else env
 
     def given(wrapped: bool):
@@ -226,13 +224,7 @@ def test_a_wrapper_that_changes_rewards_is_refused_and_one_around_the_record_is_
         goes(env, np.array([1]) if vector else 1)
     if not vector:
         env = record(tmp_path, env=given(False))
-        outside = Halved(env)
-        outside.reset()
-        for _ in range(env.steps):
-            *_, terminated, truncated, _ = outside.step(1)
-            if terminated or truncated:
-                outside.reset()
-        env.close()
+        walked(Halved(env), env.steps)
         walked(record(tmp_path, method="plain"))
         episodes = uqbench.load(tmp_path / "out").episodes()
         assert episodes.groupby("method")["return"].sum().nunique() == 1

@@ -87,13 +87,13 @@ class CrossedReturns(DQN):
         super().observe(replace(step, reward=step.reward + 0.9 * step.reward.roll(-1, 1)))
 
 
-@pytest.mark.parametrize(
-    ("kind", "config", "said"),
-    [
-        (OneHead, HEADS, "the others' next actions differ"),
-        (CrossedReturns, GREEDY, "n-step returns cross actors"),
-    ],
-)
+MIXED = [
+    (OneHead, HEADS, "the others' next actions differ"),
+    (CrossedReturns, GREEDY, "n-step returns cross actors"),
+]
+
+
+@pytest.mark.parametrize(("kind", "config", "said"), MIXED)
 def test_an_agent_whose_actors_share_a_head_or_returns_is_found(kind, config, said):
     with pytest.raises(Failed, match=said):
         mixes(subject(kind, config))
@@ -187,18 +187,6 @@ def test_gradient_steps_count_environment_steps_of_all_actors(learn_period):
         taken.append([t // 3 for t in agent.learned])
     assert taken[0] == taken[1]
     assert len(taken[0]) == config.gradient_steps(90)
-
-
-def test_a_transition_of_one_actor_is_stored_whole():
-    agent = DQN(vectors(3), [3], replace(GREEDY, learning_starts=100), CPU)
-    steps = list(transitions([3], (5,), 4, 30, actors=3))
-    for step in steps:
-        agent.observe(step)
-    stored = agent.replay.gather(torch.arange(30)[None])
-    for t, step in enumerate(steps):
-        for actor in range(3):
-            for name in ("action", "reward", "terminated"):
-                assert stored[name][0, 3 * t + actor] == getattr(step, name)[0, actor]
 
 
 def test_a_budget_with_actors_is_another_run_and_one_without_is_the_same():

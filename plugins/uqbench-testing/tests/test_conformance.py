@@ -318,21 +318,21 @@ def test_an_agent_that_breaks_a_rule_is_rejected(check):
     assert result.status == "failed"
 
 
-@pytest.mark.parametrize(
-    ("check", "kind", "said"),
-    [
-        ("agent-capture", ActsOnTheHost, "it acts otherwise at step"),
-        ("agent-capture", ReportsFromTheHost, "differs at the end"),
-        # rewards are 0 or 1, so that no value changes
-        ("agent-inputs", _observes(lambda _, step: step.reward.clamp_(-1, 1)), "wrote into"),
-        ("agent-inputs", _observes(lambda _, step: step.reward.numpy().fill(7)), "wrote into"),
-        ("agent-inputs", WritesLater, "wrote into"),
-        ("agent-inputs", WritesIntoQuestions, "wrote into"),
-        ("uncertainty-forms", _predicts(aleatoric_var=lambda x: x / 0), "is not finite"),
-        ("uncertainty-forms", _predicts(aleatoric_var=lambda x: -x), "aleatoric_var is negative"),
-        ("uncertainty-forms", _predicts(return_probs=lambda x: x * 1.1), "do not sum to one"),
-    ],
-)
+WAYS = [
+    ("agent-capture", ActsOnTheHost, "it acts otherwise at step"),
+    ("agent-capture", ReportsFromTheHost, "differs at the end"),
+    # rewards are 0 or 1, so that no value changes
+    ("agent-inputs", _observes(lambda _, step: step.reward.clamp_(-1, 1)), "wrote into"),
+    ("agent-inputs", _observes(lambda _, step: step.reward.numpy().fill(7)), "wrote into"),
+    ("agent-inputs", WritesLater, "wrote into"),
+    ("agent-inputs", WritesIntoQuestions, "wrote into"),
+    ("uncertainty-forms", _predicts(aleatoric_var=lambda x: x / 0), "is not finite"),
+    ("uncertainty-forms", _predicts(aleatoric_var=lambda x: -x), "aleatoric_var is negative"),
+    ("uncertainty-forms", _predicts(return_probs=lambda x: x * 1.1), "do not sum to one"),
+]
+
+
+@pytest.mark.parametrize(("check", "kind", "said"), WAYS)
 def test_a_rule_is_broken_in_several_ways(check, kind, said):
     (result,) = results([agent(kind)], only=check)
     assert (result.status, said in result.message) == ("failed", True), str(result)
@@ -371,16 +371,16 @@ def _states(change):
     return after(Posterior, uncertainty=lambda said: replace(said, epistemic_var=change(said)))
 
 
-@pytest.mark.parametrize(
-    ("kind", "status"),
-    [
-        (Posterior, "passed"),
-        (_states(lambda said: said.epistemic_var / 4), "failed"),
-        (_states(lambda said: said.epistemic_var * 9), "failed"),
-        (_states(lambda said: 1 / said.epistemic_var), "failed"),  # grows with data
-        (_states(lambda said: torch.ones_like(said.mean)), "failed"),
-    ],
-)
+POSTERIORS = [
+    (Posterior, "passed"),
+    (_states(lambda said: said.epistemic_var / 4), "failed"),
+    (_states(lambda said: said.epistemic_var * 9), "failed"),
+    (_states(lambda said: 1 / said.epistemic_var), "failed"),  # grows with data
+    (_states(lambda said: torch.ones_like(said.mean)), "failed"),
+]
+
+
+@pytest.mark.parametrize(("kind", "status"), POSTERIORS)
 def test_a_planted_posterior_reaches_its_nominal_coverage(kind, status):
     subject = replace(agent(kind), calibrated=True)
     (result,) = results([subject], only="uncertainty-coverage")
@@ -473,15 +473,8 @@ FAULTS: dict[str, tuple[Any, str]] = {
     "every lane from the first seed": (SeedsOfTheFirst, "agent-lanes"),
     "global state, put back": (RestoresGlobalState, "agent-lanes"),
     "policy ignores masks": (given(Linear, policy=lambda obs, valid=None: (obs,)), "agent-masks"),
-    "target network not saved": (
-        after(TargetNotSaved, state_dict=_without("target")),
-        "agent-checkpoint",
-    ),
-    "a metric not saved": (
-        after(ForgetsItsMetric, state_dict=_without("seen")),
-        "agent-checkpoint",
-    ),
-    "squeeze": (after(Linear, policy=Tensor.squeeze), "agent-forms"),
+    "target not saved": (after(TargetNotSaved, state_dict=_without("target")), "agent-checkpoint"),
+    "metric not saved": (after(ForgetsItsMetric, state_dict=_without("seen")), "agent-checkpoint"),
     "learns by the clock": (LearnsByTheClock, "agent-repeats"),
     "hundredths of the reward": (after(Linear, uncertainty=_hundredths), "uncertainty-values"),
     "lanes leak from step 500": (LeaksLate, "agent-lanes"),
@@ -503,10 +496,8 @@ def test_a_mistake_is_found_by_the_check_that_names_it(fault):
 ELSEWHERE = """
 from test_conformance import Linear
 
-
 class Whole(Linear):
     pass
-
 
 class Shares(Linear):
     kept = {}

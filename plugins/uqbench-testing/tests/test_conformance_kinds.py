@@ -1,5 +1,6 @@
 """What new plugins are made of passes every check; a mutant of it is rejected by one alone."""
 
+import itertools
 import math
 import sys
 import types
@@ -36,7 +37,7 @@ from uqbench.registry.load_host import load_host
 from uqbench.specs import AgentSpec, EnvironmentSpec, NoConfig, ScoreSpec
 from uqbench.statistics.location import location
 
-CPU = torch.device("cpu")
+CPU, CALLS = torch.device("cpu"), itertools.count(1)
 LIMIT = TimeLimit(20, "truncation")
 
 
@@ -164,25 +165,9 @@ def steps(change: Any) -> Any:
     return after(WalkLanes, step=change)
 
 
-class Drifts(WalkLanes):
-    count = 0
-
-    def step(self, action):
-        outcome = super().step(action)
-        Drifts.count += 1
-        return replace(outcome, reward=outcome.reward + 1e-3 * Drifts.count)
-
-
-class Globally(WalkLanes):
-    def step(self, action):
-        torch.rand(1)
-        return super().step(action)
-
-
-class Mixes(WalkLanes):
-    def step(self, action):
-        outcome = super().step(action)
-        return replace(outcome, reward=outcome.reward + len(action))
+def paid(outcome: Any, more: Any) -> Any:
+    """The same with so much more reward."""
+    return replace(outcome, reward=outcome.reward + more)
 
 
 def masked(mask: Any, at_reset: Any = None) -> type:
@@ -215,16 +200,15 @@ class MaskedAtFirst(masked(all_valid, all_valid)):  # type: ignore[misc]
         return outcome if self.taken < 30 else replace(outcome, valid=None, next_valid=None)
 
 
-class Noisy(Bayes):
-    def predict(self, inputs):
-        torch.rand(1)
-        return super().predict(inputs)
-
-
 class Pools(Bayes):
     def fit(self, data, reference_model, steps):
         super().fit(data, reference_model, steps)
         self.covariance = self.covariance * len(self.weights)
+
+
+def sums(data):
+    """Targets that are a function of the inputs alone."""
+    return Data(data.inputs, data.inputs.sum(-1))
 
 
 def shared(found):
@@ -312,14 +296,6 @@ class Narrow(Above):
 class TooHigh(Loop):
     def policy(self, obs, valid=None):
         return 4 if obs.any() and self.counts.sum() > 203 else super().policy(obs)
-
-
-class Clock(Loop):
-    count = 0
-
-    def train(self, env, total_steps, seed):
-        Clock.count += 1
-        super().train(env, total_steps, seed + Clock.count)
 
 
 class Far(Walk):
@@ -476,13 +452,13 @@ def test_values_of_what_random_play_never_meets_are_looked_at_by_greedy_play(tru
     assert found.status == status, str(found)
 
 
-@pytest.mark.parametrize(
-    ("off", "status", "said"),
-    [
-        (0.0, "vacuous", "leaves the states that it has values for after 20 steps"),
-        (0.1, "failed", "the Bellman residual of state"),
-    ],
-)
+LEAVES = [
+    (0.0, "vacuous", "leaves the states that it has values for after 20 steps"),
+    (0.1, "failed", "the Bellman residual of state"),
+]
+
+
+@pytest.mark.parametrize(("off", "status", "said"), LEAVES)
 def test_a_truth_that_its_greedy_policy_leaves_is_no_proof_and_can_be_wrong(off, status, said):
     truth = far()
     some = OptimalQ(truth.obs[:20], truth.values[:20] + off)
@@ -546,14 +522,14 @@ def endless(outcome):
     return replace(outcome, terminated=never, truncated=never)
 
 
-@pytest.mark.parametrize(
-    ("kind", "status", "said"),
-    [
-        (BreaksToTheLeft, "failed", "nobody goes left"),
-        (NeverLeft, "passed", ""),  # a constant action that is masked is not played
-        (steps(endless), "vacuous", "three episodes"),
-    ],
-)
+CONSTANT = [
+    (BreaksToTheLeft, "failed", "nobody goes left"),
+    (NeverLeft, "passed", ""),  # a constant action that is masked is not played
+    (steps(endless), "vacuous", "three episodes"),
+]
+
+
+@pytest.mark.parametrize(("kind", "status", "said"), CONSTANT)
 def test_an_optimal_return_is_compared_with_constant_actions(kind, status, said):
     subject = lanes(kind, optimal_return=lambda: 0.8)
     (found,) = results([subject], only="environment-optimal-return")
@@ -600,11 +576,6 @@ def score(factory, **declared):
     return ScoreSubject(name="mine", spec=spec)
 
 
-class Ignores(Bayes):
-    def fit(self, data, reference_model, steps):
-        super().fit(Data(data.inputs, data.inputs.sum(-1)), reference_model, steps)
-
-
 def swap(said):
     return replace(said, aleatoric=said.epistemic, epistemic=said.aleatoric)
 
@@ -621,18 +592,18 @@ class Unseeded(Together):
 MUTANTS: dict[str, tuple[Any, ...]] = {
     "environment-gymnasium": (single, after(Walk, _seen=lambda seen: seen * 2)),
     "environment-forms": (lanes, steps(lambda o: replace(o, terminated=o.terminated.float()))),
-    "environment-global-state": (lanes, Globally),
-    "environment-seeds": (lanes, Drifts),
-    "environment-lanes": (lanes, Mixes),
+    "environment-global-state": (lanes, steps(lambda o: paid(o, 0 * torch.rand(())))),
+    "environment-seeds": (lanes, steps(lambda o: paid(o, 1e-3 * next(CALLS)))),
+    "environment-lanes": (lanes, steps(lambda o: paid(o, len(o.reward)))),
     "environment-events": (lanes, steps(lambda o: replace(o, events={"bumps": -o.reward.abs()}))),
     "environment-limit": (lanes, given(WalkLanes, __init__=lambda *x: (*x[:2], None, x[3]))),
     "environment-state": (lanes, given(WalkLanes, load_state_dict=lambda at: (at | {"t": 0},))),
     "environment-optimal-q": (lambda: single(optimal_q=lambda: optimal_q(0.1)),),
     "environment-optimal-return": (lambda: single(optimal_return=lambda: -0.9),),
     "estimator-forms": (estimator, after(Bayes, predict=lambda p: replace(p, total=p.total[0]))),
-    "estimator-pure": (estimator, Noisy),
+    "estimator-pure": (estimator, after(Bayes, predict=lambda p: (torch.rand(1), p)[1])),
     "estimator-lanes": (estimator, Pools),
-    "estimator-data": (estimator, Ignores),
+    "estimator-data": (estimator, given(Bayes, fit=lambda d, *of: (sums(d), *of))),
     "estimator-more-data": (estimator, after(Bayes, predict=swap)),
     "dataset-forms": (dataset, after(Line, data=lambda d: Data(d.inputs, d.targets.double()))),
     "dataset-seeds": (dataset, after(Line, data=shared)),
@@ -654,7 +625,7 @@ MUTANTS: dict[str, tuple[Any, ...]] = {
     "claim-intervals": (claim, Narrow),
     "loop-agent-trains": (loop, given(Loop, train=lambda env, steps, seed: (env, steps - 1, seed))),
     "loop-agent-policy": (loop, TooHigh),
-    "loop-agent-repeats": (loop, Clock),
+    "loop-agent-repeats": (loop, given(Loop, train=lambda e, n, seed: (e, n, seed + next(CALLS)))),
     "loop-agent-seeds": (loop, given(Loop, train=lambda env, steps, seed: (env, steps, 0))),
     "loop-agent-actors": (loop, Unseeded),
     "component-made": (component, ValueError("no such file")),
@@ -665,15 +636,15 @@ MUTANTS: dict[str, tuple[Any, ...]] = {
 """What makes a subject of each check that rejects it, and of what."""
 
 
-@pytest.mark.parametrize(
-    ("kind", "said"),
-    [
-        (Unnormalized, "times seven"),
-        (FirstMatters, "in another order"),
-        (after(SoftWorst, of_sorted=lambda worst: worst + 1), "by of_sorted"),
-        (after(SoftWorst, of_quantiles=lambda worst: worst + 1), "by of_quantiles"),
-    ],
-)
+LAWLESS = [
+    (Unnormalized, "times seven"),
+    (FirstMatters, "in another order"),
+    (after(SoftWorst, of_sorted=lambda worst: worst + 1), "by of_sorted"),
+    (after(SoftWorst, of_quantiles=lambda worst: worst + 1), "by of_quantiles"),
+]
+
+
+@pytest.mark.parametrize(("kind", "said"), LAWLESS)
 def test_a_measure_is_of_the_law_alone(kind, said):
     (found,) = results([risk(kind)], "risk-law")
     assert (found.status, said in found.message) == ("failed", True), str(found)
@@ -685,18 +656,18 @@ def test_a_group_is_on_one_side_of_a_split():
     assert "are of groups of the data for training" in found.message
 
 
-@pytest.mark.parametrize(
-    ("kind", "said"),
-    [
-        (masked(all_valid), "a mask at some steps and none at others"),
-        (MaskedAtFirst, "a mask at some steps and none at others"),
-        (masked(lambda n: ~all_valid(n), all_valid), "allows no action"),
-        (masked(lambda n: all_valid(n).float(), all_valid), "expected torch.bool"),
-        (masked(lambda n: all_valid(n)[:, :1], all_valid), "expected torch.bool of shape"),
-        (masked(all_valid, lambda n: all_valid(n).float()), "expected torch.bool"),
-        (masked(all_valid, all_valid), ""),
-    ],
-)
+MASKED = [
+    (masked(all_valid), "a mask at some steps and none at others"),
+    (MaskedAtFirst, "a mask at some steps and none at others"),
+    (masked(lambda n: ~all_valid(n), all_valid), "allows no action"),
+    (masked(lambda n: all_valid(n).float(), all_valid), "expected torch.bool"),
+    (masked(lambda n: all_valid(n)[:, :1], all_valid), "expected torch.bool of shape"),
+    (masked(all_valid, lambda n: all_valid(n).float()), "expected torch.bool"),
+    (masked(all_valid, all_valid), ""),
+]
+
+
+@pytest.mark.parametrize(("kind", "said"), MASKED)
 def test_masks_are_always_there_and_leave_an_action(kind, said):
     (found,) = results([lanes(kind)], "environment-forms")
     assert found.status == ("failed" if said else "passed")

@@ -8,7 +8,7 @@ from uqbench_testing.results import results
 from uqbench.errors import MissingDataError
 from uqbench.registry import Host
 
-RULES = ("dataset-forms", "dataset-apart", "dataset-twins", "dataset-differs")
+RULES = ("dataset-forms", "dataset-seeds", "dataset-apart", "dataset-twins", "dataset-differs")
 HOST = Host.load()
 NAMES = [f"{HOST.datasets.origin(name).distribution}:{name}" for name in HOST.datasets]
 MOST = 5
@@ -30,9 +30,8 @@ def test_no_test_point_is_trained_on_and_no_seed_repeats_a_data_set(name):
 
 
 def test_few_data_sets_are_excused():
-    plugins = {
-        HOST.datasets.origin(name).name: HOST.datasets.origin(name) for name in HOST.datasets
-    }
+    origins = map(HOST.datasets.origin, HOST.datasets)
+    plugins = {plugin.name: plugin for plugin in origins}
     excused = [
         rule
         for plugin in plugins.values()

@@ -40,16 +40,16 @@ def test_rows_are_the_scores_that_apply_and_of_others_what_they_need(tmp_path):
     assert uqbench.score(tmp_path / "p.npz").equals(rows)
 
 
-@pytest.mark.parametrize(
-    ("change", "note"),
-    [
-        (lambda probs, targets: (probs, targets), None),
-        (lambda probs, targets: (np.full_like(probs, 1 / 3), targets), None),
-        (lambda probs, targets: (np.tile(probs, (2, 1)), np.tile(targets, 2)), "400 points"),
-        (lambda probs, targets: (probs[::-1], targets), "in the order of the targets"),
-        (lambda probs, targets: (probs[:, [1, 2, 0]], targets), "columns of classes in theirs"),
-    ],
-)
+CHANGES = [
+    (lambda probs, targets: (probs, targets), None),
+    (lambda probs, targets: (np.full_like(probs, 1 / 3), targets), None),
+    (lambda probs, targets: (np.tile(probs, (2, 1)), np.tile(targets, 2)), "400 points"),
+    (lambda probs, targets: (probs[::-1], targets), "in the order of the targets"),
+    (lambda probs, targets: (probs[:, [1, 2, 0]], targets), "columns of classes in theirs"),
+]
+
+
+@pytest.mark.parametrize(("change", "note"), CHANGES)
 def test_a_copied_test_set_and_another_order_are_told(change, note):
     given = classes(0)
     probs, targets = change(given["probs"], given["targets"])
@@ -122,41 +122,41 @@ HALVES, ZEROS = [[0.5, 0.5]] * 40, [0] * 40
 MEANS = [0.0] * 40
 
 
-@pytest.mark.parametrize(
-    ("arrays", "said"),
-    [
-        ({"probs": np.full((40, 3), 0.5), "targets": ZEROS}, r"sum to one .*1\.5 at point 0"),
-        ({"probs": HALVES, "targets": [0, 1, 2, *ZEROS[3:]]}, "no class .* 2 at point 2"),
-        ({"probs": HALVES, "targets": [0, 1]}, r"as many points .* probs \(40, 2\)"),
-        ({"probs": np.full((2, 40), 0.5), "targets": ZEROS}, r"as many points .* probs \(2, 40\)"),
-        ({"mean": MEANS, "var": [-1.0] * 40, "targets": MEANS}, "total is negative"),
-        ({"mean": MEANS, "std": [-1.0] * 40, "targets": MEANS}, "std is negative"),
-        ({"mean": MEANS, "std": MEANS, "var": MEANS, "targets": MEANS}, "one of std, var"),
-        ({"probs": HALVES, "logits": HALVES, "targets": ZEROS}, "one of logits, probs"),
-        ({"probs": HALVES, "std": MEANS, "targets": ZEROS}, "std beside probabilities"),
-        ({"classes": HALVES, "targets": ZEROS}, "expected probs, logits or members"),
-        ({"targets": ZEROS}, "say no law.*expected probs, logits"),
-        ({"probs": HALVES}, r"expected targets \[M\]"),
-        ({"probs": HALVES, "targets": [0.5, *ZEROS[1:]]}, "no class .* 0.5 at point 0"),
-        ({"probs": HALVES, "targets": np.ones((40, 2))}, "no class .* 2 at point 0"),
-        ({"probs": HALVES[:4], "targets": ZEROS[:4]}, "at least 20 points .* got 4"),
-        ({"probs": [["a", "b"]] * 4, "targets": ZEROS[:4]}, "expected numbers in probs"),
-        ({"logit": HALVES, "targets": ZEROS}, "no array 'logit'. Did you mean 'logits'"),
-        ({"quantiles": HALVES, "targets": MEANS}, "quantiles and levels are not both there"),
-        ({"quantiles": HALVES, "levels": [0.5, 1.5], "targets": MEANS}, "between 0 and 1"),
-        ({"quantiles": [[1, 0]] * 40, "levels": [0.1, 0.9], "targets": MEANS}, "fall .* point 0"),
-        ({"interval": np.zeros((40, 3)), "targets": MEANS}, r"interval is of .* \[M, 2\]"),
-        ({"members": np.zeros((3, 40)), "var": [-1.0] * 40, "targets": MEANS}, "negative"),
-        ({"probs": np.log(HALVES), "targets": ZEROS}, "probs are negative .* -0.69.* at point 0"),
-        ({"probs": [[np.nan, 1.0]] * 40, "targets": ZEROS}, "probs are not finite .* at point 0"),
-        ({"members": [[[1.5, -0.5]] * 40] * 2, "targets": ZEROS}, "members are negative|probs are"),
-        ({"logits": HALVES, "targets": ZEROS}, "logits are probabilities.*these as probs"),
-        ({"logits": [[np.inf, 0.0]] * 40, "targets": ZEROS}, "logits are no numbers .* inf"),
-        ({"quantiles": HALVES, "levels": [0.5, 0.5], "targets": MEANS}, "one of them twice"),
-        ({"mean": [1e200] * 40, "std": [1e200] * 40, "targets": MEANS}, "not finite"),
-        ({"probs": HALVES, "outside_probs": [[0.2, 0.3, 0.5]] * 40}, "as many classes in each set"),
-    ],
-)
+INVALID = [
+    ({"probs": np.full((40, 3), 0.5), "targets": ZEROS}, r"sum to one .*1\.5 at point 0"),
+    ({"probs": HALVES, "targets": [0, 1, 2, *ZEROS[3:]]}, "no class .* 2 at point 2"),
+    ({"probs": HALVES, "targets": [0, 1]}, r"as many points .* probs \(40, 2\)"),
+    ({"probs": np.full((2, 40), 0.5), "targets": ZEROS}, r"as many points .* probs \(2, 40\)"),
+    ({"mean": MEANS, "var": [-1.0] * 40, "targets": MEANS}, "total is negative"),
+    ({"mean": MEANS, "std": [-1.0] * 40, "targets": MEANS}, "std is negative"),
+    ({"mean": MEANS, "std": MEANS, "var": MEANS, "targets": MEANS}, "one of std, var"),
+    ({"probs": HALVES, "logits": HALVES, "targets": ZEROS}, "one of logits, probs"),
+    ({"probs": HALVES, "std": MEANS, "targets": ZEROS}, "std beside probabilities"),
+    ({"classes": HALVES, "targets": ZEROS}, "expected probs, logits or members"),
+    ({"targets": ZEROS}, "say no law.*expected probs, logits"),
+    ({"probs": HALVES}, r"expected targets \[M\]"),
+    ({"probs": HALVES, "targets": [0.5, *ZEROS[1:]]}, "no class .* 0.5 at point 0"),
+    ({"probs": HALVES, "targets": np.ones((40, 2))}, "no class .* 2 at point 0"),
+    ({"probs": HALVES[:4], "targets": ZEROS[:4]}, "at least 20 points .* got 4"),
+    ({"probs": [["a", "b"]] * 4, "targets": ZEROS[:4]}, "expected numbers in probs"),
+    ({"logit": HALVES, "targets": ZEROS}, "no array 'logit'. Did you mean 'logits'"),
+    ({"quantiles": HALVES, "targets": MEANS}, "quantiles and levels are not both there"),
+    ({"quantiles": HALVES, "levels": [0.5, 1.5], "targets": MEANS}, "between 0 and 1"),
+    ({"quantiles": [[1, 0]] * 40, "levels": [0.1, 0.9], "targets": MEANS}, "fall .* point 0"),
+    ({"interval": np.zeros((40, 3)), "targets": MEANS}, r"interval is of .* \[M, 2\]"),
+    ({"members": np.zeros((3, 40)), "var": [-1.0] * 40, "targets": MEANS}, "negative"),
+    ({"probs": np.log(HALVES), "targets": ZEROS}, "probs are negative .* -0.69.* at point 0"),
+    ({"probs": [[np.nan, 1.0]] * 40, "targets": ZEROS}, "probs are not finite .* at point 0"),
+    ({"members": [[[1.5, -0.5]] * 40] * 2, "targets": ZEROS}, "members are negative|probs are"),
+    ({"logits": HALVES, "targets": ZEROS}, "logits are probabilities.*these as probs"),
+    ({"logits": [[np.inf, 0.0]] * 40, "targets": ZEROS}, "logits are no numbers .* inf"),
+    ({"quantiles": HALVES, "levels": [0.5, 0.5], "targets": MEANS}, "one of them twice"),
+    ({"mean": [1e200] * 40, "std": [1e200] * 40, "targets": MEANS}, "not finite"),
+    ({"probs": HALVES, "outside_probs": [[0.2, 0.3, 0.5]] * 40}, "as many classes in each set"),
+]
+
+
+@pytest.mark.parametrize(("arrays", "said"), INVALID)
 def test_what_a_run_may_not_state_is_not_scored(arrays, said):
     with pytest.raises(UqbenchError, match=said):
         uqbench.score(**{name: np.array(value) for name, value in arrays.items()})

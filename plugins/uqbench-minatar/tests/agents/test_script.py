@@ -32,8 +32,7 @@ FACTORS = {"asterix": 10, "breakout": 5, "freeway": 50, "space_invaders": 5}
 
 
 @pytest.mark.parametrize(
-    ("game", "factor"),
-    [*FACTORS.items(), pytest.param("seaquest", 20, marks=pytest.mark.long)],
+    ("game", "factor"), [*FACTORS.items(), pytest.param("seaquest", 20, marks=pytest.mark.long)]
 )
 def test_a_script_beats_random_play(game: str, factor: float) -> None:
     script = Script(spec_of(game), [0], ScriptConfig(game=game), CPU)
@@ -50,29 +49,29 @@ OWN: dict[str, Cells] = {
 }
 
 
-@pytest.mark.parametrize(
-    ("game", "cells", "action"),
-    [
-        ("space_invaders", {1: [(2, 4)]}, FIRE),  # below an alien
-        ("space_invaders", {1: [(2, 6)]}, RIGHT),
-        ("space_invaders", {1: [(2, 4)], 5: [(7, 4)]}, LEFT),  # from the column of a bullet
-        ("space_invaders", {1: [(2, 4)], 5: [(7, 4), (7, 3)]}, RIGHT),
-        ("space_invaders", {1: [(2, 6)], 5: [(7, 5)]}, 0),
-        ("asterix", {3: [(5, 8)]}, RIGHT),  # gold
-        ("asterix", {3: [(2, 5)]}, UP),
-        ("asterix", {3: [(5, 8)], 1: [(5, 7)]}, LEFT),  # an enemy two columns ahead
-        ("asterix", {1: [(4, 5), (5, 4)]}, DOWN),
-        ("asterix", {}, 0),
-        ("seaquest", {5: [(4, 8)], 7: GAUGE}, FIRE),  # ahead
-        ("seaquest", {5: [(4, 1)], 7: GAUGE}, LEFT),  # behind: turn
-        ("seaquest", {9: [(8, 5)], 7: GAUGE}, DOWN),  # a diver
-        ("seaquest", {9: [(8, 5)], 7: GAUGE[:3], 8: GAUGE[8:9]}, UP),  # little air
-        ("seaquest", {9: [(8, 5)], 7: GAUGE[:3]}, DOWN),  # without a diver to surface with
-        ("seaquest", {9: [(8, 5)], 7: GAUGE, 8: GAUGE[3:9]}, UP),  # six aboard
-        ("seaquest", {9: [(8, 5)], 4: [(5, 5)], 7: GAUGE}, 0),  # a bullet on the way: wait
-        ("seaquest", {4: [(4, 6)], 7: GAUGE}, UP),  # a bullet ahead
-    ],
-)
+BOARDS = [
+    ("space_invaders", {1: [(2, 4)]}, FIRE),  # below an alien
+    ("space_invaders", {1: [(2, 6)]}, RIGHT),
+    ("space_invaders", {1: [(2, 4)], 5: [(7, 4)]}, LEFT),  # from the column of a bullet
+    ("space_invaders", {1: [(2, 4)], 5: [(7, 4), (7, 3)]}, RIGHT),
+    ("space_invaders", {1: [(2, 6)], 5: [(7, 5)]}, 0),
+    ("asterix", {3: [(5, 8)]}, RIGHT),  # gold
+    ("asterix", {3: [(2, 5)]}, UP),
+    ("asterix", {3: [(5, 8)], 1: [(5, 7)]}, LEFT),  # an enemy two columns ahead
+    ("asterix", {1: [(4, 5), (5, 4)]}, DOWN),
+    ("asterix", {}, 0),
+    ("seaquest", {5: [(4, 8)], 7: GAUGE}, FIRE),  # ahead
+    ("seaquest", {5: [(4, 1)], 7: GAUGE}, LEFT),  # behind: turn
+    ("seaquest", {9: [(8, 5)], 7: GAUGE}, DOWN),  # a diver
+    ("seaquest", {9: [(8, 5)], 7: GAUGE[:3], 8: GAUGE[8:9]}, UP),  # little air
+    ("seaquest", {9: [(8, 5)], 7: GAUGE[:3]}, DOWN),  # without a diver to surface with
+    ("seaquest", {9: [(8, 5)], 7: GAUGE, 8: GAUGE[3:9]}, UP),  # six aboard
+    ("seaquest", {9: [(8, 5)], 4: [(5, 5)], 7: GAUGE}, 0),  # a bullet on the way: wait
+    ("seaquest", {4: [(4, 6)], 7: GAUGE}, UP),  # a bullet ahead
+]
+
+
+@pytest.mark.parametrize(("game", "cells", "action"), BOARDS)
 def test_a_script_does_what_a_board_asks_for(game: str, cells: Cells, action: int) -> None:
     """Cells (row, column) that are set, by channel."""
     channels, play = SCRIPTS[game]

@@ -53,9 +53,8 @@ def test_means_and_variances_are_the_posteriors_at_the_scale_that_is_likeliest(t
 
     def log_evidence(factor):
         _, covariance = posterior(x[:0], y[:0, 0], x, 0.1, 1.0, SCALES)
-        law = torch.distributions.MultivariateNormal(
-            torch.zeros(len(x)).double(), factor * (covariance + 0.1 * torch.eye(len(x)))
-        )
+        own = factor * (covariance + 0.1 * torch.eye(len(x)))
+        law = torch.distributions.MultivariateNormal(torch.zeros(len(x)).double(), own)
         return law.log_prob(y.T).sum()
 
     best = log_evidence(scale[0])

@@ -21,18 +21,16 @@ POINTS = torch.randn(2, 9, 4, generator=GENERATOR, dtype=torch.float64)
 
 
 def test_the_mahalanobis_distance_is_scikit_learns_about_the_nearest_class():
-    score = post_hoc.mahalanobis(FEATURES, TARGETS, 4)(
-        POINTS, POINTS
-    )  # nothing is of the fourth class
+    # nothing is of the fourth class
+    score = post_hoc.mahalanobis(FEATURES, TARGETS, 4)(POINTS, POINTS)
     for lane in range(2):
         x, y = FEATURES[lane].numpy(), TARGETS[lane].numpy()
         means = [x[y == c].mean(0) for c in range(3)]
         shared = EmpiricalCovariance(assume_centered=True)
         shared.fit(x - [means[c] for c in y])
         distances = [shared.mahalanobis(POINTS[lane].numpy() - mean) for mean in means]
-        assert score[lane].tolist() == pytest.approx(
-            [min(each) for each in zip(*distances, strict=True)]
-        )
+        nearest_class = [min(each) for each in zip(*distances, strict=True)]
+        assert score[lane].tolist() == pytest.approx(nearest_class)
 
 
 def test_the_nearest_neighbor_is_scikit_learns():
@@ -88,14 +86,14 @@ def test_a_prior_bounds_the_temperature_of_logits_that_make_no_error(toy, fit):
         PostHocConfig(temperature_prior=0.0)
 
 
-@pytest.mark.parametrize(
-    ("name", "formula"),
-    [
-        ("msp", lambda logits: 1 - logits.softmax(-1).amax(-1)),
-        ("max-logit", lambda logits: -logits.amax(-1)),
-        ("energy", lambda logits: -logits.exp().sum(-1).log()),
-    ],
-)
+FORMULAS = [
+    ("msp", lambda logits: 1 - logits.softmax(-1).amax(-1)),
+    ("max-logit", lambda logits: -logits.amax(-1)),
+    ("energy", lambda logits: -logits.exp().sum(-1).log()),
+]
+
+
+@pytest.mark.parametrize(("name", "formula"), FORMULAS)
 def test_scores_of_logits_are_their_formulas(toy, points, fit, name, formula):
     estimator = fit(PostHoc, PostHocConfig(score=name, hidden=(8,)), toy(), steps=20)
     logits = estimator.network(estimator.weights, points[None]).double()
@@ -105,13 +103,13 @@ def test_scores_of_logits_are_their_formulas(toy, points, fit, name, formula):
     assert torch.allclose(said.score, formula(logits))
 
 
-@pytest.mark.parametrize(
-    ("config", "message"),
-    [
-        ({"scaled": True}, "validation data"),
-        ({"neighbors": 25, "score": "knn"}, "at most 24 neighbors"),
-    ],
-)
+LACKING = [
+    ({"scaled": True}, "validation data"),
+    ({"neighbors": 25, "score": "knn"}, "at most 24 neighbors"),
+]
+
+
+@pytest.mark.parametrize(("config", "message"), LACKING)
 def test_scaling_needs_validation_data_and_neighbors_training_data(toy, fit, config, message):
     with pytest.raises(ValueError, match=message):
         fit(PostHoc, PostHocConfig(hidden=(8,), **config), toy())

@@ -1,6 +1,7 @@
 """Regressors: against scikit-learn, a noise that is known, crepes and MAPIE."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -33,9 +34,9 @@ def table() -> TableDataset:
     return TableDataset(x, signal + NOISE * generator.normal(size=len(x)))
 
 
-def fitted(table: TableDataset, model: str, seeds=(3,)) -> ScikitLearn:
+def fitted(table: TableDataset, model: str, seeds=(3,), data=None) -> ScikitLearn:
     estimator = ScikitLearn(table.problem, list(seeds), ScikitLearnConfig(model=model), CPU)
-    estimator.fit(table.data(seeds), None, steps=1)
+    estimator.fit(data or table.data(seeds), None, steps=1)
     return estimator
 
 
@@ -84,26 +85,17 @@ def test_boosted_quantiles_are_scikit_learns_and_a_normals_quantiles_give_it_bac
     said = fitted(table, "gradient-boosting").predict(test)
     x, y = data.inputs[0].double().numpy(), data.targets[0].double().numpy()
     seed = derive_seed("scikit-learn", 3) % 2**32
-    each = [
-        HistGradientBoostingRegressor(
-            loss="quantile", quantile=q, early_stopping=True, random_state=seed
-        )
-        .fit(x, y)
-        .predict(test[0].double().numpy())
-        for q in LEVELS
-    ]
-    ordered = np.sort(each, axis=0)
+    own = {"loss": "quantile", "early_stopping": True, "random_state": seed}
+    models = [HistGradientBoostingRegressor(quantile=q, **own).fit(x, y) for q in LEVELS]
+    ordered = np.sort([model.predict(test[0].double().numpy()) for model in models], axis=0)
     assert np.allclose(said.interval[0].numpy(), ordered[[0, -1]].T)
     assert np.allclose(said.mean[0].numpy(), ordered.mean(0))
 
 
 def test_a_gaussian_process_is_scikit_learns(table):
-    seeds = [3]
-    data, test = table.data(seeds), table.evaluation_sets(seeds)["test"].inputs
+    data, test = table.data([3]), table.evaluation_sets([3])["test"].inputs
     few = Data(data.inputs[:, :80], data.targets[:, :80])
-    estimator = ScikitLearn(table.problem, seeds, ScikitLearnConfig(model="gaussian-process"), CPU)
-    estimator.fit(few, None, steps=1)
-    said = estimator.predict(test)
+    said = fitted(table, "gaussian-process", data=few).predict(test)
     x, y = few.inputs[0].double().numpy(), few.targets[0].double().numpy()
     length = float(np.sqrt(2 * x.var(0).sum()))
     model = GaussianProcessRegressor(1.0 * RBF(length) + WhiteKernel(0.5)).fit(x, y)
@@ -112,13 +104,12 @@ def test_a_gaussian_process_is_scikit_learns(table):
     assert np.allclose(said.total[0], std**2, atol=1e-6)
 
 
-def conformal(table: TableDataset) -> tuple[ConformalBoosting, ScikitLearn, Data]:
-    seeds = [3]
-    config = ScikitLearnConfig(model="gradient-boosting")
-    estimator = ConformalBoosting(table.problem, seeds, config, CPU)
-    data = table.data(seeds)
+def conformal(table: TableDataset) -> tuple[ConformalBoosting, ScikitLearn, Data, torch.Tensor]:
+    config, data = ScikitLearnConfig(model="gradient-boosting"), table.data([3])
+    estimator = ConformalBoosting(table.problem, [3], config, CPU)
     estimator.fit(data, None, steps=1)
-    return estimator, fitted(table, "gradient-boosting"), data
+    test = table.evaluation_sets([3])["test"].inputs
+    return estimator, fitted(table, "gradient-boosting"), data.validation, test
 
 
 def test_conformalized_quantiles_are_those_of_crepes(table):
@@ -127,22 +118,19 @@ def test_conformalized_quantiles_are_those_of_crepes(table):
     It takes residuals by their size, so ten is added to all, and taken off in the end.
     """
     crepes = pytest.importorskip("crepes", reason="pip install uqbench-predictive[conformal]")
-    estimator, boosted, data = conformal(table)
-    test = table.evaluation_sets([3])["test"]
-    held = data.validation
+    estimator, boosted, held, test = conformal(table)
     low, high = boosted.predict(held.inputs).interval[0].numpy().T
     y = held.targets[0].double().numpy()
     theirs = crepes.ConformalRegressor().fit(np.maximum(low - y, y - high) + 10)
-    ends = boosted.predict(test.inputs).interval[0].numpy()
+    ends = boosted.predict(test).interval[0].numpy()
     moved = theirs.predict_int(np.zeros(1), confidence=0.9)[0, 1] - 10
-    own = estimator.predict(test.inputs).interval[0].numpy()
+    own = estimator.predict(test).interval[0].numpy()
     assert np.allclose(own, ends + np.array([-moved, moved]), atol=1e-12)
 
 
 def test_conformalized_quantiles_are_those_of_mapie(table):
     regression = pytest.importorskip("mapie.regression")
-    estimator, boosted, data = conformal(table)
-    test = table.evaluation_sets([3])["test"]
+    estimator, boosted, held, test = conformal(table)
 
     class Quantile(HistGradientBoostingRegressor):
         """A boosted quantile that is fitted already."""
@@ -158,32 +146,25 @@ def test_conformalized_quantiles_are_those_of_mapie(table):
             said = boosted.predict(torch.from_numpy(x)[None].float())
             return (said.mean if self.at == 2 else said.interval[..., self.at])[0].numpy()
 
-    held = data.validation
     theirs = regression.ConformalizedQuantileRegressor(
         [Quantile(0), Quantile(1), Quantile(2)], confidence_level=0.9, prefit=True
     )
     theirs.conformalize(held.inputs[0].numpy(), held.targets[0].double().numpy())
-    _, ends = theirs.predict_interval(test.inputs[0].numpy(), symmetric_correction=True)
-    own = estimator.predict(test.inputs).interval[0].numpy()
+    _, ends = theirs.predict_interval(test[0].numpy(), symmetric_correction=True)
+    own = estimator.predict(test).interval[0].numpy()
     assert np.allclose(own, ends[..., 0], atol=1e-9)
-
-
-class Wide:
-    """Says [−3, 3] of every input, and learns nothing."""
-
-    def fit(self, data: Data, reference_model: None, steps: int) -> None:
-        pass
-
-    def predict(self, inputs: torch.Tensor) -> PredictiveUncertainty:
-        zero = torch.zeros(inputs.shape[:2], dtype=torch.float64)
-        return replace(values(zero, zero, zero + 1), interval=torch.stack([zero - 3, zero + 3], -1))
 
 
 def test_an_interval_that_holds_too_much_moves_inwards(toy):
     """The 18th smallest of 19 distances outside, |y| − 3, is −1: 90 % sets end at ±2."""
+
+    def wide(inputs: torch.Tensor) -> PredictiveUncertainty:
+        zero = torch.zeros(inputs.shape[:2], dtype=torch.float64)
+        return replace(values(zero, zero, zero + 1), interval=torch.stack([zero - 3, zero + 3], -1))
+
     task = toy(0)
     made = Conformal(task.problem, [0], TrainingConfig(hidden=(4,)), CPU)
-    made.network = Wide()
+    made.network = SimpleNamespace(fit=lambda *_: None, predict=wide)
     held = Data(torch.zeros(1, 19, 1), torch.linspace(-2, 2, 19)[None])
     made.fit(Data(held.inputs, held.targets, held), None, 1)
     assert made.predict(torch.zeros(1, 1, 1)).interval[0, 0].tolist() == pytest.approx([-2, 2])
@@ -200,10 +181,9 @@ NOT_HERE = {"reference-entropy", "further-networks", "hmc", "exact", "prior"}
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_estimator_learns_the_kinds_that_it_declares_and_refuses_the_others(spec, kind, toy):
     task = toy(KINDS[kind])
-    boosted = "gradient-boosting"
-    model = {boosted: boosted, "svm": "svm", "conformal-boosting": boosted}
-    model |= {"scikit-learn": "random-forest"}
-    own = {"model": model[spec.name]} if spec.name in model else {}
+    models = {"conformal-boosting": "gradient-boosting", "scikit-learn": "random-forest"}
+    models |= {name: name for name in ("gradient-boosting", "svm")}
+    own = {"model": models[spec.name]} if spec.name in models else {}
     config = spec.load_config()(**own)
     data = task.data([0])
     held = Data(data.inputs, data.targets, Data(data.inputs, data.targets))

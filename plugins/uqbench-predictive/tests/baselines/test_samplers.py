@@ -93,19 +93,16 @@ def test_diagnostics_reject_trajectories_of_half_a_period_and_jitter_mends_them(
 
 
 def test_the_step_size_falls_by_a_cosine_in_every_cycle_and_models_are_kept_late_in_it():
-    config = CyclicalSGHMCConfig(
-        iterations=100, cycles=2, step_size=0.4, exploration=0.8, samples=10
-    )
+    given = {"iterations": 100, "cycles": 2, "step_size": 0.4, "exploration": 0.8}
+    config = CyclicalSGHMCConfig(samples=10, **given)
     assert csg_hmc.step_size(config, 0) == (0.4, 0.0)
     assert csg_hmc.step_size(config, 25)[0] == pytest.approx(0.2)
     assert csg_hmc.step_size(config, 50)[0] == 0.4
     kept = csg_hmc.kept_iterations(config)
     assert len(kept) == 10
     assert all(csg_hmc.step_size(config, k)[1] >= 0.8 for k in kept)
-    assert csg_hmc.kept_iterations(replace(config, samples=1000)) == {
-        *range(40, 50),
-        *range(90, 100),
-    }
+    every = csg_hmc.kept_iterations(replace(config, samples=1000))
+    assert every == {*range(40, 50), *range(90, 100)}
 
 
 def test_the_kept_models_have_the_exact_posterior_of_a_linear_regression(toy, points, fit, line):
@@ -128,9 +125,8 @@ def test_the_kept_models_have_the_exact_posterior_of_a_linear_regression(toy, po
 
 def test_draws_have_the_mean_of_the_states_and_half_of_both_covariances():
     """Standard errors of 20,000 draws: of a mean 0.007 deviations, of a covariance 1 %."""
-    states = np.random.default_rng(4).normal(size=(12, 3)) @ np.array(
-        [[1.0, 0.9, 0.0], [0.0, 0.4, 0.0], [0.0, 0.0, 2.0]]
-    )
+    root = np.array([[1.0, 0.9, 0.0], [0.0, 0.4, 0.0], [0.0, 0.0, 2.0]])
+    states = np.random.default_rng(4).normal(size=(12, 3)) @ root
     moments = Moments(rank=5)
     for state in states:
         moments.add(torch.from_numpy(state).expand(LANES, 3))
@@ -176,17 +172,17 @@ def disagreeing(correlation: float, scale: float, shift: float) -> np.ndarray:
     return draws
 
 
-@pytest.mark.parametrize(
-    ("how", "rhat", "bulk", "tail"),
-    [
-        ((0.0, 1, 0), 1.0020993, 3820.63, 3919.20),  # independent
-        ((0.0, 3, 0), 1.1112927, 3833.63, 31.75),  # wide
-        ((0.9, 1, 0), 1.0232649, 181.53, 485.97),  # slow
-        ((0.9, 2, 0), 1.0779412, 154.25, 56.32),
-        ((0.0, 1, 1), 1.0888242, 28.90, 261.39),  # apart
-        ((-0.4, 1, 0), 1.0001986, 8842.62, 3994.90),  # swinging
-    ],
-)
+OF_ARVIZ = [
+    ((0.0, 1, 0), 1.0020993, 3820.63, 3919.20),  # independent
+    ((0.0, 3, 0), 1.1112927, 3833.63, 31.75),  # wide
+    ((0.9, 1, 0), 1.0232649, 181.53, 485.97),  # slow
+    ((0.9, 2, 0), 1.0779412, 154.25, 56.32),
+    ((0.0, 1, 1), 1.0888242, 28.90, 261.39),  # apart
+    ((-0.4, 1, 0), 1.0001986, 8842.62, 3994.90),  # swinging
+]
+
+
+@pytest.mark.parametrize(("how", "rhat", "bulk", "tail"), OF_ARVIZ)
 def test_the_numbers_are_those_of_arviz(how, rhat, bulk, tail):
     """arviz-stats 0.8.0, to all digits that are written here."""
     chains = disagreeing(*how)

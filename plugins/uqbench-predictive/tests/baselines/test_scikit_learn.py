@@ -33,10 +33,8 @@ def fitted(fit, toy):
 
 def test_probabilities_are_scikit_learns_and_a_vote_more(toy, points, fitted):
     data = toy().data(SEEDS)
-    forest, neighbors = (
-        fitted(model).predict(points.expand(2, -1, -1)).probs
-        for model in ("random-forest", "k-neighbors")
-    )
+    each = (fitted(model) for model in ("random-forest", "k-neighbors"))
+    forest, neighbors = (one.predict(points.expand(2, -1, -1)).probs for one in each)
     for lane, seed in enumerate(SEEDS):
         x, y = data.inputs[lane].double().numpy(), data.targets[lane].numpy()
         new = points.double().numpy()

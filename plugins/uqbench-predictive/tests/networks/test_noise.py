@@ -55,6 +55,4 @@ def test_every_regressor_takes_the_noise_of_validation_data_and_nothing_else(toy
     assert torch.allclose(validation.aleatoric, found[:, None].expand(-1, 24))
     assert not torch.allclose(training.aleatoric, validation.aleatoric)
     with pytest.raises(ValueError, match="this task has none"):
-        kind(task.problem, [1], replace(config, noise="validation"), CPU).fit(
-            task.data([1]), None, 1
-        )
+        estimator.fit(task.data([1]), None, 1)

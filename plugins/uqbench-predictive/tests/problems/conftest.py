@@ -2,12 +2,10 @@
 
 import gzip
 import struct
-from hashlib import sha256
+from hashlib import md5, sha256
 
 import numpy as np
 import pytest
-from uqbench_predictive.networks.training import TrainingConfig
-from uqbench_predictive.problems import lenet_detection
 from uqbench_predictive.problems.idx import File
 from uqbench_predictive.problems.image_files import VARIABLE
 
@@ -24,21 +22,6 @@ def idx():
 
 
 @pytest.fixture
-def small_lenet(monkeypatch):
-    """From a data set's class, files and their folder: it reads these and learns three steps."""
-
-    def small_lenet(kind, files, folder):
-        monkeypatch.setattr(kind, "files", files)
-        monkeypatch.setattr(kind, "steps", 3)
-        small = TrainingConfig(architecture="lenet", batch_size=10)
-        monkeypatch.setattr(kind, "training", small)
-        monkeypatch.setattr(lenet_detection, "_REFERENCES", {})
-        monkeypatch.setenv(VARIABLE, str(folder))
-
-    return small_lenet
-
-
-@pytest.fixture
 def small_files(tmp_path, monkeypatch):
     """From a data set's class and contents to files in the place of the published ones."""
 
@@ -48,8 +31,10 @@ def small_files(tmp_path, monkeypatch):
             file = kind.files[name]
             path = tmp_path / file.path
             path.parent.mkdir(exist_ok=True)
-            path.write_bytes(gzip.compress(inside))
-            files[name] = File(file.path, file.md5, file.where, sha256(inside).hexdigest())
+            data = inside if inside[:2] == b"PK" else gzip.compress(inside)
+            path.write_bytes(data)
+            digests = md5(data).hexdigest(), file.where, sha256(inside).hexdigest()
+            files[name] = File(file.path, *digests)
         monkeypatch.setattr(kind, "files", files)
         monkeypatch.setenv(VARIABLE, str(tmp_path))
 

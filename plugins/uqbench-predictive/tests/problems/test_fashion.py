@@ -114,10 +114,8 @@ def test_what_knows_the_answers_is_best_what_knows_nothing_is_at_chance(task):
         probs = torch.full((1, inputs.shape[1], 8), 1 / 8, dtype=torch.float64)
         return PredictiveUncertainty(zero, zero, zero, probs, "nats")
 
-    best, worst = (
-        stored_predictions(prediction_columns(asked_once(task, [4], predict), 0, members=1))
-        for predict in (knowing, ignorant)
-    )
+    said = (asked_once(task, [4], predict) for predict in (knowing, ignorant))
+    best, worst = (stored_predictions(prediction_columns(one, 0, members=1)) for one in said)
     assert registered.shifted_nll(best) == 0
     assert registered.shifted_nll(worst) == pytest.approx(np.log(8), rel=1e-6)
     for name in ("near", "far", "rotated"):

@@ -15,9 +15,8 @@ from uqbench_predictive.problems.image_files import VARIABLE
 
 GROUP = np.where(np.arange(80) < 30, np.arange(80) // 3, np.arange(80))
 """Three emoji of a base, whatever their categories, and others by themselves."""
-CATEGORY = np.array(
-    [frozen.KNOWN[i % 6] for i in range(60)] + [frozen.NEAR] * 8 + [frozen.FAR] * 12
-)
+FOREIGN = [frozen.NEAR] * 8 + [frozen.FAR] * 12
+CATEGORY = np.array([frozen.KNOWN[i % 6] for i in range(60)] + FOREIGN)
 
 
 @pytest.fixture
@@ -109,17 +108,17 @@ def test_groups_that_fill_no_part_are_refused():
         frozen.by_group(np.arange(9), np.arange(9) // 3, [4], "any")
 
 
-@pytest.mark.parametrize(
-    ("alike", "subcategory"),
-    [
-        (("1F468-200D-1F33E", "1F469-200D-1F33E", "1F9D1-1F3FB-200D-1F33E"), "person-role"),
-        (("1F6B6", "1F6B6-200D-2642-FE0F", "1F6B6-200D-2640-FE0F-200D-27A1-FE0F"), "activity"),
-        (("1F550", "1F55B", "1F567"), "time"),
-        (("1F468", "1F469-200D-1F9B0", "1F466"), "person"),
-        (("2764-FE0F", "1F499"), "heart"),
-        (("1F43B", "1F43B-200D-2744-FE0F"), "animal-mammal"),
-    ],
-)
+ALIKE = [
+    (("1F468-200D-1F33E", "1F469-200D-1F33E", "1F9D1-1F3FB-200D-1F33E"), "person-role"),
+    (("1F6B6", "1F6B6-200D-2642-FE0F", "1F6B6-200D-2640-FE0F-200D-27A1-FE0F"), "activity"),
+    (("1F550", "1F55B", "1F567"), "time"),
+    (("1F468", "1F469-200D-1F9B0", "1F466"), "person"),
+    (("2764-FE0F", "1F499"), "heart"),
+    (("1F43B", "1F43B-200D-2744-FE0F"), "animal-mammal"),
+]
+
+
+@pytest.mark.parametrize(("alike", "subcategory"), ALIKE)
 def test_emoji_that_share_a_drawing_have_one_base(alike, subcategory):
     assert len({make_features.base(one, subcategory) for one in alike}) == 1
 
@@ -156,10 +155,8 @@ def package(vendor: str, gray: int) -> bytes:
     opaque = (gray, gray, gray, 255)
     colours = {"a.png": opaque, "b.png": (0, 0, 0, 0), "again.png": opaque}
     both, one = ({"has_img_google": True, "has_img_twitter": twitter} for twitter in (True, False))
-    emoji = [
-        {"image": name, "category": frozen.NEAR, "unified": f"1F4{k}1", "subcategory": "", **both}
-        for k, name in enumerate(colours)
-    ]
+    near = {"category": frozen.NEAR, "subcategory": "", **both}
+    emoji = [{"image": name, "unified": f"1F4{k}1", **near} for k, name in enumerate(colours)]
     emoji.append({"image": "c.png", "category": frozen.FAR, **one})
     contents = {"package/emoji.json": json.dumps(emoji).encode()}
     for name, colour in colours.items():

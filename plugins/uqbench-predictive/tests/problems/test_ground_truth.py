@@ -22,15 +22,14 @@ def predicted(task, seeds, said):
     return {name: Predictions(said, one.targets) for name, one in sets.items()}
 
 
-@pytest.mark.parametrize(
-    "task", [TwoMoons(TwoMoonsConfig()), Simplex(SimplexConfig()), Sine(SineConfig())]
-)
-def test_every_number_is_a_data_set_of_its_own(task):
-    assert task.n_datasets == 24
-    data = task.data(range(24))
-    assert len({row.numpy().tobytes() for row in data.inputs}) == 24
-    assert torch.equal(task.data([4]).inputs[0], data.inputs[4])
-    assert torch.equal(task.data([4]).targets[0], data.targets[4])
+def test_a_reference_is_the_same_for_all_and_only_where_it_is_given_and_data_sets_are_24():
+    given, selected = (TwoMoons(TwoMoonsConfig(setting=of)) for of in ("given", "selected"))
+    x = two_moons.grid()[None, :5]
+    assert torch.equal(*(given.reference_model([3]).log_probs(x) for _ in range(2)))
+    assert selected.reference_model([3]) is None
+    for task in (given, Simplex(SimplexConfig()), Sine(SineConfig())):
+        assert task.n_datasets == 24
+        assert len({row.numpy().tobytes() for row in task.data(range(24)).inputs}) == 24
 
 
 def test_class_truth_gives_both_settings_from_expectations():
@@ -78,15 +77,6 @@ def test_moons_are_half_circles_and_the_corners_lie_far_on_either_side():
     assert (corners[~top_left, 0] > 1).all()
     assert 10 < top_left.sum() < 40
     assert 10 < (~top_left).sum() < 40
-
-
-def test_the_reference_is_the_same_for_every_estimator_and_only_where_it_is_given():
-    task = TwoMoons(TwoMoonsConfig(setting="given"))
-    x = two_moons.grid()[None, :5]
-    assert torch.equal(
-        task.reference_model([3]).log_probs(x), task.reference_model([3]).log_probs(x)
-    )
-    assert TwoMoons(TwoMoonsConfig(setting="selected")).reference_model([3]) is None
 
 
 def test_likely_models_give_the_query_of_the_simplex_to_every_class():

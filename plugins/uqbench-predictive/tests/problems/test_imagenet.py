@@ -19,55 +19,51 @@ CPU = torch.device("cpu")
 
 
 @pytest.mark.parametrize("against", ["ood", "adversarial", "errors"])
-def test_estimators_go_through_imagenets_features(features_file, features, against):
-    features_file(features)
+def test_estimators_go_through_imagenets_features(features, against):
+    held = features()
     task = ImageNet(ImageNetConfig(against=against, points=12))
     seeds = [0, 1]
-    logits = features["test_features"] @ features["weight"] + features["bias"]
-    predicted = task.reference_model(seeds).log_probs(
-        torch.from_numpy(features["test_features"])[None].expand(2, -1, -1)
-    )
+    logits = held["test_features"] @ held["weight"] + held["bias"]
+    inputs = torch.from_numpy(held["test_features"])[None].expand(2, -1, -1)
+    predicted = task.reference_model(seeds).log_probs(inputs)
     expected = torch.from_numpy(logits).double().log_softmax(-1)
     assert torch.allclose(predicted[1], expected, atol=1e-5)
-    for estimator in (
-        DeepEnsemble(
-            task.problem, seeds, DeepEnsembleConfig(hidden=(), members=2, batch_size=10), CPU
-        ),
-        FurtherNetworks(task.problem, seeds, FurtherNetworksConfig(), CPU),
-        MCDropout(task.problem, seeds, MCDropoutConfig(passes=8, trains=False), CPU),
+    for kind, config in (
+        (DeepEnsemble, DeepEnsembleConfig(hidden=(), members=2, batch_size=10)),
+        (FurtherNetworks, FurtherNetworksConfig()),
+        (MCDropout, MCDropoutConfig(passes=8, trains=False)),
     ):
+        estimator = kind(task.problem, seeds, config, CPU)
         estimator.fit(task.data(seeds), task.reference_model(seeds), steps=2)
         given = asked_once(task, seeds, estimator.predict)
         scores = task.score(seeds, given)
         assert all(score.shape == (2,) and score.isfinite().all() for score in scores.values())
 
 
-def test_dropping_stored_features_is_dropout_before_the_last_layer(features_file, features_alone):
-    features_file(features_alone)
+def test_dropping_stored_features_is_dropout_before_the_last_layer(features):
+    held = features(networks=False)
     task = ImageNet(ImageNetConfig(points=12))
     config = MCDropoutConfig(passes=3, probability=0.5, trains=False)
     estimator = MCDropout(task.problem, [4], config, CPU)
     reference = task.reference_model([4])
     estimator.fit(task.data([4]), reference, steps=1)
-    inputs = torch.from_numpy(features_alone["test_features"])[None]
+    inputs = torch.from_numpy(held["test_features"])[None]
     drop = Dropout(0.5, estimator.trainer.generators("passes"))
-    weight, bias = (torch.from_numpy(features_alone[name]) for name in ("weight", "bias"))
+    weight, bias = (torch.from_numpy(held[name]) for name in ("weight", "bias"))
     passes = torch.stack([drop(inputs) @ weight + bias for _ in range(3)]).double().log_softmax(-1)
     expected = setting_b(reference.log_probs(inputs), passes).epistemic
     assert torch.allclose(estimator.predict(inputs).epistemic, expected, atol=1e-5)
 
 
-def test_errors_are_those_of_the_reference_model(features_file, features_alone):
-    held = features_alone
-    features_file(held)
+def test_errors_are_those_of_the_reference_model(features):
+    held = features(networks=False)
     task = ImageNet(ImageNetConfig(against="errors", points=12))
     wrong = (held["test_features"] @ held["weight"] + held["bias"]).argmax(1) != held["test_labels"]
     by_features = dict(zip(map(bytes, held["test_features"]), wrong, strict=True))
 
     def oracle(inputs: torch.Tensor) -> PredictiveUncertainty:
-        predicted = torch.tensor(
-            [[float(by_features[bytes(r.numpy())]) for r in rows] for rows in inputs]
-        )
+        each = [[float(by_features[bytes(r.numpy())]) for r in rows] for rows in inputs]
+        predicted = torch.tensor(each)
         probs = torch.full((*predicted.shape, 4), 1 / 4)
         return PredictiveUncertainty(predicted, 0 * predicted, predicted, probs, "nats")
 
@@ -75,19 +71,18 @@ def test_errors_are_those_of_the_reference_model(features_file, features_alone):
     assert task.score([0], given)["auroc"].tolist() == [1.0]
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"bias": None}, "has no array 'bias'; expected weight, bias"),
-        ({"bias": np.zeros(5)}, r"bias has shape \(5,\), expected \[C\] with C = 4"),
-        ({"test_labels": np.zeros((12, 1))}, r"expected \[m\]"),
-        ({"networks_adv": None}, "has no array 'networks_adv'"),
-        ({"ood_features": np.zeros((9, 6))}, r"expected \[k, H\] with H = 5"),
-    ],
-)
-def test_errors_name_what_is_wrong_with_the_features(features_file, features, change, message):
-    held = {name: array for name, array in (features | change).items() if array is not None}
-    features_file(held)
+WRONG = [
+    ({"bias": None}, "has no array 'bias'; expected weight, bias"),
+    ({"bias": np.zeros(5)}, r"bias has shape \(5,\), expected \[C\] with C = 4"),
+    ({"test_labels": np.zeros((12, 1))}, r"expected \[m\]"),
+    ({"networks_adv": None}, "has no array 'networks_adv'"),
+    ({"ood_features": np.zeros((9, 6))}, r"expected \[k, H\] with H = 5"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), WRONG)
+def test_errors_name_what_is_wrong_with_the_features(features, change, message):
+    features(**change)
     with pytest.raises(DataError, match=message):
         ImageNet(ImageNetConfig())
 
@@ -98,17 +93,17 @@ def test_without_the_features_the_error_says_how_to_name_them(monkeypatch):
         ImageNet(ImageNetConfig())
 
 
-def test_further_networks_are_found_by_the_images_features(features_file, features):
-    features_file(features)
+def test_further_networks_are_found_by_the_images_features(features):
+    held = features()
     task = ImageNet(ImageNetConfig())
     estimator = FurtherNetworks(task.problem, [0], FurtherNetworksConfig(), CPU)
     estimator.fit(task.data([0]), None, steps=1)
-    said = estimator.predict(torch.from_numpy(features["ood_features"][[4, 2]])[None])
-    members = torch.from_numpy(features["networks_ood"]).double().softmax(-1).mean(0)[[4, 2]]
+    said = estimator.predict(torch.from_numpy(held["ood_features"][[4, 2]])[None])
+    members = torch.from_numpy(held["networks_ood"]).double().softmax(-1).mean(0)[[4, 2]]
     assert torch.allclose(said.probs[0], members)
 
 
-def test_a_file_without_further_networks_is_rejected(features_file, features_alone):
-    features_file(features_alone)
+def test_a_file_without_further_networks_is_rejected(features):
+    features(networks=False)
     with pytest.raises(DataError, match="no logits of further networks"):
         FurtherNetworks(ImageNet(ImageNetConfig()), [0], FurtherNetworksConfig(), CPU)

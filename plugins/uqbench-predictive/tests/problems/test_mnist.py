@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 import torch
 from uqbench_predictive.baselines.laplace import Laplace, LaplaceConfig
-from uqbench_predictive.problems import mnist
+from uqbench_predictive.networks.training import TrainingConfig
+from uqbench_predictive.problems import lenet_detection, mnist
 from uqbench_predictive.problems.idx import DataError, File, content, member, parse_idx
 from uqbench_predictive.problems.image_files import VARIABLE, data_folder
 from uqbench_predictive.problems.mnist import MNIST, MNISTConfig
@@ -25,7 +26,7 @@ def images(count: int, seed: int) -> np.ndarray:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, idx, small_lenet) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, idx, small_files) -> Path:
     """Small data sets in the place of the published ones, under their names."""
     from PIL import Image
 
@@ -42,17 +43,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, idx, small_lenet) ->
     arrays = {"train-images": images(40, 1), "train-labels": labels}
     arrays |= {"test-images": images(20, 2), "test-labels": labels[:20]}
     arrays |= {"fmnist": images(15, 3), "kmnist": images(15, 4)}
-    contents = {name: gzip.compress(idx(array)) for name, array in arrays.items()}
-    contents |= {"emnist": letters.getvalue(), "omniglot": drawn.getvalue()}
-    files = {}
-    for name, data in contents.items():
-        file = mnist.FILES[name]
-        path = tmp_path / file.path
-        path.parent.mkdir(exist_ok=True)
-        path.write_bytes(data)
-        files[name] = File(file.path, md5(data).hexdigest(), file.where)
-    small_lenet(MNIST, files, tmp_path)
-    monkeypatch.setattr(MNIST, "trained", 30)
+    zipped = {"emnist": letters.getvalue(), "omniglot": drawn.getvalue()}
+    small_files(MNIST, {name: idx(array) for name, array in arrays.items()} | zipped)
+    small = TrainingConfig(architecture="lenet", batch_size=10)
+    for name, value in {"steps": 3, "training": small, "trained": 30}.items():
+        monkeypatch.setattr(MNIST, name, value)
+    monkeypatch.setattr(lenet_detection, "_REFERENCES", {})
     return tmp_path
 
 
@@ -108,17 +104,17 @@ def test_idx_files_are_read_plain_and_gzipped_in_every_type(idx):
     assert parse_idx(idx(floats, 0x0D), "it", (None,)).tolist() == [1.5, -2.0]
 
 
-@pytest.mark.parametrize(
-    ("corrupted", "message"),
-    [
-        (lambda idx: b"", "it is not an IDX file: it begins with nothing"),
-        (lambda idx: b"PNG...", "it is not an IDX file: it begins with 50 4e 47"),
-        (lambda idx: idx(np.zeros((2, 4), np.uint8)), "an array of 2 × 4, expected any × 3"),
-        (lambda idx: idx(np.zeros(2, np.uint8)), "an array of 2, expected any × 3"),
-        (lambda idx: idx(np.zeros((2, 3), np.uint8))[:-1], "5 bytes of data, its header says 6"),
-        (lambda idx: gzip.compress(b"x")[:-9], "it cannot be decompressed"),
-    ],
-)
+CORRUPTED = [
+    (lambda idx: b"", "it is not an IDX file: it begins with nothing"),
+    (lambda idx: b"PNG...", "it is not an IDX file: it begins with 50 4e 47"),
+    (lambda idx: idx(np.zeros((2, 4), np.uint8)), "an array of 2 × 4, expected any × 3"),
+    (lambda idx: idx(np.zeros(2, np.uint8)), "an array of 2, expected any × 3"),
+    (lambda idx: idx(np.zeros((2, 3), np.uint8))[:-1], "5 bytes of data, its header says 6"),
+    (lambda idx: gzip.compress(b"x")[:-9], "it cannot be decompressed"),
+]
+
+
+@pytest.mark.parametrize(("corrupted", "message"), CORRUPTED)
 def test_errors_say_what_is_wrong_with_an_idx_file(idx, corrupted, message):
     with pytest.raises(DataError, match=message):
         parse_idx(corrupted(idx), "it", (None, 3))

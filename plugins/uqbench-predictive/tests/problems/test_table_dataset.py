@@ -102,18 +102,18 @@ def test_a_missing_number_is_the_mean_of_the_training_rows():
     assert abs(float(data.inputs[0, ~gone, 0].mean())) < 1e-6
 
 
-@pytest.mark.parametrize(
-    ("target", "kind", "classes"),
-    [
-        (["a", "b"], None, 2),
-        ([True, False], None, 2),
-        ([0, 1, 2], None, 3),
-        ([0, 1, 2], "regression", 0),
-        ([0.5, 1, 2], None, 0),
-        (range(11), None, 0),
-        (range(11), "classification", 11),
-    ],
-)
+TARGETS = [
+    (["a", "b"], None, 2),
+    ([True, False], None, 2),
+    ([0, 1, 2], None, 3),
+    ([0, 1, 2], "regression", 0),
+    ([0.5, 1, 2], None, 0),
+    (range(11), None, 0),
+    (range(11), "classification", 11),
+]
+
+
+@pytest.mark.parametrize(("target", "kind", "classes"), TARGETS)
 def test_a_targets_kind_is_found_from_its_values_unless_it_is_said(target, kind, classes):
     made = target_numbers(pd.Series([*target] * 20, name="y"), kind, "here")
     assert made.n_classes == classes

@@ -20,12 +20,8 @@ def test_parts_of_a_split_share_no_input_and_follow_from_the_seed(name):
     task = Real(RealConfig(name=name))
     data, test = task.data([1, 2]), task.evaluation_sets([1, 2])["test"]
     for lane in range(2):
-        rows = [
-            tuple(row)
-            for part in (data, data.validation, test)
-            for row in part.inputs[lane].tolist()
-        ]
-        assert len(set(rows)) == len(rows)
+        rows = torch.cat([part.inputs[lane] for part in (data, data.validation, test)])
+        assert len(torch.unique(rows, dim=0)) == len(rows)
     assert torch.equal(task.data([2]).inputs[0], data.inputs[1])
     assert not torch.equal(data.inputs[0], data.inputs[1])
     if name != "digits":
@@ -42,10 +38,8 @@ def test_regressions_are_worth_learning_and_their_targets_standardized(name):
     assert abs(y.std() - 1) < 1e-4
     assert len(y) + len(data.validation.targets[0]) + len(test.targets[0]) <= tables.MOST
     data, test = task.data(range(10)), task.evaluation_sets(range(10))["test"]
-    explained = [
-        Ridge(1.0).fit(data.inputs[k], data.targets[k]).score(test.inputs[k], test.targets[k])
-        for k in range(10)
-    ]
+    lines = [Ridge(1.0).fit(*of) for of in zip(data.inputs, data.targets, strict=True)]
+    explained = [of.score(test.inputs[k], test.targets[k]) for k, of in enumerate(lines)]
     assert np.mean(explained) > 0  # of randhie .09 a split with a deviation of .06: 5 errors of it
 
 
@@ -65,7 +59,6 @@ def test_digits_have_corrupted_near_and_far_inputs():
 
 
 def test_corruptions_are_those_that_are_named():
-
     images = in_distribution()[0][:10]
     made = altered(images, np.random.default_rng(0)).reshape(-1, 8, 8)
     own = images.reshape(-1, 8, 8)
@@ -82,9 +75,7 @@ def test_a_gap_has_the_middle_third_and_training_rows_on_either_side(name):
     data, test = task.data(seeds), task.evaluation_sets(seeds)["test"]
     held = data.validation
     for lane, seed in enumerate(seeds):
-        known, other, inside = (
-            part[lane, :, seed] for part in (data.inputs, held.inputs, test.inputs)
-        )
+        known, other, inside = (part.inputs[lane, :, seed] for part in (data, held, test))
         assert len(inside) == pytest.approx(len(torch.cat([known, other])) / 2, abs=2)
         for outside in (known, other):
             beyond = (outside <= inside.min()) | (outside >= inside.max())

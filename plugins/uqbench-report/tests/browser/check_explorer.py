@@ -20,7 +20,7 @@ from typing import Literal
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, Request
 from uqbench_report.explorer.page import Explorer
 
 from uqbench.boards import board_folders
@@ -117,14 +117,12 @@ def visits(browser: Browser, root: Path, width: int, scheme: Literal["light", "d
     own = found.root.as_uri() if found.root.is_file() else found.root.as_uri() + "/"
     found.page.on("console", lambda said: found.complaints.append(f"{said.type}: {said.text}"))
     found.page.on("pageerror", lambda error: found.complaints.append(str(error)))
-    found.page.on(
-        "request",
-        lambda asked: (
-            None
-            if asked.url.startswith((own, "about:blank", "data:,", "blob:"))
-            else found.complaints.append(f"request: {asked.url[:200]}")
-        ),
-    )
+
+    def asked(request: Request) -> None:
+        if not request.url.startswith((own, "about:blank", "data:,", "blob:")):
+            found.complaints.append(f"request: {request.url[:200]}")
+
+    found.page.on("request", asked)
     yield found
     context.close()
     assert found.complaints == []
@@ -154,12 +152,8 @@ def test_a_page_fits_its_width_and_has_no_serious_finding(sized: Visit, name: st
     assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
     assert page.locator("h1").count() == 1
     found = Axe().run(page, options={"preload": False}).response["violations"]
-    serious = [
-        (one["id"], one["nodes"][0]["html"][:120])
-        for one in found
-        if one["impact"] in ("serious", "critical")
-    ]
-    assert serious == []
+    serious = [one for one in found if one["impact"] in ("serious", "critical")]
+    assert [(one["id"], one["nodes"][0]["html"][:120]) for one in serious] == []
 
 
 def test_pages_are_small(explorer: Explorer, pages: dict[str, bytes]):
@@ -188,9 +182,8 @@ def test_another_score_another_task_and_all_but_one_rank_by_sets_of_their_own(
         ("#c-tasks", "without:deepsea-4", "without:deepsea-4"),
     ):
         visit.page.select_option(box, value)
-        shown = dict(
-            zip(visit.rows(), visit.page.locator("#rows .place").all_inner_texts(), strict=True)
-        )
+        places = visit.page.locator("#rows .place").all_inner_texts()
+        shown = dict(zip(visit.rows(), places, strict=True))
         for name, place in zip(names, data["ranks"][key], strict=True):
             low, high = place[1:3] if place else (0, 0)
             text = "–" if place is None else f"{low}" if low == high else f"{low}–{high}"
@@ -313,26 +306,19 @@ def test_the_choice_of_a_task_changes_headline_words_and_picture(visit: Visit, e
 
 
 def test_a_link_leads_to_exactly_this_state(visit: Visit):
-    state = (
-        "by=late_regret_mean&columns=fail_share,worst_quarter&filter=paper&open=ube&compare=psrl,mm"
-    )
-    visit.go("deepsea-paper", state)
+    def shown() -> tuple[list[str], list[str], str]:
+        heads = page.locator("#rows thead th").all_inner_texts()
+        return visit.rows(), heads, page.inner_text("[aria-live]")
+
+    state = "by=late_regret_mean&columns=fail_share,worst_quarter&filter=paper&open=ube"
+    visit.go("deepsea-paper", f"{state}&compare=psrl,mm")
     page = visit.page
-    seen = (
-        visit.rows(),
-        page.locator("#rows thead th").all_inner_texts(),
-        page.inner_text("[aria-live]"),
-    )
+    seen = shown()
     address = page.evaluate("document.querySelector('a.here').href")
     page.goto("about:blank")
     page.goto(address)
     page.wait_for_selector("#rows")
-    again = (
-        visit.rows(),
-        page.locator("#rows thead th").all_inner_texts(),
-        page.inner_text("[aria-live]"),
-    )
-    assert again == seen
+    assert shown() == seen
     assert "worst quarter of seeds" in seen[1]
     assert "Moment matching" in page.inner_text("[aria-live]")
 
@@ -408,16 +394,13 @@ def test_a_phone_shows_trust_and_claims_whole_with_letters_of_ten_pixels(
     page = browser.new_page(viewport={"width": 390, "height": 844})
     page.goto(f"{file.resolve().as_uri()}#board={board}")
     page.wait_for_selector("h1")
-    wider = (
-        "[...document.querySelectorAll('.scroll')].filter((of) => of.scrollWidth > of.clientWidth)"
-    )
-    assert page.evaluate(f"{wider}.length") == 0  # nothing scrolls sideways
+    scrolls = "[...document.querySelectorAll('.scroll')]"
+    wider = f"{scrolls}.filter((of) => of.scrollWidth > of.clientWidth).length"
+    assert page.evaluate(wider) == 0  # nothing scrolls sideways
     page.evaluate("document.querySelectorAll('.figures figure > div').forEach((of) => of.click())")
     sizes = page.evaluate(LETTERS)  # pictures are whole, and grow by a tap
-    hidden = page.evaluate(
-        "[...document.querySelectorAll('.f-trust .scroll, .card .scroll')]"
-        ".map((of) => of.scrollWidth - of.clientWidth)"
-    )
+    whole = "[...document.querySelectorAll('.f-trust .scroll, .card .scroll')]"
+    hidden = page.evaluate(f"{whole}.map((of) => of.scrollWidth - of.clientWidth)")
     page.close()
     assert min(sizes) >= 10
     assert len(hidden) > 1

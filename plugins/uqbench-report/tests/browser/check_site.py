@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, Response
 
 ROOT = Path(__file__).parents[4]
 MOST_BYTES = 400_000
@@ -64,14 +64,12 @@ def page(request: pytest.FixtureRequest, browser: Browser, site: str) -> Iterato
     found, complaints = context.new_page(), list[str]()
     found.on("console", lambda said: complaints.append(f"{said.type}: {said.text}"))
     found.on("pageerror", lambda error: complaints.append(str(error)))
-    found.on(
-        "response",
-        lambda answer: (
-            None
-            if answer.ok and answer.url.startswith((site, "data:"))
-            else complaints.append(f"{answer.status}: {answer.url[:200]}")
-        ),
-    )
+
+    def answered(answer: Response) -> None:
+        if not (answer.ok and answer.url.startswith((site, "data:"))):
+            complaints.append(f"{answer.status}: {answer.url[:200]}")
+
+    found.on("response", answered)
     yield found
     context.close()
     assert complaints == []

@@ -19,9 +19,8 @@ DATA = pd.DataFrame({"x": [1.0, 2.0], "url": ["http://x.test"] * 2})
 
 
 def figure(name: str, **more: object) -> Figure:
-    return Figure(
-        name, name, "two points", DATA, alt.Chart(DATA).mark_point().encode(x="x", **more)
-    )
+    chart = alt.Chart(DATA).mark_point().encode(x="x", **more)
+    return Figure(name, name, "two points", DATA, chart)
 
 
 @hookimpl
@@ -55,9 +54,8 @@ def host(monkeypatch: pytest.MonkeyPatch) -> Host:
     found = Host.load()
     for function in (good, linked, broken, exiting, taken):
         plugin = type("Plugin", (), {"uqbench_figures": staticmethod(function)})
-        found.register(
-            name=function.__name__, distribution="x", version="1", load=lambda p=plugin: p
-        )
+        own = {"name": function.__name__, "distribution": "x", "version": "1"}
+        found.register(**own, load=lambda p=plugin: p)
     assert not found.failures
     return found
 

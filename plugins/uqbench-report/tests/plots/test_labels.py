@@ -32,9 +32,7 @@ def overlap(a, b):
 
 
 def distance(box, point):
-    return hypot(
-        max(box[0] - point[0], 0, point[0] - box[2]), max(box[1] - point[1], 0, point[1] - box[3])
-    )
+    return hypot(*(max(box[k] - point[k], 0, point[k] - box[k + 2]) for k in (0, 1)))
 
 
 def check(placed, size):

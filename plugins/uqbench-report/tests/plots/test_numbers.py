@@ -198,23 +198,15 @@ def test_a_panel_has_its_own_axis_where_one_place_of_the_grid_is_empty(tasks, ow
     assert (made.to_dict().get("resolve") == {"axis": {"x": "independent"}}) is own
 
 
-@pytest.fixture
-def copied(tmp_path):
-    """A board's folder, that a test may change."""
-    return shutil.copytree(BOARD.folder, tmp_path / "uncertainty-toy" / "paper")
-
-
-def test_a_board_without_curves_of_uncertainty_says_why_that_may_be(copied):
+def test_a_board_without_curves_of_uncertainty_or_with_damaged_ones_says_so(tmp_path):
+    copied = shutil.copytree(BOARD.folder, tmp_path / "uncertainty-toy" / "paper")
     (copied / "uncertainty.parquet").unlink(missing_ok=True)
     with pytest.raises(NotDrawableError, match="has no curves of uncertainty: the budget"):
         uncertainty.figure(StoredBoard.read(copied), "reliability")
-
-
-@pytest.mark.parametrize("kept", [pd.DataFrame({"x": [1]}), pd.DataFrame({"task": [[1]]})])
-def test_a_damaged_file_of_them_is_named(kept, copied):
-    kept.to_parquet(copied / "uncertainty.parquet")
-    with pytest.raises(UqbenchError, match=r"uncertainty\.parquet is damaged"):
-        uncertainty.figure(StoredBoard.read(copied), "reliability")
+    for kept in ({"x": [1]}, {"task": [[1]]}):
+        pd.DataFrame(kept).to_parquet(copied / "uncertainty.parquet")
+        with pytest.raises(UqbenchError, match=r"uncertainty\.parquet is damaged"):
+            uncertainty.figure(StoredBoard.read(copied), "reliability")
 
 
 def test_a_figure_of_curves_says_how_far_from_perfect_each_method_is():
@@ -230,6 +222,8 @@ def test_a_figure_has_the_rows_of_the_selected_methods_and_tasks_alone():
     assert set(data["method"]) == {"dqn", "qr-dqn"}
     assert set(data["task"]) == {"breakout"}
     assert set(board.pairs["first"]) | set(board.pairs["second"]) == {"dqn", "qr-dqn"}
+    with pytest.raises(UqbenchError, match="qr-dqn"):
+        showing(NIGHT, ["qrdqn"], [])
 
 
 def test_a_method_keeps_its_color_whichever_others_are_drawn():
@@ -239,11 +233,6 @@ def test_a_method_keeps_its_color_whichever_others_are_drawn():
         return dict(zip(*map(ast.literal_eval, scale.groups()), strict=True))["qr-dqn"]
 
     assert color(["qr-dqn"]) == color(["dqn", "ua-dqn", "qr-dqn"])
-
-
-def test_an_unknown_method_is_refused_with_the_nearest_name():
-    with pytest.raises(UqbenchError, match="qr-dqn"):
-        showing(NIGHT, ["qrdqn"], [])
 
 
 def test_a_png_is_written_of_some_methods(tmp_path):

@@ -27,17 +27,17 @@ def letters(text: str) -> list[float]:
     return [unit * float(size) for size in re.findall(r'font-size="([\d.]+)px"', text)]
 
 
+PRINTED = [
+    (trust.figure, "minatar/night"),
+    (coverage.figure, "minatar/night"),
+    (intervals.figure, "minatar/night"),
+    (pairs.figure, "windy-cliff/paper"),
+    (curves.figure, "deepsea/demo"),
+]
+
+
 @pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize(
-    ("figure", "place"),
-    [
-        (trust.figure, "minatar/night"),
-        (coverage.figure, "minatar/night"),
-        (intervals.figure, "minatar/night"),
-        (pairs.figure, "windy-cliff/paper"),
-        (curves.figure, "deepsea/demo"),
-    ],
-)
+@pytest.mark.parametrize(("figure", "place"), PRINTED)
 def test_a_printed_figure_is_as_wide_as_the_paper_with_letters_of_7_points(figure, place, width):
     drawn = figure(StoredBoard.read(BOARDS / place))
     text = svg(drawn, width=width)
@@ -97,11 +97,9 @@ def test_a_method_has_one_color_in_all_figures_of_a_board():
 
 def test_shares_are_between_0_and_1():
     figures = {figure.name: figure.data for figure in catalog.drawable(NIGHT)[0]}
-    shares = {
-        "trust": ["y", "y_low", "y_high"], "coverage": ["share", "low", "high"],
-        "pairs": ["improvement", "low", "high"], "reliability": ["y", "low", "high"],
-        "pit": ["y", "low", "high"], "training": ["y", "low", "high"],
-    }  # fmt: skip
+    shares = {name: ["y", "low", "high"] for name in ("reliability", "pit", "training")}
+    shares |= {"trust": ["y", "y_low", "y_high"], "coverage": ["share", "low", "high"]}
+    shares["pairs"] = ["improvement", "low", "high"]
     for name, columns in shares.items():
         known = figures[name][columns].stack().dropna()
         assert len(known) > 10

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
+from itertools import product
 from pathlib import Path
 
 import altair as alt
@@ -85,11 +86,9 @@ def test_the_command_writes_files_and_names_what_a_board_lacks(tmp_path, monkeyp
         return int(ended.value.code or 0), capsys.readouterr().err
 
     assert run("intervals,disentangled", "--format", "svg,csv") == (0, "")
-    assert sorted(path.name for path in tmp_path.iterdir()) == [
-        f"uncertainty-toy-paper-{name}.{form}"
-        for name in ("disentangled", "intervals")
-        for form in ("csv", "svg")
-    ]
+    made = product(("disentangled", "intervals"), ("csv", "svg"))
+    expected = [f"uncertainty-toy-paper-{name}.{form}" for name, form in made]
+    assert sorted(path.name for path in tmp_path.iterdir()) == expected
     for name, said in {"curves": "has no curves.parquet", "interval": "mean 'intervals'"}.items():
         code, error = run(name)
         assert code == 2
