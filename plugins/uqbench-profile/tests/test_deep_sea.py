@@ -10,6 +10,7 @@ from uqbench_profile.config import DeepSeaConfig
 from uqbench_profile.deep_sea import DeepSea, exploration_score, observations, right_actions
 from uqbench_profile.deep_sea_truth import cells, exact_truth
 from uqbench_profile.psrl import DeepSeaPSRL
+from uqbench_profile.replay import Replay
 
 from uqbench.agent import Agent, EnvironmentInfo
 from uqbench.builtin.configs import ConstantActionConfig, UniformRandomConfig
@@ -108,6 +109,27 @@ def test_the_oracle_has_a_score_of_1_and_what_learns_nothing_of_0(settings, size
     random = UniformRandom(known, range(40), UniformRandomConfig(), CPU)
     constant = ConstantAction(known, range(40), ConstantActionConfig(action=0), CPU)
     assert max(scored(idle, few, 60).max() for idle in (random, constant)) == 0.0
+
+
+def test_who_repeats_the_first_dive_that_paid_solves_a_sea_four_dives_later():
+    """The first of 2^N: geometric, its mean over 400 seas 16 ± 4 standard errors of .77."""
+    env = DeepSea(DeepSeaConfig(size=4), range(400))
+    agent = Replay(info(env), range(400), NoConfig(), CPU)
+    obs, _ = env.reset()
+    goals = []
+    for _ in range(250):
+        total = torch.zeros(400)
+        for _ in range(4):
+            action = act(agent, obs)
+            out = env.step(action)
+            agent.observe(as_step(obs, action, out))
+            total, obs = total + out.events["goals"], out.obs
+        goals.append(total)
+    paid = torch.stack(goals).bool()
+    first = paid.long().argmax(0)
+    assert paid.any(0).all()
+    assert all(paid[first[lane] :, lane].all() for lane in range(400))
+    assert (first + 1).double().mean().item() == pytest.approx(16, abs=3.1)
 
 
 def test_the_oracle_errs_once_in_half_of_the_diagonal() -> None:

@@ -83,6 +83,14 @@ def uqbench_agents() -> Iterable[AgentSpec]:
             role="trivial",
         ),
         AgentSpec(
+            name="replay",
+            title="Dithering with a memory",
+            version="1",
+            factory="uqbench_profile.replay:Replay",
+            role="trivial",
+            actors=False,
+        ),
+        AgentSpec(
             name="feature-bayes",
             version="1",
             factory="uqbench_profile.feature_agents:FeatureBayes",
