@@ -72,7 +72,7 @@ LEFT = {
     "minatar": ("randomized-prior-dqn", "hypermodel-dqn", "bdqn", "ube-dqn", "ube-dqn-150"),
     "offline-minatar": ("randomized-prior-dqn-by-game",),
 }
-"""Rows of other priors: of their papers, of which claims and stored runs are, or of another size."""
+"""Rows of other priors: their papers', of which claims and stored runs are, or another size."""
 WITHOUT = ("bootstrapped-dqn", "ids-qr-dqn", "ua-dqn")
 """Agents that state an ignorance before any data that no setting of theirs is the size of."""
 

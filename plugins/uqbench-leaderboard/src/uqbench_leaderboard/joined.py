@@ -59,11 +59,7 @@ def joined(
 
 def _together(first: bytes, second: bytes) -> bytes:
     """The rows of two files of curves in one."""
-    import pandas as pd
     import pyarrow as pa
 
-    frames = [parse_table(data, "curves").to_pandas() for data in (first, second)]
-    rows = pd.concat(frames, ignore_index=True)
-    names = [name for name in rows if frames[0][name].dtype == "category"]
-    rows = rows.astype(dict.fromkeys(names, "category"))
-    return table_bytes(pa.Table.from_pandas(rows, preserve_index=False))
+    tables = [parse_table(data, "curves") for data in (first, second)]
+    return table_bytes(pa.concat_tables(tables, promote_options="permissive").unify_dictionaries())
