@@ -1,4 +1,4 @@
-"""Dithering with a memory: what any method has to beat where a world does not change."""
+"""Random actions until an episode pays, then that one again: a baseline of worlds without chance."""
 
 from __future__ import annotations
 

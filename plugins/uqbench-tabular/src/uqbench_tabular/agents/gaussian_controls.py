@@ -2,7 +2,7 @@
 
 All know the worlds of ``gaussian-values``. None of the three rules heeds both the noise and the
 number of rewards; the size of each is chosen in hindsight, by its score in these worlds: no method
-is to need as much luck. The standard error of a mean heeds both, and no prior.
+is to need as much luck. The standard error of a mean uses both, but no prior.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class DataAlone(OneDoubt):
 
 
 class NoiseOverData(OneDoubt):
-    """The same, its doubt the standard error σ/√n of a mean: all is counted, and no prior known.
+    """The same, its doubt the standard error σ/√n of a mean: noise and count, but no prior.
 
     Source: uqbench
     """

@@ -95,7 +95,7 @@ class GaussianPosterior(Agent):
 
 
 class GaussianDraws(GaussianPosterior):
-    """What an ensemble could state at best: the mean and variance of K draws from the posterior.
+    """What K independent draws from the posterior state: their own mean and variance.
 
     Source: uqbench
     """
