@@ -1,4 +1,4 @@
-"""Random actions until an episode pays, then that one again: a baseline of worlds without chance."""
+"""Random actions until an episode pays, then that one again: a baseline where nothing is chance."""
 
 from __future__ import annotations
 
