@@ -120,7 +120,7 @@ def _of_trivial(said, board, methods, by):
     beats = methods["beats_trivial"]
     scored = methods[methods[by].notna()]
     trivial = board[board["role"] == "trivial"][by].dropna()
-    below = scored[by] <= trivial.max()
+    below = scored[by] < trivial.max()
     nobody = "no" in {*beats} and ((beats[scored.index] == "no") | below).all()
     if bool(NOBODY.search(said)) != nobody and "does not rank" not in said:
         yield "† of every method, and no sentence on it, or the other way round"

@@ -159,9 +159,9 @@ class Told:
 
     @cached_property
     def nobody(self) -> bool:
-        """Whether no method that has a score beats the best trivial row, or is above it untold."""
+        """Whether no method beats the best trivial row: where that is untold, it is below."""
         untold = self.scores.drop(self.beaten).dropna()
-        return bool(self.beaten and (untold <= self.floor[1]).all())
+        return bool(self.beaten and (untold < self.floor[1]).all())
 
     @property
     def _best(self) -> str:

@@ -13,6 +13,7 @@ import uqbench
 from uqbench.api.execute import execute
 from uqbench.api.session import Session
 from uqbench.errors import UqbenchError
+from uqbench.registry import local
 
 TOY = Path(__file__).parents[3] / "tests" / "toy"
 
@@ -133,7 +134,8 @@ def test_nothing_is_kept_where_no_folder_is_given(toy, tmp_path, monkeypatch):
         uqbench.leaderboard(options)
 
 
-def test_a_method_joins_a_stored_board_whose_runs_are_not_there(toy, tmp_path):
+def test_a_method_joins_a_stored_board_whose_runs_are_not_there(toy, tmp_path, monkeypatch):
+    monkeypatch.setenv(local.VARIABLE, "[]")
     uqbench.run("toy", workers=1, out=tmp_path / "first", progress=False)
     boards = tmp_path / "first" / "leaderboards"
     folder = boards / "toy" / "paper"

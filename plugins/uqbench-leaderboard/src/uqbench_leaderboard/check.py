@@ -184,7 +184,9 @@ def with_later(board: Board, store: Store) -> Board:
     return replace(board, gathered=Scores.of(rows))
 
 
-def rewrite(stored: StoredBoard, board: Board, host: Host, new: Mapping[str, bytes]) -> list[Path]:
+def rewrite(
+    stored: StoredBoard, board: Board, host: Host, new: Mapping[str, bytes] | None = None
+) -> list[Path]:
     """Write a board's tables anew from its scores; return what changed.
 
     ``new`` has what was recorded of rows that joined it.
@@ -204,7 +206,7 @@ def rewrite(stored: StoredBoard, board: Board, host: Host, new: Mapping[str, byt
             f"not follow from the scores: restore it, or write the board again from its runs."
         )
     board = replace(board, planned=Planned.of(board.plan))
-    recorded = {**stored.recorded, **made_once(board, host), **new}
+    recorded = {**stored.recorded, **made_once(board, host), **(new or {})}
 
     def changed() -> list[Path]:
         names = (n for n, d in files.items() if not stored.has(n) or stored.unchecked(n) != d)
