@@ -2,7 +2,10 @@
 
 import json
 import shutil
+from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -134,31 +137,75 @@ def test_nothing_is_kept_where_no_folder_is_given(toy, tmp_path, monkeypatch):
         uqbench.leaderboard(options)
 
 
-def test_a_method_joins_a_stored_board_whose_runs_are_not_there(toy, tmp_path, monkeypatch):
-    monkeypatch.setenv(local.VARIABLE, "[]")
-    uqbench.run("toy", workers=1, out=tmp_path / "first", progress=False)
-    boards = tmp_path / "first" / "leaderboards"
-    folder = boards / "toy" / "paper"
+@pytest.fixture(scope="module")
+def later(toy, tmp_path_factory: pytest.TempPathFactory) -> Iterator[uqbench.Options]:
+    """A board of two methods in ``first/leaderboards``, and runs of a third one in ``later``."""
+    folder = tmp_path_factory.mktemp("joined")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(local.VARIABLE, "[]")
+        uqbench.run("toy", workers=1, out=folder / "first", progress=False)
+        more = folder / "more.toml"
+        more.write_text('[[extend.toy.methods]]\nname = "again"\nbase = "fast"\n', "utf-8")
+        own = {"plugins": [str(more)], "out": folder / "later"}
+        uqbench.run("toy", methods="again", seeds=1, workers=1, progress=False, **own)
+        shutil.copytree(folder / "later", folder / "short")
+        uqbench.run("toy", methods="again", workers=1, progress=False, **own)
+        yield uqbench.Options("toy", **own)
+
+
+def joining(later: uqbench.Options, to: Path, runs: str = "later") -> tuple[set[str], list[str]]:
+    """The files of a copy of the board that change as the third method's runs are there."""
+    root, said = Path(later.out).parent, list[str]()
+    if not to.exists():
+        shutil.copytree(root / "first" / "leaderboards", to)
+    options = uqbench.Options("toy", out=root / runs, plugins=later.plugins)
+    _, changed = uqbench.rewrite_leaderboard(options, to, said.append)
+    return {path.name for path in changed}, said
+
+
+def test_a_method_joins_a_stored_board_whose_runs_are_not_there(later, tmp_path):
+    boards, folder = tmp_path / "boards", tmp_path / "boards" / "toy" / "paper"
+    changed, said = joining(later, boards, "short")
+    assert changed <= {"README.md", "manifest.json"}
+    assert "4 of its runs are missing" in said[-1]
     scores = pd.read_csv(folder / "scores.csv.gz", dtype=str)
-    more = tmp_path / "more.toml"
-    more.write_text('[[extend.toy.methods]]\nname = "again"\nbase = "fast"\n', "utf-8")
-    later = uqbench.Options("toy", out=tmp_path / "later", plugins=[str(more)])
-    said = list[str]()
-    for seeds in (1, None):
-        _, changed = uqbench.rewrite_leaderboard(later, boards, said.append)
-        assert {path.name for path in changed} <= {"README.md", "manifest.json"}
-        own = {"methods": "again", "plugins": [str(more)], "out": later.out}
-        uqbench.run("toy", seeds=seeds, workers=1, progress=False, **own)
-    assert uqbench.rewrite_leaderboard(later, boards, said.append)[0] == folder
-    assert said[-1].startswith("uqbench: again joined")
+    assert joining(later, boards)[1][-1] == f"uqbench: again joined {folder}."
     known = pd.read_csv(folder / "scores.csv.gz", dtype=str)
-    old = known["method"] != "again"
-    assert known[old].reset_index(drop=True).equals(scores)
+    assert known[known["method"] != "again"].reset_index(drop=True).equals(scores)
     for name in ("scores.csv.gz", "cost.csv", "curves.parquet", "leaderboard.csv"):
         read = pd.read_parquet if name.endswith("parquet") else pd.read_csv
         methods = read(folder / name)["method"]
         assert (methods == "again").sum() == (methods == "fast").sum() > 0
     made = json.loads((folder / "made_with.json").read_text())["runs"]
     assert sum(one["runs"] for one in made) == len(known)
-    assert uqbench.check_leaderboard(later, boards).good
-    assert uqbench.rewrite_leaderboard(later, boards)[1] == []
+    assert uqbench.check_leaderboard(later, boards, said.append).good
+    assert joining(later, boards)[0] == set()
+
+
+def test_none_joins_where_the_rows_that_are_there_could_not_stay(later, tmp_path, monkeypatch):
+    for name, value, why in (
+        (
+            "StoredBoard.submitted",
+            {"sent": SimpleNamespace(state="", says="")},
+            "it has submitted rows, of other seeds",
+        ),
+        ("Scores.digest_of", "record", "its digests are of records"),
+        ("older_scores", lambda board: "Scored with older definitions: x.", "older definitions: x"),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(f"uqbench_leaderboard.joined.{name}", value)
+            _, said = joining(later, tmp_path / name)
+        assert why in said[-1]
+        assert "again" not in pd.read_csv(tmp_path / name / "toy/paper/cost.csv")["method"].array
+
+
+def test_costs_from_before_clocks_get_the_rows_that_join(later, tmp_path):
+    boards, folder = tmp_path / "boards", tmp_path / "boards" / "toy" / "paper"
+    shutil.copytree(Path(later.out).parent / "first" / "leaderboards", boards)
+    table, manifest = (folder / name for name in ("cost.csv", "manifest.json"))
+    then = sha256(table.read_bytes()).hexdigest()
+    pd.read_csv(table, dtype=str).drop(columns="clock").to_csv(table, index=False)
+    now = sha256(table.read_bytes()).hexdigest()
+    manifest.write_text(manifest.read_text("utf-8").replace(then, now), "utf-8")
+    assert "cost.csv" in joining(later, boards)[0]
+    assert set(pd.read_csv(table)["clock"]) == {"cpu", "wall"}

@@ -152,6 +152,20 @@ def test_who_goes_by_the_mean_has_0_the_best_for_cvar_1_and_by_another_measure_p
     assert score(perfect(min)) == pytest.approx(-0.246, abs=1e-3)  # afraid of anything
 
 
+def test_the_best_policy_looks_at_the_money() -> None:
+    """In the second bet it gambles after a loss alone, with the same choices after both."""
+    start = int(WORLDS.starts[1])
+    assert torch.equal(WORLDS.reward[start + 1], WORLDS.reward[start + 2])
+    assert best_for_cvar()[start + 1 : start + 3].tolist() == [BOLD, CAUTIOUS]
+
+
+def test_caution_is_right_in_some_variants_and_costs_in_others() -> None:
+    careful = torch.full((STATES,), CAUTIOUS)
+    by_mean, best, careful = cvar(torch.stack([best_for_mean(), best_for_cvar(), careful]))
+    assert (best - by_mean > 0.3).sum() == 3
+    assert (best - careful > 0.2).sum() == 4
+
+
 def test_nothing_can_be_gained_by_what_is_stated() -> None:
     truth = exact_truth(NoConfig(), 1.0, [0])
     policy = best_for_mean()[None]

@@ -165,4 +165,7 @@ def rewrite_leaderboard(
     stored, result = session.stored(plan, to)
     known = with_later(result, session.store)
     whole, new = joined(stored, known, plan, session.store, session.host, say)
-    return stored.folder, rewrite_tables(stored, whole, session.host, new)
+    files = rewrite_tables(stored, whole, session.host, new)
+    if more := sorted(whole.plan.roles.keys() - known.plan.roles.keys()):
+        say(f"uqbench: {', '.join(more)} joined {stored.folder}.")
+    return stored.folder, files

@@ -51,7 +51,10 @@ class Replay(Agent):
         self._t += 1
         self._dive = torch.cat([self._dive, step.action], 1)
         self._return = self._return + step.reward[:, 0]
-        if bool((step.terminated | step.truncated).all()):
+        ended = step.terminated | step.truncated
+        if bool(ended.any() != ended.all()):
+            raise ValueError("replay: expected the episodes of all lanes to end together")
+        if bool(ended.any()):
             new = ~self._paid & (self._return > 0)
             kept = self._kept if self._kept.shape == self._dive.shape else self._dive
             self._kept = torch.where(new[:, None], self._dive, kept)
