@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 from types import SimpleNamespace
@@ -137,8 +136,14 @@ def test_nothing_is_kept_where_no_folder_is_given(toy, tmp_path, monkeypatch):
         uqbench.leaderboard(options)
 
 
+@pytest.fixture(autouse=True)
+def _own_plugins(monkeypatch):
+    """A plugin that one test uses is not there in the next one."""
+    monkeypatch.setenv(local.VARIABLE, "[]")
+
+
 @pytest.fixture(scope="module")
-def later(toy, tmp_path_factory: pytest.TempPathFactory) -> Iterator[uqbench.Options]:
+def later(toy, tmp_path_factory: pytest.TempPathFactory) -> uqbench.Options:
     """A board of two methods in ``first/leaderboards``, and runs of a third one in ``later``."""
     folder = tmp_path_factory.mktemp("joined")
     with pytest.MonkeyPatch.context() as patch:
@@ -150,7 +155,7 @@ def later(toy, tmp_path_factory: pytest.TempPathFactory) -> Iterator[uqbench.Opt
         uqbench.run("toy", methods="again", seeds=1, workers=1, progress=False, **own)
         shutil.copytree(folder / "later", folder / "short")
         uqbench.run("toy", methods="again", workers=1, progress=False, **own)
-        yield uqbench.Options("toy", **own)
+    return uqbench.Options("toy", **own)
 
 
 def joining(later: uqbench.Options, to: Path, runs: str = "later") -> tuple[set[str], list[str]]:
