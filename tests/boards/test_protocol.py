@@ -57,6 +57,8 @@ def test_what_departs_is_named_and_what_changes_no_number_is_not(
     earlier = {**manifest, table: {**manifest[table], field: value}}
     found = departures(parsed(earlier), suite, VERSIONS)
     assert [said in one for one in found] == [True] * bool(said)
+    ranked = departures(parsed({**manifest, "ranks_by": "median"}), suite, VERSIONS)
+    assert ranked == ["ranks by median, now mean"]
 
 
 def test_another_version_of_an_agent_or_an_environment_is_named(suite, manifest):

@@ -63,10 +63,9 @@ def departures(manifest: Manifest, suite: Suite, versions: Mapping[str, str]) ->
     tuned = {base_name(key.partition("/")[2]) for key in manifest.methods}
     if budget.tuned and manifest.tuning_table not in (None, suite.tables.digest(tuned)):
         changed.append(f"other settings by {suite.name}.tuning.csv")
-    metric, primary = manifest.primary_metric["name"], suite.primary_metric(budget).name
-    if metric != primary:
-        changed.append(f"score {metric}, now {primary}")
-    return changed
+    was = {"score": manifest.primary_metric["name"], "ranks by": manifest.ranks_by}
+    here = {"score": suite.primary_metric(budget).name, "ranks by": suite.ranks_by}
+    return changed + [f"{key} {was[key]}, now {of}" for key, of in here.items() if of != was[key]]
 
 
 def versions_here(host: Host) -> dict[str, str]:
