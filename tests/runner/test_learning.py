@@ -56,7 +56,9 @@ def test_the_least_of_the_runs_is_told_and_none_is_said_in_place_of_a_score():
     assert said(proofs) == told
     assert said([{"moved": 0.25}]) == ""
     assert said([{"trained": 2.0, "random": 1.0}]) == "return 2, random 1"
-    assert NONE in said([*proofs, {"gradient_steps": 300.0, "moved": 0.0}])
+    one = {"gradient_steps": 300.0, "moved": 0.0}  # a log without a reward, from a network of zeros
+    assert said([*proofs, one]).endswith(", 1 of 3 runs moved no parameter")
+    assert NONE in said([one, one])
     assert NONE in said([{"gradient_steps": 0.0, "moved": 0.1}])
     assert NONE in said([{"gradient_steps": 0.0, "moved": 0.0, "trained": 2.0, "untrained": 2.0}])
     assert said([{"gradient_steps": 0.0}]) == "no optimizer of PyTorch was seen"

@@ -38,12 +38,13 @@ def said(proofs: Sequence[Mapping[str, float]]) -> str:
 
     Empty where all that is known is that some state changed.
     """
-    names = dict.fromkeys(name for of in proofs for name in of)
-    known = {name: [of[name] for of in proofs if name in of] for name in names}
-    if "moved" in known and 0 in (*known["moved"], *known.get("gradient_steps", ())):
+    known = {n: [of[n] for of in proofs if n in of] for n in set[str]().union(*proofs)}
+    moved = known.get("moved", [])
+    if moved and (not any(moved) or 0 in known.get("gradient_steps", ())):
         return f"{NONE} was seen, or none that moved a parameter: its score is of what it began as"
     least = min(known.get("gradient_steps", [-1]))
     steps = count(int(least), "gradient step") if least else "no optimizer of PyTorch was seen"
     words = {"trained": "return", "untrained": "untrained", "random": "random"}
     returns = [f"{word} {fmean(known[name]):.3g}" for name, word in words.items() if name in known]
-    return ", ".join([steps] * (least >= 0) + returns)
+    still = [f"{moved.count(0)} of {len(moved)} runs moved no parameter"] * (0 in moved)
+    return ", ".join([steps] * (least >= 0) + returns + still)
