@@ -118,9 +118,9 @@ def crps_distance(error: Tensor, std: Tensor, noise: Tensor) -> Tensor:
     to_truth = to_truth - torch.where(
         noise > 0, noise * density / var.sqrt().clamp(min=1e-150), 0.0
     )
-    nothing = torch.zeros_like(error)
-    to_another = _mean_distance(nothing, 2 * std.square() + blur)
-    return to_truth - 0.5 * to_another - 0.5 * _mean_distance(nothing, blur)
+    unit = math.sqrt(2 / math.pi)  # E|Z|
+    to_another = (2 * std.square() + blur).sqrt().clamp(min=1e-150) * unit
+    return to_truth - 0.5 * to_another - 0.5 * (blur.sqrt().clamp(min=1e-150) * unit)
 
 
 def _mean_distance(difference: Tensor, var: Tensor) -> Tensor:
