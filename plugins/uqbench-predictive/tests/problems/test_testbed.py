@@ -63,6 +63,15 @@ def test_a_variance_that_is_off_costs_on_either_side(name, factor):
     assert min(map(torch.min, scores(TASKS[name], given, **own))) > 1e-4
 
 
+@pytest.mark.parametrize("name", ["one input", "ten inputs"])
+def test_members_of_another_law_than_the_one_that_is_stated_are_refused(name):
+    given = predicted(TASKS[name])
+    said = given["test"].predicted
+    for other in ({"members": said.members + 100}, {"epistemic": said.epistemic + 5}):
+        with pytest.raises(ValueError, match="expected members with the mean"):
+            scores(TASKS[name], given, **other)
+
+
 @pytest.mark.parametrize("power", [0.3, 0.8, 1.3, 4.0])
 def test_probabilities_that_are_too_sure_or_unsure_cost(power):
     task = TASKS["classes"]
@@ -138,7 +147,8 @@ def test_the_divergence_of_means_is_that_of_all_ten_targets(alone):
     estimator = Prior(task.problem, [3], ExactConfig(), CPU)
     estimator.fit(data, None, 0)
     said = lane_of(estimator.predict(test[None]), 0)
-    said = replace(said, mean=said.mean + 0.3, members=None if alone else said.members)
+    members = None if alone else said.members + 0.3
+    said = replace(said, mean=said.mean + 0.3, members=members)
     found = known.divergences(test, said)[1][0]
     at = torch.tensor([0] * 5 + [1] * 5)
     mean, covariance = known.function(test)

@@ -18,6 +18,8 @@ NOISE_VAR = 0.09
 """The targets' noise."""
 SCALES = (2.0, 2.0)
 """Two hidden layers of ReLUs; weights have variance 2 / inputs of the layer, biases 1."""
+AGREEMENT = 1e-2
+"""How far the members' mean and variance may be from what is stated, as parts of the total."""
 JITTER = 1e-10
 """On the diagonal of a covariance from which a function is drawn."""
 DRAWN = 200
@@ -85,7 +87,7 @@ class GaussianProcess:
         mean depends on the function; how they scatter about it is the noise's, which is known.
 
         Raises:
-            ValueError: the method predicts no mean and variances.
+            ValueError: the method predicts no mean and variances, or its members have others.
         """
         if said.mean is None or said.unit != "variance":
             raise ValueError("expected a mean and variances from an estimator of a regression")
@@ -97,6 +99,10 @@ class GaussianProcess:
             alone = each + 0.5 * (covariance.diagonal() + NOISE_VAR).log()
             own = [covariance[pair, pair] for pair in pairs]
             return each, *(τ / 2 * (alone[::2] + alone[1::2]) - log_root(own, τ) for τ in TOGETHER)
+        away = said.members[..., 0] - said.mean
+        off = torch.stack([away.mean(0).square(), away.var(0, correction=0) - said.epistemic]).abs()
+        if (off > AGREEMENT * theirs).any():
+            raise ValueError("expected members with the mean and the epistemic variance stated")
         together = []
         for τ in TOGETHER:
             noise = NOISE_VAR / (τ / 2) * torch.eye(2, dtype=torch.float64)  # of the mean target
