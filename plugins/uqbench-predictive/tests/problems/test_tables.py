@@ -88,19 +88,19 @@ def test_a_gap_has_the_middle_third_and_training_rows_on_either_side(name):
 
 @pytest.fixture
 def frame(tmp_path, monkeypatch):
-    """A table as R saves it, in the place of mlbench's Satellite: 1,800 rows, one of them twice."""
+    """A table as R saves it, in the place of kernlab's spam: 1,800 rows, one of them twice."""
     rdata = pytest.importorskip("rdata")
     generator = np.random.default_rng(0)
     rows = pd.DataFrame(generator.normal(size=(1_800, 3)), columns=["a", "b", "c"])
     rows["bit"] = pd.Categorical(generator.integers(0, 2, 1_800).astype(str))
     rows["constant"] = 1.0
-    rows["classes"] = pd.Categorical(np.where(rows["a"] > 0, "yes", "no"))
+    rows["type"] = pd.Categorical(np.where(rows["a"] > 0, "yes", "no"))
     rows = pd.concat([rows, rows[:1]], ignore_index=True)
-    path = tmp_path / "r" / "Satellite.rda"
+    path = tmp_path / "r" / "spam.rda"
     path.parent.mkdir()
-    rdata.write_rda(path, {"Satellite": rows})
+    rdata.write_rda(path, {"spam": rows})
     digest = md5(path.read_bytes(), usedforsecurity=False).hexdigest()
-    monkeypatch.setitem(tables.FILES, "satellite", File("r/Satellite.rda", digest, "here"))
+    monkeypatch.setitem(tables.FILES, "spam", File("r/spam.rda", digest, "here"))
     monkeypatch.setenv(VARIABLE, str(tmp_path))
     for cached in (tables._rows, tables._numbers):
         cached.cache_clear()
@@ -110,7 +110,7 @@ def frame(tmp_path, monkeypatch):
 
 
 def test_a_table_of_r_has_factors_as_numbers_and_each_row_once(frame):
-    task = Real(RealConfig(name="satellite"))
+    task = Real(RealConfig(name="spam"))
     data, test = task.data([5]), task.evaluation_sets([5])["test"]
     assert task.inputs == (5,)
     sizes = [len(part.targets[0]) for part in (data, data.validation, test)]
@@ -127,7 +127,7 @@ def test_a_table_of_r_has_factors_as_numbers_and_each_row_once(frame):
 def test_a_table_that_is_missing_or_another_one_is_named(frame, monkeypatch):
     with pytest.raises(DataError, match=r"no .*r/DNA.rda; put the file published at the Debian"):
         Real(RealConfig(name="dna"))
-    monkeypatch.setitem(tables.FILES, "satellite", File("r/Satellite.rda", "0" * 32, "here"))
+    monkeypatch.setitem(tables.FILES, "spam", File("r/spam.rda", "0" * 32, "here"))
     tables._rows.cache_clear()
     with pytest.raises(DataError, match="MD5"):
-        Real(RealConfig(name="satellite"))
+        Real(RealConfig(name="spam"))

@@ -32,12 +32,11 @@ from uqbench_predictive.problems.table_dataset import standardized
 Array = NDArray[np.float32]
 Name = Literal[
     "digits", "breast-cancer", "wine", "diabetes", "engel", "grunfeld", "randhie", "star98",
-    "letter", "satellite", "dna", "spam",
+    "letter", "dna", "spam",
 ]  # fmt: skip
 _MLBENCH = "the Debian package r-cran-mlbench 2.1-3 (GPL-2; the data: UCI), mlbench/data"
 FILES: Mapping[Name, File] = {
     "letter": File("r/LetterRecognition.rda", "e987247fa4b45c92191efd9322952737", _MLBENCH),
-    "satellite": File("r/Satellite.rda", "7a34cc4153a892f6be26d2aacaa8b119", _MLBENCH),
     "dna": File("r/DNA.rda", "cb9ee3f094336cdb4476d824bbac2375", _MLBENCH),
     "spam": File(
         "r/spam.rda",
@@ -46,13 +45,10 @@ FILES: Mapping[Name, File] = {
     ),
 }
 """In the folder UQBENCH_DATA."""
-TARGETS: Mapping[Name, str] = {
-    "letter": "lettr", "satellite": "classes", "dna": "Class", "spam": "type",
-}  # fmt: skip
+TARGETS: Mapping[Name, str] = {"letter": "lettr", "dna": "Class", "spam": "type"}
 REGRESSIONS: tuple[Name, ...] = ("diabetes", "engel", "grunfeld", "randhie", "star98")
 CLASSIFICATIONS: Mapping[Name, int] = {
-    "digits": CLASSES, "breast-cancer": 2, "wine": 3, "letter": 26, "satellite": 6, "dna": 3,
-    "spam": 2,
+    "digits": CLASSES, "breast-cancer": 2, "wine": 3, "letter": 26, "dna": 3, "spam": 2,
 }  # fmt: skip
 N_CLASSES: Mapping[Name, int] = {**CLASSIFICATIONS, **dict.fromkeys(REGRESSIONS, 0)}
 MOST = 1000
@@ -81,8 +77,8 @@ class RealConfig:
             visits to a doctor), by health and insurance; ``star98``, the share of a district's
             pupils above the national median. Targets of regressions are standardized. From R's
             mlbench and kernlab, in :data:`FILES`, classifications: ``letter``, 26 capitals by 16
-            numbers of their images; ``satellite``, six soils by 36 gray values; ``dna``, the three
-            kinds of a splice junction by 180 bits; ``spam``, by 57 frequencies of words.
+            numbers of their images; ``dna``, the three kinds of a splice junction by 180 bits;
+            ``spam``, by 57 frequencies of words.
         gap: whether test rows are the middle third along one input, the seed's, and training rows
             the outer thirds (Foong et al. 2019): regressions only.
     """
