@@ -271,6 +271,13 @@ def uqbench_estimators() -> Iterable[EstimatorSpec]:
             config="uqbench_predictive.baselines.nngp:NNGPConfig",
         ),
         EstimatorSpec(
+            name="gaussian-process",
+            title="Gaussian process",
+            version="1",
+            factory="uqbench_predictive.baselines.gaussian_process:GaussianProcess",
+            config="uqbench_predictive.baselines.gaussian_process:GaussianProcessConfig",
+        ),
+        EstimatorSpec(
             name="inputs",
             version="1",
             factory="uqbench_predictive.baselines.inputs:Inputs",

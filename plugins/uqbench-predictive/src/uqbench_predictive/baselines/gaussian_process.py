@@ -1,0 +1,150 @@
+"""Gaussian processes with a squared-exponential kernel whose size and length the evidence chooses.
+
+What a statistician tries first: a process by itself of each data set, without a network.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn.functional import logsigmoid
+
+from uqbench.contract.estimator import (
+    Data,
+    Estimator,
+    PredictiveUncertainty,
+    Problem,
+    ReferenceModel,
+)
+from uqbench.contract.seeding import derive_seed
+from uqbench_predictive.problems.known_regression import drawn_with_moments
+from uqbench_predictive.uncertainty import classification, regression
+
+LENGTHS = 2 ** torch.arange(-3, 6.5, 0.5, dtype=torch.float64)
+"""Times the root of the number of inputs."""
+VARIANCES = 4 ** torch.arange(-2, 5, dtype=torch.float64)
+NEWTON, CLOSE = 50, 1e-6
+"""Steps to the mode of a logistic likelihood, and the last one's largest size; else no evidence."""
+
+
+@dataclass(frozen=True)
+class GaussianProcessConfig:
+    """Nothing to configure."""
+
+
+class GaussianProcess(Estimator):
+    """Targets with known noise, exactly; two classes by Laplace's approximation.
+
+    Members are joint draws of the function at all inputs.
+
+    Source: Rasmussen & Williams 2006, "Gaussian processes for machine learning", algorithms 2.1,
+    3.1 and 3.2
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        seeds: Sequence[int],
+        config: GaussianProcessConfig,
+        device: torch.device,
+    ) -> None:
+        if problem.n_classes not in (0, 2) or (not problem.n_classes and not problem.noise_var):
+            raise ValueError(
+                "expected two classes, or values whose noise is told; got "
+                f"{problem.n_classes or 'values of unknown noise'}"
+            )
+        self.noise, self.seeds = problem.noise_var if not problem.n_classes else None, seeds
+
+    def fit(self, data: Data, reference_model: ReferenceModel | None, steps: int) -> None:
+        """Choose each lane's kernel."""
+        self.reference_model, self.inputs = reference_model, data.inputs.flatten(2).double()
+        targets = data.targets.double()
+        self.laws = [law(x, y, self.noise) for x, y in zip(self.inputs, targets, strict=True)]
+
+    def predict(self, inputs: Tensor) -> PredictiveUncertainty:
+        """The spread of the function, and the noise."""
+        lanes = []
+        for seed, own, found, x in zip(
+            self.seeds, self.inputs, self.laws, inputs.flatten(2).double(), strict=True
+        ):
+            generator = torch.Generator().manual_seed(derive_seed("gaussian-process", seed))
+            lanes.append(drawn_with_moments(*found.function(own, x), generator))
+        functions = torch.stack(lanes, 1)
+        if self.noise is not None:
+            return regression(functions, torch.tensor(self.noise, dtype=torch.float64))
+        logits = torch.stack([torch.zeros_like(functions), functions], -1)
+        return classification(self.reference_model, inputs, logits)
+
+
+@dataclass(frozen=True)
+class Law:
+    """A process given its data.
+
+    Attributes:
+        length, variance: of the kernel.
+        evidence: the logarithm of the targets' density, or of its approximation.
+        weights: ``[n]``, that the mean gives the kernel with each training input.
+        root, scale: ``L [n, n]`` and ``s [n]``, with the posterior covariance ``k(x, x') −
+            k(x)ᵀ S (L Lᵀ)⁻¹ S k(x')``, S being the diagonal matrix of s.
+    """
+
+    length: float
+    variance: float
+    evidence: float
+    weights: Tensor
+    root: Tensor
+    scale: Tensor
+
+    def function(self, known: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Mean ``[M]`` and covariance ``[M, M]`` at ``[M, D]``, from training inputs ``[n, D]``."""
+        across = self.variance * shape(known, x, self.length)
+        explained = torch.linalg.solve_triangular(
+            self.root, self.scale[:, None] * across, upper=False
+        )
+        own = self.variance * shape(x, x, self.length)
+        return across.T @ self.weights, own - explained.T @ explained
+
+
+def shape(a: Tensor, b: Tensor, length: Tensor | float) -> Tensor:
+    """``exp(−|x − x'|² / 2ℓ²)``, of ``[n, D]`` and ``[m, D]``."""
+    distance = torch.cdist(a, b, compute_mode="donot_use_mm_for_euclid_dist")
+    return (-0.5 * (distance / length).square()).exp()
+
+
+def law(x: Tensor, y: Tensor, noise: float | None) -> Law:
+    """The process of most evidence, given ``[n, D]`` and ``[n]``; noise None means classes 0, 1."""
+    grid = torch.cartesian_prod(LENGTHS * math.sqrt(x.shape[1]), VARIANCES)
+    kernels = grid[:, 1, None, None] * shape(x, x, grid[:, 0, None, None])
+    if noise is None:
+        evidence, weights, root, scale = laplace(kernels, y)
+    else:
+        root = torch.linalg.cholesky(kernels + noise * torch.eye(len(y), dtype=y.dtype))
+        weights, scale = torch.cholesky_solve(y[:, None], root).squeeze(-1), torch.ones_like(y)
+        log_root = root.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+        evidence = -0.5 * weights @ y - log_root - 0.5 * len(y) * math.log(2 * math.pi)
+        scale = scale.expand_as(weights)
+    best = int(evidence.nan_to_num(-math.inf).argmax())
+    length, variance = grid[best].tolist()
+    return Law(length, variance, float(evidence[best]), weights[best], root[best], scale[best])
+
+
+def laplace(kernels: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Algorithm 3.1 for each of ``[G, n, n]``: evidence ``[G]``, and what a :class:`Law` has."""
+    function, eye = kernels.new_zeros(kernels.shape[:2]), torch.eye(len(y), dtype=y.dtype)
+    for _ in range(NEWTON):
+        p = function.sigmoid()
+        scale = (p * (1 - p)).sqrt()
+        root = torch.linalg.cholesky(eye + scale[:, :, None] * kernels * scale[:, None])
+        b = scale.square() * function + y - p
+        inner = scale * (kernels @ b[..., None]).squeeze(-1)
+        weights = b - scale * torch.cholesky_solve(inner[..., None], root).squeeze(-1)
+        before, function = function, (kernels @ weights[..., None]).squeeze(-1)
+    log_likelihood = logsigmoid((2 * y - 1) * function).sum(-1)
+    log_root = root.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+    evidence = -0.5 * (weights * function).sum(-1) + log_likelihood - log_root
+    there = (function - before).abs().amax(-1) < CLOSE
+    return evidence.where(there, -math.inf), weights, root, scale
