@@ -1,6 +1,7 @@
-"""Gaussian processes with a squared-exponential kernel whose size and length the evidence chooses.
+"""Gaussian processes with a squared-exponential kernel, whose size and length are not known.
 
-What a statistician tries first: a process by itself of each data set, without a network.
+What a statistician tries first: no network. A grid of kernels, each as likely as another before the
+data, is averaged by the evidence; the kernel of most evidence alone is too certain of ten points.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from uqbench.contract.estimator import (
     ReferenceModel,
 )
 from uqbench.contract.seeding import derive_seed
-from uqbench_predictive.problems.known_regression import drawn_with_moments
+from uqbench_predictive.problems.known_regression import root as root_of
 from uqbench_predictive.uncertainty import classification, regression
 
 LENGTHS = 2 ** torch.arange(-3, 6.5, 0.5, dtype=torch.float64)
@@ -29,6 +30,8 @@ LENGTHS = 2 ** torch.arange(-3, 6.5, 0.5, dtype=torch.float64)
 VARIANCES = 4 ** torch.arange(-2, 5, dtype=torch.float64)
 NEWTON, CLOSE = 50, 1e-6
 """Steps to the mode of a logistic likelihood, and the last one's largest size; else no evidence."""
+DRAWN = 200
+"""Members."""
 
 
 @dataclass(frozen=True)
@@ -39,10 +42,10 @@ class GaussianProcessConfig:
 class GaussianProcess(Estimator):
     """Targets with known noise, exactly; two classes by Laplace's approximation.
 
-    Members are joint draws of the function at all inputs.
+    Members are draws of a kernel and of the function at all inputs.
 
     Source: Rasmussen & Williams 2006, "Gaussian processes for machine learning", algorithms 2.1,
-    3.1 and 3.2
+    3.1 and 3.2; equation 5.4, the integral over kernels being a sum
     """
 
     def __init__(
@@ -60,10 +63,10 @@ class GaussianProcess(Estimator):
         self.noise, self.seeds = problem.noise_var if not problem.n_classes else None, seeds
 
     def fit(self, data: Data, reference_model: ReferenceModel | None, steps: int) -> None:
-        """Choose each lane's kernel."""
+        """Weigh the kernels of each lane."""
         self.reference_model, self.inputs = reference_model, data.inputs.flatten(2).double()
         targets = data.targets.double()
-        self.laws = [law(x, y, self.noise) for x, y in zip(self.inputs, targets, strict=True)]
+        self.laws = [laws(x, y, self.noise) for x, y in zip(self.inputs, targets, strict=True)]
 
     def predict(self, inputs: Tensor) -> PredictiveUncertainty:
         """The spread of the function, and the noise."""
@@ -72,7 +75,7 @@ class GaussianProcess(Estimator):
             self.seeds, self.inputs, self.laws, inputs.flatten(2).double(), strict=True
         ):
             generator = torch.Generator().manual_seed(derive_seed("gaussian-process", seed))
-            lanes.append(drawn_with_moments(*found.function(own, x), generator))
+            lanes.append(found.draws(own, x, generator))
         functions = torch.stack(lanes, 1)
         if self.noise is not None:
             return regression(functions, torch.tensor(self.noise, dtype=torch.float64))
@@ -81,32 +84,44 @@ class GaussianProcess(Estimator):
 
 
 @dataclass(frozen=True)
-class Law:
-    """A process given its data.
+class Laws:
+    """A process given its data, for each of G kernels.
 
     Attributes:
-        length, variance: of the kernel.
-        evidence: the logarithm of the targets' density, or of its approximation.
-        weights: ``[n]``, that the mean gives the kernel with each training input.
-        root, scale: ``L [n, n]`` and ``s [n]``, with the posterior covariance ``k(x, x') −
+        kernels: their lengths and variances, ``[G, 2]``.
+        evidence: the logarithm of the targets' density ``[G]``, or of its approximation.
+        weights: ``[G, n]``, that the mean gives the kernel with each training input.
+        root, scale: ``L [G, n, n]`` and ``s [G, n]``, with the posterior covariance ``k(x, x') −
             k(x)ᵀ S (L Lᵀ)⁻¹ S k(x')``, S being the diagonal matrix of s.
     """
 
-    length: float
-    variance: float
-    evidence: float
+    kernels: Tensor
+    evidence: Tensor
     weights: Tensor
     root: Tensor
     scale: Tensor
 
-    def function(self, known: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
+    def function(self, kernel: int, known: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
         """Mean ``[M]`` and covariance ``[M, M]`` at ``[M, D]``, from training inputs ``[n, D]``."""
-        across = self.variance * shape(known, x, self.length)
-        explained = torch.linalg.solve_triangular(
-            self.root, self.scale[:, None] * across, upper=False
-        )
-        own = self.variance * shape(x, x, self.length)
-        return across.T @ self.weights, own - explained.T @ explained
+        length, variance = self.kernels[kernel]
+        across = variance * shape(known, x, length)
+        scaled = self.scale[kernel][:, None] * across
+        explained = torch.linalg.solve_triangular(self.root[kernel], scaled, upper=False)
+        own = variance * shape(x, x, length)
+        return across.T @ self.weights[kernel], own - explained.T @ explained
+
+    def draws(self, known: Tensor, x: Tensor, generator: torch.Generator) -> Tensor:
+        """Functions at ``[M, D]``, ``[S, M]``: of each kernel as many as its share, to the next."""
+        shares = self.evidence.softmax(0).cumsum(0)
+        first = torch.rand(1, generator=generator, dtype=torch.float64)
+        places = (first + torch.arange(DRAWN)) / DRAWN * shares[-1]
+        chosen, counts = torch.searchsorted(shares, places).unique(return_counts=True)
+        functions = []
+        for kernel, count in zip(chosen.tolist(), counts.tolist(), strict=True):
+            mean, covariance = self.function(kernel, known, x)
+            normal = torch.randn(len(x), count, generator=generator, dtype=torch.float64)
+            functions.append(mean + (root_of(covariance) @ normal).T)
+        return torch.cat(functions)
 
 
 def shape(a: Tensor, b: Tensor, length: Tensor | float) -> Tensor:
@@ -115,25 +130,21 @@ def shape(a: Tensor, b: Tensor, length: Tensor | float) -> Tensor:
     return (-0.5 * (distance / length).square()).exp()
 
 
-def law(x: Tensor, y: Tensor, noise: float | None) -> Law:
-    """The process of most evidence, given ``[n, D]`` and ``[n]``; noise None means classes 0, 1."""
+def laws(x: Tensor, y: Tensor, noise: float | None) -> Laws:
+    """The processes given ``[n, D]`` and ``[n]``; a noise of None means classes 0 and 1."""
     grid = torch.cartesian_prod(LENGTHS * math.sqrt(x.shape[1]), VARIANCES)
     kernels = grid[:, 1, None, None] * shape(x, x, grid[:, 0, None, None])
     if noise is None:
-        evidence, weights, root, scale = laplace(kernels, y)
-    else:
-        root = torch.linalg.cholesky(kernels + noise * torch.eye(len(y), dtype=y.dtype))
-        weights, scale = torch.cholesky_solve(y[:, None], root).squeeze(-1), torch.ones_like(y)
-        log_root = root.diagonal(dim1=-2, dim2=-1).log().sum(-1)
-        evidence = -0.5 * weights @ y - log_root - 0.5 * len(y) * math.log(2 * math.pi)
-        scale = scale.expand_as(weights)
-    best = int(evidence.nan_to_num(-math.inf).argmax())
-    length, variance = grid[best].tolist()
-    return Law(length, variance, float(evidence[best]), weights[best], root[best], scale[best])
+        return Laws(grid, *laplace(kernels, y))
+    root = torch.linalg.cholesky(kernels + noise * torch.eye(len(y), dtype=y.dtype))
+    weights = torch.cholesky_solve(y[:, None], root).squeeze(-1)
+    log_root = root.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+    evidence = -0.5 * weights @ y - log_root - 0.5 * len(y) * math.log(2 * math.pi)
+    return Laws(grid, evidence, weights, root, torch.ones_like(weights))
 
 
 def laplace(kernels: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Algorithm 3.1 for each of ``[G, n, n]``: evidence ``[G]``, and what a :class:`Law` has."""
+    """Algorithm 3.1 for each of ``[G, n, n]``: all of :class:`Laws` but the kernels."""
     function, eye = kernels.new_zeros(kernels.shape[:2]), torch.eye(len(y), dtype=y.dtype)
     for _ in range(NEWTON):
         p = function.sigmoid()

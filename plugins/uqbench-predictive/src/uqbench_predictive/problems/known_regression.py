@@ -61,7 +61,12 @@ class GaussianProcess:
     def predict(self, inputs: Tensor, generator: torch.Generator) -> PredictiveUncertainty:
         """The exact prediction; its members have the exact mean and covariance."""
         mean, covariance = self.function(inputs)
-        members = drawn_with_moments(mean, covariance, generator)
+        count = len(mean)
+        drawn = torch.randn(max(DRAWN, 2 * count), count, generator=generator, dtype=torch.float64)
+        drawn -= drawn.mean(0)
+        own = torch.linalg.cholesky(drawn.T @ drawn / len(drawn))
+        white = torch.linalg.solve_triangular(own, drawn.T, upper=False)
+        members = mean + (root(covariance) @ white).T
         variance = covariance.diagonal().clamp(min=0)
         noise = torch.full_like(mean, NOISE_VAR)
         return PredictiveUncertainty(
@@ -121,16 +126,6 @@ def log_root(covariances: Sequence[Tensor], count: int) -> Tensor:
     eye = torch.eye(2, dtype=torch.float64)
     of_means = torch.stack([NOISE_VAR * eye + count / 2 * own for own in covariances])
     return 0.5 * ((count - 2) * log(NOISE_VAR) + torch.logdet(of_means))
-
-
-def drawn_with_moments(mean: Tensor, covariance: Tensor, generator: torch.Generator) -> Tensor:
-    """Normal draws ``[S, M]`` whose own mean and covariance are ``[M]`` and ``[M, M]``."""
-    count = len(mean)
-    drawn = torch.randn(max(DRAWN, 2 * count), count, generator=generator, dtype=torch.float64)
-    drawn -= drawn.mean(0)
-    own = torch.linalg.cholesky(drawn.T @ drawn / len(drawn))
-    white = torch.linalg.solve_triangular(own, drawn.T, upper=False)
-    return mean + (root(covariance) @ white).T
 
 
 class KnownRegression(Testbed[GaussianProcess]):
