@@ -69,7 +69,7 @@ def test_a_skill_is_worth_what_it_is_beyond_its_best_control(plan):
         own = metric.statistic == "queries/information"
         return planted(method, metric, seed) * (0.5 if own else 1)
 
-    assert "Controls score as well on proper, information, correlation: stated widths add" in (
+    assert "Controls, which know nothing of the point, score as well on proper" in (
         board_of(plan, less).told.note
     )
 
@@ -128,7 +128,7 @@ def said(lows):
 
 
 def test_of_many_skills_those_are_named_in_which_no_method_is_above_its_controls():
-    told = "Controls score as well on s6, s7: stated widths add nothing there."
+    told = "Controls, which know nothing of the point, score as well on s6, s7."
     assert told in said([[0.1, -0.1]] * 6 + [[-0.1] * 2] * 2)
     assert "ontrols" not in said([[0.1, -0.1]] * 8)
 

@@ -340,7 +340,7 @@ class Told:
 
     @property
     def _skills(self) -> str:
-        """Skills of stated widths that no control explains, in a sentence.
+        """Skills that no control explains, in a sentence.
 
         One in which every method is above its controls tells none from another, and is left out.
         """
@@ -350,10 +350,10 @@ class Told:
         reached = ", ".join(name for name, of in above.items() if not of)
         if known and len(known) <= MOST_NAMES:
             told = ", ".join(known)
-            return f"Stated widths beat controls, which know nothing of the point, in {told}."
+            return f"Methods beat controls, which know nothing of the point, in {told}."
         if not reached:
             return ""
-        return f"Controls score as well on {reached}: stated widths add nothing there."
+        return f"Controls, which know nothing of the point, score as well on {reached}."
 
 
 def words_of(text: str) -> int:
