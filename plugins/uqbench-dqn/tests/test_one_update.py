@@ -92,6 +92,17 @@ def test_rnd_s_gradient_steps_are_those_of_its_formulas():
     check(after, own, before, {"o", "p"})
 
 
+def test_every_lane_of_rnd_divides_by_a_mean_of_its_own():
+    found = []
+    for seeds in ([7, 3], [7], [3]):
+        agent = RND(INFO, seeds, RNDConfig(**SHARED), CPU)
+        for step in transitions(seeds, (4,), 3, 60):
+            agent.observe(step)
+        found.append(agent.metrics()["prediction_error"])
+    torch.testing.assert_close(found[0], torch.cat(found[1:]))
+    assert found[1] != found[2]
+
+
 def test_where_every_step_ends_an_episode_rnd_divides_by_no_mean_of_zero():
     agent = RND(INFO, [7], RNDConfig(**SHARED), CPU)
     for step in transitions([7], (4,), 3, 40):

@@ -1,6 +1,8 @@
 """CartPole for lanes and its vectors against Gymnasium's, bit for bit; its queries and agents."""
 
+import tomllib
 import warnings
+from importlib.resources import files
 
 import gymnasium
 import numpy as np
@@ -11,6 +13,7 @@ from gymnasium.vector import AutoresetMode
 from uqbench_sentinel import cartpole_agents as agents
 from uqbench_sentinel.cartpole import CartPoleConfig, CartPoleLanes
 from uqbench_sentinel.cartpole_queries import query_states
+from uqbench_sentinel.tools.perfect_learner import measure
 
 from uqbench.agent import Agent, EnvironmentInfo
 from uqbench.environment import Outcome, TimeLimit
@@ -191,6 +194,25 @@ def test_the_regulator_never_falls_and_the_script_always_does():
     assert (
         balance(agents.PushToTheFall(INFO, [0], agents.CartPoleScriptConfig(), CPU)).counts[2].all()
     )
+
+
+def test_the_scale_of_the_score_is_that_of_random_play_and_of_the_regulator():
+    """Falls per step: in the long run, and while ε falls from 1 to 0.05."""
+    path = files("uqbench_sentinel") / "suites" / "cartpole.toml"
+    suite = tomllib.loads(path.read_text(encoding="utf-8"))
+    stated = suite["normalization"]["falls_per_step"]["constants"]["cartpole"]
+    rng, lanes, falls = np.random.default_rng(0), 200, []
+    env = CartPoleLanes(CartPoleConfig(), range(lanes), TimeLimit(200, "terminal"))
+    env.reset()
+    for _ in range(1_200):
+        outcome = env.step(torch.from_numpy(rng.integers(0, 2, lanes)))
+        falls.append(outcome.events["falls"].mean().item())
+    rate = np.mean(falls[200:])  # once the lanes' episodes are out of step
+    error = 0.53 * np.sqrt(rate / (1_000 * lanes))  # 0.53: an episode's deviation over its mean
+    assert abs(rate - stated["zero"]) < 5 * np.hypot(error, stated["zero_se"])
+    decay = measure(2_000, 100)[0] / 2_000
+    error = decay.std(ddof=1) / np.sqrt(len(decay))
+    assert abs(decay.mean() - stated["one"]) < 5 * np.hypot(error, 1.9 / 20_000) + 1 / 2_000
 
 
 def test_the_linearization_is_the_textbook_formula():

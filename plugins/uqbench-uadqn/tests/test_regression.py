@@ -74,6 +74,17 @@ def test_the_cosine_is_scored_against_its_own_noise():
     assert {name: scores[name].item() for name in expected} == pytest.approx(expected, rel=1e-5)
 
 
+def test_the_noise_off_the_data_is_what_is_predicted_there():
+    def by_place(x):
+        near = torch.stack([(x[..., 0] - mean).abs() < 4.9 * std for mean, std in CLUSTERS]).any(0)
+        noise = torch.where(near, 1 / 9, 4.0)
+        return PredictiveUncertainty(noise, noise, torch.zeros_like(noise), None, "variance")
+
+    scores = COSINE.score([0], asked_once(COSINE, [0], by_place))
+    assert scores["aleatoric_off"].item() == pytest.approx(2.0)
+    assert scores["aleatoric_on"].item() == pytest.approx(1 / 3)  # at every one of 400 inputs
+
+
 def test_the_area_counts_the_pairs_that_are_in_order_and_ties_by_half():
     scores = epistemic_scores(predicted([1.0, 2.0]), predicted([2.0, 3.0, 0.5]))
     assert scores["off_data_auroc"].item() == pytest.approx((1.5 + 2 + 0) / 6)

@@ -97,6 +97,14 @@ def uqbench_agents() -> Iterable[AgentSpec]:
             actors=False,
         ),
         AgentSpec(
+            name="held-action",
+            title="Held action",
+            version="1",
+            factory="uqbench_tabular.agents.held_action:HeldAction",
+            config="uqbench_tabular.agents.config:HeldActionConfig",
+            role="trivial",
+        ),
+        AgentSpec(
             name="certainty-equivalence",
             title="Certainty equivalence",
             version="1",

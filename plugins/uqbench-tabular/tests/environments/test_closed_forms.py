@@ -1,5 +1,7 @@
 """Worlds whose values are known: tables, gains and values in closed form, moments of draws."""
 
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -11,7 +13,7 @@ from uqbench_tabular.environments.config import (
     PriorMDPConfig,
     WideNarrowConfig,
 )
-from uqbench_tabular.environments.deep_sea import LEFT, RIGHT, deep_sea
+from uqbench_tabular.environments.deep_sea import LEFT, RIGHT, deep_sea, make_lanes
 from uqbench_tabular.environments.ground_truth import optimal_q
 from uqbench_tabular.environments.prior_mdp import prior_mdp
 from uqbench_tabular.environments.wide_narrow import wide_narrow
@@ -83,6 +85,21 @@ def test_right_is_optimal_in_deepsea_and_worth_what_it_is(states, gain, value):
     q = optimal_q(DeepSeaConfig(states=states), 0.9).values
     assert q[0, RIGHT].item() == pytest.approx(value, abs=5e-6)
     assert q[0, LEFT].item() == pytest.approx(0.9 * value, abs=1e-5)  # stays, then goes right
+
+
+def test_the_noise_of_deepseas_rewards_is_as_large_as_the_cost_of_a_step_to_the_right():
+    world = deep_sea(DeepSeaConfig(states=8))
+    assert (world.deviations == 0.1 * math.exp(-2)).all()
+    assert (world.mdp.rewards[:-1, RIGHT] == -world.deviations[:-1, RIGHT]).all()
+    assert (world.mdp.rewards[:, LEFT] == 0).all()
+
+
+def test_going_right_for_ever_has_no_regret_in_any_step_of_deepsea():
+    """The oracle beside the agent meets the same successes, failures and noise."""
+    sea = make_lanes(DeepSeaConfig(states=6), range(20), None, torch.device("cpu"))
+    sea.reset()
+    right = torch.full((20,), RIGHT)
+    assert not any(sea.step(right).events["regret"].any() for _ in range(300))
 
 
 @pytest.mark.parametrize("states", [3, 20, 40])

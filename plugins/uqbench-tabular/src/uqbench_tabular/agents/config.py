@@ -163,3 +163,14 @@ class GaussianDrawsConfig(GaussianValuesConfig):
         super().__post_init__()
         if self.draws < 2:
             raise ValueError(f"a variance needs draws ≥ 2; got {self.draws}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeldActionConfig:
+    """For how many steps an action is held."""
+
+    hold: int = 50
+
+    def __post_init__(self) -> None:
+        if self.hold < 1:
+            raise ValueError(f"hold: expected at least 1, got {self.hold}")
