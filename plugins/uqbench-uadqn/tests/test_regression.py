@@ -8,6 +8,7 @@ import pytest
 import torch
 from uqbench_uadqn.regression import config as of
 from uqbench_uadqn.regression.anchored import AnchoredOutputs, AnchoredQuantiles
+from uqbench_uadqn.regression.differences import Differences, DifferencesConfig
 from uqbench_uadqn.regression.infinite_width import kernel, posterior_var
 from uqbench_uadqn.regression.networks import Perceptrons, draw_from
 from uqbench_uadqn.regression.noisy_cosine import CLUSTERS, NoisyCosine, off_data, target
@@ -15,7 +16,7 @@ from uqbench_uadqn.regression.prior_function import OFF, ON, PriorFunction
 from uqbench_uadqn.regression.scores import epistemic_scores
 from uqbench_uadqn.uncertainty import aleatoric_var, biased_aleatoric_var, epistemic_var
 
-from uqbench.estimator import PredictiveUncertainty
+from uqbench.estimator import Data, PredictiveUncertainty, Problem
 from uqbench.lanes import lane_generators
 from uqbench.testing.worlds import asked_once
 
@@ -237,3 +238,14 @@ REFUSED = [
 def test_settings_that_make_no_sense_are_refused(config, settings):
     with pytest.raises(ValueError, match="got"):
         config(**settings)
+
+
+def test_a_line_without_a_network_knows_noise_by_neighbours_and_ignorance_by_distance():
+    line = Differences(Problem((1,), 0), [0], DifferencesConfig(), CPU)
+    line.fit(Data(torch.tensor([[[3.0], [0.0], [1.0]]]), torch.tensor([[1.0, 0.0, 1.0]])), None, 0)
+    said = line.predict(torch.tensor([[[0.25], [5.0]]]))
+    assert said.aleatoric.tolist() == [[0.25, 0.25]]  # ½ (1² + 0²) / 2
+    assert said.epistemic.tolist() == [[0.0625, 4.0]]
+    assert said.mean.tolist() == [[0.0, 1.0]]
+    with pytest.raises(ValueError, match="got 3 classes"):
+        Differences(Problem((1,), 3), [0], DifferencesConfig(), CPU)

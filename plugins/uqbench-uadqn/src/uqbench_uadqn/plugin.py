@@ -91,7 +91,7 @@ def uqbench_datasets() -> Iterable[DatasetSpec]:
 
 @hookimpl
 def uqbench_estimators() -> Iterable[EstimatorSpec]:
-    """Anchored networks."""
+    """Anchored networks, and a line without any."""
     return [
         EstimatorSpec(
             name="anchored-quantiles",
@@ -106,6 +106,14 @@ def uqbench_estimators() -> Iterable[EstimatorSpec]:
             version="1",
             factory="uqbench_uadqn.regression.anchored:AnchoredOutputs",
             config="uqbench_uadqn.regression.config:AnchoredOutputsConfig",
+        ),
+        EstimatorSpec(
+            name="differences",
+            title="Differences",
+            version="1",
+            factory="uqbench_uadqn.regression.differences:Differences",
+            config="uqbench_uadqn.regression.differences:DifferencesConfig",
+            role="trivial",
         ),
     ]
 
