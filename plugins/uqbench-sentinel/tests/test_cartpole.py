@@ -185,15 +185,24 @@ def balance(agent: Agent) -> Evaluated:
 
 
 def test_the_regulator_never_falls_and_the_script_always_does():
-    assert (
-        balance(agents.LinearQuadratic(INFO, [0], agents.CartPoleScriptConfig(), CPU))
-        .counts[2]
-        .sum()
-        == 0
-    )
-    assert (
-        balance(agents.PushToTheFall(INFO, [0], agents.CartPoleScriptConfig(), CPU)).counts[2].all()
-    )
+    exploring = agents.CartPoleScriptConfig(epsilon_final=0.05, epsilon_decay_steps=10)
+    for config in (agents.CartPoleScriptConfig(), exploring):  # evaluation does not explore
+        assert not balance(agents.LinearQuadratic(INFO, [0], config, CPU)).counts[2].any()
+        assert balance(agents.PushToTheFall(INFO, [0], config, CPU)).counts[2].all()
+
+
+def test_a_script_explores_as_methods_do():
+    config = agents.CartPoleScriptConfig(epsilon_final=0.1, epsilon_decay_steps=300)
+    script = agents.PushToTheFall(INFO, range(200), config, CPU)
+    obs = torch.ones(200, 1, 4)
+    falls = []
+    for _ in range(1_000):
+        falls.append((script.act(obs) == 0).double().mean())  # half of the random actions
+        script.observe(None)
+    share = torch.stack(falls)
+    assert share[:10].mean() == pytest.approx(0.49, abs=0.05)  # 2,000 actions: se .011
+    assert share[300:].mean() == pytest.approx(0.05, abs=0.003)  # 140,000: se .0006
+    assert torch.equal(script.policy(obs), torch.ones(200, 1, dtype=torch.int64))
 
 
 def test_the_scale_of_the_score_is_that_of_random_play_and_of_the_regulator():

@@ -10,8 +10,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from uqbench.contract.agent import EnvironmentInfo, observation_shape
+from uqbench.contract.agent import EnvironmentInfo, Step, observation_shape
 from uqbench.contract.errors import UqbenchError
+from uqbench.lanes import Clock, EpsilonGreedy, Exploration
 from uqbench.registry.builtin.trivial import FixedPolicy
 from uqbench_sentinel.cartpole import FORCE, N_ACTIONS, dynamics
 
@@ -23,14 +24,26 @@ EFFORT = 1e-3  # R: cost of a squared newton; Q is the identity
 
 @dataclass(frozen=True, kw_only=True)
 class CartPoleScriptConfig:
-    """Nothing to set."""
+    """How a script explores, as the methods beside it do.
 
-
-class PushToTheFall(FixedPolicy):
-    """Push the cart to the side to which the pole leans.
-
-    It ignores how fast the pole turns, so the swings grow until the pole falls.
+    Attributes:
+        epsilon_final: ε after its decay from 1.
+        epsilon_decay_steps: steps of the linear decay; 0 for a script that never explores.
     """
+
+    epsilon_final: float = 0.0
+    epsilon_decay_steps: int = 0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.epsilon_final <= 1 or self.epsilon_decay_steps < 0:
+            raise ValueError(
+                "expected an epsilon_final from 0 to 1 and epsilon_decay_steps of at least 0, got "
+                f"{self.epsilon_final} and {self.epsilon_decay_steps}"
+            )
+
+
+class CartPoleScript(FixedPolicy):
+    """A policy that knows CartPole; random actions in training alone."""
 
     def __init__(
         self,
@@ -40,14 +53,37 @@ class PushToTheFall(FixedPolicy):
         device: torch.device,
     ) -> None:
         _expect_cartpole(info)
+        self._clock, steps = Clock(device, info.actors), config.epsilon_decay_steps
+        self._exploration: Exploration = Exploration()
+        if steps:
+            self._exploration = EpsilonGreedy(
+                seeds, info.n_actions, self._clock, initial=1.0, final=config.epsilon_final,
+                start=0, decay_steps=steps,
+            )  # fmt: skip
+
+    def act(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
+        """The policy's actions, or random ones."""
+        action = self.policy(obs, valid)
+        return self._exploration.explore(action, self._exploration.noise(), valid)
+
+    def observe(self, step: Step) -> None:
+        """Learn nothing; ε goes on."""
+        self._clock.advance()
+
+
+class PushToTheFall(CartPoleScript):
+    """Push the cart to the side to which the pole leans.
+
+    It ignores how fast the pole turns, so the swings grow until the pole falls.
+    """
 
     def policy(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:
         """0 or 1, ``[L, M]``, for ``obs`` ``[L, M, 4]``."""
         return (obs[..., 2] > 0).long()
 
 
-class LinearQuadratic(FixedPolicy):
-    """The sign of the linear-quadratic regulator's force: the oracle, which never falls.
+class LinearQuadratic(CartPoleScript):
+    """The sign of the linear-quadratic regulator's force: the oracle, which never falls by itself.
 
     It knows the dynamics, linearized at the upright position. A push has one strength, so only the
     regulator's sign counts.
@@ -62,7 +98,7 @@ class LinearQuadratic(FixedPolicy):
         config: CartPoleScriptConfig,
         device: torch.device,
     ) -> None:
-        _expect_cartpole(info)
+        super().__init__(info, seeds, config, device)
         self._gain = torch.from_numpy(regulator()).to(device)
 
     def policy(self, obs: Tensor, valid: Tensor | None = None) -> Tensor:

@@ -22,14 +22,14 @@ def uqbench_agents() -> Iterable[AgentSpec]:
         ),
         AgentSpec(
             name="cartpole-push-to-the-fall",
-            version="1",
+            version="2",
             factory="uqbench_sentinel.cartpole_agents:PushToTheFall",
             config="uqbench_sentinel.cartpole_agents:CartPoleScriptConfig",
             role="trivial",
         ),
         AgentSpec(
             name="cartpole-lqr",
-            version="1",
+            version="2",
             factory="uqbench_sentinel.cartpole_agents:LinearQuadratic",
             config="uqbench_sentinel.cartpole_agents:CartPoleScriptConfig",
             role="oracle",
