@@ -174,6 +174,20 @@ def test_a_method_s_own_widths_are_worth_the_same_at_every_size_once_others_chos
     assert said[10.0] == pytest.approx(said[1.0], abs=1e-4)
 
 
+def test_widths_that_are_zero_in_all_other_runs_leave_a_run_s_own_as_they_are_stated():
+    """Their losses are the same at every size: rounding would choose, of 1/1000 to 1000."""
+    for seed in range(5):
+        runs = [world(10 * seed + run) for run in range(5)]
+        for of in runs:
+            of["std"] = np.zeros_like(of["mean"])
+        runs[2]["std"] = runs[2]["ignorance"]
+        known = {name: torch.from_numpy(of).double() for name, of in runs[2].items()}
+        fields = {name: known[name] for name in FIELDS if name in known}
+        own = score_predictions(Predictions(**fields, deviation_se=known["truth_se"]))
+        sized = stored_scores(runs)[2]["queries/sized/proper"]
+        assert sized == pytest.approx(own["proper"], rel=1e-5)
+
+
 def test_a_world_s_own_score_is_taken_at_the_size_that_is_best_in_the_other_runs():
     """By NumPy; whatever a run's own scores by size are, they do not choose."""
     rng = np.random.default_rng(0)

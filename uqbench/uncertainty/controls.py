@@ -94,7 +94,8 @@ def _losses(of: epistemic.Predictions, width: Tensor) -> Tensor:
 def best_of_others(losses: Sequence[Sequence[float]]) -> list[int]:
     """The place of the size with the least mean loss in the other runs, by run.
 
-    The middle one, of what is stated as it is, where no other run has losses that are numbers.
+    The middle one, of what is stated as it is, where no other run tells sizes apart: their losses
+    are no numbers, or their widths are zero.
 
     Args:
         losses: of each run, by size.
@@ -102,9 +103,9 @@ def best_of_others(losses: Sequence[Sequence[float]]) -> list[int]:
     known = torch.tensor(losses, dtype=torch.float64)
     whole = known.isfinite().all(-1, keepdim=True)
     others = known.where(whole, 0.0).sum(0) - known.where(whole, 0.0)
-    alone = whole.sum() - whole.flatten().long() < 1
+    flat = others.isclose(others[..., :1], rtol=1e-9, atol=0).all(-1)
     middle = [len(of) // 2 for of in losses]
-    return torch.tensor(middle).where(alone, others.argmin(-1)).tolist() if losses else []
+    return torch.tensor(middle).where(flat, others.argmin(-1)).tolist() if losses else []
 
 
 def of_sizes(metric: Metric, records: Sequence[Columns]) -> dict[int, float]:
