@@ -51,27 +51,42 @@ def test_a_committed_leaderboard_follows_from_its_scores(board, tmp_path, monkey
     assert older == [note[1:-1]] * note.startswith("*Scored with older definitions")
 
 
+def aged(to: Path, name: str, old: str, new: str) -> None:
+    """A copy of a board whose manifest has another text, and whose page says what follows."""
+    shutil.copytree(LEADERBOARDS / name, to / name)
+    manifest = to / name / "manifest.json"
+    text = manifest.read_text("utf-8")
+    assert old in text
+    manifest.write_text(text.replace(old, new, 1), "utf-8")
+    suite, budget = name.split("/")
+    command = ["leaderboard", "--rewrite", "--suite", suite, "--budget", budget]
+    command += ["--to", str(to), "--out", str(to / "none")]
+    done = CliRunner().invoke(group, command, standalone_mode=False, catch_exceptions=False)
+    assert done.return_value in (0, None)
+
+
 def test_every_board_of_a_folder_is_checked_and_older_ones_are_listed(tmp_path):
     """One has older scores, one an earlier protocol, one is of a selection."""
-    for name in ("cartpole/paper", "ood-digits/compute"):
-        shutil.copytree(LEADERBOARDS / name, tmp_path / name)
-    shutil.copytree(tmp_path / "ood-digits/compute", tmp_path / "ood-digits/compute-selection-1")
+    version = '"uncertainty/coverage_95": "%s"'
+    aged(tmp_path, "five-state/paper", version % 2, version % 1)
+    aged(tmp_path, "deepsea-deep/paper", '"seeds": 10', '"seeds": 9')
+    shutil.copytree(tmp_path / "deepsea-deep/paper", tmp_path / "deepsea-deep/paper-selection-1")
     command = ["leaderboard", "--check", "--to", str(tmp_path), "--out", str(tmp_path / "none")]
     done = CliRunner().invoke(group, command, standalone_mode=False)
     assert done.return_value == 0
     lines = done.stdout.splitlines()
     assert lines[-2:] == [
-        "Scored with older definitions: cartpole/paper.",
-        "Boards of an earlier protocol: ood-digits/compute.",
+        "Scored with older definitions: five-state/paper.",
+        "Boards of an earlier protocol: deepsea-deep/paper.",
     ]
     assert sum("byte for byte" in line for line in lines) == 1
-    assert sum("compute-selection-1: not checked" in line for line in lines) == 1
-    (tmp_path / "cartpole" / "paper" / "scores.csv.gz").write_bytes(b"damaged")
+    assert sum("paper-selection-1: not checked" in line for line in lines) == 1
+    (tmp_path / "five-state" / "paper" / "scores.csv.gz").write_bytes(b"damaged")
     done = CliRunner().invoke(group, command, standalone_mode=False)
     assert done.return_value == 1
     assert done.stdout.splitlines()[-2:] == [
         "Scored with older definitions: none.",
-        "Boards of an earlier protocol: ood-digits/compute.",
+        "Boards of an earlier protocol: deepsea-deep/paper.",
     ]
 
 

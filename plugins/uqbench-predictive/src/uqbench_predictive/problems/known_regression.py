@@ -102,7 +102,7 @@ class GaussianProcess:
         away = said.members[..., 0] - said.mean
         off = torch.stack([away.mean(0).square(), away.var(0, correction=0) - said.epistemic]).abs()
         if (off > AGREEMENT * theirs).any():
-            raise ValueError("expected members with the mean and the epistemic variance stated")
+            raise ValueError("expected members whose mean and variance are the stated ones")
         together = []
         for τ in TOGETHER:
             noise = NOISE_VAR / (τ / 2) * torch.eye(2, dtype=torch.float64)  # of the mean target
