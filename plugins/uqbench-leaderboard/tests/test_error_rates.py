@@ -154,3 +154,11 @@ def test_no_board_has_ranks_that_are_less_sure_than_stated():
     assert tables
     above = [at for at, rows in tables.items() if (rows.get("above", rows["wrong"]) == "yes").any()]
     assert above == []
+
+
+def test_where_nothing_is_ranked_no_pair_is_compared(monkeypatch):
+    """A search has a hundred rows: their pairs on each drawn board took minutes."""
+    ranked = error_rates(normal(), "mean", paired=False)
+    monkeypatch.setattr("uqbench_leaderboard.error_rates.measure", None)
+    found = error_rates(normal(), "mean", paired=False, ranks=False)
+    assert found == {BRACKET: ranked[BRACKET], RANK: []}

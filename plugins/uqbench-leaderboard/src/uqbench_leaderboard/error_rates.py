@@ -136,10 +136,10 @@ def error_rates(
         ranges = None if ranges is None or not all(ranges) else [_mean_range(ranges)]
     seedwise = paired and len(set(map(len, known.values()))) == 1
     for drawn, true in equal_boards(known, ranges, seedwise=seedwise, number=number):
-        measured = measure(drawn, "mean", ranges, paired=seedwise)
+        measured = measure(drawn, "mean", ranges, paired=seedwise) if ranks else {}
         family = together(measured, baselines)
         p = [value for names in family if (value := measured[names].p_value()) is not None]
-        if ranks and family:
+        if family:
             wrong[RANK].append(some_differ(p, len(family)))
         brackets = [
             estimate("mean", of, ranges) for name, of in drawn.items() if name not in baselines
