@@ -66,8 +66,7 @@ def ptx_of(game: str, name: str, capability: tuple[int, int]) -> str:
     else:
         env = MinAtarLanes(GameConfig(game=game), [0, 1])
         kernels = uqbench_minatar.cuda.compiled(env._game)
-    kernel = kernels[NAMES.index(name)]
-    return ptx(kernel, env._parameters, env.arrays, capability)
+    return ptx(kernels[NAMES.index(name)], env._parameters, env.arrays, capability)
 
 
 @CAPABILITIES

@@ -40,8 +40,7 @@ LAYOUT = {
 
 
 def test_the_rooms_are_those_of_the_import_contract() -> None:
-    rooms = {path.parent.name for path in HARNESS.glob("*/__init__.py")}
-    assert rooms == set(LAYERS)
+    assert {path.parent.name for path in HARNESS.glob("*/__init__.py")} == set(LAYERS)
     assert {path.stem for path in HARNESS.glob("*.py")} == {"__init__", "__main__"}
 
 

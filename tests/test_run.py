@@ -117,8 +117,7 @@ def test_a_method_that_raises_fails_with_its_reason_and_the_suite_goes_on(tmp_pa
     assert "walker.py" in record["traceback"]
     assert "6 of 12 planned runs have no score: " in done.stdout
     healed.touch()
-    again = run_toy(out, *settings)
-    assert "6 failed: again" in again.stderr
+    assert "6 failed: again" in run_toy(out, *settings).stderr
     assert list(states(out).values()) == ["finished"] * N_RUNS
 
 
@@ -216,8 +215,7 @@ def test_a_full_disk_loses_nothing_that_is_finished(disk):
     before = list(states(disk).values()).count("finished")
     assert 0 < before < N_RUNS
     make_room(disk)
-    again = run_toy(disk)
-    assert f"{before} finished: not run again" in again.stderr
+    assert f"{before} finished: not run again" in run_toy(disk).stderr
     assert list(states(disk).values()) == ["finished"] * N_RUNS
 
 
@@ -361,8 +359,7 @@ def test_rows_of_a_stored_board_are_made_again_and_compared_bit_for_bit(finished
     assert "2 of its 12 rows compared with runs in" in uqbench(*command).stdout
     stored = boards / "toy/paper"
     write_scores(stored, re.sub(r",[0-9a-f]{64},", f",{'0' * 64},", read_scores(stored)))
-    told = uqbench(*command, code=1).stdout
-    assert told.count("differs from the run in") == 2
+    assert uqbench(*command, code=1).stdout.count("differs from the run in") == 2
 
 
 def test_own_runs_are_shown_in_a_stored_board_that_is_not_made_again(finished, tmp_path):
@@ -383,12 +380,10 @@ def test_own_runs_are_shown_in_a_stored_board_that_is_not_made_again(finished, t
     assert "fast (stored)" in done.stdout
     page = (path.parent / "README.md").read_text().replace("\n", " ")
     assert f"Stored rows are from {boards}" in page
-    stored = table(boards / "toy/paper/leaderboard.csv")
-    assert shown["fast"]["iqm"] == stored["fast"]["iqm"]
+    assert shown["fast"]["iqm"] == table(boards / "toy/paper/leaderboard.csv")["fast"]["iqm"]
     changed = re.sub(r"(/fast/0)-\w{8}", r"\1-00000000", read_scores(boards / "toy/paper"))
     write_scores(boards / "toy/paper", changed)
-    refused = run_toy(*command, code=2)
-    assert "was run with other settings or versions" in refused.stderr
+    assert "was run with other settings or versions" in run_toy(*command, code=2).stderr
 
 
 def test_doctor_sees_the_plugin_and_a_folder_that_cannot_be_written():

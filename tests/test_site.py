@@ -79,8 +79,7 @@ def test_notebooks_and_made_pages_are_in_the_nav(tools):
     nav = (ROOT / "mkdocs.yml").read_text("utf-8")
     notebooks = [f"notebooks/{p.stem}.md" for p in (ROOT / "docs/notebooks").glob("*.ipynb")]
     pages = [f"boards/{name}.html" for name in ("index", "methods", "claims")]
-    made = [*pages, *tools.MADE, *notebooks]
-    assert [name for name in made if f": {name}\n" not in nav] == []
+    assert [name for name in [*pages, *tools.MADE, *notebooks] if f": {name}\n" not in nav] == []
     assert "```python\nimport tempfile" in tools.notebook(ROOT / "docs/notebooks/first-board.ipynb")
 
 

@@ -28,8 +28,7 @@ def test_a_function_says_its_arguments_its_result_its_errors_and_an_example(name
     assert "uqbench" in said["Example"]
     if parameters:
         assert {"Args", "Raises"} <= {*said}
-        described = re.findall(r"^    (\w+): ", said["Args"], re.M)
-        assert described == [*parameters]
+        assert re.findall(r"^    (\w+): ", said["Args"], re.M) == [*parameters]
         assert "Error: " in said["Raises"]
 
 

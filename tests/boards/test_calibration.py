@@ -161,8 +161,7 @@ def test_all_committed_boards_that_ask_for_intervals_have_words():
     for folder in board_folders(BOARDS):
         table = StoredBoard.read(folder).leaderboard
         if coverage_column(map(str, table)) is not None:
-            methods = table[table["role"] == "method"]
-            assert {*methods["calibration"]} <= {*WORDS, "–"}
+            assert {*table[table["role"] == "method"]["calibration"]} <= {*WORDS, "–"}
             assert {*table.loc[table["role"] != "method", "calibration"]} <= {""}
 
 

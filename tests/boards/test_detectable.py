@@ -49,11 +49,9 @@ def test_more_seeds_show_less_and_three_are_the_fewest():
 
 def test_a_comparison_says_what_a_plan_does():
     generator = np.random.default_rng(3)
-    runs = {name: generator.normal(size=(10, 2)) for name in "ab"}
-    compared = uqbench.compare(runs)
+    compared = uqbench.compare({name: generator.normal(size=(10, 2)) for name in "ab"})
     [pair] = compared.board.pairs
-    expected = detectable([(pair.difference.low, pair.difference.high)], 10, 10)
-    assert expected in repr(compared)
+    assert detectable([(pair.difference.low, pair.difference.high)], 10, 10) in repr(compared)
 
 
 @pytest.mark.parametrize("pairs", [1, 3])

@@ -97,8 +97,7 @@ def _of_first(said, board, methods, by, ranks):
 
 def _of_tasks(said, methods, by, tasks, metric):
     """Who leads on which task, by the means of the ranked methods there."""
-    ranked = methods.index[methods["rank_low"].notna()]
-    own = tasks[tasks["method"].isin(ranked)]
+    own = tasks[tasks["method"].isin(methods.index[methods["rank_low"].notna()])]
     groups = own.set_index("method").groupby("task")[metric[0]]
     leads = dict(groups.idxmax() if metric[1] == "max" else groups.idxmin())
     first = methods.index[methods["rank_low"] == 1]
@@ -350,8 +349,7 @@ def test_a_sentence_that_contradicts_its_board_is_found(board, said):
 def test_an_unranked_row_above_all_methods_stands_in_the_headline():
     board = StoredBoard.read(BOARDS / "minatar" / "quick")
     frame, rest = board.table("leaderboard.csv"), (board.told.tasks, board.told.metric)
-    headline = Told(frame, "mean", True, *rest).headline
-    assert headline.endswith(" The unranked script has 0.33.")
+    assert Told(frame, "mean", True, *rest).headline.endswith(" The unranked script has 0.33.")
     below = frame.assign(mean=frame["mean"].where(frame["method"] != "script", 0.1))
     assert "unranked" not in Told(below, "mean", True, *rest).headline
 

@@ -152,8 +152,7 @@ def test_the_worst_quarter_is_the_mean_of_the_worst_quarter_of_the_runs(plan, sc
 def failing(plan):
     """The plan with a failure threshold of its primary metric, and its range."""
     metric = plan.suite.primary_metric(plan.budget)
-    range_ = {"fails_beyond": 0.0, "lowest": -10.0, "highest": 1e4}
-    changed = metric.model_copy(update=range_)
+    changed = metric.model_copy(update={"fails_beyond": 0.0, "lowest": -10.0, "highest": 1e4})
     metrics = tuple(changed if m == metric else m for m in plan.suite.metrics)
     return replace(plan, suite=plan.suite.model_copy(update={"metrics": metrics}))
 

@@ -149,8 +149,7 @@ def lines() -> Iterator[list[str]]:
         for param in command.params:
             base = list(BASE.get(name, []))
             if isinstance(param, click.Option):
-                flags = [flag for flag in param.opts if flag in base]
-                for flag in flags:
+                for flag in [flag for flag in param.opts if flag in base]:
                     at = base.index(flag)
                     del base[at : at + (1 if param.is_flag else 2)]
                 if param.is_flag:

@@ -31,8 +31,7 @@ def lines(text: str) -> int:
             height = re.search(r' height="([\d.]+)"', (ROOT / picture[1]).read_text("utf-8"))
             taken += math.ceil(float(height[1]) / LINE_PX)
         else:
-            shown = re.sub(r"\[(.*?)\]\(.*?\)", r"\1", line)
-            taken += max(1, len(textwrap.wrap(shown, 80)))
+            taken += max(1, len(textwrap.wrap(re.sub(r"\[(.*?)\]\(.*?\)", r"\1", line), 80)))
     return taken
 
 

@@ -131,8 +131,7 @@ def readers(host: Host, plan: Plan, store: Store, board: dict[str, bytes], folde
 
     def read_claims(data: bytes) -> object:
         path.write_bytes(suite.split(b"[[claims]]")[0] + b"[[claims]]" + data)
-        catalog = _catalog(host, [(path, plugin)], ())
-        made = catalog.suites.get("toy")
+        made = _catalog(host, [(path, plugin)], ()).suites.get("toy")
         return None if made is None else [_claim(claim, host) for claim in made.claims]
 
     def read_setting(data: bytes) -> object:

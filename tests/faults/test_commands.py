@@ -136,8 +136,7 @@ FILES = ("*.npz", "*.npy", "*.csv", "*.json", "*.txt")
 
 def planted(folder: Path) -> Iterator[list[str]]:
     """One line for each file and command that reads one."""
-    paths = sorted(path.name for kind in FILES for path in folder.glob(kind))
-    for path in paths:
+    for path in sorted(path.name for kind in FILES for path in folder.glob(kind)):
         yield ["score", path]
         yield ["compare", path]
     yield ["try", "psrl", "--suite", "sine"]

@@ -78,8 +78,7 @@ def pipe(path: Path, other: Path, rng: random.Random) -> None:
 
 
 def link(path: Path, other: Path, rng: random.Random) -> None:
-    moved = path.rename(path.with_suffix(".moved"))
-    path.symlink_to(moved)
+    path.symlink_to(path.rename(path.with_suffix(".moved")))
 
 
 def foreign(path: Path, other: Path, rng: random.Random) -> None:

@@ -85,8 +85,7 @@ def test_a_package_has_what_its_entry_points_name_without_being_imported(lab):
 
 def test_its_version_is_the_digest_of_its_files_unless_it_states_one(lab):
     path = lab / "my_lab" / "agent.py"
-    before = Host.load().agents["my-lab"].version
-    assert len(before) == 12
+    assert len(Host.load().agents["my-lab"].version) == 12
     path.write_text(path.read_text().replace("class BayesianTD(Agent):\n", STATED))
     forget()
     assert Host.load().agents["my-lab"].version == "7"

@@ -24,8 +24,7 @@ NAMES = [(COMMANDS, n) for n in COMMAND_NAMES] + [(MODULES, n) for n in MODULE_N
 
 @pytest.mark.parametrize(("group", "name"), NAMES)
 def test_what_is_brought_comes_of_the_package_that_would_be_named(group, name):
-    one = brought(group)[name]
-    assert one.dist.name == PACKAGES[group][name]
+    assert brought(group)[name].dist.name == PACKAGES[group][name]
 
 
 def test_compare_is_installed_with_uqbench_alone():
@@ -111,8 +110,7 @@ TRAINS = [
 def test_whoever_asks_for_what_trains_is_told_the_extra(code, expected, tmp_path):
     absent = "torch", "rliable", "arch", "statsmodels", "numba", "seaborn"
     code = lacking_modules(*absent) + f"try: {code}\nexcept UqbenchError as error: print(error)"
-    toy = str(Path(__file__).parents[1] / "toy")
-    variables = {"PYTHONPATH": toy, "UQBENCH_PLUGINS": "toy"}
+    variables = {"PYTHONPATH": str(Path(__file__).parents[1] / "toy"), "UQBENCH_PLUGINS": "toy"}
     done = commands.python("-c", code, folder=tmp_path, **variables)
     assert done.stdout.startswith(expected), done.stderr
     assert "python -m pip install 'uqbench[rl]'" in done.stdout

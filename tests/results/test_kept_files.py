@@ -157,8 +157,7 @@ def test_status_names_a_folder_of_runs_that_may_not_be_listed(tmp_path):
     store = Store(tmp_path / "results")
     finish(store, make_run())
     method = store.folder(make_run()).parent
-    other = method.with_name("open")
-    other.mkdir()
+    method.with_name("open").mkdir()
     tmp_path.chmod(0o755)
     method.chmod(0o700 if os.getuid() == 0 else 0)
     try:

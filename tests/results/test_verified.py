@@ -73,8 +73,7 @@ def test_a_file_that_was_altered_is_seen_though_its_time_was_put_back(name, inde
 @pytest.mark.parametrize("damage", [Path.unlink, lambda path: path.rename(path.with_suffix(""))])
 def test_a_file_that_is_gone_is_missed(damage, name, indexed):
     damage(indexed / make_run(1).folder / name)
-    found = look(indexed)[1]
-    assert found is (RunState.MISSING if name == "run.json" else RunState.DAMAGED)
+    assert look(indexed)[1] is (RunState.MISSING if name == "run.json" else RunState.DAMAGED)
 
 
 def test_an_index_that_was_copied_with_its_folder_says_nothing_of_the_copy(
@@ -106,8 +105,7 @@ def other(column: str, values: Callable[[list[object]], list[object]]) -> Callab
     def write(path: Path) -> None:
         table = pq.read_table(path)
         changed = pa.array(values(table[column].to_pylist()), table[column].type)
-        at = table.column_names.index(column)
-        pq.write_table(table.set_column(at, column, changed), path)
+        pq.write_table(table.set_column(table.column_names.index(column), column, changed), path)
 
     return write
 

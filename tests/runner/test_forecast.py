@@ -122,8 +122,7 @@ def test_the_nominal_time_is_a_learners_where_some_learn_by_gradient_steps(plan)
     learner = replace(learner, config=SentinelConfig(), runs=plan.runs[1:])
     both = replace(plan, cells=(learner, script))
     costs = [forecast(both, {}).cost(run) for run in plan.runs]
-    units = work(learner.config, 1_000, 0, 1_000)
-    learning = 1_000 * 0.5e-3 / units
+    learning = 1_000 * 0.5e-3 / work(learner.config, 1_000, 0, 1_000)
     assert costs == pytest.approx([0.5e-3 * SCRIPT, learning, learning, learning])
 
 

@@ -59,8 +59,7 @@ def test_a_batch_too_large_for_memory_is_halved_others_are_taken_apart(host, tmp
         split = [event for event in told if isinstance(event, events.Split)]
         return [[run.seed for run in part.runs] for event in split for part in event.parts]
 
-    memory = torch.OutOfMemoryError("CUDA out of memory")
-    assert sizes(memory) == [[0, 1, 2], [3, 4]]
+    assert sizes(torch.OutOfMemoryError("CUDA out of memory")) == [[0, 1, 2], [3, 4]]
     assert sizes(RuntimeError("it stumbled")) == [[0], [1], [2], [3], [4]]
 
 

@@ -153,8 +153,7 @@ def ranked(host: Host, loop: bool) -> Batch:
 def executed(batch: Batch, host: Host, folder: Path, stage: Any = None) -> tuple[RunRecord, list]:
     told: list[Any] = []
     execute((replace(batch, stage=stage),), Store(folder), host, told.append, 60)
-    record = Store(folder).find(batch.runs[0]).record
-    return record, told
+    return Store(folder).find(batch.runs[0]).record, told
 
 
 @pytest.mark.parametrize(("loop", "beside"), [(False, {"untrained", "random"}), (True, {"random"})])

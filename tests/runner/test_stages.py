@@ -210,12 +210,10 @@ def test_an_agent_without_a_state_is_judged_at_once(batch, host, at_once, tmp_pa
     lacking = {"one": torch.zeros(7)}
     monkeypatch.setattr("toy_uqbench.walker.Walker.exported_state", lambda self: lacking)
     store = Store(tmp_path)
-    told = run(batch, store, host, "train")
-    [notice] = texts(told)
+    [notice] = texts(run(batch, store, host, "train"))
     assert notice.startswith("--train-only: judged at once: the agent")
     assert results(store, batch) == at_once
-    other = Store(tmp_path / "other")
-    assert texts(run(batch, other, host)) == []
+    assert texts(run(batch, Store(tmp_path / "other"), host)) == []
 
 
 def test_an_agent_that_predicts_otherwise_alone_is_not_judged(batch, host, tmp_path, monkeypatch):
@@ -274,7 +272,6 @@ def test_what_a_gpu_trained_is_judged_on_a_cpu(plan, batch, host, at_once, tmp_p
     run(there, store, host, "train")
     here = on_stored_devices(plan, store)
     assert here.runs == there.runs
-    group = make_batch_groups(replace(here, stage="judge"), set(here.runs), "cpu", 5)
-    for batches in group:
+    for batches in make_batch_groups(replace(here, stage="judge"), set(here.runs), "cpu", 5):
         execute(batches, store, host, lambda _: None)
     assert [of for of, _ in results(store, there)] == [of for of, _ in at_once]

@@ -220,8 +220,7 @@ def test_global_random_numbers_are_put_back(deed, host, tmp_path):
     first, second, bad = batch(host, "victim", 0, 1), batch(host, "victim", 2), culprit(host, deed)
     executed(host, tmp_path / "alone", (first,))
     executed(host, tmp_path / "alone", (second,))
-    after = told(host, tmp_path / "after", (first,), (bad,), (second,))
-    assert after == ([], [True] * 3)
+    assert told(host, tmp_path / "after", (first,), (bad,), (second,)) == ([], [True] * 3)
     right = digests(tmp_path / "alone", first, second)
     assert digests(tmp_path / "after", first, second) == right
 

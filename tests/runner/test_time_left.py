@@ -42,8 +42,7 @@ def test_the_time_left_is_said_with_the_total(groups, capsys, monkeypatch):
     with display.Terminal().watch(groups, known, 2) as show:
         clock.monotonic = lambda: 1600.0
         show(events.Finished(groups[0][0], 600.0, {}))
-        told = capsys.readouterr().err
-        assert told == "all runs: 0%, about 5 min left of 15 min\n"
+        assert capsys.readouterr().err == "all runs: 0%, about 5 min left of 15 min\n"
         for seconds, lines in ((59.0, 0), (1.0, 1), (1.0, 0), (300.0, 1)):
             then = clock.monotonic() + seconds
             clock.monotonic = lambda then=then: then
@@ -122,8 +121,7 @@ def test_the_last_batches_do_not_fill_all_processes(groups):
 
 def test_what_failed_or_belongs_to_others_takes_no_more_time(groups):
     (first,), (second,), (third,) = groups[:3]
-    steps = first.budget.steps
-    known = Known(dict.fromkeys(["slow", "fast"], 1.0 / steps))
+    known = Known(dict.fromkeys(["slow", "fast"], 1.0 / first.budget.steps))
     time_left = TimeLeft(groups[:3], known, 1, lambda: 0.0)
     assert time_left.left() == pytest.approx(30)
     time_left.show(events.Failed(first, "broken"))

@@ -119,8 +119,7 @@ def test_runs_that_are_all_equal_leave_it_open():
 
 
 def test_intervals_do_not_depend_on_the_order_of_runs_and_are_repeatable():
-    generator = np.random.default_rng(2)
-    x, y = generator.normal(size=(2, 10))
+    x, y = np.random.default_rng(2).normal(size=(2, 10))
     first = concordance([groups(x, y)]).interval(0.05)
     assert concordance([groups(x[::-1], np.roll(y, 3))]).interval(0.05) == first
 
@@ -175,8 +174,7 @@ def test_the_worst_quarter_has_no_interval():
 def test_degrees_of_freedom_are_satterthwaites_over_tasks():
     """Alike tasks add theirs; one that varies much more has its own alone."""
     values = np.random.default_rng(5).normal(size=(6, 1))
-    alike = location(values.repeat(4, axis=1), "mean")
-    assert alike.degrees == pytest.approx(4 * 5)
+    assert location(values.repeat(4, axis=1), "mean").degrees == pytest.approx(4 * 5)
     unlike = location(np.hstack([1e6 * values, values, values]), "mean")
     assert unlike.degrees == pytest.approx(5)
 
@@ -301,8 +299,7 @@ def test_a_skewed_mean_reaches_further_on_the_side_of_its_tail():
 
 def test_halls_ends_are_those_of_his_cubic():
     """g(t) = t + a t²/3 + a² t³/27 + a/6 is the quantile at the far end (Hall 1992)."""
-    values = np.random.default_rng(20).lognormal(size=(12, 2))
-    of = location(values, "mean")
+    of = location(np.random.default_rng(20).lognormal(size=(12, 2)), "mean")
     assert of.skewness > 0.1
     quantile = stats.t.ppf(0.975, of.degrees)
     t = (of.estimate - of.interval(0.05)[1]) / math.sqrt(of.variance)
@@ -416,8 +413,7 @@ def test_ranges_are_in_the_units_of_the_score_and_of_metrics_that_may_fail_or_ar
     assert scaled([(0.0, 20.0), None], [constants.normalize, float]) == [(-1.0, 1.0), None]
     assert scaled([None, None], [float, float]) is None
     metric = partial(Metric, name="m", summary="s", kind="online")
-    fails = metric(fails_beyond=8.0, lowest=0.0, highest=20.0)
-    assert fails.range_on("any") == (0.0, 20.0)
+    assert metric(fails_beyond=8.0, lowest=0.0, highest=20.0).range_on("any") == (0.0, 20.0)
     assert metric(lowest=0.0, highest=20.0).range_on("any") is None
     assert metric(lowest=0.0, highest=1.0).range_on("any") == (0.0, 1.0)
     one = metric(may_fail={"hard": (0.0, 5.0)})

@@ -84,8 +84,7 @@ def test_the_p_value_is_the_level_at_which_the_interval_ends_at_zero():
         ):
             p = of.p_value()
             if p < 1:  # else no level does
-                ends = of.interval(p)
-                assert min(map(abs, ends)) < 1e-6 * abs(of.estimate)
+                assert min(map(abs, of.interval(p))) < 1e-6 * abs(of.estimate)
 
 
 def test_without_skewness_it_is_welchs_and_students():
@@ -98,8 +97,7 @@ def test_without_skewness_it_is_welchs_and_students():
 
 def test_the_skewness_of_a_difference_is_that_of_its_error():
     """Third moments of independent errors add up, with the sign of each."""
-    generator = np.random.default_rng(2)
-    a, b = generator.exponential(size=(2, 9, 1))
+    a, b = np.random.default_rng(2).exponential(size=(2, 9, 1))
     one, two = location(a, "mean"), location(b, "mean")
     third = [stats.skew(of[:, 0], bias=False) * of.var(ddof=1) ** 1.5 / 81 for of in (a, b)]
     variance = (a.var(ddof=1) + b.var(ddof=1)) / 9
@@ -147,8 +145,7 @@ def test_an_iqm_has_fewer_degrees_of_freedom_by_the_runs_that_it_cuts_off():
     assert location(values, "iqm").degrees == pytest.approx(4 * 3 / 5)
     assert location(values, "mean").degrees == pytest.approx(4)
     assert paired_difference(values, values[::-1] ** 2, "iqm").degrees == pytest.approx(4 * 3 / 5)
-    nine = location(values, "iqm").with_seeds(9)
-    assert nine.degrees == pytest.approx(8 * 3 / 5)
+    assert location(values, "iqm").with_seeds(9).degrees == pytest.approx(8 * 3 / 5)
     for paired in (False, True):
         wrong = sum(
             any(pair.adjusted <= ALPHA for pair in compare(of, "iqm", paired=paired))
@@ -196,8 +193,7 @@ def test_runs_without_spread_and_few_seeds_leave_everything_open():
 
 
 def test_p_better_of_so_few_runs_that_nothing_is_left_out_has_no_interval():
-    scores = next(boards(6, [0.0, 9.0], runs=3))
-    (pair,) = compare(scores, "mean", paired=False)
+    (pair,) = compare(next(boards(6, [0.0, 9.0], runs=3)), "mean", paired=False)
     assert (pair.improvement.value, pair.improvement.low) == (0.0, None)
 
 

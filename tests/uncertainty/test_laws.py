@@ -83,8 +83,7 @@ def all_scores(said: Uncertainty, truth: Truth, seed: int) -> dict[str, float]:
         seen, unseen = (Uncertainty(epistemic_var=of) for of in halves)
         (found["novelty_auroc"],) = novelty(seen, unseen) or [math.nan]
         visits = drawn(seed + 8, 4, 1, STATES)
-        known = ~truth.q.isnan()
-        (found["contraction"],) = contraction(said, known, visits) or [math.nan]
+        (found["contraction"],) = contraction(said, ~truth.q.isnan(), visits) or [math.nan]
     return found
 
 

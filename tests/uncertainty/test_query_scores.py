@@ -117,8 +117,7 @@ def test_contraction_asks_whether_uncertainty_falls_with_visits():
     assert contraction(Uncertainty(epistemic_var=honest), known, visits) == pytest.approx([1, 1])
     wrong = Uncertainty(epistemic_var=1 / honest)
     assert contraction(wrong, known, visits) == pytest.approx([-1, -1])
-    constant = Uncertainty(epistemic_var=torch.ones(2, 5, 2))
-    assert contraction(constant, known, visits) == [0, 0]
+    assert contraction(Uncertainty(epistemic_var=torch.ones(2, 5, 2)), known, visits) == [0, 0]
     alike = contraction(Uncertainty(epistemic_var=honest), known, torch.ones(2, 5))
     assert all(math.isnan(one) for one in alike or [0.0])
     assert contraction(Uncertainty(mean=honest), known, visits) is None

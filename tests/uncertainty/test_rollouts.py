@@ -136,8 +136,7 @@ def test_every_lane_has_states_of_its_own_where_it_is_told_so():
     """Two lanes in the same states in another order: the same returns in another order."""
     seeds = [list(range(3 * 2))] * 2
     place = torch.tensor([[0], [2]])
-    agent = Constant([1, 1])
-    found = rollout_returns(agent, standing(), place, Countdown, seeds, GAMMA, 1e-9)
+    found = rollout_returns(Constant([1, 1]), standing(), place, Countdown, seeds, GAMMA, 1e-9)
     for lane, state in enumerate((0, 2)):
         one = Constant([1]), standing(), torch.tensor([[state]])
         alone = rollout_returns(*one, Countdown, seeds[:1], GAMMA, 1e-9)

@@ -409,8 +409,7 @@ def test_a_claim_whose_kind_raises_is_open_and_the_others_are_judged(part, error
     assert other.verdict is Verdict.HOLDS
     if error is None:
         assert own.verdict is Verdict.HOLDS
-        below = judged(host, claim, lambda *run: -spread(*run))
-        assert below.verdict is Verdict.DOES_NOT_HOLD
+        assert judged(host, claim, lambda *run: -spread(*run)).verdict is Verdict.DOES_NOT_HOLD
         return
     assert own.verdict is Verdict.OPEN
     assert own.reason.startswith(f"its kind raised {reason}")
@@ -774,8 +773,7 @@ def test_a_pair_of_methods_is_told_in_a_sentence_in_python_and_by_a_command(stor
     assert f"{pair['difference']:+.3g} [" in said
     assert f"p = {pair['p_adjusted']:.2g}" in said
     assert " more seeds would decide (" in said
-    told = uqbench("compare", stored, "--pair", "fast,slow")
-    assert told == f"{said}\n"
+    assert uqbench("compare", stored, "--pair", "fast,slow") == f"{said}\n"
     none = r"toy · paper .* has no method"
     with pytest.raises(UqbenchError, match=f"{none} 'slo'. Did you mean 'slow'"):
         board.sentence("fast", "slo")

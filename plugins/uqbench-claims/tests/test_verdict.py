@@ -234,8 +234,7 @@ def test_with_the_seeds_that_are_needed_four_of_five_repetitions_are_decided():
     values = 1.0 + np.random.default_rng(17).normal(size=(8, 1))
     kind = Band(metric="m", method="a", low=0.0)
     evidence = kind.compare(observe({"a": values}))
-    findings = find(evidence, intervals=True)
-    needed = seeds_needed(evidence, findings, 8)
+    needed = seeds_needed(evidence, find(evidence, intervals=True), 8)
     generator = np.random.default_rng(18)
     mean, deviation = values.mean(), values.std(ddof=1)
     draw = lambda: {"a": generator.normal(mean, deviation, size=(needed.seeds, 1))}  # noqa: E731

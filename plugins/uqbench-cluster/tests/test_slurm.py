@@ -301,8 +301,7 @@ def test_a_signal_before_a_worker_can_hear_it_costs_nothing(
         f"    pathlib.Path({str(tmp_path / 'begun')!r}).touch()\n"
         "    time.sleep(60)\n"
     )
-    setup = f"setup=export PYTHONPATH={slow}:$PYTHONPATH"
-    one = (*SLOW, "--seeds", "1", *on(tmp_path, setup))
+    one = (*SLOW, "--seeds", "1", *on(tmp_path, f"setup=export PYTHONPATH={slow}:$PYTHONPATH"))
     driver = Command(out, *one, "--wait")
     wait_for((tmp_path / "begun").exists)
     job = cluster.call("squeue", "--me", "-h", "-o", "%A", "--states=running").strip()

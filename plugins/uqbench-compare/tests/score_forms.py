@@ -24,8 +24,7 @@ def drawn() -> dict[tuple[str, str, int], np.ndarray]:
     generator, curves = np.random.default_rng(7), {}
     for method, task, seed in product(METHODS, TASKS, SEEDS):
         rise = np.linspace(0, 8.0 if method == "dqn" else 3.0, len(STEPS))
-        noise = generator.normal(0, 0.4, len(STEPS))
-        curves[method, task, seed] = np.round(rise + noise, 3)
+        curves[method, task, seed] = np.round(rise + generator.normal(0, 0.4, len(STEPS)), 3)
     return curves
 
 

@@ -142,8 +142,7 @@ FILES = [
 def test_files_of_every_kind_are_read(name, text, method, mean, tmp_path):
     path = tmp_path / name
     path.write_text(text)
-    found = uqbench.compare(path)
-    assert value(found, method, "mean") == mean
+    assert value(uqbench.compare(path), method, "mean") == mean
     if text == CURVE:
         assert value(uqbench.compare(path, window=1.0), method, "mean") == 50.5
 
@@ -162,8 +161,7 @@ def test_folders_of_stable_baselines_and_of_rl_zoo_are_read(tmp_path):
     dqn, ppo = (tmp_path / "logs" / algo for algo in ("dqn", "ppo"))
     for algo, last in ((dqn, 9.0), (ppo, 4.0)):
         for k in (1, 2, 3):
-            returns = [0.0] * 18 + [last, last + k]
-            monitor(algo / f"CartPole-v1_{k}" / "0.monitor.csv", returns)
+            monitor(algo / f"CartPole-v1_{k}" / "0.monitor.csv", [0.0] * 18 + [last, last + k])
     found = uqbench.compare([dqn, ppo])
     assert value(found, "dqn", "mean") == 9.0 + 1.0  # mean of the last two of 20 episodes, k = 2
     assert value(found, "ppo", "mean") == 5.0
@@ -216,13 +214,11 @@ def test_an_imported_board_is_a_board_that_says_so(scores, tmp_path):
     found = uqbench.compare(scores, name="mine")
     folder = found.write(tmp_path)
     assert folder == tmp_path / "mine" / "imported"
-    stored = StoredBoard.read(folder)
-    assert stored.manifest.imported == {}
+    assert StoredBoard.read(folder).manifest.imported == {}
     page = (folder / "README.md").read_text()
     assert "not run by uqbench" in page
     assert "`a` (imported)" in page
-    board = uqbench.load(tmp_path).board()
-    assert set(board["rank"].dropna()) == {1, 2, 3}
+    assert set(uqbench.load(tmp_path).board()["rank"].dropna()) == {1, 2, 3}
     again = uqbench.compare(folder / "scores.csv.gz", name="mine").write(tmp_path / "again")
     for name in ("scores.csv.gz", "leaderboard.csv", "pairs.csv", "ranks.csv"):
         assert (folder / name).read_bytes() == (again / name).read_bytes()
@@ -367,8 +363,7 @@ def test_runs_that_tell_nothing_apart_say_so_before_they_rank(runs):
 
 @pytest.mark.parametrize(("tasks", "by"), [(1, "mean"), (2, "mean"), (3, "iqm")])
 def test_fewer_than_three_tasks_are_ranked_by_the_mean_unless_asked_otherwise(tasks, by):
-    runs = np.random.default_rng(7).normal(size=(2, 5, tasks))
-    scores = dict(zip("ab", runs, strict=True))
+    scores = dict(zip("ab", np.random.default_rng(7).normal(size=(2, 5, tasks)), strict=True))
     for given, ranking in (({}, by), ({"units": "seed"}, "mean"), ({"by": "iqm"}, "iqm")):
         assert uqbench.compare(scores, **given).board.ranking == ranking
 
@@ -412,8 +407,7 @@ def found() -> uqbench.Compared:
 
 def test_the_profile_is_rliables(found):
     thresholds = np.linspace(0, 1.2, 7)
-    scores = found.board.matrices
-    theirs, _ = library.create_performance_profile(scores, thresholds, reps=2)
+    theirs, _ = library.create_performance_profile(found.board.matrices, thresholds, reps=2)
     table = found.profile(thresholds).set_index(["method", "threshold"])["share"].unstack()
     for method, own in theirs.items():
         assert np.allclose(table.loc[method], own, atol=1e-12)
@@ -575,8 +569,7 @@ def test_scores_without_steps_say_what_is_missing():
 
 @pytest.mark.parametrize("what", ["intervals", "pairs", "profile", "efficiency", "area", "steps"])
 def test_each_figure_is_drawn_and_goes_into_a_subplot(found, what):
-    backend = pytest.importorskip("matplotlib")
-    backend.use("Agg")
+    pytest.importorskip("matplotlib").use("Agg")
     from matplotlib.figure import Figure
 
     ax, threshold = Figure().add_subplot(), 0.4 if what == "steps" else None

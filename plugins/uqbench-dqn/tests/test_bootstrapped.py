@@ -101,8 +101,7 @@ def test_the_loss_is_huber_averaged_over_heads():
 @pytest.mark.parametrize("shape", [(3, 6, 6), (5,)])
 def test_one_head_alone_has_the_bits_that_it_has_among_the_others(shape):
     config = BootstrappedDQNConfig(heads=4, hidden=(24, 16))
-    info = EnvironmentInfo(spaces.Box(-1, 1, shape), 3, 0.9, 100)
-    network = heads_network(5, info, config)
+    network = heads_network(5, EnvironmentInfo(spaces.Box(-1, 1, shape), 3, 0.9, 100), config)
     initialize(network, lane_generators(range(5)), 1.0)
     obs = torch.randn(5, 7, *shape, generator=torch.Generator().manual_seed(0))
     head = torch.randint(4, (5, 7), generator=torch.Generator().manual_seed(1))
@@ -149,8 +148,7 @@ def test_an_episode_is_played_greedily_by_its_head():
         agent._head.copy_(torch.tensor(heads)[:, None])
         chosen = act(agent, obs)
         for lane, head in enumerate(heads):
-            values = head_by_hand(agent, lane, head, obs[lane, None])[0]
-            assert chosen[lane] == values.argmax()
+            assert chosen[lane] == head_by_hand(agent, lane, head, obs[lane, None])[0].argmax()
     only = torch.tensor([[False, False, True, False], [True, False, False, False]])
     assert act(agent, obs, only).tolist() == [2, 0]
 

@@ -78,8 +78,7 @@ def test_learning_every_fourth_step_from_clipped_rewards_with_centered_rmsprop()
         agent.observe(step_of_actors(obs, torch.tensor([t % 2]), reward, no, no, obs))
         changed += [] if torch.equal(before, weight) else [t]
     assert changed == [8, 12, 16, 20]
-    stored = agent.replay.gather(torch.arange(24)[None])["reward"]
-    assert stored[0].tolist() == [1.0, -1.0] * 12
+    assert agent.replay.gather(torch.arange(24)[None])["reward"][0].tolist() == [1.0, -1.0] * 12
 
 
 @pytest.mark.parametrize(
@@ -155,8 +154,7 @@ def test_target_is_the_reward_and_the_discounted_value(changes, expected):
 def test_qr_dqn_takes_all_quantiles_of_the_action_with_the_best_mean():
     """Action 1 has the single best quantile, action 0 the better mean."""
     agent = tabular(QRDQN, 2, discount=0.5, quantiles=2)
-    table = torch.tensor([[2.0, 4.0], [-8.0, 10.0]]).expand(2, STATES, ACTIONS, 2)
-    fill(agent.target, table)
+    fill(agent.target, torch.tensor([[2.0, 4.0], [-8.0, 10.0]]).expand(2, STATES, ACTIONS, 2))
     target = agent.bellman_target(batch(terminated=[[True, False, False], [False] * 3]))
     assert target.shape == (2, 3, 2)
     assert target[0].tolist() == [[1, 1], [1 + 1, 1 + 2], [1 + 1, 1 + 2]]
@@ -205,8 +203,7 @@ def test_epsilon_is_one_until_learning_starts_and_falls_linearly(decay_from, wai
 
 def test_qr_dqn_acts_by_a_risk_measure_in_its_targets_too():
     """Action 1 has the better mean, action 0 the better worst half."""
-    rule = MarginalRisk(CVaR(0.5))
-    averse = tabular(QRDQN, 2, discount=0.5, quantiles=2, risk=rule)
+    averse = tabular(QRDQN, 2, discount=0.5, quantiles=2, risk=MarginalRisk(CVaR(0.5)))
     table = torch.tensor([[2.0, 4.0], [10.0, -2.0]]).expand(2, STATES, ACTIONS, 2)
     neutral = tabular(QRDQN, 2, discount=0.5, quantiles=2)
     for network in (averse.online, averse.target, neutral.online):

@@ -21,8 +21,7 @@ def test_a_capture_that_forgets_its_steps_is_found():
         config = DQNConfig(batch_size=4, learning_starts=1, hidden=(8,))
         return DQN(RotatingPixels.info(), range(3), config, torch.device("cpu")), RotatingPixels(3)
 
-    found = compare_captured(make, 40, forgets)
-    assert found.where.startswith("state")
+    assert compare_captured(make, 40, forgets).where.startswith("state")
 
 
 DIFFERENCES = [
@@ -37,6 +36,5 @@ DIFFERENCES = [
 
 @pytest.mark.parametrize(("one", "other", "where"), DIFFERENCES)
 def test_the_first_difference_is_named(one, other, where):
-    found = difference(one, other, "x")
-    assert found.where == where
+    assert difference(one, other, "x").where == where
     assert difference(one, one, "x") is None

@@ -41,8 +41,7 @@ def train(agent: DeepQ, seeds: Sequence[int], steps: int) -> list[Tensor]:
 
 
 def test_the_posterior_starts_as_the_released_code_has_it():
-    agent = make([0])
-    for layer, inputs in zip(agent.online.layers, (5, 9, 7), strict=True):
+    for layer, inputs in zip(make([0]).online.layers, (5, 9, 7), strict=True):
         bound = math.sqrt(3 / inputs)
         assert 0.8 * bound < layer.mean.abs().max() <= bound
         assert not layer.bias_mean.any()

@@ -65,8 +65,7 @@ def test_a_config_that_means_nothing_is_refused(config: dict, message: str) -> N
 
 def test_the_oracle_has_other_types_of_drivers():
     aggressive = "highway_env.vehicle.behavior.AggressiveVehicle"
-    config = HighwayConfig(other_vehicles_type=aggressive, backend="oracle")
-    env = Highway(config)
+    env = Highway(HighwayConfig(other_vehicles_type=aggressive, backend="oracle"))
     env.reset(seed=0)
     assert type(env.unwrapped.road.vehicles[1]).__name__ == "AggressiveVehicle"
 

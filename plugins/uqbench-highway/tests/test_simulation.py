@@ -35,8 +35,7 @@ EPISODES = [
 @pytest.mark.parametrize(("road", "policy", "seeds"), EPISODES)
 def test_episodes_are_the_packages(road, policy, seeds):
     found = compare_episodes.Comparison()
-    policies = compare_episodes.POLICIES
-    compare_episodes.play(found, ROADS[road], policies[policy], seeds, 12)
+    compare_episodes.play(found, ROADS[road], compare_episodes.POLICIES[policy], seeds, 12)
     assert found.episodes == len(seeds)
     assert found.apart == []
     assert found.steps > 2 * found.episodes

@@ -74,8 +74,7 @@ class Kept(JaxAgent):
 
 
 def kept(seeds=(1, 2), shape=(3,)):
-    info = replace(RotatingPixels.info(), n_actions=2)
-    agent = Kept(info, list(seeds), CONFIG, CPU)
+    agent = Kept(replace(RotatingPixels.info(), n_actions=2), list(seeds), CONFIG, CPU)
     for step in transitions(seeds, shape, 2, 5):
         agent.observe(step)
         seen = step.obs.clone()

@@ -101,8 +101,7 @@ def plan_of(host, **metric):
         return Score(run.task, run.method, run.seed, status, "cpu", score, {"online_return": raw},
                      run.place, "0" * 64, "uqbench:12345678")  # fmt: skip
 
-    suite = plan.suite.model_copy(update={"metrics": tuple(metrics)})
-    return replace(plan, suite=suite), row
+    return replace(plan, suite=plan.suite.model_copy(update={"metrics": tuple(metrics)})), row
 
 
 @pytest.mark.parametrize(("lowest", "score"), [(-9.0, -1.0), (None, None)])

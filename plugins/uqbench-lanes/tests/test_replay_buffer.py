@@ -72,8 +72,7 @@ def test_the_replay_keeps_copies() -> None:
     replay.add(**given)
     replay._clock.advance()
     given["reward"].fill_(-1.0)
-    batch = whole(replay)
-    batch["reward"].fill_(-2.0)
+    whole(replay)["reward"].fill_(-2.0)
     torch.testing.assert_close(whole(replay)["reward"], transition(1)["reward"])
 
 

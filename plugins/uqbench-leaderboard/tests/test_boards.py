@@ -108,13 +108,11 @@ def test_a_board_by_another_risk_measure_has_a_folder_of_its_own(out, tmp_path):
 
 
 def test_verdicts_of_all_suites_are_those_of_the_command(out):
-    all_suites = uqbench.verdicts(uqbench.Options(out=out))
-    (found,) = [one for one in all_suites if one.suite == "toy"]
+    (found,) = [one for one in uqbench.verdicts(uqbench.Options(out=out)) if one.suite == "toy"]
     shown = CliRunner().invoke(claims_command.command, ["--out", str(out), "--json"])
     assert found.as_json() in json.loads(shown.stdout)
     assert sum(found.verdicts.values()) == found.claims > 0
-    judged = uqbench.judge_claims(uqbench.Options("toy", out=out))
-    assert len(judged) == found.claims
+    assert len(uqbench.judge_claims(uqbench.Options("toy", out=out))) == found.claims
 
 
 def test_a_copy_of_the_runs_is_listed(out, tmp_path):

@@ -60,8 +60,7 @@ def test_a_run_that_fell_falls_on_drawn_boards_too():
     """Once in n runs, in whatever row it was; means stay the same."""
     scores = normal(seeds=10)
     scores["m0"][3] = 0.0
-    law = module.Law(scores["m0"])
-    assert law.fall[0] < -0.8
+    assert module.Law(scores["m0"]).fall[0] < -0.8
     for seedwise in (False, True):
         drawn = [of for of, _ in equal_boards(scores, None, seedwise=seedwise, number=400)]
         fallen = np.array([of["m0"] < 0.5 for of in drawn])
@@ -87,13 +86,11 @@ def test_runs_of_a_known_range_stay_in_it():
     drawn = list(equal_boards(scores, [(0.0, 1.0)], seedwise=False, number=500))
     assert all(0 <= runs.min() <= runs.max() <= 1 for of, _ in drawn for runs in of.values())
     for name in "abc":
-        found = np.mean([of[name] for of, _ in drawn])
-        assert found == pytest.approx(drawn[0][1], abs=0.02)
+        assert np.mean([of[name] for of, _ in drawn]) == pytest.approx(drawn[0][1], abs=0.02)
 
 
 def test_equal_runs_have_no_bracket_that_could_miss_and_no_pair_that_could_differ(fewer):
-    same = {name: np.full((6, 2), 0.5) for name in "ab"}
-    wrong = error_rates(same, "mean", paired=False)
+    wrong = error_rates({name: np.full((6, 2), 0.5) for name in "ab"}, "mean", paired=False)
     assert wrong[BRACKET] == []
     assert not any(wrong[RANK])
 

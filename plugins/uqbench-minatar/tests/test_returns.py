@@ -42,8 +42,7 @@ def test_what_is_published_is_of_the_boards_games_and_the_source_of_its_scale():
     suite = read_suites(load_host(), check=()).suite("minatar")
     ones = suite.normalization["online_return"].constants
     own = [row for row in published() if row[1] == "dqn" and row[4] == 5_000_000]
-    last = {row[0]: float(row[6]) for row in own}
-    assert last == {game: of.one for game, of in ones.items()}
+    assert {row[0]: float(row[6]) for row in own} == {game: of.one for game, of in ones.items()}
     returns = stored("quick")
     beside = returns.frame[returns.frame["source"] != OWN]
     assert set(beside["game"]) == {"breakout", "space_invaders"}

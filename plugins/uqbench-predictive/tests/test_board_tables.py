@@ -16,8 +16,7 @@ from uqbench.suites import make_plan, read_suites
 
 def board(scores: dict[str, np.ndarray], roles: dict[str, str], dataset: str = "table"):
     tasks = [SimpleNamespace(name=f"t{k}", dataset=dataset) for k in range(FEWEST)]
-    cells = [SimpleNamespace(task=task) for task in tasks]
-    plan = SimpleNamespace(cells=cells, roles=roles)
+    plan = SimpleNamespace(cells=[SimpleNamespace(task=task) for task in tasks], roles=roles)
     return SimpleNamespace(plan=plan, matrices=scores, ranks=True)
 
 
@@ -129,8 +128,7 @@ def test_every_question_has_words():
 
 def test_a_board_without_such_questions_has_no_table():
     host = Host.load()
-    suite = read_suites(host, check=()).suite("testbed")
-    plan = make_plan(suite, host, "smoke", device="cpu")
+    plan = make_plan(read_suites(host, check=()).suite("testbed"), host, "smoke", device="cpu")
     empty = Board.of(plan, [])
     assert not Questions(empty).section
     assert "questions.csv" not in empty.frames

@@ -55,8 +55,7 @@ def test_the_command_runs_it_and_leaves_out_who_cannot_regress(prices):
     assert "tables · house-prices (selection)" in done.output
     assert "Traceback" not in done.output
     plugins = ["out/house-prices.uqbench.toml"]
-    again = uqbench.plan("tables", "house-prices", plugins=plugins, out="out")
-    assert len(again.runs) == 15 * 6
+    assert len(uqbench.plan("tables", "house-prices", plugins=plugins, out="out").runs) == 15 * 6
 
 
 def test_a_classification_has_svm_where_it_is_asked_for(prices):

@@ -144,8 +144,7 @@ def test_how_often_a_state_was_shown_says_nothing_about_what_is_known_of_its_reg
     exact = posterior(LINEAR, world, 0.0, range(200))
     assert set(world.count.unique().tolist()) == {0.0, float(SHOWN)}
     region = exact.std.unflatten(1, (8, 4, ACTIONS)).mean(2)
-    count = world.count.unflatten(1, (8, 4)).sum(2)
-    assert count.std() == 0
+    assert world.count.unflatten(1, (8, 4)).sum(2).std() == 0
     assert (region.amax(1) / region.amin(1)).mean() > 2
     torch.testing.assert_close(world.asked.norm(dim=-1), torch.ones(200, ASKED).double())
 

@@ -89,8 +89,7 @@ def score(policy: Tensor) -> float:
 
 
 def test_the_cvar_of_a_policy_is_that_of_all_that_may_happen() -> None:
-    generator = torch.Generator().manual_seed(0)
-    policies = torch.randint(2, (20, STATES), generator=generator)
+    policies = torch.randint(2, (20, STATES), generator=torch.Generator().manual_seed(0))
     for policy, found in zip(policies, cvar(policies), strict=True):
         expected = [worst_quarter(law(int(start), policy)) for start in WORLDS.starts]
         assert found.tolist() == pytest.approx(expected, abs=1e-9)
@@ -111,15 +110,13 @@ def test_the_best_policy_for_the_mean_has_the_highest_mean_of_all_deterministic_
     truth = exact_truth(NoConfig(), 1.0, [0])
     value, other = (truth.evaluate(x[None]).q[0].amax(-1) for x in (best_for_mean(), perfect(mean)))
     torch.testing.assert_close(other, value, rtol=0, atol=1e-12)
-    generator = torch.Generator().manual_seed(0)
-    policies = torch.randint(2, (500, STATES), generator=generator)
+    policies = torch.randint(2, (500, STATES), generator=torch.Generator().manual_seed(0))
     assert (truth.evaluate(policies).q.amax(-1) <= value + 1e-12).all()
 
 
 @pytest.mark.parametrize("discount", [1.0, 0.9])
 def test_moments_of_the_return_are_those_of_what_may_happen(discount: float) -> None:
-    generator = torch.Generator().manual_seed(1)
-    policy = torch.randint(2, (STATES,), generator=generator)
+    policy = torch.randint(2, (STATES,), generator=torch.Generator().manual_seed(1))
     found = exact_truth(NoConfig(), discount, [0]).evaluate(policy[None])
     for state, action in product(range(STATES), (CAUTIOUS, BOLD)):
         of = of_action(state, action, policy, discount)
@@ -193,8 +190,7 @@ def test_the_oracle_has_at_least_095_and_what_learns_nothing_at_most_005() -> No
     made = oracle(info(), SEEDS, NoConfig(), CPU)
     assert isinstance(made, BestForCVaR)
     assert asked(made).min() >= 0.95
-    random = UniformRandom(info(), SEEDS, UniformRandomConfig(), CPU)
-    assert asked(random).mean() <= 0.05
+    assert asked(UniformRandom(info(), SEEDS, UniformRandomConfig(), CPU)).mean() <= 0.05
     assert asked(Climatology(info(), SEEDS, NoConfig(), CPU)).max() <= 0.05
     for action in (CAUTIOUS, BOLD):
         constant = ConstantAction(info(), SEEDS, ConstantActionConfig(action=action), CPU)
@@ -209,8 +205,7 @@ def test_untrained_networks_have_at_most_005() -> None:
     budget = ("paper", suite.budgets["paper"])
     task = suite.task("risk-bets")
     config = method_config(method, task, host, where="untrained", budget=budget)
-    agent = method.spec(host).load_factory()(info(), SEEDS, config, CPU)
-    assert asked(agent).mean() <= 0.05
+    assert asked(method.spec(host).load_factory()(info(), SEEDS, config, CPU)).mean() <= 0.05
 
 
 def test_the_oracle_of_a_sea_is_no_other_than_before() -> None:
@@ -249,8 +244,7 @@ def test_what_follows_an_action_is_as_often_as_the_table_says() -> None:
     assert out.valid is not None
     assert out.next_valid.all()
     assert ((out.valid.sum(-1) == 2) == on).all()
-    won = obs[:, -1] + out.reward
-    torch.testing.assert_close(out.next_obs[:, -1], won)
+    torch.testing.assert_close(out.next_obs[:, -1], obs[:, -1] + out.reward)
     for s, a in product(range(STATES), (CAUTIOUS, BOLD)):
         of = (state == s) & (action == a)
         n = int(of.sum())

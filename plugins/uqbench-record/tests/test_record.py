@@ -102,8 +102,7 @@ def test_its_row_says_self_run_and_ranks_beside_runs_that_others_check(tmp_path)
 
 
 def test_a_vector_environment_is_recorded_too(tmp_path):
-    envs = gymnasium.vector.SyncVectorEnv([corridor])
-    recorded = record(tmp_path, env=envs)
+    recorded = record(tmp_path, env=gymnasium.vector.SyncVectorEnv([corridor]))
     recorded.reset()
     for _ in range(recorded.steps):
         recorded.step(np.array([1]))
@@ -144,8 +143,7 @@ def test_a_trained_agent_is_evaluated_as_at_the_end_of_its_run(tmp_path):
     alone = uqbench.evaluate(lambda obs: 1, "toy", "short")
     assert alone["value"].to_dict() == {"evaluation_return": stored}
     assert alone["better"].to_dict() == {"evaluation_return": "max"}
-    worse = uqbench.evaluate(lambda obs: 0, "toy", "short")
-    assert worse["value"]["evaluation_return"] < stored
+    assert uqbench.evaluate(lambda obs: 0, "toy", "short")["value"]["evaluation_return"] < stored
 
 
 class Model:

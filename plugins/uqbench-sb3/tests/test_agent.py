@@ -88,8 +88,7 @@ def test_what_they_predict_is_what_was_paid(trained):
     q = trained[DQN][0].uncertainty(obs)
     assert q.mean.shape == (1, 2, 2)
     assert q.return_atoms is None
-    agent = trained[QRDQN][0]
-    stated = agent.uncertainty(obs)
+    stated = trained[QRDQN][0].uncertainty(obs)
     assert stated.return_atoms.shape == stated.return_probs.shape == (1, 2, 2, 5)
     assert (stated.return_probs.sum(-1) - 1).abs().max() < 1e-6
     assert torch.equal(stated.mean.argmax(-1), torch.ones(1, 2, dtype=torch.int64))

@@ -43,8 +43,7 @@ def poles(seeds: Sequence[int]) -> CartPoleLanes:
 
 
 def make(seeds: Sequence[int], **settings: Any) -> Sentinel:
-    env = poles(seeds)
-    info = EnvironmentInfo(env.observation_space, 2, 0.99, total_steps=100_000)
+    info = EnvironmentInfo(poles(seeds).observation_space, 2, 0.99, total_steps=100_000)
     return Sentinel(info, seeds, SentinelConfig(**SMALL | settings), CPU)
 
 
@@ -120,8 +119,7 @@ def member_logits(network: Any, lane: int, k: int, a: int, obs: Tensor) -> Tenso
 
 def member_laws(network: Any, lane: int, a: int, obs: Tensor) -> Tensor:
     """The three members' distributions ``[K, N]`` of one action."""
-    logits = [member_logits(network, lane, k, a, obs) for k in range(3)]
-    return torch.stack(logits).softmax(-1)
+    return torch.stack([member_logits(network, lane, k, a, obs) for k in range(3)]).softmax(-1)
 
 
 @pytest.mark.parametrize("epistemic", [CVaR(0.6), Expectation()], ids=str)
@@ -150,8 +148,7 @@ def test_weights_as_factors_by_hand(use, factor):
     loss = (laws * (laws / laws.mean(0)).log()).sum(-1)
     values = torch.stack([CVaR(0.25)(agent.support, law) for law in laws])
     worst = (factor * loss.softmax(-1) * values).min().item()  # CVaR_¼ of three equal atoms
-    given = agent.composite(obs[None, None])[0, 0, 1].item()
-    assert given == pytest.approx(worst, abs=1e-4)
+    assert agent.composite(obs[None, None])[0, 0, 1].item() == pytest.approx(worst, abs=1e-4)
 
 
 @pytest.mark.parametrize("minibatch", ["per_member", "shared"])
@@ -325,16 +322,14 @@ def filled(steps: int, capacity: int, p: float) -> tuple[Bootstrap, list[list[li
 
 def test_every_data_set_holds_the_masked_transitions_that_are_in_the_replay():
     """Before the ring is full, at that moment and after it went round, with every density."""
-    cases = product((1, 7, 50), (1, 5, 49, 50, 51, 173), (0.0, 1 / 3, 1.0))
-    for capacity, steps, p in cases:
+    for capacity, steps, p in product((1, 7, 50), (1, 5, 49, 50, 51, 173), (0.0, 1 / 3, 1.0)):
         bootstrap, expected = filled(steps, capacity, p)
         for lane, k in product(range(LANES), range(MEMBERS)):
             own = expected[lane][k]
             assert bootstrap.sizes[lane, k] == len(own)
             if own:
                 u = (torch.arange(len(own)) + 0.5) / len(own)
-                drawn = bootstrap.draw(u.expand(LANES, MEMBERS, -1))[lane, k]
-                assert drawn.tolist() == own
+                assert bootstrap.draw(u.expand(LANES, MEMBERS, -1))[lane, k].tolist() == own
 
 
 def test_masks_are_of_slots_and_the_largest_number_draws_the_newest():
@@ -342,8 +337,7 @@ def test_masks_are_of_slots_and_the_largest_number_draws_the_newest():
     masks = bootstrap.masks(torch.arange(50).expand(LANES, -1))
     last = bootstrap.draw(torch.full((LANES, MEMBERS, 1), 1 - 2**-24))
     for lane, k in product(range(LANES), range(MEMBERS)):
-        held = torch.nonzero(masks[lane, :, k]).flatten().tolist()
-        assert held == sorted(expected[lane][k])
+        assert torch.nonzero(masks[lane, :, k]).flatten().tolist() == sorted(expected[lane][k])
         assert last[lane, k].item() == expected[lane][k][-1]
     empty, _ = filled(20, 50, 0.0)
     assert not empty.masks(empty.draw(torch.rand(LANES, MEMBERS, 4)).flatten(1)).any()

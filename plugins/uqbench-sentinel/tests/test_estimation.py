@@ -116,8 +116,7 @@ def test_the_parts_add_up():
     torch.testing.assert_close(given.aleatoric + given.epistemic, given.total)
     assert (given.epistemic < 0).all()
     config = CompositeRiskConfig(risk=additive_risk(CVaR(0.25)))
-    additive = CompositeRiskEstimator(task, [0], config, CPU)
-    stated = additive.predict(task.data([0, 1]).inputs)
+    stated = CompositeRiskEstimator(task, [0], config, CPU).predict(task.data([0, 1]).inputs)
     torch.testing.assert_close(given.aleatoric, stated.total)
 
 
@@ -187,8 +186,7 @@ def test_weights_are_a_distribution_and_losses_are_bounded(kl, logits, lam, sign
     weights = ftrl.weights(loss, lam, sign)
     assert (weights >= 0).all()
     assert weights.sum().item() == pytest.approx(1)
-    order = loss.argsort()
-    rises = weights[order].diff() * sign
+    rises = weights[loss.argsort()].diff() * sign
     assert (rises >= -1e-12).all()  # monotone in the loss, in the direction of the sign
 
 

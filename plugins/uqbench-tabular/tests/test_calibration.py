@@ -31,8 +31,7 @@ def learned() -> tuple[PSRL, torch.Tensor]:
     )
     agent = PSRL(info, WORLDS, ModelBasedConfig(value_samples=39), CPU)
     deque(train(agent, env, 60), maxlen=0)
-    truth = drawn_optimal_truth(config, 0.9, WORLDS)
-    return agent, truth.evaluate(torch.zeros(400, 3)).q
+    return agent, drawn_optimal_truth(config, 0.9, WORLDS).evaluate(torch.zeros(400, 3)).q
 
 
 def chi_square(samples: torch.Tensor, truth: torch.Tensor) -> float:

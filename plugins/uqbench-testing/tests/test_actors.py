@@ -123,8 +123,7 @@ def targets_by_actor(windows: type[Windows]) -> list[list[float]]:
     agent.windows = windows(2, agent.online.widths[0], 4, info.discount, CPU)
     agent.counts.update = lambda features, action: torch.tensor([[1.0, 100.0]])  # type: ignore[method-assign]
     for step in transitions([3], (5,), 4, 40, actors=2):
-        action = agent.act(step.obs)
-        agent.observe(replace(step, action=action))
+        agent.observe(replace(step, action=agent.act(step.obs)))
     return found
 
 

@@ -382,8 +382,7 @@ POSTERIORS = [
 
 @pytest.mark.parametrize(("kind", "status"), POSTERIORS)
 def test_a_planted_posterior_reaches_its_nominal_coverage(kind, status):
-    subject = replace(agent(kind), calibrated=True)
-    (result,) = results([subject], only="uncertainty-coverage")
+    (result,) = results([replace(agent(kind), calibrated=True)], only="uncertainty-coverage")
     assert result.status == status
 
 
@@ -568,8 +567,7 @@ class Raises(Linear):
 
 
 def test_an_exception_of_an_agent_is_reported_once_under_its_own_name():
-    made = results([agent(Raises)])
-    (failed,) = [result for result in made if result.status == "failed"]
+    (failed,) = [result for result in results([agent(Raises)]) if result.status == "failed"]
     assert failed.check.id == "agent-runs"
     for said in ("KeyError", "no such head", "of act: raise KeyError"):
         assert said in failed.message

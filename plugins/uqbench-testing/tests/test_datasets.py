@@ -30,8 +30,7 @@ def test_no_test_point_is_trained_on_and_no_seed_repeats_a_data_set(name):
 
 
 def test_few_data_sets_are_excused():
-    origins = map(HOST.datasets.origin, HOST.datasets)
-    plugins = {plugin.name: plugin for plugin in origins}
+    plugins = {plugin.name: plugin for plugin in map(HOST.datasets.origin, HOST.datasets)}
     excused = [
         rule
         for plugin in plugins.values()

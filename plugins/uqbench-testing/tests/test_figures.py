@@ -20,8 +20,7 @@ def outcome():
 
     def tried(function):
         hook = SimpleNamespace(function=function, argnames=("board",))
-        subject = FigureSubject(name="toy", hook=hook, suites=suites, host=host)
-        (found,) = results([subject])
+        (found,) = results([FigureSubject(name="toy", hook=hook, suites=suites, host=host)])
         return found.status, found.message
 
     return tried

@@ -78,8 +78,7 @@ def test_a_new_plugin_passes_its_tests_and_has_a_row_within_three_minutes(
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
-    where = made("-c", "import uqbench; print(uqbench.__file__)")
-    assert str(python.parent.parent) in where
+    assert str(python.parent.parent) in made("-c", "import uqbench; print(uqbench.__file__)")
     name = f"new-{kind}"
     made("-m", "uqbench", "plugin", "new", name, "--kind", kind)
     pip = ("-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation")
@@ -91,8 +90,7 @@ def test_a_new_plugin_passes_its_tests_and_has_a_row_within_three_minutes(
     said = made("-m", "uqbench", "run", "--suite", suite).splitlines()
     (board,) = (line for line in said if line.endswith("/leaderboard.csv"))
     assert time.perf_counter() - began < 60 * MINUTES
-    methods = [line.split(",")[0] for line in (tmp_path / board).read_text().splitlines()]
-    assert len(methods) >= 2
+    assert len([line.split(",")[0] for line in (tmp_path / board).read_text().splitlines()]) >= 2
     if kind == "figure":
         what = ("--what", "returns-by-task", "--to", tmp_path / "pictures")
         made("-m", "uqbench", "plot", (tmp_path / board).parent, *what)

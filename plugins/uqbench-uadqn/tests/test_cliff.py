@@ -58,8 +58,7 @@ def test_the_paths_have_the_published_return_distributions():
 
 def test_the_best_risk_neutral_policy_takes_the_ledge_while_the_wind_is_weak():
     assert facts.optimal_return(PAPER) == pytest.approx(4.863875, abs=1e-12)
-    best = facts.optimal_values(PAPER).argmax(-1)
-    assert best[0, :4].tolist() == [RIGHT] * 4
+    assert facts.optimal_values(PAPER).argmax(-1)[0, :4].tolist() == [RIGHT] * 4
     strong = CliffConfig(wind=0.2)
     assert facts.optimal_return(strong) == pytest.approx(4.0, abs=1e-12)
     assert facts.optimal_values(strong)[0, 0].argmax() == UP
@@ -317,8 +316,7 @@ def test_every_lane_has_the_truth_of_its_own_policy():
     along = facts.return_distribution(PAPER, (RIGHT, UP, RIGHT, RIGHT, RIGHT, DOWN))
     assert truth.q[1, start, RIGHT].item() == pytest.approx(along.mean)
     values, probs = truth.returns[1, start, RIGHT], truth.probs[1, start, RIGHT]
-    variance = (probs * (values - along.mean).square()).sum().item()
-    assert variance == pytest.approx(along.variance)
+    assert (probs * (values - along.mean).square()).sum().item() == pytest.approx(along.variance)
 
 
 # -- the map of its cells --------------------------------------------------------------------------

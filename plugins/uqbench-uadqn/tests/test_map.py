@@ -49,7 +49,6 @@ def test_a_map_has_what_is_stated_what_is_true_and_their_ratio(kept):
 
 def test_without_a_truth_only_what_is_stated_is_drawn(kept):
     states, beliefs = map_beliefs(kept)
-    elsewhere = type(states)(states.obs + 1, states.places, states.actions)
-    assert map_truth(kept, elsewhere) == {}
+    assert map_truth(kept, type(states)(states.obs + 1, states.places, states.actions)) == {}
     names = set(figure(states, beliefs, "cliff", {}).data["map"])
     assert names == {"epistemic, predicted", "aleatoric, predicted"}

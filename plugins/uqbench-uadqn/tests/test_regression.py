@@ -52,8 +52,7 @@ def test_points_off_the_data_are_far_from_every_cluster():
     x = off_data()
     assert len(x) > 40
     assert min((x - m).abs().min().item() / s for m, s in CLUSTERS) > 5
-    data = COSINE.data(range(50)).inputs.flatten()
-    assert (x[:, None] - data).abs().min() > 0.05
+    assert (x[:, None] - COSINE.data(range(50)).inputs.flatten()).abs().min() > 0.05
 
 
 @pytest.mark.parametrize("task", [COSINE, FUNCTION])
@@ -182,8 +181,7 @@ def test_anchored_outputs_end_at_the_maximum_a_posteriori():
     pull = (features.T @ data.targets[0] / 0.25)[:, None, None] + own
     expected = torch.linalg.solve(precision, pull.flatten(1)).unflatten(1, (3, 2))
     weight, bias = (parameter.detach() for parameter in estimator.networks.parameters())
-    found = torch.stack([weight[0, :, 0], bias[0, :, 0]])
-    assert torch.allclose(found, expected, atol=1e-3)
+    assert torch.allclose(torch.stack([weight[0, :, 0], bias[0, :, 0]]), expected, atol=1e-3)
 
 
 def test_anchored_outputs_state_the_variance_over_all_predictions():

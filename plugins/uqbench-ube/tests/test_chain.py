@@ -46,8 +46,7 @@ def test_returns_have_the_means_and_the_variance_of_the_process():
 
 
 def test_every_step_ends_an_episode_and_tells_its_expected_regret():
-    lanes = ChainLanes(ChainConfig(), [0, 1, 2], None, CPU)
-    outcome = lanes.step(torch.tensor([0, 1, 1]))
+    outcome = ChainLanes(ChainConfig(), [0, 1, 2], None, CPU).step(torch.tensor([0, 1, 1]))
     assert outcome.terminated.all()
     assert not outcome.truncated.any()
     assert outcome.events["regret"].tolist() == [0.0, 1.0, 1.0]

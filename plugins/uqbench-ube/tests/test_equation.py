@@ -204,8 +204,7 @@ def toy() -> tuple[Tensor, Tensor, Tensor]:
 def solve_toy(local: list[float]) -> list[float]:
     mean, _, _ = toy()
     padded = torch.tensor([*local, 0.0, 0.0]).double()[:, None]
-    u = solve_uncertainty(padded, torch.ones(4, 1).double(), mean, DISCOUNT)
-    return u[:2, 0].tolist()
+    return solve_uncertainty(padded, torch.ones(4, 1).double(), mean, DISCOUNT)[:2, 0].tolist()
 
 
 def test_the_toys_bound_from_the_variance_of_the_mean_values():

@@ -124,8 +124,7 @@ def test_the_marginal_is_the_mixture_of_the_models():
 
 @pytest.mark.parametrize("measure", [CVaR(0.25), MeanStd(0.5), Best()])
 def test_one_model_or_samples_of_q_are_what_the_measure_says_bit_for_bit(measure):
-    generator = torch.Generator().manual_seed(0)
-    values, probs = torch.rand(2, 4, 3, 7, generator=generator)
+    values, probs = torch.rand(2, 4, 3, 7, generator=torch.Generator().manual_seed(0))
     rule: DecisionRule = MarginalRisk(measure)
     assert torch.equal(rule.of_distribution(values, probs), measure(values, probs))
     assert torch.equal(rule.of_samples(values), measure.of_quantiles(values))

@@ -53,8 +53,7 @@ CVARS = [(0.1, -10.0), (0.2, -10.0), (0.25, -8.0), (0.5, -4.0), (0.8, -1.875), (
 @pytest.mark.parametrize("order", [[0, 1, 2], [2, 0, 1], [1, 2, 0]])
 def test_cvar_is_the_mean_of_the_worst_mass(alpha, expected, order):
     values, mass = [-10.0, 0.0, 5.0], [0.2, 0.5, 0.3]
-    given = of(CVaR(alpha), [values[i] for i in order], [mass[i] for i in order])
-    assert_close(given, expected)
+    assert_close(of(CVaR(alpha), [values[i] for i in order], [mass[i] for i in order]), expected)
 
 
 @pytest.mark.parametrize("alpha", [0.1, 0.25, 0.9])

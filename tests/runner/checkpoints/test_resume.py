@@ -27,8 +27,7 @@ def checkpoints(store: Store) -> list[Path]:
 
 def test_stopped_at_every_boundary_it_equals_an_unbroken_one(batch, run, unbroken, tmp_path):
     store = Store(tmp_path)
-    found = [began(run(batch, store, until=step))[0] for step in STOPS]
-    assert found == [0, *STOPS[:-1]]
+    assert [began(run(batch, store, until=step))[0] for step in STOPS] == [0, *STOPS[:-1]]
     assert began(run(batch, store)) == [600]
     assert digests(store, batch) == unbroken
     record = store.read(batch.runs[0].folder).record
@@ -42,10 +41,8 @@ def test_stopped_at_every_boundary_it_equals_an_unbroken_one(batch, run, unbroke
 def test_a_checkpoint_of_other_code_is_refused_by_name(batch, run, tmp_path, kind, change):
     store = Store(tmp_path)
     run(batch, store, until=100)
-    record = store.read(batch.runs[0].folder).record
-    made = record.provenance
-    origin = find_resume_point(batch.runs, store, made)
-    assert origin.about.step == 100
+    made = store.read(batch.runs[0].folder).record.provenance
+    assert find_resume_point(batch.runs, store, made).about.step == 100
     own = {**getattr(made, kind)}
     assert own  # else nothing could be other
     here = made.model_copy(update={kind: change(own)})

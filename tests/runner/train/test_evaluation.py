@@ -151,11 +151,9 @@ def test_returns_are_summed_in_double_precision():
     class Rich(Countdown):
         def step(self, action: Tensor) -> Outcome:
             outcome = super().step(action)
-            reward = torch.where(self.steps == 1, 2.0**24, 1.0)
-            return replace(outcome, reward=reward)
+            return replace(outcome, reward=torch.where(self.steps == 1, 2.0**24, 1.0))
 
-    evaluated = evaluate(Policy(1), Rich([4]), 1, 1, 100)
-    assert evaluated.returns.item() == 2**24 + 3
+    assert evaluate(Policy(1), Rich([4]), 1, 1, 100).returns.item() == 2**24 + 3
 
 
 class Masked(Countdown):

@@ -32,8 +32,7 @@ class Clock(Env):
 
     def step(self, action):
         self.t += 1
-        mask = np.array([self.t % 2 == 0, True, True])
-        info = {"action_mask": mask}
+        info = {"action_mask": np.array([self.t % 2 == 0, True, True])}
         return np.array([self.t], np.float32), float(action), self.t == 5, False, info
 
 
@@ -150,8 +149,7 @@ class Stating(Endless):
 def test_a_loop_agent_states_uncertainty_as_one_lane_and_as_no_other_number():
     obs = torch.tensor([[[1.0], [2.0]]])
     assert SinglePolicy(Endless()).uncertainty(obs) is None
-    stated = SinglePolicy(Stating()).uncertainty(obs)
-    assert stated.mean.tolist() == [[[1.0] * 3, [2.0] * 3]]
+    assert SinglePolicy(Stating()).uncertainty(obs).mean.tolist() == [[[1.0] * 3, [2.0] * 3]]
     said = r"shape \(2, 2, 3\).*; expected floats of shape \(1, 2, 3\) \(Stating"
     with pytest.raises(UqbenchError, match=said):
         Checked(SinglePolicy(Stating(lanes=2)), 3, 0).uncertainty(obs)

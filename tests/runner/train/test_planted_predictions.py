@@ -405,8 +405,7 @@ FAULTY_REFERENCES = [
 
 @pytest.mark.parametrize(("change", "sentence"), FAULTY_REFERENCES)
 def test_a_faulty_reference_model_ends_its_runs_with_a_sentence(change, sentence, tmp_path):
-    faulty = problem(reference_model=lambda _: Reference(change))
-    found = reason(tmp_path, problem=faulty)
+    found = reason(tmp_path, problem=problem(reference_model=lambda _: Reference(change)))
     assert re.search(sentence, found), found
     assert "the reference model's" in found
 

@@ -160,8 +160,7 @@ def test_evaluation_episodes_stand_apart_from_training():
         assert episodes["event_falls"][own].tolist() == [[4, 0], [1, 0]][lane]
         assert values(records, "evaluation_return") == [(100, [1.5, 4.0][lane])]
         training = [episodes[name][~own] for name in ("step", "end", "length", "return")]
-        expected = [row[:4] for row in replayed(outcomes, lane)]
-        assert list(zip(*training, strict=True)) == expected
+        assert list(zip(*training, strict=True)) == [row[:4] for row in replayed(outcomes, lane)]
 
 
 @pytest.mark.parametrize(

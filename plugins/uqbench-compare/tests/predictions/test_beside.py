@@ -26,8 +26,7 @@ def known() -> np.ndarray:
     host = load_host()
     plan = Selection("regression", "paper").plan(host, "cpu", print)
     cell = next(cell for cell in plan.cells if cell.task.name == "diabetes")
-    runs = [run for run in cell.runs if run.seed == 3]
-    [(_, targets)] = _test_targets(cell, runs, host)
+    [(_, targets)] = _test_targets(cell, [run for run in cell.runs if run.seed == 3], host)
     return targets
 
 
@@ -53,8 +52,7 @@ def test_the_rows_of_the_same_data_set_stand_beside_the_best_first(known):
     alone = uqbench.score(**given, targets=known)
     assert rows.loc[("rmse", "yours"), "low"] == alone.loc["rmse", "low"]
     assert rows.attrs["absent"] == alone.attrs["absent"]
-    by_folder = uqbench.score(**given, targets=known, beside=BOARD)
-    assert by_folder.equals(rows)
+    assert uqbench.score(**given, targets=known, beside=BOARD).equals(rows)
 
 
 def test_other_targets_or_another_order_have_no_rows(known):

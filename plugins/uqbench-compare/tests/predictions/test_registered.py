@@ -66,10 +66,8 @@ def test_of_equally_probable_classes_each_is_in_the_set_by_its_part():
     given = classes([[0.1] * 10] * 10, range(10))
     assert registered.coverage_90(given) == pytest.approx(0.9)
     assert registered.width_90(given) == pytest.approx(9)
-    last = classes([[0.1] * 10] * 10, [9] * 10)
-    assert registered.coverage_90(last) == pytest.approx(0.9)
-    pair = classes([[0.8, 0.1, 0.1]], [2])
-    assert registered.coverage_90(pair) == pytest.approx(0.5)
+    assert registered.coverage_90(classes([[0.1] * 10] * 10, [9] * 10)) == pytest.approx(0.9)
+    assert registered.coverage_90(classes([[0.8, 0.1, 0.1]], [2])) == pytest.approx(0.5)
 
 
 def test_brier_and_sets_of_the_most_probable_classes_or_those_that_are_stated():

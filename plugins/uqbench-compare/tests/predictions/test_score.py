@@ -204,8 +204,7 @@ def test_what_a_format_cannot_say_is_absent_with_its_reason():
     rows = uqbench.score(samples=drawn, targets=values["targets"])
     assert rows.attrs["absent"]["nll"] == "needs a density, which samples have not"
     assert {"crps", "quantile_loss", "coverage_90", "interval_score_90", "rmse"} <= {*rows.index}
-    var = np.where(np.arange(60) == 7, 0.0, 1.0)
-    rows = uqbench.score(**values, var=var)
+    rows = uqbench.score(**values, var=np.where(np.arange(60) == 7, 0.0, 1.0))
     assert rows.attrs["absent"]["nll"] == "needs a variance above 0 at all points; 1 have none"
     rows = uqbench.score(**values)
     assert list(rows.index) == ["rmse"]

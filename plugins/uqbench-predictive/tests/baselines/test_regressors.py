@@ -151,8 +151,7 @@ def test_conformalized_quantiles_are_those_of_mapie(table):
     )
     theirs.conformalize(held.inputs[0].numpy(), held.targets[0].double().numpy())
     _, ends = theirs.predict_interval(test[0].numpy(), symmetric_correction=True)
-    own = estimator.predict(test).interval[0].numpy()
-    assert np.allclose(own, ends[..., 0], atol=1e-9)
+    assert np.allclose(estimator.predict(test).interval[0].numpy(), ends[..., 0], atol=1e-9)
 
 
 def test_an_interval_that_holds_too_much_moves_inwards(toy):
@@ -162,8 +161,7 @@ def test_an_interval_that_holds_too_much_moves_inwards(toy):
         zero = torch.zeros(inputs.shape[:2], dtype=torch.float64)
         return replace(values(zero, zero, zero + 1), interval=torch.stack([zero - 3, zero + 3], -1))
 
-    task = toy(0)
-    made = Conformal(task.problem, [0], TrainingConfig(hidden=(4,)), CPU)
+    made = Conformal(toy(0).problem, [0], TrainingConfig(hidden=(4,)), CPU)
     made.network = SimpleNamespace(fit=lambda *_: None, predict=wide)
     held = Data(torch.zeros(1, 19, 1), torch.linspace(-2, 2, 19)[None])
     made.fit(Data(held.inputs, held.targets, held), None, 1)

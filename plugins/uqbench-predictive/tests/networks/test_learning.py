@@ -157,8 +157,7 @@ def test_a_module_is_the_function_of_each_networks_weights():
     outputs = network(weights, INPUTS)
     for module, rows, found in zip(modules, INPUTS, outputs, strict=True):
         assert torch.equal(module.eval()(rows), found)
-    features = network.features(weights, INPUTS)
-    by_hand = features @ weights["head.weight"] + weights["head.bias"]
+    by_hand = network.features(weights, INPUTS) @ weights["head.weight"] + weights["head.bias"]
     assert torch.allclose(by_hand, outputs, atol=1e-6)  # a sum of floats near zero, too
     assert network.parameters == sum(p.numel() for p in modules[0].parameters())
     dropped = network(weights, INPUTS, Dropout(0.5, lane_generators([0, 1, 2])))

@@ -87,13 +87,11 @@ def test_blurs_spread_a_point_and_keep_its_light():
     spread = np.linalg.eigvalsh([np.cov(np.argwhere(one > 0.02).T) for one in line])
     assert (spread[:, 1] > 6 * spread[:, 0]).all()  # long and thin
     assert len({tuple(one[one > 0.01].round(6)) for one in line}) == 3  # each its own direction
-    turned = corruptions.glass(point, 1, rng)
-    assert turned.sum((1, 2)) == pytest.approx(np.ones(3), rel=1e-6)
+    assert corruptions.glass(point, 1, rng).sum((1, 2)) == pytest.approx(np.ones(3), rel=1e-6)
 
 
 def test_haze_lies_on_all_frequencies_below_and_magnification_keeps_the_middle():
-    black = np.zeros((200, 28, 28))
-    haze = corruptions.fog(black, 1, np.random.default_rng(0))
+    haze = corruptions.fog(np.zeros((200, 28, 28)), 1, np.random.default_rng(0))
     power = np.square(np.abs(np.fft.fft2(haze))).mean(0)
     assert power[0, 2] / power[0, 8] == pytest.approx(16, rel=0.3)
     image = scenes(1, 29).astype(np.float64)

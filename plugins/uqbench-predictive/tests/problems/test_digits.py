@@ -12,8 +12,7 @@ from uqbench.testing.worlds import asked_once
 
 
 def test_digits_keep_training_test_and_out_of_distribution_images_apart():
-    task = Digits(DigitsConfig(against="inverted"))
-    data = task.data([1, 2])
+    data = Digits(DigitsConfig(against="inverted")).data([1, 2])
     assert data.inputs.shape == (2, 100, 64)
     assert data.targets.max() < digits.CLASSES
     assert len(set(split(1).tolist())) == len(in_distribution()[1])

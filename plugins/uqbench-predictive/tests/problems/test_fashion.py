@@ -32,8 +32,7 @@ def task(monkeypatch, idx, csv, small_files):
     contents = {"train-images": idx(TRAIN), "train-labels": idx(LABELS), "test-images": idx(TEST)}
     contents |= {"test-labels": idx(LABELS), "digits": csv(DIGITS, np.arange(6))}
     small_files(Fashion, contents)
-    sizes = {"TRAINED": 20, "VALIDATED": 9, "OUTSIDE": 5, "CORRUPTED": 15}
-    for name, size in sizes.items():
+    for name, size in {"TRAINED": 20, "VALIDATED": 9, "OUTSIDE": 5, "CORRUPTED": 15}.items():
         monkeypatch.setattr(fashion, name, size)
     return Fashion(FashionConfig(tested=30))
 

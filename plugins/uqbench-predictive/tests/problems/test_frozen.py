@@ -91,8 +91,7 @@ def test_a_base_is_on_one_side_and_emoji_that_settings_are_chosen_with_on_neithe
     for seed in range(20):
         bases = [{*GROUP[part].tolist()} for part in compared._split(seed)]
         assert sum(map(len, bases)) == len(set.union(*bases))
-        of = compared.data([seed])
-        assert {*of.groups.flatten().tolist()} == bases[2]
+        assert {*compared.data([seed]).groups.flatten().tolist()} == bases[2]
 
 
 def test_each_emoji_by_itself_has_its_base_on_both_sides(folder):

@@ -35,8 +35,7 @@ def test_estimators_go_through_imagenets_features(features, against):
     ):
         estimator = kind(task.problem, seeds, config, CPU)
         estimator.fit(task.data(seeds), task.reference_model(seeds), steps=2)
-        given = asked_once(task, seeds, estimator.predict)
-        scores = task.score(seeds, given)
+        scores = task.score(seeds, asked_once(task, seeds, estimator.predict))
         assert all(score.shape == (2,) and score.isfinite().all() for score in scores.values())
 
 
@@ -67,8 +66,7 @@ def test_errors_are_those_of_the_reference_model(features):
         probs = torch.full((*predicted.shape, 4), 1 / 4)
         return PredictiveUncertainty(predicted, 0 * predicted, predicted, probs, "nats")
 
-    given = asked_once(task, [0], oracle)
-    assert task.score([0], given)["auroc"].tolist() == [1.0]
+    assert task.score([0], asked_once(task, [0], oracle))["auroc"].tolist() == [1.0]
 
 
 WRONG = [

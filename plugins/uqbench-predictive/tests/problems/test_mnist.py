@@ -86,8 +86,7 @@ def test_an_estimator_goes_through_mnist(folder, against):
     assert gray == pytest.approx([-0.1307 / 0.3081, (1 - 0.1307) / 0.3081])
     estimator = Laplace(task.problem, seeds, LaplaceConfig(samples=5), CPU)
     estimator.fit(data, task.reference_model(seeds), steps=1)
-    given = asked_once(task, seeds, estimator.predict)
-    scores = task.score(seeds, given)
+    scores = task.score(seeds, asked_once(task, seeds, estimator.predict))
     assert set(scores) == {"auroc", "aupr", "fpr95", "retention_auc"}
     assert all(score.shape == (2,) and score.isfinite().all() for score in scores.values())
     other = MNIST(MNISTConfig(against="kmnist", points=3)).reference_model([1])

@@ -52,8 +52,7 @@ def test_digits_have_corrupted_near_and_far_inputs():
     sets = Real(RealConfig()).evaluation_sets([3])
     assert set(sets) == {"test", "corrupted", "near", "far"}
     assert torch.equal(sets["corrupted"].targets, sets["test"].targets)
-    changed = (sets["corrupted"].inputs != sets["test"].inputs).any(-1)
-    assert changed.all()
+    assert (sets["corrupted"].inputs != sets["test"].inputs).any(-1).all()
     known = {row.tobytes() for row in in_distribution()[0]}
     assert not any(row.numpy().tobytes() in known for row in sets["near"].inputs[0])
 
@@ -113,8 +112,7 @@ def test_a_table_of_r_has_factors_as_numbers_and_each_row_once(frame):
     task = Real(RealConfig(name="satellite"))
     data, test = task.data([5]), task.evaluation_sets([5])["test"]
     assert task.inputs == (5,)
-    sizes = [len(part.targets[0]) for part in (data, data.validation, test)]
-    assert sizes == [1_000, 200, 500]
+    assert [len(part.targets[0]) for part in (data, data.validation, test)] == [1_000, 200, 500]
     rows = torch.cat([data.inputs[0], data.validation.inputs[0], test.inputs[0]])
     assert len(torch.unique(rows, dim=0)) == 1_700
     assert torch.equal(data.targets[0], (data.inputs[0, :, 0] > -frame["a"].mean()).long()) or (

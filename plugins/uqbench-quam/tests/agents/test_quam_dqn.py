@@ -107,8 +107,7 @@ def test_actions_are_optimistic_by_the_bonus_and_uncertainty_reports_it():
 
 def test_it_searches_between_gradient_steps_too():
     """With a gradient step every fifth step: in step 62 it acts as in step 60."""
-    rare = replace(SMALL, learn_period=5, epsilon=0.0)
-    made = agent(range(20), 62, rare)
+    made = agent(range(20), 62, replace(SMALL, learn_period=5, epsilon=0.0))
     assert not made.phase(made.clock.t)[0]
     obs = torch.randn(20, 3, generator=torch.Generator().manual_seed(7))
     reported = made.uncertainty(obs[:, None])
@@ -119,6 +118,5 @@ def test_it_searches_between_gradient_steps_too():
 def test_before_learning_actions_are_uniformly_random():
     # 4 actions, 400 lanes: a count of 100 has a standard deviation of 8.7; ±45 is 5 of them
     made = QuamDQN(INFO, range(400), SMALL, CPU)
-    counts = act(made, torch.zeros(400, 3)).bincount(minlength=4)
-    assert (counts - 100).abs().max() < 45
+    assert (act(made, torch.zeros(400, 3)).bincount(minlength=4) - 100).abs().max() < 45
     assert made.uncertainty(torch.zeros(400, 1, 3)).epistemic_var is None

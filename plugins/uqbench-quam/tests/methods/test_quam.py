@@ -29,8 +29,7 @@ def test_points_are_searched_for_by_themselves(toy):
         alone = estimator.predict(many[:, [point]]).epistemic
         assert torch.allclose(alone[:, 0], together[:, point], rtol=1e-6)
     # a lane's searches fall into other groups where another lane's come before: still the same bits
-    single = fitted(task, [2], **search)
-    assert torch.equal(single.predict(many[1:]).epistemic[0], together[1])
+    assert torch.equal(fitted(task, [2], **search).predict(many[1:]).epistemic[0], together[1])
 
 
 def test_a_search_of_one_step_meets_the_reference_alone(toy, predict):
@@ -98,8 +97,7 @@ def test_figure_b1_s_asymptotic_variance_is_a_quarter_of_e_to_the_ninth_minus_on
 
 def test_a_proposal_proportional_to_the_integrand_has_no_variance_and_theorem_1_holds():
     posterior = torch.tensor([0.7, 0.2, 0.1], dtype=torch.float64)
-    divergences = torch.tensor([0.0, 0.3, 2.0], dtype=torch.float64)
-    integrand = posterior * divergences
+    integrand = posterior * torch.tensor([0.0, 0.3, 2.0], dtype=torch.float64)
     best = integrand / integrand.sum()
     assert asymptotic_variance(integrand[1:], best[1:], 1.0).item() == pytest.approx(0, abs=1e-12)
     variance = asymptotic_variance(integrand, posterior, 1.0)

@@ -243,8 +243,7 @@ def test_ids_in_pictures_are_unique_and_pictures_have_a_text_alternative(deepsea
 
 @pytest.mark.long
 def test_the_same_boards_give_the_same_page(explorer, host, suites):
-    again = Explorer([Folder(FOLDER)], suites, host, "leaderboards")
-    assert again.file() == explorer.file()
+    assert Explorer([Folder(FOLDER)], suites, host, "leaderboards").file() == explorer.file()
 
 
 def test_names_from_elsewhere_are_text_and_a_submitted_row_says_so(tmp_path, host, site):
@@ -288,16 +287,14 @@ def test_titles_of_pages_and_cells_are_text():
 
 
 def test_the_matrix_counts_each_claim_once_and_only_tested_ones_can_be_wrong():
-    board = StoredBoard.read(FOLDER)
-    judged = judged_claims(board)
+    judged = judged_claims(StoredBoard.read(FOLDER))
     with (FOLDER / "claims.csv").open() as file:
         assert len(judged) == len({row["claim"] for row in csv.DictReader(file)})
     (paper,) = by_paper(judged)
     assert paper.decided == paper.count("holds") + paper.count("does not hold")
     assert paper.wrong == pytest.approx(0.05 * len(judged))
     assert sum(paper.count(verdict.value) for verdict in Verdict) == len(judged)
-    untested = [replace(claim, tested=False) for claim in judged]
-    assert by_paper(untested)[0].wrong == 0
+    assert by_paper([replace(claim, tested=False) for claim in judged])[0].wrong == 0
 
 
 def test_a_claim_counts_as_the_board_of_most_seeds_that_it_needs_has_it():
@@ -322,8 +319,7 @@ def test_a_claim_counts_as_the_board_of_most_seeds_that_it_needs_has_it():
 def test_the_finding_and_the_pictures_say_the_names_of_papers(deepsea):
     """Names on the board, such as ``mm``, are in neither; the rows' data keep them."""
     data = deepsea.boards["deepsea-demo"]
-    keys = {one["name"] for one in data["methods"] if one["title"] != one["name"]}
-    assert "mm" in keys
+    assert "mm" in {one["name"] for one in data["methods"] if one["title"] != one["name"]}
     drawn = " ".join(re.sub(r"<[^>]*>", " ", one["svg"]) for one in data["figures"])
     assert "Moment matching" in drawn
     for key in ("mm", "ube-zeta-1"):

@@ -63,8 +63,7 @@ def test_names_of_few_points_stand_beside_them_and_across_no_bar():
     placed = label_positions(points, SIZE)
     assert (abs(placed["label_x"] - placed["x"]) < 20).all()
     assert (placed["line_x"] == placed["x"]).all()  # no line leads to a name that is near
-    right = (80.0, 240.0, 200.0, 240.0)
-    barred = label_positions(points, SIZE, [right]).iloc[0]
+    barred = label_positions(points, SIZE, [(80.0, 240.0, 200.0, 240.0)]).iloc[0]
     assert barred["label_y"] != 240.0
 
 
@@ -81,8 +80,7 @@ def test_no_name_of_a_committed_board_is_nearest_to_anothers_point(wide):
             data, level = trust.frame(board.leaderboard, board.ranking)
         except NotDrawableError:
             continue
-        chart = trust.chart(data, level, "score", board.finding, wide)
-        placed = chart.layer[-1].data
+        placed = trust.chart(data, level, "score", board.finding, wide).layer[-1].data
         check(placed, (trust.WIDTH * wide, np.inf))
         assert set(placed["method"]) <= set(board.methods)
         if len(placed) < CROWDED:

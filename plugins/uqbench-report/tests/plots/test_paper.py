@@ -123,8 +123,7 @@ def test_names_are_those_that_a_person_would_write(monkeypatch):
 
 
 def test_every_point_says_its_numbers_when_it_is_pointed_at():
-    text = svg(intervals.figure(NIGHT))
-    titles = re.findall(r"<title>([^<]*)</title>", text)
+    titles = re.findall(r"<title>([^<]*)</title>", svg(intervals.figure(NIGHT)))
     assert len(titles) == len(NIGHT.methods)
     row = NIGHT.leaderboard.iloc[0]
     assert f"{row['method']} {row['mean']:.3f} [" in titles[0]

@@ -56,8 +56,7 @@ class Run:
             action = act(self.agent, obs, valid)
             out = self.env.step(action)
             self.trace.append(torch.stack([obs, action, out.reward]))
-            step = as_step(obs, action, out)
-            self.agent.observe(step)
+            self.agent.observe(as_step(obs, action, out))
             obs, valid = out.obs, out.valid
         self.now = obs, valid
         return self

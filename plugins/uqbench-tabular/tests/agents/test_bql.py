@@ -47,8 +47,7 @@ def test_the_projection_of_a_normal_gamma_is_itself(model):
 def test_the_projection_minimizes_the_divergence_from_a_mixture():
     """``KL(q ‖ p)`` is ``−E_q log p`` and a constant; scipy's minimum has the same parameters."""
     parts = torch.tensor([[-1.0, 2.0], [3.0, 8.0], [4.0, 2.5], [2.0, 5.0]]).double()
-    mixture = NormalGamma(*parts)
-    q = bql.mixture_moments(mixture)
+    q = bql.mixture_moments(NormalGamma(*parts))
     mu2_tau = (q.spread + q.mu_tau**2 / q.tau).item()
 
     def cross_entropy(p: np.ndarray) -> float:
@@ -90,8 +89,7 @@ def transition(reward: float) -> Step:
 def test_an_update_is_the_mixture_over_the_next_states_return(moments, samples, tolerance, make):
     """The moments of the mixture by numerical integration over z, then the projection."""
     learner = make(bql.BayesianQLearning, (0,), 3, samples=samples, moments=moments)
-    following = learned_next_state(learner)
-    m, lam, alpha, beta = numbers(following)
+    m, lam, alpha, beta = numbers(learned_next_state(learner))
     next_return = stats.t(2 * alpha, m, (beta * (lam + 1) / (alpha * lam)) ** 0.5)
 
     def expectation(term) -> float:

@@ -49,5 +49,4 @@ def test_an_episode_that_ends_is_refused(kind, end, make):
 @every_agent
 def test_a_short_run_has_its_pinned_rewards(kind, start):
     """If these numbers change, so has the algorithm, or its random streams."""
-    run = start(kind).go(300)
-    assert run.rewards().sum(0).tolist() == pytest.approx(PINNED[kind])
+    assert start(kind).go(300).rewards().sum(0).tolist() == pytest.approx(PINNED[kind])

@@ -25,8 +25,7 @@ from uqbench.uncertainty.interval_scores import score_uncertainty
 def test_the_plan_respects_the_masks_that_have_been_seen(make):
     """An untried action looks attractive to its prior; planning must not count on it."""
     agent = make(seeds=(0,), prior_mu0=5.0)
-    everywhere = agent.action_values()
-    assert torch.allclose(everywhere, torch.tensor(50.0, dtype=torch.float64))
+    assert torch.allclose(agent.action_values(), torch.tensor(50.0, dtype=torch.float64))
     for _ in range(200):
         act(agent, torch.tensor([4]), torch.tensor([[False, True]]))
         no = torch.tensor([False])

@@ -62,8 +62,7 @@ def test_the_oracle_has_no_regret_and_noise_that_is_common_cancels():
     env, other = lanes(world), lanes(world)
     for t in range(9):
         best = env.step(world.oracle()[env._state])
-        worse = torch.full((2,), 2 if t % 3 == 0 else 0)
-        out = other.step(worse)
+        out = other.step(torch.full((2,), 2 if t % 3 == 0 else 0))
         assert best.events["regret"].tolist() == [0, 0]
         assert (best.reward.std() > 0) == (t % 3 != 2)
         assert out.events["regret"].tolist() == pytest.approx([0.5 * (t % 3 == 0)] * 2, abs=1e-6)
