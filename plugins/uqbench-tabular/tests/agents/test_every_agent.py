@@ -1,4 +1,4 @@
-"""What every agent promises: masks, lanes, resuming, purity, continuing tasks."""
+"""What every agent promises: masks, lanes, resuming, purity; Thompson sampling."""
 
 import pytest
 import torch
@@ -10,8 +10,9 @@ from uqbench_tabular.agents.psrl import PSRL
 from uqbench_tabular.agents.q_learning import QLearning
 from uqbench_tabular.agents.ube import UBE
 
+from uqbench.lanes import Normal, greedy
 from uqbench.testing.results import results
-from uqbench.testing.worlds import step_of_actors
+from uqbench.testing.worlds import act, step_of_actors
 
 PINNED = {
     PSRL: [62.0, 77.8],
@@ -50,3 +51,39 @@ def test_an_episode_that_ends_is_refused(kind, end, make):
 def test_a_short_run_has_its_pinned_rewards(kind, start):
     """If these numbers change, so has the algorithm, or its random streams."""
     assert start(kind).go(300).rewards().sum(0).tolist() == pytest.approx(PINNED[kind])
+
+
+CPU = torch.device("cpu")
+STREAMS = {UBE: "ube/noise", MomentMatching: "moment-matching/noise"}
+both = pytest.mark.parametrize("kind", STREAMS)
+
+
+@both
+def test_actions_are_the_best_of_values_with_fresh_noise(kind, taught):
+    agent = taught(kind, zeta=0.7, replan_every=50)
+    noise = Normal((0, 1), STREAMS[kind], (2,), CPU)
+    obs = torch.tensor([1, 3])
+    taken = act(agent, obs)
+    values = agent.action_values()
+    deviation = 0.7 * agent.variance(values).sqrt()
+    lanes = torch.arange(2)
+    for t in range(30):
+        sampled = values[lanes, obs] + noise.at(t) * deviation[lanes, obs]
+        assert torch.equal(taken, sampled.argmax(-1))
+        agent.t = t + 1
+        taken = act(agent, obs)
+
+
+@both
+def test_uncertainty_is_the_gaussian_acted_by_and_the_posteriors_variance_its_oracle(kind, taught):
+    agent = taught(kind, zeta=0.5, value_samples=16)
+    obs = torch.tensor([[2, 0], [1, 1]])
+    stated = agent.uncertainty(obs)
+    values = agent.action_values()
+    variance = 0.25 * agent.variance(values)
+    oracle = agent.policy_variance(greedy(values, agent.available))
+    for lane in range(2):
+        assert torch.equal(stated.mean[lane], values[lane, obs[lane]])
+        assert torch.equal(stated.epistemic_var[lane], variance[lane, obs[lane]])
+        assert torch.equal(stated.oracle_var[lane], oracle[lane, obs[lane]])
+    assert stated.value_samples is None
