@@ -89,8 +89,7 @@ def test_on_a_full_disk_an_archive_stays_as_it_was_and_that_is_said(tmp_path, mo
     assert made.packed("scores") == {"s1"}
     assert inside(tmp_path / "out")["scores-1.tar"] == {"results/s1"}
     made.pack({"scores": files(tmp_path, "s1", "w1")})
-    assert made.packed("scores") == {"s1", "w1"}
-    assert made.full == ""
+    assert (made.packed("scores"), made.full) == ({"s1", "w1"}, "")
 
 
 def test_what_the_wheels_need_and_nobody_brings_is_named(tmp_path: Path) -> None:

@@ -83,8 +83,7 @@ def test_progress_goes_to_stderr_and_the_table_with_its_path_to_stdout(finished)
 
 def test_running_again_does_nothing_and_changes_no_byte(finished):
     out, stdout, _ = finished
-    before = files(out)
-    again = run_toy(out)
+    before, again = files(out), run_toy(out)
     assert f"{N_RUNS} finished: not run again" in again.stderr
     assert "all runs" not in again.stderr
     assert again.stdout == stdout
@@ -326,8 +325,7 @@ def test_a_board_keeps_fifty_points_of_a_learning_curve(finished):
     curves = pandas.read_parquet(out / "leaderboards/toy/paper/curves.parquet")
     for (task, method), own in curves.groupby(["task", "method"], observed=True):
         assert own["step"].tolist() == [12 * k for k in range(1, 51)]
-        shown = own.dropna(subset="value").iloc[0]
-        within = []
+        shown, within = own.dropna(subset="value").iloc[0], []
         for path in (out / f"toy/paper/{task}/{method}").glob("*/episodes.parquet"):
             of = pandas.read_parquet(path)
             of = of[(of["phase"] == "training") & (of["end"] != "unfinished")]

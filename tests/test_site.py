@@ -33,8 +33,7 @@ def test_the_pictures_are_current():
 
 def test_every_board_is_in_the_world_of_its_observations(tools):
     worlds = {one.id: one.world for one in tools.boards()}
-    assert worlds["deepsea-paper"] == "tabular"
-    assert worlds["cartpole-paper"] == "small"
+    assert (worlds["deepsea-paper"], worlds["cartpole-paper"]) == ("tabular", "small")
     assert {world for board, world in worlds.items() if board.startswith("minatar")} == {"pixels"}
     assert worlds["ood-digits-paper"] == "predictions"
 

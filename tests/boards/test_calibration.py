@@ -54,8 +54,7 @@ def test_the_word_is_the_printed_interval_against_the_band(low, high, said):
 
 
 def test_a_level_of_95_has_half_as_wide_a_band():
-    assert word(0.93, 0.97, 0.95) == CALIBRATED
-    assert word(0.90, 0.92, 0.95) == NARROW
+    assert (word(0.93, 0.97, 0.95), word(0.90, 0.92, 0.95)) == (CALIBRATED, NARROW)
 
 
 def test_more_runs_of_the_same_kind_never_turn_a_word_around():
@@ -151,8 +150,7 @@ def test_words_of_older_boards_are_read_by_their_intervals():
 def test_where_the_posterior_is_exact_its_intervals_are_calibrated():
     board = StoredBoard.read(BOARDS / "priormdp-sbc" / "paper").leaderboard
     said = dict(zip(board["method"], board["calibration"], strict=True))
-    assert said["psrl"] == CALIBRATED
-    assert said["bql"] == NARROW
+    assert (said["psrl"], said["bql"]) == (CALIBRATED, NARROW)
     assert said["mm"] == OPEN  # covers 84 %, and its interval contains the band's end
     assert said["ube"] == said["ube-zeta-1"] == WIDE
 

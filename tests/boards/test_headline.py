@@ -116,8 +116,7 @@ def _of_tasks(said, methods, by, tasks, metric):
 
 
 def _of_trivial(said, board, methods, by):
-    beats = methods["beats_trivial"]
-    scored = methods[methods[by].notna()]
+    beats, scored = methods["beats_trivial"], methods[methods[by].notna()]
     trivial = board[board["role"] == "trivial"][by].dropna()
     below = scored[by] < trivial.max()
     nobody = "no" in {*beats} and ((beats[scored.index] == "no") | below).all()
@@ -247,8 +246,7 @@ def test_headlines_are_short():
 def drawn(generator):
     """The tables of a random board: ranks follow a random order of its scores."""
     n, default = int(generator.integers(1, 9)), generator.random() < 0.3
-    ranks = bool(generator.random() < 0.9)
-    rows = []
+    ranks, rows = bool(generator.random() < 0.9), []
     scores = np.round(generator.normal(0.5, 0.4, n), 6)
     gap, known = generator.choice([0.0, 0.2, 1.0]), generator.random(n) < 0.9
     trivial = {f"t{k}": round(float(generator.normal(0.2, 0.4)), 6)

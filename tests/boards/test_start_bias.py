@@ -67,8 +67,7 @@ def test_a_law_that_starts_at_the_middle_of_its_support_breaks_the_rule(start_bi
 def test_a_row_has_no_rank_where_runs_are_too_short_to_forget_its_start(budget, role):
     """202 syncs of a night leave 13 % of a belief, ``.99^202``; 5,000 of `paper` nothing."""
     roles = Selection("minatar", budget).plan(Host.load(), "cpu").roles
-    assert roles["epinet-dqn"] == role
-    assert roles["dqn"] == "method"
+    assert (roles["epinet-dqn"], roles["dqn"]) == (role, "method")
 
 
 def test_rows_of_the_first_board_that_a_newcomer_makes_start_at_zero(start_bias):

@@ -109,8 +109,7 @@ def test_a_run_of_fewer_steps_than_points_has_empty_parts():
     two = {"phase": np.full(2, "training", object), "end": np.full(2, "terminated", object)}
     episodes = {"step": np.array([15, 30]), **two, "return": np.array([3.0, 5.0])}
     points = _points(records, episodes, 30)
-    assert len(points) == PARTS
-    assert points["step"].iloc[-1] == 30
+    assert (len(points), points["step"].iloc[-1]) == (PARTS, 30)
     assert points["return"].sum() == 8.0
     assert points["reward_per_step"].sum() == 30  # one a step
 
@@ -128,8 +127,7 @@ def runs(returns: list[list[float]]) -> pd.DataFrame:
 def test_a_learning_curve_is_the_mean_of_the_runs_that_have_an_episode():
     nan = math.nan
     found = learning_curves(runs([[1, 4], [2, nan], [3, nan]]))
-    assert found["value"].tolist() == [2.0, 4.0]
-    assert found["runs"].tolist() == [3, 1]
+    assert (found["value"].tolist(), found["runs"].tolist()) == ([2.0, 4.0], [3, 1])
     reach = 4.302652729911275 / math.sqrt(3)  # Student's quantile, two degrees; deviation 1
     assert found["high"].iloc[0] == pytest.approx(2 + reach)
     assert math.isnan(found["low"].iloc[1])

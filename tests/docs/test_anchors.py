@@ -47,8 +47,7 @@ def test_every_entry_is_pointed_to_and_every_pointer_has_an_entry():
         for entry in re.findall(r"\bsee\(['\"]([a-z-]+)['\"]\)", path.read_text(encoding="utf-8"))
     }
     entries = re.findall(r"^### (.+)$", PAGE, re.MULTILINE)
-    assert len(entries) == len(set(entries))
-    assert set(entries) == pointed
+    assert (len(entries), set(entries)) == (len(set(entries)), pointed)
 
 
 def test_a_message_names_the_page_and_the_entry(tmp_path):

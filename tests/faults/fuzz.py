@@ -113,8 +113,7 @@ def readers(host: Host, plan: Plan, store: Store, board: dict[str, bytes], folde
         folder: for the files that are read.
     """
     toy = next(path for path, plugin in host.suite_files if plugin.name == "toy")
-    plugin = host.suite_files[0][1]
-    suite = toy.read_bytes()
+    plugin, suite = host.suite_files[0][1], toy.read_bytes()
     extension = b"\n".join(
         [b'[[extend.toy.methods]]\nname = "third"\nagent = "walker"\nconfig = { forward = 0.5 }',
          b"[[extend.toy.claims]]" + suite.split(b"[[claims]]")[1].replace(b"first", b"again")]

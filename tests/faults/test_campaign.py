@@ -86,8 +86,7 @@ def test_a_link_in_place_of_a_folder_leads_no_command_out(level, plan, host, who
     linked.symlink_to(outside)
     inner = outside.joinpath(*run.folder.parts[depth:])
     (inner / "run.json").unlink()  # something to do
-    before = files(outside)
-    store = Store(root)
+    before, store = files(outside), Store(root)
     named = {place: stored for place, stored in store.walk() if stored.reason}
     place = "/".join(run.folder.parts[:depth])
     assert "symbolic link" in str(named[place].reason)

@@ -169,8 +169,7 @@ COMMANDS = ("score", "compare", "leaderboard", "list", "status", "claims", "cite
 
 def drawn(folder: Path, generator: random.Random) -> list[str]:
     """A line of a command, options and words that may fit, and perhaps a file that is changed."""
-    words = [*WORDS]
-    command = generator.choice(COMMANDS)
+    words, command = [*WORDS], generator.choice(COMMANDS)
     if generator.random() < 0.5:
         name = generator.choice(["good.csv", "good.npz", "twice.csv", "words.csv"])
         data = bytearray((folder / name).read_bytes())

@@ -94,8 +94,7 @@ def test_streams_and_neighboring_seeds_are_uncorrelated() -> None:
 def test_uniform_numbers_are_uniform_in_the_half_open_interval() -> None:
     """One in a million."""
     values = draws(Uniform(SEEDS, "s", (2,)), range(2048))
-    assert values.dtype == torch.float32
-    assert values.shape == (2048, 4, 2)
+    assert (values.dtype, values.shape) == (torch.float32, (2048, 4, 2))
     assert values.min() >= 0
     assert values.max() < 1
     assert stats.kstest(values.flatten().numpy(), "uniform").pvalue > RARE
@@ -104,8 +103,7 @@ def test_uniform_numbers_are_uniform_in_the_half_open_interval() -> None:
 def test_normal_numbers_are_standard_normal() -> None:
     """One in a million."""
     values = draws(Normal(SEEDS, "s", (2,)), range(2048))
-    assert values.dtype == torch.float32
-    assert values.shape == (2048, 4, 2)
+    assert (values.dtype, values.shape) == (torch.float32, (2048, 4, 2))
     assert stats.kstest(values.flatten().numpy(), "norm").pvalue > RARE
 
 

@@ -114,8 +114,7 @@ def test_intervals_are_the_last_column_to_go(board):
 def test_long_names_keep_their_begin_and_end_and_what_is_said_of_them():
     assert shortened("ua-dqn-averse-biased", 24) == "ua-dqn-averse-biased"
     short = shortened("ua-dqn-averse-without-any-bias-of-it", 24)
-    assert short == "ua-dqn-avers…-bias-of-it"
-    assert len(short) == 24
+    assert (short, len(short)) == ("ua-dqn-avers…-bias-of-it", 24)
 
 
 def test_a_board_ends_with_its_finding_within_twenty_lines(board):

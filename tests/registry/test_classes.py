@@ -33,8 +33,7 @@ def install(folder: Path, name: str, kinds: tuple[str, ...]) -> Path:
     """A package as pip leaves it, without pip; returns the folder of its modules."""
     write(folder / name, render(name, kinds))
     project = tomllib.loads((folder / name / "pyproject.toml").read_text())["project"]
-    source = folder / name / "src"
-    lines = []
+    source, lines = folder / name / "src", []
     for group, own in project["entry-points"].items():
         lines += [f"[{group}]", *(f"{key} = {value}" for key, value in own.items())]
     commands.install(source, name, "0.1.0", "\n".join(lines))

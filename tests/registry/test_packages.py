@@ -41,8 +41,7 @@ def test_both_names_of_a_module_are_one_module(name):
 
 def without(package: str, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """A Python whose path is ours but for a package: neither its code nor its metadata is there."""
-    module = package.replace("-", "_")
-    path = []
+    module, path = package.replace("-", "_"), []
     for number, place in enumerate(map(Path, sys.path)):
         if not place.is_dir() or (place / module).exists():
             continue

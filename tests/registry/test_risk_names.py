@@ -82,8 +82,7 @@ RULES = [
 
 @pytest.mark.parametrize(("text", "expected"), RULES)
 def test_a_decision_rule_by_name_and_back(text, expected):
-    assert NAMES.rule(text) == expected
-    assert NAMES.text(expected) == text
+    assert (NAMES.rule(text), NAMES.text(expected)) == (expected, text)
     if " of " in text:
         assert NAMES.composite(text) == expected
         with pytest.raises(UqbenchError, match="a composition cannot be used here"):

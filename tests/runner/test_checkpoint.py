@@ -251,8 +251,7 @@ def test_what_a_scheduler_or_a_closed_terminal_sends_is_one_where_it_interrupts(
 
 
 def test_another_thread_has_none():
-    found = []
-    before = signal.getsignal(signal.SIGINT)
+    found, before = [], signal.getsignal(signal.SIGINT)
 
     def work() -> None:
         with deferred_interrupts() as interrupts:

@@ -43,10 +43,8 @@ def test_lanes_are_the_budgets_or_the_default_and_no_part_of_an_identity(host, t
 
 
 def test_elsewhere_no_more_batches_are_made_than_are_executed_at_once():
-    assert lanes_elsewhere(20, 10) == 2
-    assert lanes_elsewhere(21, 10) == 3
-    assert lanes_elsewhere(10_000, None) == CPU_LANES
-    assert lanes_elsewhere(3, None) == 1
+    assert (lanes_elsewhere(20, 10), lanes_elsewhere(21, 10)) == (2, 3)
+    assert (lanes_elsewhere(10_000, None), lanes_elsewhere(3, None)) == (CPU_LANES, 1)
     assert default_lanes(1000, 4) == CPU_LANES
 
 

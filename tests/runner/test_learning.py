@@ -53,8 +53,7 @@ def test_the_least_of_the_runs_is_told_and_none_is_said_in_place_of_a_score():
     beside = {"gradient_steps": 300.0, "untrained": 1.0, "random": 0.5}
     proofs = [beside | {"moved": 0.2, "trained": 3.0}, beside | {"moved": 0.1, "trained": 5.0}]
     told = "300 gradient steps, return 4, untrained 1, random 0.5"
-    assert said(proofs) == told
-    assert said([{"moved": 0.25}]) == ""
+    assert (said(proofs), said([{"moved": 0.25}])) == (told, "")
     assert said([{"trained": 2.0, "random": 1.0}]) == "return 2, random 1"
     assert NONE in said([*proofs, {"gradient_steps": 300.0, "moved": 0.0}])
     assert NONE in said([{"gradient_steps": 0.0, "moved": 0.1}])

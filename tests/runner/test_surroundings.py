@@ -312,8 +312,7 @@ def test_a_worker_is_replaced_after_one_that_changed_it(host, tmp_path, capfd):
     for place, stored in Store(tmp_path / "results").walk():
         assert stored.state is RunState.FINISHED
         pids[place.split("/")[3]].add(stored.record.process.pid)
-    assert len(pids["fast"]) == 1
-    assert len(pids["rude"]) == 2
+    assert (len(pids["fast"]), len(pids["rude"])) == (1, 2)
 
 
 WHY = "AttributeError: module 'numpy' has no attribute 'row_stack'"

@@ -110,8 +110,7 @@ def test_steps_of_what_takes_little_make_no_promise(groups):
 
 def test_the_last_batches_do_not_fill_all_processes(groups):
     """Three equal batches, two processes: twice one of them, not one and a half."""
-    known = Known(dict.fromkeys(["slow", "fast"], 1.0))
-    free = []
+    known, free = Known(dict.fromkeys(["slow", "fast"], 1.0)), []
     for number in (1, 3):
         time_left = TimeLeft(groups[:number], known, 2, lambda: 0.0)
         time_left.left()

@@ -102,8 +102,7 @@ def test_a_half_is_never_outside_where_no_arrangement_is_that_rare(n, tasks, alp
 def test_where_variances_differ_the_interval_is_studentized():
     """One group far below or above the other: its runs are coins, and count as so many coins."""
     coins = concordance([groups(np.arange(10) / 10, [-10] * 3 + [10] * 7)])
-    assert coins.estimate == 0.7
-    assert coins.variance == pytest.approx(0.7 * 0.3 / 9)
+    assert (coins.estimate, coins.variance) == (0.7, pytest.approx(0.7 * 0.3 / 9))
     assert coins.variance > 4 * 0.7 * 0.3 * exchangeable_variance(((10, 10),))
     assert coins.degrees == pytest.approx(9)
     low, _ = coins.interval(0.05)
@@ -155,8 +154,7 @@ def test_the_standard_error_is_that_of_the_statistic(statistic):
 
 def test_the_median_over_tasks_has_the_error_of_the_tasks_in_the_middle():
     values = np.random.default_rng(4).normal((0.0, 90.0, 50.0, 70.0), (1, 9, 2, 3), size=(8, 4))
-    of = location(values, "median")
-    middle = location(values[:, 2:], "mean")
+    of, middle = location(values, "median"), location(values[:, 2:], "mean")
     assert of.estimate == pytest.approx(middle.estimate)
     assert sorted(p.variance for p in of.parts) == pytest.approx(
         sorted(p.variance for p in middle.parts)
@@ -275,8 +273,7 @@ def test_tasks_that_agree_are_one_observation_and_tasks_that_do_not_are_several(
 @pytest.mark.parametrize("tasks", [2, 5])
 def test_a_share_errs_in_5_percent_where_tasks_share_their_seeds_world(correlation, tasks):
     """2,000 simulations: 6.6 % is three standard errors above. Binomial tasks err in 10 to 29 %."""
-    generator = np.random.default_rng(3)
-    wrong = 0
+    generator, wrong = np.random.default_rng(3), 0
     for _ in range(2_000):
         world, own = generator.normal(size=(20, 1)), generator.normal(size=(20, tasks))
         wins = math.sqrt(correlation) * world + math.sqrt(1 - correlation) * own > 0
@@ -377,8 +374,7 @@ def test_two_means_of_a_known_range_are_compared_by_their_draws():
     assert low / most < smallest < 7 / 9 < greatest < high / least
     p = Apart(a, b).p_value()
     assert p == pytest.approx(2 / 10_000)
-    assert Apart(b, a).p_value() == pytest.approx(p)
-    assert Apart(a, a).p_value() == 1.0
+    assert (Apart(b, a).p_value(), Apart(a, a).p_value()) == (pytest.approx(p), 1.0)
     nothing = BoundedMean.of(np.zeros((5, 1)), [SHARE])
     assert Apart(a, nothing, ratio=True).interval(0.05) == (-math.inf, math.inf)
 
@@ -445,8 +441,7 @@ def test_a_paired_difference_is_that_of_the_seeds_with_all_their_tasks():
     assert low <= expected.low + 1e-9
     assert expected.low < 1.0 < expected.high <= high + 1e-9
     assert high - low < 1.5 * (expected.high - expected.low)
-    assert of.p_value() == pytest.approx(student.pvalue)
-    assert of.runs == 48
+    assert (of.p_value(), of.runs) == (pytest.approx(student.pvalue), 48)
     assert location(a, "mean").plus(-1.0, location(b, "mean")).interval(0.05)[0] < 0
 
 
@@ -491,8 +486,7 @@ def boards(seed, means, runs=6, tasks=1, number=200):
 def contradictions(scores, pairs, statistic, baselines=()):
     """Pairs whose interval, p-value and ranks do not say the same."""
     ranked = {name: of for name, of in scores.items() if name not in baselines}
-    found = places(ranked, pairs, statistic)
-    wrong = []
+    found, wrong = places(ranked, pairs, statistic), []
     for pair in pairs:
         low, high = pair.difference.low, pair.difference.high
         apart = low is not None and (low > 0 or high < 0)

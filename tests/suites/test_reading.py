@@ -105,8 +105,7 @@ def method(suite: str, name: str, of: str = 'agent = "walker"') -> str:
 
 
 def test_another_plugin_joins_methods_and_a_wrong_one_is_left_out_with_its_reason(host, tmp_path):
-    wrong = method("toy", "fourth", 'agent = "wlaker"')
-    taken = method("toy", "fast")
+    wrong, taken = method("toy", "fourth", 'agent = "wlaker"'), method("toy", "fast")
     catalog = join(host, tmp_path, bad=wrong, again=taken, good=method("toy", "third"))
     assert [m.name for m in catalog.suite("toy").methods] == ["slow", "fast", "third"]
     misspelt, second = catalog.problems

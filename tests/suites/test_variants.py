@@ -22,8 +22,7 @@ VALUES = (
 @given(st.dictionaries(st.sampled_from(["a", "b_c", "d"]), VALUES, min_size=1))
 def test_a_name_says_its_values(values):
     name = variants.variant_name("dqn", values)
-    assert variants.base_name(name) == "dqn"
-    assert variants.values_of(name) == values
+    assert (variants.base_name(name), variants.values_of(name)) == ("dqn", values)
     assert names(f"x,{name},y") == ("x", name, "y")
 
 
@@ -61,8 +60,7 @@ def test_variants_take_the_place_of_their_method(host):
     assert list(plan.roles) == [*forward]
     assert {c.method.name: c.config.forward for c in plan.cells} == forward
     again = Selection("toy", seeds=(0,), methods=tuple(plan.roles)).plan(host, "cpu")
-    assert again.runs == plan.runs
-    assert again.name == plan.name
+    assert (again.runs, again.name) == (plan.runs, plan.name)
     assert not again.standard
     assert "m[a=1,b=4]" in variants.expanded(
         "m", {"a": variants.grid(1, 2), "b": variants.grid(3, 4), "c": 5}

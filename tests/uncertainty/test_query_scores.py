@@ -103,8 +103,7 @@ def test_nothing_stated_nothing_scored_and_unavailable_actions_do_not_count():
 
 def test_novelty_asks_whether_unseen_states_are_more_uncertain():
     seen, unseen = (Uncertainty(epistemic_var=torch.full((2, 5, 3), value)) for value in (1.0, 2.0))
-    assert novelty(seen, unseen) == [1, 1]
-    assert novelty(seen, seen) == [0.5, 0.5]
+    assert (novelty(seen, unseen), novelty(seen, seen)) == ([1, 1], [0.5, 0.5])
     assert novelty(unseen, seen) == [0, 0]
     assert novelty(Uncertainty(), unseen) is None
 

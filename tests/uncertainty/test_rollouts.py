@@ -124,12 +124,10 @@ def test_a_rollout_ends_when_rewards_count_less_than_the_tail(tail, counted):
 
 
 def test_the_states_themselves_stay_where_they_are():
-    env = standing()
-    agent = Constant([1])
+    env, agent = standing(), Constant([1])
     seeds = [list(range(len(STARTS) * 3 * 2))]
     rollout_returns(agent, env, torch.arange(len(STARTS))[None], Countdown, seeds, GAMMA, 1e-9)
-    assert env.left.tolist() == list(STARTS)
-    assert env.drawn.tolist() == [0, 0, 0]
+    assert (env.left.tolist(), env.drawn.tolist()) == (list(STARTS), [0, 0, 0])
 
 
 def test_every_lane_has_states_of_its_own_where_it_is_told_so():
@@ -169,8 +167,7 @@ def test_as_many_rollouts_are_made_as_resolve_the_differences_between_actions():
     Action 2 ends the episode at once: with twelve steps to go it forgoes .9 + … + .9¹¹ halves.
     """
     seeds, most = range(20), 16
-    together = truths(seeds, most, left=12)
-    needed = []
+    together, needed = truths(seeds, most, left=12), []
     for seed, lane in zip(seeds, together, strict=True):
         own = lane[..., ~lane.isnan().any(0).any(0)]
         assert torch.equal(own, truths([seed], most, left=12)[0])

@@ -361,8 +361,7 @@ def test_runs_that_share_a_clock_decide_by_their_tasks_alone(band, by_task, expe
 
 def test_intervals_over_five_tasks_cover_what_they_say():
     # 2,000 repetitions: the standard error of a coverage of 0.95 is 0.5 %; four of them below
-    generator = np.random.default_rng(0)
-    hits = 0
+    generator, hits = np.random.default_rng(0), 0
     for _ in range(2_000):
         factors = np.exp(generator.normal(0, 0.1, size=5))
         low, high = OverTasks.of_runs(FAST * factors * 0.5, FAST).interval(0.05)

@@ -72,8 +72,7 @@ class Command:
 
     def end(self, code: int = 0) -> tuple[str, str]:
         """What it has said when it has ended."""
-        found = self.process.wait(timeout=WAIT_SECONDS)
-        said = []
+        found, said = self.process.wait(timeout=WAIT_SECONDS), []
         for words in self._words:
             words.seek(0)
             said.append(words.read())

@@ -509,8 +509,7 @@ def test_steps_of_many_runs_are_thinned_to_fifty():
     drawn = [np.sort(generator.choice(9999, 400, replace=False)) for _ in range(6)]
     own = [runs("aaabbb"[k], steps, 1.0, 1).assign(seed=k) for k, steps in enumerate(drawn)]
     grid = on_one_grid(pd.concat(own))
-    assert len(grid.steps) == 50
-    assert grid.at["a"].shape == (3, 1, 50)
+    assert (len(grid.steps), grid.at["a"].shape) == (50, (3, 1, 50))
 
 
 def test_constants_and_the_direction_hold_for_curves_too():

@@ -165,8 +165,7 @@ def test_a_ledger_has_a_row_a_run_and_a_reason_for_what_is_not_used(tmp_path):
     assert runs.loc["5", "why"] == "of a run with an infinite score"
     assert runs.loc["6", "why"] == "empty"
     read_as = found.ledger.columns.set_index("column")["read_as"]
-    assert read_as["notes"] == "not asked for"
-    assert read_as["step"] == "step"
+    assert (read_as["notes"], read_as["step"]) == ("not asked for", "step")
     assert "Read 2 of 26 values of 1 file; left out: 18 before the last 10%" in repr(found)
     short = uqbench.compare(path, horizon=30)
     assert list(short.ledger.runs.set_index("seed").loc[["1", "2", "3"], "used"]) == [1, 1, 1]

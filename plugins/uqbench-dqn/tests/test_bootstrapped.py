@@ -162,8 +162,7 @@ def step(t: int, terminated: bool = False, truncated: bool = False) -> Step:
 @pytest.mark.parametrize("ending", ["terminated", "truncated"])
 def test_a_new_head_is_drawn_only_where_an_episode_ends(ending):
     agent = make(learning_starts=10_000)
-    first = agent._head.clone()
-    heads = []
+    first, heads = agent._head.clone(), []
     for t in range(400):
         agent.observe(step(t))
         assert torch.equal(agent._head, first)  # neither lane's episode ended

@@ -335,8 +335,7 @@ def test_the_bits_are_those_of_other_processors(processor):
     ("rows", "inputs", "width"), [(1, 32, 32), (13, 288, 64), (128, 1024, 128)]
 )
 def test_products_are_those_of_float64_within_rounding(rows, inputs, width):
-    drawn = np.random.default_rng(0)
-    many = products.whole(rows)
+    drawn, many = np.random.default_rng(0), products.whole(rows)
     h = np.zeros((many, products.H_STEP), np.float32)
     d = np.zeros((many, products.Z_STEP), np.float32)
     h[:rows, :inputs] = drawn.standard_normal((rows, inputs)) * (drawn.random((rows, inputs)) < 0.5)

@@ -88,8 +88,7 @@ def test_an_invalid_action_is_refused_as_by_the_oracle(invalid):
 
 
 def test_resetting_begins_the_same_episodes_again_and_a_saved_state_is_a_copy():
-    env = lanes()
-    seen = []
+    env, seen = lanes(), []
     for _ in range(2):
         seen.append(env.reset()[0].clone())
         saved = env.state_dict()

@@ -36,8 +36,7 @@ EPISODES = [
 def test_episodes_are_the_packages(road, policy, seeds):
     found = compare_episodes.Comparison()
     compare_episodes.play(found, ROADS[road], compare_episodes.POLICIES[policy], seeds, 12)
-    assert found.episodes == len(seeds)
-    assert found.apart == []
+    assert (found.episodes, found.apart) == (len(seeds), [])
     assert found.steps > 2 * found.episodes
     assert found.state < TOLERANCE
     assert found.reward < TOLERANCE

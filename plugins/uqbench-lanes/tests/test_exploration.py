@@ -20,8 +20,7 @@ def chosen(epsilon: float, values: list[float], valid: list[bool] | None = None)
     """How often each action is taken in many lanes with the same values."""
     mask = None if valid is None else torch.tensor(valid).expand(DRAWS, -1)
     actions = epsilon_greedy(torch.tensor(values).expand(DRAWS, -1), uniforms(), epsilon, mask)
-    assert actions.shape == (DRAWS,)
-    assert actions.dtype == torch.int64
+    assert (actions.shape, actions.dtype) == ((DRAWS,), torch.int64)
     return np.bincount(actions.numpy(), minlength=len(values))
 
 

@@ -59,8 +59,7 @@ def tables(folder: Path) -> dict[str, bytes]:
 def test_a_board_of_an_earlier_protocol_says_so_first_and_keeps_its_tables(out, boards):
     (manifest,) = boards.glob("toy/*/manifest.json")
     now = json.loads(manifest.read_text())["suite"]["version"]
-    own = f'"version": "{now}"'
-    text = manifest.read_text()
+    own, text = f'"version": "{now}"', manifest.read_text()
     assert own in text.partition('"suite"')[2]
     head, suite, rest = text.partition('"suite"')
     manifest.write_text(head + suite + rest.replace(own, '"version": "0"', 1))

@@ -292,8 +292,7 @@ def test_settings_of_another_version_are_refused(options):
 
 def test_tuning_and_the_board_of_what_it_chose(options, tmp_path):
     done = tune(options)
-    assert done.failed == {}
-    assert done.tables == (tmp_path / "hill.tuning.csv",)
+    assert (done.failed, done.tables) == ({}, (tmp_path / "hill.tuning.csv",))
     came = done.tuned["climber"]
     assert came.setting == "learning_rate=0.01"  # always forward: by construction the best
     assert came.words == "tuned over 6 settings on 2 tasks"

@@ -110,8 +110,7 @@ def test_crowded_boards_go_on_as_the_packages(game: str, oracle: Any) -> None:
     """From boards that players hardly reach: equal members of a list, shots at the last moment,
     aliens in the last row.
     """
-    rng = np.random.default_rng(0)
-    seeds = list(range(1500))
+    rng, seeds = np.random.default_rng(0), list(range(1500))
     env = lanes(game, seeds)
     env.reset()
     saved = env.state_dict()
@@ -187,8 +186,7 @@ def test_a_time_limit_is_that_of_the_oracle(game: str, kind: Any, steps: int) ->
 @every_game
 @pytest.mark.parametrize("invalid", [-1, 6, 2**32])
 def test_an_invalid_action_is_refused_as_by_the_oracle(game: str, invalid: int) -> None:
-    action = torch.tensor([0, 3, invalid, 1, 2])
-    messages = []
+    action, messages = torch.tensor([0, 3, invalid, 1, 2]), []
     for backend in ("lanes", "oracle"):
         env = lanes(game, backend=backend)
         env.reset()

@@ -89,8 +89,7 @@ def test_policies_weigh_the_script_s_action_and_all_alike():
 )
 def test_the_tables_are_what_fresh_rollouts_have(game):
     """1,440 values from other random numbers: none is six standard errors off; p 3e-6."""
-    kept = table(game)
-    states = reached(game)
+    kept, states = table(game), reached(game)
     assert torch.equal(states.outcome.obs, kept.frames)
     sampled = returns(states, game, 40, "other")
     error = (sampled.var(-1) / 40 + kept.q_var).sqrt().clamp(min=0.02)

@@ -96,8 +96,7 @@ def test_one_update_is_that_of_another_program():
     """Squared error of the draw's values; its weights are not learned, the features are."""
     agent = filled(learning_rate=1e-2, prior_var=1.0)
     agent.mean.normal_(generator=torch.Generator().manual_seed(0))
-    index = np.arange(20, 52)
-    expected = []
+    index, expected = np.arange(20, 52), []
     for lane in range(2):
         _, action, y = targets(agent, lane, index)
         obs = agent.minibatch(torch.tensor(index)[None].expand(2, -1))["obs"][lane]
@@ -131,8 +130,7 @@ def test_the_posterior_follows_every_tenth_sync_and_a_draw_lasts_a_period():
 
 
 def test_the_actions_are_those_of_the_draw():
-    agent = filled(prior_var=1.0)
-    obs = torch.randn(2, 9, 3)
+    agent, obs = filled(prior_var=1.0), torch.randn(2, 9, 3)
     expected = torch.einsum("lbd,lad->lba", agent.online(obs), agent.drawn).argmax(-1)
     assert torch.equal(agent.act(obs), expected)
     agent.drawn.neg_()

@@ -88,8 +88,7 @@ def cell(value: float) -> str:
 def test_the_readme_s_table_of_planted_widths_is_what_the_scores_say(planted):
     """All state exact means; before: the first version of the scores on the one-hot bandits."""
     bandits, linear = of_bandits(), of_features(planted, "linear", 0.0)
-    ring = of_features(planted, "ring", 0.7)
-    rows = []
+    ring, rows = of_features(planted, "ring", 0.7), []
     for key, name in NAMES.items():
         cells = [
             ", ".join(cell(x) for x in part) if part else "–"

@@ -67,8 +67,7 @@ def test_a_lane_is_the_same_alone_and_among_others_and_parts_add_up(name, settin
     assert (group.epistemic > -1e-12).all()
     assert group.epistemic.shape == (3, 7)
     if setting == "regression":
-        assert group.unit == "variance"
-        assert group.mean.shape == (3, 7)
+        assert (group.unit, group.mean.shape) == ("variance", (3, 7))
     else:
         assert group.unit == "nats"
         assert torch.allclose(group.probs.sum(-1), torch.ones(3, 7, dtype=torch.float64))

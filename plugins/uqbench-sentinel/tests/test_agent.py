@@ -365,8 +365,7 @@ def test_masks_are_of_slots_and_the_largest_number_draws_the_newest():
 
 
 def scores(belief: BeliefConfig, seeds: range, **config: object) -> dict[str, torch.Tensor]:
-    task = Beliefs(belief)
-    own = CompositeRiskConfig(**config)
+    task, own = Beliefs(belief), CompositeRiskConfig(**config)
     estimator = CompositeRiskEstimator(task.problem, list(seeds), own, CPU)
     estimator.fit(task.data(seeds), task.reference_model(seeds), 1)
     return dict(task.score(seeds, asked_once(task, seeds, estimator.predict)))

@@ -196,8 +196,7 @@ def test_the_regulator_never_falls_and_the_script_always_does():
 def test_the_linearization_is_the_textbook_formula():
     """Barto, Sutton & Anderson's equations at the upright position; 1.1 kg in all, pole 0.1 kg."""
     a, b = agents.linearized()
-    turn = 0.5 * (4 / 3 - 0.1 / 1.1)
-    expected = np.eye(4)
+    turn, expected = 0.5 * (4 / 3 - 0.1 / 1.1), np.eye(4)
     expected[0, 1] = expected[2, 3] = 0.02
     expected[3, 2] = 0.02 * 9.8 / turn
     expected[1, 2] = -0.02 * 0.05 / 1.1 * 9.8 / turn

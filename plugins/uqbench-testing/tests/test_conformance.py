@@ -537,8 +537,7 @@ def test_what_is_kept_in_a_class_is_missed_in_another_process(name, status, tmp_
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(places))
     subject = replace(agent(Linear), factory=f"elsewhere:{name}")
     found = {r.check.id: r.status for r in results([subject])}
-    assert found["agent-checkpoint"] == "passed"
-    assert found["agent-new-process"] == status
+    assert (found["agent-checkpoint"], found["agent-new-process"]) == ("passed", status)
 
 
 def test_an_episode_that_ends_once_is_enough_to_tell_truncation():

@@ -486,8 +486,7 @@ def test_a_vector_environment_is_checked_as_lanes():
         return gymnasium.make_vec("CartPole-v1", n, "sync")
 
     spec = EnvironmentSpec(name="poles", version="1", factory=make, vector=True)
-    host = load_host()
-    added = Added({"environment": [spec]})
+    host, added = load_host(), Added({"environment": [spec]})
     host.register(name="poles", distribution="local-poles", version="1", load=lambda: added)
     made = {r.check.id: r for r in results(subjects(host, "local-poles:poles"), "environment-")}
     assert [str(r) for r in made.values() if not r.ok] == []

@@ -96,8 +96,7 @@ def test_bonus_scores():
 
 
 def test_means_are_those_of_the_returns():
-    agent = ube([0])
-    paid = [2.0, 5.0, -1.0, 3.0]
+    agent, paid = ube([0]), [2.0, 5.0, -1.0, 3.0]
     obs, yes = torch.zeros(1, dtype=torch.int64), torch.ones(1, dtype=torch.bool)
     for t, reward in enumerate(paid):
         action = torch.tensor([int(t == 1)])

@@ -58,8 +58,7 @@ def test_an_iterated_problem_is_the_same_alone_and_among_others_bit_for_bit():
 def test_with_gamma_1_a_finite_horizon_adds_up(solve):
     """A corridor of three states, then the end: a row of zeros, or an absorbing state."""
     local = torch.tensor([[1.0], [2.0], [4.0]])
-    policy = torch.ones(3, 1)
-    transitions = torch.zeros(3, 1, 3)
+    policy, transitions = torch.ones(3, 1), torch.zeros(3, 1, 3)
     transitions[0, 0, 1] = transitions[1, 0, 2] = 1
     assert solve(local, policy, transitions, 1.0)[:, 0].tolist() == pytest.approx([7, 6, 4])
     absorbing = torch.zeros(4, 1, 4)

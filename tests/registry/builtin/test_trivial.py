@@ -43,8 +43,7 @@ def test_random_actions_are_uniform_over_the_valid_ones():
 
 
 def test_the_evaluated_random_policy_is_pure_and_uniform():
-    agent = uniform([1])
-    obs = torch.rand(1, 4000, 2)
+    agent, obs = uniform([1]), torch.rand(1, 4000, 2)
     first = agent.policy(obs)
     assert torch.equal(agent.policy(obs), first)
     assert stats.chisquare(np.bincount(first[0])).pvalue > RARE

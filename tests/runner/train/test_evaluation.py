@@ -104,8 +104,7 @@ def test_steps_that_are_captured_and_replayed_count_as_those_from_python():
             return self.observation(), None
 
         def step(self, action: Tensor) -> Outcome:
-            before = self.steps
-            outcome = super().step(action)
+            before, outcome = self.steps, super().step(action)
             self.steps = before.copy_(self.steps)
             return outcome
 

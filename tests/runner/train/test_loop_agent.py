@@ -119,8 +119,7 @@ class ResetsActors(Together):
 @pytest.mark.parametrize(("kind", "end"), [("terminal", "terminated"), ("truncation", "truncated")])
 def test_time_limits_are_the_tasks(kind, end):
     episodes, _ = run(Endless(), limit=TimeLimit(4, kind))
-    assert episodes["length"].tolist() == [4, 4, 4, 1]
-    assert episodes["end"][0] == end
+    assert (episodes["length"].tolist(), episodes["end"][0]) == ([4, 4, 4, 1], end)
 
 
 CUT_OFF = [

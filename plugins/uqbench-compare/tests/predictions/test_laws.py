@@ -198,8 +198,7 @@ def test_no_models_have_a_better_expected_joint_likelihood_than_the_truths(truth
     def expected(stated: list[float]) -> float:
         p = np.array(stated)
         each = np.repeat(np.stack([1 - p, p], -1)[:, None, None], 10, 2)
-        marginal = toys.of_probabilities(each.mean(0))
-        total = 0.0
+        marginal, total = toys.of_probabilities(each.mean(0)), 0.0
         for heads in range(11):
             targets = (np.arange(10) < heads).astype(int)[None]
             law = comb(10, heads) * np.mean(np.power(coins, heads) * (1 - coins) ** (10 - heads))

@@ -51,8 +51,7 @@ def test_the_risk_of_the_most_certain_is_by_hand():
 def test_the_calibration_error_of_a_calibrated_method_is_as_large_as_is_said(count, expected):
     """``√(30 v/(π n))``, v = .24: confidences around .6, none equal. The mean of 100 samples has a
     standard error of a fiftieth of it, so that 10 % are five of them: an error rate below 1e-6."""
-    g = np.random.default_rng(count)
-    found = 0.0
+    g, found = np.random.default_rng(count), 0.0
     for _ in range(100):
         top = 0.6 + 1e-3 * g.random(count)
         right = g.random(count) < top
@@ -78,8 +77,7 @@ def test_brier_and_sets_of_the_most_probable_classes_or_those_that_are_stated():
     assert registered.coverage_90(given) == 0.5
     stated = np.array([[[0.0, 0.0, 1.0], [0.0, 1.0, 1.0]]])
     said = classes([[0.5, 0.3, 0.2], [0.95, 0.04, 0.01]], [2, 1], classes=stated)
-    assert registered.coverage_90(said) == 1
-    assert registered.width_90(said) == 1.5
+    assert (registered.coverage_90(said), registered.width_90(said)) == (1, 1.5)
 
 
 def test_a_normals_interval_covers_nine_in_ten():

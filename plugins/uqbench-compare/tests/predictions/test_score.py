@@ -176,8 +176,7 @@ def drawn_values(seed: int = 3, count: int = 60) -> dict[str, np.ndarray]:
 
 
 def test_formats_that_say_the_same_have_the_same_scores():
-    probs = classes(4, 60)["probs"]
-    targets = classes(4, 60)["targets"]
+    probs, targets = classes(4, 60)["probs"], classes(4, 60)["targets"]
     rows = uqbench.score(probs=probs, targets=targets)
     for given in (
         {"logits": np.log(probs) + 3.0, "targets": targets},

@@ -34,8 +34,7 @@ def test_a_temperature_of_the_mixture_makes_validation_data_more_likely(toy, fit
     data = task.data([1])
     wrong = (data.targets + torch.arange(24) % 2).remainder(3)
     data = replace(data, validation=replace(data, targets=wrong))
-    config = DeepEnsembleConfig(members=3, **SMALL)
-    losses = []
+    config, losses = DeepEnsembleConfig(members=3, **SMALL), []
     for own in (config, replace(config, temperature_prior=0.5)):
         estimator = fit(DeepEnsemble, own, task, data, steps=60)
         said = estimator.predict(data.inputs)

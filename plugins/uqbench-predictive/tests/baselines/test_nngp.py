@@ -77,8 +77,7 @@ def test_it_learns_is_unsure_far_away_and_a_lane_is_its_own(toy, fit):
 
 def test_labels_by_chance_have_their_chance(toy, fit):
     """Values are about .7, .3 and 0 there; at the sharpest .2 the first had .86."""
-    n = 400
-    generator = torch.Generator().manual_seed(0)
+    n, generator = 400, torch.Generator().manual_seed(0)
     inputs = torch.randn(2, 1, n, 2, generator=generator)
     drawn, held = map(Data, inputs, (torch.rand(2, 1, n, generator=generator) < 0.3).long())
     drawn = replace(drawn, validation=held)

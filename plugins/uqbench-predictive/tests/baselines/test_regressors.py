@@ -183,8 +183,7 @@ def test_an_estimator_learns_the_kinds_that_it_declares_and_refuses_the_others(s
     models = {"conformal-boosting": "gradient-boosting", "scikit-learn": "random-forest"}
     models |= {name: name for name in ("gradient-boosting", "svm")}
     own = {"model": models[spec.name]} if spec.name in models else {}
-    config = spec.load_config()(**own)
-    data = task.data([0])
+    config, data = spec.load_config()(**own), task.data([0])
     held = Data(data.inputs, data.targets, Data(data.inputs, data.targets))
     estimator = spec.load_factory()(task.problem, [0], config, CPU)
     if kind not in spec.kinds:

@@ -67,8 +67,7 @@ def test_lenet_is_torchs_lenet():
     images = torch.randn(2, 5, 28, 28, generator=torch.Generator().manual_seed(0))
     for member in range(2):
         w = {name: tensor[member] for name, tensor in weights.items()}
-        x = images[member].unsqueeze(1)
-        depth = 1
+        x, depth = images[member].unsqueeze(1), 1
         for name, channels in (("0", 6), ("1", 16)):
             kernel = w[f"{name}.weight"].T.reshape(channels, 5, 5, depth).movedim(-1, 1)
             x = F.max_pool2d(F.conv2d(x, kernel, w[f"{name}.bias"][0]), 2).relu()

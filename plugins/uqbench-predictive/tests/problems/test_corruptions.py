@@ -138,8 +138,7 @@ def test_a_strength_on_digits_is_farther_and_harder_than_the_one_below(name):
 
 
 def test_corruptions_of_digits_are_those_that_are_named():
-    rng = np.random.default_rng(0)
-    image = np.zeros((1, 8, 8))
+    rng, image = np.random.default_rng(0), np.zeros((1, 8, 8))
     image[0, 1, 4] = 1
     made = {n: corrupt(image, p[-1], rng) for n, (corrupt, p) in ON_DIGITS.items()}
     assert made["blur"].sum() == pytest.approx(1, rel=0.05)

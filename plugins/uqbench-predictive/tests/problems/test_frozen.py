@@ -270,8 +270,7 @@ def test_without_the_features_the_error_says_how_to_name_them(monkeypatch):
 
 
 def test_further_networks_are_found_by_the_images_features(features):
-    held = features()
-    task = ImageNet(ImageNetConfig())
+    held, task = features(), ImageNet(ImageNetConfig())
     estimator = FurtherNetworks(task.problem, [0], FurtherNetworksConfig(), CPU)
     estimator.fit(task.data([0]), None, steps=1)
     said = estimator.predict(torch.from_numpy(held["ood_features"][[4, 2]])[None])

@@ -85,8 +85,7 @@ def test_corruptions_are_those_that_are_named():
 
 @pytest.mark.parametrize("name", ["diabetes", "star98"])
 def test_a_gap_has_the_middle_third_and_training_rows_on_either_side(name):
-    task = Real(RealConfig(name=name, gap=True))
-    seeds = [0, 3]
+    task, seeds = Real(RealConfig(name=name, gap=True)), [0, 3]
     data, test = task.data(seeds), task.evaluation_sets(seeds)["test"]
     held = data.validation
     for lane, seed in enumerate(seeds):

@@ -116,8 +116,7 @@ def test_the_divergence_by_counts_is_that_of_all_sequences_of_classes():
     other = torch.tensor([[0.3, 0.7]], dtype=torch.float64)
     mass, sure = torch.tensor([0.25, 0.75]).double(), torch.ones(1).double()
     p, q = known_classes.counts(one, mass, 2), known_classes.counts(other, sure, 2)
-    found = (p * (p / q).log()).sum()
-    wanted = 0.0
+    found, wanted = (p * (p / q).log()).sum(), 0.0
     for classes in product((0, 1), repeat=4):
         at = torch.tensor([0, 0, 1, 1])
         own, theirs = (

@@ -82,8 +82,7 @@ def test_an_action_that_was_never_taken_is_bounded_by_the_search_alone():
 
 
 def test_bonuses_are_never_negative_and_states_do_not_interact():
-    own = evidence(lanes=2)
-    g = torch.Generator().manual_seed(5)
+    own, g = evidence(lanes=2), torch.Generator().manual_seed(5)
     weights, phi = torch.randn(2, 4, 3, generator=g), torch.randn(2, 6, 4, generator=g)
     together = bonuses(weights, phi, own, QuamDQNConfig())
     assert (together >= 0).all()

@@ -53,8 +53,7 @@ def test_attacks_are_lowest_at_the_class_and_in_the_target_direction():
 
 def test_steps_are_those_of_the_loop_that_is_written_out(problem):
     data = problem()
-    weights = reference(data)
-    point = torch.tensor([[5.0, 5.0]])
+    weights, point = reference(data), torch.tensor([[5.0, 5.0]])
     config = QuamConfig(search_steps=25, period=10, penalty=2.0, growth=3.0, search_rate=5e-3)
     trace = searches(data, weights, [0], point, [2], config)
     assert trace.accepted[0, 0]

@@ -312,8 +312,7 @@ def test_a_link_leads_to_exactly_this_state(visit: Visit):
 
     state = "by=late_regret_mean&columns=fail_share,worst_quarter&filter=paper&open=ube"
     visit.go("deepsea-paper", f"{state}&compare=psrl,mm")
-    page = visit.page
-    seen = shown()
+    page, seen = visit.page, shown()
     address = page.evaluate("document.querySelector('a.here').href")
     page.goto("about:blank")
     page.goto(address)

@@ -310,8 +310,7 @@ def test_a_claim_counts_as_the_board_of_most_seeds_that_it_needs_has_it():
     assert counted(few, many) == counted(many, few) == "does not hold"
     assert counted(many, {"verdict": "not run", "seeds": 99}) == "does not hold"
     elsewhere = {"verdict": "not run", "seeds": 99, "needed_here": False}
-    assert counted(elsewhere, few) == "holds"
-    assert counted(elsewhere) == "not run"
+    assert (counted(elsewhere, few), counted(elsewhere)) == ("holds", "not run")
     assert counted({"verdict": "open"}) == "open"
     assert counted({"verdict": "not run"}) == "not run"
 
@@ -415,8 +414,7 @@ def test_a_row_of_another_paper_is_a_method_of_its_own(host, suites):
     """SNGP is no setting of Laplace, by whose estimator it is made."""
     board, suite = StoredBoard.read(BOARDS / "regression" / "paper"), suites["regression"]
     told = dict(names_of(board, host, suite))
-    assert told["sngp"]["of"] == "sngp"
-    assert told["sngp"]["title"] == "SNGP"
+    assert (told["sngp"]["of"], told["sngp"]["title"]) == ("sngp", "SNGP")
     assert told["sngp"]["source"].startswith("Liu, Lin et al. 2020")
     assert told["laplace"]["title"] == "Laplace"
     assert "laplace" in told["sngp"]["code"]  # the estimator that implements it

@@ -95,8 +95,7 @@ def test_a_claim_is_drawn_with_its_region_and_what_was_published():
 
 
 def test_curves_of_uncertainty_are_of_the_last_occasion():
-    cell = {"task": "t", "method": "m", "x": 0.5}
-    rows = []
+    cell, rows = {"task": "t", "method": "m", "x": 0.5}, []
     for seed in (0, 1, 2):
         for step, shift in ((10, 5.0), (20, 0.0)):
             own = {**cell, "seed": seed, "step": step}
@@ -221,8 +220,7 @@ def test_a_figure_of_curves_says_how_far_from_perfect_each_method_is():
 def test_a_figure_has_the_rows_of_the_selected_methods_and_tasks_alone():
     board = showing(NIGHT, ["dqn", "qr-dqn"], ["breakout"])
     data = curves.figure(board).data
-    assert set(data["method"]) == {"dqn", "qr-dqn"}
-    assert set(data["task"]) == {"breakout"}
+    assert (set(data["method"]), set(data["task"])) == ({"dqn", "qr-dqn"}, {"breakout"})
     assert set(board.pairs["first"]) | set(board.pairs["second"]) == {"dqn", "qr-dqn"}
     with pytest.raises(UqbenchError, match="qr-dqn"):
         showing(NIGHT, ["qrdqn"], [])

@@ -38,8 +38,7 @@ def test_agents_keep_the_rules_of_lanes_masks_and_checkpoints(kind, subject):
 @every_agent
 @pytest.mark.parametrize("end", ["terminated", "truncated"])
 def test_an_episode_that_ends_is_refused(kind, end, make):
-    agent = make(kind, seeds=(0,))
-    obs = torch.tensor([0])
+    agent, obs = make(kind, seeds=(0,)), torch.tensor([0])
     no = torch.tensor([False])
     ends = {"terminated": no, "truncated": no} | {end: ~no}
     step = step_of_actors(obs=obs, action=obs, reward=torch.zeros(1), next_obs=obs, **ends)
@@ -63,8 +62,7 @@ def test_actions_are_the_best_of_values_with_fresh_noise(kind, taught):
     agent = taught(kind, zeta=0.7, replan_every=50)
     noise = Normal((0, 1), STREAMS[kind], (2,), CPU)
     obs = torch.tensor([1, 3])
-    taken = act(agent, obs)
-    values = agent.action_values()
+    taken, values = act(agent, obs), agent.action_values()
     deviation = 0.7 * agent.variance(values).sqrt()
     lanes = torch.arange(2)
     for t in range(30):
@@ -78,8 +76,7 @@ def test_actions_are_the_best_of_values_with_fresh_noise(kind, taught):
 def test_uncertainty_is_the_gaussian_acted_by_and_the_posteriors_variance_its_oracle(kind, taught):
     agent = taught(kind, zeta=0.5, value_samples=16)
     obs = torch.tensor([[2, 0], [1, 1]])
-    stated = agent.uncertainty(obs)
-    values = agent.action_values()
+    stated, values = agent.uncertainty(obs), agent.action_values()
     variance = 0.25 * agent.variance(values)
     oracle = agent.policy_variance(greedy(values, agent.available))
     for lane in range(2):

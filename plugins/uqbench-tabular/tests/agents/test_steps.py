@@ -108,8 +108,7 @@ def test_moment_matching_solves_the_epistemic_equation_term_by_term(taught):
     """Equation "epistemic" with its five terms apart, each from its definition."""
     agent = taught(MomentMatching)
     values = agent.action_values()
-    v = values.amax(-1)
-    c = agent.posterior.counts
+    v, c = values.amax(-1), agent.posterior.counts
     n = c.sum(-1)
     p, ng = c / n[..., None], agent.posterior.rewards
     m = ng.mu0
