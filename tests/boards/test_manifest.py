@@ -247,11 +247,8 @@ def test_the_index_marks_boards_of_earlier_protocols(suite, manifest, tmp_path: 
 
 
 DAMAGE = {
-    "cut": b'{"suite": {"na',
-    "a list": b"[]",
-    "not UTF-8": b"\xff\xfe",
-    "deep": b"[" * 100_000,
-}
+    "cut": b'{"suite": {"na', "a list": b"[]", "not UTF-8": b"\xff\xfe", "deep": b"[" * 100_000,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("data", [*DAMAGE.values(), None], ids=[*DAMAGE, "a pipe"])

@@ -142,15 +142,11 @@ def test_a_board_that_is_written_twice_has_the_same_bytes(board, host, tmp_path,
 
 
 DAMAGE = {
-    "cut": lambda data: data[:-1],
-    "empty": lambda data: b"",
-    "plain": gzip.decompress,
+    "cut": lambda data: data[:-1], "empty": lambda data: b"", "plain": gzip.decompress,
     "checksum": lambda data: altered(data, len(data) - 8),
-    "damaged": lambda data: altered(data, 20),
-    "longer": lambda data: data + b"more",
-    "twice": lambda data: data + data,
-    "bomb": lambda data: gzip.compress(bytes(64 << 20)),
-}
+    "damaged": lambda data: altered(data, 20), "longer": lambda data: data + b"more",
+    "twice": lambda data: data + data, "bomb": lambda data: gzip.compress(bytes(64 << 20)),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=list(DAMAGE))

@@ -14,13 +14,7 @@ from uqbench.pages.markdown import page
 from uqbench.registry import Host
 from uqbench.suites import Plan, make_plan, read_suites
 
-MEANS = {
-    "uniform-random": 0.0,
-    "constant-action": 0.3,
-    "dqn": 0.31,
-    "qr-dqn": 0.8,
-    "planner": 1.2,
-}
+MEANS = {"uniform-random": 0.0, "constant-action": 0.3, "dqn": 0.31, "qr-dqn": 0.8, "planner": 1.2}
 
 
 @pytest.fixture(scope="module")

@@ -33,12 +33,9 @@ def predictions(shift: float) -> dict[str, Any]:
     std = np.repeat(np.arange(1.0, 11.0), 2)
     error = np.sqrt((2 * std + shift) ** 2 + 0.25)
     return {
-        "step": np.repeat([1, 2], 20),
-        "mean": np.concatenate([np.zeros(20), error]),
-        "std": np.tile(std, 2),
-        "truth": np.zeros(40),
-        "truth_se": np.full(40, 0.5),
-    }
+        "step": np.repeat([1, 2], 20), "mean": np.concatenate([np.zeros(20), error]),
+        "std": np.tile(std, 2), "truth": np.zeros(40), "truth_se": np.full(40, 0.5),
+    }  # fmt: skip
 
 
 @pytest.fixture

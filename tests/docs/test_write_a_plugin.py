@@ -91,15 +91,8 @@ def test_the_packages_of_the_page_pass_their_checks_and_are_submitted(uqbench):
     folder, call, wheel = uqbench
     assert "agent bayesian-td: " in call("plugin", "check", "my-method")
     runs = [
-        "--suite",
-        "my-method",
-        "--budget",
-        "smoke",
-        "--out",
-        "sent",
-        "--methods",
-        "bayesian-td",
-    ]
+        "--suite", "my-method", "--budget", "smoke", "--out", "sent", "--methods", "bayesian-td",
+    ]  # fmt: skip
     call("run", *runs)
     call("submit", str(wheel), *runs, "--to", "row.json")
     assert json.loads((folder / "row.json").read_text())["method"] == "bayesian-td"

@@ -101,13 +101,10 @@ def test_intervals_are_the_last_column_to_go(board):
         assert (said[2] or text.rstrip().endswith("intervals.")) == gone[2]
         assert said[3] == (not gone[2] and "[4, 51]" not in text)
     assert list(dict.fromkeys(seen)) == [
-        (True, True, True, True, True, True),
-        (False, True, True, True, True, True),
-        (False, True, True, True, False, True),
-        (False, False, True, True, False, True),
-        (False, False, False, True, False, True),
-        (False, False, False, True, False, False),
-    ]
+        (True, True, True, True, True, True), (False, True, True, True, True, True),
+        (False, True, True, True, False, True), (False, False, True, True, False, True),
+        (False, False, False, True, False, True), (False, False, False, True, False, False),
+    ]  # fmt: skip
     assert seen[(140 - 80) // 4] == (False, True, True, True, True, True)
 
 

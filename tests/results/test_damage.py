@@ -67,28 +67,18 @@ def deep(levels: int) -> Any:
 SEED_0 = {"seed": 0, "budget": {"steps": 2}}
 
 DAMAGE = {
-    "a flipped top bit": flip_top_bit,
-    "empty": text(""),
-    "deep JSON": text("[" * 100_000),
+    "a flipped top bit": flip_top_bit, "empty": text(""), "deep JSON": text("[" * 100_000),
     "deep JSON in a record": text('{"schema_version": 2, "identity": ' + "[" * 100_000),
-    "a list": text("[]"),
-    "a schema that is a word": text('{"schema_version": "2"}'),
-    "a number of many digits": text('{"schema_version": ' + "9" * 5000 + "}"),
-    "a folder": folder,
-    "a pipe": pipe,
-    "a link": link,
-    "NaN as a step": sealed(step=float("nan")),
-    "a huge step": sealed(step=10**400),
-    "a step below zero": sealed(step=-1),
-    "a step beyond the last": sealed(step=3),
-    "a time that is none": sealed(began="then"),
+    "a list": text("[]"), "a schema that is a word": text('{"schema_version": "2"}'),
+    "a number of many digits": text('{"schema_version": ' + "9" * 5000 + "}"), "a folder": folder,
+    "a pipe": pipe, "a link": link, "NaN as a step": sealed(step=float("nan")),
+    "a huge step": sealed(step=10**400), "a step below zero": sealed(step=-1),
+    "a step beyond the last": sealed(step=3), "a time that is none": sealed(began="then"),
     "a time of nowhere": sealed(updated="2026-01-01T00:00:00"),
     "a scalar that is NaN": sealed(scalars={"a": float("nan")}, metrics={"a": {}}),
     "a scalar without definition": sealed(scalars={"a": 1.0}, metrics={}),
-    "no speed": timing(steps_per_s=0.0),
-    "a speed of next to nothing": timing(steps_per_s=5e-324),
-    "no lanes": timing(lanes=0),
-    "infinite seconds": timing(seconds=float("inf")),
+    "no speed": timing(steps_per_s=0.0), "a speed of next to nothing": timing(steps_per_s=5e-324),
+    "no lanes": timing(lanes=0), "infinite seconds": timing(seconds=float("inf")),
     "another identity": sealed(identity=SEED_0 | {"seed": 1}),
     "an identity without a budget": sealed(identity={"seed": 0}),
     "an identity whose budget is a word": sealed(identity={"seed": 0, "budget": "long"}),
@@ -96,7 +86,7 @@ DAMAGE = {
     "an identity of huge steps": sealed(identity={"seed": 0, "budget": {"steps": 10**400}}),
     "an identity of deep lists": sealed(identity=SEED_0 | {"x": deep(400)}),
     "a lone surrogate": text('{"schema_version": 2, "reason": "\\ud800"}'),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("what", DAMAGE)

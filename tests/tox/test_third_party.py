@@ -76,13 +76,7 @@ def author(tmp_path_factory):
 def test_a_package_of_others_has_checks_tests_and_a_leaderboard(author):
     project, tox = author
     listed = tox("list", "--no-desc", "-qq").split()
-    assert {
-        "check",
-        "py311",
-        "py312",
-        "py313",
-        "leaderboard",
-    } <= {*listed}
+    assert {"check", "py311", "py312", "py313", "leaderboard"} <= {*listed}
     version = f"py{sys.version_info.major}{sys.version_info.minor}"
     assert re.search(r"\d+ passed", tox("run", "-e", f"check,{version},leaderboard"))
     with (project / "leaderboards" / "mine" / "smoke" / "leaderboard.csv").open() as file:

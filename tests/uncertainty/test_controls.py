@@ -109,10 +109,7 @@ def beyond(agent: str) -> dict[str, tuple[float, float]]:
 
 
 FIELDS = set(Predictions.__dataclass_fields__)
-ABOVE = {
-    "s/√n": {*SKILLS},
-    "s/√n, ten times too sure": {"information", "correlation"},
-}
+ABOVE = {"s/√n": {*SKILLS}, "s/√n, ten times too sure": {"information", "correlation"}}
 """Skills of the agents that know more than a control."""
 
 

@@ -56,16 +56,12 @@ def test_the_levels_are_holms():
 
 
 COUNTED = [
-    ("abc", None, (True, True, True), True),
-    ("abc", None, (True, None, True), None),
-    ("abc", None, (True, None, False), False),
-    ("abc", 2, (True, False, True), True),
-    ("abc", 2, (True, False, None), None),
-    ("abc", 2, (False, False, True), False),
-    ("aab", 1, (True, False, False), False),
-    ("aab", 1, (True, True, None), True),
+    ("abc", None, (True, True, True), True), ("abc", None, (True, None, True), None),
+    ("abc", None, (True, None, False), False), ("abc", 2, (True, False, True), True),
+    ("abc", 2, (True, False, None), None), ("abc", 2, (False, False, True), False),
+    ("aab", 1, (True, False, False), False), ("aab", 1, (True, True, None), True),
     ("aab", 1, (True, None, False), None),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("groups", "at_least", "true", "decided"), COUNTED)
@@ -275,13 +271,9 @@ def test_near_the_boundary_few_seeds_may_decide_and_no_number_may():
 
 
 UNDECIDABLE = [
-    (AB, 3, 1, False),
-    (replace(AB, per_task=True), 3, 57, False),
-    (AB, 5, 1, True),
-    (AB, 5, 9, True),
-    (HALF, 5, 1, False),
-    (Band(metric="m", method="a", low=0.0), 2, 1, False),
-]
+    (AB, 3, 1, False), (replace(AB, per_task=True), 3, 57, False), (AB, 5, 1, True),
+    (AB, 5, 9, True), (HALF, 5, 1, False), (Band(metric="m", method="a", low=0.0), 2, 1, False),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("kind", "seeds", "tasks", "paired"), UNDECIDABLE)

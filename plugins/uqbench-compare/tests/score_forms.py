@@ -118,17 +118,13 @@ CURVE = {**RUN, "step": "global_step"}
 WANDB = {**RUN, "method": "exp_name", "score": "charts/episodic_return"}
 MLFLOW = {of: f"{'metrics' if of == 'score' else 'params'}.{name}" for of, name in RUN.items()}
 FORMS = {
-    "csv of runs": Form(runs, ".csv", RUN),
-    "csv of curves": Form(long, ".csv", CURVE),
+    "csv of runs": Form(runs, ".csv", RUN), "csv of curves": Form(long, ".csv", CURVE),
     "csv with semicolons": Form(long, ".csv", CURVE, to_semicolons),
-    "json records": Form(runs, ".json", RUN),
-    "jsonl": Form(long, ".jsonl", CURVE),
-    "parquet": Form(long, ".parquet", CURVE),
-    "feather": Form(runs, ".feather", RUN),
-    "W&B table": Form(wandb_table, ".csv", WANDB),
-    "MLflow": Form(mlflow, ".csv", MLFLOW),
+    "json records": Form(runs, ".json", RUN), "jsonl": Form(long, ".jsonl", CURVE),
+    "parquet": Form(long, ".parquet", CURVE), "feather": Form(runs, ".feather", RUN),
+    "W&B table": Form(wandb_table, ".csv", WANDB), "MLflow": Form(mlflow, ".csv", MLFLOW),
     "W&B chart": Form(wandb_chart, ".csv"),
-}
+}  # fmt: skip
 
 
 def monitor_rows(method: str, task: str, seed: int) -> list[str]:

@@ -280,14 +280,11 @@ def test_paired_scores_are_compared_seed_by_seed():
 
 
 DAMAGED = [
-    ("a.json", "[1, 2]", "damaged"),
-    ("a.json", "{}", "no scores that can be read"),
-    ("a.json", "[" * 100_000, "damaged"),
-    ("a.json", '{"a": {"t": [1, "x"]}}', "'x' is no number"),
-    ("a.csv", "", "damaged"),
-    ("a.csv", "method,task,seed,score\n,t,1,2\n", "one has none"),
+    ("a.json", "[1, 2]", "damaged"), ("a.json", "{}", "no scores that can be read"),
+    ("a.json", "[" * 100_000, "damaged"), ("a.json", '{"a": {"t": [1, "x"]}}', "'x' is no number"),
+    ("a.csv", "", "damaged"), ("a.csv", "method,task,seed,score\n,t,1,2\n", "one has none"),
     ("a.csv", 'method,task,seed,score\n"a,t,1,2\n', "damaged"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "text", "said"), DAMAGED)

@@ -263,14 +263,10 @@ def test_all_that_learns_in_the_night_of_several_networks_is_native():
 
 
 DIGESTS = {
-    "dqn": "95e5ce71a5df7721",
-    "qr-dqn": "a897effc4dcd8945",
-    "c51-support": "25c4c89ccfeca646",
-    "ua-dqn": "34362b6c2ee47627",
-    "sentinel-4-support": "90b5fff0373802e8",
-    "epinet-dqn": "08626a7599918fa4",
-    "randomized-prior-dqn-centered": "d6014e9bcc031a13",
-}
+    "dqn": "95e5ce71a5df7721", "qr-dqn": "a897effc4dcd8945", "c51-support": "25c4c89ccfeca646",
+    "ua-dqn": "34362b6c2ee47627", "sentinel-4-support": "90b5fff0373802e8",
+    "epinet-dqn": "08626a7599918fa4", "randomized-prior-dqn-centered": "d6014e9bcc031a13",
+}  # fmt: skip
 """Weights after a run of 30 updates, on every processor with fused multiply-add.
 
 UBE-DQN's counts and BDQN's posterior are torch's, and so are their last bits.

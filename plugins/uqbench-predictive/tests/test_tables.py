@@ -21,14 +21,11 @@ def prices(tmp_path, monkeypatch):
     year = pd.Series(generator.integers(1900, 2020, 100)).where(generator.random(100) > 0.1)
     frame = pd.DataFrame(
         {
-            "price": (3 * size + 40 * generator.normal(size=100)).round(2),
-            "size": size,
-            "year": year,
-            "town": generator.choice(["north", "south"], 100),
-            "street": generator.integers(0, 40, 100),
-            "sold": generator.choice(["yes", "no"], 100),
+            "price": (3 * size + 40 * generator.normal(size=100)).round(2), "size": size,
+            "year": year, "town": generator.choice(["north", "south"], 100),
+            "street": generator.integers(0, 40, 100), "sold": generator.choice(["yes", "no"], 100),
         }
-    )
+    )  # fmt: skip
     frame.to_csv(tmp_path / "House Prices.csv", index=False)
     monkeypatch.chdir(tmp_path)
     return tmp_path / "House Prices.csv"

@@ -15,14 +15,11 @@ from uqbench.agent import Uncertainty
 README = Path(__file__).parents[1] / "README.md"
 BANDITS, WORLDS = range(100), range(500, 520)
 NAMES = {
-    "exact": "the exact posterior",
-    "counts": "counts, 1/√(1 + n)",
-    "s-over-root-n": "s/√n",
+    "exact": "the exact posterior", "counts": "counts, 1/√(1 + n)", "s-over-root-n": "s/√n",
     "common-factor": "one common factor × s/√n, ten samples",
-    "constant": "a constant of the right size",
-    "exact-times-3": "the exact shape × 3",
+    "constant": "a constant of the right size", "exact-times-3": "the exact shape × 3",
     "silent": "nothing",
-}
+}  # fmt: skip
 
 
 def widths(exact: Tensor, count: Tensor, deviation: Tensor) -> Mapping[str, Tensor]:
@@ -31,13 +28,9 @@ def widths(exact: Tensor, count: Tensor, deviation: Tensor) -> Mapping[str, Tens
     constant = pairs.log().mean(1).exp().view(-1, *[1] * (exact.dim() - 1)).expand_as(exact)
     by_sample = torch.where(count > 0, deviation / count.clamp(min=1).sqrt(), 1.0)
     return {
-        "exact": exact,
-        "counts": 1 / (1 + count).sqrt(),
-        "s-over-root-n": by_sample,
-        "common-factor": by_sample,
-        "constant": constant,
-        "exact-times-3": 3 * exact,
-    }
+        "exact": exact, "counts": 1 / (1 + count).sqrt(), "s-over-root-n": by_sample,
+        "common-factor": by_sample, "constant": constant, "exact-times-3": 3 * exact,
+    }  # fmt: skip
 
 
 def before(mean: Tensor, std: Tensor, exact: Tensor) -> tuple[float, float]:

@@ -21,13 +21,8 @@ SMALL = {"hidden": (8,)}
 SEARCH = {"search_steps": 6, "period": 2, **SMALL}
 CHAIN = {"iterations": 40, "cycles": 2, "samples": 5, "chain_batch_size": 10, **SMALL}
 DESCENT = {
-    "iterations": 20,
-    "states": 5,
-    "rank": 3,
-    "samples": 4,
-    "descent_batch_size": 10,
-    **SMALL,
-}
+    "iterations": 20, "states": 5, "rank": 3, "samples": 4, "descent_batch_size": 10, **SMALL,
+}  # fmt: skip
 CASES = {
     "quam": (Quam, QuamConfig(**SEARCH)),
     "quam-best": (Quam, QuamConfig(models="best", **SEARCH)),

@@ -159,12 +159,9 @@ def of_a_batch(obs):
 
 
 FORMS = {
-    "function": lambda obs: 1,
-    "model": Model(),
-    "its predict": Model().predict,
-    "batch": of_a_batch,
-    "tensor": lambda obs: torch.ones(1, requires_grad=True).long(),
-}
+    "function": lambda obs: 1, "model": Model(), "its predict": Model().predict,
+    "batch": of_a_batch, "tensor": lambda obs: torch.ones(1, requires_grad=True).long(),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("policy", FORMS.values(), ids=FORMS)

@@ -11,15 +11,7 @@ from torch import Tensor
 
 from uqbench import testing
 from uqbench.registry import Host
-from uqbench.risk import (
-    CVaR,
-    EVaR,
-    Expectation,
-    MeanStd,
-    ProportionalHazard,
-    VaR,
-    Wang,
-)
+from uqbench.risk import CVaR, EVaR, Expectation, MeanStd, ProportionalHazard, VaR, Wang
 
 COHERENT = [
     Expectation(), CVaR(0.01), CVaR(0.25), CVaR(0.7), CVaR(1.0), Wang(0.05), Wang(0.25), Wang(0.5),

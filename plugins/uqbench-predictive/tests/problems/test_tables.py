@@ -281,14 +281,11 @@ def test_a_column_that_does_not_vary_in_training_says_nothing_of_a_test_row():
 def test_columns_become_numbers_and_what_was_done_is_said():
     frame = pd.DataFrame(
         {
-            "number": [1.0, 2.0, None],
-            "bool": [True, False, True],
-            "day": ["2020-01-01", "2020-01-03", "2020-02-01"],
-            "text": ["a", "b", None],
-            "two": ["no", "yes", "no"],
-            "constant": [1, 1, 1],
+            "number": [1.0, 2.0, None], "bool": [True, False, True],
+            "day": ["2020-01-01", "2020-01-03", "2020-02-01"], "text": ["a", "b", None],
+            "two": ["no", "yes", "no"], "constant": [1, 1, 1],
         }
-    )
+    )  # fmt: skip
     made = numbers(frame, "here")
     assert made.names == (
         "number", "number missing", "bool", "day", "text=(missing)", "text=a", "text=b", "two=yes",
@@ -319,14 +316,10 @@ def test_a_missing_number_is_the_mean_of_the_training_rows():
 
 
 TARGETS = [
-    (["a", "b"], None, 2),
-    ([True, False], None, 2),
-    ([0, 1, 2], None, 3),
-    ([0, 1, 2], "regression", 0),
-    ([0.5, 1, 2], None, 0),
-    (range(11), None, 0),
+    (["a", "b"], None, 2), ([True, False], None, 2), ([0, 1, 2], None, 3),
+    ([0, 1, 2], "regression", 0), ([0.5, 1, 2], None, 0), (range(11), None, 0),
     (range(11), "classification", 11),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("target", "kind", "classes"), TARGETS)

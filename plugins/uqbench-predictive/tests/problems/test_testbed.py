@@ -39,9 +39,7 @@ def scores(task, predictions, **changed):
 
 
 @every
-def test_exact_is_exact_unless_it_forgets_which_points_go_together_and_the_prior_is_far(
-    task,
-):
+def test_exact_is_exact_unless_it_forgets_which_points_go_together_and_the_prior_is_far(task):
     exact = predicted(task)
     each, together = scores(task, exact)
     apart, forgotten = scores(task, exact, members=None)

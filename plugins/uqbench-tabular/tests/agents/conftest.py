@@ -26,14 +26,11 @@ from uqbench.testing.worlds import act, as_step
 
 CPU = torch.device("cpu")
 CONFIGS = {
-    PSRL: configs.ModelBasedConfig,
-    CertaintyEquivalence: configs.CertaintyEquivalenceConfig,
-    UBE: configs.UBEConfig,
-    UBETerms: configs.UBEConfig,
-    MomentMatching: configs.MomentMatchingConfig,
-    QLearning: configs.QLearningConfig,
+    PSRL: configs.ModelBasedConfig, CertaintyEquivalence: configs.CertaintyEquivalenceConfig,
+    UBE: configs.UBEConfig, UBETerms: configs.UBEConfig,
+    MomentMatching: configs.MomentMatchingConfig, QLearning: configs.QLearningConfig,
     BayesianQLearning: configs.BQLConfig,
-}
+}  # fmt: skip
 
 
 def make_agent(kind=PSRL, seeds=(0, 1), states=5, **settings):

@@ -15,13 +15,9 @@ from uqbench.testing.results import results
 from uqbench.testing.worlds import act, step_of_actors
 
 PINNED = {
-    PSRL: [62.0, 77.8],
-    CertaintyEquivalence: [43.4, 44.8],
-    UBE: [64.4, 49.6],
-    MomentMatching: [106.0, 51.8],
-    QLearning: [60.8, 53.0],
-    BayesianQLearning: [74.8, 70.0],
-}
+    PSRL: [62.0, 77.8], CertaintyEquivalence: [43.4, 44.8], UBE: [64.4, 49.6],
+    MomentMatching: [106.0, 51.8], QLearning: [60.8, 53.0], BayesianQLearning: [74.8, 70.0],
+}  # fmt: skip
 every_agent = pytest.mark.parametrize("kind", PINNED)
 
 
