@@ -71,8 +71,7 @@ def test_scores_take_the_room_of_weights_and_weights_that_of_agents(tmp_path: Pa
         "scores-1.tar": {"results/s1"}, "weights-1.tar": {"results/w1"},
     }  # fmt: skip
     made.pack({"scores": files(tmp_path, "s1", "s2", "s3"), "weights": files(tmp_path, "w1")})
-    assert made.packed("scores") == {"s1", "s2", "s3"}
-    assert made.packed("weights") == set()
+    assert (made.packed("scores"), made.packed("weights")) == ({"s1", "s2", "s3"}, set())
 
 
 def test_on_a_full_disk_an_archive_stays_as_it_was_and_that_is_said(tmp_path, monkeypatch):

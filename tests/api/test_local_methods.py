@@ -42,7 +42,6 @@ def uqbench_agents():
     factory = "toy_uqbench.walker:Walker"
     return [uqbench.AgentSpec(name="filed", version="7", factory=factory, config=WalkerConfig)]
 """
-SUITE = '[[extend.toy.methods]]\nname = "filed"\nagent = "filed"\n'
 
 
 def script(folder: Path, action: int, execute: bool) -> list[object]:
@@ -78,7 +77,7 @@ def toy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def add_files(folder: Path, plugin: str = PLUGIN) -> None:
     (folder / "filed.py").write_text(plugin)
-    (folder / "filed.toml").write_text(SUITE)
+    (folder / "filed.toml").write_text('[[extend.toy.methods]]\nname = "filed"\nagent = "filed"\n')
     local.add_file(folder / "filed.py")
     local.add_file(folder / "filed.toml")
 

@@ -150,8 +150,7 @@ def test_ranks_by_a_further_metric_are_those_of_a_board_by_that_metric_alone(pla
 
 
 def test_the_worst_quarter_is_the_mean_of_the_worst_quarter_of_the_runs(plan, scores):
-    row = rows(Board.of(plan, scores), "leaderboard.csv")[0]
-    by_task = {}
+    row, by_task = rows(Board.of(plan, scores), "leaderboard.csv")[0], {}
     for score in scores:
         if score.method == row["method"]:
             by_task.setdefault(score.task, []).append(score.score)
@@ -371,7 +370,6 @@ def test_a_plan_is_told_what_its_seeds_show_by_the_first_whole_board_of_its_budg
     (copy / "pairs.csv").write_text("damaged")
     assert detectable_note(plan, roots) == expected
     (copy / "pairs.csv").unlink()
-    assert detectable_note(plan, roots) == expected
-    assert detectable_note(plan, roots[:1]) == ""
+    assert (detectable_note(plan, roots), detectable_note(plan, roots[:1])) == (expected, "")
     unranked = replace(plan, budget=plan.budget.model_copy(update={"ranks": False}))
     assert detectable_note(unranked, roots) == ""

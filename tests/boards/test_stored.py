@@ -40,8 +40,7 @@ def read(plan, host, folder):
 
 
 def keep(path: Path, methods: set[str]) -> None:
-    rows = csv.DictReader(io.StringIO(path.read_text()))
-    text = io.StringIO()
+    rows, text = csv.DictReader(io.StringIO(path.read_text())), io.StringIO()
     writer = csv.DictWriter(text, rows.fieldnames or (), lineterminator="\n")
     writer.writeheader()
     writer.writerows(row for row in rows if row["method"] in methods)

@@ -63,8 +63,7 @@ def test_they_are_those_of_the_last_occasion_of_the_runs_that_were_asked(board):
     found = pd.read_parquet(io.BytesIO(data))
     assert "error_against_std" not in set(found["curve"])  # every single pair is not kept
     found = found[found["curve"] == "reliability"]
-    assert found["x"].tolist() == [0.5, 0.9]
-    assert found["y"].tolist() == pytest.approx([0.5, 0.9])
+    assert (found["x"].tolist(), found["y"].tolist()) == ([0.5, 0.9], pytest.approx([0.5, 0.9]))
     reach = 4.302653 * 0.1 / math.sqrt(3)  # Student's, of two degrees of freedom
     assert found["low"].tolist() == pytest.approx([0.5 - reach, 0.9 - reach])
     assert found["high"].tolist() == pytest.approx([0.5 + reach, 0.9 + reach])
@@ -75,8 +74,7 @@ def test_they_are_those_of_the_last_occasion_of_the_runs_that_were_asked(board):
 def test_coverage_over_training_is_that_of_90_percent_intervals_on_each_occasion(board):
     found = pd.read_parquet(io.BytesIO(curve_files(*board)[NAME]))
     found = found[found["curve"] == "training"]
-    assert found["x"].tolist() == [1.0, 2.0]
-    assert found["y"].tolist() == pytest.approx([0.2, 0.9])
+    assert (found["x"].tolist(), found["y"].tolist()) == ([1.0, 2.0], pytest.approx([0.2, 0.9]))
 
 
 def test_errors_by_stated_standard_deviation_leave_out_the_truths_own(board):
@@ -133,5 +131,4 @@ def test_a_learning_curve_is_the_mean_of_the_runs_that_have_an_episode():
 
 def test_where_no_episode_ends_the_curve_is_of_the_reward():
     found = learning_curves(runs([[math.nan] * 2] * 3))
-    assert set(found["metric"]) == {"reward_per_step"}
-    assert found["value"].tolist() == [0.5, 0.5]
+    assert (set(found["metric"]), found["value"].tolist()) == ({"reward_per_step"}, [0.5, 0.5])

@@ -70,8 +70,7 @@ def test_its_first_sixty_lines_have_the_commands_that_set_up_and_the_papers():
 
 
 def test_licences_and_citation_are_those_of_the_packages():
-    own = project(ROOT)
-    citation = (ROOT / "CITATION.cff").read_text()
+    own, citation = project(ROOT), (ROOT / "CITATION.cff").read_text()
     cited = dict(re.findall(r"^(version|license): (.+)$", citation, re.M))
     assert cited == {"version": own["version"], "license": own["license"]}
     entry = (ROOT / "uqbench" / "papers.bib").read_text().partition("@software{uqbench,")[2]

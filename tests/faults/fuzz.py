@@ -160,8 +160,7 @@ def readers(host: Host, plan: Plan, store: Store, board: dict[str, bytes], folde
         return read_record(data)
 
     about = next(store.root.glob("**/checkpoint/checkpoint.json"))
-    state = next(about.parent.glob("step-*.pt"))
-    here = folder / "checkpoint"
+    state, here = next(about.parent.glob("step-*.pt")), folder / "checkpoint"
     here.mkdir()
     (here / state.name).write_bytes(state.read_bytes())
     whole = checkpoints.read(Folder(about.parent))

@@ -31,7 +31,6 @@ from uqbench.suites import Queries, read_suites
 from uqbench.suites.configs import task_config
 
 LONG = os.environ.get("UQBENCH_FAULTS") == "long"
-CPU = torch.device("cpu")
 
 
 def tensors(thing: object, seen: set[int]) -> Iterator[Tensor]:
@@ -176,7 +175,7 @@ def digest(key: str, planted: str | None = None) -> str:
         cell = cell.__class__(**(vars(cell) | {"method": method, "config": NoConfig()}))
     batch = Batch(cell, plan.budget, tuple(plan.suite.metrics), "cpu")
     try:
-        lanes = fit_estimator(batch, host, CPU, lambda message: None)
+        lanes = fit_estimator(batch, host, torch.device("cpu"), lambda message: None)
     except (UqbenchError, ValueError, TypeError) as error:  # a data set may score no such method
         return f"{type(error).__name__}: {error}"
     found = sha256()

@@ -207,8 +207,7 @@ def test_every_kind_of_file_of_a_store_damaged_in_every_way(plan, host, template
 
 def test_every_file_of_a_board_damaged_in_every_way_is_named(plan, host, template, tmp_path):
     complete(plan, template, host)
-    store = Store(template)
-    whole = tmp_path / "boards" / "toy" / "board"
+    store, whole = Store(template), tmp_path / "boards" / "toy" / "board"
     write_board(board(plan, store), store, board_at(whole), host)
     reference = files(whole)
     selection = Selection("toy", "smoke", None, ("short",), None, None)

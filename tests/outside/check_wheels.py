@@ -41,8 +41,7 @@ def installed(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The commands of an environment with ``uqbench[all]`` from these wheels."""
     folder = tmp_path_factory.mktemp("environment")
     venv.create(folder, with_pip=True)
-    pins = folder / "pins.txt"
-    lines = PINS.read_text("utf-8").splitlines()
+    pins, lines = folder / "pins.txt", PINS.read_text("utf-8").splitlines()
     pins.write_text("\n".join(line for line in lines if "==" in line), "utf-8")
     install = ("-m", "pip", "install", "--quiet", "--constraint", pins, "--find-links", built)
     call(folder / "bin" / "python", *install, "uqbench[all]", "uqbench-boards")

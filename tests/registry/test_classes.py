@@ -198,8 +198,7 @@ def test_a_name_that_two_distributions_claim_is_nobodys_and_both_full_forms_work
     host = Host()
     first = register(host, "first", agents("a"))
     second = register(host, "second", agents("b", "a"))
-    assert host.failures == []
-    assert list(host.agents) == ["b", "first-dist:a", "second-dist:a"]
+    assert (host.failures, list(host.agents)) == ([], ["b", "first-dist:a", "second-dist:a"])
     assert "a" not in host.agents
     with pytest.raises(UqbenchError, match="claimed by first-dist") as told:
         host.agents["a"]

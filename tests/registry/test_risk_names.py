@@ -35,8 +35,7 @@ MEASURES = [
 
 @pytest.mark.parametrize(("text", "expected"), MEASURES)
 def test_a_measure_by_name(text, expected):
-    assert NAMES.measure(text) == expected
-    assert NAMES.composite(text) == additive(expected)
+    assert (NAMES.measure(text), NAMES.composite(text)) == (expected, additive(expected))
     assert NAMES.measure(NAMES.text(expected)) == expected
 
 

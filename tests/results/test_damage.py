@@ -225,8 +225,7 @@ def test_a_run_whose_agent_is_altered_gone_or_too_large_is_damaged(damage, reaso
     assert store.find(run).state is RunState.FINISHED
     damage(path)
     found = store.find(run)
-    assert found.state is RunState.DAMAGED
-    assert found.reason == reason
+    assert (found.state, found.reason) == (RunState.DAMAGED, reason)
 
 
 LISTED = [

@@ -111,8 +111,7 @@ def test_damaged_runs_are_set_aside_and_kept_and_so_is_the_lock(tmp_path):
             (finish(store, run) / "run.json").write_text("{")
             assert store.set_aside(run).name.endswith(f".damaged-{number}")
             assert store.lock(run) is None
-    assert store.find(run).state is RunState.MISSING
-    assert list(store.walk()) == []
+    assert (store.find(run).state, list(store.walk())) == (RunState.MISSING, [])
 
 
 def test_the_digest_of_numbers_sees_values_names_and_boundaries():

@@ -212,12 +212,9 @@ def test_an_untrained_agent_is_made_once_the_trained_one_is_gone(numerics, tmp_p
 
     monkeypatch.setattr(Training, "_make", make)
     record, _ = executed(batch, host, tmp_path)
-    assert record.learning.keys() == PROVED
+    assert record.learning.keys() == {"moved", "gradient_steps", "trained", "untrained", "random"}
     assert len(made) > 10
     assert alive == [0, 0]
-
-
-PROVED = {"moved", "gradient_steps", "trained", "untrained", "random"}
 
 
 def test_without_memory_for_a_second_agent_the_proof_is_without_it(host, tmp_path, monkeypatch):

@@ -136,8 +136,7 @@ def test_what_failed_or_belongs_to_others_takes_no_more_time(groups):
 def test_the_pace_of_a_batch_alone_is_weighed_by_its_gradient_steps(groups):
     """Without a forecast, as ``uqbench status`` reads it: half of all updates in a quarter."""
     (batch,) = groups[0]
-    steps = batch.budget.steps
-    config = SentinelConfig(schedule="triangular")
+    steps, config = batch.budget.steps, SentinelConfig(schedule="triangular")
     learning = replace(batch, cell=replace(batch.cell, config=config))
     for first in (0, steps // 10):
         taken = work(config, steps, first, steps // 4)

@@ -57,8 +57,7 @@ def test_of_two_groups_the_studentized_part_is_brunner_and_munzels():
     """Their statistic and degrees of freedom, as scipy has them."""
     generator = np.random.default_rng(1)
     x, y = generator.normal(size=7), 3 * generator.normal(size=9)
-    found = concordance([[x, y]])
-    expected = stats.brunnermunzel(x, y)
+    found, expected = concordance([[x, y]]), stats.brunnermunzel(x, y)
     assert (found.estimate - 0.5) / math.sqrt(found.variance) == pytest.approx(expected.statistic)
     p = 2 * stats.t.sf(abs(expected.statistic), found.degrees)
     assert p == pytest.approx(expected.pvalue)
@@ -565,8 +564,7 @@ def test_the_skewness_of_a_difference_is_that_of_its_error():
     a, b = np.random.default_rng(2).exponential(size=(2, 9, 1))
     one, two = location(a, "mean"), location(b, "mean")
     third = [stats.skew(of[:, 0], bias=False) * of.var(ddof=1) ** 1.5 / 81 for of in (a, b)]
-    variance = (a.var(ddof=1) + b.var(ddof=1)) / 9
-    of = one.plus(-1.0, two)
+    variance, of = (a.var(ddof=1) + b.var(ddof=1)) / 9, one.plus(-1.0, two)
     assert of.variance == pytest.approx(variance)
     assert of.skewness == pytest.approx((third[0] - third[1]) / variance**1.5)
     twice = one.plus(2.0, two)

@@ -145,8 +145,7 @@ tasks.short = { forward = 1.0 }
 def test_a_variant_has_what_its_base_gives(host):
     suite = parse(host, "[budgets.smoke]", f"{METHODS}\n[budgets.smoke]")
     fast, fastest = suite.method("fast"), suite.method("fastest")
-    assert fastest.agent == fast.agent
-    assert fastest.config == {**fast.config, "forward": 0.99}
+    assert (fastest.agent, fastest.config) == (fast.agent, {**fast.config, "forward": 0.99})
     assert fastest.tasks == {**fast.tasks, "short": {"forward": 1.0}}
 
 

@@ -138,8 +138,7 @@ def draws(count: int, seed: int = 0) -> Tensor:
 @pytest.mark.parametrize("outcome", [-1.0, 0.0, 2.5])
 def test_the_crps_of_a_normal_forecast_is_its_closed_form(outcome):
     """``y (2 Φ(y) − 1) + 2 φ(y) − 1/√π`` (Gneiting & Raftery, equation 5 of section 4.2)."""
-    atoms = quantiles(4_000)
-    y = torch.tensor(outcome, dtype=torch.float64)
+    atoms, y = quantiles(4_000), torch.tensor(outcome, dtype=torch.float64)
     expected = y * (2 * NORMAL.cdf(y) - 1) + 2 * NORMAL.log_prob(y).exp() - math.pi**-0.5
     given = forecasts.crps(atoms, uniform(atoms), y.view(1, 1))
     assert given.item() == pytest.approx(expected.item(), abs=1e-3)

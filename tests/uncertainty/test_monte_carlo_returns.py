@@ -68,8 +68,7 @@ def worth(t):
 
 def test_the_truth_is_what_followed_and_of_the_action_that_was_taken_alone():
     asked = source()
-    obs = asked.obs(STATING, step=5)
-    q = asked.truth(STATING, step=5).q
+    obs, q = asked.obs(STATING, step=5), asked.truth(STATING, step=5).q
     assert obs.shape == (1, 64, 1)
     assert q.shape == (1, 64, 2)
     for (t,), (first, second) in zip(obs[0].tolist(), q[0].tolist(), strict=True):

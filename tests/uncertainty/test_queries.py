@@ -84,8 +84,7 @@ def test_asking_changes_nothing_in_training_and_a_lanes_answers_are_its_own(run,
     assert np.isfinite(alone["value"][alone["metric"] == "queries/q_error"]).all()
 
 
-CPU = torch.device("cpu")
-ENV = make_drawn_lanes(DrawnMDPConfig(), [0], None, CPU)
+ENV = make_drawn_lanes(DrawnMDPConfig(), [0], None, torch.device("cpu"))
 
 
 @pytest.mark.parametrize("one_hot", [False, True])

@@ -132,8 +132,7 @@ def test_the_states_themselves_stay_where_they_are():
 
 def test_every_lane_has_states_of_its_own_where_it_is_told_so():
     """Two lanes in the same states in another order: the same returns in another order."""
-    seeds = [list(range(3 * 2))] * 2
-    place = torch.tensor([[0], [2]])
+    seeds, place = [list(range(3 * 2))] * 2, torch.tensor([[0], [2]])
     found = rollout_returns(Constant([1, 1]), standing(), place, Countdown, seeds, GAMMA, 1e-9)
     for lane, state in enumerate((0, 2)):
         one = Constant([1]), standing(), torch.tensor([[state]])

@@ -326,8 +326,7 @@ def test_a_value_that_is_missing_or_no_number_is_never_left_out(host, value):
 
 def test_runs_that_are_all_equal_decide_no_order_and_no_number_unless_it_is_exact(host):
     ties = judged(host, ORDER, lambda m, t, s: 1.0)
-    assert ties.verdict is Verdict.OPEN
-    assert ties.findings[0].comparison.measured.estimate == 0.5
+    assert (ties.verdict, ties.findings[0].comparison.measured.estimate) == (Verdict.OPEN, 0.5)
     band = BAND + "value = 1.0\ntolerance = 0.1"
     judgement = judged(host, band, lambda m, t, s: 1.0)
     assert judgement.verdict is Verdict.OPEN
@@ -764,8 +763,7 @@ def test_a_pair_of_methods_is_told_in_a_sentence_in_python_and_by_a_command(stor
     import uqbench as package
 
     board = package.load(stored.parents[1])["toy", "paper"]
-    said = board.sentence("fast", "slow")
-    pair = board.pairs().iloc[0]
+    said, pair = board.sentence("fast", "slow"), board.pairs().iloc[0]
     assert (pair["first"], pair["second"]) == ("fast", "slow")
     better = "better" if pair["difference"] > 0 else "worse"
     assert said.startswith(f"fast is not significantly {better} than slow on toy · paper: ")

@@ -70,10 +70,9 @@ distributions = (
     .map(lambda counts: torch.tensor(counts, dtype=torch.float32) / sum(counts))
 )
 values = st.lists(st.floats(-9, 13, width=32), min_size=6, max_size=6).map(torch.tensor)
-examples = settings(max_examples=25, deadline=None, derandomize=True)
 
 
-@examples
+@settings(max_examples=25, deadline=None, derandomize=True)
 @given(z=values, p=distributions)
 def test_projection_is_equation_7(z, p):
     share = 1 - (z.clamp(-3, 7) - ATOMS[:, None]).abs() / 0.5

@@ -19,7 +19,6 @@ from uqbench.lanes import Clock, Normal
 from uqbench.risk import CVaR, MarginalRisk
 from uqbench.testing.worlds import act, transitions
 
-CPU = torch.device("cpu")
 INFO = EnvironmentInfo(spaces.Box(-1, 1, (5,)), 3, 0.9, total_steps=1_000)
 SHARED: dict[str, Any] = {
     "hidden": (9, 7), "batch_size": 6, "learning_starts": 10, "target_sync_period": 25,
@@ -28,7 +27,7 @@ SHARED: dict[str, Any] = {
 
 
 def make(seeds: Sequence[int], **settings: Any) -> VDQN:
-    return VDQN(INFO, seeds, VDQNConfig(**SHARED | settings), CPU)
+    return VDQN(INFO, seeds, VDQNConfig(**SHARED | settings), torch.device("cpu"))
 
 
 def train(agent: DeepQ, seeds: Sequence[int], steps: int) -> list[Tensor]:

@@ -105,8 +105,7 @@ def test_crowds_go_on_as_the_packages(frequency, crowds):
     for package, ours in crowded(config, crowds, rng):
         assert distance(package, ours) < TOLERANCE
         for _ in range(2):
-            action = int(rng.integers(5))
-            before = our_state(ours)[1]
+            action, before = int(rng.integers(5)), our_state(ours)[1]
             expected, wanted, *_ = package.step(action)
             obs, given = ours.step(action)
             assert distance(package, ours) < TOLERANCE

@@ -59,8 +59,7 @@ def test_the_last_transitions_are_kept_and_the_oldest_overwritten(steps: int) ->
 def test_fields_of_a_transition_stay_together_with_their_type_and_shape() -> None:
     stored = whole(filled(13))
     for name, (shape, dtype) in FIELDS.items():
-        assert stored[name].dtype == dtype
-        assert stored[name].shape == (LANES, CAPACITY, *shape)
+        assert (stored[name].dtype, stored[name].shape) == (dtype, (LANES, CAPACITY, *shape))
     for lane, slot, name in product(range(LANES), range(CAPACITY), FIELDS):
         expected = transition(int(stored["reward"][lane, slot]))
         assert torch.equal(stored[name][lane, slot], expected[name][lane, 0])

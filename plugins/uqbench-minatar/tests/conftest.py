@@ -114,8 +114,7 @@ def play_seaquest(g: Any) -> int:
 
 def play_space_invaders(g: Any) -> int:
     """Leave the columns of bullets that are near, shoot where it will hit, go below aliens."""
-    x = g.pos
-    near = g.e_bullet_map[5:9].any(0) | g.alien_map[8:].any(0)
+    x, near = g.pos, g.e_bullet_map[5:9].any(0) | g.alien_map[8:].any(0)
     if near[x]:
         free = [to for to in (x - 1, x + 1) if 0 <= to <= 9 and not near[to]]
         return toward(x, free[0]) if free else LEFT
@@ -135,8 +134,7 @@ def will_hit(g: Any) -> bool:
         if timer == 0:
             timer = interval
             if aliens[:, 0 if direction < 0 else 9].any():
-                direction = -direction
-                aliens = np.roll(aliens, 1, axis=0)
+                direction, aliens = -direction, np.roll(aliens, 1, axis=0)
             else:
                 aliens = np.roll(aliens, direction, axis=1)
         timer -= 1

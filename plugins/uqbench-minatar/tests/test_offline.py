@@ -104,8 +104,7 @@ def test_the_tables_are_what_fresh_rollouts_have(game):
 def test_scores_of_the_truth_are_the_best_and_silence_has_none():
     game = "breakout"
     of = table(game)
-    script = scripted(game, of.frames)
-    q = of.q.flatten(0, 1)[None]
+    script, q = scripted(game, of.frames), of.q.flatten(0, 1)[None]
     sure = scores(Uncertainty(mean=q, epistemic_var=torch.zeros_like(q)), of, script)
     assert sure["bounds_hold"].tolist() == [1.0]
     high = scores(Uncertainty(mean=q + 1, epistemic_var=torch.full_like(q, 0.01)), of, script)

@@ -80,8 +80,7 @@ def test_what_is_stated_is_the_posterior_of_the_values():
     agent = filled(samples=4_000, prior_var=0.5)
     agent.update_posterior()
     obs = torch.randn(2, 3, 3, generator=torch.Generator().manual_seed(3))
-    stated = agent.uncertainty(obs)
-    phi = agent.online(obs).detach().numpy()
+    stated, phi = agent.uncertainty(obs), agent.online(obs).detach().numpy()
     for lane in range(2):
         for a in range(4):
             factor = agent.factor[lane, a].numpy()

@@ -30,7 +30,6 @@ from uqbench_ube.linear import InverseCounts
 
 from uqbench.agent import Uncertainty
 
-CPU = torch.device("cpu")
 LINEAR, RING, SOFTPLUS = (FeatureConfig(family=f) for f in ("linear", "ring", "softplus"))
 DISCOUNT = {"linear": 0.0, "ring": 0.7, "softplus": 0.0}
 
@@ -66,10 +65,8 @@ def test_the_best_scaled_counts_have_no_shape_either():
 @pytest.mark.parametrize("config", [LINEAR, RING])
 def test_the_closed_posterior_is_that_of_a_normal_law_conditioned_on_the_rewards(config):
     """Gaussian conditioning in the space of rewards, which knows no weights; Q by walking."""
-    discount = DISCOUNT[config.family]
-    world = FeatureWorld.drawn(config, [3])
-    found = posterior(config, world, discount, [3])
-    states = [world.asked[0]]
+    discount, world = DISCOUNT[config.family], FeatureWorld.drawn(config, [3])
+    found, states = posterior(config, world, discount, [3]), [world.asked[0]]
     if config.family == "ring":
         turn = torch.linalg.lstsq(world.obs[0], world.following[0], driver="gelsd").solution
         for _ in range(60):
@@ -200,7 +197,7 @@ def test_linear_ube_is_exact_of_rewards_and_no_bound_of_values_where_states_shar
     """
     seeds = range(20)
     world = FeatureWorld.drawn(RING, seeds)
-    counts = InverseCounts(len(seeds), ACTIONS, WIDTH, 1.0, CPU)
+    counts = InverseCounts(len(seeds), ACTIONS, WIDTH, 1.0, torch.device("cpu"))
     for part in zip(world.obs.split(16, 1), world.action.split(16, 1), strict=True):
         counts.update(*part)
     inverse = counts.matrices.unflatten(0, (len(seeds), ACTIONS))

@@ -24,7 +24,6 @@ from uqbench.agent import EnvironmentInfo
 from uqbench.testing.same_bits import train
 from uqbench.uncertainty.interval_scores import central_interval
 
-CPU = torch.device("cpu")
 LOGGED = STATES * LENGTH
 
 
@@ -69,11 +68,10 @@ def test_the_oracle_knows_the_posterior_from_what_it_sees_and_its_intervals_cove
     world, truth = OfflineWorld.drawn(config, seeds), exact_truth(config, DISCOUNT, seeds)
     env = OfflineLanes(config, seeds)
     info = EnvironmentInfo(env.observation_space, ACTIONS, DISCOUNT, LOGGED * POLICIES + 5)
-    agent = OfflineBayes(info, [s + 999 for s in seeds], OfflineBayesConfig(), CPU)
+    agent = OfflineBayes(info, [s + 999 for s in seeds], OfflineBayesConfig(), torch.device("cpu"))
     *_, last = train(agent, env, LOGGED * POLICIES + 5)
     assert not last.obs.any()  # rest
-    exact = posterior(world, DISCOUNT)
-    stated = agent.uncertainty(truth.obs)
+    exact, stated = posterior(world, DISCOUNT), agent.uncertainty(truth.obs)
     assert (stated.mean.flatten(1) - exact.mean).abs().max() < 1e-4
     assert (stated.epistemic_var.sqrt().flatten(1) / exact.std - 1).abs().max() < 1e-4
     z = (exact.mean - world.values(DISCOUNT).flatten(1)) / exact.std

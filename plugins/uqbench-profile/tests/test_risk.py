@@ -164,8 +164,7 @@ def test_caution_is_right_in_some_variants_and_costs_in_others() -> None:
 
 
 def test_nothing_can_be_gained_by_what_is_stated() -> None:
-    truth = exact_truth(NoConfig(), 1.0, [0])
-    policy = best_for_mean()[None]
+    truth, policy = exact_truth(NoConfig(), 1.0, [0]), best_for_mean()[None]
     stated = Uncertainty(mean=torch.ones(1, STATES, 2), aleatoric_var=torch.zeros(1, STATES, 2))
     assert truth.scores is not None
     assert truth.scores(stated, policy) == truth.scores(Uncertainty(), policy)

@@ -50,8 +50,7 @@ def test_a_lane_is_the_same_alone_and_among_others_and_parts_add_up(name, settin
     if setting == "regression" and name == "quam":
         config = replace(config, models="best")
     task = toy(0 if setting == "regression" else 3, reference=setting == "given")
-    alone = predict(kind, config, task, [7])
-    group = predict(kind, config, task, [5, 4, 7])
+    alone, group = predict(kind, config, task, [7]), predict(kind, config, task, [5, 4, 7])
     for field in ("total", "aleatoric", "epistemic", "probs", "mean", "highest", "score"):
         one, among = getattr(alone, field), getattr(group, field)
         assert (one is None) == (among is None)

@@ -16,7 +16,6 @@ from uqbench.agent import EnvironmentInfo
 from uqbench.runner.train.loop_agent import RecordedLanes, train
 from uqbench.runner.train.recorder import Recorder
 
-CPU = torch.device("cpu")
 CONFIG = SB3Config(learning_rate=3e-3, learning_starts=32, exploration_steps=200, hidden=16,
                    target_update_interval=50, quantiles=5)  # fmt: skip
 
@@ -37,7 +36,7 @@ class Choice(gymnasium.Env):
 
 def run(kind: type[DQN], steps: int = 600, actors: int = 1) -> tuple[DQN, list[dict]]:
     lanes = GymnasiumLanes(Choice, [3 + actor for actor in range(actors)])
-    recorder = Recorder(1, steps, (), CPU, actors=actors)
+    recorder = Recorder(1, steps, (), torch.device("cpu"), actors=actors)
     agent = kind(EnvironmentInfo(lanes.observation_space, 2, 0.9, steps, actors=actors), CONFIG)
     train(agent, RecordedLanes(lanes, steps, recorder, lambda step: None), steps, 5, actors)
     return agent, recorder.finish()

@@ -53,8 +53,7 @@ def test_every_lane_is_the_package_bit_for_bit():
         for lane, env in enumerate(envs):
             expected, reward, terminated, truncated, _ = env.step(int(action[lane]))
             assert np.array_equal(outcome.next_obs[lane].numpy(), expected)
-            assert outcome.reward[lane] == reward
-            assert outcome.terminated[lane] == terminated
+            assert (outcome.reward[lane], outcome.terminated[lane]) == (reward, terminated)
             assert outcome.truncated[lane] == (truncated and not terminated)
             assert outcome.events["falls"][lane] == terminated
             if terminated or truncated:

@@ -62,7 +62,6 @@ def _modules() -> dict[str, Any]:
 NEW = _modules()
 Walk, WalkConfig = NEW["environment"].Walk, NEW["environment"].WalkConfig
 WalkLanes = NEW["lane_environment"].WalkLanes
-WalkLanesConfig = NEW["lane_environment"].WalkLanesConfig
 Line, LineConfig = NEW["dataset"].Line, NEW["dataset"].LineConfig
 Bayes, BayesConfig = NEW["estimator"].BayesianLine, NEW["estimator"].BayesianLineConfig
 SoftWorst, Above = NEW["risk"].SoftWorst, NEW["claim_kind"].Above
@@ -86,7 +85,7 @@ def single(kind: Any = Walk, **more: Any) -> EnvironmentSubject:
 
 def lanes(kind: Any = WalkLanes, **more: Any) -> EnvironmentSubject:
     def make(seeds: Any, limit: Any) -> Any:
-        return kind(WalkLanesConfig(), list(seeds), limit, CPU)
+        return kind(NEW["lane_environment"].WalkLanesConfig(), list(seeds), limit, CPU)
 
     return EnvironmentSubject(name="lanes", make=make, **TASK, **more)
 

@@ -23,8 +23,6 @@ from uqbench.estimator import Data, Dataset, Estimator, EvaluationSet, Predictiv
 from uqbench.risk import MeanStd
 from uqbench.specs import NoConfig
 
-CPU = torch.device("cpu")
-
 
 def outcome(subject, check) -> tuple[str, str]:
     (result,) = results([subject], only=check)
@@ -235,7 +233,7 @@ def constant(said):
 
 def estimator(kind: Any, classes: int = 0) -> EstimatorSubject:
     def make(problem, seeds):
-        return kind(problem, list(seeds), NoConfig(), CPU)
+        return kind(problem, list(seeds), NoConfig(), torch.device("cpu"))
 
     return EstimatorSubject(name="mine", make=make, dataset=DrawnPoints(classes))
 

@@ -41,8 +41,7 @@ def test_actions_follow_the_formula_of_section_2_4(t):
     agent = small_agent(aleatoric_weight=0.5, epistemic_weight=2.0)
     agent.clock.load_state_dict({"t": t})
     obs = OBS[:, 0]
-    chosen = act(agent, obs)
-    main = agent.online(obs[:, None])[:, 0]
+    chosen, main = act(agent, obs), agent.online(obs[:, None])[:, 0]
     a, b = agent.posterior(obs[:, None])[:, :, 0].unbind(1)
     noise = Normal((0, 1), "thompson", (4,)).at(t)
     for lane in range(2):

@@ -111,8 +111,7 @@ def test_wide_networks_have_the_kernels_covariance():
 
 
 def test_the_posterior_is_the_prior_without_data_and_the_noise_at_data_seen_often():
-    prior = of.Prior()
-    x = torch.linspace(-2, 2, 7, dtype=torch.float64)
+    prior, x = of.Prior(), torch.linspace(-2, 2, 7, dtype=torch.float64)
     nothing = torch.zeros(0, dtype=torch.float64)
     assert torch.allclose(posterior_var(prior, 0.1, nothing, x), kernel(prior, x, x))
     once = posterior_var(prior, 0.5, x[:1], x[:1])

@@ -33,8 +33,7 @@ def test_returns_have_the_means_and_the_variance_of_the_process():
     config = ChainConfig(mu_1=0.5, mu_2=0.1, sigma=2.0)
     lanes = ChainLanes(config, range(20_000), None, CPU)
     returns = torch.stack([lanes.step(torch.full((20_000,), a)).reward for a in (0, 1)]).double()
-    g = torch.Generator().manual_seed(0)
-    scale = 2.0 * math.sqrt(1 - 0.9**2)
+    g, scale = torch.Generator().manual_seed(0), 2.0 * math.sqrt(1 - 0.9**2)
     rewards = 0.1 + scale * torch.randn(20_000, 150, generator=g).double()
     walked = (rewards * 0.9 ** torch.arange(150).double()).sum(-1)
     assert returns[1].mean().item() == pytest.approx(walked.mean().item(), abs=0.08)
@@ -73,8 +72,7 @@ def bonus(seeds, **config) -> agents.BonusDecider:
 
 
 def test_thompson_scores_are_those_of_equation_3():
-    agent = ube([4, 7])
-    env = ChainLanes(ChainConfig(), [0, 1], None, CPU)
+    agent, env = ube([4, 7]), ChainLanes(ChainConfig(), [0, 1], None, CPU)
     decide(agent, env, 2)
     assert agent.visits.tolist() == [[1, 1], [1, 1]]  # each action is tried once first
     decide(agent, env, 8)

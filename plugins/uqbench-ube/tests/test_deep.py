@@ -150,8 +150,7 @@ def test_the_local_uncertainty_is_that_of_the_executed_action_before_its_update(
 
 def test_actions_follow_equation_3():
     agent, obs = flat_agent(beta=3.0), observations(2)
-    chosen = act(agent, obs[0])
-    predicted = agent.uncertainty(obs[0][:, None])
+    chosen, predicted = act(agent, obs[0]), agent.uncertainty(obs[0][:, None])
     zeta = Normal((0, 1), "thompson", (4,)).at(0)
     # one step has been taken in: none, so that the head is what it was
     score = predicted.mean[:, 0] + zeta * predicted.epistemic_var[:, 0].sqrt()

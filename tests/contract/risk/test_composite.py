@@ -42,8 +42,7 @@ def masses(drawn: list[int]) -> tuple[Tensor, Tensor]:
 def test_the_worst_models_worst_returns_by_hand():
     """CVaR_½ of each: −1, 0, −4; the worse half of the belief: the last, a part of the first."""
     values = torch.tensor([[-1.0, 3.0], [0.0, 0.0], [2.0, -4.0]])
-    even = torch.full((3, 2), 0.5)
-    belief = torch.tensor([0.4, 0.35, 0.25])
+    even, belief = torch.full((3, 2), 0.5), torch.tensor([0.4, 0.35, 0.25])
     given = compose(CVaR(0.5), CVaR(0.5))(values, even, belief)
     assert given.item() == pytest.approx((0.25 * -4 + 0.25 * -1) / 0.5)
 
@@ -75,8 +74,7 @@ def test_it_need_not_be_below_the_total_risk():
     """That order holds on the paper's example 1, not always: −2.71 is below −2 here."""
     values = torch.tensor([[-10.0, 0.0], [-1.9, -1.9]], dtype=torch.float64)
     laws = torch.tensor([[0.1, 0.9], [0.5, 0.5]], dtype=torch.float64)
-    belief = torch.tensor([0.5, 0.5], dtype=torch.float64)
-    half = CVaR(0.5)
+    belief, half = torch.tensor([0.5, 0.5], dtype=torch.float64), CVaR(0.5)
     assert compose(half, half)(values, laws, belief).item() == pytest.approx(-2)
     total = half(values.flatten(), (belief[:, None] * laws).flatten())
     assert total.item() == pytest.approx(-2.71)

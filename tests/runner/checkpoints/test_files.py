@@ -14,7 +14,6 @@ from uqbench.results import Folder, Provenance
 from uqbench.runner import checkpoints
 from uqbench.runner.process import Stop, Stopwatch
 
-CPU = torch.device("cpu")
 PROVENANCE = Provenance(platform="p", device="d", versions={}, content={}, git_revision=None)
 ABOUT = checkpoints.Checkpoint(
     seeds=(3, 4), runs=("a", "b"), step=7, seconds=1.5, cpu_seconds=1.2, resumed=(),
@@ -35,7 +34,7 @@ def test_what_is_read_is_what_was_written(tmp_path):
     checkpoints.write(at(tmp_path / "c"), ABOUT, given)
     about = checkpoints.read(at(tmp_path / "c"))
     assert about.model_copy(update={"state": "", "digest": ""}) == ABOUT
-    found = checkpoints.read_state(at(tmp_path / "c"), about, CPU)
+    found = checkpoints.read_state(at(tmp_path / "c"), about, torch.device("cpu"))
     assert torch.equal(found["agent"].pop("weights"), given["agent"].pop("weights"))
     assert torch.equal(found["more"][1].pop(0), given["more"][1].pop(0))
     assert found == given

@@ -16,8 +16,6 @@ from uqbench.runner.train.guards import Checked
 from uqbench.runner.train.loop_agent import RecordedLanes, SinglePolicy, train
 from uqbench.runner.train.recorder import Recorder
 
-CPU = torch.device("cpu")
-
 
 class Clock(Env):
     """Episodes of five steps; the observation is the step, the reward is the action."""
@@ -69,7 +67,7 @@ class Restless(Endless):
 
 
 def run(agent, steps=13, limit=None, actors=1):
-    told, recorder = [], Recorder(1, steps, (), CPU, actors=actors)
+    told, recorder = [], Recorder(1, steps, (), torch.device("cpu"), actors=actors)
     lanes = GymnasiumLanes(Clock, [*range(actors)], limit)
     train(agent, RecordedLanes(lanes, steps, recorder, told.append), steps, 0, actors=actors)
     [(_, episodes)] = recorder.finish()

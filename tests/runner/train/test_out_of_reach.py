@@ -253,8 +253,7 @@ class Captured(Agent, Capturable):
 def test_a_captured_step_records_what_happened_before_the_agent_wrote(capture, actors):
     def recorded(deed):
         recorder = Recorder(2, 60, (), torch.device("cpu"), actors=actors)
-        agent = Captured(2, actors, deed)
-        env = RotatingPixels(2 * actors)
+        agent, env = Captured(2, actors, deed), RotatingPixels(2 * actors)
         for _ in interact(agent, env, 60, recorder, capture=capture, actors=actors):
             pass
         return repr([[c.tolist() for c in episodes.values()] for _, episodes in recorder.finish()])

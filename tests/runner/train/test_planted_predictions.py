@@ -446,8 +446,7 @@ class Writes(Points):
 
 
 def test_a_data_set_that_writes_into_what_it_gave_or_was_given_changes_no_result(tmp_path):
-    quiet = problem(reference_model=lambda _: Reference())
-    found = []
+    quiet, found = problem(reference_model=lambda _: Reference()), []
     for name, one in (("quiet", quiet), ("writes", Writes)):
         (tmp_path / name).mkdir()
         assert reason(tmp_path / name, problem=one) == ""

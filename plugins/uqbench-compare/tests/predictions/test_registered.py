@@ -146,8 +146,7 @@ def test_each_question_orders_inputs_by_a_number_of_its_own():
     """The other input is the surest by its largest probability, and the likeliest to be other
     by the disagreement of models and by the energy."""
     probs = np.array([[[0.5, 0.5], [0.6, 0.4], [0.9, 0.1]]])
-    own = entr(probs).sum(-1)
-    disagreement = np.array([[0.0, 0.1, 0.3]])
+    own, disagreement = entr(probs).sum(-1), np.array([[0.0, 0.1, 0.3]])
     said = PredictiveUncertainty(own, own - disagreement, disagreement, probs, "nats",
                                  energy=np.array([[-5.0, -4.0, 1.0]]))  # fmt: skip
     one = lambda s: replace(said, **{  # noqa: E731
@@ -203,8 +202,7 @@ def test_ninety_five_percent_is_at_least_that_and_no_threshold_is_left_out():
     Of twenty 19 are .95: the twentieth, below all negatives, need not be found. Scikit-learn leaves
     out thresholds between collinear points of the curve, where the least of these may be.
     """
-    negative = np.arange(100.0)[None]
-    ten = np.array([[200.0] * 9 + [69.5]])
+    negative, ten = np.arange(100.0)[None], np.array([[200.0] * 9 + [69.5]])
     assert detection(ten, negative)["fpr95"].item() == pytest.approx(0.30)
     twenty = np.append(np.arange(200.0, 219.0), -1.0)[None]
     assert detection(twenty, negative)["fpr95"].item() == 0

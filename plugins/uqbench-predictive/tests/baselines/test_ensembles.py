@@ -16,8 +16,7 @@ SMALL = {"hidden": (8,)}
 
 
 def test_members_diverge_from_the_reference_model_or_from_their_mean(toy, predict):
-    task = toy(reference=True)
-    config = {"members": 3, "hidden": (8,)}
+    task, config = toy(reference=True), {"members": 3, "hidden": (8,)}
     reference = predict(DeepEnsemble, DeepEnsembleConfig(**config), task, [1])
     own = predict(DeepEnsemble, DeepEnsembleConfig(diverges_from="mean", **config), task, [1])
     selected = predict(DeepEnsemble, DeepEnsembleConfig(**config), toy(), [1])

@@ -28,7 +28,6 @@ METHODS = {
     "mc-dropout": (MCDropout, MCDropoutConfig(passes=20, shared=True, **SMALL)),
     "laplace": (Laplace, LaplaceConfig(samples=20, precision="decay", shared=True, **SMALL)),
 }
-every = pytest.mark.parametrize(("kind", "config"), METHODS.values(), ids=list(METHODS))
 LINE = {"hidden": (), "weight_decay": 1.0, "posterior": True, "learning_rate": 2e-2}
 
 
@@ -39,7 +38,7 @@ def noisy(toy):
     return task
 
 
-@every
+@pytest.mark.parametrize(("kind", "config"), METHODS.values(), ids=list(METHODS))
 @pytest.mark.parametrize("classes", [0, 3])
 def test_a_model_predicts_all_inputs_and_lanes_are_alone(toy, fit, predict, kind, config, classes):
     task = toy(classes)

@@ -253,8 +253,7 @@ def test_sets_hold_as_many_targets_as_exchangeability_says(n_classes):
 def test_fewer_than_nine_validation_points_or_none_are_refused(toy):
     with pytest.raises(ValueError, match="at least 9 validation points, got 8"):
         quantile(torch.rand(1, 8))
-    assert quantile(torch.arange(9.0)[None]) == 8
-    assert quantile(torch.arange(19.0)[None]) == 17
+    assert (quantile(torch.arange(9.0)[None]), quantile(torch.arange(19.0)[None])) == (8, 17)
     task = toy()
     estimator = Conformal(task.problem, [0], TrainingConfig(hidden=(4,)), CPU)
     with pytest.raises(ValueError, match="this task has none"):

@@ -20,8 +20,7 @@ NETWORK = Mlp(2, (8, 8), 3)
 
 
 def test_training_is_torchs_adam_with_its_weight_decay(problem):
-    data = problem()
-    start = initial_weights(NETWORK, lane_generators([0]))
+    data, start = problem(), initial_weights(NETWORK, lane_generators([0]))
     ours = fit(NETWORK, start, data, 20, learning_rate=1e-2, weight_decay=0.1)
     theirs = nn.Sequential(nn.Linear(2, 8), nn.ReLU(), nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 3))
     with torch.no_grad():
@@ -129,9 +128,6 @@ def no_linear_layer(inputs: tuple[int, ...], outputs: int) -> nn.Module:
     return nn.Conv1d(1, 1, 3)
 
 
-NAME = "users_networks:two_layers"
-
-
 @pytest.fixture(autouse=True)
 def importable(monkeypatch):
     """The functions above in a module that can be named."""
@@ -167,7 +163,7 @@ def test_a_module_is_the_function_of_each_networks_weights():
 
 
 def test_a_module_is_trained_and_starts_from_its_own_initialization(toy):
-    config = TrainingConfig(architecture=NAME, hidden=(8,))
+    config = TrainingConfig(architecture="users_networks:two_layers", hidden=(8,))
     trainer = Trainer(toy().problem, [4, 5], config, CPU)
     before = torch.random.get_rng_state()
     start = initial_weights(trainer.network, lane_generators([4, 5]))

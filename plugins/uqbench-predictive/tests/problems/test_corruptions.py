@@ -63,8 +63,7 @@ def test_pixels_are_means_and_cosines_multiples_of_the_table():
 
 
 def test_noise_has_its_deviation_impulses_their_share_and_photons_their_variance():
-    rng = np.random.default_rng(0)
-    gray = np.full((300, 28, 28), 0.5)
+    rng, gray = np.random.default_rng(0), np.full((300, 28, 28), 0.5)
     assert corruptions.noise(gray, 0.3, rng).std() == pytest.approx(0.3, rel=0.02)
     hit = corruptions.impulses(gray, 0.2, rng)
     assert [(hit == value).mean() for value in (0, 1)] == pytest.approx([0.1, 0.1], rel=0.03)
@@ -124,8 +123,7 @@ def test_a_strength_on_digits_is_farther_and_harder_than_the_one_below(name):
     """Accuracies of 600 images that a linear model did not see: a standard error below 2 %."""
     model = LogisticRegression(max_iter=1_000).fit(IMAGES[:800], LABELS[:800])
     images, labels = IMAGES[800:1_400], LABELS[800:1_400]
-    square = images.reshape(-1, 8, 8)
-    graded = {name: ON_DIGITS[name]}
+    square, graded = images.reshape(-1, 8, 8), {name: ON_DIGITS[name]}
     made = [corrupted(square, graded, k, seed=1).reshape(images.shape) for k in range(1, 6)]
     distances = [np.square(one - images).mean() for one in made]
     assert distances == sorted(distances)

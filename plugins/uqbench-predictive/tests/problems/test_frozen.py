@@ -82,8 +82,7 @@ def test_encoders_stand_one_after_the_other_and_split_alike(folder):
 
 def test_targets_are_the_categories_of_the_drawings(folder, monkeypatch):
     task = Frozen(FrozenConfig())
-    data = task.data([0])
-    category = frozen.features_of(folder).category
+    data, category = task.data([0]), frozen.features_of(folder).category
     known, own = data.inputs[0, :, 0].argsort(), np.sort(task._split(0)[2])
     # features are the emoji's number, scaled
     assert (data.targets[0][known].numpy() == np.searchsorted(frozen.KNOWN, category[own])).all()
@@ -199,8 +198,7 @@ CPU = torch.device("cpu")
 @pytest.mark.parametrize("against", ["ood", "adversarial", "errors"])
 def test_estimators_go_through_imagenets_features(features, against):
     held = features()
-    task = ImageNet(ImageNetConfig(against=against, points=12))
-    seeds = [0, 1]
+    task, seeds = ImageNet(ImageNetConfig(against=against, points=12)), [0, 1]
     logits = held["test_features"] @ held["weight"] + held["bias"]
     inputs = torch.from_numpy(held["test_features"])[None].expand(2, -1, -1)
     predicted = task.reference_model(seeds).log_probs(inputs)
@@ -218,8 +216,7 @@ def test_estimators_go_through_imagenets_features(features, against):
 
 
 def test_dropping_stored_features_is_dropout_before_the_last_layer(features):
-    held = features(networks=False)
-    task = ImageNet(ImageNetConfig(points=12))
+    held, task = features(networks=False), ImageNet(ImageNetConfig(points=12))
     config = MCDropoutConfig(passes=3, probability=0.5, trains=False)
     estimator = MCDropout(task.problem, [4], config, CPU)
     reference = task.reference_model([4])

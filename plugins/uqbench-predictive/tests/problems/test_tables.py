@@ -103,8 +103,7 @@ def test_a_gap_has_the_middle_third_and_training_rows_on_either_side(name):
 @pytest.fixture
 def frame(tmp_path, monkeypatch):
     """A table as R saves it, in the place of mlbench's Satellite: 1,800 rows, one of them twice."""
-    rdata = pytest.importorskip("rdata")
-    generator = np.random.default_rng(0)
+    rdata, generator = pytest.importorskip("rdata"), np.random.default_rng(0)
     rows = pd.DataFrame(generator.normal(size=(1_800, 3)), columns=["a", "b", "c"])
     rows["bit"] = pd.Categorical(generator.integers(0, 2, 1_800).astype(str))
     rows["constant"] = 1.0

@@ -41,8 +41,7 @@ def test_a_search_of_one_step_meets_the_reference_alone(toy, predict):
 def test_a_search_of_the_last_layer_keeps_the_features(toy, points):
     task = toy(reference=True)
     estimator = fitted(task, [1], search_steps=30, search_rate=1e-2, last_layer=True)
-    assert estimator.searched == Mlp(8, (), 3)
-    assert estimator.data.inputs.shape == (1, 24, 8)
+    assert (estimator.searched, estimator.data.inputs.shape) == (Mlp(8, (), 3), (1, 24, 8))
     outputs = estimator.searched(estimator.start, estimator.data.inputs)
     assert torch.allclose(outputs, NETWORK(estimator.weights, task.data([1]).inputs), atol=1e-6)
     assert (estimator.predict(points[None]).epistemic > 1e-4).any()
@@ -88,8 +87,7 @@ def test_figure_b1_s_asymptotic_variance_is_a_quarter_of_e_to_the_ninth_minus_on
     def normal(mean):
         return (-0.5 * (x - mean) ** 2).exp() / math.sqrt(2 * math.pi)
 
-    target = 0.5 * normal(0.0) + 0.5 * normal(3.0)
-    cell = (x[1] - x[0]).item()
+    target, cell = 0.5 * normal(0.0) + 0.5 * normal(3.0), (x[1] - x[0]).item()
     variance = asymptotic_variance(target, normal(0.0), cell).item()
     assert variance == pytest.approx((math.exp(9) - 1) / 4)
 

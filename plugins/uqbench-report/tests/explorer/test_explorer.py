@@ -305,8 +305,7 @@ def test_a_claim_counts_as_the_board_of_most_seeds_that_it_needs_has_it():
         (one,) = distinct([replace(claim, **other) for other in others])
         return one.verdict
 
-    few = {"verdict": "holds", "seeds": 3}
-    many = {"verdict": "does not hold", "seeds": 20}
+    few, many = {"verdict": "holds", "seeds": 3}, {"verdict": "does not hold", "seeds": 20}
     assert counted(few, many) == counted(many, few) == "does not hold"
     assert counted(many, {"verdict": "not run", "seeds": 99}) == "does not hold"
     elsewhere = {"verdict": "not run", "seeds": 99, "needed_here": False}

@@ -24,7 +24,6 @@ from uqbench.seeding import derive_seed
 from uqbench.testing.conformance.agent_runs import AgentSubject
 from uqbench.testing.worlds import act, as_step
 
-CPU = torch.device("cpu")
 CONFIGS = {
     PSRL: configs.ModelBasedConfig, CertaintyEquivalence: configs.CertaintyEquivalenceConfig,
     UBE: configs.UBEConfig, UBETerms: configs.UBEConfig,
@@ -35,7 +34,7 @@ CONFIGS = {
 
 def make_agent(kind=PSRL, seeds=(0, 1), states=5, **settings):
     info = EnvironmentInfo(spaces.Discrete(states), 2, 0.9, 1_000)
-    return kind(info, seeds, CONFIGS[kind](**settings), CPU)
+    return kind(info, seeds, CONFIGS[kind](**settings), torch.device("cpu"))
 
 
 @dataclass

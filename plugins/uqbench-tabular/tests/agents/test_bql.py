@@ -13,12 +13,10 @@ from uqbench.agent import Step
 from uqbench.lanes import generators
 from uqbench.testing.worlds import act, step_of_actors
 
-CPU = torch.device("cpu")
-
 
 def of(*values: float) -> NormalGamma:
     """A normal-gamma with fields ``[1]``."""
-    return NormalGamma.filled((1,), values, CPU)
+    return NormalGamma.filled((1,), values, torch.device("cpu"))
 
 
 def numbers(model: NormalGamma) -> list[float]:
@@ -117,8 +115,7 @@ def test_the_next_action_is_the_best_available_by_its_mean(make):
     free, masked, other = (make(bql.BayesianQLearning, (0,), 3) for _ in range(3))
     learned_next_state(free)
     learned_next_state(masked)
-    only_first = torch.tensor([[True, False]])
-    step = transition(0.5)
+    only_first, step = torch.tensor([[True, False]]), transition(0.5)
     free.observe(step)
     masked.observe(step_of_actors(**{**vars(step), "valid_actions": only_first}))
     other.observe(step)  # both actions of state 1 have the prior

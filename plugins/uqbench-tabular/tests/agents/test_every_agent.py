@@ -48,7 +48,6 @@ def test_a_short_run_has_its_pinned_rewards(kind, start):
     assert start(kind).go(300).rewards().sum(0).tolist() == pytest.approx(PINNED[kind])
 
 
-CPU = torch.device("cpu")
 STREAMS = {UBE: "ube/noise", MomentMatching: "moment-matching/noise"}
 both = pytest.mark.parametrize("kind", STREAMS)
 
@@ -56,11 +55,10 @@ both = pytest.mark.parametrize("kind", STREAMS)
 @both
 def test_actions_are_the_best_of_values_with_fresh_noise(kind, taught):
     agent = taught(kind, zeta=0.7, replan_every=50)
-    noise = Normal((0, 1), STREAMS[kind], (2,), CPU)
+    noise = Normal((0, 1), STREAMS[kind], (2,), torch.device("cpu"))
     obs = torch.tensor([1, 3])
     taken, values = act(agent, obs), agent.action_values()
-    deviation = 0.7 * agent.variance(values).sqrt()
-    lanes = torch.arange(2)
+    deviation, lanes = 0.7 * agent.variance(values).sqrt(), torch.arange(2)
     for t in range(30):
         sampled = values[lanes, obs] + noise.at(t) * deviation[lanes, obs]
         assert torch.equal(taken, sampled.argmax(-1))

@@ -120,8 +120,7 @@ def test_moment_matching_solves_the_epistemic_equation_term_by_term(taught):
     w = v[:, None, None, :].expand_as(p)
     var_mean_reward = ng.beta / (ng.lam * (ng.alpha - 1))
     fixed = cov(m, m) + (p * var_mean_reward).sum(-1) + 2 * GAMMA * cov(m, w) + GAMMA**2 * cov(w, w)
-    best = values.argmax(-1, keepdim=True)
-    epistemic = torch.zeros_like(fixed)
+    best, epistemic = values.argmax(-1, keepdim=True), torch.zeros_like(fixed)
     for _ in range(400):
         of_states = epistemic.gather(-1, best).squeeze(-1)
         epistemic = fixed + GAMMA**2 * (p * of_states[:, None, None, :]).sum(-1)

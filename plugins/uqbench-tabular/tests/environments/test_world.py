@@ -34,8 +34,7 @@ def lanes(world: World, seeds=(0, 1), limit: TimeLimit | None = None) -> WorldLa
 def test_steps_follow_the_model():
     """A random walk of 200 lanes: successors by a χ² test, rewards by their first two moments."""
     world = prior_mdp(worlds.PriorMDPConfig(states=3, actions=2, seed=5))
-    env = lanes(world, seeds=range(200))
-    g = torch.Generator().manual_seed(0)
+    env, g = lanes(world, seeds=range(200)), torch.Generator().manual_seed(0)
     state, seen = torch.zeros(200, dtype=torch.int64), []
     for _ in range(150):
         action = torch.randint(2, (200,), generator=g)
@@ -128,6 +127,5 @@ def test_rounding_never_leads_to_a_successor_that_is_impossible():
     odds = torch.tensor([[[1 - 1e-7, 0.0]], [[0.0, 1.0]]]).double()
     mdp = MDP(odds, torch.zeros_like(odds), torch.ones(2, 1, dtype=torch.bool))
     env = lanes(World(mdp, torch.zeros_like(mdp.rewards), 0.9), seeds=(0,))
-    u = torch.tensor([1 - 2**-24])
-    zero = torch.zeros(1, dtype=torch.int64)
+    u, zero = torch.tensor([1 - 2**-24]), torch.zeros(1, dtype=torch.int64)
     assert env._move(zero, zero, u, torch.zeros(1))[0].item() == 0
