@@ -107,9 +107,7 @@ def test_with_fewer_than_three_seeds_there_is_no_interval(plan, scores, seeds, i
 
 def test_a_board_that_mixes_contents_says_so(plan, scores):
     other = [replace(scores[0], content="uqbench:cccc uqbench_dqn:bbbb"), *scores[1:]]
-    same, mixed = (
-        json.loads(Board.of(plan, of).files()["manifest.json"]) for of in (scores, other)
-    )
+    same, mixed = (json.loads(Board.of(plan, s).files()["manifest.json"]) for s in (scores, other))
     assert (same["mixes_content"], mixed["mixes_content"]) == (False, True)
     assert mixed["content"] == {"uqbench": ["aaaa", "cccc"], "uqbench_dqn": ["bbbb"]}
 
@@ -167,9 +165,7 @@ def failing(plan):
     return replace(plan, suite=plan.suite.model_copy(update={"metrics": metrics}))
 
 
-def test_where_runs_may_fail_they_are_counted_and_mean_and_pairs_have_the_theory_of_bounds(
-    plan, scores
-):
+def test_where_runs_may_fail_they_are_counted_and_mean_and_pairs_have_bounds(plan, scores):
     one, scores = on_one_task(plan, scores)
     student, bounded = Board.of(one, scores), Board.of(failing(one), scores)
     (before, after), (p, bounded_p) = (

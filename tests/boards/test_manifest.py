@@ -108,9 +108,7 @@ def test_a_damaged_manifest_is_named_with_what_is_wrong(folder, host, fields):
 
 
 @pytest.mark.parametrize("name", RECORDED)
-def test_a_flipped_bit_of_what_does_not_follow_from_the_scores_is_noticed(
-    folder, host, name, tmp_path, capsys
-):
+def test_a_flipped_bit_of_what_no_score_implies_is_noticed(folder, host, name, tmp_path, capsys):
     store = Store(tmp_path / "none")
     assert check(*read(folder, host), store, print)
     data = (folder / name).read_bytes()
@@ -129,9 +127,7 @@ def test_a_flipped_bit_of_what_does_not_follow_from_the_scores_is_noticed(
     assert "uncertainty.parquet: is not" in capsys.readouterr().out  # it is not listed
 
 
-def test_a_check_of_rows_out_of_order_says_that_the_order_is_what_is_wrong(
-    folder, host, tmp_path, capsys
-):
+def test_a_check_of_rows_out_of_order_says_that_the_order_is_wrong(folder, host, tmp_path, capsys):
     header, *rows = read_scores(folder).splitlines(keepends=True)
     write_scores(folder, "".join([header, *rows[::-1]]))
     assert not check(*read(folder, host), Store(tmp_path / "none"), print)
@@ -143,12 +139,10 @@ def test_a_check_of_rows_out_of_order_says_that_the_order_is_what_is_wrong(
 
 def test_what_a_step_costs_is_read_from_the_first_board_that_says_so(folder, host, tmp_path):
     roots = [Folder(tmp_path / "none"), Folder(tmp_path)]
-    selected = Selection("toy", "paper", seeds=(7,)).plan(host, "cpu")
-    assert step_costs(selected, roots) == {
-        ("short", "fast", "cpu"): (0.1, str(folder / "cost.csv"))
-    }
+    chosen = Selection("toy", "paper", seeds=(7,)).plan(host, "cpu")
+    assert step_costs(chosen, roots) == {("short", "fast", "cpu"): (0.1, str(folder / "cost.csv"))}
     (folder / "cost.csv").write_bytes(COST.replace(b"10.0", b"20.0"))
-    assert step_costs(selected, roots) == {}, "it is not the file that the manifest lists"
+    assert step_costs(chosen, roots) == {}, "it is not the file that the manifest lists"
 
 
 VERSIONS = {"psrl": "2", "environment five-state": "1"}
@@ -253,9 +247,7 @@ DAMAGE = {
 
 @pytest.mark.parametrize("data", [*DAMAGE.values(), None], ids=[*DAMAGE, "a pipe"])
 @pytest.mark.parametrize("file", ["manifest.json", "claims.csv"])
-def test_a_damaged_board_is_named_in_the_index_and_holds_up_no_other(
-    suite, manifest, file, data, tmp_path: Path
-):
+def test_a_damaged_board_is_named_and_holds_up_no_other(suite, manifest, file, data, tmp_path):
     for name in ("paper", "smoke"):
         store(tmp_path, suite, name, manifest)
     bad = tmp_path / "five-state" / "paper" / file

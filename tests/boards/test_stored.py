@@ -55,9 +55,7 @@ def test_a_board_may_be_named_wherever_it_is_below_the_root_of_the_file_system(p
         StoredBoard.read(Path(path))
 
 
-def test_a_board_with_a_metric_that_the_suite_has_no_more_is_of_an_earlier_protocol(
-    board, tmp_path
-):
+def test_a_board_with_a_metric_that_the_suite_lost_is_of_an_earlier_protocol(board, tmp_path):
     write(board, tmp_path / "toy/paper")
     stored, suite = StoredBoard(board_at(tmp_path / "toy/paper")), board.plan.suite
     assert stored.departures(suite, {}) == []
@@ -115,9 +113,7 @@ def board(host, tmp_path) -> Board:
     return Board.of(plan, gather(plan, Store(tmp_path / "none")))
 
 
-def test_a_board_whose_scores_are_not_compressed_is_read_and_compressed_when_it_is_written(
-    board, host, tmp_path
-):
+def test_a_board_of_plain_scores_is_read_and_compressed_when_written(board, host, tmp_path):
     folder, none = tmp_path / "toy" / "paper", Store(tmp_path / "none")
     write(board, folder)
     scores = (folder / "scores.csv").read_text()
@@ -149,9 +145,7 @@ DAMAGE = {
 
 
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=list(DAMAGE))
-def test_scores_that_cannot_be_unpacked_are_named_and_take_no_memory(
-    damage, board, host, tmp_path, monkeypatch
-):
+def test_bad_archives_are_named_and_take_no_memory(damage, board, host, tmp_path, monkeypatch):
     folder = tmp_path / "toy" / "paper"
     write_files(all_files(board, {}), board_at(folder), host)
     path = folder / "scores.csv.gz"

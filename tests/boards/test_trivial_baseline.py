@@ -137,20 +137,18 @@ def test_one_local_run_leaves_all_rows_and_the_headline_as_they_were(plan, best)
     assert beside.together == alone.together
 
 
+def failed(score):
+    return replace(score, status="failed", score=None)
+
+
 def test_without_intervals_or_trivial_runs_nothing_is_marked(plan):
     scores = simulated(plan)
     two = Board.of(plan, [s for s in scores if s.seed < 2])
     assert two.trivial.beaten == {"dqn": None, "qr-dqn": None}
-    lacking = [
-        replace(s, status="failed", score=None) if s.method == "uniform-random" else s
-        for s in scores
-    ]
+    lacking = [failed(s) if s.method == "uniform-random" else s for s in scores]
     board = Board.of(plan, lacking)
     assert board.trivial.best == "constant-action"  # of those that have a value
-    neither = [
-        replace(s, status="failed", score=None) if s.method == "constant-action" else s
-        for s in lacking
-    ]
+    neither = [failed(s) if s.method == "constant-action" else s for s in lacking]
     board = Board.of(plan, neither)
     assert board.trivial is None
     assert {row["beats_trivial"] for row in rows(board).values()} == {""}

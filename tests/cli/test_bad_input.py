@@ -187,9 +187,7 @@ def test_a_command_line_that_is_wrong_is_refused_with_a_sentence(here, monkeypat
 
 
 @pytest.mark.parametrize("option", ["--plugin", "--suite-file", "--methods"])
-def test_a_file_that_was_named_and_cannot_be_used_ends_the_command(
-    here, option, monkeypatch, capsys
-):
+def test_a_named_file_that_cannot_be_used_ends_the_command(here, option, monkeypatch, capsys):
     of_python = [name for name in FILES if name.endswith(".py")]
     for name in of_python if option == "--methods" else [*FILES, "no.py", "no.toml"]:
         monkeypatch.setenv(local.VARIABLE, "[]")

@@ -73,16 +73,14 @@ class Knowing(Estimator):
             self.shares = one_hot.double().mean(1, keepdim=True)
 
     def predict(self, inputs):
-        score = (inputs.flatten(2).double() - self.first).norm(dim=-1)
-        one, zero = torch.ones_like(score), torch.zeros_like(score)
-        mean = self.mean.expand_as(score).clone()
+        nll = (inputs.flatten(2).double() - self.first).norm(dim=-1)
+        one, zero = torch.ones_like(nll), torch.zeros_like(nll)
+        mean = self.mean.expand_as(nll).clone()
         if self.shares is None:
-            return PredictiveUncertainty(
-                2 * one, one, one, None, "variance", mean=mean, score=score
-            )
-        probs = self.shares.expand(*score.shape, -1).clone()
+            return PredictiveUncertainty(2 * one, one, one, None, "variance", mean=mean, score=nll)
+        probs = self.shares.expand(*nll.shape, -1).clone()
         entropy = torch.special.entr(probs).sum(-1)
-        return PredictiveUncertainty(entropy, entropy, zero, probs, "nats", score=score)
+        return PredictiveUncertainty(entropy, entropy, zero, probs, "nats", score=nll)
 
 
 class Spoils(Knowing):

@@ -117,9 +117,7 @@ def complete(plan: Plan, root: Path, host: Host, told: list[Any] | None = None) 
     store = Store(root)
     todo = {run for run in plan.runs if store.find(run).state in TO_DO}
     records = {run: store.read(run.folder).record for run in todo}
-    saved = [
-        run for run in todo if records[run] is not None and records[run].checkpoint is not None
-    ]
+    saved = [run for run in todo if records[run] and records[run].checkpoint is not None]
     checkpoints = {run: records[run].checkpoint.folder for run in saved}
     for group in make_batch_groups(plan, todo, "cpu", 1, checkpoints):
         execute(group, store, host, told.append, 0.0, Stop())

@@ -122,9 +122,7 @@ def test_what_cannot_be_imported_is_named_where_it_is_looked_up_and_costs_nothin
     assert shown["my-lab-lanes"]
 
 
-def test_a_file_and_its_package_never_clash_and_an_installed_agent_joins_a_suite_by_name(
-    lab, tmp_path
-):
+def test_a_file_and_its_package_never_clash_and_an_installed_agent_joins_by_name(lab, tmp_path):
     mine = tmp_path / "mine.py"
     text = (lab / "my_lab" / "agent.py").read_text()
     mine.write_text(text.replace("class BayesianTD(", "class MyLab(").replace("0.2", "0.3"))
@@ -369,6 +367,4 @@ def test_a_spec_of_another_kind_is_refused():
         return [Spec(name="mine", version="1", factory=dict)]
 
     plugin = register(Host(), "odd", Module(uqbench_estimators=hookimpl(uqbench_estimators)))
-    assert plugin.failure.endswith(
-        "the estimator 'mine' is a Spec; expected a uqbench.EstimatorSpec"
-    )
+    assert plugin.failure.endswith("estimator 'mine' is a Spec; expected a uqbench.EstimatorSpec")

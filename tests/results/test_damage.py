@@ -271,9 +271,7 @@ def leave(store: Store, run: Run) -> Path:
 
 
 @pytest.mark.parametrize("records", [True, False])
-def test_training_files_that_a_killed_process_left_go_when_the_finished_run_is_found(
-    records, tmp_path
-):
+def test_training_files_that_a_killed_process_left_go_when_the_run_is_found(records, tmp_path):
     store, run = Store(tmp_path), named_run()
     folder = leave(store, run)
     assert store.find(run, records=records).state is RunState.FINISHED

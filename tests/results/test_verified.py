@@ -76,9 +76,7 @@ def test_a_file_that_is_gone_is_missed(damage, name, indexed):
     assert look(indexed)[1] is (RunState.MISSING if name == "run.json" else RunState.DAMAGED)
 
 
-def test_an_index_that_was_copied_with_its_folder_says_nothing_of_the_copy(
-    indexed, hashed, tmp_path
-):
+def test_an_index_copied_with_its_folder_says_nothing_of_the_copy(indexed, hashed, tmp_path):
     copy = tmp_path / "copy"
     shutil.copytree(indexed, copy)  # with times of modification
     assert (copy / FILE).is_file()
@@ -176,9 +174,7 @@ def test_a_run_from_the_index_is_the_one_that_its_record_says(indexed):
     assert known[1].record.identity == make_run(1).identity
 
 
-def test_counting_runs_reads_no_record_of_a_verified_one_and_each_of_the_others(
-    indexed, monkeypatch
-):
+def test_counting_runs_reads_no_record_of_a_verified_one_and_each_other_one(indexed, monkeypatch):
     changed = indexed / make_run(1).folder / "run.json"
     changed.write_text(changed.read_text().replace("finished", "fonished"))
     read, own = list[str](), Folder.read
@@ -240,9 +236,7 @@ def test_another_command_that_writes_the_index_at_the_same_time_leaves_a_whole_o
     assert hashed == []
 
 
-def test_the_states_of_a_plan_keep_what_runs_were_made_with_and_no_record_in_memory(
-    indexed, hashed
-):
+def test_the_states_of_a_plan_keep_what_runs_were_made_with_and_no_record(indexed, hashed):
     (indexed / FILE).unlink()
     plan = SimpleNamespace(runs=[make_run(seed) for seed in range(RUNS)])
     states = stored_states(plan, Store(indexed)).values()

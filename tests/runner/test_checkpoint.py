@@ -157,11 +157,9 @@ def test_status_says_where_a_run_goes_on(interrupted):
 
 
 def test_an_environment_that_cannot_be_saved_is_told_once_and_runs(unbroken, tmp_path):
-    stderr = run(
-        tmp_path, *PAIRS, "--workers", "1", "--checkpoint-seconds", "0.1", TOY_UNSAVABLE="1"
-    )
-    assert stderr.count("an interrupted run starts over: the environment cannot be saved") == 1
-    assert "the corridor is in another process" in stderr
+    told = run(tmp_path, *PAIRS, "--workers", "1", "--checkpoint-seconds", "0.1", TOY_UNSAVABLE="1")
+    assert told.count("an interrupted run starts over: the environment cannot be saved") == 1
+    assert "the corridor is in another process" in told
     assert results(tmp_path) == unbroken
     assert checkpoints(tmp_path) == []
 

@@ -99,9 +99,7 @@ KNOWN_SPEEDS = [
 
 
 @pytest.mark.parametrize(("found", "board", "step", "basis"), KNOWN_SPEEDS)
-def test_a_run_takes_as_long_as_earlier_ones_a_board_or_the_suite_say(
-    found, board, step, basis, plan
-):
+def test_a_run_takes_as_long_as_runs_a_board_or_the_suite_say(found, board, step, basis, plan):
     made = forecast(plan, found, board)
     assert (made.seconds, made.basis) == (pytest.approx(4 * 1_000 * step), basis)
 

@@ -115,9 +115,7 @@ def kill(*_: object, **__: object) -> None:
 
 
 @pytest.mark.parametrize("where", ["between", "judging", "storing"])
-def test_killed_while_judged_it_is_not_trained_again(
-    where, batch, host, at_once, tmp_path, monkeypatch
-):
+def test_killed_while_judged_it_is_trained_once(where, batch, host, at_once, tmp_path, monkeypatch):
     store = Store(tmp_path)
     with monkeypatch.context() as patched:
         if where == "between":
@@ -138,11 +136,9 @@ def test_killed_while_judged_it_is_not_trained_again(
 
 
 def test_killed_while_storing_the_others_are_trained(batch, host, at_once, tmp_path, monkeypatch):
-    store, train, calls = Store(tmp_path), Store.train, []
-    with monkeypatch.context() as patched:
-        patched.setattr(
-            Store, "train", lambda *a: kill() if calls else (calls.append(1), train(*a))[1]
-        )
+    store, train, done = Store(tmp_path), Store.train, []
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "train", lambda *a: kill() if done else (done.append(1), train(*a))[1])
         killed(lambda: run(batch, store, host))
     assert [store.find(one).state for one in batch.runs] == [
         RunState.TRAINED, RunState.ABANDONED, RunState.ABANDONED,

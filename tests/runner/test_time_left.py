@@ -98,7 +98,7 @@ def test_steps_of_what_takes_little_make_no_promise(groups):
     learner = next(b for (b,) in groups if b.cell.method.name == "slow")
     steps, clock = script.budget.steps, 0.0
     time_left = TimeLeft(
-        [(script,), (learner,)], Known({"fast": 0.1, "slow": 10.0}), 1, lambda: clock
+        [(script,), (learner,)], Known({"fast": 0.1, "slow": 10}), 1, lambda: clock
     )
     for batch, seen in ((script, 0.0), (learner, 75.0)):
         time_left.show(events.Started(batch))

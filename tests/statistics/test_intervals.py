@@ -362,10 +362,8 @@ def test_four_times_as_many_seeds_have_bounds_half_as_far_away():
 
 
 def test_two_means_of_a_known_range_are_compared_by_their_draws():
-    generator = np.random.default_rng(23)
-    a, b = (
-        BoundedMean.of(generator.normal(m, 0.05, (200, 1)).clip(0, 1), [SHARE]) for m in (0.7, 0.9)
-    )
+    rng = np.random.default_rng(23)
+    a, b = (BoundedMean.of(rng.normal(m, 0.05, (200, 1)).clip(0, 1), [SHARE]) for m in (0.7, 0.9))
     (low, high), (least, most) = a.interval(0.05), b.interval(0.05)
     smallest, greatest = Apart(a, b).interval(0.05)
     assert low - most < smallest < -0.2 < greatest < high - least < 0  # both at once are rarer
@@ -452,9 +450,7 @@ def test_a_paired_difference_is_that_of_the_seeds_with_all_their_tasks():
 
 @pytest.mark.parametrize("failures", [0, 2, 200])
 @pytest.mark.parametrize("seeds", [None, 300])
-def test_bounds_of_runs_that_share_weights_are_those_of_weights_of_their_own(
-    failures, seeds, monkeypatch
-):
+def test_bounds_of_runs_that_share_weights_are_those_of_own_weights(failures, seeds, monkeypatch):
     generator = np.random.default_rng(failures)
     values = np.where(np.arange(640) < failures, 1.0, generator.uniform(0, 0.1, 640))
     ends = []
@@ -524,12 +520,9 @@ def test_bracket_p_value_and_rank_never_contradict_one_another(paired, ranges):
 
 def test_seeds_are_compared_one_by_one_where_all_methods_have_them():
     """Worlds differ by ten times what methods do; where one method lacks a seed, nothing pairs."""
-    generator = np.random.default_rng(3)
-    world = 10 * generator.normal(size=(8, 1))
-    both = {
-        name: world + shift + generator.normal(size=(8, 1))
-        for name, shift in (("a", 3.0), ("b", 0))
-    }
+    rng = np.random.default_rng(3)
+    world = 10 * rng.normal(size=(8, 1))
+    both = {name: world + shift + rng.normal(size=(8, 1)) for name, shift in (("a", 3.0), ("b", 0))}
     (seedwise,), (apart,) = (compare(both, "mean", paired=of) for of in (True, False))
     assert seedwise.p < 0.01 < 0.1 < apart.p
     lacking = both | {"b": both["b"][1:]}
@@ -661,22 +654,20 @@ def test_p_better_of_so_few_runs_that_nothing_is_left_out_has_no_interval():
 
 
 def test_worlds_that_methods_share_are_found_by_permutation():
-    generator = np.random.default_rng(8)
-    worlds = generator.normal(size=(10, 3))
-    shared = [worlds + generator.normal(size=(10, 3)) for _ in range(6)]
+    rng = np.random.default_rng(8)
+    worlds = rng.normal(size=(10, 3))
+    shared = [worlds + rng.normal(size=(10, 3)) for _ in range(6)]
     r, p = correlation(shared)
     assert 0.3 < r < 0.7
     assert p == 0.001
     assert "Methods' scores of a seed are correlated" in pairing_note(shared, paired=False)
     assert pairing_note(shared, paired=True) == ""
-    apart = [generator.normal(size=(10, 3)) for _ in range(6)]
+    apart = [rng.normal(size=(10, 3)) for _ in range(6)]
     assert pairing_note(apart, paired=False) == ""
-    few = [
-        3 * world + generator.normal(size=(3, 5)) for world in [generator.normal(size=(3, 5))] * 8
-    ]
+    few = [3 * world + rng.normal(size=(3, 5)) for world in [rng.normal(size=(3, 5))] * 8]
     assert "Methods' scores of a seed are correlated" in pairing_note(few, paired=False)
     assert pairing_note([of[:2] for of in few], paired=False) == ""
-    networks = [generator.normal(size=(10, 1)) + generator.normal(size=(10, 5)) for _ in range(6)]
+    networks = [rng.normal(size=(10, 1)) + rng.normal(size=(10, 5)) for _ in range(6)]
     assert "Tasks' scores of a seed are correlated" in pairing_note(networks, paired=False)
 
 

@@ -203,9 +203,7 @@ def test_pairs_and_ranks_are_those_of_a_program_that_shares_no_code(folder):
 @pytest.mark.parametrize("folder", FOLDERS, ids=NAMES)
 def test_probabilities_of_improvement_are_those_of_a_program_that_shares_no_code(folder):
     pairs = pd.read_csv(folder / "pairs.csv", dtype={"first": str, "second": str})
-    role = pd.read_csv(folder / "leaderboard.csv", dtype={"method": str}).set_index("method")[
-        "role"
-    ]
+    role = pd.read_csv(folder / "leaderboard.csv", dtype=str).set_index("method")["role"]
     known = {name: of for name, of in matrices(folder).items() if len(of) < 300}
     both = pairs[pairs["first"].isin([*known]) & pairs["second"].isin([*known])]
     kinds = [{role[a], role[b]} for a, b in zip(pairs["first"], pairs["second"], strict=True)]

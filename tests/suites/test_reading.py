@@ -214,9 +214,7 @@ def test_a_budget_sets_what_methods_have_and_each_value_replaces_the_one_before(
 @pytest.mark.parametrize(
     ("name", "said"), [("foward", "Did you mean 'forward'?"), ("forward", None)]
 )
-def test_a_name_in_a_budgets_config_is_checked_once_all_methods_are_there(
-    host, tmp_path, name, said
-):
+def test_a_name_in_a_budgets_config_is_checked_when_methods_are_there(host, tmp_path, name, said):
     """A field may be of a method that another plugin joins; a wrong name takes the suite out."""
     first, last = text().index("[[methods]]"), text().index("[budgets.smoke]")
     methods = text()[first:last].replace("[[methods]]", "[[extend.toy2.methods]]")

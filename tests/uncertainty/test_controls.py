@@ -162,9 +162,7 @@ def test_a_method_s_own_widths_are_worth_the_same_at_every_size_once_others_chos
             of["std"] = factor * of["ignorance"]
         said[factor] = [of["queries/sized/proper"] for of in stored_scores(runs)]
         (alone,) = stored_scores(runs[:1])
-        known = {
-            name: torch.from_numpy(runs[0][name]).double() for name in runs[0] if name in FIELDS
-        }
+        known = {of: torch.from_numpy(runs[0][of]).double() for of in runs[0] if of in FIELDS}
         own = score_predictions(Predictions(**known, deviation_se=known["truth_se"]))
         assert alone["queries/sized/proper"] == pytest.approx(own["proper"], rel=1e-5)
     assert said[0.1] == pytest.approx(said[1.0], abs=1e-4)

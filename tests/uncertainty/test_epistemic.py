@@ -74,10 +74,8 @@ def _distance_with_blur(error, std, blur):
 
 def test_scale_is_the_power_of_ten_that_a_standard_deviation_lacks():
     square = float(ERROR.square().mean())
-    for power in (-1, 0, 1, 2):
-        assert epistemic.scale(square, STD / 10**power, NONE, 1e-6) == pytest.approx(
-            power, abs=0.01
-        )
+    for of in (-1, 0, 1, 2):
+        assert epistemic.scale(square, STD / 10**of, NONE, 1e-6) == pytest.approx(of, abs=0.01)
     assert epistemic.scale(0.0, NONE, NONE, 1e-3) == 0  # nothing stated, and nothing wrong
     assert epistemic.scale(1.0, NONE, NONE, 1e-3) == pytest.approx(3)
 
@@ -97,9 +95,7 @@ def test_sparsification_leaves_out_the_most_uncertain_first():
 
 
 def test_auroc_counts_pairs():
-    assert epistemic.auroc(torch.tensor([2.0, 3.0]), torch.tensor([1.0, 2.0])) == pytest.approx(
-        3.5 / 4
-    )
+    assert epistemic.auroc(*torch.tensor([[2.0, 3.0], [1.0, 2.0]])) == pytest.approx(3.5 / 4)
     assert epistemic.auroc(torch.ones(3), torch.ones(5)) == pytest.approx(0.5)
 
 

@@ -226,9 +226,7 @@ def test_a_job_that_meets_its_time_limit_takes_every_step_once(cluster, unbroken
     assert results(out).items() <= unbroken.items()
 
 
-def test_jobs_outlive_their_driver_and_what_is_canceled_resumes_and_is_not_failed(
-    cluster, unbroken, tmp_path
-):
+def test_jobs_outlive_their_driver_and_canceled_ones_resume_unfailed(cluster, unbroken, tmp_path):
     out, log, pace = tmp_path / "results", tmp_path / "steps", tmp_path / "pace"
     pace.write_text("1")  # 600 s of steps: they do not end before they are canceled
     both = (*SLOW, "--seeds", "2", "--workers", "1", *on(tmp_path, "time=30"))
@@ -288,9 +286,7 @@ def test_a_thousand_jobs_are_looked_at_by_one_call_a_minute(cluster, tmp_path, m
     wait_for(lambda: not cluster.call("squeue", "--me", "-h").strip())
 
 
-def test_a_signal_before_a_worker_can_hear_it_costs_nothing(
-    cluster, unbroken, tmp_path, monkeypatch
-):
+def test_a_signal_no_worker_hears_yet_costs_nothing(cluster, unbroken, tmp_path, monkeypatch):
     """As while a busy node still loads Python."""
     out, slow = tmp_path / "results", tmp_path / "slow"
     slow.mkdir()

@@ -313,11 +313,9 @@ def test_what_makes_no_sense_is_refused(scores, given, said, tmp_path):
 
 def test_one_network_that_is_scored_on_many_tasks_is_one_observation():
     """Five equal methods, five seeds with twenty tasks each, which correlate by .8."""
-    generator, apart = np.random.default_rng(4), {"run": 0, "seed": 0}
+    rng, apart = np.random.default_rng(4), {"run": 0, "seed": 0}
     for _ in range(12):
-        drawn = (
-            generator.normal(size=(5, 1)) * 2 + generator.normal(size=(5, 20)) for _ in "abcde"
-        )
+        drawn = (rng.normal(size=(5, 1)) * 2 + rng.normal(size=(5, 20)) for _ in "abcde")
         own = {f"m{i}": of for i, of in enumerate(drawn)}
         for units in apart:
             found = uqbench.compare(own, by="mean", units=units)

@@ -126,9 +126,7 @@ def test_levels_are_the_midpoints_of_n_equal_parts(n, expected):
 
 @pytest.mark.parametrize("kappa", [0.0, 0.5, 1.0, 10.0])
 @pytest.mark.parametrize(("n", "samples"), [(1, 1), (3, 5), (50, 50), (4, 1)])
-def test_equals_a_double_loop_over_quantiles_and_samples_in_every_leading_dimension(
-    kappa, n, samples
-):
+def test_is_a_double_loop_over_quantiles_and_samples_in_every_leading_dimension(kappa, n, samples):
     q, z, tau = normal(2, 3, n), 2 * normal(2, 3, samples, seed=1), levels(n)
     found = quantile_loss(q, z, tau, kappa).flatten().tolist()
     pairs = zip(q.flatten(0, 1).tolist(), z.flatten(0, 1).tolist(), strict=True)

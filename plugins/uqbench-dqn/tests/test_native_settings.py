@@ -24,9 +24,7 @@ SMALL = {
     "hidden": [32], "batch_size": 16, "replay_capacity": 64, "learning_starts": 20,
     "learning_rate": 1e-3, "target_sync_period": 8,
 }  # fmt: skip
-SHARED = {
-    name: x for name, x in SMALL.items() if name not in ("learning_starts", "target_sync_period")
-}
+SHARED = {k: x for k, x in SMALL.items() if k not in ("learning_starts", "target_sync_period")}
 NEUTRAL = "expectation of expectation"
 OWN = {"sentinel-k": SHARED | {"channels": 16, "risk": NEUTRAL, "update_period": 8}}
 """In place of these, where an agent has other ones."""
@@ -83,9 +81,7 @@ def pair(name: str, settings: dict[str, Any]) -> tuple[Any, Any] | None:
 
 
 @pytest.mark.parametrize(("name", "settings"), [*cases()])
-def test_a_native_step_with_any_setting_is_the_one_that_the_class_defines(
-    name, settings, monkeypatch
-):
+def test_a_native_step_with_any_setting_is_the_one_the_class_defines(name, settings, monkeypatch):
     monkeypatch.setattr("uqbench.runner.train.compiling.compile_agent", lambda agent: None)
     agents, notices = pair(name, settings), []
     if agents is None:

@@ -47,9 +47,7 @@ def test_an_output_layer_that_starts_at_zero_says_zero(kind: Any, config: Any) -
 
 
 @pytest.mark.parametrize(("kind", "config"), [*AT_ZERO, (C51, SUPPORT)])
-def test_hidden_units_that_cancel_say_what_weights_of_zero_do_and_let_layers_below_learn(
-    kind, config
-):
+def test_hidden_units_that_cancel_say_what_weights_of_zero_do_and_layers_below_learn(kind, config):
     outputs = {}
     for start, moves in (("paired", True), ("zero", False)):
         network = made(kind, replace(config, start=start), (9, 8)).online

@@ -82,9 +82,7 @@ def crowd(package: Any, ours: Ours, rng: np.random.Generator, lanes: int) -> Non
             v.timer = ours.motion[cars.TIMER, car] = rng.uniform(0.8, 1.4)
 
 
-def crowded(
-    config: HighwayConfig, crowds: int, rng: np.random.Generator
-) -> Iterator[tuple[Any, Ours]]:
+def crowded(config: HighwayConfig, crowds: int, rng: Any) -> Iterator[tuple[Any, Ours]]:
     """The package's road and ours, the same crowds on both."""
     package = gymnasium.make("highway-v0", config=config.package_config())
     ours = Ours(config)

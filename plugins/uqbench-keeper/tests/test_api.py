@@ -199,9 +199,7 @@ def test_the_boards_row_is_what_we_ran_whatever_was_sent(tmp_path, monkeypatch):
         verify(file, path, boards)
 
 
-def test_rows_that_cost_too_much_are_the_authors_until_somebody_verifies_them(
-    tmp_path, monkeypatch
-):
+def test_rows_that_cost_too_much_are_the_authors_until_they_are_verified(tmp_path, monkeypatch):
     path = wheel(tmp_path, "dear_pkg")
     file = altered(sent(path, monkeypatch), hours=48.0)
     boards, said = tmp_path / "boards", []

@@ -234,10 +234,8 @@ def test_a_package_reaches_no_network_and_no_process_and_writes_its_runs_alone(t
         (tmp_path / name).mkdir()
     with socket.create_server(("127.0.0.1", 0)) as server:
         own = {"PORT": str(server.getsockname()[1]), "ELSEWHERE": str(Path.home())}
-        probe = [*isolated(tmp_path), sys.executable, "-I", "-c", PROBE, str(tmp_path / "runs")]
-        done = subprocess.run(
-            probe, capture_output=True, text=True, check=True, env=os.environ | own
-        )
+        ask = [*isolated(tmp_path), sys.executable, "-I", "-c", PROBE, str(tmp_path / "runs")]
+        done = subprocess.run(ask, capture_output=True, text=True, check=True, env=os.environ | own)
     (Path.home() / "mark").unlink(missing_ok=True)
     assert json.loads(done.stdout) == {
         "other processes": False, "network": False, "writes elsewhere": False,

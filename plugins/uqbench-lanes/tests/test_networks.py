@@ -73,9 +73,7 @@ def test_linear_layer_is_torchs_linear_per_lane_with_the_same_gradients(ensemble
 @every_ensemble
 @pytest.mark.parametrize("stride", [1, 2, 3])
 @pytest.mark.parametrize(("shape", "kernel"), [((2, 10, 10), 3), ((3, 7, 9), 2), ((1, 5, 6), 5)])
-def test_convolution_is_torchs_conv2d_per_lane_with_the_same_gradients(
-    ensemble, stride, shape, kernel
-):
+def test_convolution_is_torchs_conv2d_per_lane_with_its_gradients(ensemble, stride, shape, kernel):
     layer = LaneConv2d(LANES, shape, 4, kernel, stride, ensemble)
     fill(layer)
 
@@ -93,9 +91,7 @@ def test_convolution_is_torchs_conv2d_per_lane_with_the_same_gradients(
 @every_ensemble
 @pytest.mark.parametrize("gain", [2**0.5, 3.0])
 @pytest.mark.parametrize(("inputs", "outputs"), [(12, 5), (5, 12), (6, 6), (3, 1)])
-def test_initial_weights_are_orthogonal_times_the_gain_and_biases_zero(
-    ensemble, gain, inputs, outputs
-):
+def test_initial_weights_are_orthogonal_times_gain_and_biases_zero(ensemble, gain, inputs, outputs):
     layer = LaneLinear(LANES, inputs, outputs, ensemble)
     nn.init.ones_(layer.bias)
     initialize(layer, lane_generators(range(LANES)), gain)

@@ -186,13 +186,11 @@ def count_seaquest(before: Any, g: Any, reward: int, terminated: bool, events: E
     events["crowd"] += len(g.e_fish) + len(g.e_subs) > 15
 
 
-def count_space_invaders(
-    before: Any, g: Any, reward: int, terminated: bool, events: Events
-) -> None:
+def count_space_invaders(before: Any, g: Any, reward: int, ended: bool, events: Events) -> None:
     events["shot"] += int(reward)
     events["new block"] += reward > 0 and g.alien_map.sum() == 24
-    events["hit"] += terminated and bool(g.e_bullet_map[9, g.pos])
-    events["landed"] += terminated and not g.e_bullet_map[9, g.pos]
+    events["hit"] += ended and bool(g.e_bullet_map[9, g.pos])
+    events["landed"] += ended and not g.e_bullet_map[9, g.pos]
     events["fastest"] += g.enemy_move_interval == 6
 
 

@@ -69,9 +69,7 @@ def test_a_lane_is_the_same_alone_and_among_others_and_parts_add_up(name, settin
             assert ((group.highest > 0) & (group.highest <= 1 + 1e-12)).all()
 
 
-def test_in_setting_b_every_estimator_reports_the_reference_models_entropy_as_aleatoric(
-    toy, predict, points
-):
+def test_in_setting_b_all_report_the_reference_models_entropy_as_aleatoric(toy, predict, points):
     task = toy(reference=True)
     reference = task.reference_model([1]).log_probs(points[None])
     for kind, config in CASES.values():

@@ -203,9 +203,7 @@ class Halved(gymnasium.RewardWrapper):
 
 
 @pytest.mark.parametrize("vector", [False, True])
-def test_a_wrapper_that_changes_rewards_is_refused_and_one_around_the_record_is_not(
-    tmp_path, vector
-):
+def test_a_wrapper_that_changes_rewards_is_refused_and_one_around_a_record_not(tmp_path, vector):
     def made(wrapped: bool):
         env = gymnasium.wrappers.RecordEpisodeStatistics(corridor())
         return Halved(env) if wrapped else env
@@ -250,9 +248,7 @@ def test_what_a_loop_raises_is_what_its_owner_sees(tmp_path):
     walked(record(tmp_path))
 
 
-def test_a_recorded_loop_proves_what_it_learned_by_its_optimizer_and_beside_others(
-    tmp_path, monkeypatch
-):
+def test_a_recorded_loop_proves_learning_by_its_optimizer_and_beside_others(tmp_path, monkeypatch):
     """A pole falls to one side: always the same push is worse than any, towards its fall better."""
     monkeypatch.delenv("UQBENCH_PLUGINS")
     network = torch.nn.Linear(4, 2)

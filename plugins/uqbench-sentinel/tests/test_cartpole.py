@@ -159,7 +159,7 @@ def test_the_query_states_are_upright_and_most_unseen_ones_have_fallen():
     assert torch.equal(fallen.sort(-1).values, upright.sort(-1).values)
 
 
-CPU = torch.device("cpu")
+CPU, CONFIG = torch.device("cpu"), agents.CartPoleScriptConfig()
 INFO = EnvironmentInfo(spaces.Box(-np.inf, np.inf, (4,)), 2, 0.99, total_steps=1000)
 EPISODES = 100
 
@@ -172,7 +172,7 @@ def test_another_action_or_environment_is_refused():
     other = EnvironmentInfo(spaces.Box(-1, 1, (25,)), 5, 0.99, total_steps=1000)
     for agent in (agents.PushToTheFall, agents.LinearQuadratic):
         with pytest.raises(UqbenchError, match="expected the environment cartpole"):
-            agent(other, [0], agents.CartPoleScriptConfig(), CPU)
+            agent(other, [0], CONFIG, CPU)
 
 
 def balance(agent: Agent) -> Evaluated:
@@ -181,15 +181,8 @@ def balance(agent: Agent) -> Evaluated:
 
 
 def test_the_regulator_never_falls_and_the_script_always_does():
-    assert (
-        balance(agents.LinearQuadratic(INFO, [0], agents.CartPoleScriptConfig(), CPU))
-        .counts[2]
-        .sum()
-        == 0
-    )
-    assert (
-        balance(agents.PushToTheFall(INFO, [0], agents.CartPoleScriptConfig(), CPU)).counts[2].all()
-    )
+    assert balance(agents.LinearQuadratic(INFO, [0], CONFIG, CPU)).counts[2].sum() == 0
+    assert balance(agents.PushToTheFall(INFO, [0], CONFIG, CPU)).counts[2].all()
 
 
 def test_the_linearization_is_the_textbook_formula():

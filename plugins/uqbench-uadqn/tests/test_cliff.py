@@ -39,9 +39,7 @@ def walk(env: WindyCliff, actions):
 
 
 def test_the_paths_have_the_published_return_distributions():
-    risky, safe = (
-        facts.return_distribution(PAPER, path) for path in (facts.RISKY_PATH, facts.SAFE_PATH)
-    )
+    risky, safe = (facts.return_distribution(PAPER, p) for p in (facts.RISKY_PATH, facts.SAFE_PATH))
     still = 0.95
     law = {-1: 0.05, -2: still * 0.05, -3: still**2 * 0.05, 6: still**3}
     assert dict(risky.probabilities) == pytest.approx(law)

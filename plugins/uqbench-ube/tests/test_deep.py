@@ -161,9 +161,7 @@ def test_actions_follow_equation_3():
 
 @pytest.mark.parametrize(("stated", "factor"), [("scaled", 4.0), ("u", 1.0)])
 @pytest.mark.parametrize("initial", [None, 4.0])
-def test_uncertainty_begins_at_the_priors_solution_and_is_stated_by_beta_or_not(
-    initial, stated, factor
-):
+def test_uncertainty_begins_at_the_priors_solution_and_beta_may_scale_it(initial, stated, factor):
     agent = flat_agent(initial_uncertainty=initial, prior=0.5, beta=2.0, stated=stated)
     obs = observations(2)
     act(agent, obs[0])

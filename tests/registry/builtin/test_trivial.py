@@ -22,9 +22,7 @@ def uniform(seeds: list[int]) -> trivial.UniformRandom:
     return trivial.UniformRandom(SPEC, seeds, trivial.UniformRandomConfig(), CPU)
 
 
-def acted(
-    agent: trivial.UniformRandom, steps: int, lanes: int, valid: Tensor | None = None
-) -> Tensor:
+def acted(agent: object, steps: int, lanes: int, valid: Tensor | None = None) -> Tensor:
     obs, none = torch.zeros(lanes, 2), torch.zeros(lanes)
     step, actions = step_of_actors(obs, none.long(), none, none > 0, none > 0, obs), []
     for _ in range(steps):

@@ -109,9 +109,7 @@ def test_a_precision_needs_to_be_one():
 
 @pytest.mark.parametrize("kind", [Epinet, Hypermodel])
 @pytest.mark.parametrize("classes", [0, 3])
-def test_a_batch_of_all_rows_is_all_rows_in_another_order_each_with_its_own_noise(
-    toy, fit, kind, classes
-):
+def test_a_batch_of_all_rows_is_all_rows_reordered_each_with_its_own_noise(toy, fit, kind, classes):
     task = noisy(toy) if classes == 0 else toy(classes)
     rows = task.data([1]).targets.shape[1]
     given = {"hidden": (8,), "draws": 3, "samples": 5}

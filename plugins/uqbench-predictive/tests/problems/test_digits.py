@@ -89,9 +89,7 @@ def test_an_oracle_detects_everything_and_its_opposite_nothing(against):
 
         return predict
 
-    best, worst = (
-        task.score(seeds, asked_once(task, seeds, knowing(sign))) for sign in (1.0, -1.0)
-    )
+    best, worst = (task.score(seeds, asked_once(task, seeds, knowing(sign))) for sign in (1, -1))
     assert best["auroc"].tolist() == [1, 1]
     assert worst["auroc"].tolist() == [0, 0]
     if against == "errors":

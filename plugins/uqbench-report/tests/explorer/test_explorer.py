@@ -170,9 +170,7 @@ def test_a_board_of_an_earlier_protocol_says_why_it_is_not_ranked_anew(host, sui
     assert "earlier protocol" in data["unranked"]
 
 
-def test_a_board_of_other_runs_than_its_budget_plans_says_so_and_is_not_ranked_anew(
-    tmp_path, host, suites
-):
+def test_a_board_of_other_runs_than_planned_says_so_and_is_not_ranked_anew(tmp_path, host, suites):
     folder = tmp_path / "deepsea" / "demo"
     shutil.copytree(BOARDS / "deepsea" / "demo", folder)
     manifest = json.loads((folder / "manifest.json").read_text())

@@ -59,10 +59,7 @@ def test_every_pair_is_shown_as_often_and_followed_by_the_next_then_nothing_is()
 
 @pytest.mark.parametrize("discount", [0.0, 0.9])
 def test_the_agent_that_counts_rewards_has_the_posterior_in_closed_form(discount):
-    agent, exact = (
-        learned(CONFIG, discount, range(20)),
-        circuit.posterior(CONFIG, discount, range(20)),
-    )
+    agent, exact = (of(CONFIG, discount, range(20)) for of in (learned, circuit.posterior))
     stated = agent.uncertainty(torch.eye(circuit.STATES).expand(20, -1, -1))
     assert torch.allclose(stated.mean, exact.mean, atol=1e-5)
     scores = score_posterior(stated, exact)

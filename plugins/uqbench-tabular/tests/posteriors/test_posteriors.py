@@ -82,9 +82,7 @@ def test_marginal_and_predictive_are_the_known_student_t_distributions():
         stats.t(6, 1.0, 0.5).ppf(0.9)
     )
     scale = (3 * 5 / (4 * 3)) ** 0.5
-    assert normal_gamma.predictive(model, t).item() == pytest.approx(
-        stats.t(6, 1.0, scale).ppf(0.9)
-    )
+    assert normal_gamma.predictive(model, t).item() == pytest.approx(stats.t(6, 1, scale).ppf(0.9))
     assert (
         normal_gamma.variance_of_mean(model).item()
         == pytest.approx(stats.t(6, 1.0, 0.5).var())
