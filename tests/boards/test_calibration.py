@@ -8,19 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from uqbench.boards import StoredBoard, Told, board_folders
-from uqbench.boards.calibration import (
-    CALIBRATED,
-    NARROW,
-    OPEN,
-    WIDE,
-    WORDS,
-    coverage_column,
-    with_words,
-    word,
-    words,
-    worth,
-)
+from uqbench.boards import StoredBoard, Told, board_folders, calibration
+from uqbench.boards.calibration import CALIBRATED, NARROW, OPEN, WIDE, WORDS, coverage_column, word
 from uqbench.boards.matrices import MethodScores
 from uqbench.results import CellScores, Score
 from uqbench.statistics.estimate import estimate
@@ -129,7 +118,9 @@ def test_a_board_says_what_its_words_are_worth(worlds, kind_of, noise, said):
     suite = Suite.model_construct(tasks=tasks, metrics=metrics)
     rows = {"task": [task.name for task in tasks], "method": "a", "q_error": 1.0}
     frame = pd.DataFrame(rows if noise is None else rows | {"truth_error": noise})
-    assert worth(suite, "coverage_mean", {"a": own(suite, noise)}, frame).startswith(said)
+    assert calibration.worth(suite, "coverage_mean", {"a": own(suite, noise)}, frame).startswith(
+        said
+    )
 
 
 def test_worlds_are_in_no_identity():
@@ -143,8 +134,8 @@ def test_words_of_older_boards_are_read_by_their_intervals():
             ("c", "method", "states none", math.nan)]  # fmt: skip
     old = pd.DataFrame(rows, columns=columns)
     old = old.assign(coverage_90_mean_low=0.4, coverage_90_mean_high=0.6)
-    assert list(with_words(old)["calibration"]) == [NARROW, "", "–"]
-    assert words(old.drop(columns="coverage_90_mean")) == {}
+    assert list(calibration.with_words(old)["calibration"]) == [NARROW, "", "–"]
+    assert calibration.words(old.drop(columns="coverage_90_mean")) == {}
 
 
 def test_where_the_posterior_is_exact_its_intervals_are_calibrated():

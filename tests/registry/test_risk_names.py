@@ -5,21 +5,12 @@ import dataclasses
 import pytest
 from torch import Tensor
 
-from uqbench import hookimpl
+from uqbench import hookimpl, risk
 from uqbench.config import as_table, resolve
 from uqbench.errors import UqbenchError
 from uqbench.registry import Host
 from uqbench.registry.risk_names import MeasuresByName
-from uqbench.risk import (
-    CVaR,
-    Expectation,
-    MarginalRisk,
-    MeanStd,
-    RiskMeasure,
-    Wang,
-    additive,
-    compose,
-)
+from uqbench.risk import CVaR, Expectation, MarginalRisk, MeanStd, Wang, additive, compose
 from uqbench.risk.config import CompositeRiskField, DecisionRuleField, MarginalRuleField, RiskField
 from uqbench.specs import Spec
 
@@ -61,7 +52,7 @@ def test_what_is_wrong_with_a_name_is_told(text, message):
 
 
 @dataclasses.dataclass(frozen=True)
-class Median(RiskMeasure):
+class Median(risk.RiskMeasure):
     """A third party's."""
 
     def __call__(self, values: Tensor, probabilities: Tensor, dim: int = -1) -> Tensor:

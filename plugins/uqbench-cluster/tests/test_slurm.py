@@ -16,18 +16,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import clusters
 import pytest
-from clusters import (
-    MINE,
-    STEPS,
-    TOY,
-    WAIT_SECONDS,
-    records,
-    results,
-    steps_taken,
-    variables,
-    wait_for,
-)
+from clusters import MINE, STEPS, TOY, WAIT_SECONDS, records, results, steps_taken, wait_for
 
 from uqbench.results import RunState, Store
 
@@ -44,7 +35,7 @@ SLOW = ("--methods", "slow", "--tasks", "long", "--set", "slow.step_seconds=0.09
 
 def variables_of_slurm(log: Path | None = None, pace: Path | None = None) -> dict[str, str]:
     path = f"{os.environ['PATH']}:/usr/sbin"
-    return variables("slurm", PATH=path, TOY_STEPS=log, TOY_PACE=pace)
+    return clusters.variables("slurm", PATH=path, TOY_STEPS=log, TOY_PACE=pace)
 
 
 def uqbench(*arguments: str) -> str:

@@ -7,15 +7,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from uqbench.lanes import (
-    Adam,
-    LaneConv2d,
-    LaneLinear,
-    initialize,
-    lane_generators,
-    sync_target,
-    target_copy,
-)
+from uqbench import lanes as toolkit
+from uqbench.lanes import Adam, LaneConv2d, LaneLinear, initialize, lane_generators, sync_target
 from uqbench.testing.same_bits import same
 
 LANES, BATCH = 3, 5
@@ -180,7 +173,7 @@ def shift(network: nn.Module) -> None:
 
 def test_the_copy_stays_until_it_is_renewed_in_place_and_takes_no_gradients() -> None:
     online = online_network()
-    target = target_copy(online)
+    target = toolkit.target_copy(online)
     addresses = [parameter.data_ptr() for parameter in target.parameters()]
     for _ in range(2):
         before = deepcopy(target)

@@ -6,26 +6,11 @@ import torch
 from scipy import stats
 from torch import Tensor
 from uqbench_predictive.problems.diagnostics import r_hat, tail_ess
+from uqbench_profile import feature_posterior, feature_worlds
 from uqbench_profile.config import FeatureConfig
-from uqbench_profile.feature_posterior import (
-    Seen,
-    draws_of_weights,
-    posterior,
-    prior_moments,
-    true_values,
-    turn_of,
-)
+from uqbench_profile.feature_posterior import Seen, draws_of_weights, posterior, turn_of
 from uqbench_profile.feature_scores import joint, scores
-from uqbench_profile.feature_worlds import (
-    ACTIONS,
-    ASKED,
-    SHOWN,
-    SIGMA,
-    WIDTH,
-    FeatureLanes,
-    FeatureWorld,
-    mean_reward,
-)
+from uqbench_profile.feature_worlds import ACTIONS, ASKED, SHOWN, SIGMA, WIDTH, FeatureWorld
 from uqbench_ube.linear import InverseCounts
 
 from uqbench.agent import Uncertainty
@@ -85,10 +70,10 @@ def test_the_closed_posterior_is_that_of_a_normal_law_conditioned_on_the_rewards
     torch.testing.assert_close(found.mean[0], gain @ world.reward[0], rtol=1e-6, atol=1e-6)
     covariance = asked @ asked.mT - gain @ shown @ asked.mT
     torch.testing.assert_close(found.covariance[0], covariance, rtol=1e-6, atol=1e-6)
-    true = true_values(config, world, discount)[0].flatten()
+    true = feature_posterior.true_values(config, world, discount)[0].flatten()
     torch.testing.assert_close(true, asked @ world.weights[0].flatten(), rtol=1e-6, atol=1e-6)
     width = asked.square().sum(-1).mean() ** 0.5
-    assert width == pytest.approx(prior_moments(config, discount)[1], rel=1e-3)
+    assert width == pytest.approx(feature_posterior.prior_moments(config, discount)[1], rel=1e-3)
 
 
 def test_the_sampler_s_chains_agree_and_its_tails_are_known():
@@ -96,7 +81,9 @@ def test_the_sampler_s_chains_agree_and_its_tails_are_known():
     seeds = range(2_000, 2_004)
     world = FeatureWorld.drawn(SOFTPLUS, seeds)
     drawn = draws_of_weights(SOFTPLUS, Seen(world.obs, world.action, world.reward), seeds)
-    values = mean_reward(SOFTPLUS, torch.einsum("lmf,lacsf->cslma", world.asked, drawn)).numpy()
+    values = feature_worlds.mean_reward(
+        SOFTPLUS, torch.einsum("lmf,lacsf->cslma", world.asked, drawn)
+    ).numpy()
     assert r_hat(values).max() <= 1.01
     assert tail_ess(values).min() >= 1_000
 
@@ -159,7 +146,7 @@ def test_seeds_rotate_the_observations_and_lanes_do_not_depend_on_each_other():
 
 def test_bandits_end_and_the_ring_goes_on_by_its_policy():
     for config in (LINEAR, RING):
-        env, world = FeatureLanes(config, [1, 2]), FeatureWorld.drawn(config, [1, 2])
+        env, world = feature_worlds.FeatureLanes(config, [1, 2]), FeatureWorld.drawn(config, [1, 2])
         obs, valid = env.reset()
         for t in range(5):
             action = valid.long().argmax(-1)

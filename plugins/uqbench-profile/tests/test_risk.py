@@ -7,17 +7,11 @@ from itertools import product
 import pytest
 import torch
 from torch import Tensor
+from uqbench_profile import risk_truth
 from uqbench_profile.bandit_agents import Climatology
 from uqbench_profile.psrl import DeepSeaPSRL
 from uqbench_profile.risk_bets import BestForCVaR, RiskBets
-from uqbench_profile.risk_truth import (
-    ALPHA,
-    best_for_cvar,
-    best_for_mean,
-    cvar,
-    exact_truth,
-    risk_control,
-)
+from uqbench_profile.risk_truth import ALPHA, best_for_cvar, best_for_mean, cvar, exact_truth
 from uqbench_profile.risk_worlds import BOLD, CAUTIOUS, WORLDS
 from uqbench_profile.rows import oracle
 
@@ -82,7 +76,7 @@ def perfect(value: Callable[[Law], float]) -> Tensor:
 
 
 def score(policy: Tensor) -> float:
-    return float(risk_control(policy[None]))
+    return float(risk_truth.risk_control(policy[None]))
 
 
 # --- truth ---------------------------------------------------------------------------------------

@@ -21,18 +21,10 @@ from uqbench_sentinel.agent import Sentinel
 from uqbench_sentinel.bootstrap import Bootstrap
 from uqbench_sentinel.cartpole import CartPoleConfig, CartPoleLanes
 from uqbench_sentinel.config import SentinelConfig
-from uqbench_sentinel.estimation.beliefs import (
-    BeliefConfig,
-    Beliefs,
-    divergences,
-    gaussian_mixture_cvar,
-    three_gaussians,
-)
-from uqbench_sentinel.estimation.composite import (
-    CompositeRiskConfig,
-    CompositeRiskEstimator,
-    standard_atoms,
-)
+from uqbench_sentinel.estimation import beliefs as gaussians
+from uqbench_sentinel.estimation import composite as composites
+from uqbench_sentinel.estimation.beliefs import BeliefConfig, Beliefs, gaussian_mixture_cvar
+from uqbench_sentinel.estimation.composite import CompositeRiskConfig, CompositeRiskEstimator
 
 from uqbench.agent import EnvironmentInfo
 from uqbench.environment import TimeLimit
@@ -390,7 +382,7 @@ def test_cvar_of_a_mixture_is_the_mean_of_the_worst_quarter_of_a_sample():
 
 
 def test_the_atoms_of_a_gaussian_have_its_mean_and_tail_means():
-    atoms = standard_atoms()
+    atoms = composites.standard_atoms()
     assert atoms.mean().item() == pytest.approx(0, abs=1e-12)
     tail = -NormalDist().pdf(NormalDist().inv_cdf(0.25)) * 4
     assert atoms[:100].mean().item() == pytest.approx(tail)
@@ -480,7 +472,9 @@ def test_the_losses_of_example_4_are_divergences_from_the_member_to_the_mixture(
     """The example prints [.48, .92, .74] as KL(P̂ ‖ P_i): they are KL(P_i ‖ P̂)."""
     expected = torch.tensor(expected).double()
     torch.testing.assert_close(ftrl.losses(example_4(), kl), expected, atol=1e-3, rtol=0)
-    torch.testing.assert_close(divergences(three_gaussians(), kl), expected, atol=1e-3, rtol=0)
+    torch.testing.assert_close(
+        gaussians.divergences(beliefss.three_gaussians(), kl), expected, atol=1e-3, rtol=0
+    )
 
 
 WEIGHTS = [(1, [0.26, 0.40, 0.34], [0, 1, 0]), (-1, [0.414, 0.267, 0.319], [1, 0, 0])]

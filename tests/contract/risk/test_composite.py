@@ -8,17 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from uqbench.risk import (
-    CVaR,
-    DecisionRule,
-    Expectation,
-    MarginalRisk,
-    MeanStd,
-    RiskMeasure,
-    Wang,
-    additive,
-    compose,
-)
+from uqbench import risk as risks
+from uqbench.risk import CVaR, Expectation, MarginalRisk, MeanStd, Wang, additive, compose
 
 K, N = 3, 4
 examples = settings(max_examples=20, deadline=None, derandomize=True)
@@ -104,7 +95,7 @@ BELIEF = torch.tensor([0.4, 0.6], dtype=EXACT)
 
 
 @dataclass(frozen=True)
-class Best(RiskMeasure):
+class Best(risks.RiskMeasure):
     """A third party's measure: the highest value with mass."""
 
     def __call__(self, values: Tensor, probabilities: Tensor, dim: int = -1) -> Tensor:
@@ -123,6 +114,6 @@ def test_the_marginal_is_the_mixture_of_the_models():
 @pytest.mark.parametrize("measure", [CVaR(0.25), MeanStd(0.5), Best()])
 def test_one_model_or_samples_of_q_are_what_the_measure_says_bit_for_bit(measure):
     values, probs = torch.rand(2, 4, 3, 7, generator=torch.Generator().manual_seed(0))
-    rule: DecisionRule = MarginalRisk(measure)
+    rule: risks.DecisionRule = MarginalRisk(measure)
     assert torch.equal(rule.of_distribution(values, probs), measure(values, probs))
     assert torch.equal(rule.of_samples(values), measure.of_quantiles(values))

