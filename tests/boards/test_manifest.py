@@ -177,9 +177,7 @@ def manifest(suite, tmp_path_factory):
         ("budget", "lanes", "7", ""),
     ],
 )
-def test_what_departs_is_named_and_what_changes_no_number_is_not(
-    suite, manifest, table, field, value, said
-):
+def test_what_departs_is_named_and_the_harmless_is_not(suite, manifest, table, field, value, said):
     earlier = {**manifest, table: {**manifest[table], field: value}}
     found = departures(parsed(earlier), suite, VERSIONS)
     assert [said in one for one in found] == [True] * bool(said)
@@ -202,9 +200,7 @@ def test_another_version_of_an_agent_or_an_environment_is_named(suite, manifest)
         ("priormdp-sbc", "smoke", "psrl", "contraction"),  # a query's
     ],
 )
-def test_scores_of_other_versions_are_named_where_a_board_has_them_and_stay_so(
-    name, budget, method, score, tmp_path
-):
+def test_scores_of_other_versions_are_named_and_stay_so(name, budget, method, score, tmp_path):
     host = Host.load()
     suite = read_suites(host, check=()).suite(name)
     plan = make_plan(suite, host, budget, device="cpu", methods=[method], seeds=range(1))

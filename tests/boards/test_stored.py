@@ -73,9 +73,7 @@ def test_a_page_says_which_planned_runs_and_methods_of_the_suite_are_missing(hos
     assert "methods of the suite without runs here: `fast`." in text
 
 
-def test_a_board_that_was_written_from_fewer_rows_is_not_standard_and_a_check_says_so(
-    board, host, tmp_path, capsys
-):
+def test_a_board_of_fewer_rows_is_not_standard_and_a_check_says_so(board, host, tmp_path, capsys):
     assert json.loads(board.files()["manifest.json"])["standard"] is True
     folder, plan = tmp_path / "toy" / "paper", board.plan
     write(board, folder)

@@ -41,12 +41,10 @@ def uqbench(request, tmp_path_factory: pytest.TempPathFactory):
     assert set(listed) == {*files, "tox.ini"}  # which plugin new writes
     plugins = "my-method,my-method-elsewhere,builtin,dqn,uadqn"
     if request.param == "hooks":
-        group = (
-            '[project.entry-points."uqbench.agents"]\nbayesian-td = "my_method.agent:BayesianTD"'
-        )
-        assert group in files["pyproject.toml"]
+        hook = '[project.entry-points."uqbench.agents"]\nbayesian-td = "my_method.agent:BayesianTD"'
+        assert hook in files["pyproject.toml"]
         own = '[project.entry-points.uqbench]\nmy-hooks = "my_hooks"'
-        files["pyproject.toml"] = files["pyproject.toml"].replace(group, own)
+        files["pyproject.toml"] = files["pyproject.toml"].replace(hook, own)
         files["pyproject.toml"] += (
             '\n[tool.hatch.build.targets.wheel]\npackages = ["src/my_method", "src/my_hooks.py"]\n'
         )

@@ -62,12 +62,7 @@ def test_a_newcomer_sees_the_demo(installed: Path, tmp_path: Path) -> None:
 
 
 def test_whoever_has_scores_compares_them(installed: Path, tmp_path: Path) -> None:
-    rows = [
-        f"{m},{t},{s},{k + s / 10}"
-        for k, m in enumerate(["a", "b"])
-        for t in "xy"
-        for s in range(5)
-    ]
+    rows = [f"{m},{t},{s},{k + s / 10}" for k, m in enumerate("ab") for t in "xy" for s in range(5)]
     (tmp_path / "scores.csv").write_text("\n".join(["method,task,seed,score", *rows]), "utf-8")
     assert "b" in call(installed / "uqbench", "compare", "scores.csv", cwd=tmp_path)
 

@@ -73,9 +73,7 @@ FLOCKS = {
 
 
 @pytest.mark.parametrize("said", FLOCKS)
-def test_a_flock_that_is_missing_or_that_two_processes_get_is_told_and_leases_exclude(
-    said, tmp_path, monkeypatch
-):
+def test_a_flock_missing_or_got_by_two_is_told_and_leases_exclude(said, tmp_path, monkeypatch):
     monkeypatch.setattr(fcntl, "flock", FLOCKS[said])
     assert RunLocks(tmp_path).prepare() == said
     assert exclude_each_other(tmp_path)

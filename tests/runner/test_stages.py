@@ -117,16 +117,14 @@ def kill(*_: object, **__: object) -> None:
 @pytest.mark.parametrize("where", ["between", "judging", "storing"])
 def test_killed_while_judged_it_is_trained_once(where, batch, host, at_once, tmp_path, monkeypatch):
     store = Store(tmp_path)
-    with monkeypatch.context() as patched:
+    with monkeypatch.context() as patch:
         if where == "between":
-            patched.setattr(Measurements, "judged", kill)
+            patch.setattr(Measurements, "judged", kill)
         elif where == "judging":
-            patched.setattr(Measurements, "_columns", kill)
+            patch.setattr(Measurements, "_columns", kill)
         else:
-            finish, calls = Store.finish, []
-            patched.setattr(
-                Store, "finish", lambda *a: kill() if calls else (calls.append(1), finish(*a))
-            )
+            end, done = Store.finish, []
+            patch.setattr(Store, "finish", lambda *a: kill() if done else (done.append(1), end(*a)))
         killed(lambda: run(batch, store, host))
     left = {RunState.TRAINED} | ({RunState.FINISHED} if where == "storing" else set())
     assert in_states(store, batch) == left

@@ -170,9 +170,7 @@ def on(tmp_path: Path, *more: str) -> tuple[str, ...]:
     return ("--executor", "slurm", "--slurm", config)
 
 
-def test_a_job_whose_node_is_lost_is_requeued_and_resumes_and_nothing_is_failed(
-    cluster, unbroken, tmp_path
-):
+def test_a_job_whose_node_is_lost_is_requeued_and_resumes_unfailed(cluster, unbroken, tmp_path):
     out, log = tmp_path / "results", tmp_path / "steps"
     one = (*SLOW, "--seeds", "1", "--checkpoint-seconds", "1", *on(tmp_path, "time=30"))
     driver = Command(out, *one, "--wait", log=log)

@@ -473,7 +473,7 @@ def test_the_losses_of_example_4_are_divergences_from_the_member_to_the_mixture(
     expected = torch.tensor(expected).double()
     torch.testing.assert_close(ftrl.losses(example_4(), kl), expected, atol=1e-3, rtol=0)
     torch.testing.assert_close(
-        gaussians.divergences(beliefss.three_gaussians(), kl), expected, atol=1e-3, rtol=0
+        gaussians.divergences(gaussians.three_gaussians(), kl), expected, atol=1e-3, rtol=0
     )
 
 

@@ -383,9 +383,7 @@ LETTERS = """() => [...document.querySelectorAll('main *')]
 
 
 @pytest.mark.parametrize("board", ["minatar-night", "deepsea-paper", "priormdp-sbc-paper"])
-def test_a_phone_shows_trust_and_claims_whole_with_letters_of_ten_pixels(
-    browser: Browser, file: Path, board: str
-):
+def test_a_phone_shows_trust_and_claims_whole_with_letters_of_ten_pixels(browser, file, board):
     page = browser.new_page(viewport={"width": 390, "height": 844})
     page.goto(f"{file.resolve().as_uri()}#board={board}")
     page.wait_for_selector("h1")

@@ -99,14 +99,8 @@ def test_over_worlds_drawn_from_the_prior_the_posterior_covers_and_has_its_varia
 def test_the_controls_state_one_doubt_of_all_rewards(discount):
     """v GGᵀ, v of the prior 1, of the rules about what fits all data of σ, of n, or of neither."""
     config = GaussianValuesConfig(sigma=2.0, fours=4)
-    exact, of_values = (
-        circuit.posterior(config, discount, range(3)),
-        circuit.values_of_rewards(discount),
-    )
-    prior, fitted = (
-        (of_values @ of_values.mT)[circuit.PLACE][:, circuit.PLACE],
-        exact.fitted.flatten(1),
-    )
+    exact, rows = circuit.posterior(config, discount, range(3)), circuit.values_of_rewards(discount)
+    prior, fitted = (rows @ rows.mT)[circuit.PLACE][:, circuit.PLACE], exact.fitted.flatten(1)
     for kind, mean, std in (
         (controls.GaussianPrior, torch.zeros(3, circuit.PAIRS), 1.0),
         (controls.OneDoubt, fitted, 0.242),
